@@ -1,0 +1,30 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+let package = Package(
+  name: "Strata",
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  products: [
+    .library(name: "Strata", targets: ["Strata"]),
+    .library(name: "StrataCore", targets: ["StrataCore"]),
+    .library(name: "CLMDBShim", targets: ["CLMDBShim"]),
+    .executable(name: "flight-log", targets: ["FlightLog"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0")
+  ],
+  targets: [
+    .systemLibrary(
+      name: "CLMDBShim", path: "CLMDBShim", pkgConfig: "lmdb",
+      providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+    .target(name: "StrataCore", dependencies: ["CLMDBShim"]),
+    .target(name: "Strata", dependencies: ["StrataCore"]),
+    .executableTarget(
+      name: "FlightLog",
+      dependencies: ["Strata", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      exclude: ["Data"]),
+    .testTarget(name: "StrataCoreTests", dependencies: ["StrataCore", "CLMDBShim"]),
+    .testTarget(name: "StrataTests", dependencies: ["Strata", "FlightLog"]),
+  ],
+  swiftLanguageModes: [.v6]
+)
