@@ -1,0 +1,36 @@
+# What people type here. `make run` and `make test` bring in what they need (Scripts/setup).
+# DATA=dir      the folder with airlines, airports, planes, weather and flights as .csv or .csv.gz
+# ARGUMENTS=…   further arguments of flight-log, benchmarks or swift test
+# STRICT=1      test the strict build that `make check` made instead of making another one
+
+strict := --scratch-path .build/strict -Xswiftc -warnings-as-errors
+
+.PHONY: help setup run test check format bench
+
+help:
+	@echo "make run [DATA=dir]  import real flight data into a store, query it, edit it, reopen it, check it"
+	@echo "make test            build and run all tests"
+	@echo "make check           formatting, floor order, file lengths, build with warnings as errors"
+	@echo "make bench           compare with GRDB and raw LMDB (release build)"
+	@echo "make format          format all Swift sources in place"
+
+setup:
+	@Scripts/setup
+
+run: setup
+	@swift run -c release flight-log $(if $(DATA),--data "$(DATA)") $(ARGUMENTS)
+
+test: setup
+	swift test $(if $(STRICT),$(strict)) $(ARGUMENTS)
+
+check: setup
+	@Scripts/swift-files | xargs swift format lint --strict --parallel
+	@Scripts/check-lengths
+	@Scripts/check-layers
+	swift build --build-tests $(strict)
+
+format:
+	@Scripts/swift-files | xargs swift format --in-place --parallel
+
+bench: setup
+	swift run -c release --package-path Benchmarks $(ARGUMENTS)
