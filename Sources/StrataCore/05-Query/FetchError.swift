@@ -1,0 +1,42 @@
+import Foundation
+
+/// A fetch request that cannot be executed against the model: thrown before the store is touched.
+public struct FetchError: Error, Sendable, Hashable, CustomStringConvertible, LocalizedError {
+  /// What is wrong with the request.
+  public enum Reason: Sendable, Hashable {
+    /// The model has no entity of this name.
+    case unknownEntity
+    /// The entity has no attribute named by the key.
+    case unknownKey
+    /// The attribute is transient: the store knows nothing of it.
+    case transientKey
+    /// The value does not fit the attribute's type.
+    case wrongType(expected: String, found: String)
+    /// A string operator on an attribute that is no string.
+    case notAString(operation: String)
+    /// A negative limit or offset.
+    case negativeWindow
+  }
+
+  /// What is wrong.
+  public let reason: Reason
+  /// The entity of the request.
+  public let entityName: String
+  /// The key concerned, if any.
+  public let key: String?
+
+  public var description: String {
+    let place = "\(entityName).\(key ?? "")"
+    switch reason {
+    case .unknownEntity: return "The model has no entity named “\(entityName)”."
+    case .unknownKey: return "The entity \(entityName) has no attribute named “\(key ?? "")”."
+    case .transientKey: return "\(place) is transient and cannot be used in a fetch request."
+    case .wrongType(let expected, let found):
+      return "\(place) is of type \(expected) and cannot be compared with \(found)."
+    case .notAString(let operation): return "\(operation) needs a string attribute, \(place) is none."
+    case .negativeWindow: return "A fetch limit or offset of \(entityName) is negative."
+    }
+  }
+
+  public var errorDescription: String? { description }
+}

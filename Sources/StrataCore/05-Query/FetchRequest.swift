@@ -1,0 +1,69 @@
+import Foundation
+
+/// What a fetch can return: managed objects or their identifiers.
+public protocol FetchRequestResult {}
+
+extension ManagedObjectID: FetchRequestResult {}
+
+/// One sort key of a fetch request.
+public struct FetchSort: Sendable, Hashable {
+  /// The attribute to sort by.
+  public var key: String
+  /// Whether small values come first. Nil is the smallest value.
+  public var ascending: Bool
+
+  /// Sorts by the attribute `key`.
+  public init(_ key: String, ascending: Bool = true) {
+    self.key = key
+    self.ascending = ascending
+  }
+}
+
+/// A description of which objects to fetch, in what order, and how many of them.
+///
+/// A value: names are only checked when a context executes the request (rule 103). Two requests that are
+/// equal in all parts return the same objects from the same state.
+public struct FetchRequest<Result: FetchRequestResult>: Sendable {
+  /// The entity whose objects are fetched.
+  public var entityName: String
+  /// The condition objects must satisfy; nil stands for all.
+  public var predicate: FetchPredicate?
+  /// The order of the result. Without sort descriptors the order is unspecified (rule 105); objects that all
+  /// sort keys call equal come in the order of their primary keys.
+  public var sortDescriptors: [FetchSort]
+  /// At most this many objects; 0 for no limit.
+  public var fetchLimit: Int
+  /// How many matching objects are skipped before the first one returned (rule 94).
+  public var fetchOffset: Int
+  /// Whether objects of subentities are fetched too (rule 93). Default true.
+  public var includesSubentities: Bool
+  /// Whether the rows are read along with the identifiers. Default true.
+  public var includesPropertyValues: Bool
+  /// Whether objects not yet registered come back as faults (their rows are at hand, however, when
+  /// `includesPropertyValues` is true). Default true.
+  public var returnsObjectsAsFaults: Bool
+  /// Whether unsaved changes of the context take part in matching (rules 86, 87). Default true.
+  public var includesPendingChanges: Bool
+  /// Whether registered objects without changes take over the fetched values (rule 66). Default false.
+  public var shouldRefreshRefetchedObjects: Bool
+  /// The stores to look in, by their UUIDs; nil for all (rule 106).
+  public var affectedStores: Set<UUID>?
+
+  /// A request for all objects of the entity, or for those that satisfy `predicate`.
+  public init(
+    entityName: String, predicate: FetchPredicate? = nil, sortDescriptors: [FetchSort] = [],
+    fetchLimit: Int = 0, fetchOffset: Int = 0
+  ) {
+    self.entityName = entityName
+    self.predicate = predicate
+    self.sortDescriptors = sortDescriptors
+    self.fetchLimit = fetchLimit
+    self.fetchOffset = fetchOffset
+    includesSubentities = true
+    includesPropertyValues = true
+    returnsObjectsAsFaults = true
+    includesPendingChanges = true
+    shouldRefreshRefetchedObjects = false
+    affectedStores = nil
+  }
+}

@@ -1,0 +1,91 @@
+import Foundation
+
+/// One save as a value: what a context wants the store to look like afterwards.
+public struct ChangeSet: Sendable {
+  /// Rows that are new.
+  public var inserts: [RowChange]
+  /// Rows that replace a row of an earlier version.
+  public var updates: [RowChange]
+  /// Rows that go.
+  public var deletes: [RowDeletion]
+  /// Rows that stay but must still be of the version the context knows (rule 189, `detectConflicts(for:)`).
+  public var checks: [RowCheck]
+  /// New metadata of the store; the standard keys are kept whatever it says (rule 148).
+  public var metadata: StoreMetadata?
+
+  public init(
+    inserts: [RowChange] = [], updates: [RowChange] = [], deletes: [RowDeletion] = [],
+    checks: [RowCheck] = [], metadata: StoreMetadata? = nil
+  ) {
+    self.inserts = inserts
+    self.updates = updates
+    self.deletes = deletes
+    self.checks = checks
+    self.metadata = metadata
+  }
+
+  /// Whether there is nothing to write and nothing to check.
+  public var isEmpty: Bool {
+    inserts.isEmpty && updates.isEmpty && deletes.isEmpty && checks.isEmpty && metadata == nil
+  }
+}
+
+/// A row that is inserted or replaced, already encoded.
+public struct RowChange: Sendable {
+  /// The entity's number in the schema.
+  public let entity: Int
+  /// The row's key.
+  public let primaryKey: UInt64
+  /// The version the change is based on; 0 for an insert.
+  public let baseVersion: UInt32
+  /// The encoded row; its version is `baseVersion + 1`, its stamp the store's.
+  public let row: RowSnapshot
+  /// The values that are too large for the row.
+  public let externals: [ExternalValue]
+  /// The slots whose values differ from the base; all for an insert.
+  public let changedSlots: SlotBitmap
+
+  public init(
+    entity: Int, primaryKey: UInt64, baseVersion: UInt32, row: RowSnapshot, externals: [ExternalValue],
+    changedSlots: SlotBitmap
+  ) {
+    self.entity = entity
+    self.primaryKey = primaryKey
+    self.baseVersion = baseVersion
+    self.row = row
+    self.externals = externals
+    self.changedSlots = changedSlots
+  }
+}
+
+/// A row that is deleted.
+public struct RowDeletion: Sendable, Hashable {
+  /// The entity's number in the schema.
+  public let entity: Int
+  /// The row's key.
+  public let primaryKey: UInt64
+  /// The version the context knows.
+  public let baseVersion: UInt32
+
+  public init(entity: Int, primaryKey: UInt64, baseVersion: UInt32) {
+    self.entity = entity
+    self.primaryKey = primaryKey
+    self.baseVersion = baseVersion
+  }
+}
+
+/// A row that must not have changed.
+public struct RowCheck: Sendable, Hashable {
+  /// The hierarchy's number in the schema.
+  public let hierarchy: Int
+  /// The row's key.
+  public let primaryKey: UInt64
+  /// The version the context knows.
+  public let baseVersion: UInt32
+
+  public init(hierarchy: Int, primaryKey: UInt64, baseVersion: UInt32) {
+    self.hierarchy = hierarchy
+    self.primaryKey = primaryKey
+    self.baseVersion = baseVersion
+  }
+}

@@ -1,0 +1,89 @@
+import Foundation
+
+/// What a coordinator needs of a store: the joint below which another engine may be put.
+///
+/// Batch-sized: one call per request, not per object. All methods may be called from any thread and
+/// concurrently; reads never wait for writers. Entity and hierarchy numbers are those of the schema the store
+/// was opened with.
+public protocol PersistentStore: AnyObject, Sendable {
+  /// The store's UUID, the same for the life of the store.
+  var identifier: UUID { get }
+  /// Where the store is; nil for a store in memory.
+  var url: URL? { get }
+  /// The store's type, such as ``LMDBStore/type``.
+  var storeType: String { get }
+  /// The configuration whose entities the store holds; nil for all.
+  var configurationName: String? { get }
+  /// Whether commits are refused.
+  var isReadOnly: Bool { get }
+  /// The metadata as last committed or read by this process, the standard keys included (rule 303).
+  var metadata: StoreMetadata { get }
+
+  /// A primary key no object of the hierarchy ever had.
+  ///
+  /// Takes from a reserved block without I/O; only when that runs out, a small write reserves more.
+  func makePrimaryKey(hierarchy: Int) throws -> UInt64
+
+  /// What rows of the entity begin with.
+  func rowStamp(entity: Int) -> RowStamp
+
+  /// The rows that match, in order, windowed, as of the newest commit.
+  func fetch(_ request: ResolvedFetchRequest, mode: FetchMode) throws -> FetchedRows
+
+  /// The rows with the given keys, nil for those that do not exist, all from one state of the store.
+  func rows(hierarchy: Int, primaryKeys: [UInt64]) throws -> [FetchedRow?]
+
+  /// The row with the given key, or nil.
+  func row(hierarchy: Int, primaryKey: UInt64) throws -> FetchedRow?
+
+  /// The bytes of a large value whose row holds a reference of this version; nil when it was replaced since.
+  func externalValue(entity: Int, primaryKey: UInt64, slot: Int, version: UInt32) throws -> Data?
+
+  /// Writes change sets together, each of which succeeds or fails alone: one transaction, one sync.
+  ///
+  /// Returns at once. `completion` is called with one result per change set, in their order, on a thread of
+  /// the store and in commit order; it must not wait and must not commit or make keys. Failures are
+  /// ``CommitConflict``, ``UniquenessViolation``, ``CoreDataError`` and ``StorageError``.
+  func commit(
+    _ changeSets: [ChangeSet], deadline: Duration?,
+    completion: @escaping @Sendable ([Result<CommitResult, any Error>]) -> Void)
+
+  /// Gives back what the store holds. Every later call throws ``StorageError`` of kind `closed`.
+  func close()
+}
+
+/// How much of the matching rows a fetch returns.
+public enum FetchMode: Sendable, Hashable {
+  /// The rows' values.
+  case rows
+  /// Primary keys and entities, without the values.
+  case identifiers
+  /// Only how many there are.
+  case count
+}
+
+/// A row of a store.
+public struct FetchedRow: Sendable {
+  /// The row's key within its hierarchy.
+  public let primaryKey: UInt64
+  /// The number of the row's entity in the schema.
+  public let entity: Int
+  /// The row's values in the layout the schema has now; nil when only identifiers were asked for.
+  public let snapshot: RowSnapshot?
+
+  @inlinable public init(primaryKey: UInt64, entity: Int, snapshot: RowSnapshot?) {
+    self.primaryKey = primaryKey
+    self.entity = entity
+    self.snapshot = snapshot
+  }
+}
+
+/// The result of a fetch.
+public struct FetchedRows: Sendable {
+  /// The rows in order; empty when only a count was asked for.
+  public var rows: ContiguousArray<FetchedRow>
+  /// How many rows are in the window.
+  public var count: Int
+  /// How they were found.
+  public let plan: FetchPlan
+}

@@ -1,0 +1,99 @@
+import Foundation
+
+/// A store's metadata: property-list values under string keys, as a Sendable value.
+public struct StoreMetadata: Sendable, Hashable {
+  /// The values.
+  public var values: [String: MetadataValue]
+
+  /// Metadata with the given values.
+  public init(values: [String: MetadataValue] = [:]) {
+    self.values = values
+  }
+
+  /// Metadata from a dictionary of strings, numbers, booleans, dates, data, arrays, sets and dictionaries.
+  /// Nil when a value is none of these.
+  public init?(_ dictionary: [String: Any]) {
+    guard case .dictionary(let values)? = MetadataValue(dictionary) else { return nil }
+    self.values = values
+  }
+
+  /// The values as Foundation types.
+  public var dictionary: [String: Any] { values.mapValues(\.anyValue) }
+
+  /// The value for a key.
+  public subscript(key: String) -> MetadataValue? {
+    get { values[key] }
+    set { values[key] = newValue }
+  }
+}
+
+extension StoreMetadata {
+  /// The key of the store's type.
+  public static let typeKey = "NSStoreType"
+  /// The key of the store's UUID.
+  public static let identifierKey = "NSStoreUUID"
+  /// The key of the entities' version hashes: entity name → 32 bytes.
+  public static let versionHashesKey = "NSStoreModelVersionHashes"
+  /// The key of the model's version identifiers: an array of strings.
+  public static let versionIdentifiersKey = "NSStoreModelVersionIdentifiers"
+
+  static let standardKeys = [typeKey, identifierKey, versionHashesKey, versionIdentifiersKey]
+
+  /// The version hashes by entity name; empty when there are none.
+  public var versionHashes: [String: Data] {
+    guard case .dictionary(let values)? = values[Self.versionHashesKey] else { return [:] }
+    return values.compactMapValues { if case .data(let data) = $0 { data } else { nil } }
+  }
+}
+
+/// A value in a store's metadata.
+public indirect enum MetadataValue: Sendable, Hashable, Codable {
+  case string(String)
+  case integer(Int64)
+  case double(Double)
+  case boolean(Bool)
+  case date(Date)
+  case data(Data)
+  case array([MetadataValue])
+  case dictionary([String: MetadataValue])
+
+  /// A value from a Foundation type; nil for what is no property-list value.
+  public init?(_ any: Any) {
+    switch any {
+    case let value as MetadataValue: self = value
+    case let value as String: self = .string(value)
+    case let value as Bool: self = .boolean(value)
+    case let value as Date: self = .date(value)
+    case let value as Data: self = .data(value)
+    case let value as UUID: self = .string(value.uuidString)
+    case let value as any BinaryInteger:
+      guard let integer = Int64(exactly: value) else { return nil }
+      self = .integer(integer)
+    case let value as any BinaryFloatingPoint: self = .double(Double(value))
+    case let value as [Any]:
+      let parts = value.compactMap { MetadataValue($0) }
+      guard parts.count == value.count else { return nil }
+      self = .array(parts)
+    case let value as Set<String>: self = .array(value.sorted().map { .string($0) })
+    case let value as [String: Any]:
+      let parts = value.compactMapValues { MetadataValue($0) }
+      guard parts.count == value.count else { return nil }
+      self = .dictionary(parts)
+    default: return nil
+    }
+  }
+
+  /// The value as a Foundation type.
+  public var anyValue: Any {
+    switch self {
+    case .string(let value): value
+    case .integer(let value): value
+    case .double(let value): value
+    case .boolean(let value): value
+    case .date(let value): value
+    case .data(let value): value
+    case .array(let values): values.map(\.anyValue)
+    case .dictionary(let values): values.mapValues(\.anyValue)
+    }
+  }
+}
