@@ -2,6 +2,43 @@
 #ifndef CLMDBSHIM_H
 #define CLMDBSHIM_H
 
+#include <errno.h>
 #include <lmdb.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+#else
+#include <sys/mount.h>
+#include <sys/param.h>
+#endif
+
+/// Renames `from` to `to` and fails with EEXIST when `to` is there already, in one atomic step.
+/// Returns 0 or an errno; ENOSYS or EINVAL when the system or the file system cannot do it.
+static inline int strata_rename_exclusive(const char *from, const char *to) {
+#if defined(__APPLE__)
+  return renamex_np(from, to, RENAME_EXCL) == 0 ? 0 : errno;
+#elif defined(SYS_renameat2)
+  return syscall(SYS_renameat2, -100 /* AT_FDCWD */, from, -100, to, 1u /* RENAME_NOREPLACE */) == 0 ? 0 : errno;
+#else
+  return ENOSYS;
+#endif
+}
+
+/// The kind of file system that holds `descriptor`: the magic number on Linux, 0 (local) or 1 (remote) on
+/// Apple's systems. Returns 0 or an errno.
+static inline int strata_file_system_type(int descriptor, uint64_t *type) {
+  struct statfs status;
+  if (fstatfs(descriptor, &status) != 0) return errno;
+#if defined(__linux__)
+  *type = (uint64_t)(uint32_t)status.f_type;
+#else
+  *type = (status.f_flags & MNT_LOCAL) ? 0 : 1;
+#endif
+  return 0;
+}
 
 #endif

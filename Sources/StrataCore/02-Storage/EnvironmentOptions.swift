@@ -1,0 +1,51 @@
+/// How an environment is opened. A value; the defaults are right for an ordinary store.
+struct EnvironmentOptions: Sendable {
+  /// What to do when there is no file, or when there is one.
+  enum CreatePolicy: Sendable {
+    /// Create the file when it is missing. An existing empty file is damage, not a new store.
+    case ifMissing
+    /// A missing file is the error `.missing`.
+    case never
+    /// An existing file is the error `.exists`.
+    case mustBeNew
+  }
+
+  /// How thoroughly the file is looked at before LMDB maps it.
+  enum Inspection: Sendable {
+    /// Every page up to 1 GiB of file, the anchors above.
+    case automatic
+    /// Both meta pages, the records and roots of all keyspaces.
+    case quick
+    /// Every reachable page and the free list.
+    case full
+    /// Nothing at all. Only for files this process has inspected already.
+    case none
+  }
+
+  /// What to do when there is no file, or when there is one.
+  var create = CreatePolicy.ifMissing
+  /// Refuse writes. A file that can be written is still opened for writing, since LMDB's locks need it.
+  var isReadOnly = false
+  /// What survives a power failure.
+  var durability = Durability.full
+  /// How many keyspaces can be opened at most. Each costs 49 bytes per transaction and no time.
+  var maxKeyspaces = 256
+  /// Bytes of address space at first; nil tries 1 TiB, 64 GiB, 4 GiB. It grows by itself when it must.
+  var mapSize: Int? = nil
+  /// Reader slots in the lock file. Only the first process that opens the file decides it.
+  var maxReaders = 1024
+  /// Allow NFS, SMB and the like, where neither locks nor the shared map can be trusted.
+  var allowsNetworkFileSystem = false
+  /// How thoroughly the file is looked at before LMDB maps it.
+  var inspection = Inspection.automatic
+  /// How long a write waits for its turn, behind other processes above all, before it ends as `.busy`.
+  var writerDeadline = Duration.seconds(30)
+  /// After how many commits the slots of killed readers are looked for.
+  var readerCheckInterval = 64
+  /// The files are unlinked right after opening: nothing is left when the process ends, however it ends.
+  var isTemporary = false
+  /// The operating system's file calls.
+  var fileSystem = FileSystem.system
+  /// The clock that ages of snapshots are taken from.
+  var now: @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
+}

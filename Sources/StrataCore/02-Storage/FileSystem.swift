@@ -1,0 +1,1 @@
+struct FileSystem: Sendable { static let system = FileSystem() }

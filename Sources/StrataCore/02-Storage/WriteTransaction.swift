@@ -1,0 +1,105 @@
+import CLMDBShim
+import Foundation
+
+/// The one transaction that may change the environment, for the length of one closure on the writer thread.
+///
+/// It sees its own changes. It commits when the closure returns and leaves nothing behind when it throws.
+/// Any failed change spoils the whole transaction, even when the closure swallows the error. Bytes that it
+/// returned are valid until its next change.
+struct WriteTransaction: ~Copyable {
+  /// The same transaction, for everything that only reads.
+  let read: ReadTransaction
+  /// The first code that spoiled the transaction, 0 while it is sound. Lives on the writer thread's stack.
+  let firstFailure: UnsafeMutablePointer<Int32>
+
+  /// The number that this transaction's commit will have.
+  var id: Int { read.id }
+
+  /// The value stored under `key`, or nil.
+  @inline(__always)
+  func get(_ keyspace: Keyspace, _ key: UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer? {
+    try read.get(keyspace, key)
+  }
+
+  /// Stores `value` under `key`, over what was there.
+  ///
+  /// The corresponding LMDB function is `mdb_put`.
+  /// - Parameter append: the caller knows that `key` lies after every key; full pages, half the time.
+  /// - Throws: `StorageError`: `.invalid` for a key that is empty or over 511 bytes, and for a wrong
+  ///   `append`; `.tooLarge`; `.mapFull` and `.diskFull`, which the caller must let pass; `.damaged`.
+  func put(
+    _ keyspace: Keyspace, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, append: Bool = false
+  ) throws {
+    var keyValue = MDB_val(key)
+    var dataValue = MDB_val(value)
+    let flags = append ? UInt32(MDB_APPEND) : 0
+    let code = mdb_put(read.handle, keyspace.handle, &keyValue, &dataValue, flags)
+    if code != 0 { throw failure(code, "mdb_put") }
+  }
+
+  /// Stores `value` under `key` unless the key exists; whether it did.
+  func insert(
+    _ keyspace: Keyspace, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+  ) throws -> Bool {
+    var keyValue = MDB_val(key)
+    var dataValue = MDB_val(value)
+    let code = mdb_put(read.handle, keyspace.handle, &keyValue, &dataValue, UInt32(MDB_NOOVERWRITE))
+    if code == 0 { return true }
+    if code == MDB_KEYEXIST { return false }
+    throw failure(code, "mdb_put")
+  }
+
+  /// Makes room for `count` bytes under `key` and returns it to be filled before the next change.
+  func reserve(
+    _ keyspace: Keyspace, _ key: UnsafeRawBufferPointer, _ count: Int, append: Bool = false
+  ) throws -> UnsafeMutableRawBufferPointer {
+    var keyValue = MDB_val(key)
+    var dataValue = MDB_val(mv_size: count, mv_data: nil)
+    let flags = UInt32(MDB_RESERVE) | (append ? UInt32(MDB_APPEND) : 0)
+    let code = mdb_put(read.handle, keyspace.handle, &keyValue, &dataValue, flags)
+    if code != 0 { throw failure(code, "mdb_put") }
+    return UnsafeMutableRawBufferPointer(start: dataValue.mv_data, count: count)
+  }
+
+  /// Deletes the entry of `key`; whether there was one.
+  ///
+  /// The corresponding LMDB function is `mdb_del`.
+  func delete(_ keyspace: Keyspace, _ key: UnsafeRawBufferPointer) throws -> Bool {
+    var keyValue = MDB_val(key)
+    let code = mdb_del(read.handle, keyspace.handle, &keyValue, nil)
+    if code == 0 { return true }
+    if code == MDB_NOTFOUND { return false }
+    throw failure(code, "mdb_del")
+  }
+
+  /// Walks `keyspace` with a cursor that can also change it.
+  func withCursor<R>(_ keyspace: Keyspace, _ body: (inout Cursor) throws -> R) throws -> R {
+    var pointer: OpaquePointer?
+    let code = mdb_cursor_open(read.handle, keyspace.handle, &pointer)
+    guard code == 0, let pointer else { throw failure(code, "mdb_cursor_open") }
+    var cursor = Cursor(handle: pointer, firstFailure: firstFailure)
+    return try body(&cursor)
+  }
+
+  /// Deletes every entry of `keyspace`; the keyspace stays. Costs its branch pages, not its entries.
+  ///
+  /// The corresponding LMDB function is `mdb_drop`.
+  func clear(_ keyspace: Keyspace) throws {
+    let code = mdb_drop(read.handle, keyspace.handle, 0)
+    if code != 0 { throw failure(code, "mdb_drop") }
+  }
+
+  /// Whether `code` leaves the transaction unfit for a commit. A refused argument changes nothing.
+  static func spoils(_ code: Int32) -> Bool {
+    switch code {
+    case 0, MDB_NOTFOUND, MDB_KEYEXIST, MDB_BAD_VALSIZE, EINVAL, EACCES: false
+    default: true
+    }
+  }
+
+  @inline(never)
+  private func failure(_ code: Int32, _ operation: String) -> StorageError {
+    if firstFailure.pointee == 0, WriteTransaction.spoils(code) { firstFailure.pointee = code }
+    return StorageError(code, operation, transaction: read.handle)
+  }
+}
