@@ -1,0 +1,60 @@
+import Foundation
+
+/// Writes a CSV file beside its final place and moves it there when it is whole: nobody ever sees half a file.
+struct CSVWriter {
+  private let url: URL
+  private let temporary: URL
+  private let handle: FileHandle
+  private var buffer: [UInt8] = []
+
+  init(_ url: URL, header: [String]) throws {
+    self.url = url
+    temporary = url.appendingPathExtension("unfinished")
+    guard FileManager.default.createFile(atPath: temporary.path, contents: nil),
+      let handle = try? FileHandle(forWritingTo: temporary)
+    else { throw FlightLogError("The file \(temporary.path) cannot be written.") }
+    self.handle = handle
+    try write(header)
+  }
+
+  /// Writes one record; nil is `NA`.
+  mutating func write(_ fields: [String?]) throws {
+    for (index, field) in fields.enumerated() {
+      if index > 0 { buffer.append(UInt8(ascii: ",")) }
+      append(field ?? "NA")
+    }
+    buffer.append(UInt8(ascii: "\n"))
+    if buffer.count >= 64 * 1024 { try flush() }
+  }
+
+  /// Completes the file and puts it in its place.
+  mutating func finish() throws {
+    try flush()
+    try failing { try handle.synchronize() }
+    try failing { try handle.close() }
+    guard rename(temporary.path, url.path) == 0 else {
+      throw FlightLogError("The file \(url.path) cannot be written: \(String(cString: strerror(errno))).")
+    }
+  }
+
+  private mutating func append(_ field: String) {
+    guard field.utf8.contains(where: { $0 == 0x22 || $0 == 0x2C || $0 == 0x0A || $0 == 0x0D }) else {
+      buffer.append(contentsOf: field.utf8)
+      return
+    }
+    buffer.append(contentsOf: "\"\(field.replacingOccurrences(of: "\"", with: "\"\""))\"".utf8)
+  }
+
+  private mutating func flush() throws {
+    try failing { try handle.write(contentsOf: buffer) }
+    buffer.removeAll(keepingCapacity: true)
+  }
+
+  private func failing(_ body: () throws -> Void) throws {
+    do {
+      try body()
+    } catch {
+      throw FlightLogError("The file \(temporary.path) cannot be written: \(error.localizedDescription)")
+    }
+  }
+}

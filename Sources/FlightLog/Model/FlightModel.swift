@@ -1,0 +1,92 @@
+import Strata
+
+/// The model of the flight log, built in code: five tables of data and the journal of their import.
+///
+/// Each entity's attributes stand in the order of its class's slots.
+enum FlightModel {
+  static func make() -> ManagedObjectModel {
+    let model = ManagedObjectModel()
+    model.entities = [
+      makeAirline(), makeAirport(), makePlane(), makeWeather(), makeFlight(), makeImportState(),
+    ]
+    return model
+  }
+
+  private static func makeAirline() -> EntityDescription {
+    entity(
+      "Airline", Airline.self, [required("carrier", .string), required("name", .string)], unique: ["carrier"])
+  }
+
+  private static func makeAirport() -> EntityDescription {
+    let attributes = [
+      required("faa", .string), required("name", .string), required("latitude", .double),
+      required("longitude", .double), required("altitude", .integer32), optional("utcOffset", .double),
+      optional("daylightSaving", .string), optional("timeZone", .string),
+    ]
+    return entity("Airport", Airport.self, attributes, unique: ["faa"])
+  }
+
+  private static func makePlane() -> EntityDescription {
+    let attributes = [
+      required("tailNumber", .string), optional("year", .integer16), required("type", .string),
+      required("manufacturer", .string), required("model", .string), required("engines", .integer16),
+      required("seats", .integer16), optional("speed", .integer16), optional("engine", .string),
+    ]
+    return entity("Plane", Plane.self, attributes, unique: ["tailNumber"])
+  }
+
+  private static func makeWeather() -> EntityDescription {
+    let attributes = [
+      required("origin", .string), required("hour", .date), optional("temperature", .double),
+      optional("dewPoint", .double), optional("humidity", .double), optional("windDirection", .integer16),
+      optional("windSpeed", .double), optional("windGust", .double), optional("precipitation", .double),
+      optional("pressure", .double), optional("visibility", .double),
+    ]
+    return entity("Weather", Weather.self, attributes, unique: ["origin", "hour"])
+  }
+
+  private static func makeFlight() -> EntityDescription {
+    let attributes = [
+      required("line", .integer64), required("year", .integer16), required("month", .integer16),
+      required("day", .integer16), optional("departureTime", .integer16),
+      required("scheduledDepartureTime", .integer16), optional("departureDelay", .integer16),
+      optional("arrivalTime", .integer16), required("scheduledArrivalTime", .integer16),
+      optional("arrivalDelay", .integer16), required("carrier", .string), required("number", .integer32),
+      optional("tailNumber", .string), required("origin", .string), required("destination", .string),
+      optional("airTime", .integer16), required("distance", .integer32), required("hour", .integer16),
+      required("minute", .integer16), required("scheduledHour", .date), optional("remark", .string),
+    ]
+    let indexes = ["origin", "destination", "carrier", "scheduledHour", "departureDelay"]
+    return entity("Flight", Flight.self, attributes, unique: ["line"], indexed: indexes)
+  }
+
+  private static func makeImportState() -> EntityDescription {
+    let attributes = [
+      required("table", .string), required("fingerprint", .string), required("lastLine", .integer64),
+      required("rowCount", .integer64), required("damageCount", .integer64), required("isFinished", .boolean),
+    ]
+    return entity("ImportState", ImportState.self, attributes, unique: ["table"])
+  }
+
+  // MARK: -
+
+  private static func entity(
+    _ name: String, _ type: ManagedObject.Type, _ attributes: [AttributeDescription], unique: [String],
+    indexed: [String] = []
+  ) -> EntityDescription {
+    let entity = EntityDescription(name: name)
+    entity.managedObjectClass = type
+    entity.properties = attributes
+    entity.uniquenessConstraints = [unique]
+    entity.indexes = indexed.map { FetchIndexDescription(name: "by_\($0)", attributes: [$0]) }
+    return entity
+  }
+
+  private static func required(_ name: String, _ type: AttributeType) -> AttributeDescription {
+    AttributeDescription(name: name, type: type, isOptional: false)
+  }
+
+  private static func optional(_ name: String, _ type: AttributeType) -> AttributeDescription {
+    AttributeDescription(name: name, type: type, isOptional: true)
+  }
+}
