@@ -74,19 +74,16 @@ enum FlightModel {
     _ name: String, _ type: ManagedObject.Type, _ attributes: [AttributeDescription], unique: [String],
     indexed: [String] = []
   ) -> EntityDescription {
-    let entity = EntityDescription(name: name)
-    entity.managedObjectClass = type
-    entity.properties = attributes
-    entity.uniquenessConstraints = [unique]
-    entity.indexes = indexed.map { FetchIndexDescription(name: "by_\($0)", attributes: [$0]) }
-    return entity
+    EntityDescription(
+      name, managedObjectClass: type, properties: attributes, uniquenessConstraints: [unique],
+      indexes: indexed.map { FetchIndexDescription(name: "by_\($0)", attributes: [$0]) })
   }
 
   private static func required(_ name: String, _ type: AttributeType) -> AttributeDescription {
-    AttributeDescription(name: name, type: type, isOptional: false)
+    AttributeDescription(name, type, isOptional: false)
   }
 
   private static func optional(_ name: String, _ type: AttributeType) -> AttributeDescription {
-    AttributeDescription(name: name, type: type, isOptional: true)
+    AttributeDescription(name, type, isOptional: true)
   }
 }

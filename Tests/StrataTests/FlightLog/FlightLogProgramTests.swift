@@ -1,0 +1,81 @@
+import Foundation
+import Testing
+
+@testable import FlightLog
+
+/// The built program as somebody starts it: exit codes, sentences, and `kill -9` at any moment.
+struct FlightLogProgramTests {
+  /// The executable beside the test bundle.
+  static let program: String = {
+    let bundle = URL(fileURLWithPath: ProcessInfo.processInfo.arguments[0])
+    var folder = bundle.deletingLastPathComponent()
+    // On macOS the bundle's executable lies three folders down.
+    while folder.path != "/", !FileManager.default.isExecutableFile(atPath: folder.path + "/flight-log") {
+      folder.deleteLastPathComponent()
+    }
+    return folder.path + "/flight-log"
+  }()
+
+  private func run(_ arguments: String...) throws -> Command {
+    try Command.run(Self.program, arguments)
+  }
+
+  /// Exit code 1 and one sentence on standard error that contains `words`.
+  private func expectRefusal(_ result: Command, _ words: String) {
+    #expect(result.exitCode == 1)
+    #expect(result.errors.split(separator: "\n").count == 1, "\(result.errors)")
+    #expect(result.errors.hasPrefix("flight-log: "), "\(result.errors)")
+    #expect(result.errors.contains(words), "\(result.errors)")
+  }
+
+  @Test func aMissingFolderOrFileIsOneSentence() throws {
+    let folder = try TemporaryFolder()
+    defer { folder.remove() }
+    let store = folder.url.appendingPathComponent("a.strata").path
+    expectRefusal(try run("--data", folder.url.path + "/none", "--store", store), "There is no folder")
+    expectRefusal(try run("--data", folder.url.path, "--store", store), "airlines.csv")
+  }
+
+  @Test func aForeignFileInTheStoresPlaceIsOneSentence() throws {
+    let folder = try TemporaryFolder()
+    defer { folder.remove() }
+    let file = try folder.write("Dear diary, this is no store at all.\n", to: "a.strata")
+    expectRefusal(try run("--store", file.path), file.path)
+    #expect(try String(contentsOf: file, encoding: .utf8) == "Dear diary, this is no store at all.\n")
+  }
+
+  @Test func aPlaceWhereNothingCanBeWrittenIsOneSentence() throws {
+    expectRefusal(try run("--store", "/proc/none/a.strata"), "/proc/none")
+  }
+
+  @Test func aDamagedArchiveIsOneSentence() throws {
+    let data = try TableReaderTests.makeData([:])
+    defer { data.remove() }
+    try FileManager.default.removeItem(at: data.url.appendingPathComponent("flights.csv"))
+    try data.write("no archive", to: "flights.csv.gz")
+    expectRefusal(
+      try run("--data", data.url.path, "--store", data.url.path + "/a.strata"), "cannot be unpacked")
+  }
+
+  /// Killed at moments spread over the whole run; then one run is left in peace and must agree with the files.
+  @Test func killedAtAnyMomentTheNextRunGoesOn() throws {
+    let folder = try TemporaryFolder()
+    defer { folder.remove() }
+    let store = folder.url.appendingPathComponent("a.strata").path
+    for milliseconds in [30, 150, 400, 700, 1_100, 1_600, 2_300, 3_000] {
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: Self.program)
+      process.arguments = ["--store", store]
+      process.standardOutput = FileHandle.nullDevice
+      process.standardError = FileHandle.nullDevice
+      try process.run()
+      Thread.sleep(forTimeInterval: Double(milliseconds) / 1000)
+      kill(process.processIdentifier, SIGKILL)
+      process.waitUntilExit()
+    }
+    let last = try run("--store", store)
+    #expect(last.exitCode == 0, "\(last.errors)")
+    #expect(last.output.contains("Found"), "\(last.output)")
+    #expect(last.output.contains("checks agree with the CSV files"), "\(last.output)")
+  }
+}
