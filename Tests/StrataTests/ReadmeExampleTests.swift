@@ -6,7 +6,8 @@ struct ReadmeExampleTests {
   @Test @MainActor func exampleFindsTheBookItSaved() async throws {
     let folder = try TemporaryFolder()
     defer { folder.remove() }
-    let titles = try await titlesThatBeginWithMiddle(storedAt: folder.url.appendingPathComponent("Library.strata"))
+    let titles = try await titlesThatBeginWithMiddle(
+      storedAt: folder.url.appendingPathComponent("Library.strata"))
     #expect(titles == ["Middlemarch"])
   }
 
