@@ -1,0 +1,28 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+// Nested, so that peers are dependencies of the benchmarks and never of a user.
+let package = Package(
+  name: "StrataBenchmarks",
+  platforms: [.macOS(.v15)],
+  products: [
+    .executable(name: "strata-bench", targets: ["StrataBench"])
+  ],
+  dependencies: [
+    // Named, because a path dependency otherwise takes the name of the folder it was cloned into.
+    .package(name: "Strata", path: "../"),
+    .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+  ],
+  targets: [
+    .executableTarget(
+      name: "StrataBench",
+      dependencies: [
+        .product(name: "Strata", package: "Strata"),
+        .product(name: "CLMDBShim", package: "Strata"),
+        .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ])
+  ],
+  swiftLanguageModes: [.v6]
+)
