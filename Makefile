@@ -33,4 +33,4 @@ format:
 	@Scripts/swift-files | xargs swift format --in-place --parallel
 
 bench: setup
-	swift run -c release --package-path Benchmarks $(ARGUMENTS)
+	swift run -c release --package-path Benchmarks strata-bench $(ARGUMENTS)
