@@ -38,7 +38,11 @@ public struct ResolvedFetchRequest: Sendable {
     self.entity = entity
     entityNumbers = request.includesSubentities ? entity.subtree.sorted() : [entity.number]
     self.predicate = predicate
-    program = predicate == .all ? nil : CompiledPredicate(predicate, entity: entity)
+    program =
+      predicate == .all
+      ? nil
+      : CompiledPredicate(
+        predicate, rootName: schema.hierarchies[entity.hierarchyNumber].rootName, storeIdentifier: nil)
     sorts = try request.sortDescriptors.map { try ResolvedSort($0, entity: entity) }
     limit = request.fetchLimit
     offset = request.fetchOffset

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// How an LMDB store is opened.
 public struct LMDBStoreOptions: Sendable {
@@ -16,15 +17,29 @@ public struct LMDBStoreOptions: Sendable {
   public var verifiesChecksums = false
   /// How long a save waits for another process's.
   public var writerDeadline = Duration.seconds(30)
+  /// Bytes of address space at first; nil for as much as there is. It grows by itself.
+  var mapSize: Int?
 
   /// The defaults.
   public init() {}
 }
 
+/// Objects' rows in one LMDB file, with their indexes, large values, metadata and model.
+///
+/// ```
+///   meta              what the store knows about itself        (MetaKeyspace)
+///   rows:<root>       primary key, 8 bytes big-endian → row    one per hierarchy
+///   index:<name>      encoded values · primary key → nothing   one per index
+///   large             where it belongs → bytes                 (LargeValueKey)
+/// ```
+///
+/// Any thread may use it. Reads run on the calling thread against the newest commit and never wait for a save;
+/// commits run one after another on the environment's own thread. Every row that leaves the store is a checked
+/// copy in the schema's current layout.
 public final class LMDBStore: PersistentStore {
   /// The type of stores in a file.
   public static let type = "LMDB"
-  /// The type of stores in memory.
+  /// The type of stores in memory: the same engine on a file without a name.
   public static let inMemoryType = "InMemory"
 
   public let identifier: UUID
@@ -33,47 +48,143 @@ public final class LMDBStore: PersistentStore {
   public let configurationName: String?
   public let isReadOnly: Bool
 
+  let parts: StoreParts
+  /// By hierarchy number.
+  let allocators: [PrimaryKeyAllocator]
+  private let versions: StoredVersions
+
+  private struct State {
+    var catalogue: StoreCatalogue
+    /// The user's part.
+    var metadata: StoreMetadata
+    var isClosed = false
+  }
+  private let state: Mutex<State>
+
   /// Opens the store at `url`, creating it if it is missing. A nil `url` makes a store in memory.
+  ///
+  /// - Throws: ``StorageError`` for what is wrong with the file; ``CoreDataError`` 134100 with the differing
+  ///   entities when it was written with another model (rules 304, 316), 134080 for an unknown configuration.
+  ///   A refused file is not changed.
   public init(
     url: URL?, schema: Schema, configurationName: String? = nil, options: LMDBStoreOptions = LMDBStoreOptions()
   ) throws {
-    trap("not written yet")
+    let opened = try StoreOpening(
+      url: url, schema: schema, configurationName: configurationName, options: options
+    ).open()
+    parts = opened.parts
+    versions = opened.versions
+    identifier = opened.parts.identifier
+    self.url = url
+    storeType = url == nil ? Self.inMemoryType : Self.type
+    self.configurationName = configurationName
+    isReadOnly = options.isReadOnly
+    allocators = schema.hierarchies.map { _ in PrimaryKeyAllocator() }
+    state = Mutex(State(catalogue: opened.catalogue, metadata: opened.metadata))
   }
 
-  public var metadata: StoreMetadata { trap("not written yet") }
-  public func makePrimaryKey(hierarchy: Int) throws -> UInt64 { trap("not written yet") }
-  public func rowStamp(entity: Int) -> RowStamp { trap("not written yet") }
-  public func fetch(_ request: ResolvedFetchRequest, mode: FetchMode) throws -> FetchedRows {
-    trap("not written yet")
-  }
-  public func rows(hierarchy: Int, primaryKeys: [UInt64]) throws -> [FetchedRow?] { trap("not written yet") }
-  public func row(hierarchy: Int, primaryKey: UInt64) throws -> FetchedRow? { trap("not written yet") }
-  public func externalValue(entity: Int, primaryKey: UInt64, slot: Int, version: UInt32) throws -> Data? {
-    trap("not written yet")
-  }
-  public func commit(
-    _ changeSets: [ChangeSet], deadline: Duration?,
-    completion: @escaping @Sendable ([Result<CommitResult, any Error>]) -> Void
-  ) { trap("not written yet") }
-  public func close() { trap("not written yet") }
+  deinit { close() }
 
-  /// The metadata of the store at `url`, without a model.
-  public static func metadata(at url: URL) throws -> StoreMetadata { trap("not written yet") }
-  /// Replaces the user's metadata of the closed store at `url` at once (rule 148).
-  public static func setMetadata(_ metadata: StoreMetadata, at url: URL) throws { trap("not written yet") }
-  /// The model the store at `url` was written with.
-  public static func model(at url: URL) throws -> ManagedObjectModel { trap("not written yet") }
-  /// Deletes the closed store at `url` and its lock file (rule 329).
-  public static func destroy(at url: URL) throws { trap("not written yet") }
-  /// Puts the store at `source` in the place of that at `url`.
-  public static func replace(at url: URL, with source: URL) throws { trap("not written yet") }
+  public var metadata: StoreMetadata {
+    let user = state.withLock { $0.metadata }
+    return user.adding(identifier: identifier, type: storeType, versions: versions)
+  }
 
-  /// Writes a copy of the store as of now to `url` while it is in use.
-  public func backup(to url: URL) throws { trap("not written yet") }
-  /// Figures about the file.
-  public func statistics() throws -> EnvironmentStatistics { trap("not written yet") }
-  /// Proves that rows, indexes and large values agree.
-  public func check() throws -> StoreCheck { trap("not written yet") }
-  /// All keyspaces as sorted text, for tests.
-  func textDump() throws -> String { trap("not written yet") }
+  public func makePrimaryKey(hierarchy: Int) throws -> UInt64 {
+    try allocators[hierarchy].next { count in
+      try requireOpen()
+      let parts = parts
+      return try parts.environment.write { transaction in
+        let start = try parts.counter(hierarchy, transaction.read)
+        let end = min(start + count, PrimaryKeyAllocator.limit)
+        guard end > start else {
+          throw StorageError(
+            .tooLarge, operation: "make primary key", path: parts.environment.path,
+            detail: "The hierarchy has no primary keys left.")
+        }
+        try parts.setCounter(hierarchy, end, transaction)
+        return start..<end
+      }
+    }
+  }
+
+  public func rowStamp(entity: Int) -> RowStamp {
+    let catalogue = catalogue
+    return RowStamp(
+      layoutNumber: catalogue.layoutNumbers[entity], entityCode: catalogue.entityCodes[entity])
+  }
+
+  public func close() {
+    let wasClosed = state.withLock { state in
+      defer { state.isClosed = true }
+      return state.isClosed
+    }
+    if wasClosed { return }
+    giveBackKeys()
+    parts.environment.close()
+  }
+
+  /// Lowers the counters by what was reserved and not used, where nobody has reserved since.
+  private func giveBackKeys() {
+    let unused = allocators.map { $0.close().sorted { $0.lowerBound > $1.lowerBound } }
+    if isReadOnly || url == nil || unused.allSatisfy(\.isEmpty) { return }
+    let parts = parts
+    // A failure costs some numbers nobody misses.
+    try? parts.environment.write(deadline: .milliseconds(200)) { transaction in
+      for (hierarchy, blocks) in unused.enumerated() {
+        for block in blocks where try parts.counter(hierarchy, transaction.read) == block.upperBound {
+          try parts.setCounter(hierarchy, block.lowerBound, transaction)
+        }
+      }
+    }
+  }
+
+  // MARK: State
+
+  var catalogue: StoreCatalogue { state.withLock { $0.catalogue } }
+
+  func requireOpen() throws {
+    if state.withLock({ $0.isClosed }) { throw closedError }
+  }
+
+  var closedError: StorageError {
+    StorageError(
+      .closed, operation: "use store", path: parts.environment.path, detail: "The store has been closed.")
+  }
+
+  /// Takes over what a commit changed.
+  func adopt(catalogue: StoreCatalogue?, metadata: StoreMetadata?) {
+    state.withLock { state in
+      if let catalogue, catalogue.generation >= state.catalogue.generation { state.catalogue = catalogue }
+      if let metadata { state.metadata = metadata }
+    }
+  }
+
+  /// Runs `body` with a reader of rows; once more, with the catalogue read again, when it meets a code that is
+  /// not in it.
+  func read<R>(_ body: (RowReader, borrowing ReadTransaction) throws -> R) throws -> R {
+    do {
+      return try readOnce(body)
+    } catch let unknown as UnknownCode {
+      try refreshCatalogue()
+      do {
+        return try readOnce(body)
+      } catch is UnknownCode {
+        throw parts.damaged(unknown.detail)
+      }
+    }
+  }
+
+  @inline(__always)
+  private func readOnce<R>(_ body: (RowReader, borrowing ReadTransaction) throws -> R) throws -> R {
+    let (catalogue, isClosed) = state.withLock { ($0.catalogue, $0.isClosed) }
+    if isClosed { throw closedError }
+    return try parts.environment.read { try body(RowReader(parts: parts, catalogue: catalogue), $0) }
+  }
+
+  @inline(never)
+  private func refreshCatalogue() throws {
+    let fresh = try parts.environment.read { try parts.readCatalogue($0) }
+    adopt(catalogue: fresh, metadata: nil)
+  }
 }

@@ -1,0 +1,194 @@
+import Foundation
+
+/// A predicate as a program of tests with two exits each.
+///
+/// ```
+///   origin == "JFK" AND (distance > 500 OR carrier == nil)
+///
+///   0: origin == "JFK"   true → 1        false → reject
+///   1: distance > 500    true → accept   false → 2
+///   2: carrier == nil    true → accept   false → reject
+/// ```
+///
+/// Running it is a loop: no recursion, no allocation, no values made of the row's bytes. The same program runs
+/// on encoded rows and on the values of objects in memory, so that a context's unsaved changes match exactly as
+/// they would if they were saved. Cheap tests run before dear ones.
+final class CompiledPredicate: @unchecked Sendable {
+  // Unchecked: the buffers are written by `init` only.
+
+  /// One test. Negative exits end the program.
+  struct Instruction {
+    var slot: Int32
+    var operation: SlotTest.Operation
+    var isIdentifierTest: Bool
+    var onTrue: Int32
+    var onFalse: Int32
+    /// The operands' places in `operands`, or the identifier set's in `identifierSets`.
+    var firstOperand: Int32
+    var operandCount: Int32
+  }
+
+  /// An operand in the form rows hold it: a number's bits, or bytes in `bytes`.
+  struct Operand {
+    var bits: UInt64
+    var start: Int32
+    var count: Int32
+  }
+
+  static let accept: Int32 = -1
+  static let reject: Int32 = -2
+
+  /// Where the program begins; `accept` or `reject` when it has no tests.
+  let start: Int32
+  let instructions: UnsafeMutableBufferPointer<Instruction>
+  let operands: UnsafeMutableBufferPointer<Operand>
+  let bytes: UnsafeMutableRawBufferPointer
+  /// The operands once more, for objects in memory.
+  let values: [AttributeValue]
+  let identifierSets: [Set<ManagedObjectID>]
+  /// For each identifier set the primary keys of the hierarchy in the store the program was made for, ascending.
+  let keySets: [[UInt64]]
+  /// What was compiled.
+  let source: ResolvedPredicate
+  /// The slots the program looks at.
+  let slots: SlotBitmap
+
+  /// Compiles `predicate`. Rows are only ever evaluated of the store and hierarchy given here.
+  init(_ predicate: ResolvedPredicate, rootName: String, storeIdentifier: UUID?) {
+    var compiler = PredicateCompiler()
+    start = compiler.compile(predicate, onTrue: Self.accept, onFalse: Self.reject)
+    instructions = .allocate(capacity: compiler.instructions.count)
+    _ = instructions.initialize(from: compiler.instructions)
+    operands = .allocate(capacity: compiler.operands.count)
+    _ = operands.initialize(from: compiler.operands)
+    bytes = .allocate(byteCount: max(1, compiler.bytes.count), alignment: 8)
+    bytes.copyBytes(from: compiler.bytes)
+    values = compiler.values
+    identifierSets = compiler.identifierSets.map(Set.init)
+    keySets = compiler.identifierSets.map {
+      IdentifierKeys.of($0, rootName: rootName, storeIdentifier: storeIdentifier)
+    }
+    slots = compiler.slots
+    source = predicate
+  }
+
+  deinit {
+    instructions.deallocate()
+    operands.deallocate()
+    bytes.deallocate()
+  }
+
+  /// Whether the object with these values satisfies the predicate.
+  func evaluate(identifier: ManagedObjectID, value: (_ slot: Int) -> AttributeValue) -> Bool {
+    var place = start
+    while place >= 0 {
+      let instruction = instructions[Int(place)]
+      let isTrue: Bool
+      if instruction.isIdentifierTest {
+        isTrue = identifierSets[Int(instruction.firstOperand)].contains(identifier)
+      } else {
+        isTrue = test(instruction, value(Int(instruction.slot)))
+      }
+      place = isTrue ? instruction.onTrue : instruction.onFalse
+    }
+    return place == Self.accept
+  }
+
+  /// One test on a value.
+  func test(_ instruction: Instruction, _ value: AttributeValue) -> Bool {
+    if case .null = value { return instruction.operation == .isNil }
+    let first = Int(instruction.firstOperand)
+    switch instruction.operation {
+    case .isNil: return false
+    case .equal: return AttributeValue.compare(value, values[first]) == 0
+    case .less: return AttributeValue.compare(value, values[first]) < 0
+    case .lessOrEqual: return AttributeValue.compare(value, values[first]) <= 0
+    case .greater: return AttributeValue.compare(value, values[first]) > 0
+    case .greaterOrEqual: return AttributeValue.compare(value, values[first]) >= 0
+    case .oneOf:
+      return Self.search(count: Int(instruction.operandCount)) {
+        AttributeValue.compare(value, values[first + $0])
+      }
+    case .beginsWith, .contains, .endsWith:
+      guard case .string(var string) = value else { return false }
+      return string.withUTF8 {
+        match(instruction.operation, UnsafeRawBufferPointer($0), operandBytes(first))
+      }
+    }
+  }
+
+  /// The bytes of an operand that is no number.
+  @inline(__always)
+  func operandBytes(_ index: Int) -> UnsafeRawBufferPointer {
+    let operand = operands[index]
+    return UnsafeRawBufferPointer(rebasing: bytes[Int(operand.start)..<Int(operand.start + operand.count)])
+  }
+
+  /// The string operators, by bytes.
+  func match(
+    _ operation: SlotTest.Operation, _ subject: UnsafeRawBufferPointer, _ pattern: UnsafeRawBufferPointer
+  ) -> Bool {
+    guard subject.count >= pattern.count else { return false }
+    // Patterns are never empty (the resolver turns those into "is not nil"), so neither base is nil here.
+    guard let haystack = subject.baseAddress, let needle = pattern.baseAddress else { return false }
+    switch operation {
+    case .beginsWith: return memcmp(haystack, needle, pattern.count) == 0
+    case .endsWith:
+      return memcmp(haystack + (subject.count - pattern.count), needle, pattern.count) == 0
+    default:
+      let first = Int32(pattern[0])
+      var place = 0
+      while place <= subject.count - pattern.count {
+        guard let hit = memchr(haystack + place, first, subject.count - pattern.count - place + 1) else {
+          return false
+        }
+        if memcmp(hit, needle, pattern.count) == 0 { return true }
+        place = UnsafeRawPointer(hit) - haystack + 1
+      }
+      return false
+    }
+  }
+
+  /// Binary search among ascending operands.
+  @inline(__always)
+  static func search(count: Int, _ order: (Int) -> Int) -> Bool {
+    var low = 0
+    var high = count
+    while low < high {
+      let middle = (low + high) / 2
+      let result = order(middle)
+      if result == 0 { return true }
+      if result < 0 { high = middle } else { low = middle + 1 }
+    }
+    return false
+  }
+}
+
+extension CompiledPredicate: CustomStringConvertible {
+  var description: String { source.description }
+}
+
+/// The primary keys among object identifiers.
+enum IdentifierKeys {
+  /// The keys of those identifiers that belong to the hierarchy and the store, ascending, each once.
+  static func of(_ identifiers: [ManagedObjectID], rootName: String, storeIdentifier: UUID?) -> [UInt64] {
+    guard let storeIdentifier else { return [] }
+    var keys: [UInt64] = []
+    for identifier in identifiers {
+      let hierarchy = identifier.token.hierarchy
+      if hierarchy.storeIdentifier == storeIdentifier, hierarchy.rootName == rootName {
+        keys.append(identifier.primaryKey)
+      }
+    }
+    keys.sort()
+    var distinct: [UInt64] = []
+    distinct.reserveCapacity(keys.count)
+    for key in keys where distinct.last != key { distinct.append(key) }
+    return distinct
+  }
+
+  /// Whether ascending `keys` contain `key`.
+  static func contains(_ keys: [UInt64], _ key: UInt64) -> Bool {
+    CompiledPredicate.search(count: keys.count) { key < keys[$0] ? -1 : key == keys[$0] ? 0 : 1 }
+  }
+}

@@ -1,0 +1,227 @@
+import Foundation
+
+/// Decides how a fetch is executed. Pure: the same request, mode and set of indexes give the same plan.
+enum FetchPlanner {
+  /// More ranges than this are not worth their seeks: a longer product of `IN` lists is left to the residual.
+  static let maximumRangeCount = 4096
+
+  /// - Parameters:
+  ///   - storeIdentifier: The store whose rows are read; decides which identifiers of `SELF IN` matter.
+  ///   - isUsable: Whether an index of the schema is complete in the store.
+  static func plan(
+    _ request: ResolvedFetchRequest, mode: FetchMode = .rows, storeIdentifier: UUID,
+    isUsable: (IndexSchema) -> Bool = { _ in true }
+  ) -> FetchPlan {
+    if request.predicate == .none {
+      return FetchPlan(access: .nothing, isOrdered: true, residual: nil, filtersEntities: false, description: "nothing")
+    }
+    let conjuncts = request.predicate.conjuncts
+    let sorts = mode == .count ? [] : effectiveSorts(request.sorts, conjuncts: conjuncts)
+    let context = Context(
+      request: request, mode: mode, storeIdentifier: storeIdentifier, conjuncts: conjuncts, sorts: sorts,
+      ordersByKey: mode != .count && !request.sorts.isEmpty)
+    if let plan = context.identifierPlan() { return plan }
+    let indexes = request.entity.indexes.filter(isUsable)
+    let choices = indexes.compactMap { context.choice(of: $0) }
+    if let best = choices.max(by: { ($0.score, $1.index.name) < ($1.score, $0.index.name) }), best.score > 0 {
+      return context.plan(best)
+    }
+    return context.scanPlan()
+  }
+
+  /// The sort keys that are not the same for all matches anyway.
+  private static func effectiveSorts(
+    _ sorts: [ResolvedSort], conjuncts: [ResolvedPredicate]
+  ) -> [ResolvedSort] {
+    var fixed = SlotBitmap()
+    for case .test(let test) in conjuncts where test.operation == .equal || test.operation == .isNil {
+      fixed.insert(test.slot)
+    }
+    var result: [ResolvedSort] = []
+    for sort in sorts where !fixed.contains(sort.slot) {
+      fixed.insert(sort.slot)
+      result.append(sort)
+    }
+    return result
+  }
+}
+
+extension FetchPlanner {
+  /// What a plan is made from.
+  fileprivate struct Context {
+    let request: ResolvedFetchRequest
+    let mode: FetchMode
+    let storeIdentifier: UUID
+    let conjuncts: [ResolvedPredicate]
+    let sorts: [ResolvedSort]
+    /// Whether matches that no sort key tells apart must come in the order of primary keys.
+    let ordersByKey: Bool
+  }
+
+  /// One way to use an index.
+  fileprivate struct Choice {
+    let index: IndexSchema
+    var ranges: [KeyRange]
+    /// The places of the conjuncts that the ranges stand for, exactly.
+    var consumed: Set<Int> = []
+    /// What the ranges stand for, in words.
+    var reasons: [String] = []
+    var isOrdered = false
+    var isReversed = false
+    var score = 0
+  }
+}
+
+extension FetchPlanner.Context {
+  private var hierarchy: HierarchySchema { request.schema.hierarchies[request.hierarchyNumber] }
+
+  func identifierPlan() -> FetchPlan? {
+    for (place, conjunct) in conjuncts.enumerated() {
+      guard case .selfIn(let identifiers) = conjunct else { continue }
+      let keys = IdentifierKeys.of(
+        identifiers, rootName: hierarchy.rootName, storeIdentifier: storeIdentifier)
+      return finish(
+        keys.isEmpty ? .nothing : .identifiers(keys), isOrdered: sorts.isEmpty, consumed: [place],
+        filtersEntities: filters(hierarchy.memberNumbers), words: "\(keys.count) identifiers")
+    }
+    return nil
+  }
+
+  func scanPlan() -> FetchPlan {
+    finish(
+      .scan, isOrdered: sorts.isEmpty, consumed: [], filtersEntities: filters(hierarchy.memberNumbers),
+      words: "scan of \(hierarchy.rootName)")
+  }
+
+  func plan(_ choice: FetchPlanner.Choice) -> FetchPlan {
+    let ranges = KeyRange.normalized(choice.ranges)
+    let covered = request.schema.entities[choice.index.owner].subtree
+    var words = "index \(choice.index.name)"
+    if !choice.reasons.isEmpty { words += " where " + choice.reasons.joined(separator: ", ") }
+    if choice.isReversed { words += ", backwards" }
+    return finish(
+      ranges.isEmpty
+        ? .nothing
+        : .index(number: choice.index.number, ranges: ranges, isReversed: choice.isReversed),
+      isOrdered: choice.isOrdered, consumed: choice.consumed, filtersEntities: filters(covered), words: words)
+  }
+
+  private func filters(_ candidates: [Int]) -> Bool {
+    !Set(candidates).isSubset(of: request.entityNumbers)
+  }
+
+  private func finish(
+    _ access: FetchPlan.Access, isOrdered: Bool, consumed: Set<Int>, filtersEntities: Bool, words: String
+  ) -> FetchPlan {
+    let rest = ResolvedPredicate.conjunction(
+      conjuncts.indices.filter { !consumed.contains($0) }.map { conjuncts[$0] })
+    var words = words
+    if filtersEntities {
+      let names = request.entityNumbers.map { request.schema.entities[$0].name }
+      words += "; only \(names.joined(separator: ", "))"
+    }
+    if rest != .all { words += "; then \(rest)" }
+    if !isOrdered {
+      let keys = sorts.map { request.entity.attributes[$0.slot].name + ($0.isAscending ? "" : " descending") }
+      words += "; sort by \(keys.isEmpty ? "primary key" : keys.joined(separator: ", "))"
+    }
+    if request.offset > 0 { words += "; skip \(request.offset)" }
+    if request.limit > 0 { words += "; take \(request.limit)" }
+    return FetchPlan(
+      access: access, isOrdered: isOrdered,
+      residual: rest == .all
+        ? nil
+        : CompiledPredicate(rest, rootName: hierarchy.rootName, storeIdentifier: storeIdentifier),
+      filtersEntities: filtersEntities, description: words)
+  }
+
+  /// How `index` could serve the request; nil when it cannot.
+  func choice(of index: IndexSchema) -> FetchPlanner.Choice? {
+    var choice = FetchPlanner.Choice(index: index, ranges: [])
+    var keys: [[UInt8]] = [[]]
+    var fixedCount = 0
+    var isSingle = true
+    var ranges: [KeyRange]?
+    for (place, part) in index.parts.enumerated() {
+      let encoder = PartEncoder(index: index, place: place, attribute: request.entity.attributes[part.slot])
+      if let (conjunct, test) = pointTest(part.slot, limit: FetchPlanner.maximumRangeCount / keys.count) {
+        let components =
+          test.operation == .isNil ? [encoder.component(.null)] : test.operands.map(encoder.component)
+        keys = keys.flatMap { key in components.map { key + $0.bytes } }
+        if !components.contains(where: \.isTruncated) { choice.consumed.insert(conjunct) }
+        choice.reasons.append("\(test)")
+        choice.score += 10
+        if components.count == 1 && isSingle { fixedCount += 1 } else { isSingle = false }
+        continue
+      }
+      let narrowing = rangeTests(part.slot)
+      if let (range, isExact) = encoder.range(narrowing.range) {
+        ranges = keys.map { range.prefixed(by: $0) }
+        if isExact { choice.consumed.formUnion(narrowing.conjuncts) }
+        choice.reasons += narrowing.conjuncts.map { "\(conjuncts[$0])" }
+        choice.score += 3 + narrowing.conjuncts.count
+      }
+      break
+    }
+    if index.isUnique && fixedCount == index.parts.count { choice.score += 100 }
+    choice.ranges = ranges ?? keys.map { KeyRange(prefix: $0) }
+    order(&choice, fixedCount: fixedCount)
+    if choice.score == 0 && choice.isOrdered && isWorthItsOrder(choice) {
+      choice.score = 1
+      if choice.reasons.isEmpty { choice.reasons = [] }
+    }
+    return choice.score > 0 ? choice : nil
+  }
+
+  /// Whether walking a whole index in order beats a scan and a sort.
+  private func isWorthItsOrder(_ choice: FetchPlanner.Choice) -> Bool {
+    guard !sorts.isEmpty, conjuncts.isEmpty else { return false }
+    let covered = request.schema.entities[choice.index.owner].subtree
+    if mode == .identifiers && !filters(covered) { return true }
+    return request.limit > 0
+  }
+
+  /// Finds out whether the entries of the ranges come in the order wanted.
+  private func order(_ choice: inout FetchPlanner.Choice, fixedCount: Int) {
+    let rest = choice.index.parts.dropFirst(fixedCount)
+    if sorts.isEmpty {
+      choice.isOrdered = !ordersByKey || (rest.isEmpty && choice.ranges.count == 1)
+      return
+    }
+    guard rest.count == sorts.count else { return }
+    var isReversed: Bool?
+    for (part, sort) in zip(rest, sorts) {
+      guard part.slot == sort.slot, !sort.type.hasCutKeys else { return }
+      let opposes = part.isAscending != sort.isAscending
+      if let isReversed, isReversed != opposes { return }
+      isReversed = opposes
+    }
+    choice.isOrdered = true
+    choice.isReversed = isReversed ?? false
+    choice.score += choice.score > 0 ? 1 : 0
+  }
+
+  /// A test of the slot for one value or few.
+  private func pointTest(_ slot: Int, limit: Int) -> (conjunct: Int, test: SlotTest)? {
+    for (place, conjunct) in conjuncts.enumerated() {
+      guard case .test(let test) = conjunct, test.slot == slot else { continue }
+      switch test.operation {
+      case .equal, .isNil: return (place, test)
+      case .oneOf where test.operands.count <= limit: return (place, test)
+      default: continue
+      }
+    }
+    return nil
+  }
+
+  /// All tests of the slot that together leave a range.
+  private func rangeTests(_ slot: Int) -> (range: PartRange, conjuncts: [Int]) {
+    var range = PartRange()
+    var used: [Int] = []
+    for (place, conjunct) in conjuncts.enumerated() {
+      guard case .test(let test) = conjunct, test.slot == slot else { continue }
+      if range.prefix == nil, range.narrow(by: test) { used.append(place) }
+    }
+    return (range, used)
+  }
+}

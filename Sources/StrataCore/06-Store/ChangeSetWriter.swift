@@ -1,0 +1,270 @@
+import Foundation
+
+/// Writes one change set in two phases, so that one that fails leaves the transaction as it was.
+///
+/// ```
+///   prepare   reads only: versions, constraints; collects index entries and large values
+///   write     rows, indexes, large values: sorted, through one cursor per keyspace
+/// ```
+///
+/// Lives for one run of a transaction's body, on the writer's thread. Costs, for inserts in ascending order,
+/// one append per row and one put per index entry; for updates and deletes one get per row besides.
+final class ChangeSetWriter {
+  let changeSet: ChangeSet
+  let parts: StoreParts
+  let catalogue: StoreCatalogue
+  let reader: RowReader
+  /// The stored rows that updates replace, in their order; in the schema's layout. Valid until the first write.
+  var replaced: [StoredRow] = []
+  /// The stored rows that go, in the order of the deletes.
+  var deleted: [StoredRow] = []
+  /// Index changes by index number.
+  var indexChanges: [(index: IndexSchema, changes: IndexChanges)] = []
+  /// Large values that no row refers to any more.
+  var staleLargeValues: [LargeValueKey] = []
+  /// Inserts and updates by key; made only when a constraint has to be looked at closely.
+  var changedRows: [RowAddress: RowChange]?
+
+  init(changeSet: ChangeSet, parts: StoreParts, catalogue: StoreCatalogue) {
+    self.changeSet = changeSet
+    self.parts = parts
+    self.catalogue = catalogue
+    reader = RowReader(parts: parts, catalogue: catalogue)
+  }
+
+  /// Whether there is anything to write in rows.
+  var hasChanges: Bool {
+    !(changeSet.inserts.isEmpty && changeSet.updates.isEmpty && changeSet.deletes.isEmpty)
+  }
+
+  /// Everything that can go wrong with the change set itself; nil when it can be written.
+  func prepare(_ transaction: borrowing ReadTransaction) throws -> (any Error)? {
+    if let error = foreignEntity() { return error }
+    if let conflict = try findConflicts(transaction) { return conflict }
+    try collectStaleLargeValues()
+    try collectIndexChanges(transaction)
+    let violations = try findViolations(transaction)
+    return violations.isEmpty ? nil : UniquenessViolation(violations: violations)
+  }
+
+  /// Writes what was prepared.
+  func write(_ transaction: borrowing WriteTransaction) throws {
+    try writeRows(transaction)
+    for (index, changes) in indexChanges {
+      guard let keyspace = parts.indexes[index.number] else { continue }
+      try changes.write(keyspace, transaction)
+    }
+    try writeLargeValues(transaction)
+  }
+
+  private func foreignEntity() -> (any Error)? {
+    let numbers = changeSet.inserts.lazy.map(\.entity)
+    for number in [
+      numbers.first { !self.parts.held[$0] }, changeSet.updates.lazy.map(\.entity).first { !self.parts.held[$0] },
+      changeSet.deletes.lazy.map(\.entity).first { !self.parts.held[$0] },
+    ] {
+      guard let number else { continue }
+      return StorageError(
+        .invalid, operation: "commit", path: parts.environment.path,
+        detail: "The store's configuration does not hold the entity \(parts.schema.entities[number].name).")
+    }
+    return nil
+  }
+
+  func hierarchy(ofEntity number: Int) -> Int { parts.schema.entities[number].hierarchyNumber }
+
+  /// The keyspace of a hierarchy's rows.
+  func rows(_ hierarchy: Int) throws -> Keyspace {
+    guard let keyspace = parts.rows[hierarchy] else {
+      throw parts.damaged("The store has no keyspace for \(parts.schema.hierarchies[hierarchy].rootName).")
+    }
+    return keyspace
+  }
+}
+
+// MARK: Conflicts
+
+extension ChangeSetWriter {
+  /// Compares the versions the changes are based on with those stored (rule 189).
+  private func findConflicts(_ transaction: borrowing ReadTransaction) throws -> CommitConflict? {
+    var conflicts: [RowConflict] = []
+    replaced.reserveCapacity(changeSet.updates.count)
+    deleted.reserveCapacity(changeSet.deletes.count)
+    for change in changeSet.updates {
+      let hierarchy = hierarchy(ofEntity: change.entity)
+      let row = try stored(hierarchy, change.primaryKey, base: change.baseVersion, transaction, &conflicts)
+      if let row { replaced.append(row) }
+    }
+    for change in changeSet.deletes {
+      let hierarchy = hierarchy(ofEntity: change.entity)
+      let row = try stored(hierarchy, change.primaryKey, base: change.baseVersion, transaction, &conflicts)
+      if let row { deleted.append(row) }
+    }
+    for check in changeSet.checks {
+      _ = try stored(check.hierarchy, check.primaryKey, base: check.baseVersion, transaction, &conflicts)
+    }
+    try findExistingInserts(transaction, &conflicts)
+    return conflicts.isEmpty ? nil : CommitConflict(conflicts: conflicts)
+  }
+
+  /// The stored row when it is of the version expected, otherwise one conflict more.
+  private func stored(
+    _ hierarchy: Int, _ key: UInt64, base: UInt32, _ transaction: borrowing ReadTransaction,
+    _ conflicts: inout [RowConflict]
+  ) throws -> StoredRow? {
+    let keyspace = try rows(hierarchy)
+    guard let bytes = try PrimaryKeyBytes.with(key, { try transaction.get(keyspace, $0) }) else {
+      conflicts.append(RowConflict(hierarchy: hierarchy, primaryKey: key, stored: nil))
+      return nil
+    }
+    let row = try reader.row(bytes, primaryKey: key)
+    if row.version == base { return row }
+    conflicts.append(
+      RowConflict(hierarchy: hierarchy, primaryKey: key, stored: reader.fetchedRow(row, primaryKey: key)))
+    return nil
+  }
+
+  /// Keys that should be new but are not.
+  private func findExistingInserts(
+    _ transaction: borrowing ReadTransaction, _ conflicts: inout [RowConflict]
+  ) throws {
+    var lastHierarchy = -1
+    var last: UInt64?
+    var keyspace: Keyspace?
+    for place in changeSet.inserts.indices {
+      let key = changeSet.inserts[place].primaryKey
+      let hierarchy = hierarchy(ofEntity: changeSet.inserts[place].entity)
+      if hierarchy != lastHierarchy {
+        lastHierarchy = hierarchy
+        let rows = try rows(hierarchy)
+        last = try transaction.withCursor(rows) { cursor in
+          try cursor.last().flatMap { PrimaryKeyBytes.whole($0.key) }
+        }
+        keyspace = rows
+      }
+      guard let last, key <= last, let keyspace else { continue }
+      if let bytes = try PrimaryKeyBytes.with(key, { try transaction.get(keyspace, $0) }) {
+        let row = try reader.row(bytes, primaryKey: key)
+        conflicts.append(
+          RowConflict(hierarchy: hierarchy, primaryKey: key, stored: reader.fetchedRow(row, primaryKey: key)))
+      }
+    }
+  }
+}
+
+// MARK: Rows and large values
+
+extension ChangeSetWriter {
+  private enum Operation {
+    case insert(Int)
+    case update(Int)
+    case delete(Int)
+  }
+
+  private func writeRows(_ transaction: borrowing WriteTransaction) throws {
+    for hierarchy in parts.schema.hierarchies.indices where parts.rows[hierarchy] != nil {
+      var operations: ContiguousArray<(key: UInt64, operation: Operation)> = []
+      collect(changeSet.inserts.count, hierarchy, &operations) {
+        (changeSet.inserts[$0].entity, changeSet.inserts[$0].primaryKey, .insert($0))
+      }
+      collect(changeSet.updates.count, hierarchy, &operations) {
+        (changeSet.updates[$0].entity, changeSet.updates[$0].primaryKey, .update($0))
+      }
+      collect(changeSet.deletes.count, hierarchy, &operations) {
+        (changeSet.deletes[$0].entity, changeSet.deletes[$0].primaryKey, .delete($0))
+      }
+      if operations.isEmpty { continue }
+      if !zip(operations, operations.dropFirst()).allSatisfy({ $0.key < $1.key }) {
+        operations.sort { $0.key < $1.key }
+      }
+      try write(operations, try rows(hierarchy), transaction)
+    }
+  }
+
+  @inline(__always)
+  private func collect(
+    _ count: Int, _ hierarchy: Int, _ operations: inout ContiguousArray<(key: UInt64, operation: Operation)>,
+    _ change: (Int) -> (entity: Int, key: UInt64, operation: Operation)
+  ) {
+    operations.reserveCapacity(operations.count + count)
+    for place in 0..<count {
+      let change = change(place)
+      if self.hierarchy(ofEntity: change.entity) == hierarchy {
+        operations.append((change.key, change.operation))
+      }
+    }
+  }
+
+  private func write(
+    _ operations: ContiguousArray<(key: UInt64, operation: Operation)>, _ keyspace: Keyspace,
+    _ transaction: borrowing WriteTransaction
+  ) throws {
+    try transaction.withCursor(keyspace) { cursor in
+      var last = try cursor.last().flatMap { PrimaryKeyBytes.whole($0.key) }
+      for (key, operation) in operations {
+        switch operation {
+        case .insert(let place):
+          try put(changeSet.inserts[place].row, key, &last, &cursor)
+        case .update(let place):
+          try put(changeSet.updates[place].row, key, &last, &cursor)
+        case .delete:
+          if try PrimaryKeyBytes.with(key, { try cursor.seek(exactly: $0) }) != nil { try cursor.delete() }
+          // What is last now does not matter: later keys are put, not appended, up to the old last one.
+        }
+      }
+    }
+  }
+
+  @inline(__always)
+  private func put(
+    _ row: RowSnapshot, _ key: UInt64, _ last: inout UInt64?, _ cursor: inout Cursor
+  ) throws {
+    let isLater = last.map { key > $0 } ?? true
+    try PrimaryKeyBytes.with(key) { key in
+      try row.withBytes { try cursor.put(key, $0, append: isLater) }
+    }
+    if isLater { last = key }
+  }
+
+  /// Large values of deleted rows, and of updated rows those the new row does not refer to.
+  private func collectStaleLargeValues() throws {
+    for (place, row) in deleted.enumerated() {
+      try reader.forEachReference(row, primaryKey: changeSet.deletes[place].primaryKey) { _, key in
+        staleLargeValues.append(key)
+      }
+    }
+    for (place, row) in replaced.enumerated() where row.hasExternalValues {
+      let change = changeSet.updates[place]
+      let layout = parts.schema.entities[change.entity].layout
+      try reader.forEachReference(row, primaryKey: change.primaryKey) { slot, key in
+        let reference = change.row.externalReference(slot, layout)
+        if reference?.version != key.version { staleLargeValues.append(key) }
+      }
+    }
+  }
+
+  private func writeLargeValues(_ transaction: borrowing WriteTransaction) throws {
+    guard let large = parts.large else { return }
+    for key in staleLargeValues {
+      _ = try key.withBytes { try transaction.delete(large, $0) }
+    }
+    for changes in [changeSet.inserts, changeSet.updates] {
+      for place in changes.indices where !changes[place].externals.isEmpty {
+        let change = changes[place]
+        let entity = parts.schema.entities[change.entity]
+        for value in change.externals {
+          guard let reference = change.row.externalReference(value.slot, entity.layout) else {
+            throw parts.damaged("A row of \(entity.name) lacks the reference to a large value.")
+          }
+          let key = LargeValueKey(
+            hierarchyCode: catalogue.hierarchyCodes[entity.hierarchyNumber], primaryKey: change.primaryKey,
+            attributeCode: catalogue.attributeCodes[change.entity][value.slot],
+            version: reference.version)
+          try key.withBytes { key in
+            try value.bytes.withUnsafeBytes { try transaction.put(large, key, $0) }
+          }
+        }
+      }
+    }
+  }
+}

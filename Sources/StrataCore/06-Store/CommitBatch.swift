@@ -1,0 +1,122 @@
+import Foundation
+import Synchronization
+
+/// Change sets on their way into one transaction.
+///
+/// `run` is the body of the transaction: it may be run again from the beginning and leaves its traces only in
+/// what it returns.
+struct CommitBatch: Sendable {
+  /// What a run did.
+  struct Outcome: Sendable {
+    /// One per change set.
+    var results: [Result<CommitResult, any Error>]
+    /// Primary keys reserved along the way: hierarchy number and keys.
+    var reserved: [(hierarchy: Int, keys: Range<UInt64>)] = []
+    /// The user's metadata, when it was written.
+    var metadata: StoreMetadata?
+    /// The catalogue the batch was written with.
+    var catalogue: StoreCatalogue
+  }
+
+  let changeSets: [ChangeSet]
+  let parts: StoreParts
+  let catalogue: StoreCatalogue
+  /// By hierarchy number.
+  let allocators: [PrimaryKeyAllocator]
+  /// Remembers the outcome in case that of the commit remains unknown.
+  let attempt: CommitAttempt
+
+  func run(_ transaction: borrowing WriteTransaction) throws -> Outcome {
+    let catalogue = try currentCatalogue(transaction)
+    let stamp = CommitStamp(try parts.meta.bytes("stamp", transaction.read))
+    guard let stamp, stamp.identifier == parts.identifier else {
+      throw StorageError(
+        .replaced, operation: "commit", path: parts.environment.path, detail: "The file now holds another store.")
+    }
+    let number = stamp.commitNumber + 1
+    var outcome = Outcome(results: [], catalogue: catalogue)
+    var hasWritten = false
+    for changeSet in changeSets {
+      let writer = ChangeSetWriter(changeSet: changeSet, parts: parts, catalogue: catalogue)
+      if let failure = try writer.prepare(transaction.read) {
+        outcome.results.append(.failure(failure))
+        continue
+      }
+      if writer.hasChanges {
+        try writer.write(transaction)
+        hasWritten = true
+      }
+      if let metadata = changeSet.metadata {
+        let own = metadata.withoutStandardKeys
+        try parts.meta.put("metadata", try JSONEncoder.sorted.encode(own.values), transaction)
+        outcome.metadata = own
+        hasWritten = true
+      }
+      let result = CommitResult(commitNumber: hasWritten ? number : stamp.commitNumber)
+      outcome.results.append(.success(result))
+    }
+    if hasWritten {
+      try reserveKeys(&outcome, transaction)
+      let stamp = CommitStamp(identifier: stamp.identifier, commitNumber: number)
+      try parts.meta.put("stamp", stamp.bytes + attempt.nonce, transaction)
+    }
+    attempt.note(outcome, number: number)
+    return outcome
+  }
+
+  /// The catalogue, read again when another process has added to it. Indexes that this process cannot keep up
+  /// are struck from the store: whoever knows them builds them anew.
+  private func currentCatalogue(_ transaction: borrowing WriteTransaction) throws -> StoreCatalogue {
+    let generation = try parts.meta.number("generation", UInt64.self, transaction.read) ?? 0
+    if generation == catalogue.generation && catalogue.foreignIndexes.isEmpty { return catalogue }
+    var fresh = try parts.readCatalogue(transaction.read)
+    if !fresh.foreignIndexes.isEmpty {
+      for name in fresh.foreignIndexes { try parts.meta.delete("index/" + name, transaction) }
+      try StoreCatalogue.raiseGeneration(parts.meta, transaction)
+      fresh = try parts.readCatalogue(transaction.read)
+    }
+    return fresh
+  }
+
+  /// Raises the counters above all keys used, and ahead of those that will soon be.
+  private func reserveKeys(_ outcome: inout Outcome, _ transaction: borrowing WriteTransaction) throws {
+    var largest = [UInt64?](repeating: nil, count: allocators.count)
+    for (changeSet, result) in zip(changeSets, outcome.results) {
+      guard case .success = result else { continue }
+      for insert in changeSet.inserts {
+        let hierarchy = parts.schema.entities[insert.entity].hierarchyNumber
+        largest[hierarchy] = max(largest[hierarchy] ?? 0, insert.primaryKey)
+      }
+    }
+    for (hierarchy, key) in largest.enumerated() {
+      guard let key else { continue }
+      let old = try parts.counter(hierarchy, transaction.read)
+      let start = max(old, key + 1)
+      let wanted = allocators[hierarchy].wanted
+      let end = min(start + wanted, PrimaryKeyAllocator.limit)
+      if end > old { try parts.setCounter(hierarchy, end, transaction) }
+      if end > start { outcome.reserved.append((hierarchy, start..<end)) }
+    }
+  }
+}
+
+/// What the last run of a batch would have done, and a number that tells its commit from every other: what is
+/// needed to find out whether a commit of unknown outcome took place.
+final class CommitAttempt: Sendable {
+  /// Eight random bytes that follow the stamp.
+  let nonce: [UInt8] = withUnsafeBytes(of: UInt64.random(in: 0 ... .max)) { Array($0) }
+  private let outcome = Mutex<(CommitBatch.Outcome, UInt64)?>(nil)
+
+  func note(_ outcome: CommitBatch.Outcome, number: UInt64) {
+    self.outcome.withLock { $0 = (outcome, number) }
+  }
+
+  /// The outcome, when `stamp`, the bytes under "stamp", is this attempt's.
+  func outcome(stamp: UnsafeRawBufferPointer?) -> CommitBatch.Outcome? {
+    guard let stamp, let number = CommitStamp(stamp)?.commitNumber else { return nil }
+    return outcome.withLock { outcome in
+      guard let outcome, outcome.1 == number, stamp.suffix(8).elementsEqual(nonce) else { return nil }
+      return outcome.0
+    }
+  }
+}

@@ -1,0 +1,264 @@
+import Foundation
+
+/// Carries out a fetch plan inside one read transaction.
+///
+/// One cursor step per candidate; entity and residual predicate are decided on the stored bytes; only rows of
+/// the result are copied, once.
+struct FetchExecutor {
+  let request: ResolvedFetchRequest
+  let plan: FetchPlan
+  let mode: FetchMode
+  let reader: RowReader
+  private let wanted: SlotBitmap
+  private var parts: StoreParts { reader.parts }
+
+  init(request: ResolvedFetchRequest, plan: FetchPlan, mode: FetchMode, reader: RowReader) {
+    self.request = request
+    self.plan = plan
+    self.mode = mode
+    self.reader = reader
+    var wanted = SlotBitmap()
+    for number in request.entityNumbers { wanted.insert(number) }
+    self.wanted = wanted
+  }
+
+  func run(_ transaction: borrowing ReadTransaction) throws -> FetchedRows {
+    if let count = try countWithoutRows(transaction) {
+      return FetchedRows(rows: [], count: windowed(count), plan: plan)
+    }
+    if plan.isOrdered { return try collectInOrder(transaction) }
+    return try collectAndSort(transaction)
+  }
+
+  private func windowed(_ count: Int) -> Int {
+    let left = max(0, count - request.offset)
+    return request.limit == 0 ? left : min(left, request.limit)
+  }
+
+  /// Whether candidates are known to match, and by their keys alone.
+  private var needsNoRows: Bool {
+    plan.residual == nil && !plan.filtersEntities && (mode == .count || (mode == .identifiers && wanted.count == 1))
+  }
+
+  /// The number of matches where the number of entries tells it.
+  private func countWithoutRows(_ transaction: borrowing ReadTransaction) throws -> Int? {
+    guard let keyspace = parts.rows[request.hierarchyNumber] else { return 0 }
+    switch plan.access {
+    case .nothing: return 0
+    case .scan where mode == .count && needsNoRows: return try transaction.entryCount(keyspace)
+    default: return nil
+    }
+  }
+}
+
+// MARK: In order
+
+extension FetchExecutor {
+  private func collectInOrder(_ transaction: borrowing ReadTransaction) throws -> FetchedRows {
+    var rows: ContiguousArray<FetchedRow> = []
+    var slab = RowSlabWriter()
+    var skip = request.offset
+    var count = 0
+    let limit = request.limit == 0 ? Int.max : request.limit
+    if needsNoRows {
+      let entity = request.entityNumbers[0]
+      try forEachKey(transaction) { key in
+        if skip > 0 { skip -= 1; return true }
+        count += 1
+        if mode == .identifiers { rows.append(FetchedRow(primaryKey: key, entity: entity, snapshot: nil)) }
+        return count < limit
+      }
+      return FetchedRows(rows: rows, count: count, plan: plan)
+    }
+    try forEachMatch(transaction) { key, row in
+      if skip > 0 { skip -= 1; return true }
+      count += 1
+      switch mode {
+      case .count: break
+      case .identifiers: rows.append(FetchedRow(primaryKey: key, entity: row.entity, snapshot: nil))
+      case .rows:
+        let snapshot = row.keeper ?? slab.append(copying: row.bytes)
+        rows.append(FetchedRow(primaryKey: key, entity: row.entity, snapshot: snapshot))
+      }
+      return count < limit
+    }
+    return FetchedRows(rows: rows, count: count, plan: plan)
+  }
+
+  /// Calls `body` with every candidate that matches until it answers false.
+  @inline(__always)
+  private func forEachMatch(
+    _ transaction: borrowing ReadTransaction, _ body: (UInt64, StoredRow) throws -> Bool
+  ) throws {
+    guard let keyspace = parts.rows[request.hierarchyNumber] else { return }
+    switch plan.access {
+    case .nothing: return
+    case .scan:
+      try transaction.withCursor(keyspace) { cursor in
+        var entry = try cursor.first()
+        while let found = entry {
+          guard let key = PrimaryKeyBytes.whole(found.key) else { throw parts.damaged("A row has a malformed key.") }
+          if let row = try match(found.value, key, transaction), try !body(key, row) { return }
+          entry = try cursor.next()
+        }
+      }
+    case .identifiers(let keys):
+      for key in keys {
+        guard let bytes = try PrimaryKeyBytes.with(key, { try transaction.get(keyspace, $0) }) else { continue }
+        if let row = try match(bytes, key, transaction), try !body(key, row) { return }
+      }
+    case .index where streamsIndex:
+      try forEachKey(transaction) { key in
+        guard let bytes = try PrimaryKeyBytes.with(key, { try transaction.get(keyspace, $0) }) else {
+          throw parts.damaged("An index names the row p\(key), which does not exist.")
+        }
+        guard let row = try match(bytes, key, transaction) else { return true }
+        return try body(key, row)
+      }
+    case .index:
+      // Neighbouring rows lie on the same page: in ascending order the cursor mostly stays where it is.
+      var keys: [UInt64] = []
+      try forEachKey(transaction) { key in
+        keys.append(key)
+        return true
+      }
+      keys.sort()
+      try transaction.withCursor(keyspace) { cursor in
+        for key in keys {
+          guard let found = try PrimaryKeyBytes.with(key, { try cursor.seek(exactly: $0) }) else {
+            throw parts.damaged("An index names the row p\(key), which does not exist.")
+          }
+          if let row = try match(found.value, key, transaction), try !body(key, row) { return }
+        }
+      }
+    }
+  }
+
+  /// Whether rows are read in the order of index entries: when that is the order wanted, or few will do.
+  private var streamsIndex: Bool {
+    plan.isOrdered && (request.limit > 0 || !request.sorts.isEmpty)
+  }
+
+  /// The row, if it belongs to the result.
+  @inline(__always)
+  private func match(
+    _ bytes: UnsafeRawBufferPointer, _ key: UInt64, _ transaction: borrowing ReadTransaction
+  ) throws -> StoredRow? {
+    if plan.filtersEntities {
+      guard wanted.contains(try reader.entity(of: bytes, primaryKey: key)) else { return nil }
+    }
+    let row = try reader.row(bytes, primaryKey: key)
+    guard let residual = plan.residual else { return row }
+    let matches = try residual.evaluate(row: row.base, layout: reader.layout(of: row), primaryKey: key) { slot in
+      try reader.value(row, slot, primaryKey: key, externals: [], transaction)
+    }
+    return matches ? row : nil
+  }
+
+  /// Calls `body` with the primary key of every candidate until it answers false.
+  @inline(__always)
+  private func forEachKey(
+    _ transaction: borrowing ReadTransaction, _ body: (UInt64) throws -> Bool
+  ) throws {
+    switch plan.access {
+    case .nothing: return
+    case .identifiers(let keys):
+      guard let keyspace = parts.rows[request.hierarchyNumber] else { return }
+      for key in keys where try PrimaryKeyBytes.with(key, { try transaction.get(keyspace, $0) }) != nil {
+        if try !body(key) { return }
+      }
+    case .scan:
+      guard let keyspace = parts.rows[request.hierarchyNumber] else { return }
+      try transaction.withCursor(keyspace) { cursor in
+        var entry = try cursor.first()
+        while let found = entry {
+          guard let key = PrimaryKeyBytes.whole(found.key) else { throw parts.damaged("A row has a malformed key.") }
+          if try !body(key) { return }
+          entry = try cursor.next()
+        }
+      }
+    case .index(let number, let ranges, let isReversed):
+      guard let keyspace = parts.indexes[number] else { return }
+      try transaction.withCursor(keyspace) { cursor in
+        if isReversed {
+          for range in ranges.reversed() where try !IndexWalk.backwards(range, &cursor, body) { return }
+        } else {
+          for range in ranges where try !IndexWalk.forwards(range, &cursor, body) { return }
+        }
+      }
+    }
+  }
+}
+
+/// Walks a range of an index.
+enum IndexWalk {
+  /// Calls `body` with the primary key of each entry, ascending; false when `body` ended the walk.
+  @inline(__always)
+  static func forwards(
+    _ range: KeyRange, _ cursor: inout Cursor, _ body: (UInt64) throws -> Bool
+  ) throws -> Bool {
+    try range.lower.withUnsafeBytes { lower in
+      try (range.upper ?? []).withUnsafeBytes { upper in
+        var entry = try cursor.seek(atLeast: lower)
+        while let found = entry {
+          if range.upper != nil && IndexEntries.order(found.key, upper) >= 0 { break }
+          if try !body(PrimaryKeyBytes.last(of: found.key)) { return false }
+          entry = try cursor.next()
+        }
+        return true
+      }
+    }
+  }
+
+  /// The same from the end, except that entries of equal values come in ascending order of primary keys: that is
+  /// how ties are always broken.
+  @inline(__always)
+  static func backwards(
+    _ range: KeyRange, _ cursor: inout Cursor, _ body: (UInt64) throws -> Bool
+  ) throws -> Bool {
+    var group: [UInt64] = []
+    return try range.lower.withUnsafeBytes { lower in
+      var entry = try start(range, &cursor)
+      var value = UnsafeRawBufferPointer(start: nil, count: 0)
+      while let found = entry, IndexEntries.order(found.key, lower) >= 0 {
+        if !IndexEntries.isEntry(found.key, of: value) {
+          for key in group.reversed() where try !body(key) { return false }
+          group.removeAll(keepingCapacity: true)
+          value = UnsafeRawBufferPointer(rebasing: found.key.dropLast(8))
+        }
+        group.append(PrimaryKeyBytes.last(of: found.key))
+        entry = try cursor.previous()
+      }
+      for key in group.reversed() where try !body(key) { return false }
+      return true
+    }
+  }
+
+  private static func start(_ range: KeyRange, _ cursor: inout Cursor) throws -> Cursor.Entry? {
+    guard let upper = range.upper else { return try cursor.last() }
+    return try upper.withUnsafeBytes { try cursor.seek(atLeast: $0) } == nil ? cursor.last() : cursor.previous()
+  }
+}
+
+// MARK: Sorting
+
+extension FetchExecutor {
+  private func collectAndSort(_ transaction: borrowing ReadTransaction) throws -> FetchedRows {
+    var sorter = RowSorter(sorts: request.sorts, windowEnd: request.windowEnd, reader: reader)
+    try forEachMatch(transaction) { key, row in
+      try sorter.add(row, key, transaction)
+      return true
+    }
+    let order = try sorter.sorted(transaction)
+    let window = order.dropFirst(request.offset).prefix(request.limit == 0 ? Int.max : request.limit)
+    var rows: ContiguousArray<FetchedRow> = []
+    rows.reserveCapacity(window.count)
+    var slab = RowSlabWriter()
+    for place in window {
+      let (key, row) = sorter.candidates[Int(place)]
+      let snapshot = mode == .rows ? row.keeper ?? slab.append(copying: row.bytes) : nil
+      rows.append(FetchedRow(primaryKey: key, entity: row.entity, snapshot: snapshot))
+    }
+    return FetchedRows(rows: rows, count: rows.count, plan: plan)
+  }
+}

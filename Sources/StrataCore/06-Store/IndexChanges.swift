@@ -1,0 +1,94 @@
+import Foundation
+
+/// The entries that one change set takes out of one index and puts in.
+final class IndexChanges {
+  var removals = IndexEntries()
+  var insertions = IndexEntries()
+
+  var isEmpty: Bool { removals.isEmpty && insertions.isEmpty }
+
+  func sort() {
+    removals.sort()
+    insertions.sort()
+  }
+
+  /// Applies the changes, sorted before, through one cursor.
+  func write(_ keyspace: Keyspace, _ transaction: borrowing WriteTransaction) throws {
+    try transaction.withCursor(keyspace) { cursor in
+      for place in 0..<removals.count where try cursor.seek(exactly: removals.key(place)) != nil {
+        try cursor.delete()
+      }
+      guard !insertions.isEmpty else { return }
+      let none = UnsafeRawBufferPointer(start: nil, count: 0)
+      // Entries after the last one are appended; where that begins is found once, by the last key as it is now.
+      var start = insertions.count
+      if let last = try cursor.last() {
+        start = insertions.firstPlace(after: last.key)
+      } else {
+        start = 0
+      }
+      for place in 0..<start { try cursor.put(insertions.key(place), none) }
+      for place in start..<insertions.count { try cursor.put(insertions.key(place), none, append: true) }
+    }
+  }
+}
+
+extension IndexEntries {
+  /// The place of the first entry after `key`. Only after `sort`.
+  func firstPlace(after key: UnsafeRawBufferPointer) -> Int {
+    var low = 0
+    var high = count
+    while low < high {
+      let middle = (low + high) / 2
+      if Self.order(self.key(middle), key) > 0 { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+}
+
+extension ChangeSetWriter {
+  /// Builds the index entries of every row that changes, from its old and its new bytes.
+  ///
+  /// An update whose indexed slots are the same touches no index (only changed slots are looked at).
+  func collectIndexChanges(_ transaction: borrowing ReadTransaction) throws {
+    for index in parts.schema.indexes
+    where catalogue.usableIndexes[index.number] && parts.indexes[index.number] != nil {
+      let changes = IndexChanges()
+      try collect(index, changes, transaction)
+      if changes.isEmpty { continue }
+      changes.sort()
+      indexChanges.append((index, changes))
+    }
+  }
+
+  private func collect(
+    _ index: IndexSchema, _ changes: IndexChanges, _ transaction: borrowing ReadTransaction
+  ) throws {
+    var isCovered = [Bool](repeating: false, count: parts.schema.entities.count)
+    for entity in parts.schema.entities[index.owner].subtree { isCovered[entity] = true }
+    var slots = SlotBitmap()
+    for part in index.parts { slots.insert(part.slot) }
+    var keys = IndexKeyMaker(index: index, reader: reader)
+    var old = IndexKeyMaker(index: index, reader: reader)
+
+    for place in changeSet.inserts.indices where isCovered[changeSet.inserts[place].entity] {
+      let change = changeSet.inserts[place]
+      try keys.make(change.storedRow, change.primaryKey, externals: change.externals, transaction)
+      keys.append(to: &changes.insertions)
+    }
+    for place in changeSet.updates.indices where isCovered[changeSet.updates[place].entity] {
+      let change = changeSet.updates[place]
+      guard change.changedSlots.intersects(slots) else { continue }
+      try old.make(replaced[place], change.primaryKey, externals: [], transaction)
+      try keys.make(change.storedRow, change.primaryKey, externals: change.externals, transaction)
+      // Cut keys may be the same for different values: the constraint must be looked at again.
+      if old.hasSameKey(as: keys) && !(keys.isTruncated && index.isUnique) { continue }
+      old.append(to: &changes.removals)
+      keys.append(to: &changes.insertions)
+    }
+    for place in changeSet.deletes.indices where isCovered[changeSet.deletes[place].entity] {
+      try old.make(deleted[place], changeSet.deletes[place].primaryKey, externals: [], transaction)
+      old.append(to: &changes.removals)
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import Synchronization
+
+extension LMDBStore {
+  public func commit(
+    _ changeSets: [ChangeSet], deadline: Duration?,
+    completion: @escaping @Sendable ([Result<CommitResult, any Error>]) -> Void
+  ) {
+    if isReadOnly {
+      let error = CoreDataError(.persistentStoreSave, "The store at \(parts.environment.path) is read-only.")
+      return completion(changeSets.map { _ in .failure(error) })
+    }
+    do {
+      try requireOpen()
+    } catch {
+      return completion(changeSets.map { _ in .failure(error) })
+    }
+    let batch = CommitBatch(
+      changeSets: changeSets, parts: parts, catalogue: catalogue, allocators: allocators, attempt: CommitAttempt())
+    parts.environment.submitWrite(deadline: deadline) { transaction in
+      try batch.run(transaction)
+    } completion: { result in
+      switch result {
+      case .success(let outcome):
+        self.adopt(outcome)
+        completion(outcome.results)
+      case .failure(let error):
+        self.recover(batch, from: error, deadline: deadline, completion: completion)
+      }
+    }
+  }
+
+  private func adopt(_ outcome: CommitBatch.Outcome) {
+    for (hierarchy, keys) in outcome.reserved { allocators[hierarchy].add(keys) }
+    adopt(catalogue: outcome.catalogue, metadata: outcome.metadata)
+  }
+
+  /// After a transaction that failed as a whole: finds out whether it took place all the same; otherwise tries
+  /// each change set alone, unless what failed concerns them all.
+  private func recover(
+    _ batch: CommitBatch, from error: any Error, deadline: Duration?,
+    completion: @escaping @Sendable ([Result<CommitResult, any Error>]) -> Void
+  ) {
+    if (error as? StorageError)?.isOutcomeUnknown == true, let outcome = committedOutcome(of: batch.attempt) {
+      adopt(outcome)
+      return completion(outcome.results)
+    }
+    if batch.changeSets.count == 1 || concernsAll(error) {
+      return completion(batch.changeSets.map { _ in .failure(error) })
+    }
+    commitAlone(batch.changeSets[...], [], deadline: deadline, completion: completion)
+  }
+
+  private func commitAlone(
+    _ rest: ArraySlice<ChangeSet>, _ results: [Result<CommitResult, any Error>], deadline: Duration?,
+    completion: @escaping @Sendable ([Result<CommitResult, any Error>]) -> Void
+  ) {
+    guard let first = rest.first else { return completion(results) }
+    commit([first], deadline: deadline) { result in
+      self.commitAlone(rest.dropFirst(), results + result, deadline: deadline, completion: completion)
+    }
+  }
+
+  private func concernsAll(_ error: any Error) -> Bool {
+    guard let error = error as? StorageError else { return false }
+    if error.isOutcomeUnknown { return true }
+    switch error.kind {
+    case .busy, .closed, .forked, .replaced, .permission, .readOnlyMedia, .io, .damaged: return true
+    default: return false
+    }
+  }
+
+  /// What an attempt did, when the store's stamp says that it took place.
+  private func committedOutcome(of attempt: CommitAttempt) -> CommitBatch.Outcome? {
+    let meta = parts.meta
+    return try? parts.environment.read { attempt.outcome(stamp: try meta.bytes("stamp", $0)) }
+  }
+}

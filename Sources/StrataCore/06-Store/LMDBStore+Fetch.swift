@@ -1,0 +1,60 @@
+import Foundation
+
+extension LMDBStore {
+  public func fetch(_ request: ResolvedFetchRequest, mode: FetchMode) throws -> FetchedRows {
+    try read { reader, transaction in
+      let catalogue = reader.catalogue
+      let plan = FetchPlanner.plan(request, mode: mode, storeIdentifier: identifier) { index in
+        catalogue.usableIndexes[index.number] && parts.indexes[index.number] != nil
+      }
+      if case .index = plan.access {
+        // Another process may have struck an index that it could not maintain.
+        let generation = try parts.meta.number("generation", UInt64.self, transaction) ?? 0
+        if generation != catalogue.generation {
+          throw UnknownCode(detail: "The catalogue changes again and again.")
+        }
+      }
+      return try FetchExecutor(request: request, plan: plan, mode: mode, reader: reader).run(transaction)
+    }
+  }
+
+  public func rows(hierarchy: Int, primaryKeys: [UInt64]) throws -> [FetchedRow?] {
+    try read { reader, transaction in
+      guard let keyspace = parts.rows[hierarchy] else { return primaryKeys.map { _ in nil } }
+      var slab = RowSlabWriter()
+      return try primaryKeys.map { key in
+        guard let bytes = try PrimaryKeyBytes.with(key, { try transaction.get(keyspace, $0) }) else { return nil }
+        let row = try reader.row(bytes, primaryKey: key)
+        let snapshot = row.keeper ?? slab.append(copying: row.bytes)
+        return FetchedRow(primaryKey: key, entity: row.entity, snapshot: snapshot)
+      }
+    }
+  }
+
+  public func row(hierarchy: Int, primaryKey: UInt64) throws -> FetchedRow? {
+    try read { reader, transaction in
+      guard let keyspace = parts.rows[hierarchy] else { return nil }
+      return try PrimaryKeyBytes.with(primaryKey) { key in
+        guard let bytes = try transaction.get(keyspace, key) else { return nil }
+        return reader.fetchedRow(try reader.row(bytes, primaryKey: primaryKey), primaryKey: primaryKey)
+      }
+    }
+  }
+
+  public func externalValue(entity: Int, primaryKey: UInt64, slot: Int, version: UInt32) throws -> Data? {
+    try read { reader, transaction in
+      let key = LargeValueKey(
+        hierarchyCode: reader.catalogue.hierarchyCodes[parts.schema.entities[entity].hierarchyNumber],
+        primaryKey: primaryKey, attributeCode: reader.catalogue.attributeCodes[entity][slot], version: version)
+      return try parts.largeValue(key, transaction).map { Data($0) }
+    }
+  }
+
+  /// The plan of a request, for `explain`.
+  public func plan(_ request: ResolvedFetchRequest, mode: FetchMode = .rows) -> FetchPlan {
+    let catalogue = catalogue
+    return FetchPlanner.plan(request, mode: mode, storeIdentifier: identifier) { index in
+      catalogue.usableIndexes[index.number] && parts.indexes[index.number] != nil
+    }
+  }
+}

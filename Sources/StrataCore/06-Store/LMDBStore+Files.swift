@@ -1,0 +1,111 @@
+import Foundation
+
+extension LMDBStore {
+  /// The metadata of the store at `url`, without a model (rule 303).
+  ///
+  /// - Throws: ``StorageError``; the file is not changed.
+  public static func metadata(at url: URL) throws -> StoreMetadata {
+    try inspect(url) { meta, transaction, path in
+      let header = try StoreHeader(meta, transaction, path: path)
+      return header.metadata.adding(identifier: header.identifier, type: type, versions: header.versions)
+    }
+  }
+
+  /// The model the store at `url` was last opened with.
+  ///
+  /// - Throws: ``StorageError``, also of kind `damaged` when the stored model cannot be decoded.
+  public static func model(at url: URL) throws -> ManagedObjectModel {
+    let data = try inspect(url) { meta, transaction, path in
+      _ = try StoreHeader(meta, transaction, path: path)
+      return try meta.data("model", transaction) ?? Data()
+    }
+    do {
+      return try ModelCoding.decode(data)
+    } catch {
+      throw StorageError(
+        .damaged, operation: "read model", path: url.path, detail: "The model in the store is damaged: \(error)")
+    }
+  }
+
+  /// Replaces the user's metadata of the store at `url` at once (rule 148). The standard keys stay.
+  public static func setMetadata(_ metadata: StoreMetadata, at url: URL) throws {
+    let own = metadata.withoutStandardKeys
+    let encoded = try JSONEncoder.sorted.encode(own.values)
+    var options = EnvironmentOptions()
+    options.create = .never
+    let environment = try Environment.open(path: url.path, options: options)
+    defer { environment.close() }
+    try StoreHeader.requireMeta(environment)
+    guard let keyspace = try environment.keyspaces([MetaKeyspace.name])[0] else {
+      throw StoreHeader.foreign(environment)
+    }
+    try environment.write { transaction in
+      try MetaKeyspace(keyspace: keyspace).put("metadata", encoded, transaction)
+    }
+  }
+
+  /// Deletes the store at `url` and its lock file (rule 329). It must not be open in this process.
+  public static func destroy(at url: URL) throws {
+    try Environment.destroy(path: url.path)
+  }
+
+  /// Puts a copy of the store at `source` in the place of that at `url`. Neither must be open in this process.
+  public static func replace(at url: URL, with source: URL) throws {
+    try Environment.replace(path: url.path, with: source.path)
+  }
+
+  /// Writes a copy of the store, as of now, to `url`, while it is in use. An existing file is not replaced.
+  ///
+  /// - Parameter compacting: Leaves free pages out: a smaller file for more work.
+  public func backup(to url: URL, compacting: Bool = true) throws {
+    try requireOpen()
+    try parts.environment.copy(to: url.path, compacting: compacting)
+  }
+
+  /// Figures about the file.
+  public func statistics() throws -> StoreStatistics {
+    try requireOpen()
+    let statistics = try parts.environment.statistics()
+    var result = StoreStatistics(
+      fileSize: statistics.fileSize, pageSize: statistics.pageSize,
+      pageCount: statistics.lastPage + 1, readersInUse: statistics.readersInUse)
+    for part in statistics.keyspaces { result.entryCounts[part.name] = part.entries }
+    return result
+  }
+
+  /// The store's own count of its commits.
+  public func commitNumber() throws -> UInt64 {
+    try read { _, transaction in
+      CommitStamp(try parts.meta.bytes("stamp", transaction))?.commitNumber ?? 0
+    }
+  }
+
+  private static func inspect<R>(
+    _ url: URL, _ body: (MetaKeyspace, borrowing ReadTransaction, String) throws -> R
+  ) throws -> R {
+    var options = EnvironmentOptions()
+    options.create = .never
+    options.isReadOnly = true
+    let environment = try Environment.open(path: url.path, options: options)
+    defer { environment.close() }
+    try StoreHeader.requireMeta(environment)
+    guard let keyspace = try environment.keyspaces([MetaKeyspace.name])[0] else {
+      throw StoreHeader.foreign(environment)
+    }
+    return try environment.read { try body(MetaKeyspace(keyspace: keyspace), $0, environment.path) }
+  }
+}
+
+/// Figures about a store's file.
+public struct StoreStatistics: Sendable, Hashable {
+  /// Bytes in the file.
+  public var fileSize: Int
+  /// Bytes in a page.
+  public var pageSize: Int
+  /// Pages in use or free.
+  public var pageCount: Int
+  /// Reader slots in use, by all processes.
+  public var readersInUse: Int
+  /// Entries by keyspace: `rows:<root entity>`, `index:<name>`, `large`, `meta`.
+  public var entryCounts: [String: Int] = [:]
+}

@@ -1,0 +1,122 @@
+import Foundation
+
+/// The keyspace "meta": what a store knows about itself.
+///
+/// ```
+///   key                    value
+///   format                 u32            1
+///   identity               16 bytes       the store's UUID
+///   stamp                  32 bytes       the UUID again, the commit number (u64), 8 random bytes
+///   generation             u64            raised whenever one of the codes, layouts or indexes changes
+///   metadata               JSON           the user's metadata
+///   versions               JSON           entity version hashes and model version identifiers
+///   model                  JSON           the whole model
+///   counter/<root>         u64            the smallest primary key never reserved
+///   hierarchy/<root>       u16            code of a hierarchy, used in the keyspace "large"
+///   entity/<name>          u16            code of an entity, used in rows
+///   attribute/<name>       u16            code of an attribute name, used in "large"
+///   layout/<u16, 5 digits> bytes          signature of a row layout
+///   index/<name>           text           signature of an index that is complete
+/// ```
+///
+/// Numbers are little-endian.
+struct MetaKeyspace: Sendable {
+  static let name = "meta"
+  static let currentFormat: UInt32 = 1
+
+  let keyspace: Keyspace
+
+  func bytes(_ key: String, _ transaction: borrowing ReadTransaction) throws -> UnsafeRawBufferPointer? {
+    var key = key
+    return try key.withUTF8 { try transaction.get(keyspace, UnsafeRawBufferPointer($0)) }
+  }
+
+  func data(_ key: String, _ transaction: borrowing ReadTransaction) throws -> Data? {
+    try bytes(key, transaction).map { Data($0) }
+  }
+
+  /// A little-endian number; nil when it is missing or of another length.
+  func number<N: FixedWidthInteger>(
+    _ key: String, _ type: N.Type, _ transaction: borrowing ReadTransaction
+  ) throws -> N? {
+    guard let bytes = try bytes(key, transaction), bytes.count == MemoryLayout<N>.size else { return nil }
+    return N(littleEndian: bytes.loadUnaligned(as: N.self))
+  }
+
+  func put(_ key: String, _ value: some Sequence<UInt8>, _ transaction: borrowing WriteTransaction) throws {
+    var key = key
+    let value = Array(value)
+    try key.withUTF8 { key in
+      try value.withUnsafeBytes { try transaction.put(keyspace, UnsafeRawBufferPointer(key), $0) }
+    }
+  }
+
+  func put<N: FixedWidthInteger>(
+    _ key: String, number: N, _ transaction: borrowing WriteTransaction
+  ) throws {
+    var key = key
+    try key.withUTF8 { key in
+      try withUnsafeBytes(of: number.littleEndian) {
+        try transaction.put(keyspace, UnsafeRawBufferPointer(key), $0)
+      }
+    }
+  }
+
+  func delete(_ key: String, _ transaction: borrowing WriteTransaction) throws {
+    var key = key
+    _ = try key.withUTF8 { try transaction.delete(keyspace, UnsafeRawBufferPointer($0)) }
+  }
+
+  /// The rest of every key that begins with `prefix`, with its value, in key order.
+  func entries(
+    _ prefix: String, _ transaction: borrowing ReadTransaction
+  ) throws -> [(name: String, value: [UInt8])] {
+    var result: [(name: String, value: [UInt8])] = []
+    let start = Array(prefix.utf8)
+    try transaction.withCursor(keyspace) { cursor in
+      var entry = try start.withUnsafeBytes { try cursor.seek(atLeast: $0) }
+      while let found = entry, found.key.starts(with: start) {
+        result.append((String(decoding: found.key.dropFirst(start.count), as: UTF8.self), Array(found.value)))
+        entry = try cursor.next()
+      }
+    }
+    return result
+  }
+
+  /// The numbers under every key that begins with `prefix`. Entries of another length are left out.
+  func codes(_ prefix: String, _ transaction: borrowing ReadTransaction) throws -> [String: UInt16] {
+    var result: [String: UInt16] = [:]
+    for (name, value) in try entries(prefix, transaction) where value.count == 2 {
+      result[name] = UInt16(value[0]) | UInt16(value[1]) << 8
+    }
+    return result
+  }
+}
+
+/// A store's stamp: which store it is and how often it was committed.
+struct CommitStamp: Sendable, Hashable {
+  var identifier: UUID
+  var commitNumber: UInt64
+
+  init(identifier: UUID, commitNumber: UInt64) {
+    self.identifier = identifier
+    self.commitNumber = commitNumber
+  }
+
+  init?(_ bytes: UnsafeRawBufferPointer?) {
+    guard let bytes, bytes.count == 32 else { return nil }
+    identifier = UUID(uuid: bytes.loadUnaligned(as: uuid_t.self))
+    commitNumber = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 16, as: UInt64.self))
+  }
+
+  var bytes: [UInt8] {
+    withUnsafeBytes(of: identifier.uuid) { Array($0) }
+      + withUnsafeBytes(of: commitNumber.littleEndian) { Array($0) }
+  }
+}
+
+/// The hashes of the entities a store's rows were written with.
+struct StoredVersions: Codable, Sendable, Hashable {
+  var hashes: [String: Data]
+  var identifiers: [String]
+}

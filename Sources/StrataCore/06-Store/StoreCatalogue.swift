@@ -1,0 +1,147 @@
+import Foundation
+
+/// The codes a store uses for what the schema numbers: which entity a row's code means, which layout its layout
+/// number, which indexes are complete.
+///
+/// An immutable value of one moment. It only ever grows, but another process may have let it grow: the stored
+/// `generation` tells.
+final class StoreCatalogue: Sendable {
+  let generation: UInt64
+  let schema: Schema
+  /// By entity number: the code in rows; 0 for entities the store does not know.
+  let entityCodes: [UInt16]
+  /// By code: the entity number, -1 for codes the schema does not know.
+  let entityNumbers: [Int32]
+  /// By entity number: the number of the layout the schema has now; 0 for none.
+  let layoutNumbers: [UInt16]
+  /// All layouts of the store.
+  let layouts: [UInt16: RowLayout]
+  /// By hierarchy number: the code in keys of large values; 0 for none.
+  let hierarchyCodes: [UInt16]
+  /// By entity number and slot: the attribute's code in keys of large values; 0 for none.
+  let attributeCodes: [[UInt16]]
+  /// All attribute names with codes, for layouts of earlier models.
+  let attributeCodesByName: [String: UInt16]
+  /// By index number: whether the store's index is complete and means what the schema's does.
+  let usableIndexes: [Bool]
+  /// Names of stored indexes that this schema cannot maintain.
+  let foreignIndexes: [String]
+
+  /// Reads the catalogue as it is stored.
+  ///
+  /// - Throws: ``StorageError`` of kind `damaged` for a layout nobody can read.
+  init(schema: Schema, meta: MetaKeyspace, _ transaction: borrowing ReadTransaction, path: String) throws {
+    let entities = try meta.codes("entity/", transaction)
+    let attributes = try meta.codes("attribute/", transaction)
+    let hierarchies = try meta.codes("hierarchy/", transaction)
+    var layouts: [UInt16: RowLayout] = [:]
+    var numbers: [String: UInt16] = [:]
+    for (name, value) in try meta.entries("layout/", transaction) {
+      let signature = String(decoding: value, as: UTF8.self)
+      guard let number = UInt16(name), let layout = try? RowLayout(signature: signature) else {
+        throw StorageError(
+          .damaged, operation: "read catalogue", path: path, detail: "The row layout \(name) is unreadable.")
+      }
+      layouts[number] = layout
+      numbers[signature] = number
+    }
+    var stored: [String: String] = [:]
+    for (name, value) in try meta.entries("index/", transaction) {
+      stored[name] = String(decoding: value, as: UTF8.self)
+    }
+    var entityNumbers = [Int32](repeating: -1, count: Int(entities.values.max() ?? 0) + 1)
+    for entity in schema.entities {
+      if let code = entities[entity.name] { entityNumbers[Int(code)] = Int32(entity.number) }
+    }
+    let indexes = schema.indexes
+    self.schema = schema
+    self.layouts = layouts
+    self.entityNumbers = entityNumbers
+    generation = try meta.number("generation", UInt64.self, transaction) ?? 0
+    entityCodes = schema.entities.map { entities[$0.name] ?? 0 }
+    layoutNumbers = schema.entities.map { numbers[$0.layout.signature] ?? 0 }
+    hierarchyCodes = schema.hierarchies.map { hierarchies[$0.rootName] ?? 0 }
+    attributeCodesByName = attributes
+    attributeCodes = schema.entities.map { $0.attributes.map { attributes[$0.name] ?? 0 } }
+    usableIndexes = indexes.map { stored[$0.name] == $0.signature }
+    let known = Dictionary(indexes.map { ($0.name, $0.signature) }, uniquingKeysWith: { first, _ in first })
+    foreignIndexes = stored.filter { known[$0.key] != $0.value }.keys.sorted()
+  }
+
+  /// The entity a row's code means; nil for a code the schema does not know.
+  @inline(__always)
+  func entity(code: UInt16) -> Int? {
+    guard Int(code) < entityNumbers.count else { return nil }
+    let number = entityNumbers[Int(code)]
+    return number < 0 ? nil : Int(number)
+  }
+
+  /// Whether everything the held entities need is there.
+  func isComplete(for held: [Bool]) -> Bool {
+    for entity in schema.entities where held[entity.number] {
+      if entityCodes[entity.number] == 0 || layoutNumbers[entity.number] == 0 { return false }
+      if hierarchyCodes[entity.hierarchyNumber] == 0 { return false }
+      if attributeCodes[entity.number].contains(0) { return false }
+    }
+    return true
+  }
+
+  /// Adds the codes and layouts that held entities lack, and raises the generation. The caller reads the
+  /// catalogue again afterwards, in the same transaction.
+  func addMissing(
+    held: [Bool], meta: MetaKeyspace, _ transaction: borrowing WriteTransaction, path: String
+  ) throws {
+    var entities = CodeSource(taken: try meta.codes("entity/", transaction.read))
+    var attributes = CodeSource(taken: attributeCodesByName)
+    var hierarchies = CodeSource(taken: try meta.codes("hierarchy/", transaction.read))
+    var layoutNumber = layouts.keys.max() ?? 0
+    var signatures = Set(layouts.values.map(\.signature))
+    for entity in schema.entities where held[entity.number] {
+      try entities.add(entity.name, "entity/", meta, transaction)
+      try hierarchies.add(schema.hierarchies[entity.hierarchyNumber].rootName, "hierarchy/", meta, transaction)
+      for attribute in entity.attributes { try attributes.add(attribute.name, "attribute/", meta, transaction) }
+      if signatures.insert(entity.layout.signature).inserted {
+        guard layoutNumber < .max else {
+          throw StorageError(.tooLarge, operation: "add layout", path: path, detail: "The store has too many layouts.")
+        }
+        layoutNumber += 1
+        try meta.put(Self.layoutKey(layoutNumber), entity.layout.signature.utf8, transaction)
+      }
+    }
+    try Self.raiseGeneration(meta, transaction)
+  }
+
+  static func layoutKey(_ number: UInt16) -> String {
+    let digits = String(number)
+    return "layout/" + String(repeating: "0", count: 5 - digits.count) + digits
+  }
+
+  static func raiseGeneration(_ meta: MetaKeyspace, _ transaction: borrowing WriteTransaction) throws {
+    let generation = try meta.number("generation", UInt64.self, transaction.read) ?? 0
+    try meta.put("generation", number: generation + 1, transaction)
+  }
+}
+
+/// Gives names codes, from 1 on.
+private struct CodeSource {
+  var taken: [String: UInt16]
+  var last: UInt16
+
+  init(taken: [String: UInt16]) {
+    self.taken = taken
+    last = taken.values.max() ?? 0
+  }
+
+  mutating func add(
+    _ name: String, _ prefix: String, _ meta: MetaKeyspace, _ transaction: borrowing WriteTransaction
+  ) throws {
+    guard taken[name] == nil else { return }
+    guard last < .max, name.utf8.count < 480 else {
+      throw StorageError(
+        .tooLarge, operation: "add code", path: "", detail: "The name “\(name)” is too long or one too many.")
+    }
+    last += 1
+    taken[name] = last
+    try meta.put(prefix + name, number: last, transaction)
+  }
+}

@@ -1,0 +1,230 @@
+import Foundation
+
+/// Reads everything a store holds, in one view of it, and compares.
+///
+/// Takes one pass over the rows per index, and memory for the keys of one index at a time.
+struct StoreChecker {
+  let reader: RowReader
+  private(set) var result = StoreCheck()
+  /// The large values that rows refer to, with their lengths.
+  private var references: [LargeValueKey: UInt64] = [:]
+  private var parts: StoreParts { reader.parts }
+  private var catalogue: StoreCatalogue { reader.catalogue }
+
+  init(reader: RowReader) {
+    self.reader = reader
+  }
+
+  mutating func run(_ transaction: borrowing ReadTransaction) throws {
+    for hierarchy in parts.schema.hierarchies {
+      try checkRows(hierarchy, transaction)
+    }
+    for index in parts.schema.indexes where parts.indexes[index.number] != nil {
+      guard catalogue.usableIndexes[index.number] else { continue }
+      try checkIndex(index, transaction)
+    }
+    try checkLargeValues(transaction)
+    checkCatalogue()
+  }
+
+  private mutating func report(_ kind: StoreCheck.Problem.Kind, _ place: String) {
+    if result.problems.count < StoreCheck.maximumProblemCount {
+      result.problems.append(StoreCheck.Problem(kind: kind, place: place))
+    }
+  }
+
+  private mutating func checkCatalogue() {
+    for entity in parts.schema.entities where parts.held[entity.number] {
+      if catalogue.entityCodes[entity.number] == 0 || catalogue.layoutNumbers[entity.number] == 0 {
+        report(.metadataDamaged, "\(entity.name) has no code")
+      }
+    }
+  }
+
+  // MARK: Rows
+
+  private mutating func checkRows(_ hierarchy: HierarchySchema, _ transaction: borrowing ReadTransaction) throws {
+    guard let keyspace = parts.rows[hierarchy.number] else { return }
+    let counter = try parts.counter(hierarchy.number, transaction)
+    try transaction.withCursor(keyspace) { cursor in
+      var entry = try cursor.first()
+      while let found = entry {
+        result.rowCount += 1
+        let place = "\(hierarchy.rootName) \(Self.hex(found.key))"
+        if let key = PrimaryKeyBytes.whole(found.key), key > 0, key < PrimaryKeyAllocator.limit {
+          if key >= counter { report(.keyBeyondCounter, "\(hierarchy.rootName) p\(key), counter \(counter)") }
+          checkRow(found.value, key, hierarchy)
+        } else {
+          report(.keyMalformed, place)
+        }
+        entry = try cursor.next()
+      }
+    }
+  }
+
+  private mutating func checkRow(_ bytes: UnsafeRawBufferPointer, _ key: UInt64, _ hierarchy: HierarchySchema) {
+    let place = "\(hierarchy.rootName) p\(key)"
+    guard bytes.count >= RowFormat.headerLength, let base = bytes.baseAddress else {
+      return report(.rowUnreadable, "\(place): too short")
+    }
+    guard let entity = catalogue.entity(code: RowBytes.entityCode(base)),
+      hierarchy.memberNumbers.contains(entity)
+    else { return report(.entityUnknown, "\(place): code \(RowBytes.entityCode(base))") }
+    guard let layout = catalogue.layouts[RowBytes.layoutNumber(base)] else {
+      return report(.layoutUnknown, "\(place): number \(RowBytes.layoutNumber(base))")
+    }
+    do {
+      try RowDecoder.validate(bytes, primaryKey: key, layout: layout, verifyChecksum: false)
+    } catch {
+      return report(.rowUnreadable, "\(place): \(error)")
+    }
+    do {
+      try RowDecoder.validate(bytes, primaryKey: key, layout: layout, verifyChecksum: true)
+    } catch {
+      return report(.checksumWrong, place)
+    }
+    do {
+      let row = try reader.row(bytes, primaryKey: key)
+      let layout = reader.layout(of: row)
+      reader.forEachReference(row, primaryKey: key) { slot, largeKey in
+        references[largeKey] = row.externalReference(slot, layout)?.byteCount
+      }
+    } catch {
+      report(.rowUnreadable, "\(place): \(error)")
+    }
+  }
+
+  // MARK: Indexes
+
+  private mutating func checkIndex(_ index: IndexSchema, _ transaction: borrowing ReadTransaction) throws {
+    let hierarchy = parts.schema.entities[index.owner].hierarchyNumber
+    guard let rows = parts.rows[hierarchy], let keyspace = parts.indexes[index.number] else { return }
+    let covered = Set(parts.schema.entities[index.owner].subtree)
+    let expected = IndexChanges()
+    var keys = IndexKeyMaker(index: index, reader: reader)
+    try transaction.withCursor(rows) { cursor in
+      var entry = try cursor.first()
+      while let found = entry {
+        // Unreadable rows have been reported; their entries show as stray.
+        if let key = PrimaryKeyBytes.whole(found.key), let row = try? reader.row(found.value, primaryKey: key),
+          covered.contains(row.entity),
+          (try? keys.make(row, key, externals: [], transaction)) != nil
+        {
+          keys.append(to: &expected.insertions)
+        }
+        entry = try cursor.next()
+      }
+    }
+    expected.sort()
+    try compare(index, expected, keyspace, transaction)
+    if index.isUnique { try checkUniqueness(index, expected, transaction) }
+  }
+
+  private mutating func compare(
+    _ index: IndexSchema, _ expected: IndexChanges, _ keyspace: Keyspace,
+    _ transaction: borrowing ReadTransaction
+  ) throws {
+    try transaction.withCursor(keyspace) { cursor in
+      var entry = try cursor.first()
+      var place = 0
+      while place < expected.insertions.count || entry != nil {
+        let order: Int
+        if let entry, place < expected.insertions.count {
+          order = IndexEntries.order(expected.insertions.key(place), entry.key)
+        } else {
+          order = entry == nil ? -1 : 1
+        }
+        if order < 0 {
+          report(.indexEntryMissing, "\(index.name) p\(expected.insertions.primaryKey(place))")
+          place += 1
+        } else {
+          result.indexEntryCount += 1
+          if order > 0, let entry { report(.indexEntryStray, "\(index.name) \(Self.hex(entry.key))") }
+          if order == 0 { place += 1 }
+          entry = try cursor.next()
+        }
+      }
+    }
+  }
+
+  private mutating func checkUniqueness(
+    _ index: IndexSchema, _ expected: IndexChanges, _ transaction: borrowing ReadTransaction
+  ) throws {
+    let entries = expected.insertions.entries
+    for place in entries.indices.dropFirst() where entries[place].isConstrained {
+      var earlier = place - 1
+      while earlier >= 0,
+        IndexEntries.order(expected.insertions.value(earlier), expected.insertions.value(place)) == 0
+      {
+        let key = expected.insertions.primaryKey(place)
+        let other = expected.insertions.primaryKey(earlier)
+        if try !entries[place].isTruncated || sameValues(index, key, other, transaction) {
+          report(.notUnique, "\(index.name) p\(other) and p\(key)")
+          break
+        }
+        earlier -= 1
+      }
+    }
+  }
+
+  private func sameValues(
+    _ index: IndexSchema, _ key: UInt64, _ other: UInt64, _ transaction: borrowing ReadTransaction
+  ) throws -> Bool {
+    guard let keyspace = parts.rows[parts.schema.entities[index.owner].hierarchyNumber] else { return false }
+    for part in index.parts {
+      var values: [AttributeValue] = []
+      for key in [key, other] {
+        guard let bytes = try PrimaryKeyBytes.with(key, { try transaction.get(keyspace, $0) }) else { return false }
+        let row = try reader.row(bytes, primaryKey: key)
+        values.append(try reader.value(row, part.slot, primaryKey: key, externals: [], transaction))
+      }
+      if !values[0].isSame(values[1]) { return false }
+    }
+    return true
+  }
+
+  // MARK: Large values
+
+  private mutating func checkLargeValues(_ transaction: borrowing ReadTransaction) throws {
+    if let large = parts.large {
+      try transaction.withCursor(large) { cursor in
+        var entry = try cursor.first()
+        while let found = entry {
+          result.largeValueCount += 1
+          if let key = LargeValueKey(found.key), let count = references.removeValue(forKey: key) {
+            if count != UInt64(found.value.count) {
+              report(.largeValueMissing, "p\(key.primaryKey): \(found.value.count) of \(count) bytes")
+            }
+          } else {
+            report(.largeValueStray, Self.hex(found.key))
+          }
+          entry = try cursor.next()
+        }
+      }
+    }
+    for key in references.keys.sorted(by: { $0.primaryKey < $1.primaryKey }) {
+      report(.largeValueMissing, "p\(key.primaryKey), attribute code \(key.attributeCode)")
+    }
+  }
+
+  private static func hex(_ bytes: UnsafeRawBufferPointer) -> String { StoreDump.hex(bytes) }
+}
+
+extension StoreCheck {
+  static let maximumProblemCount = 1000
+}
+
+extension LMDBStore {
+  /// Proves that rows, indexes and large values agree. Reads everything, in one view, while the store is in use.
+  ///
+  /// - Throws: ``StorageError`` when the file cannot be read at all.
+  public func check() throws -> StoreCheck {
+    try requireOpen()
+    return try parts.environment.read { transaction in
+      let catalogue = try parts.readCatalogue(transaction)
+      var checker = StoreChecker(reader: RowReader(parts: parts, catalogue: catalogue))
+      try checker.run(transaction)
+      return checker.result
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import Foundation
+
+/// A store as sorted text: one line per entry of every keyspace. For tests and for eyes.
+enum StoreDump {
+  static func text(_ reader: RowReader, _ transaction: borrowing ReadTransaction) throws -> String {
+    var lines: [String] = []
+    let parts = reader.parts
+    for hierarchy in parts.schema.hierarchies {
+      guard let keyspace = parts.rows[hierarchy.number] else { continue }
+      try forEach(keyspace, transaction) { key, value in
+        lines.append("rows:\(hierarchy.rootName) \(row(key, value, reader))")
+      }
+    }
+    for index in parts.schema.indexes {
+      guard let keyspace = parts.indexes[index.number] else { continue }
+      try forEach(keyspace, transaction) { key, _ in
+        lines.append(
+          "index:\(index.name) \(hex(UnsafeRawBufferPointer(rebasing: key.dropLast(8)))) p\(PrimaryKeyBytes.last(of: key))")
+      }
+    }
+    if let large = parts.large {
+      try forEach(large, transaction) { key, value in lines.append("large \(hex(key)) \(value.count) bytes") }
+    }
+    try forEach(parts.meta.keyspace, transaction) { key, value in
+      let name = String(decoding: key, as: UTF8.self)
+      let isText = name == "metadata" || name == "versions" || name.hasPrefix("index/") || name.hasPrefix("layout/")
+      let text = isText ? String(decoding: value, as: UTF8.self) : value.count > 64 ? "\(value.count) bytes" : hex(value)
+      lines.append("meta \(name) = \(text.replacingOccurrences(of: "\n", with: " "))")
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  static func hex(_ bytes: UnsafeRawBufferPointer) -> String {
+    bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+  }
+
+  private static func row(
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ reader: RowReader
+  ) -> String {
+    guard let key = PrimaryKeyBytes.whole(key), let row = try? reader.row(value, primaryKey: key) else {
+      return "\(hex(key)) unreadable \(hex(value))"
+    }
+    let entity = reader.parts.schema.entities[row.entity]
+    let values = entity.attributes.filter { !$0.isTransient }.map { attribute in
+      if let reference = row.externalReference(attribute.slot, entity.layout) {
+        return "\(attribute.name)=large(v\(reference.version), \(reference.byteCount) bytes)"
+      }
+      return "\(attribute.name)=\(RowBytes.value(row.base, attribute.slot, entity.layout) ?? .null)"
+    }
+    return "p\(key) \(entity.name) v\(row.version) \(values.joined(separator: " "))"
+  }
+
+  private static func forEach(
+    _ keyspace: Keyspace, _ transaction: borrowing ReadTransaction,
+    _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    try transaction.withCursor(keyspace) { cursor in
+      var entry = try cursor.first()
+      while let found = entry {
+        try body(found.key, found.value)
+        entry = try cursor.next()
+      }
+    }
+  }
+}
+
+extension LMDBStore {
+  /// Everything the store holds as sorted text.
+  func textDump() throws -> String {
+    try read { reader, transaction in try StoreDump.text(reader, transaction) }
+  }
+}

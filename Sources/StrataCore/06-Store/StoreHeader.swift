@@ -1,0 +1,70 @@
+import Foundation
+
+/// What a store says about itself before anything is known of its model.
+struct StoreHeader: Sendable {
+  let identifier: UUID
+  let metadata: StoreMetadata
+  let versions: StoredVersions
+  let commitNumber: UInt64
+
+  /// - Throws: ``StorageError`` of kind `notADatabase`, `unsupportedFormat` or `damaged`.
+  init(_ meta: MetaKeyspace, _ transaction: borrowing ReadTransaction, path: String) throws {
+    guard let format = try meta.number("format", UInt32.self, transaction) else {
+      throw StorageError(
+        .notADatabase, operation: "read header", path: path, detail: "The file is no store: it has no format.")
+    }
+    guard format == MetaKeyspace.currentFormat else {
+      throw StorageError(
+        .unsupportedFormat, operation: "read header", path: path,
+        detail: "The store is of format \(format), this version reads \(MetaKeyspace.currentFormat).")
+    }
+    let stamp = CommitStamp(try meta.bytes("stamp", transaction))
+    guard let identity = try meta.bytes("identity", transaction), identity.count == 16, let stamp,
+      let versions = try meta.data("versions", transaction),
+      let decoded = try? JSONDecoder().decode(StoredVersions.self, from: versions)
+    else {
+      throw StorageError(
+        .damaged, operation: "read header", path: path, detail: "The store's description of itself is damaged.")
+    }
+    identifier = UUID(uuid: identity.loadUnaligned(as: uuid_t.self))
+    self.versions = decoded
+    commitNumber = stamp.commitNumber
+    guard let data = try meta.data("metadata", transaction) else {
+      metadata = StoreMetadata()
+      return
+    }
+    guard let values = try? JSONDecoder().decode([String: MetadataValue].self, from: data) else {
+      throw StorageError(
+        .damaged, operation: "read header", path: path, detail: "The store's metadata is damaged.")
+    }
+    metadata = StoreMetadata(values: values)
+  }
+
+  /// Whether the file holds nothing at all: one that was just created.
+  static func isEmpty(_ environment: Environment) throws -> Bool {
+    try environment.keyspaceNames().isEmpty
+  }
+
+  /// Refuses LMDB files of other programs before anything is created in them.
+  static func requireMeta(_ environment: Environment) throws {
+    guard try environment.keyspaceNames().contains(MetaKeyspace.name) else { throw foreign(environment) }
+  }
+
+  static func foreign(_ environment: Environment) -> StorageError {
+    StorageError(
+      .notADatabase, operation: "open store", path: environment.path,
+      detail: "The file is an LMDB database, but no store of this package.")
+  }
+}
+
+extension StoreMetadata {
+  /// The metadata with the standard keys (rule 303).
+  func adding(identifier: UUID, type: String, versions: StoredVersions) -> StoreMetadata {
+    var result = self
+    result[Self.identifierKey] = .string(identifier.uuidString)
+    result[Self.typeKey] = .string(type)
+    result[Self.versionHashesKey] = .dictionary(versions.hashes.mapValues { .data($0) })
+    result[Self.versionIdentifiersKey] = .array(versions.identifiers.map { .string($0) })
+    return result
+  }
+}

@@ -1,0 +1,203 @@
+import Foundation
+
+/// The steps from a path to an open store.
+///
+/// ```
+///   environment → format and identity → version hashes → keyspaces → catalogue → indexes
+/// ```
+///
+/// A file that is refused is not changed: nothing is written before the hashes agree.
+struct StoreOpening {
+  struct Result {
+    let parts: StoreParts
+    let catalogue: StoreCatalogue
+    let metadata: StoreMetadata
+    let versions: StoredVersions
+  }
+
+  let url: URL?
+  let schema: Schema
+  let configurationName: String?
+  let options: LMDBStoreOptions
+
+  func open() throws -> Result {
+    let held = try heldEntities()
+    let environment = try openEnvironment()
+    do {
+      return try open(environment, held: held)
+    } catch {
+      environment.close()
+      throw error
+    }
+  }
+
+  private func open(_ environment: Environment, held: [Bool]) throws -> Result {
+    let isNew = try StoreHeader.isEmpty(environment)
+    if isNew && options.isReadOnly { throw StoreHeader.foreign(environment) }
+    if !isNew { try StoreHeader.requireMeta(environment) }
+    guard let metaKeyspace = try environment.keyspaces([MetaKeyspace.name])[0] else {
+      throw StoreHeader.foreign(environment)
+    }
+    let meta = MetaKeyspace(keyspace: metaKeyspace)
+    let versions = wantedVersions(held: held)
+    if isNew { try initialize(environment, meta, versions) }
+    let header = try environment.read { try StoreHeader(meta, $0, path: environment.path) }
+    if !options.ignoresVersionHashes { try compare(header.versions, versions) }
+    let parts = try openKeyspaces(environment, meta, held: held, identifier: header.identifier)
+    let catalogue = try completeCatalogue(parts, stored: header.versions, wanted: versions)
+    return Result(parts: parts, catalogue: catalogue, metadata: header.metadata, versions: versions)
+  }
+
+  // MARK: Steps
+
+  /// By entity number, whether the configuration holds the entity.
+  private func heldEntities() throws -> [Bool] {
+    guard let name = configurationName else { return schema.entities.map { _ in true } }
+    guard let entities = schema.model.entities(forConfigurationName: name) else {
+      throw CoreDataError(.persistentStoreOpen, "The model has no configuration named “\(name)”.")
+    }
+    let names = Set(entities.compactMap(\.name))
+    return schema.entities.map { names.contains($0.name) }
+  }
+
+  private func openEnvironment() throws -> Environment {
+    var environment = EnvironmentOptions()
+    environment.isReadOnly = options.isReadOnly
+    environment.durability = options.durability
+    environment.allowsNetworkFileSystem = options.allowsNetworkFileSystem
+    environment.writerDeadline = options.writerDeadline
+    environment.mapSize = options.mapSize
+    // Room for keyspaces of indexes that the model no longer has.
+    environment.maxKeyspaces = 128 + schema.hierarchies.count + schema.indexes.count * 2
+    guard let url else {
+      environment.isTemporary = true
+      environment.durability = .none
+      environment.create = .mustBeNew
+      let name = "strata-\(UUID().uuidString).strata"
+      return try Environment.open(
+        path: FileManager.default.temporaryDirectory.appendingPathComponent(name).path, options: environment)
+    }
+    guard url.isFileURL else {
+      throw CoreDataError(.persistentStoreOpen, "A store's URL must be of a file, not \(url).")
+    }
+    environment.create = options.createsIfMissing && !options.isReadOnly ? .ifMissing : .never
+    return try Environment.open(path: url.path, options: environment)
+  }
+
+  private func wantedVersions(held: [Bool]) -> StoredVersions {
+    var hashes: [String: Data] = [:]
+    for entity in schema.entities where held[entity.number] { hashes[entity.name] = entity.versionHash }
+    return StoredVersions(hashes: hashes, identifiers: schema.model.versionIdentifiers.sorted())
+  }
+
+  private func initialize(
+    _ environment: Environment, _ meta: MetaKeyspace, _ versions: StoredVersions
+  ) throws {
+    let model = try ModelCoding.encode(schema.model)
+    let encoded = try JSONEncoder.sorted.encode(versions)
+    try environment.write { transaction in
+      // Another process may have been faster.
+      if try meta.bytes("format", transaction.read) != nil { return }
+      let identifier = UUID()
+      try meta.put("format", number: MetaKeyspace.currentFormat, transaction)
+      try meta.put("identity", withUnsafeBytes(of: identifier.uuid) { Array($0) }, transaction)
+      let stamp = CommitStamp(identifier: identifier, commitNumber: 0)
+      try meta.put("stamp", stamp.bytes + [UInt8](repeating: 0, count: 8), transaction)
+      try meta.put("generation", number: UInt64(1), transaction)
+      try meta.put("versions", encoded, transaction)
+      try meta.put("model", model, transaction)
+    }
+  }
+
+  private func compare(_ stored: StoredVersions, _ wanted: StoredVersions) throws {
+    let differing = IncompatibleEntity.compare(stored: stored.hashes, wanted: wanted.hashes)
+    if differing.isEmpty { return }
+    var metadata = StoreMetadata()
+    metadata[StoreMetadata.versionHashesKey] = .dictionary(stored.hashes.mapValues { .data($0) })
+    metadata[StoreMetadata.versionIdentifiersKey] = .array(stored.identifiers.map { .string($0) })
+    throw CoreDataError(
+      .persistentStoreIncompatibleVersionHash,
+      "The store was written with another model: " + differing.map(\.description).joined(separator: "; ") + ".",
+      userInfo: ["metadata": metadata.dictionary, "NSStoreIncompatibleEntities": differing.map(\.entityName)])
+  }
+
+  private func openKeyspaces(
+    _ environment: Environment, _ meta: MetaKeyspace, held: [Bool], identifier: UUID
+  ) throws -> StoreParts {
+    let heldHierarchies = schema.hierarchies.map { $0.memberNumbers.contains { held[$0] } }
+    let heldIndexes = schema.indexes.map { heldHierarchies[schema.entities[$0.owner].hierarchyNumber] }
+    var names = ["large"]
+    for hierarchy in schema.hierarchies where heldHierarchies[hierarchy.number] {
+      names.append("rows:" + hierarchy.rootName)
+    }
+    for index in schema.indexes where heldIndexes[index.number] { names.append("index:" + index.name) }
+    let opened = Dictionary(uniqueKeysWithValues: zip(names, try environment.keyspaces(names)))
+    return StoreParts(
+      identifier: identifier, schema: schema, environment: environment, meta: meta,
+      large: opened["large"] ?? nil,
+      rows: schema.hierarchies.map { opened["rows:" + $0.rootName] ?? nil },
+      indexes: schema.indexes.map { opened["index:" + $0.name] ?? nil }, held: held,
+      verifiesChecksums: options.verifiesChecksums)
+  }
+
+  /// The catalogue with everything the schema needs: codes, layouts, and indexes that are complete.
+  private func completeCatalogue(
+    _ parts: StoreParts, stored: StoredVersions, wanted: StoredVersions
+  ) throws -> StoreCatalogue {
+    let found = try parts.environment.read { try parts.readCatalogue($0) }
+    if options.isReadOnly { return found }
+    let missing = schema.indexes.contains { parts.indexes[$0.number] != nil && !found.usableIndexes[$0.number] }
+    let hasForeign = !found.foreignIndexes.isEmpty
+    let isNewModel = stored != wanted
+    if found.isComplete(for: parts.held) && !missing && !hasForeign && !isNewModel { return found }
+    let model = try ModelCoding.encode(schema.model)
+    let encoded = try JSONEncoder.sorted.encode(wanted)
+    let foreign = Set(found.foreignIndexes.map { "index:" + $0 })
+    let stale = try parts.environment.keyspaces(foreign.sorted()).compactMap { $0 }
+    return try parts.environment.write { transaction in
+      var catalogue = try parts.readCatalogue(transaction.read)
+      if !catalogue.isComplete(for: parts.held) {
+        try catalogue.addMissing(held: parts.held, meta: parts.meta, transaction, path: parts.environment.path)
+        catalogue = try parts.readCatalogue(transaction.read)
+      }
+      for keyspace in stale { try transaction.clear(keyspace) }
+      for name in catalogue.foreignIndexes { try parts.meta.delete("index/" + name, transaction) }
+      for index in parts.schema.indexes where !catalogue.usableIndexes[index.number] {
+        try IndexBuilder(parts: parts, catalogue: catalogue).build(index, transaction)
+      }
+      if isNewModel {
+        try parts.meta.put("versions", encoded, transaction)
+        try parts.meta.put("model", model, transaction)
+      }
+      try StoreCatalogue.raiseGeneration(parts.meta, transaction)
+      return try parts.readCatalogue(transaction.read)
+    }
+  }
+}
+
+/// How an entity of a store differs from the model's.
+struct IncompatibleEntity: CustomStringConvertible {
+  enum Difference { case changed, missingInModel, missingInStore }
+  let entityName: String
+  let difference: Difference
+
+  var description: String {
+    switch difference {
+    case .changed: "\(entityName) differs"
+    case .missingInModel: "\(entityName) is only in the store"
+    case .missingInStore: "\(entityName) is only in the model"
+    }
+  }
+
+  /// The entities whose hashes differ, by name.
+  static func compare(stored: [String: Data], wanted: [String: Data]) -> [IncompatibleEntity] {
+    Set(stored.keys).union(wanted.keys).sorted().compactMap { name in
+      switch (stored[name], wanted[name]) {
+      case (let stored?, let wanted?):
+        stored == wanted ? nil : IncompatibleEntity(entityName: name, difference: .changed)
+      case (nil, _): IncompatibleEntity(entityName: name, difference: .missingInStore)
+      case (_, nil): IncompatibleEntity(entityName: name, difference: .missingInModel)
+      }
+    }
+  }
+}

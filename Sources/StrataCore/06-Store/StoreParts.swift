@@ -1,0 +1,119 @@
+import Foundation
+
+/// What an open store consists of: the environment, its keyspaces, the schema. Immutable, shared by reads and
+/// commits on any thread.
+final class StoreParts: Sendable {
+  let identifier: UUID
+  let schema: Schema
+  let environment: Environment
+  let meta: MetaKeyspace
+  /// Values that are too large for rows. Nil only in a read-only store that has none.
+  let large: Keyspace?
+  /// By hierarchy number; nil for hierarchies the configuration leaves out.
+  let rows: [Keyspace?]
+  /// By index number; nil for indexes of entities the configuration leaves out.
+  let indexes: [Keyspace?]
+  /// By entity number: whether the store's configuration holds the entity.
+  let held: [Bool]
+  let verifiesChecksums: Bool
+
+  init(
+    identifier: UUID, schema: Schema, environment: Environment, meta: MetaKeyspace, large: Keyspace?,
+    rows: [Keyspace?], indexes: [Keyspace?], held: [Bool], verifiesChecksums: Bool
+  ) {
+    self.identifier = identifier
+    self.schema = schema
+    self.environment = environment
+    self.meta = meta
+    self.large = large
+    self.rows = rows
+    self.indexes = indexes
+    self.held = held
+    self.verifiesChecksums = verifiesChecksums
+  }
+
+  /// The catalogue as a transaction sees it.
+  func readCatalogue(_ transaction: borrowing ReadTransaction) throws -> StoreCatalogue {
+    try StoreCatalogue(schema: schema, meta: meta, transaction, path: environment.path)
+  }
+
+  /// The smallest primary key of a hierarchy that was never reserved.
+  func counter(_ hierarchy: Int, _ transaction: borrowing ReadTransaction) throws -> UInt64 {
+    let key = "counter/" + schema.hierarchies[hierarchy].rootName
+    return try meta.number(key, UInt64.self, transaction) ?? 1
+  }
+
+  func setCounter(_ hierarchy: Int, _ value: UInt64, _ transaction: borrowing WriteTransaction) throws {
+    try meta.put("counter/" + schema.hierarchies[hierarchy].rootName, number: value, transaction)
+  }
+
+  /// The bytes of a large value; nil when there are none under this version.
+  func largeValue(
+    _ key: LargeValueKey, _ transaction: borrowing ReadTransaction
+  ) throws -> UnsafeRawBufferPointer? {
+    guard let large else { return nil }
+    return try key.withBytes { try transaction.get(large, $0) }
+  }
+
+  func damaged(_ detail: String) -> StorageError {
+    StorageError(.damaged, operation: "read row", path: environment.path, detail: detail)
+  }
+}
+
+/// The key of a large value:
+///
+/// ```
+///   0  u16  code of the hierarchy      big-endian, all of them
+///   2  u64  primary key
+///  10  u16  code of the attribute's name
+///  12  u32  version of the value
+/// ```
+struct LargeValueKey: Sendable, Hashable {
+  static let length = 16
+
+  var hierarchyCode: UInt16
+  var primaryKey: UInt64
+  var attributeCode: UInt16
+  var version: UInt32
+
+  init(hierarchyCode: UInt16, primaryKey: UInt64, attributeCode: UInt16, version: UInt32) {
+    self.hierarchyCode = hierarchyCode
+    self.primaryKey = primaryKey
+    self.attributeCode = attributeCode
+    self.version = version
+  }
+
+  init?(_ bytes: UnsafeRawBufferPointer) {
+    guard bytes.count == Self.length else { return nil }
+    hierarchyCode = UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: 0, as: UInt16.self))
+    primaryKey = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 2, as: UInt64.self))
+    attributeCode = UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: 10, as: UInt16.self))
+    version = UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 12, as: UInt32.self))
+  }
+
+  func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+    try withUnsafeTemporaryAllocation(byteCount: Self.length, alignment: 8) { bytes in
+      bytes.storeBytes(of: hierarchyCode.bigEndian, toByteOffset: 0, as: UInt16.self)
+      bytes.storeBytes(of: primaryKey.bigEndian, toByteOffset: 2, as: UInt64.self)
+      bytes.storeBytes(of: attributeCode.bigEndian, toByteOffset: 10, as: UInt16.self)
+      bytes.storeBytes(of: version.bigEndian, toByteOffset: 12, as: UInt32.self)
+      return try body(UnsafeRawBufferPointer(bytes))
+    }
+  }
+}
+
+extension StoreMetadata {
+  /// The user's part.
+  var withoutStandardKeys: StoreMetadata {
+    StoreMetadata(values: values.filter { !Self.standardKeys.contains($0.key) })
+  }
+}
+
+extension JSONEncoder {
+  /// An encoder whose bytes do not depend on the order of dictionaries.
+  static var sorted: JSONEncoder {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return encoder
+  }
+}
