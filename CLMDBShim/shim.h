@@ -8,10 +8,12 @@
 #include <stdio.h>
 
 #if defined(__linux__)
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 #else
+#include <pthread.h>
 #include <sys/mount.h>
 #include <sys/param.h>
 #endif
@@ -39,6 +41,15 @@ static inline int strata_file_system_type(int descriptor, uint64_t *type) {
   *type = (status.f_flags & MNT_LOCAL) ? 0 : 1;
 #endif
   return 0;
+}
+
+/// Names the calling thread for debuggers; at most 15 bytes count.
+static inline void strata_name_thread(const char *name) {
+#if defined(__linux__)
+  prctl(PR_SET_NAME, name, 0, 0, 0);
+#else
+  pthread_setname_np(name);
+#endif
 }
 
 #endif

@@ -88,9 +88,7 @@ struct Cursor: ~Copyable {
 
   @inline(never)
   private func failure(_ code: Int32, _ operation: String) -> StorageError {
-    if let firstFailure, firstFailure.pointee == 0, WriteTransaction.spoils(code) {
-      firstFailure.pointee = code
-    }
+    if let firstFailure, firstFailure.pointee == 0 { firstFailure.pointee = code }
     return StorageError(code, operation, transaction: mdb_cursor_txn(handle))
   }
 }

@@ -1,1 +1,156 @@
-struct FileSystem: Sendable { static let system = FileSystem() }
+import CLMDBShim
+import Foundation
+
+/// The file calls of the operating system that Storage makes itself, so that tests can make each one fail.
+///
+/// Each returns what the system call returns, with a failure as the negative errno. What LMDB calls goes
+/// through libc instead, where tests interpose.
+struct FileSystem: Sendable {
+  /// Opens `path`: descriptor or negative errno.
+  var open: @Sendable (_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32
+  /// Closes a descriptor: 0 or negative errno.
+  var close: @Sendable (_ descriptor: Int32) -> Int32
+  /// Reads at an offset: count (0 at the end) or negative errno.
+  var read: @Sendable (_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer, _ offset: Int) -> Int
+  /// Writes at an offset: count or negative errno.
+  var write: @Sendable (_ descriptor: Int32, _ buffer: UnsafeRawBufferPointer, _ offset: Int) -> Int
+  /// Flushes a file or a directory to the medium: 0 or negative errno.
+  var sync: @Sendable (_ descriptor: Int32) -> Int32
+  /// Renames over what is there: 0 or negative errno.
+  var rename: @Sendable (_ from: String, _ to: String) -> Int32
+  /// Renames unless something is there (-EEXIST); -ENOSYS or -EINVAL when that cannot be done in one step.
+  var renameExclusively: @Sendable (_ from: String, _ to: String) -> Int32
+  /// Removes a name: 0 or negative errno.
+  var unlink: @Sendable (_ path: String) -> Int32
+  /// What lies at `path`, a symbolic link itself included.
+  var status: @Sendable (_ path: String) -> Result<Status, Code>
+  /// What a descriptor stands for.
+  var statusOfDescriptor: @Sendable (_ descriptor: Int32) -> Result<Status, Code>
+  /// The network or device kind of the file system below a descriptor; nil for a local one.
+  var remoteKind: @Sendable (_ descriptor: Int32) -> String?
+  /// Bytes an ordinary user may still write below `path`; nil when nobody knows.
+  var freeSpace: @Sendable (_ path: String) -> Int?
+  /// `path` without symbolic links: the path or the errno.
+  var resolve: @Sendable (_ path: String) -> Result<String, Code>
+
+  /// An errno as an error value.
+  struct Code: Error, Hashable, Sendable {
+    var number: Int32
+  }
+
+  /// Which file it is, whatever it is called.
+  struct Identity: Hashable, Sendable {
+    var device: UInt64
+    var inode: UInt64
+  }
+
+  /// What `stat` says, as far as Storage cares.
+  struct Status: Hashable, Sendable {
+    enum Kind: String, Sendable {
+      case regular = "file"
+      case directory
+      case symbolicLink = "symbolic link"
+      case pipe = "named pipe"
+      case socket
+      case device
+      case other = "special file"
+    }
+    var identity: Identity
+    var kind: Kind
+    var linkCount: Int
+    var size: Int
+  }
+
+  /// The real thing.
+  static let system = FileSystem(
+    open: { path, flags, mode in retrying { Foundation.open(path, flags, mode) } },
+    close: { Foundation.close($0) == 0 ? 0 : -errno },
+    read: { descriptor, buffer, offset in
+      retrying { pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset)) }
+    },
+    write: { descriptor, buffer, offset in
+      retrying { pwrite(descriptor, buffer.baseAddress, buffer.count, off_t(offset)) }
+    },
+    sync: { descriptor in
+      #if canImport(Darwin)
+        // fsync on Apple's systems leaves the data in the drive's cache.
+        if fcntl(descriptor, F_FULLFSYNC) == 0 { return 0 }
+      #endif
+      return retrying { fsync(descriptor) }
+    },
+    rename: { Foundation.rename($0, $1) == 0 ? 0 : -errno },
+    renameExclusively: { -strata_rename_exclusive($0, $1) },
+    unlink: { Foundation.unlink($0) == 0 ? 0 : -errno },
+    status: { path in
+      var status = stat()
+      return lstat(path, &status) == 0 ? .success(Status(status)) : .failure(Code(number: errno))
+    },
+    statusOfDescriptor: { descriptor in
+      var status = stat()
+      return fstat(descriptor, &status) == 0 ? .success(Status(status)) : .failure(Code(number: errno))
+    },
+    remoteKind: { RemoteFileSystem.kind(descriptor: $0) },
+    freeSpace: { path in
+      var status = statvfs()
+      guard statvfs(path, &status) == 0 else { return nil }
+      let (bytes, overflow) = Int(status.f_bavail).multipliedReportingOverflow(by: Int(status.f_frsize))
+      return overflow ? .max : bytes
+    },
+    resolve: { path in
+      guard let resolved = realpath(path, nil) else { return .failure(Code(number: errno)) }
+      defer { free(resolved) }
+      return .success(String(cString: resolved))
+    })
+
+  private static func retrying<Count: FixedWidthInteger & SignedInteger>(_ call: () -> Count) -> Count {
+    while true {
+      let result = call()
+      if result >= 0 { return result }
+      let code = errno
+      if code != EINTR { return -Count(code) }
+    }
+  }
+}
+
+extension FileSystem.Status {
+  /// Takes over what the system says.
+  init(_ status: stat) {
+    identity = FileSystem.Identity(
+      device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(truncatingIfNeeded: status.st_ino))
+    kind =
+      switch status.st_mode & S_IFMT {
+      case S_IFREG: .regular
+      case S_IFDIR: .directory
+      case S_IFLNK: .symbolicLink
+      case S_IFIFO: .pipe
+      case S_IFSOCK: .socket
+      case S_IFBLK, S_IFCHR: .device
+      default: .other
+      }
+    linkCount = Int(status.st_nlink)
+    size = Int(status.st_size)
+  }
+}
+
+extension FileSystem {
+  /// Flushes the directory `path`, so that names made or removed in it survive a power failure.
+  func syncDirectory(_ path: String) throws {
+    let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+    if descriptor < 0 { throw StorageError(-descriptor, "open", path: path) }
+    defer { _ = close(descriptor) }
+    let code = sync(descriptor)
+    // Some file systems have nothing to flush for a directory and say EINVAL.
+    if code != 0 && code != -EINVAL { throw StorageError(-code, "fsync", path: path) }
+  }
+
+  /// Writes all of `bytes` from `offset` on.
+  func writeAll(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, at offset: Int, path: String) throws {
+    var done = 0
+    while done < bytes.count {
+      let count = write(descriptor, UnsafeRawBufferPointer(rebasing: bytes[done...]), offset + done)
+      if count < 0 { throw StorageError(Int32(-count), "pwrite", path: path) }
+      if count == 0 { throw StorageError(EIO, "pwrite", path: path) }
+      done += count
+    }
+  }
+}

@@ -89,17 +89,9 @@ struct WriteTransaction: ~Copyable {
     if code != 0 { throw failure(code, "mdb_drop") }
   }
 
-  /// Whether `code` leaves the transaction unfit for a commit. A refused argument changes nothing.
-  static func spoils(_ code: Int32) -> Bool {
-    switch code {
-    case 0, MDB_NOTFOUND, MDB_KEYEXIST, MDB_BAD_VALSIZE, EINVAL, EACCES: false
-    default: true
-    }
-  }
-
   @inline(never)
   private func failure(_ code: Int32, _ operation: String) -> StorageError {
-    if firstFailure.pointee == 0, WriteTransaction.spoils(code) { firstFailure.pointee = code }
+    if firstFailure.pointee == 0 { firstFailure.pointee = code }
     return StorageError(code, operation, transaction: read.handle)
   }
 }

@@ -1,0 +1,292 @@
+import CLMDBShim
+import Foundation
+import Synchronization
+
+/// The one thread that writes.
+///
+///     submit ─▶ queue ─▶ begin (waits for other processes) ─▶ run ─▶ commit ─▶ finish
+///                 ▲                                            │        │
+///                 └────────── grow, reopen ◀── map full ───────┴────────┘
+///
+/// LMDB's write lock is bound to a thread, and waiting for it cannot be stopped; so writes come to a thread
+/// of their own, and a job is taken out of the queue only once the lock is held.
+extension Environment {
+  /// Runs `body` in a write transaction on the writer thread, commits it, and returns its result.
+  ///
+  /// `body` may run several times before a commit succeeds, so it must build its result from nothing. Inside
+  /// it, nothing of the user's may be called. Called on the writer thread, or inside a read, it stops the
+  /// process: "write inside a transaction".
+  ///
+  /// - Parameter deadline: how long to wait for its turn; nil means the environment's `writerDeadline`.
+  /// - Throws: what `body` throws, and then nothing is written; `StorageError`: `.busy` when the turn did
+  ///   not come, `.replaced` when the file was deleted or replaced, `.diskFull`, `.permission` for a
+  ///   read-only environment, `.closed`, `.forked`. After a failed commit `isOutcomeUnknown` says whether it
+  ///   may have happened all the same.
+  func write<R: Sendable>(
+    deadline: Duration? = nil, _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> R
+  ) throws -> R {
+    try checkProcess()
+    if writerThread.load(ordering: .relaxed) == SystemThread.current || pool.isCurrentThreadInside {
+      trap("write inside a transaction: the writer would wait for itself. Use the transaction at hand.")
+    }
+    let outcome = Outcome<R>()
+    submitWrite(deadline: deadline, body) { outcome.set($0) }
+    return try outcome.wait().get()
+  }
+
+  /// The same without waiting: `completion` gets the result.
+  ///
+  /// Completions run on the writer thread, in the order of the commits; those of writes whose turn did not
+  /// come run on the thread that watches the deadlines. They must be short and must not write.
+  func submitWrite<R: Sendable>(
+    deadline: Duration? = nil, _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> R,
+    completion: @escaping @Sendable (Result<R, any Error>) -> Void
+  ) {
+    let job = TypedWriteJob(patience: deadline ?? options.writerDeadline, body, completion: completion)
+    do {
+      try checkProcess()
+      if isReadOnly {
+        throw StorageError(
+          .permission, operation: "mdb_txn_begin", path: path, detail: "The store was opened read-only.")
+      }
+      switch queue.add(job) {
+      case .queued: break
+      case .queuedFirst: try startThreads()
+      case .refused: throw closedError("mdb_txn_begin")
+      }
+    } catch {
+      job.finish(error)
+    }
+  }
+
+  /// The error after the last `close`.
+  func closedError(_ operation: String) -> StorageError {
+    StorageError(.closed, operation: operation, path: path, detail: "The store was closed.")
+  }
+
+  private func startThreads() throws {
+    do {
+      try SystemThread.start("strata-writer") { self.runWriter() }
+    } catch {
+      // Other threads may have queued behind this job: nobody would ever serve them.
+      for job in queue.abandon() { job.finish(error) }
+      return
+    }
+    // Without the watcher deadlines would not be kept; that beats not writing at all.
+    try? SystemThread.start("strata-deadline") { self.runWatcher() }
+  }
+
+  private func runWriter() {
+    writerThread.store(SystemThread.current, ordering: .relaxed)
+    while let deadline = queue.waitForJob() {
+      do {
+        try serve(until: deadline)
+      } catch let error as StorageError where error.kind == .busy && error.code == 0 {
+        // The gate stayed shut; the watcher takes out the jobs whose time is over.
+      } catch {
+        // The transaction could not even begin: that is the answer to whoever is first in line.
+        queue.take()?.finish(error)
+      }
+    }
+    queue.endWatcher()
+    writerThread.store(0, ordering: .relaxed)
+    finishClosing()
+  }
+
+  private func runWatcher() {
+    watcherThread.store(SystemThread.current, ordering: .relaxed)
+    queue.watchDeadlines { job in
+      job.finish(
+        StorageError(
+          .busy, operation: "mdb_txn_begin", path: path,
+          detail: "Another program kept the store locked for writing for \(job.patience)."))
+    }
+    watcherThread.store(0, ordering: .relaxed)
+  }
+
+  /// Begins a transaction, takes the first job, and works it off.
+  private func serve(until deadline: ContinuousClock.Instant) throws {
+    let transaction = try beginWrite(until: deadline)
+    guard let job = queue.take() else {
+      mdb_txn_abort(transaction)
+      pool.leaveWriter()
+      return
+    }
+    do {
+      try checkIdentity()
+    } catch {
+      mdb_txn_abort(transaction)
+      pool.leaveWriter()
+      job.finish(error)
+      return
+    }
+    let outcome = run(job, transaction)
+    pool.leaveWriter()
+    switch outcome {
+    case .committed:
+      job.finish(nil)
+    case .failed(let error):
+      job.finish(error)
+    case .needsRoom:
+      do {
+        try grow(until: .now.advanced(by: job.patience))
+        queue.putBack(job)
+      } catch {
+        job.finish(error)
+      }
+    case .needsReopening(let error, let transactionID):
+      job.finish(afterReopening(error, transactionID))
+    }
+  }
+
+  private enum WriteOutcome {
+    case committed
+    case failed(any Error)
+    case needsRoom
+    case needsReopening(StorageError, transactionID: Int)
+  }
+
+  /// A write transaction that this thread holds; the writer's section is entered.
+  private func beginWrite(until deadline: ContinuousClock.Instant) throws -> OpaquePointer {
+    while true {
+      try checkProcess()
+      let environment: OpaquePointer
+      do {
+        environment = try pool.enterWriter(until: deadline)
+      } catch let error as StorageError where error.code == MDB_PANIC {
+        try reopen(until: deadline)
+        continue
+      }
+      var transaction: OpaquePointer?
+      let code = mdb_txn_begin(environment, nil, 0, &transaction)
+      if code == 0, let transaction { return transaction }
+      pool.leaveWriter()
+      switch code {
+      case MDB_MAP_RESIZED: try adoptForeignGrowth(until: deadline)
+      case MDB_PANIC: try reopen(until: deadline)
+      default: throw StorageError(code, "mdb_txn_begin", path: path)
+      }
+    }
+  }
+
+  private func run(_ job: WriteJob, _ transaction: OpaquePointer) -> WriteOutcome {
+    var firstFailure: Int32 = 0
+    let transactionID = mdb_txn_id(transaction)
+    do {
+      try withUnsafeMutablePointer(to: &firstFailure) { failure in
+        try job.run(WriteTransaction(read: ReadTransaction(handle: transaction), firstFailure: failure))
+      }
+    } catch {
+      mdb_txn_abort(transaction)
+      return firstFailure == MDB_MAP_FULL ? .needsRoom : .failed(error)
+    }
+    if firstFailure != 0 {
+      mdb_txn_abort(transaction)
+      return firstFailure == MDB_MAP_FULL ? .needsRoom : .failed(writeError(firstFailure, "mdb_put"))
+    }
+    let code = mdb_txn_commit(transaction)
+    if code == 0 {
+      countCommit()
+      return .committed
+    }
+    if code == MDB_MAP_FULL { return .needsRoom }
+    let error = writeError(code, "mdb_txn_commit")
+    return isBroken() ? .needsReopening(error, transactionID: transactionID) : .failed(error)
+  }
+
+  /// Finds out after MDB_PANIC whether the commit may have happened.
+  private func afterReopening(_ failure: StorageError, _ transactionID: Int) -> StorageError {
+    var failure = failure
+    failure.isOutcomeUnknown = true
+    guard (try? reopen(until: .now.advanced(by: options.writerDeadline))) != nil else { return failure }
+    // Commits are numbered: while the last one lies below ours, ours is not in the file.
+    if let last = try? read({ $0.id }), last < transactionID { failure.isOutcomeUnknown = false }
+    return failure
+  }
+
+  /// Whether LMDB refuses to go on since it could not write its anchor.
+  private func isBroken() -> Bool {
+    guard let (slot, environment) = try? pool.claim(until: .now.advanced(by: options.writerDeadline)) else {
+      return true
+    }
+    defer { pool.leave(slot) }
+    var probe: OpaquePointer?
+    let code = mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &probe)
+    if let probe { mdb_txn_abort(probe) }
+    return code == MDB_PANIC
+  }
+
+  /// Looks for dead readers now and then: one that was killed keeps the file growing.
+  private func countCommit() {
+    commitsSinceReaderCheck += 1
+    guard commitsSinceReaderCheck >= max(options.readerCheckInterval, 1) else { return }
+    commitsSinceReaderCheck = 0
+    guard let (slot, environment) = try? pool.claim(until: .now) else { return }
+    defer { pool.leave(slot) }
+    ReaderTable.check(environment)
+  }
+
+  /// Refuses to write when the names no longer lead to the files that were opened.
+  ///
+  /// Whoever opens the new file takes other locks than we hold, and our commits would go where nobody reads.
+  private func checkIdentity() throws {
+    if options.isTemporary { return }
+    let isSame = try file.status()?.identity == identity
+    let isSameLock = try file.lockIdentity() == lock.withLock { lockIdentity }
+    if isSame && isSameLock { return }
+    throw StorageError(
+      .replaced, operation: "lstat", path: path,
+      detail: """
+        The \(isSame ? "lock file beside the store" : "store's file") was deleted or replaced while it was open. \
+        Nothing was written.
+        """)
+  }
+
+  /// LMDB reports a short write as EIO. Mostly that is a full disk.
+  private func writeError(_ code: Int32, _ operation: String) -> StorageError {
+    var error = StorageError(code, operation, path: path)
+    guard code == EIO else { return error }
+    let size = (try? file.status())??.size ?? 0
+    var limit = rlimit()
+    let hasLimit = getrlimit(WriterLimits.fileSize, &limit) == 0 && limit.rlim_cur < rlim_t(Int.max)
+    if hasLimit, size + 1 << 20 >= Int(limit.rlim_cur) {
+      error.kind = .diskFull
+      error.detail = "The file has reached the size limit of the process."
+    } else if let free = file.system.freeSpace(file.directory), free < 1 << 20 {
+      error.kind = .diskFull
+      error.detail = "The disk is full."
+    }
+    return error
+  }
+}
+
+private enum WriterLimits {
+  #if canImport(Darwin)
+    static let fileSize = RLIMIT_FSIZE
+  #else
+    static let fileSize = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
+  #endif
+}
+
+/// A result that one thread waits for and another one sets.
+private final class Outcome<R: Sendable>: @unchecked Sendable {
+  // Unchecked: `result` is touched under `lock`.
+  private let lock = SystemLock()
+  private var result: Result<R, any Error>?
+
+  func set(_ result: Result<R, any Error>) {
+    lock.withLock {
+      self.result = result
+      lock.wakeAll()
+    }
+  }
+
+  func wait() -> Result<R, any Error> {
+    lock.withLock {
+      while true {
+        if let result { return result }
+        lock.wait()
+      }
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import Foundation
+
+/// A look at a store's bytes before LMDB maps them.
+///
+/// LMDB trusts its file: damage means a fatal signal. So the anchors, the trees and the free list are walked
+/// with plain reads first, and whatever LMDB would follow blindly is checked. The file is never written.
+///
+/// What is checked: both anchors; every reachable page's number, kind, depth and node offsets; keys of 1 to
+/// 511 bytes, in order; values inside their pages; overflow runs long enough; no page used twice; the free
+/// list sorted and apart from all of it; entry counts. A file may be shorter than its last page, and an
+/// overflow run longer than its value: LMDB leaves both behind.
+///
+/// About 0.15 ms per MiB from the page cache for the full walk; one bit of memory per page.
+struct FileInspection {
+  /// The file's names, for messages and calls.
+  let file: StoreFile
+  /// The data file, open for reading.
+  let descriptor: Int32
+
+  /// Up to this size `.automatic` looks at every page.
+  static let fullWalkLimit = 1 << 30
+
+  /// Walks the file as `policy` says.
+  ///
+  /// When another process commits during the walk, pages may change under it; then it walks again, and in
+  /// the end looks at the anchors only.
+  /// - Throws: `StorageError` `.notADatabase`, `.damaged`, `.truncated`, `.unsupportedFormat` with the page
+  ///   and the reason; `.io`.
+  func run(_ policy: EnvironmentOptions.Inspection) throws {
+    if policy == .none { return }
+    for attempt in 0... {
+      let before = try readAnchors()
+      do {
+        let size = try fileSize()
+        let anchor = try newestAnchor(before, fileSize: size)
+        let isFull = policy == .full || (policy == .automatic && size <= FileInspection.fullWalkLimit)
+        let walk = PageWalk(self, anchor, fileSize: size)
+        try walk.run(everyPage: isFull && attempt < 4)
+        return
+      } catch let error as StorageError {
+        let isMoving = try readAnchors() != before
+        guard isMoving, attempt < 8 else { throw error }
+        usleep(2_000 << UInt32(attempt))
+      }
+    }
+  }
+
+  /// Reads `count` bytes at `offset` into `buffer`; how many there were.
+  func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws -> Int {
+    var done = 0
+    while done < buffer.count {
+      let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+      let count = file.system.read(descriptor, rest, offset + done)
+      if count < 0 { throw StorageError(Int32(-count), "pread", path: file.path) }
+      if count == 0 { break }
+      done += count
+    }
+    return done
+  }
+
+  /// The error for bytes that contradict themselves.
+  func damage(_ page: UInt64?, _ reason: String, kind: StorageError.Kind = .damaged) -> StorageError {
+    let place = page.map { "Page \($0): " } ?? ""
+    return StorageError(
+      kind, operation: "inspection", path: file.path, page: page,
+      detail: "The store is \(kind == .truncated ? "cut off" : "damaged"). \(place)\(reason).")
+  }
+
+  private func fileSize() throws -> Int {
+    switch file.system.statusOfDescriptor(descriptor) {
+    case .success(let status): return status.size
+    case .failure(let code): throw StorageError(code.number, "fstat", path: file.path)
+    }
+  }
+}

@@ -1,0 +1,138 @@
+import CLMDBShim
+import Foundation
+
+/// An LMDB environment that was just opened on an inspected file, and is known to be that file.
+struct OpenedEnvironment {
+  /// LMDB's environment.
+  let handle: OpaquePointer
+  /// Which file LMDB uses for its locks; nil on a medium that cannot be written, where it uses none.
+  let lockIdentity: FileSystem.Identity?
+
+  /// The address space to try, from the largest: sanitizers, valgrind and containers limit it.
+  static let mapLadder = [1 << 40, 1 << 36, 1 << 32]
+
+  /// Opens the file behind `identity`.
+  ///
+  /// - Parameter inspection: how to look at the bytes before LMDB maps them.
+  /// - Throws: `StorageError`; nothing is left open, and the file is as it was.
+  init(
+    _ file: StoreFile, _ identity: FileSystem.Identity, options: EnvironmentOptions,
+    inspection: EnvironmentOptions.Inspection
+  ) throws {
+    let canWrite = try OpenedEnvironment.inspect(file, identity, options: options, inspection: inspection)
+    try file.checkLockFile()
+    let handle = try OpenedEnvironment.map(file, options: options, canWrite: canWrite)
+    do {
+      try OpenedEnvironment.verify(handle, file, identity)
+      lockIdentity = try file.lockIdentity()
+    } catch {
+      mdb_env_close(handle)
+      throw error
+    }
+    ReaderTable.check(handle)
+    self.handle = handle
+  }
+
+  /// Looks at the file through a descriptor of its own: whether it can be written.
+  ///
+  /// Opening and closing the data file is harmless: LMDB holds its locks on the lock file alone.
+  private static func inspect(
+    _ file: StoreFile, _ identity: FileSystem.Identity, options: EnvironmentOptions,
+    inspection: EnvironmentOptions.Inspection
+  ) throws -> Bool {
+    // Non-blocking, so that a pipe that takes the name at the last moment cannot hang us.
+    let flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+    var descriptor = file.system.open(file.path, O_RDWR | flags, 0)
+    let refusal = -descriptor
+    let canWrite = descriptor >= 0
+    if [EACCES, EPERM, EROFS, ETXTBSY].contains(refusal) {
+      descriptor = file.system.open(file.path, O_RDONLY | flags, 0)
+    }
+    if descriptor < 0 { throw StorageError(-descriptor, "open", path: file.path) }
+    defer { _ = file.system.close(descriptor) }
+    if !canWrite && !options.isReadOnly {
+      throw StorageError(
+        refusal, "open", path: file.path, detail: "The store can only be opened read-only.")
+    }
+    try check(descriptor, file, identity)
+    if !options.allowsNetworkFileSystem { try file.checkFileSystem(descriptor) }
+    try FileInspection(file: file, descriptor: descriptor).run(inspection)
+    return canWrite
+  }
+
+  private static func map(
+    _ file: StoreFile, options: EnvironmentOptions, canWrite: Bool
+  ) throws -> OpaquePointer {
+    var flags = UInt32(MDB_NOSUBDIR | MDB_NOTLS) | options.durability.environmentFlags
+    if !canWrite { flags |= UInt32(MDB_RDONLY) }
+    let sizes = options.mapSize.map { [max($0, 1 << 16).roundedUp(to: 1 << 16)] } ?? mapLadder
+    var code: Int32 = ENOMEM
+    for size in sizes {
+      var environment: OpaquePointer?
+      code = mdb_env_create(&environment)
+      guard code == 0, let environment else { break }
+      mdb_env_set_mapsize(environment, size)
+      mdb_env_set_maxreaders(environment, UInt32(clamping: options.maxReaders))
+      mdb_env_set_maxdbs(environment, MDB_dbi(clamping: options.maxKeyspaces))
+      // LMDB stops the process when it finds its own structures broken; at least say why.
+      mdb_env_set_assert(environment, reportAssertion)
+      code = mdb_env_open(environment, file.path, flags, 0o600)
+      if code == 0 { return environment }
+      mdb_env_close(environment)
+      guard code == ENOMEM else { break }
+    }
+    throw openFailure(code, file)
+  }
+
+  private static func verify(
+    _ handle: OpaquePointer, _ file: StoreFile, _ identity: FileSystem.Identity
+  ) throws {
+    var descriptor: mdb_filehandle_t = -1
+    mdb_env_get_fd(handle, &descriptor)
+    // LMDB sets it for its other descriptors only.
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    try check(descriptor, file, identity)
+  }
+
+  private static func check(
+    _ descriptor: Int32, _ file: StoreFile, _ identity: FileSystem.Identity
+  ) throws {
+    switch file.system.statusOfDescriptor(descriptor) {
+    case .failure(let code): throw StorageError(code.number, "fstat", path: file.path)
+    case .success(let status) where status.identity == identity: return
+    case .success:
+      throw StorageError(
+        .replaced, operation: "fstat", path: file.path,
+        detail: "Another file took the store's name while it was being opened.")
+    }
+  }
+
+  private static func openFailure(_ code: Int32, _ file: StoreFile) -> StorageError {
+    switch code {
+    case EACCES, EPERM, EROFS:
+      let isThere = (try? file.lockIdentity()) != nil
+      return StorageError(
+        code, "mdb_env_open", path: file.path,
+        detail: isThere
+          ? "LMDB needs to write the lock file beside the store, even for reading."
+          : "LMDB needs to create a lock file beside the store, even for reading.")
+    case MDB_INVALID, MDB_VERSION_MISMATCH:
+      return StorageError(
+        code, "mdb_env_open", path: file.path,
+        detail: "The store itself was found in order; its lock file is in use by another LMDB version or damaged.")
+    default:
+      return StorageError(code, "mdb_env_open", path: file.path)
+    }
+  }
+}
+
+/// What LMDB calls before it stops the process.
+private func reportAssertion(_ environment: OpaquePointer?, _ message: UnsafePointer<CChar>?) {
+  let text = message.map { String(cString: $0) } ?? "no message"
+  FileHandle.standardError.write(Data("Strata: LMDB found its store damaged and stops: \(text)\n".utf8))
+}
+
+extension Int {
+  /// The next multiple of `step`, a power of two.
+  func roundedUp(to step: Int) -> Int { (self + step - 1) & ~(step - 1) }
+}

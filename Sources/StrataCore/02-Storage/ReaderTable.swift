@@ -1,0 +1,32 @@
+import CLMDBShim
+
+/// LMDB's table of readers in the lock file, shared by all processes that use the store.
+enum ReaderTable {
+  /// Frees the slots of processes that died; how many there were. Safe at any time, from any thread.
+  ///
+  /// The corresponding LMDB function is `mdb_reader_check`.
+  @discardableResult
+  static func check(_ environment: OpaquePointer) -> Int {
+    var dead: Int32 = 0
+    mdb_reader_check(environment, &dead)
+    return Int(dead)
+  }
+
+  /// How many slots are taken, in all processes together, parked readers among them.
+  static func slotsInUse(_ environment: OpaquePointer) -> Int {
+    // The callback gets a heading, then one line per slot, or one line that says there are none.
+    var lines = 0
+    withUnsafeMutablePointer(to: &lines) { counter in
+      _ = mdb_reader_list(
+        environment,
+        { message, context in
+          // Neither is nil: LMDB passes its text and our own pointer.
+          guard let message, let context else { return 0 }
+          let first = UnsafeRawPointer(message).loadUnaligned(as: UInt8.self)
+          if first != UInt8(ascii: "(") { context.assumingMemoryBound(to: Int.self).pointee += 1 }
+          return 0
+        }, counter)
+    }
+    return max(0, lines - 1)
+  }
+}

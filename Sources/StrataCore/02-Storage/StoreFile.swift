@@ -1,0 +1,160 @@
+import CLMDBShim
+import Foundation
+
+/// The two names of a store, and the rules about what may lie there.
+///
+/// A store is one data file and LMDB's lock file beside it, `<name>-lock`. Nothing here, or anywhere in the
+/// package, opens the lock file: closing it again would drop every lock that LMDB holds on it in this
+/// process. It is looked at by name only.
+struct StoreFile: Sendable {
+  /// The data file; its directory has no symbolic links in it, its last component was not followed.
+  let path: String
+  /// The directory of both files.
+  let directory: String
+  /// The calls of the operating system.
+  let system: FileSystem
+
+  /// LMDB's lock file.
+  var lockPath: String { path + "-lock" }
+
+  /// Finds the directory of `path`.
+  ///
+  /// - Throws: `.invalid` for a path that cannot name a file, `.missing` when its directory does not exist.
+  init(_ path: String, _ system: FileSystem) throws {
+    let name = path.split(separator: "/", omittingEmptySubsequences: true).last.map(String.init) ?? ""
+    guard !path.utf8.contains(0), !path.hasSuffix("/"), !["", ".", ".."].contains(name) else {
+      throw StorageError(.invalid, operation: "open", path: path, detail: "The path does not name a file.")
+    }
+    let parent = String(path.dropLast(name.count))
+    switch system.resolve(parent.isEmpty ? "." : parent) {
+    case .failure(let code):
+      throw StorageError(
+        code.number, "realpath", path: path, detail: "The store's directory cannot be used.")
+    case .success(let directory):
+      self.directory = directory
+      self.path = (directory == "/" ? "" : directory) + "/" + name
+      self.system = system
+    }
+  }
+
+  /// What lies at the data file's name; nil when nothing does.
+  func status() throws -> FileSystem.Status? { try status(of: path) }
+
+  /// Which file the lock file is; nil when there is none.
+  func lockIdentity() throws -> FileSystem.Identity? { try status(of: lockPath)?.identity }
+
+  /// Refuses what cannot be a store, or must not be used under this name.
+  func check(_ status: FileSystem.Status) throws {
+    switch status.kind {
+    case .regular: break
+    case .symbolicLink:
+      throw StorageError(
+        .aliased, operation: "lstat", path: path,
+        detail: "The name is a symbolic link. Open the store by its own name: each name has its own lock.")
+    default:
+      throw StorageError(
+        .notADatabase, operation: "lstat", path: path,
+        detail: "There is a \(status.kind.rawValue) where the store should be.")
+    }
+    if status.linkCount != 1 {
+      throw StorageError(
+        .aliased, operation: "lstat", path: path,
+        detail: """
+          The file has \(status.linkCount) names (hard links). Each name has its own lock, so that two \
+          programs could write it at once.
+          """)
+    }
+    if status.size == 0 {
+      throw StorageError(
+        .damaged, operation: "lstat", path: path, page: 0,
+        detail: "The file is empty. A store is never empty: it was cut off, or something else made the file.")
+    }
+  }
+
+  /// Refuses a lock file that is not LMDB's own plain file.
+  func checkLockFile() throws {
+    guard let status = try status(of: lockPath) else { return }
+    guard status.kind == .regular, status.linkCount == 1 else {
+      throw StorageError(
+        .aliased, operation: "lstat", path: path,
+        detail: """
+          The lock file beside the store is \(status.kind == .regular ? "hard-linked" : "a \(status.kind.rawValue)").
+          """)
+    }
+  }
+
+  /// Refuses a network file system.
+  func checkFileSystem(_ descriptor: Int32) throws {
+    guard let kind = system.remoteKind(descriptor) else { return }
+    throw StorageError(
+      .networkFileSystem, operation: "fstatfs", path: path,
+      detail: """
+        The store lies on a network file system (\(kind)), where neither its locks nor its shared memory can \
+        be trusted.
+        """)
+  }
+
+  /// Makes an empty store, complete and flushed, under the name; whether this call made it.
+  ///
+  /// The image is written under another name and renamed, so that a crash never leaves half a store. False
+  /// when somebody else has made the file meanwhile.
+  func create(durability: Durability, allowsNetwork: Bool) throws -> Bool {
+    if !allowsNetwork {
+      let descriptor = system.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+      if descriptor < 0 { throw StorageError(-descriptor, "open", path: path) }
+      defer { _ = system.close(descriptor) }
+      try checkFileSystem(descriptor)
+    }
+    let draft = temporaryName("new")
+    try writeEmptyStore(draft, flush: durability != .none)
+    var code = system.renameExclusively(draft, path)
+    if code == -ENOSYS || code == -EINVAL || code == -ENOTSUP {
+      // This file system cannot rename that way. Then the file itself is made exclusively.
+      _ = system.unlink(draft)
+      do {
+        try writeEmptyStore(path, flush: durability != .none)
+        code = 0
+      } catch let error as StorageError where error.kind == .exists {
+        return false
+      }
+    }
+    guard code == 0 else {
+      _ = system.unlink(draft)
+      if code == -EEXIST { return false }
+      throw StorageError(-code, "rename", path: path)
+    }
+    if durability != .none { try system.syncDirectory(directory) }
+    return true
+  }
+
+  /// A name in the store's directory that nobody else uses.
+  func temporaryName(_ purpose: String) -> String {
+    let number = String(UInt64.random(in: 0 ... .max), radix: 36)
+    return (directory == "/" ? "" : directory) + "/.strata-\(purpose)-\(getpid())-\(number)"
+  }
+
+  private func writeEmptyStore(_ path: String, flush: Bool) throws {
+    let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+    let descriptor = system.open(path, flags, 0o600)
+    if descriptor < 0 { throw StorageError(-descriptor, "open", path: path) }
+    defer { _ = system.close(descriptor) }
+    do {
+      try MetaPage.emptyStore(pageSize: MetaPage.systemPageSize).withUnsafeBytes {
+        try system.writeAll(descriptor, $0, at: 0, path: path)
+      }
+      let code = flush ? system.sync(descriptor) : 0
+      if code != 0 { throw StorageError(-code, "fsync", path: path) }
+    } catch {
+      _ = system.unlink(path)
+      throw error
+    }
+  }
+
+  private func status(of path: String) throws -> FileSystem.Status? {
+    switch system.status(path) {
+    case .success(let status): return status
+    case .failure(let code) where code.number == ENOENT: return nil
+    case .failure(let code): throw StorageError(code.number, "lstat", path: path)
+    }
+  }
+}

@@ -1,0 +1,217 @@
+import Foundation
+
+/// A write that waits for its turn.
+///
+/// It is run by the writer thread, perhaps several times, and finished exactly once, by whoever took it out
+/// of the queue.
+class WriteJob: @unchecked Sendable {
+  // Unchecked: `deadline` is touched under the queue's lock; what subclasses add belongs to the thread that
+  // took the job out of the queue.
+
+  /// How long it waits for its turn.
+  let patience: Duration
+  /// When it has waited long enough.
+  fileprivate(set) var deadline: ContinuousClock.Instant
+
+  init(patience: Duration) {
+    self.patience = patience
+    deadline = ContinuousClock.now.advanced(by: patience)
+  }
+
+  /// Does the work and keeps its result. May be called again after a run that was not committed.
+  func run(_ transaction: borrowing WriteTransaction) throws {}
+
+  /// Tells whoever waits: nil when the last run was committed, else why not.
+  func finish(_ error: (any Error)?) {}
+}
+
+/// A write with a result.
+final class TypedWriteJob<R: Sendable>: WriteJob, @unchecked Sendable {
+  // Unchecked: see `WriteJob`.
+  private let body: @Sendable (borrowing WriteTransaction) throws -> R
+  private let completion: @Sendable (Result<R, any Error>) -> Void
+  private var result: R?
+
+  init(
+    patience: Duration, _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> R,
+    completion: @escaping @Sendable (Result<R, any Error>) -> Void
+  ) {
+    self.body = body
+    self.completion = completion
+    super.init(patience: patience)
+  }
+
+  override func run(_ transaction: borrowing WriteTransaction) throws { result = try body(transaction) }
+
+  override func finish(_ error: (any Error)?) {
+    if let error {
+      completion(.failure(error))
+    } else if let result {
+      completion(.success(result))
+    } else {
+      trap("a write was reported as committed that never ran")
+    }
+  }
+}
+
+/// The line of writes in front of one environment's writer thread.
+///
+/// LMDB can wait for another process's writer but not stop waiting. So a job stays in this queue until the
+/// writer thread holds the write lock, and a second thread, which only watches the clock, takes out the jobs
+/// whose time is over. The watcher sleeps until the earliest deadline it knows, so that it wakes about once
+/// per `patience` and not once per job.
+final class WriterQueue: @unchecked Sendable {
+  // Unchecked: everything is touched under `lock`.
+  private let lock = SystemLock()
+  private let watch = SystemLock()
+  private var jobs: [WriteJob] = []
+  private var head = 0
+  private var isClosing = false
+  /// Whether the threads run: they start with the first job.
+  private var hasThreads = false
+  /// When the watcher looks next; nil when it sleeps until somebody wakes it. Under `watch`.
+  private var nextLook: ContinuousClock.Instant?
+  private var watcherShouldEnd = false
+
+  /// What happens to a job.
+  enum Admission {
+    /// It waits, and the caller must start the two threads first.
+    case queuedFirst
+    /// It waits.
+    case queued
+    /// The queue takes no more jobs.
+    case refused
+  }
+
+  /// Adds a job at the end.
+  func add(_ job: WriteJob) -> Admission {
+    let admission = lock.withLock { () -> Admission in
+      if isClosing { return .refused }
+      jobs.append(job)
+      lock.wakeAll()
+      if hasThreads { return .queued }
+      hasThreads = true
+      return .queuedFirst
+    }
+    if admission != .refused { noteDeadline(job.deadline) }
+    return admission
+  }
+
+  /// Puts a job that must run again in front, with a fresh deadline.
+  func putBack(_ job: WriteJob) {
+    let deadline = ContinuousClock.now.advanced(by: job.patience)
+    lock.withLock {
+      job.deadline = deadline
+      if head > 0 {
+        head -= 1
+        jobs[head] = job
+      } else {
+        jobs.insert(job, at: 0)
+      }
+    }
+    noteDeadline(deadline)
+  }
+
+  /// Waits for a job without taking it: its deadline, or nil when the queue is closed and empty.
+  func waitForJob() -> ContinuousClock.Instant? {
+    lock.withLock {
+      while head == jobs.count {
+        if isClosing { return nil }
+        lock.wait()
+      }
+      return jobs[head].deadline
+    }
+  }
+
+  /// Takes the first job; nil when all were taken out meanwhile.
+  func take() -> WriteJob? {
+    lock.withLock {
+      guard head < jobs.count else { return nil }
+      let job = jobs[head]
+      head += 1
+      if head == jobs.count {
+        jobs.removeAll(keepingCapacity: true)
+        head = 0
+      } else if head > 256, head * 2 > jobs.count {
+        jobs.removeFirst(head)
+        head = 0
+      }
+      return job
+    }
+  }
+
+  /// Takes no more jobs; those that wait are still served. Whether there is a writer thread to serve them.
+  func close() -> Bool {
+    lock.withLock {
+      isClosing = true
+      lock.wakeAll()
+      return hasThreads
+    }
+  }
+
+  /// Takes out every job: the writer thread cannot be started.
+  func abandon() -> [WriteJob] {
+    lock.withLock {
+      hasThreads = false
+      defer {
+        jobs.removeAll()
+        head = 0
+      }
+      return Array(jobs[head...])
+    }
+  }
+
+  // MARK: The watcher
+
+  /// The watcher's life: calls `expire` with every job whose time is over, until `endWatcher`.
+  func watchDeadlines(_ expire: (WriteJob) -> Void) {
+    watch.lock()
+    while !watcherShouldEnd {
+      if let nextLook {
+        if watch.wait(until: nextLook) { continue }
+      } else {
+        watch.wait()
+        continue
+      }
+      nextLook = nil
+      watch.unlock()
+      let (expired, earliest) = takeExpired()
+      for job in expired { expire(job) }
+      if let earliest { noteDeadline(earliest) }
+      watch.lock()
+    }
+    watch.unlock()
+  }
+
+  /// Ends the watcher. The writer thread calls it when it ends itself.
+  func endWatcher() {
+    watch.withLock {
+      watcherShouldEnd = true
+      watch.wakeAll()
+    }
+  }
+
+  private func noteDeadline(_ deadline: ContinuousClock.Instant) {
+    watch.withLock {
+      if let nextLook, nextLook <= deadline { return }
+      nextLook = deadline
+      watch.wakeAll()
+    }
+  }
+
+  private func takeExpired() -> (expired: [WriteJob], earliest: ContinuousClock.Instant?) {
+    lock.withLock {
+      let now = ContinuousClock.now
+      var expired: [WriteJob] = []
+      var kept: [WriteJob] = []
+      for job in jobs[head...] {
+        if job.deadline <= now { expired.append(job) } else { kept.append(job) }
+      }
+      if !expired.isEmpty {
+        jobs = kept
+        head = 0
+      }
+      return (expired, kept.map(\.deadline).min())
+    }
+  }
+}

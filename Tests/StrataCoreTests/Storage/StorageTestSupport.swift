@@ -1,0 +1,97 @@
+import Foundation
+import Testing
+
+@testable import StrataCore
+
+/// A directory that is removed when the test ends.
+final class ScratchDirectory: Sendable {
+  let path: String
+
+  init() throws {
+    path = FileManager.default.temporaryDirectory.appendingPathComponent("strata-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  func callAsFunction(_ name: String) -> String { path + "/" + name }
+}
+
+/// Runs `body` on a fresh environment, and closes it.
+func withEnvironment<R>(
+  _ options: EnvironmentOptions = .scratch, _ body: (Environment) throws -> R
+) throws -> R {
+  let directory = try ScratchDirectory()
+  let environment = try Environment.open(path: directory("Test.strata"), options: options)
+  defer { environment.close() }
+  return try withExtendedLifetime(directory) { try body(environment) }
+}
+
+extension EnvironmentOptions {
+  /// Fast, for tests that do not look at durability.
+  static var scratch: EnvironmentOptions {
+    var options = EnvironmentOptions()
+    options.durability = .none
+    return options
+  }
+}
+
+extension String {
+  /// Runs `body` with the UTF-8 bytes.
+  func bytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+    try Array(utf8).withUnsafeBytes(body)
+  }
+}
+
+extension Environment {
+  /// One keyspace that must be there.
+  func keyspace(_ name: String) throws -> Keyspace { try #require(try keyspaces([name])[0]) }
+
+  func put(_ keyspace: Keyspace, _ key: String, _ value: String) throws {
+    try write { try $0.put(keyspace, key, value) }
+  }
+
+  func get(_ keyspace: Keyspace, _ key: String) throws -> String? {
+    try read { try $0.get(keyspace, key) }
+  }
+}
+
+extension ReadTransaction {
+  func get(_ keyspace: Keyspace, _ key: String) throws -> String? {
+    try key.bytes { try get(keyspace, $0) }.map { String(decoding: $0, as: UTF8.self) }
+  }
+}
+
+extension WriteTransaction {
+  func put(_ keyspace: Keyspace, _ key: String, _ value: String, append: Bool = false) throws {
+    try key.bytes { key in try value.bytes { try put(keyspace, key, $0, append: append) } }
+  }
+}
+
+/// A random number generator whose seed is printed, so that a failure can be repeated.
+struct SeededGenerator: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    // SplitMix64.
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+}
+
+/// A seed from the environment variable `STRATA_SEED`, or a fresh one; printed either way.
+func testSeed(_ name: String = #function) -> UInt64 {
+  let seed = ProcessInfo.processInfo.environment["STRATA_SEED"].flatMap(UInt64.init) ?? .random(in: 0 ... .max)
+  print("\(name): STRATA_SEED=\(seed)")
+  return seed
+}
+
+/// The storage error that `body` throws.
+func storageError(_ body: () throws -> Void) throws -> StorageError {
+  try #require(throws: StorageError.self, performing: body)
+}
