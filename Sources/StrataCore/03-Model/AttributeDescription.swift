@@ -1,0 +1,43 @@
+import Foundation
+
+/// One attribute of an entity. Core Data's `NSAttributeDescription`.
+///
+/// Mutable until the model is taken into use (rule 298).
+public final class AttributeDescription: PropertyDescription, @unchecked Sendable {
+  // @unchecked Sendable: see PropertyDescription.
+
+  /// The type of the values.
+  public var attributeType: AttributeType = .undefined { willSet { requireMutable("attributeType") } }
+  /// What a new object starts with. Must fit ``attributeType``; checked when the model is taken into use.
+  public var defaultValue: Any? { willSet { requireMutable("defaultValue") } }
+  /// Core Data's wish to keep large data outside the row. Rows here always do so from 1,024 bytes on; the flag
+  /// is carried along.
+  public var allowsExternalBinaryDataStorage = false {
+    willSet { requireMutable("allowsExternalBinaryDataStorage") }
+  }
+  /// Whether persistent history keeps the last value of a deleted object.
+  public var preservesValueInHistoryOnDeletion = false {
+    willSet { requireMutable("preservesValueInHistoryOnDeletion") }
+  }
+
+  /// An attribute without a name yet.
+  public init() { super.init(name: "") }
+
+  /// An attribute, in one line.
+  public init(
+    _ name: String, _ type: AttributeType, isOptional: Bool = true, isTransient: Bool = false,
+    defaultValue: Any? = nil
+  ) {
+    super.init(name: name)
+    self.attributeType = type
+    self.isOptional = isOptional
+    self.isTransient = isTransient
+    self.defaultValue = defaultValue
+  }
+
+  /// The same number under Core Data's newer name.
+  public var type: AttributeType {
+    get { attributeType }
+    set { attributeType = newValue }
+  }
+}

@@ -1,0 +1,122 @@
+import Foundation
+
+/// A decimal number taken apart: sign, exponent of the first digit, digits without leading or trailing zeros.
+///
+/// `0.0125` is `+`, `-2`, `[1, 2, 5]`. The form in which decimals are compared, stored and made into keys.
+/// Foundation keeps the mantissa to itself on Linux, so this goes through the digits of `description`.
+struct DecimalDigits: Sendable {
+  /// Where the number lies; the raw values are in order.
+  enum Kind: UInt8, Sendable {
+    case negativeInfinity = 0x08
+    case negative = 0x10
+    case zero = 0x20
+    case positive = 0x30
+    case positiveInfinity = 0x38
+    case notANumber = 0x40
+  }
+
+  var kind: Kind
+  /// The power of ten of the first digit. 0 for zero and the special kinds.
+  var exponent: Int
+  /// 0…9 each; first and last are not 0. Empty for zero and the special kinds.
+  var digits: [UInt8]
+
+  init(kind: Kind, exponent: Int = 0, digits: [UInt8] = []) {
+    self.kind = kind
+    self.exponent = exponent
+    self.digits = digits
+  }
+
+  init(_ value: Decimal) {
+    if value.isNaN {
+      self.init(kind: .notANumber)
+    } else {
+      self.init(
+        isNegative: value.isSignMinus, digits: value.significand.description.utf8.map { $0 &- 48 },
+        scale: value.exponent)
+    }
+  }
+
+  init(_ value: Int64) {
+    self.init(isNegative: value < 0, digits: value.magnitude.description.utf8.map { $0 &- 48 }, scale: 0)
+  }
+
+  /// The double's exact decimal expansion.
+  init(_ value: Double) {
+    guard value.isFinite else {
+      self.init(kind: value.isNaN ? .notANumber : value < 0 ? .negativeInfinity : .positiveInfinity)
+      return
+    }
+    // value = mantissa × 2^power; a negative power of two is a power of five, scaled by ten.
+    var mantissa = value.significandBitPattern
+    if value.exponentBitPattern != 0 { mantissa |= 1 << 52 }
+    let power = Int(max(value.exponentBitPattern, 1)) - 1075
+    var digits = Array(mantissa.description.utf8.reversed().map { $0 &- 48 })
+    for _ in 0..<abs(power) { Self.multiply(&digits, by: power < 0 ? 5 : 2) }
+    self.init(isNegative: value < 0, digits: digits.reversed(), scale: min(power, 0))
+  }
+
+  /// From whole digits times ten to the power of `scale`.
+  private init(isNegative: Bool, digits: [UInt8], scale: Int) {
+    let significant = digits.drop { $0 == 0 }
+    var trimmed = Array(significant)
+    while trimmed.last == 0 { trimmed.removeLast() }
+    if trimmed.isEmpty {
+      self.init(kind: .zero)
+    } else {
+      self.init(
+        kind: isNegative ? .negative : .positive, exponent: significant.count - 1 + scale, digits: trimmed)
+    }
+  }
+
+  /// The number as a `Decimal`, `nil` when it has more digits or a larger exponent than a `Decimal` holds.
+  var decimal: Decimal? {
+    switch kind {
+    case .notANumber: return .nan
+    case .zero: return 0
+    case .negativeInfinity, .positiveInfinity: return nil
+    case .negative, .positive: break
+    }
+    var scale = exponent - (digits.count - 1)
+    var digits = digits
+    while scale > 127, digits.count < 39 {
+      digits.append(0)
+      scale -= 1
+    }
+    guard (-128...127).contains(scale), digits.count <= 39 else { return nil }
+    var significand = Decimal(0)
+    for start in stride(from: 0, to: digits.count, by: 13) {
+      let piece = digits[start..<min(start + 13, digits.count)]
+      let number = piece.reduce(0 as UInt64) { $0 * 10 + UInt64($1) }
+      significand = start == 0 ? Decimal(number) : significand * Self.power(piece.count) + Decimal(number)
+    }
+    guard !significand.isNaN else { return nil }
+    let result = Decimal(
+      sign: kind == .negative ? .minus : .plus, exponent: scale, significand: significand)
+    return result.isNaN ? nil : result
+  }
+
+  static func compare(_ a: DecimalDigits, _ b: DecimalDigits) -> Int {
+    guard a.kind == b.kind else { return Int(a.kind.rawValue) - Int(b.kind.rawValue) }
+    let magnitude =
+      a.exponent != b.exponent
+      ? a.exponent - b.exponent
+      : a.digits.withUnsafeBytes { x in b.digits.withUnsafeBytes { AttributeValue.orderBytes(x, $0) } }
+    return a.kind == .negative ? -magnitude : magnitude
+  }
+
+  private static func power(_ count: Int) -> Decimal {
+    Decimal((0..<count).reduce(1 as UInt64) { product, _ in product * 10 })
+  }
+
+  /// Multiplies a number of little-endian digits.
+  private static func multiply(_ digits: inout [UInt8], by factor: UInt8) {
+    var carry: UInt8 = 0
+    for index in digits.indices {
+      let product = digits[index] * factor + carry
+      digits[index] = product % 10
+      carry = product / 10
+    }
+    if carry > 0 { digits.append(carry) }
+  }
+}

@@ -1,0 +1,195 @@
+import Foundation
+
+/// One entity of a model. Core Data's `NSEntityDescription`.
+///
+/// Mutable until the model is taken into use; then every mutation traps, naming the property (rule 298). An
+/// entity belongs to one model and one superentity; the model must hold the superentity too.
+public final class EntityDescription: @unchecked Sendable {
+  // @unchecked Sendable: see PropertyDescription.
+
+  /// The name, unique in the model.
+  public var name: String? { willSet { requireMutable("name") } }
+  /// Whether the entity has no instances of its own, only those of its subentities.
+  public var isAbstract = false { willSet { requireMutable("isAbstract") } }
+  /// Groups of attribute names; no two objects may agree in all values of a group. Subentities inherit them.
+  public var uniquenessConstraints: [[String]] = [] { willSet { requireMutable("uniquenessConstraints") } }
+  /// The indexes declared here. They cover the instances of subentities too.
+  public var indexes: [FetchIndexDescription] = [] {
+    willSet { requireMutable("indexes") }
+    didSet { for index in indexes { index.entity = self } }
+  }
+  /// Anything the application wants to keep with the entity; see ``PropertyDescription/userInfo``.
+  public var userInfo: [AnyHashable: Any]? { willSet { requireMutable("userInfo") } }
+  /// Text that is part of the version hash, to mark a change that the description does not show.
+  public var versionHashModifier: String? { willSet { requireMutable("versionHashModifier") } }
+  /// The entities that inherit from this one.
+  public var subentities: [EntityDescription] = [] {
+    willSet { requireMutable("subentities") }
+    didSet {
+      for entity in oldValue where entity.superentity === self { entity.superentity = nil }
+      for entity in subentities { entity.superentity = self }
+    }
+  }
+  /// The entity this one inherits from.
+  public internal(set) weak var superentity: EntityDescription?
+  /// The model the entity belongs to.
+  public internal(set) weak var managedObjectModel: ManagedObjectModel?
+
+  /// The properties declared by this entity itself, in order.
+  private(set) var ownProperties: [PropertyDescription] = []
+  var explicitRenamingIdentifier: String? { willSet { requireMutable("renamingIdentifier") } }
+  var explicitClassName: String? { willSet { requireMutable("managedObjectClassName") } }
+  var explicitClass: AnyClass? { willSet { requireMutable("managedObjectClass") } }
+  var isFrozen = false
+
+  /// An entity without a name yet.
+  public init() {}
+
+  /// An entity, in one expression.
+  public init(
+    _ name: String, managedObjectClass: AnyClass? = nil, isAbstract: Bool = false,
+    properties: [PropertyDescription] = [], uniquenessConstraints: [[String]] = [],
+    indexes: [FetchIndexDescription] = [], subentities: [EntityDescription] = []
+  ) {
+    self.name = name
+    self.isAbstract = isAbstract
+    self.uniquenessConstraints = uniquenessConstraints
+    self.managedObjectClass = managedObjectClass
+    self.properties = properties
+    setIndexes(indexes)
+    setSubentities(subentities)
+  }
+
+  // Property observers do not run for assignments in an initialiser's own body.
+  private func setIndexes(_ indexes: [FetchIndexDescription]) { self.indexes = indexes }
+  private func setSubentities(_ subentities: [EntityDescription]) { self.subentities = subentities }
+}
+
+// MARK: Properties
+
+extension EntityDescription {
+  /// All properties, inherited ones first, each entity's in declaration order.
+  ///
+  /// Setting takes the ones that are not inherited as this entity's own.
+  public var properties: [PropertyDescription] {
+    get { inheritedProperties + ownProperties }
+    set {
+      requireMutable("properties")
+      let inherited = Set(inheritedProperties.map { ObjectIdentifier($0) })
+      for property in ownProperties { property.entity = nil }
+      ownProperties = newValue.filter { !inherited.contains(ObjectIdentifier($0)) }
+      for property in ownProperties { property.entity = self }
+    }
+  }
+
+  private var inheritedProperties: [PropertyDescription] {
+    var chain: [EntityDescription] = []
+    var ancestor = superentity
+    while let entity = ancestor, entity !== self, !chain.contains(where: { $0 === entity }) {
+      chain.append(entity)
+      ancestor = entity.superentity
+    }
+    return chain.reversed().flatMap(\.ownProperties)
+  }
+
+  /// Own and inherited properties by name.
+  public var propertiesByName: [String: PropertyDescription] { byName(properties) }
+  /// Own and inherited attributes by name.
+  public var attributesByName: [String: AttributeDescription] {
+    byName(properties.compactMap { $0 as? AttributeDescription })
+  }
+  /// Own and inherited relationships by name.
+  public var relationshipsByName: [String: RelationshipDescription] {
+    byName(properties.compactMap { $0 as? RelationshipDescription })
+  }
+
+  /// The relationships that lead to `entity`.
+  public func relationships(forDestination entity: EntityDescription) -> [RelationshipDescription] {
+    properties.compactMap { $0 as? RelationshipDescription }.filter { $0.destinationEntity === entity }
+  }
+
+  private func byName<P: PropertyDescription>(_ properties: [P]) -> [String: P] {
+    Dictionary(properties.map { ($0.name, $0) }, uniquingKeysWith: { _, last in last })
+  }
+}
+
+// MARK: Inheritance
+
+extension EntityDescription {
+  /// The direct subentities by name.
+  public var subentitiesByName: [String: EntityDescription] {
+    Dictionary(subentities.map { ($0.name ?? "", $0) }, uniquingKeysWith: { _, last in last })
+  }
+
+  /// Whether this entity is `entity` or inherits from it.
+  public func isKindOf(entity: EntityDescription) -> Bool {
+    var candidate: EntityDescription? = self
+    var steps = 0
+    while let current = candidate, steps < 10_000 {
+      if current === entity { return true }
+      candidate = current.superentity
+      steps += 1
+    }
+    return false
+  }
+}
+
+// MARK: Class, renaming, version
+
+extension EntityDescription {
+  /// The name of the class of the entity's objects, `ManagedObject` unless set. `Module.Class` for Swift classes.
+  public var managedObjectClassName: String! {
+    get { explicitClassName ?? explicitClass.map { String(reflecting: $0) } ?? "ManagedObject" }
+    set {
+      explicitClass = nil
+      explicitClassName = newValue
+    }
+  }
+
+  /// The class of the entity's objects; nil means the plain one.
+  ///
+  /// Looked up by ``managedObjectClassName`` when it was set by name. Whoever makes objects of it checks that
+  /// it is a managed object's class.
+  public var managedObjectClass: AnyClass? {
+    get { explicitClass ?? explicitClassName.flatMap { classNamed($0) } }
+    set {
+      explicitClassName = nil
+      explicitClass = newValue
+    }
+  }
+
+  /// The canonical old name, for migration (rule 308). The name itself unless set.
+  public var renamingIdentifier: String? {
+    get { explicitRenamingIdentifier ?? name }
+    set { explicitRenamingIdentifier = newValue }
+  }
+
+  /// The entity's version hash: 32 bytes over what rule 299 lists.
+  public var versionHash: Data { VersionHash.hash(of: self) }
+
+  func requireMutable(_ property: String) {
+    guard !isFrozen else {
+      trap(
+        """
+        rule 298: \(name ?? "unnamed entity").\(property) was set after the model was taken into use; \
+        change the model before a coordinator uses it, or a copy of it
+        """)
+    }
+  }
+
+  func freeze() {
+    isFrozen = true
+    for property in ownProperties { property.freeze() }
+    for index in indexes { index.isFrozen = true }
+  }
+}
+
+/// The class of that name, `Module.Class`. Nested and generic classes have no name to be found by.
+private func classNamed(_ name: String) -> AnyClass? {
+  let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+  let isIdentifier = { (part: Substring) in
+    !part.isEmpty && part.utf8.count <= 255 && part.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
+  }
+  guard parts.count == 2, parts.allSatisfy(isIdentifier) else { return nil }
+  return NSClassFromString(name)
+}

@@ -1,0 +1,93 @@
+/// An index of an entity. Core Data's `NSFetchIndexDescription`. Not part of version hashes (rule 346).
+///
+/// Mutable until the model is taken into use (rule 298).
+public final class FetchIndexDescription: @unchecked Sendable {
+  // @unchecked Sendable: see PropertyDescription.
+
+  /// The name, unique among the entity's indexes.
+  public var name: String { willSet { requireMutable("name") } }
+  /// The properties in the order in which the index sorts by them.
+  public var elements: [FetchIndexElementDescription] {
+    willSet { requireMutable("elements") }
+    didSet { adopt() }
+  }
+  /// The entity that declares the index; nil until it belongs to one.
+  public internal(set) weak var entity: EntityDescription?
+
+  var isFrozen = false
+
+  /// An index over `elements`.
+  public init(name: String, elements: [FetchIndexElementDescription]? = nil) {
+    self.name = name
+    self.elements = elements ?? []
+    adopt()
+  }
+
+  /// An index over attributes by name, ascending.
+  public convenience init(name: String, attributes: [String]) {
+    self.init(name: name, elements: attributes.map { FetchIndexElementDescription(propertyName: $0) })
+  }
+
+  private func adopt() {
+    for element in elements { element.indexDescription = self }
+  }
+
+  func requireMutable(_ property: String) {
+    guard !isFrozen else {
+      trap(
+        """
+        rule 298: index \(entity?.name.map { $0 + "." } ?? "")\(name).\(property) was set after the model was \
+        taken into use; change the model before a coordinator uses it, or a copy of it
+        """)
+    }
+  }
+}
+
+/// How an index element is stored.
+public enum FetchIndexElementType: UInt, Sendable {
+  /// A sorted tree.
+  case binary = 0
+  /// A spatial tree. Not supported yet: a model that asks for it is refused when it is taken into use.
+  case rTree = 1
+}
+
+/// One property of an index.
+///
+/// Mutable until the model is taken into use (rule 298).
+public final class FetchIndexElementDescription: @unchecked Sendable {
+  // @unchecked Sendable: see PropertyDescription.
+
+  /// The name of the indexed property.
+  public let propertyName: String
+  /// How the element is stored.
+  public var collationType: FetchIndexElementType {
+    willSet { indexDescription?.requireMutable("\(propertyName).collationType") }
+  }
+  /// The direction in which the index sorts this property.
+  public var isAscending: Bool {
+    willSet { indexDescription?.requireMutable("\(propertyName).isAscending") }
+  }
+  /// The index the element belongs to.
+  public internal(set) weak var indexDescription: FetchIndexDescription?
+
+  /// An element over `property`, which is looked up by name.
+  public convenience init(
+    property: PropertyDescription, collationType: FetchIndexElementType = .binary, isAscending: Bool = true
+  ) {
+    self.init(propertyName: property.name, collationType: collationType, isAscending: isAscending)
+  }
+
+  /// An element over the property called `propertyName`.
+  public init(
+    propertyName: String, collationType: FetchIndexElementType = .binary, isAscending: Bool = true
+  ) {
+    self.propertyName = propertyName
+    self.collationType = collationType
+    self.isAscending = isAscending
+  }
+
+  /// The indexed property; nil while the entity has none of that name.
+  public var property: PropertyDescription? {
+    indexDescription?.entity?.propertiesByName[propertyName]
+  }
+}

@@ -1,0 +1,44 @@
+extension ManagedObjectModel {
+  /// A model with the entities, configurations and version identifiers of all `models`, which stay as they are.
+  ///
+  /// An entity that several models have in the same version is taken once, from the first.
+  ///
+  /// - Throws: ``ModelError`` naming every entity that two models have in different versions (rule 319).
+  public convenience init(byMerging models: [ManagedObjectModel]) throws {
+    var merged = ModelDocument(versionIdentifiers: [], entities: [], configurations: [:])
+    var classes: [String: AnyClass] = [:]
+    var sentences: [String] = []
+    for model in models {
+      let document = try ModelDocument(model)
+      for entity in document.entities {
+        let existing = merged.entities.first { $0.name == entity.name }
+        if existing == nil {
+          merged.entities.append(entity)
+          if let type = model.entitiesByName[entity.name]?.explicitClass { classes[entity.name] = type }
+        } else if existing?.versionHash != entity.versionHash {
+          sentences.append("Two models define entity \(entity.name) differently.")
+        }
+      }
+      merged.versionIdentifiers += document.versionIdentifiers
+      merged.configurations.merge(document.configurations) { old, new in
+        old + new.filter { !old.contains($0) }
+      }
+    }
+    guard sentences.isEmpty else { throw ModelError(sentences) }
+    let model = try merged.makeModel(classes: classes)
+    self.init(takingOver: model)
+  }
+
+  /// A changeable copy of the model and all its descriptions.
+  ///
+  /// - Throws: ``ModelError`` when something in it has no codable form.
+  public func copy() throws -> ManagedObjectModel { try ManagedObjectModel(byMerging: [self]) }
+
+  /// Moves the entities of a model nobody else knows.
+  private convenience init(takingOver model: ManagedObjectModel) {
+    let configurations = model.entitiesByConfiguration
+    self.init(entities: model.entities)
+    versionIdentifiers = model.versionIdentifiers
+    for (name, entities) in configurations { setEntities(entities, forConfigurationName: name) }
+  }
+}

@@ -1,0 +1,36 @@
+import Foundation
+
+extension ManagedObjectModel {
+  /// The version hash of every entity (rules 299–302).
+  public var entityVersionHashesByName: [String: Data] {
+    Dictionary(entities.map { ($0.name ?? "", $0.versionHash) }, uniquingKeysWith: { _, last in last })
+  }
+
+  /// Base64 of a 128-bit hash over all entities' version hashes (rule 315).
+  public var versionChecksum: String { VersionHash.checksum(of: entityVersionHashesByName) }
+
+  /// Whether a store with that metadata holds exactly the entities of the configuration, in this version.
+  ///
+  /// False for metadata without hashes, such as empty metadata (rule 305), and for an unknown configuration.
+  public func isConfiguration(
+    withName name: String?, compatibleWithStoreMetadata metadata: [String: Any]
+  ) -> Bool {
+    guard let hashes = metadata[StoreMetadataKey.modelVersionHashes] as? [String: Data],
+      let entities = entities(forConfigurationName: name)
+    else { return false }
+    let own = Dictionary(entities.map { ($0.name ?? "", $0.versionHash) }, uniquingKeysWith: { a, _ in a })
+    return own == hashes
+  }
+}
+
+/// The names under which a store's metadata keeps what belongs to the model (rule 303).
+public enum StoreMetadataKey {
+  /// Entity name → version hash.
+  public static let modelVersionHashes = "NSStoreModelVersionHashes"
+  /// The model's version identifiers.
+  public static let modelVersionIdentifiers = "NSStoreModelVersionIdentifiers"
+  /// The store's type.
+  public static let storeType = "NSStoreType"
+  /// The store's UUID.
+  public static let storeUUID = "NSStoreUUID"
+}

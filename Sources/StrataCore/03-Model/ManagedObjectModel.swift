@@ -1,0 +1,105 @@
+import Foundation
+import Synchronization
+
+/// Entities, their properties and their configurations. Core Data's `NSManagedObjectModel`.
+///
+/// Built in code, changed freely until a coordinator takes it into use; then every mutation traps (rule 298).
+/// The entities of the model must include the superentities of its members.
+public final class ManagedObjectModel: @unchecked Sendable {
+  // @unchecked Sendable: mutated only before it is frozen, by the one thread that builds it; the compiled
+  // schema, which any thread may ask for, is under the mutex.
+
+  /// All entities, in the order they were given. Subentities of members become members.
+  public var entities: [EntityDescription] {
+    get { members }
+    set {
+      requireMutable("entities")
+      for entity in members where entity.managedObjectModel === self { entity.managedObjectModel = nil }
+      members = Self.closure(of: newValue)
+      for entity in members { entity.managedObjectModel = self }
+    }
+  }
+  /// Names for this version of the model, kept in the store's metadata (rule 303).
+  public var versionIdentifiers: Set<String> = [] { willSet { requireMutable("versionIdentifiers") } }
+
+  private var members: [EntityDescription] = []
+  private(set) var entitiesByConfiguration: [String: [EntityDescription]] = [:]
+  private var isFrozen = false
+  private let compiled = Mutex<Schema?>(nil)
+
+  /// A model without entities.
+  public init() {}
+
+  /// A model of `entities`.
+  public init(entities: [EntityDescription]) {
+    self.entities = entities
+  }
+
+  /// The entities by name.
+  public var entitiesByName: [String: EntityDescription] {
+    Dictionary(entities.map { ($0.name ?? "", $0) }, uniquingKeysWith: { _, last in last })
+  }
+
+  // MARK: Configurations
+
+  /// The names of the configurations, sorted. The default configuration, all entities, has no name.
+  public var configurations: [String] { entitiesByConfiguration.keys.sorted() }
+
+  /// The entities of a configuration; all of them for nil (rule 323), nil for an unknown name.
+  public func entities(forConfigurationName name: String?) -> [EntityDescription]? {
+    guard let name else { return entities }
+    return entitiesByConfiguration[name]
+  }
+
+  /// Defines a configuration. `entities` must be members of the model.
+  public func setEntities(_ entities: [EntityDescription], forConfigurationName name: String) {
+    requireMutable("configuration \(name)")
+    entitiesByConfiguration[name] = entities
+  }
+
+  // MARK: Use
+
+  /// Freezes the model (rule 298) and compiles it; later calls return the same schema.
+  ///
+  /// - Throws: ``ModelError`` with every sentence that applies. The model then stays changeable.
+  public func schema() throws -> Schema {
+    try compiled.withLock { compiled in
+      if let compiled { return compiled }
+      let sentences = ModelValidation.sentences(of: self)
+      guard sentences.isEmpty else { throw ModelError(sentences) }
+      let schema = try SchemaCompiler(model: self).compile()
+      freeze()
+      compiled = schema
+      return schema
+    }
+  }
+
+  private func freeze() {
+    isFrozen = true
+    for entity in entities { entity.freeze() }
+  }
+
+  private func requireMutable(_ property: String) {
+    guard !isFrozen else {
+      trap(
+        """
+        rule 298: the model's \(property) was set after the model was taken into use; \
+        change the model before a coordinator uses it, or a copy of it
+        """)
+    }
+  }
+
+  /// The entities and everything below them, each once.
+  private static func closure(of entities: [EntityDescription]) -> [EntityDescription] {
+    var result = entities
+    var seen = Set(entities.map { ObjectIdentifier($0) })
+    var next = 0
+    while next < result.count {
+      for entity in result[next].subentities where seen.insert(ObjectIdentifier(entity)).inserted {
+        result.append(entity)
+      }
+      next += 1
+    }
+    return result
+  }
+}

@@ -1,0 +1,30 @@
+import Foundation
+
+/// A whole model as JSON, the form in which a store keeps it.
+enum ModelCoding {
+  /// The most bytes that are decoded.
+  static let maximumLength = 64 << 20
+
+  /// The model with every property of its descriptions, as JSON with sorted keys.
+  ///
+  /// - Throws: `ModelError` when something in it has no codable form.
+  static func encode(_ model: ManagedObjectModel) throws -> Data {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys]
+    return try encoder.encode(try ModelDocument(model))
+  }
+
+  /// Builds the model again, changeable. Classes are found by name.
+  ///
+  /// - Throws: `ModelError` when the bytes are damaged, in whatever way.
+  static func decode(_ data: Data) throws(ModelError) -> ManagedObjectModel {
+    guard data.count <= maximumLength else { throw ModelError("The stored model is too long.") }
+    let document: ModelDocument
+    do {
+      document = try JSONDecoder().decode(ModelDocument.self, from: data)
+    } catch {
+      throw ModelError("The stored model is damaged: \(error)")
+    }
+    return try document.makeModel()
+  }
+}

@@ -1,0 +1,217 @@
+/// Finds everything that is wrong with a model, one sentence each.
+///
+/// Everything the compiler and the store rely on is checked here; what is not supported yet is a sentence too.
+struct ModelValidation {
+  private let model: ManagedObjectModel
+  private var sentences: [String] = []
+
+  static func sentences(of model: ManagedObjectModel) -> [String] {
+    var validation = ModelValidation(model: model)
+    validation.run()
+    return validation.sentences
+  }
+
+  private init(model: ManagedObjectModel) { self.model = model }
+
+  private mutating func run() {
+    checkEntityNames()
+    checkConfigurations()
+    for entity in model.entities where checkInheritance(of: entity) {
+      checkProperties(of: entity)
+      checkIndexes(of: entity)
+      checkConstraints(of: entity)
+      checkDeclaredSlots(of: entity)
+      checkUserInfo(entity.userInfo, of: "Entity \(label(entity))")
+    }
+  }
+
+  // MARK: Model
+
+  private mutating func checkEntityNames() {
+    var seen = Set<String>()
+    for entity in model.entities {
+      let name = entity.name ?? ""
+      if name.isEmpty {
+        sentences.append("An entity has no name.")
+      } else {
+        checkName(name, of: "Entity \(label(entity))")
+        if !seen.insert(name).inserted { sentences.append("Two entities are called \(name).") }
+      }
+      if entity.managedObjectModel !== model {
+        sentences.append("Entity \(label(entity)) belongs to another model too.")
+      }
+    }
+    if model.entities.count > 10_000 { sentences.append("The model has more than 10,000 entities.") }
+  }
+
+  private mutating func checkConfigurations() {
+    for name in model.configurations {
+      if name.isEmpty { sentences.append("A configuration has no name.") }
+      for entity in model.entities(forConfigurationName: name) ?? [] where !isMember(entity) {
+        sentences.append(
+          "Configuration \(name) contains entity \(label(entity)), which is not in the model.")
+      }
+    }
+  }
+
+  // MARK: Inheritance
+
+  /// Whether the chain of superentities ends, so that the other checks may follow it.
+  private mutating func checkInheritance(of entity: EntityDescription) -> Bool {
+    var ancestor = entity.superentity
+    var steps = 0
+    while let current = ancestor {
+      steps += 1
+      if current === entity || steps > model.entities.count {
+        sentences.append("Entity \(label(entity)) inherits from itself.")
+        return false
+      }
+      ancestor = current.superentity
+    }
+    for subentity in entity.subentities where subentity.superentity !== entity {
+      sentences.append("Entity \(label(subentity)) has more than one superentity.")
+    }
+    guard let parent = entity.superentity else { return true }
+    if !isMember(parent) {
+      sentences.append("Entity \(label(entity)) inherits from \(label(parent)), which is not in the model.")
+      return false
+    }
+    if !parent.subentities.contains(where: { $0 === entity }) {
+      sentences.append("Entity \(label(entity)) is not among the subentities of \(label(parent)).")
+    }
+    return true
+  }
+
+  // MARK: Properties
+
+  private mutating func checkProperties(of entity: EntityDescription) {
+    var seen = Set(entity.superentity.map { $0.propertiesByName.keys.map { $0 } } ?? [])
+    for property in entity.ownProperties {
+      let place = "\(label(entity)).\(property.name)"
+      if property.name.isEmpty {
+        sentences.append("A property of entity \(label(entity)) has no name.")
+      } else {
+        checkName(property.name, of: "Property \(place)")
+        if !seen.insert(property.name).inserted {
+          sentences.append("Entity \(label(entity)) has two properties called \(property.name).")
+        }
+      }
+      if property.entity !== entity {
+        sentences.append("Property \(place) belongs to another entity too.")
+      }
+      if let identifier = property.explicitRenamingIdentifier {
+        checkName(identifier, of: "The renaming identifier of \(place)")
+      }
+      checkUserInfo(property.userInfo, of: "Property \(place)")
+      if let attribute = property as? AttributeDescription {
+        checkAttribute(attribute, place)
+      } else {
+        sentences.append("Property \(place) is a relationship; relationships are not supported yet.")
+      }
+    }
+  }
+
+  private mutating func checkAttribute(_ attribute: AttributeDescription, _ place: String) {
+    let type = attribute.attributeType
+    if SlotKind(type) == nil {
+      if type == .undefined {
+        if !attribute.isTransient {
+          sentences.append("Attribute \(place) has no type; only transient attributes may have none (rule 334).")
+        }
+      } else {
+        sentences.append("Attribute \(place) is of type \(type), which is not supported yet.")
+      }
+    }
+    guard let value = attribute.defaultValue else { return }
+    if AttributeValue(value, type: type) == nil {
+      sentences.append(
+        "The default value of \(place) is \(value) (\(Swift.type(of: value))), which is no \(type).")
+    }
+  }
+
+  // MARK: Indexes and constraints
+
+  private mutating func checkIndexes(of entity: EntityDescription) {
+    var seen = Set<String>()
+    for index in entity.indexes {
+      let place = "\(label(entity)).\(index.name)"
+      if index.name.isEmpty { sentences.append("An index of entity \(label(entity)) has no name.") }
+      checkName(index.name, of: "Index \(place)")
+      if index.name.hasPrefix("unique(") {
+        sentences.append("Index \(place) has a name that is reserved for uniqueness constraints.")
+      }
+      if !seen.insert(index.name).inserted {
+        sentences.append("Entity \(label(entity)) has two indexes called \(index.name).")
+      }
+      if index.entity !== entity { sentences.append("Index \(place) belongs to another entity too.") }
+      for element in index.elements where element.collationType == .rTree {
+        sentences.append(
+          "Index \(place) wants an R-tree for \(element.propertyName), which is not supported yet.")
+      }
+      checkKey(index.elements.map(\.propertyName), entity, "Index \(place)")
+    }
+  }
+
+  private mutating func checkConstraints(of entity: EntityDescription) {
+    var seen = Set<[String]>()
+    for names in entity.uniquenessConstraints {
+      let place = "Uniqueness constraint (\(names.joined(separator: ","))) of entity \(label(entity))"
+      if !seen.insert(names.sorted()).inserted { sentences.append("\(place) is there twice.") }
+      checkKey(names, entity, place)
+    }
+  }
+
+  private mutating func checkKey(_ names: [String], _ entity: EntityDescription, _ place: String) {
+    if names.isEmpty { sentences.append("\(place) names no attribute.") }
+    if Set(names).count < names.count { sentences.append("\(place) names an attribute twice.") }
+    let properties = entity.propertiesByName
+    for name in names {
+      switch properties[name] {
+      case let attribute as AttributeDescription:
+        if attribute.isTransient { sentences.append("\(place) names \(name), which is transient.") }
+      case nil: sentences.append("\(place) names \(name), which the entity does not have.")
+      default: sentences.append("\(place) names \(name), which is not an attribute.")
+      }
+    }
+  }
+
+  // MARK: The rest
+
+  private mutating func checkDeclaredSlots(of entity: EntityDescription) {
+    guard let type = entity.managedObjectClass as? any SlotDeclaring.Type, let declared = type.declaredSlots
+    else { return }
+    let actual = entity.properties.compactMap { ($0 as? AttributeDescription)?.name }
+    guard declared != actual else { return }
+    sentences.append(
+      """
+      Class \(type) declares the slots \(declared.joined(separator: ", ")), but entity \(label(entity)) has \
+      \(actual.joined(separator: ", ")).
+      """)
+  }
+
+  private mutating func checkUserInfo(_ userInfo: [AnyHashable: Any]?, of place: String) {
+    guard let userInfo else { return }
+    if UserInfoDocument(userInfo) == nil {
+      sentences.append(
+        """
+        \(place) has user info that cannot be stored: use string keys and strings, numbers, booleans, dates, \
+        data, UUIDs, URLs, and arrays and dictionaries of those.
+        """)
+    }
+  }
+
+  /// Names go into URIs, signatures and keyspace names.
+  private mutating func checkName(_ name: String, of place: String) {
+    if name.utf8.count > 255 { sentences.append("\(place) is longer than 255 bytes.") }
+    if name.unicodeScalars.contains(where: { $0.value < 32 || $0.value == 127 }) {
+      sentences.append("\(place) contains a control character.")
+    }
+    if name.contains("/") { sentences.append("\(place) contains a slash.") }
+  }
+
+  private func isMember(_ entity: EntityDescription) -> Bool { model.entities.contains { $0 === entity } }
+
+  private func label(_ entity: EntityDescription) -> String {
+    entity.name.flatMap { $0.isEmpty ? nil : $0 } ?? "without a name"
+  }
+}

@@ -1,0 +1,51 @@
+import Foundation
+
+/// What attributes and relationships have in common. Core Data's `NSPropertyDescription`.
+///
+/// Mutable until a coordinator takes the model; then every mutation traps, naming the property (rule 298).
+public class PropertyDescription: @unchecked Sendable {
+  // @unchecked Sendable: mutated only before it is frozen, by the one thread that builds the model (as with
+  // any object under construction); from then on every stored property is constant.
+
+  /// The name, unique among the entity's own and inherited properties.
+  public var name: String { willSet { requireMutable("name") } }
+  /// Whether the property may be nil when the object is saved.
+  public var isOptional = true { willSet { requireMutable("isOptional") } }
+  /// Whether the property is kept in memory only.
+  public var isTransient = false { willSet { requireMutable("isTransient") } }
+  /// Anything the application wants to keep with the property: strings, numbers, booleans, dates, data, UUIDs,
+  /// URLs, and arrays and string-keyed dictionaries of those.
+  public var userInfo: [AnyHashable: Any]? { willSet { requireMutable("userInfo") } }
+  /// The canonical old name, for migration (rule 308). The name itself unless set.
+  public var renamingIdentifier: String? {
+    get { explicitRenamingIdentifier ?? name }
+    set { explicitRenamingIdentifier = newValue }
+  }
+  /// Text that is part of the version hash, to mark a change that the description does not show.
+  public var versionHashModifier: String? { willSet { requireMutable("versionHashModifier") } }
+  /// The entity that declares the property; nil until it belongs to one.
+  public internal(set) weak var entity: EntityDescription?
+
+  var explicitRenamingIdentifier: String? { willSet { requireMutable("renamingIdentifier") } }
+  var isFrozen = false
+
+  init(name: String) {
+    self.name = name
+  }
+
+  /// The property's version hash: 32 bytes over what rule 299 lists.
+  public var versionHash: Data { VersionHash.hash(of: self) }
+
+  final func requireMutable(_ property: String) {
+    guard !isFrozen else {
+      let owner = entity?.name.map { $0 + "." } ?? ""
+      trap(
+        """
+        rule 298: \(owner)\(name).\(property) was set after the model was taken into use; \
+        change the model before a coordinator uses it, or a copy of it
+        """)
+    }
+  }
+
+  func freeze() { isFrozen = true }
+}

@@ -1,0 +1,200 @@
+import Foundation
+
+/// How a slot's value lies in a row.
+public enum SlotKind: UInt8, Sendable, Hashable, CaseIterable {
+  /// Takes no bytes besides its nil bit, which is always set.
+  case transient = 0
+  case int16 = 1
+  case int32 = 2
+  case int64 = 3
+  case boolean = 4
+  case float = 5
+  case double = 6
+  case date = 7
+  case uuid = 8
+  case string = 9
+  case data = 10
+  case url = 11
+  case decimal = 12
+
+  /// The bytes a value takes in the fixed part of a row.
+  var width: Int {
+    switch self {
+    case .transient: 0
+    case .boolean: 1
+    case .int16: 2
+    case .int32, .float, .string, .data, .url, .decimal: 4
+    case .int64, .double, .date: 8
+    case .uuid: 16
+    }
+  }
+
+  /// Whether the value's bytes lie in the row's tail, the fixed part holding offset and length.
+  @inlinable @inline(__always) var isVariable: Bool { rawValue >= 9 }
+
+  /// The kind of a stored attribute of `type`; nil for types that rows cannot hold yet.
+  init?(_ type: AttributeType) {
+    switch type {
+    case .integer16: self = .int16
+    case .integer32: self = .int32
+    case .integer64: self = .int64
+    case .boolean: self = .boolean
+    case .float: self = .float
+    case .double: self = .double
+    case .date: self = .date
+    case .uuid: self = .uuid
+    case .string: self = .string
+    case .binaryData: self = .data
+    case .uri: self = .url
+    case .decimal: self = .decimal
+    case .undefined, .transformable, .objectID, .composite: return nil
+    }
+  }
+
+  /// The type whose values slots of this kind hold; nil for transient slots.
+  var attributeType: AttributeType? {
+    AttributeType.allCases.first { SlotKind($0) == self }
+  }
+
+  /// The letter that stands for the kind in signatures.
+  var letter: Character { "tsilbfdazSDUN"[self] }
+
+  init?(letter: Character) {
+    guard let kind = SlotKind.allCases.first(where: { $0.letter == letter }) else { return nil }
+    self = kind
+  }
+}
+
+extension String {
+  fileprivate subscript(_ kind: SlotKind) -> Character { self[index(startIndex, offsetBy: Int(kind.rawValue))] }
+}
+
+/// Where each slot's value lies in the rows of one entity. Immutable; lives as long as the process.
+///
+/// ```
+/// 0          16             16 + ⌈slots/8⌉                      fixedEnd
+/// ┌──────────┬──────────────┬───────────────────────────────────┬───────────────┐
+/// │ header   │ nil bitmap   │ fixed values: 16, 8, 4, 2, 1 wide │ variable tail │
+/// └──────────┴──────────────┴───────────────────────────────────┴───────────────┘
+/// ```
+///
+/// Values of one width lie in slot order. A layout is described completely by its ``signature``, which the
+/// store keeps, so rows written with an older layout stay readable.
+public final class RowLayout: @unchecked Sendable {
+  // @unchecked Sendable: every stored property is constant, and the pointers lead to memory that is written
+  // in `init` and never again.
+
+  /// What one slot is called and how it is stored.
+  public struct Slot: Sendable, Hashable {
+    /// The attribute's name.
+    public let name: String
+    /// The attribute's renaming identifier when it has one of its own, else the name.
+    public let canonicalName: String
+    /// How the value is stored.
+    public let kind: SlotKind
+  }
+
+  /// The byte after the header, where the nil bitmap starts.
+  @usableFromInline static let bitmapOffset = 16
+  /// The most bytes a row may take.
+  static let maximumRowLength = 60_000
+
+  /// The slots in order.
+  public let slots: [Slot]
+  /// How many slots there are.
+  public let slotCount: Int
+  /// The first byte after the fixed part, where the variable tail starts.
+  public let fixedEnd: Int
+  /// The layout as text; see `init(signature:)`.
+  public let signature: String
+
+  /// Per slot the kind in the high 8 bits and the byte offset in the low 24. Immortal.
+  @usableFromInline let table: UnsafePointer<UInt32>
+  /// The slots whose values lie in the tail, in slot order. Immortal.
+  let variableSlots: UnsafeBufferPointer<Int32>
+
+  /// Lays out `slots`.
+  ///
+  /// - Throws: ``ModelError`` when not even empty or external values would fit into a row.
+  init(slots: [Slot]) throws(ModelError) {
+    self.slots = slots
+    slotCount = slots.count
+    let variable = slots.indices.filter { slots[$0].kind.isVariable }
+    // A decimal stays in the row, everything else can be replaced by a reference.
+    let leastTail = variable.reduce(0) {
+      $0 + (slots[$1].kind == .decimal ? Self.longestDecimal : Self.externalReferenceLength)
+    }
+    var offset = Self.bitmapOffset + (slots.count + 7) / 8
+    let fixedLength = slots.reduce(offset) { $0 + $1.kind.width }
+    guard fixedLength + leastTail <= Self.maximumRowLength else {
+      throw ModelError("\(slots.count) attributes do not fit into a row of \(Self.maximumRowLength) bytes.")
+    }
+    // Immortal: layouts are few (one per entity and model version) and rows outlive everything else.
+    let table = UnsafeMutablePointer<UInt32>.allocate(capacity: max(slots.count, 1))
+    for width in [16, 8, 4, 2, 1, 0] {
+      for (slot, description) in slots.enumerated() where description.kind.width == width {
+        table[slot] = UInt32(description.kind.rawValue) << 24 | UInt32(offset)
+        offset += width
+      }
+    }
+    self.table = UnsafePointer(table)
+    fixedEnd = fixedLength
+    let variableSlots = UnsafeMutableBufferPointer<Int32>.allocate(capacity: variable.count)
+    _ = variableSlots.initialize(from: variable.lazy.map { Int32($0) })
+    self.variableSlots = UnsafeBufferPointer(variableSlots)
+    signature = Self.signature(of: slots)
+  }
+
+  /// The kind of a slot's value.
+  @inlinable public func kind(of slot: Int) -> SlotKind {
+    // The table is filled from `SlotKind` values, so the number is one of theirs.
+    unsafeBitCast(UInt8(truncatingIfNeeded: entry(of: slot) >> 24), to: SlotKind.self)
+  }
+
+  /// The byte offset of a slot's value in a row.
+  @inlinable public func offset(of slot: Int) -> Int { Int(entry(of: slot) & 0xFF_FFFF) }
+
+  /// The bytes between header and fixed values.
+  var bitmapLength: Int { (slotCount + 7) / 8 }
+
+  @inlinable @inline(__always) func entry(of slot: Int) -> UInt32 {
+    precondition(slot >= 0 && slot < slotCount, "no such slot")
+    return table[slot]
+  }
+
+  /// Bytes of a reference to an external value: the version that wrote it and its length.
+  static let externalReferenceLength = 12
+  /// Bytes of a decimal with 39 digits.
+  static let longestDecimal = 23
+}
+
+// MARK: Signature
+
+extension RowLayout {
+  private static func signature(of slots: [Slot]) -> String {
+    slots.map { slot in
+      let renamed = slot.canonicalName == slot.name ? "" : "\t\(slot.canonicalName)"
+      return "\(slot.kind.letter)\(slot.name)\(renamed)\n"
+    }.joined()
+  }
+
+  /// Rebuilds a layout from its signature: per slot a line of the kind's letter, the name and, when there is
+  /// one, a tab and the canonical name.
+  ///
+  /// - Throws: ``ModelError`` when the text is not a signature.
+  public convenience init(signature: String) throws(ModelError) {
+    guard signature.utf8.count <= 16_000_000 else { throw ModelError("The row layout is too long.") }
+    var slots: [Slot] = []
+    var names = Set<String>()
+    for line in signature.split(separator: "\n", omittingEmptySubsequences: false).dropLast() {
+      let parts = line.dropFirst().split(separator: "\t", omittingEmptySubsequences: false)
+      guard let letter = line.first, let kind = SlotKind(letter: letter), let name = parts.first, !name.isEmpty,
+        parts.count <= 2, parts.last != "", names.insert(String(name)).inserted
+      else { throw ModelError("Line \(slots.count + 1) of the row layout is damaged.") }
+      slots.append(
+        Slot(name: String(name), canonicalName: String(parts.last ?? name), kind: kind))
+    }
+    try self.init(slots: slots)
+    guard self.signature == signature else { throw ModelError("The row layout is damaged.") }
+  }
+}

@@ -1,0 +1,9 @@
+/// A class of managed objects that knows the slot of each of its properties at compile time.
+///
+/// When an entity's class conforms and answers names, they must equal the entity's attributes in slot order
+/// (inherited first, then own in declaration order); a difference is reported when the model is taken into use,
+/// so a slot accessor can never read the wrong attribute.
+public protocol SlotDeclaring: AnyObject {
+  /// The attribute names in slot order; nil when the class leaves the order to the model.
+  static var declaredSlots: [String]? { get }
+}

@@ -1,0 +1,130 @@
+import Foundation
+
+/// The saved value of one row: immutable bytes, shared by whoever needs them, read in place.
+///
+/// Copying costs one reference count. Has passed `RowDecoder.checkBounds` with the layout it is read with, so
+/// no read leaves the row. Slots are read with the layout of the row's entity.
+public struct RowSnapshot: @unchecked Sendable {
+  // @unchecked Sendable: the bytes are immutable once a snapshot of them exists, and held by `owner`.
+
+  @usableFromInline let owner: RowSlab
+  @usableFromInline let base: UnsafeRawPointer
+  @usableFromInline let count: Int32
+
+  @inlinable init(owner: RowSlab, base: UnsafeRawPointer, count: Int32) {
+    self.owner = owner
+    self.base = base
+    self.count = count
+  }
+
+  /// A snapshot in memory of its own.
+  init(copying bytes: UnsafeRawBufferPointer) {
+    precondition(bytes.count >= RowFormat.headerLength, "a row has a header")
+    let slab = RowSlab.make(length: bytes.count)
+    let base = slab.base
+    base.copyMemory(from: bytes.baseAddress.unsafelyUnwrapped, byteCount: bytes.count)
+    self.init(owner: slab, base: UnsafeRawPointer(base), count: Int32(bytes.count))
+  }
+
+  /// Calls `body` with the row's bytes, valid inside it.
+  @inline(__always)
+  func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+    try withExtendedLifetime(owner) { try body(UnsafeRawBufferPointer(start: base, count: Int(count))) }
+  }
+
+  // MARK: Header
+
+  /// Counts the saves of the object from 1.
+  @inlinable public var version: UInt32 { withExtendedLifetime(owner) { RowBytes.version(base) } }
+  /// The store's number of the layout.
+  var layoutNumber: UInt16 { withExtendedLifetime(owner) { RowBytes.layoutNumber(base) } }
+  /// The store's number of the entity.
+  var entityCode: UInt16 { withExtendedLifetime(owner) { RowBytes.entityCode(base) } }
+  /// Whether some value lies outside the row.
+  @inlinable public var hasExternalValues: Bool {
+    withExtendedLifetime(owner) { RowBytes.hasExternalValues(base) }
+  }
+
+  // MARK: Values
+
+  /// Whether the slot's value is nil.
+  @inlinable public func isNil(_ slot: Int, _ layout: RowLayout) -> Bool {
+    _ = layout.entry(of: slot)
+    return withExtendedLifetime(owner) { RowBytes.isNil(base, slot) }
+  }
+
+  /// The slot's value; `nil` when it is external and must be asked of the store.
+  func value(_ slot: Int, _ layout: RowLayout) -> AttributeValue? {
+    withExtendedLifetime(owner) { RowBytes.value(base, slot, layout) }
+  }
+
+  /// Where the slot's value is, when it is external.
+  func externalReference(_ slot: Int, _ layout: RowLayout) -> ExternalReference? {
+    let entry = layout.entry(of: slot)
+    guard RowBytes.kind(entry).isVariable else { return nil }
+    return withExtendedLifetime(owner) { RowBytes.externalReference(base, entry) }
+  }
+
+  /// An integer of any width, 0 for nil. Traps for a slot of another kind.
+  @inlinable public func integer(_ slot: Int, _ layout: RowLayout) -> Int64 {
+    let entry = layout.entry(of: slot)
+    let kind = RowBytes.kind(entry)
+    precondition(kind == .int64 || kind == .int32 || kind == .int16, "the slot holds no integer")
+    return withExtendedLifetime(owner) { RowBytes.integer(base, entry) }
+  }
+
+  /// A boolean, `false` for nil. Traps for a slot of another kind.
+  @inlinable public func boolean(_ slot: Int, _ layout: RowLayout) -> Bool {
+    let entry = entry(slot, layout, .boolean)
+    return withExtendedLifetime(owner) { RowBytes.boolean(base, entry) }
+  }
+
+  /// A double, 0 for nil. Traps for a slot of another kind.
+  @inlinable public func double(_ slot: Int, _ layout: RowLayout) -> Double {
+    let entry = entry(slot, layout, .double)
+    return withExtendedLifetime(owner) { RowBytes.double(base, entry) }
+  }
+
+  /// A float, 0 for nil. Traps for a slot of another kind.
+  @inlinable public func float(_ slot: Int, _ layout: RowLayout) -> Float {
+    let entry = entry(slot, layout, .float)
+    return withExtendedLifetime(owner) { RowBytes.float(base, entry) }
+  }
+
+  /// A date; `nil` for nil. Traps for a slot of another kind.
+  @inlinable public func date(_ slot: Int, _ layout: RowLayout) -> Date? {
+    let entry = entry(slot, layout, .date)
+    return withExtendedLifetime(owner) { RowBytes.isNil(base, slot) ? nil : RowBytes.date(base, entry) }
+  }
+
+  /// A UUID; `nil` for nil. Traps for a slot of another kind.
+  @inlinable public func uuid(_ slot: Int, _ layout: RowLayout) -> UUID? {
+    let entry = entry(slot, layout, .uuid)
+    return withExtendedLifetime(owner) { RowBytes.isNil(base, slot) ? nil : RowBytes.uuid(base, entry) }
+  }
+
+  /// A string; `nil` for nil and for an external value. Traps for a slot of another kind.
+  @inlinable public func string(_ slot: Int, _ layout: RowLayout) -> String? {
+    let entry = entry(slot, layout, .string)
+    return withExtendedLifetime(owner) { RowBytes.isNil(base, slot) ? nil : RowBytes.string(base, entry) }
+  }
+
+  /// Data; `nil` for nil and for an external value. Traps for a slot of another kind.
+  @inlinable public func data(_ slot: Int, _ layout: RowLayout) -> Data? {
+    let entry = entry(slot, layout, .data)
+    return withExtendedLifetime(owner) { RowBytes.isNil(base, slot) ? nil : RowBytes.data(base, entry) }
+  }
+
+  @inlinable @inline(__always)
+  func entry(_ slot: Int, _ layout: RowLayout, _ kind: SlotKind) -> UInt32 {
+    let entry = layout.entry(of: slot)
+    precondition(RowBytes.kind(entry) == kind, "the slot holds a value of another kind")
+    return entry
+  }
+}
+
+extension RowSnapshot: CustomDebugStringConvertible {
+  public var debugDescription: String {
+    "row of \(count) bytes, version \(version), layout \(layoutNumber), entity \(entityCode)"
+  }
+}

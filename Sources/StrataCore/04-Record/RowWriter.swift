@@ -1,0 +1,203 @@
+import Foundation
+
+/// Writes the values of one row, in slot order, into memory that holds the whole row.
+struct RowWriter {
+  private let row: UnsafeMutableRawPointer
+  private let layout: RowLayout
+  private let version: UInt32
+  /// Where the next variable value goes.
+  private var tail: Int
+  private var flags: UInt8 = 0
+  /// The values that went outside the row.
+  private(set) var externals: [ExternalValue] = []
+
+  /// Begins a row: with the fixed part of `base`, a row of the same layout, or with zeros.
+  @inline(__always)
+  init(_ row: UnsafeMutableRawPointer, layout: RowLayout, version: UInt32, base: UnsafeRawPointer?) {
+    self.row = row
+    self.layout = layout
+    self.version = version
+    tail = layout.fixedEnd
+    if let base {
+      row.copyMemory(from: base, byteCount: layout.fixedEnd)
+    } else {
+      row.initializeMemory(as: UInt8.self, repeating: 0, count: layout.fixedEnd)
+    }
+  }
+
+  /// Keeps the base row's value, whose fixed bytes are in place already.
+  @inline(__always)
+  mutating func keep(_ slot: Int, of base: UnsafeRawPointer, isSpilled: Bool) {
+    let entry = layout.table[slot]
+    guard RowBytes.kind(entry).isVariable, !RowBytes.isNil(base, slot) else { return }
+    if let reference = RowBytes.externalReference(base, entry) {
+      writeReference(reference, entry)
+    } else if isSpilled {
+      writeExternal(Data(RowBytes.variable(base, entry)), slot, entry)
+    } else {
+      writeVariable(RowBytes.variable(base, entry), entry)
+    }
+  }
+
+  /// Copies a value from a row of another layout, where `source` is its entry. The kinds are convertible.
+  mutating func copy(_ source: UInt32, of base: UnsafeRawPointer, to slot: Int) {
+    let entry = layout.table[slot]
+    switch RowBytes.kind(entry) {
+    case .string, .data, .url, .decimal:
+      if let reference = RowBytes.externalReference(base, source) {
+        writeReference(reference, entry)
+      } else {
+        writeVariable(RowBytes.variable(base, source), entry)
+      }
+    case .double where RowBytes.kind(source) == .float:
+      _ = write(.double(Double(RowBytes.float(base, source))), slot, isSpilled: false)
+    case .int32, .int64:
+      _ = write(.integer(RowBytes.integer(base, source)), slot, isSpilled: false)
+    case let kind:
+      (row + RowBytes.offset(entry)).copyMemory(from: base + RowBytes.offset(source), byteCount: kind.width)
+    }
+  }
+
+  /// Writes a value; `false` when it is not of the slot's kind.
+  @inline(__always)
+  mutating func write(_ value: borrowing AttributeValue, _ slot: Int, isSpilled: Bool) -> Bool {
+    let entry = layout.table[slot]
+    let kind = RowBytes.kind(entry)
+    let place = row + RowBytes.offset(entry)
+    setNil(slot, false)
+    switch value {
+    case .null:
+      zero(place, kind.width)
+      setNil(slot, true)
+    case _ where kind == .transient:
+      setNil(slot, true)
+    case .string(let string):
+      guard kind == .string else { return false }
+      if isSpilled {
+        writeExternal(Data(string.utf8), slot, entry)
+      } else {
+        writeString(string, entry)
+      }
+    case .integer(let value):
+      return writeInteger(value, kind, place)
+    case .double(let value):
+      guard kind == .double else { return false }
+      place.storeBytes(of: value.bitPattern.littleEndian, as: UInt64.self)
+    case .date(let value):
+      guard kind == .date else { return false }
+      let seconds = value.timeIntervalSinceReferenceDate
+      place.storeBytes(of: seconds.bitPattern.littleEndian, as: UInt64.self)
+    case .boolean(let value):
+      guard kind == .boolean else { return false }
+      place.storeBytes(of: value ? 1 : 0, as: UInt8.self)
+    case .float(let value):
+      guard kind == .float else { return false }
+      place.storeBytes(of: value.bitPattern.littleEndian, as: UInt32.self)
+    case .uuid(let value):
+      guard kind == .uuid else { return false }
+      place.storeBytes(of: value.uuid, as: uuid_t.self)
+    case .data(let data):
+      guard kind == .data else { return false }
+      if isSpilled {
+        writeExternal(data, slot, entry)
+      } else {
+        data.withUnsafeBytes { writeVariable($0, entry) }
+      }
+    case .url(let url):
+      guard kind == .url else { return false }
+      if isSpilled {
+        writeExternal(Data(url.absoluteString.utf8), slot, entry)
+      } else {
+        writeString(url.absoluteString, entry)
+      }
+    case .decimal(let value):
+      guard kind == .decimal else { return false }
+      DecimalBytes.encode(DecimalDigits(value)).withUnsafeBytes { writeVariable($0, entry) }
+    }
+    return true
+  }
+
+  /// Writes header and checksum.
+  @inline(__always)
+  func finish(_ length: Int, stamp: RowStamp, primaryKey: UInt64) {
+    // What was measured is what was written, or a neighbour's memory would be damaged: worth a check per row.
+    precondition(tail == length, "the row has the length it was measured to have")
+    row.storeBytes(of: RowFormat.format, toByteOffset: 4, as: UInt8.self)
+    row.storeBytes(of: flags, toByteOffset: 5, as: UInt8.self)
+    row.storeBytes(of: stamp.layoutNumber.littleEndian, toByteOffset: 6, as: UInt16.self)
+    row.storeBytes(of: stamp.entityCode.littleEndian, toByteOffset: 8, as: UInt16.self)
+    row.storeBytes(of: UInt16(layout.fixedEnd).littleEndian, toByteOffset: 10, as: UInt16.self)
+    row.storeBytes(of: version.littleEndian, toByteOffset: 12, as: UInt32.self)
+    let checksum = RowChecksum.checksum(row, count: length, primaryKey: primaryKey)
+    row.storeBytes(of: checksum.littleEndian, as: UInt32.self)
+  }
+
+  // MARK: Pieces
+
+  @inline(__always)
+  private func setNil(_ slot: Int, _ isNil: Bool) {
+    let place = row + RowFormat.headerLength + slot >> 3
+    let bit = UInt8(1) << UInt8(truncatingIfNeeded: slot & 7)
+    let byte = place.load(as: UInt8.self)
+    place.storeBytes(of: isNil ? byte | bit : byte & ~bit, as: UInt8.self)
+  }
+
+  @inline(__always)
+  private func zero(_ place: UnsafeMutableRawPointer, _ width: Int) {
+    place.initializeMemory(as: UInt8.self, repeating: 0, count: width)
+  }
+
+  @inline(__always)
+  private func writeInteger(_ value: Int64, _ kind: SlotKind, _ place: UnsafeMutableRawPointer) -> Bool {
+    switch kind {
+    case .int64:
+      place.storeBytes(of: value.littleEndian, as: Int64.self)
+    case .int32:
+      guard let narrow = Int32(exactly: value) else { return false }
+      place.storeBytes(of: narrow.littleEndian, as: Int32.self)
+    case .int16:
+      guard let narrow = Int16(exactly: value) else { return false }
+      place.storeBytes(of: narrow.littleEndian, as: Int16.self)
+    default:
+      return false
+    }
+    return true
+  }
+
+  @inline(__always)
+  private mutating func writeString(_ string: String, _ entry: UInt32) {
+    let isWritten: Void? = string.utf8.withContiguousStorageIfAvailable {
+      writeVariable(UnsafeRawBufferPointer($0), entry)
+    }
+    if isWritten == nil {
+      var copy = string
+      copy.withUTF8 { writeVariable(UnsafeRawBufferPointer($0), entry) }
+    }
+  }
+
+  @inline(__always)
+  private mutating func writeVariable(_ bytes: UnsafeRawBufferPointer, _ entry: UInt32) {
+    if let source = bytes.baseAddress { (row + tail).copyMemory(from: source, byteCount: bytes.count) }
+    point(entry, at: tail, length: UInt16(truncatingIfNeeded: bytes.count))
+    tail += bytes.count
+  }
+
+  private mutating func writeReference(_ reference: ExternalReference, _ entry: UInt32) {
+    row.storeBytes(of: reference.version.littleEndian, toByteOffset: tail, as: UInt32.self)
+    row.storeBytes(of: reference.byteCount.littleEndian, toByteOffset: tail + 4, as: UInt64.self)
+    point(entry, at: tail, length: RowFormat.externalLength)
+    tail += RowFormat.externalReferenceLength
+    flags |= RowFormat.hasExternalValues
+  }
+
+  private mutating func writeExternal(_ bytes: Data, _ slot: Int, _ entry: UInt32) {
+    writeReference(ExternalReference(version: version, byteCount: UInt64(bytes.count)), entry)
+    externals.append(ExternalValue(slot: slot, bytes: bytes))
+  }
+
+  @inline(__always)
+  private func point(_ entry: UInt32, at offset: Int, length: UInt16) {
+    let word = UInt32(truncatingIfNeeded: offset) | UInt32(length) << 16
+    row.storeBytes(of: word.littleEndian, toByteOffset: RowBytes.offset(entry), as: UInt32.self)
+  }
+}
