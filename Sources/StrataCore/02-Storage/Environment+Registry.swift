@@ -61,7 +61,8 @@ final class EnvironmentRegistry: @unchecked Sendable {
   }
 
   /// Reserves a file that must not be open here. The caller must call `settle(identity, nil)`.
-  func reserve(_ identity: FileSystem.Identity, path: String, until deadline: ContinuousClock.Instant) throws {
+  func reserve(_ identity: FileSystem.Identity, path: String, until deadline: ContinuousClock.Instant) throws
+  {
     if let environment = try acquire(identity, path: path, until: deadline) {
       environment.close()
       throw StorageError(

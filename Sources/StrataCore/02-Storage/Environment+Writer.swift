@@ -237,8 +237,8 @@ extension Environment {
     throw StorageError(
       .replaced, operation: "lstat", path: path,
       detail: """
-        The \(isSame ? "lock file beside the store" : "store's file") was deleted or replaced while it was open. \
-        Nothing was written.
+        The \(isSame ? "lock file beside the store" : "store's file") was deleted or replaced while it was \
+        open. Nothing was written.
         """)
   }
 

@@ -62,7 +62,8 @@ extension FileInspection {
       throw foreign(bytes, nil)
     }
     if anchor.version != MetaPage.version {
-      throw unsupported("The store is of LMDB format \(anchor.version); format \(MetaPage.version) is supported.")
+      throw unsupported(
+        "The store is of LMDB format \(anchor.version); format \(MetaPage.version) is supported.")
     }
   }
 
@@ -88,7 +89,8 @@ extension FileInspection {
       throw damage(number, "the free list has the flags \(anchor.freeTree.flags)")
     }
     if anchor.mainTree.flags != 0 {
-      throw unsupported("The store's main database has the flags \(anchor.mainTree.flags), which Strata never sets.")
+      throw unsupported(
+        "The store's main database has the flags \(anchor.mainTree.flags), which Strata never sets.")
     }
   }
 
@@ -124,7 +126,8 @@ extension FileInspection {
       }
     let sentences = ["The file is not a Strata store.", guess, remark].compactMap(\.self)
     return StorageError(
-      .notADatabase, operation: "inspection", path: file.path, page: 0, detail: sentences.joined(separator: " "))
+      .notADatabase, operation: "inspection", path: file.path, page: 0,
+      detail: sentences.joined(separator: " "))
   }
 
   private static func isPowerOfTwo(_ number: Int) -> Bool { number > 0 && number & (number - 1) == 0 }

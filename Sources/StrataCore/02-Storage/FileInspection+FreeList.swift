@@ -74,7 +74,9 @@ extension PageWalk {
     guard free >= 2, free <= anchor.lastPage else {
       throw damage(page, "its list of free pages has number \(free), and the last page is \(anchor.lastPage)")
     }
-    guard used.insert(free) else { throw damage(page, "it calls page \(free) free, which is used or listed twice") }
+    guard used.insert(free) else {
+      throw damage(page, "it calls page \(free) free, which is used or listed twice")
+    }
   }
 }
 

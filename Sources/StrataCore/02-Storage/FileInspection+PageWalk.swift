@@ -284,7 +284,8 @@ final class PageWalk {
   }
 
   private func childPage(_ page: UnsafeRawPointer, _ offset: Int) -> UInt64 {
-    UInt64(load16(page, offset)) | UInt64(load16(page, offset + 2)) << 16 | UInt64(load16(page, offset + 4)) << 32
+    UInt64(load16(page, offset)) | UInt64(load16(page, offset + 2)) << 16 | UInt64(load16(page, offset + 4))
+      << 32
   }
 
   private func node(_ page: UnsafeRawPointer, _ offset: Int, _ key: UnsafeRawBufferPointer) -> Node {

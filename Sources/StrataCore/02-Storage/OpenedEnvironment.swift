@@ -119,7 +119,8 @@ struct OpenedEnvironment {
     case MDB_INVALID, MDB_VERSION_MISMATCH:
       return StorageError(
         code, "mdb_env_open", path: file.path,
-        detail: "The store itself was found in order; its lock file is in use by another LMDB version or damaged.")
+        detail:
+          "The store itself was found in order; its lock file is in use by another LMDB version or damaged.")
     default:
       return StorageError(code, "mdb_env_open", path: file.path)
     }

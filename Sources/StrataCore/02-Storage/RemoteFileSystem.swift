@@ -33,7 +33,9 @@ enum RemoteFileSystem {
       let device = UInt64(status.st_dev)
       let major = (device >> 8) & 0xFFF | (device >> 32) & ~0xFFF
       let minor = device & 0xFF | (device >> 12) & ~0xFF
-      guard let table = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8) else { return "FUSE" }
+      guard let table = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8) else {
+        return "FUSE"
+      }
       return fuseKind(major: major, minor: minor, mounts: table)
     }
 

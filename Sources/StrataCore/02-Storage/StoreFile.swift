@@ -75,11 +75,9 @@ struct StoreFile: Sendable {
   func checkLockFile() throws {
     guard let status = try status(of: lockPath) else { return }
     guard status.kind == .regular, status.linkCount == 1 else {
+      let nature = status.kind == .regular ? "hard-linked" : "a \(status.kind.rawValue)"
       throw StorageError(
-        .aliased, operation: "lstat", path: path,
-        detail: """
-          The lock file beside the store is \(status.kind == .regular ? "hard-linked" : "a \(status.kind.rawValue)").
-          """)
+        .aliased, operation: "lstat", path: path, detail: "The lock file beside the store is \(nature).")
     }
   }
 

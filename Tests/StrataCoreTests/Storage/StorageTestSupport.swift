@@ -86,7 +86,8 @@ struct SeededGenerator: RandomNumberGenerator {
 
 /// A seed from the environment variable `STRATA_SEED`, or a fresh one; printed either way.
 func testSeed(_ name: String = #function) -> UInt64 {
-  let seed = ProcessInfo.processInfo.environment["STRATA_SEED"].flatMap(UInt64.init) ?? .random(in: 0 ... .max)
+  let seed =
+    ProcessInfo.processInfo.environment["STRATA_SEED"].flatMap(UInt64.init) ?? .random(in: 0 ... .max)
   print("\(name): STRATA_SEED=\(seed)")
   return seed
 }

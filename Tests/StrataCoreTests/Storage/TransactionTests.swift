@@ -35,7 +35,11 @@ import Testing
       try environment.put(rows, "a", "1")
       let done = DispatchSemaphore(value: 0)
       try environment.read { transaction in
-        environment.submitWrite { try $0.put(rows, "a", "2") } completion: { _ in done.signal() }
+        environment.submitWrite {
+          try $0.put(rows, "a", "2")
+        } completion: { _ in
+          done.signal()
+        }
         done.wait()
         let old = try transaction.get(rows, "a")
         #expect(old == "1")
