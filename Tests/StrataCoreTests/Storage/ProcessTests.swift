@@ -1,0 +1,182 @@
+import CLMDBShim
+import Foundation
+import Testing
+
+@testable import StrataCore
+
+/// storage.md §1, §2: what other processes may do to a store. The other process is this test binary again.
+@Suite struct ProcessTests {
+  /// §2.4: another process outgrows the map of this one.
+  @Test func growthByAnotherProcessIsAdopted() async throws {
+    let directory = try ScratchDirectory()
+    let path = directory("A")
+    var options = EnvironmentOptions.scratch
+    options.mapSize = 1 << 16
+    let environment = try Environment.open(path: path, options: options)
+    defer { environment.close() }
+    let rows = try environment.keyspace("rows")
+    try environment.put(rows, "a", "1")
+    _ = try environment.get(rows, "a")
+    await #expect(processExitsWith: .success) { [path = path as String] in
+      let environment = try Environment.open(path: path, options: .scratch)
+      let rows = try environment.keyspace("rows")
+      for number in 0..<20 {
+        try environment.put(rows, "other \(number)", String(repeating: "x", count: 100_000))
+      }
+      environment.close()
+    }
+    #expect(try environment.get(rows, "other 19")?.count == 100_000)
+    try environment.put(rows, "b", "2")
+    #expect(try environment.read { try $0.entryCount(rows) } == 22)
+  }
+
+  /// §2.5: another process keeps the write lock; ours give up, and go on when it is free.
+  @Test func aWriterInAnotherProcessMeansBusy() async throws {
+    let directory = try ScratchDirectory()
+    let path = directory("A")
+    let environment = try Environment.open(path: path, options: .scratch)
+    defer { environment.close() }
+    let rows = try environment.keyspace("rows")
+    let locked = directory("locked")
+    let tried = directory("tried")
+    async let other = #expect(processExitsWith: .success) {
+      [path = path as String, locked = locked as String, tried = tried as String] in
+      let environment = try Environment.open(path: path, options: .scratch)
+      let rows = try environment.keyspace("rows")
+      try environment.write { transaction in
+        try transaction.put(rows, "theirs", "1")
+        try announce(locked)
+        try waitFor(tried)
+      }
+      environment.close()
+    }
+    try waitFor(locked)
+    let error = try storageError {
+      try environment.write(deadline: .milliseconds(100)) { try $0.put(rows, "ours", "1") }
+    }
+    #expect(error.kind == .busy)
+    #expect(try environment.get(rows, "theirs") == nil)
+    let copy = try storageError {
+      try environment.write(deadline: .milliseconds(100)) { try $0.put(rows, "ours", "2") }
+    }
+    #expect(copy.kind == .busy)
+    try announce(tried)
+    try environment.put(rows, "ours", "3")
+    _ = await other
+    #expect(try environment.get(rows, "theirs") == "1")
+    #expect(try environment.get(rows, "ours") == "3")
+  }
+
+  /// §2.2: a killed reader holds pages until its slot is freed, which opening and saving do.
+  @Test func slotsOfKilledReadersAreFreed() async throws {
+    let directory = try ScratchDirectory()
+    let path = directory("A")
+    var options = EnvironmentOptions.scratch
+    options.readerCheckInterval = 2
+    let environment = try Environment.open(path: path, options: options)
+    defer { environment.close() }
+    let rows = try environment.keyspace("rows")
+    try environment.put(rows, "a", "1")
+    await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
+      let environment = try Environment.open(path: path, options: .scratch)
+      let pin = try environment.makeSnapshot()
+      withExtendedLifetime(pin) { _ = kill(getpid(), SIGKILL) }
+    }
+    let before = try environment.statistics().readersInUse
+    for number in 0..<4 { try environment.put(rows, "\(number)", "1") }
+    #expect(try environment.statistics().readersInUse < before)
+  }
+
+  /// A process killed inside a write transaction leaves a lock that the next writer inherits.
+  @Test func aWriterKilledInTheMiddleHarmsNothing() async throws {
+    let directory = try ScratchDirectory()
+    let path = directory("A")
+    let environment = try Environment.open(path: path, options: .scratch)
+    defer { environment.close() }
+    let rows = try environment.keyspace("rows")
+    try environment.put(rows, "a", "1")
+    await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
+      let environment = try Environment.open(path: path, options: .scratch)
+      let rows = try environment.keyspace("rows")
+      try environment.write { transaction in
+        try transaction.put(rows, "a", "2")
+        kill(getpid(), SIGKILL)
+      }
+    }
+    #expect(try environment.get(rows, "a") == "1")
+    try environment.put(rows, "a", "3")
+    #expect(try environment.get(rows, "a") == "3")
+  }
+
+  /// §1.4: a child made by fork is refused, and does its parent no harm.
+  @Test func useAfterForkIsRefused() async throws {
+    await #expect(processExitsWith: .success) {
+      let directory = try ScratchDirectory()
+      let environment = try Environment.open(path: directory("A"), options: .scratch)
+      let rows = try environment.keyspace("rows")
+      try environment.put(rows, "a", "1")
+      _ = try environment.get(rows, "a")
+      let pin = try environment.makeSnapshot()
+      // Swift hides fork, for good reasons; the child below calls nothing but Storage and _exit.
+      let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: (@convention(c) () -> Int32).self)
+      let child = fork()
+      if child == 0 {
+        var failures: Int32 = 0
+        func expectForked(_ bit: Int32, _ body: () throws -> Void) {
+          do {
+            try body()
+            failures |= bit
+          } catch {
+            if (error as? StorageError)?.kind != .forked { failures |= bit }
+          }
+        }
+        expectForked(1) { _ = try environment.get(rows, "a") }
+        expectForked(2) { try environment.put(rows, "a", "2") }
+        expectForked(4) { _ = try environment.makeSnapshot() }
+        expectForked(8) { _ = try pin.read { $0.id } }
+        expectForked(16) { _ = try environment.statistics() }
+        pin.release()
+        environment.close()
+        _exit(failures)
+      }
+      var status: Int32 = 0
+      #expect(waitpid(child, &status, 0) == child)
+      #expect(status == 0)
+      try environment.put(rows, "a", "3")
+      #expect(try environment.get(rows, "a") == "3")
+      pin.release()
+      environment.close()
+    }
+  }
+
+  /// Programmer's errors stop the process and say why (style.md 16).
+  @Test func writingInsideATransactionTraps() async throws {
+    await #expect(processExitsWith: .failure) {
+      try withEnvironment { environment in
+        let rows = try environment.keyspace("rows")
+        try environment.read { _ in try environment.put(rows, "a", "1") }
+      }
+    }
+    await #expect(processExitsWith: .failure) {
+      try withEnvironment { environment in
+        let rows = try environment.keyspace("rows")
+        try environment.write { _ in try environment.put(rows, "a", "1") }
+      }
+    }
+    await #expect(processExitsWith: .failure) {
+      try withEnvironment { $0.close() }
+    }
+  }
+}
+
+/// Tells another process that waits for the file at `path`.
+private func announce(_ path: String) throws { try Data().write(to: URL(fileURLWithPath: path)) }
+
+/// Waits until another process has made the file at `path`.
+private func waitFor(_ path: String) throws {
+  for _ in 0..<3000 {
+    if FileManager.default.fileExists(atPath: path) { return }
+    usleep(10_000)
+  }
+  Issue.record("the other process never came")
+}
