@@ -3,9 +3,15 @@ import Foundation
 /// A value that does not fit into its row, on its way to the store.
 ///
 /// Its value version is the version of the row it was encoded with.
-struct ExternalValue: Sendable {
+public struct ExternalValue: Sendable {
   /// The attribute's slot.
-  let slot: Int
+  public let slot: Int
   /// The value's bytes: UTF-8 for strings and URLs.
-  let bytes: Data
+  public let bytes: Data
+
+  /// A value for `slot`.
+  public init(slot: Int, bytes: Data) {
+    self.slot = slot
+    self.bytes = bytes
+  }
 }

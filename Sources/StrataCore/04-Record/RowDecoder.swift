@@ -97,12 +97,38 @@ enum RowDecoder {
   private static func isValue(_ bytes: UnsafeRawBufferPointer, _ kind: SlotKind) -> Bool {
     guard bytes.count <= RowFormat.maximumInlineLength else { return false }
     switch kind {
-    case .string: return String(validating: bytes, as: UTF8.self) != nil
+    case .string: return isUTF8(bytes)
     case .url: return String(validating: bytes, as: UTF8.self).map { URL(string: $0) != nil } ?? false
     case .decimal:
       guard let digits = DecimalBytes.decode(bytes) else { return false }
       return digits.decimal != nil
     default: return true
     }
+  }
+
+  /// Most strings are ASCII: eight bytes a step, and no string is made.
+  private static func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let base = bytes.baseAddress else { return true }
+    var union: UInt64 = 0
+    var offset = 0
+    while offset + 8 <= bytes.count {
+      union |= base.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+      offset += 8
+    }
+    while offset < bytes.count {
+      union |= UInt64(base.load(fromByteOffset: offset, as: UInt8.self))
+      offset += 1
+    }
+    return union & 0x8080_8080_8080_8080 == 0 || String(validating: bytes, as: UTF8.self) != nil
+  }
+
+  /// Rewrites one row of an older layout in another one; see `RowTranscoder`, which is prepared once for many.
+  static func transcode(
+    _ bytes: UnsafeRawBufferPointer, from old: RowLayout, to new: RowLayout, stamp: RowStamp,
+    primaryKey: UInt64, defaults: [AttributeValue]
+  ) throws(RowError) -> RowSnapshot {
+    var writer = RowSlabWriter(expectedLength: bytes.count + new.fixedEnd)
+    return try RowTranscoder(from: old, to: new, defaults: defaults)
+      .transcode(bytes, primaryKey: primaryKey, stamp: stamp, into: &writer)
   }
 }

@@ -38,9 +38,17 @@ enum RowFormat {
 }
 
 /// The store's numbers for a row's layout and entity.
-struct RowStamp: Sendable, Hashable {
-  var layoutNumber: UInt16
-  var entityCode: UInt16
+public struct RowStamp: Sendable, Hashable {
+  /// The store's number of the row's layout.
+  public var layoutNumber: UInt16
+  /// The store's number of the row's entity.
+  public var entityCode: UInt16
+
+  /// The stamp with these numbers.
+  public init(layoutNumber: UInt16, entityCode: UInt16) {
+    self.layoutNumber = layoutNumber
+    self.entityCode = entityCode
+  }
 }
 
 /// Where an external value is to be found, besides the row's primary key and the slot.
