@@ -1,0 +1,20 @@
+import Foundation
+
+/// What a commit changed, told to everybody interested, in commit order.
+///
+/// Carries the new rows themselves, shared and immutable, so that merging reads nothing and decodes nothing.
+struct CommitNotice: Sendable {
+  /// The store's place among the coordinator's stores.
+  let storeIndex: Int
+  /// The store's own count of its commits.
+  let commitNumber: UInt64
+  /// Who saved: so that a context does not merge its own save.
+  let origin: ObjectIdentifier
+  /// The rows written and deleted.
+  let changes: ChangeSet
+}
+
+/// Whoever wants to hear of commits. Called on a thread of the store, in commit order; must not wait.
+protocol CommitObserver: AnyObject, Sendable {
+  func coordinatorDidCommit(_ notice: CommitNotice)
+}

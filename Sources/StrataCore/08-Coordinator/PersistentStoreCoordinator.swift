@@ -1,0 +1,227 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+/// Brings contexts and stores together: which store holds an entity, in what order saves are written, who hears of them.
+///
+/// May be used from any thread. It holds its lock only to look at its list of stores, never while a store reads or writes.
+public final class PersistentStoreCoordinator: Sendable {
+  /// The model, frozen as soon as the coordinator takes it (rule 298).
+  public let managedObjectModel: ManagedObjectModel
+
+  private let compiled: Result<Schema, any Error>
+  private let state: Mutex<State>
+  private let queue = DispatchQueue(label: "strata.coordinator")
+  private let generation = Atomic<Int>(0)
+
+  private struct State {
+    /// Attached stores by index; nil where one was removed, so that indexes stay what they are.
+    var bindings: [StoreBinding?] = []
+    var observers: [ObjectIdentifier: WeakObserver] = [:]
+    /// Metadata to be written with the next save, by store index (rule 148).
+    var metadata: [Int: StoreMetadata] = [:]
+  }
+
+  private struct WeakObserver: @unchecked Sendable {  // Safe: only read and written under the lock.
+    weak var observer: (any CommitObserver)?
+  }
+
+  /// Makes a coordinator for `managedObjectModel` and freezes it. A wrong model is reported when a store is added.
+  public init(managedObjectModel: ManagedObjectModel) {
+    self.managedObjectModel = managedObjectModel
+    compiled = Result { try managedObjectModel.schema() }
+    state = Mutex(State())
+  }
+
+  // MARK: Stores
+
+  /// The attached stores, oldest first.
+  public var persistentStores: [any PersistentStore] { bindings.map(\.store) }
+
+  /// Opens a store and attaches it.
+  /// - Throws: `ModelError` with all sentences when the model is wrong; `CoreDataError` 134100 naming the entities when the
+  ///   store was written with another version of the model; `StorageError` when the file cannot be opened, is damaged or is
+  ///   no store. Nothing is attached then, a refused file is not changed.
+  @discardableResult
+  public func addPersistentStore(_ description: PersistentStoreDescription) throws -> any PersistentStore {
+    let schema = try compiled.get()
+    guard description.type == .inMemory || description.url != nil else {
+      throw CoreDataError(.persistentStoreOpen, "A store in a file needs a URL.")
+    }
+    let store = try LMDBStore(
+      url: description.type == .inMemory ? nil : description.url, schema: schema,
+      configurationName: description.configuration, options: description.storeOptions)
+    do {
+      try attach(store)
+    } catch {
+      store.close()
+      throw error
+    }
+    return store
+  }
+
+  /// Attaches a store of any engine that was opened with this coordinator's schema.
+  public func attach(_ store: any PersistentStore) throws {
+    let schema = try compiled.get()
+    try state.withLock { state in
+      if state.bindings.contains(where: { $0?.store.identifier == store.identifier }) {
+        throw CoreDataError(
+          .persistentStoreOpen, "The store \(store.identifier) is already attached to this coordinator.")
+      }
+      state.bindings.append(try StoreBinding(store: store, index: state.bindings.count, schema: schema))
+    }
+    generation.add(1, ordering: .releasing)
+    post(Self.storesDidChangeNotification, ["added": [store]])
+  }
+
+  /// Detaches and closes `store`. Objects of it become inaccessible faults in every context.
+  /// - Throws: `CoreDataError` 134070 when the store is not attached here.
+  public func remove(_ store: any PersistentStore) throws {
+    post(Self.willRemoveStoreNotification, [:])
+    try state.withLock { state in
+      guard let index = state.bindings.firstIndex(where: { $0?.store === store }) else {
+        throw CoreDataError(.persistentStoreOperation, "The store is not attached to this coordinator.")
+      }
+      state.bindings[index] = nil
+      state.metadata[index] = nil
+    }
+    generation.add(1, ordering: .releasing)
+    store.close()
+    post(Self.storesDidChangeNotification, ["removed": [store]])
+  }
+
+  /// The attached store in the file at `url`, if there is one.
+  public func persistentStore(for url: URL) -> (any PersistentStore)? {
+    bindings.first { $0.store.url?.resolvingSymlinksInPath() == url.resolvingSymlinksInPath() }?.store
+  }
+
+  /// Deletes the store in the file at `url`, which must not be open in this process (rule 329).
+  public func destroyPersistentStore(at url: URL) throws { try LMDBStore.destroy(at: url) }
+
+  /// Puts a copy of the store at `source` in the place of the one at `url`; neither may be open in this process.
+  public func replacePersistentStore(at url: URL, withPersistentStoreFrom source: URL) throws {
+    try LMDBStore.replace(at: url, with: source)
+  }
+
+  /// The store's metadata, including what was set and awaits the next save.
+  public func metadata(for store: any PersistentStore) -> [String: Any] {
+    let pending = state.withLock { state -> StoreMetadata? in
+      guard let index = state.bindings.firstIndex(where: { $0?.store === store }) else { return nil }
+      return state.metadata[index]
+    }
+    return (pending ?? store.metadata).dictionary
+  }
+
+  /// Sets the store's metadata; written by the next save of any context to that store (rule 148).
+  /// - Throws: `CoreDataError` 134070 for a value that is not a property-list value or a store that is not attached.
+  public func setMetadata(_ metadata: [String: Any], for store: any PersistentStore) throws {
+    guard let values = StoreMetadata(metadata) else {
+      throw CoreDataError(
+        .persistentStoreOperation,
+        "Store metadata takes strings, numbers, booleans, dates, data, arrays and dictionaries only.")
+    }
+    try state.withLock { state in
+      guard let index = state.bindings.firstIndex(where: { $0?.store === store }) else {
+        throw CoreDataError(.persistentStoreOperation, "The store is not attached to this coordinator.")
+      }
+      state.metadata[index] = values
+    }
+  }
+
+  // MARK: IDs
+
+  /// The ID written as `uri`, or nil when no attached store has its UUID or its entity. Does not look for the row (rule 35).
+  public func managedObjectID(forURIRepresentation uri: URL) -> ManagedObjectID? {
+    guard let parts = ManagedObjectID.parse(uri: uri), case .success(let schema) = compiled,
+      let entity = schema.entity(named: parts.entityName)
+    else { return nil }
+    return bindings.first { $0.store.identifier == parts.storeIdentifier }?.entities[entity.number].map {
+      ManagedObjectID(token: $0.token, primaryKey: parts.primaryKey)
+    }
+  }
+
+  // MARK: The coordinator's own queue (rule 331)
+
+  /// Runs `block` on the coordinator's queue; returns at once.
+  public func perform(_ block: @escaping @Sendable () -> Void) { queue.async(execute: block) }
+  /// Runs `block` on the coordinator's queue and waits for it. Not re-entrant.
+  public func performAndWait<T>(_ block: () throws -> T) rethrows -> T { try queue.sync(execute: block) }
+
+  // MARK: For contexts
+
+  /// Posted after stores were added or removed: user info keys `added`, `removed` (rule 132).
+  public static let storesDidChangeNotification =
+    Notification.Name("NSPersistentStoreCoordinatorStoresDidChangeNotification")
+  /// Posted before a store is removed.
+  public static let willRemoveStoreNotification =
+    Notification.Name("NSPersistentStoreCoordinatorWillRemoveStoreNotification")
+
+  /// The compiled model. Traps for a wrong one, of which adding a store would have told.
+  func requireSchema() -> Schema {
+    switch compiled {
+    case .success(let schema): return schema
+    case .failure(let error): trap("a context was made on a wrong model: \(error)")
+    }
+  }
+
+  /// Changes whenever a store is attached or removed.
+  var storesGeneration: Int { generation.load(ordering: .acquiring) }
+
+  /// The attached stores, oldest first.
+  var bindings: [StoreBinding] { state.withLock { $0.bindings.compactMap { $0 } } }
+
+  /// The store attached as number `index`, unless it was removed.
+  func binding(_ index: Int) -> StoreBinding? {
+    state.withLock { $0.bindings.indices.contains(index) ? $0.bindings[index] : nil }
+  }
+
+  /// Where a new object of the entity goes: the first writable store whose configuration holds it (rule 321).
+  func home(forNew entity: Int) -> StoreBinding? {
+    bindings.first { !$0.store.isReadOnly && $0.holds(entity: entity) }
+  }
+
+  /// Writes one context's changes to one store and tells the observers. Returns when the save is as durable as promised.
+  func commit(_ changes: ChangeSet, to binding: StoreBinding, origin: ObjectIdentifier) throws -> CommitNotice
+  {
+    var changes = changes
+    let metadata = state.withLock { $0.metadata.removeValue(forKey: binding.index) }
+    changes.metadata = metadata
+    let index = binding.index
+    do {
+      let sent = changes
+      let result = try binding.commits.commit(sent, deadline: nil) { result in
+        self.tell(
+          CommitNotice(
+            storeIndex: index, commitNumber: result.commitNumber, origin: origin, changes: sent))
+      }
+      return CommitNotice(storeIndex: index, commitNumber: result.commitNumber, origin: origin, changes: sent)
+    } catch {
+      if let metadata {
+        state.withLock { state in if state.metadata[index] == nil { state.metadata[index] = metadata } }
+      }
+      throw error
+    }
+  }
+
+  /// The stores whose metadata waits to be written.
+  var storesWithPendingMetadata: [Int] { state.withLock { Array($0.metadata.keys) } }
+
+  func addObserver(_ observer: any CommitObserver) {
+    state.withLock { $0.observers[ObjectIdentifier(observer)] = WeakObserver(observer: observer) }
+  }
+
+  func removeObserver(_ observer: ObjectIdentifier) {
+    _ = state.withLock { $0.observers.removeValue(forKey: observer) }
+  }
+
+  private func tell(_ notice: CommitNotice) {
+    let observers = state.withLock { $0.observers.values.compactMap(\.observer) }
+    for observer in observers where ObjectIdentifier(observer) != notice.origin {
+      observer.coordinatorDidCommit(notice)
+    }
+  }
+
+  private func post(_ name: Notification.Name, _ userInfo: [AnyHashable: Any]) {
+    NotificationCenter.default.post(name: name, object: self, userInfo: userInfo)
+  }
+}

@@ -1,0 +1,58 @@
+import Foundation
+
+/// Which kind of store to open, where, and how.
+public struct PersistentStoreDescription: Sendable, Hashable {
+  /// The kinds of store.
+  public enum StoreType: String, Sendable, Hashable {
+    /// One file, on LMDB.
+    case lmdb = "LMDB"
+    /// The same store on an unlinked temporary file: gone when it is closed (rule 332).
+    case inMemory = "InMemory"
+  }
+
+  /// The store's file, `Name.strata`; LMDB's lock file lies beside it. Nil for a store in memory.
+  public var url: URL?
+  /// The kind of store. Default: a file.
+  public var type: StoreType
+  /// The model configuration whose entities the store holds; nil for all (rule 323).
+  public var configuration: String?
+  /// Whether saves to the store fail (rule 324).
+  public var isReadOnly = false
+  /// What a returned save promises.
+  public var durability: Durability = .full
+  /// Whether the store is opened on a thread of its own, the callback coming later (rule 327).
+  public var shouldAddStoreAsynchronously = false
+  /// Whether a store on a network file system is opened. LMDB's locks do not hold there; default false.
+  public var allowsNetworkFileSystem = false
+  /// Whether row checksums are verified at every read, not only by `StoreCheck`.
+  public var verifiesChecksums = false
+  /// Whether a store written with another version of the model is opened all the same (rule 304).
+  public var ignoresModelVersion = false
+  /// How long a save waits for another process that is writing, before it fails as busy.
+  public var timeout: Duration = .seconds(30)
+
+  /// A store in the file at `url`.
+  public init(url: URL) {
+    self.url = url
+    type = .lmdb
+  }
+
+  /// A store in memory.
+  public static var inMemory: PersistentStoreDescription {
+    var description = PersistentStoreDescription(url: URL(fileURLWithPath: "/dev/null"))
+    description.url = nil
+    description.type = .inMemory
+    return description
+  }
+
+  var storeOptions: LMDBStoreOptions {
+    var options = LMDBStoreOptions()
+    options.isReadOnly = isReadOnly
+    options.durability = durability
+    options.ignoresVersionHashes = ignoresModelVersion
+    options.allowsNetworkFileSystem = allowsNetworkFileSystem
+    options.verifiesChecksums = verifiesChecksums
+    options.writerDeadline = timeout
+    return options
+  }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import Synchronization
+
+/// One entity of the model as it lives in one attached store: what every object of that entity points to.
+///
+/// Made once when a store is attached and kept alive by the objects that use it, so an object can outlive its store.
+final class BoundEntity: Sendable {
+  /// The entity, compiled.
+  let entity: EntitySchema
+  /// What IDs of this entity in this store are made of.
+  let token: StoreEntityToken
+  /// What the store's rows of this entity begin with.
+  let stamp: RowStamp
+  /// The store's place among all stores the coordinator ever attached; -1 for no store.
+  let storeIndex: Int
+  /// The attributes that are stored.
+  let persistentSlots: SlotBitmap
+  /// The stored attributes that must not be nil in a save.
+  let requiredSlots: SlotBitmap
+
+  init(entity: EntitySchema, token: StoreEntityToken, stamp: RowStamp, storeIndex: Int) {
+    self.entity = entity
+    self.token = token
+    self.stamp = stamp
+    self.storeIndex = storeIndex
+    var persistent = SlotBitmap()
+    var required = SlotBitmap()
+    for attribute in entity.attributes where !attribute.isTransient {
+      persistent.insert(attribute.slot)
+      if !attribute.isOptional { required.insert(attribute.slot) }
+    }
+    persistentSlots = persistent
+    requiredSlots = required
+  }
+
+  /// The draft of a new object: every attribute is set, to its default.
+  func makeDraft() -> RowDraft {
+    let draft = RowDraft.make(defaults: entity.defaults)
+    draft.changed = persistentSlots
+    return draft
+  }
+}
+
+/// A store as a coordinator holds it: the engine, its entities bound, and the queue of saves waiting for it.
+final class StoreBinding: Sendable {
+  let store: any PersistentStore
+  /// Attached as the how-manieth; never reused, so that an index names one store for good.
+  let index: Int
+  /// Per entity number; nil when the store's configuration does not hold the entity.
+  let entities: [BoundEntity?]
+  let commits: CommitQueue
+
+  init(store: any PersistentStore, index: Int, schema: Schema) throws {
+    self.store = store
+    self.index = index
+    var held: Set<String>?
+    if let name = store.configurationName {
+      guard let entities = schema.model.entities(forConfigurationName: name) else {
+        throw CoreDataError(
+          .persistentStoreOpen, "The model has no configuration named “\(name)”.")
+      }
+      held = Set(entities.compactMap(\.name))
+    }
+    entities = schema.entities.map { entity in
+      if let held, !held.contains(entity.name) { return nil }
+      return BoundEntity(
+        entity: entity, token: .token(storeIdentifier: store.identifier, entity: entity, in: schema),
+        stamp: store.rowStamp(entity: entity.number), storeIndex: index)
+    }
+    commits = CommitQueue(store: store)
+  }
+
+  /// Whether the store holds rows of the entity.
+  func holds(entity: Int) -> Bool { entities[entity] != nil }
+}

@@ -1,0 +1,162 @@
+/// Which objects of a context have unsaved changes, and which changes the next did-change notification tells of.
+///
+/// Each list only grows until a save: an object that leaves a state leaves its entry behind, and readers skip entries whose
+/// object is no longer in the state. So every change of state is constant time, whatever the number of changed objects.
+/// Lives on the context's queue.
+struct ChangeTracker {
+  private var insertedList: [ManagedObject] = []
+  private var updatedList: [ManagedObject] = []
+  private var deletedList: [ManagedObject] = []
+  /// Objects whose state has a `noted…` bit.
+  private var notedList: [ManagedObject] = []
+  private(set) var insertedCount = 0
+  private(set) var updatedCount = 0
+  private(set) var deletedCount = 0
+  /// Objects for which `detectConflicts(for:)` was called.
+  var locked: [ManagedObject] = []
+
+  /// Whether there is anything to save.
+  var hasChanges: Bool { insertedCount + updatedCount + deletedCount > 0 }
+  /// Whether there is anything to notify of.
+  var hasNoted: Bool { !notedList.isEmpty }
+
+  /// New objects, in the order of their insertion.
+  var inserted: [ManagedObject] {
+    insertedList.count == insertedCount
+      ? insertedList : insertedList.filter { $0.state.contains(.inserted) }
+  }
+  /// Edited objects, in the order of their first edit.
+  var updated: [ManagedObject] {
+    updatedList.count == updatedCount
+      ? updatedList : updatedList.filter { $0.state.contains(.updated) && !$0.state.contains(.deleted) }
+  }
+  /// Deleted objects, in the order of their deletion.
+  var deleted: [ManagedObject] {
+    deletedList.count == deletedCount ? deletedList : deletedList.filter { $0.state.contains(.deleted) }
+  }
+
+  // MARK: State changes
+
+  /// `object` is new.
+  mutating func insert(_ object: ManagedObject) {
+    object.state.insert(.inserted)
+    insertedCount += 1
+    if !object.state.contains(.listedInserted) {
+      object.state.insert(.listedInserted)
+      insertedList.append(object)
+    }
+    note(object, .notedInsert)
+  }
+
+  /// `object` has been edited.
+  mutating func update(_ object: ManagedObject) {
+    if object.state.isDisjoint(with: [.inserted, .updated, .deleted]) {
+      object.state.insert(.updated)
+      updatedCount += 1
+      if !object.state.contains(.listedUpdated) {
+        object.state.insert(.listedUpdated)
+        updatedList.append(object)
+      }
+    }
+    // An object inserted in this event is only in the inserted set (rule 123).
+    if object.state.isDisjoint(with: [.notedInsert, .notedUpdate, .deleted]) { note(object, .notedUpdate) }
+  }
+
+  /// `object`, which is not new, is to be deleted.
+  mutating func delete(_ object: ManagedObject) {
+    if object.state.contains(.deleted) { return }
+    if object.state.contains(.updated) { updatedCount -= 1 }
+    object.state.insert(.deleted)
+    deletedCount += 1
+    if !object.state.contains(.listedDeleted) {
+      object.state.insert(.listedDeleted)
+      deletedList.append(object)
+    }
+    object.state.subtract([.notedInsert, .notedUpdate, .notedRefresh])
+    note(object, .notedDelete)
+  }
+
+  /// `object` is no longer to be deleted. Its edits, if any, count again.
+  mutating func undelete(_ object: ManagedObject) {
+    guard object.state.contains(.deleted) else { return }
+    object.state.remove(.deleted)
+    deletedCount -= 1
+    if object.state.contains(.updated) { updatedCount += 1 }
+  }
+
+  /// `object` is no longer new: its insertion was taken back.
+  mutating func uninsert(_ object: ManagedObject) {
+    guard object.state.contains(.inserted) else { return }
+    object.state.remove(.inserted)
+    insertedCount -= 1
+    if object.state.contains(.notedInsert) {
+      // Nobody has heard of it: nobody hears of its end (rule 25).
+      object.state.subtract([.notedInsert, .notedUpdate])
+    } else {
+      object.state.remove(.notedUpdate)
+      note(object, .notedDelete)
+    }
+  }
+
+  /// `object` has no edits left.
+  mutating func unupdate(_ object: ManagedObject) {
+    guard object.state.contains(.updated) else { return }
+    object.state.remove(.updated)
+    if !object.state.contains(.deleted) { updatedCount -= 1 }
+  }
+
+  /// The next did-change notification tells of `object`.
+  mutating func note(_ object: ManagedObject, _ what: ObjectState) {
+    if object.state.isDisjoint(with: .noted) { notedList.append(object) }
+    object.state.insert(what)
+  }
+
+  // MARK: Taking stock
+
+  /// The objects the next did-change notification tells of as inserted, updated or deleted.
+  var noted: [ManagedObject] {
+    notedList.filter { !$0.state.isDisjoint(with: [.notedInsert, .notedUpdate, .notedDelete]) }
+  }
+
+  /// What the next did-change notification tells; forgets it.
+  mutating func takeNoted() -> [ManagedObject] {
+    defer { notedList = [] }
+    return notedList
+  }
+
+  /// Everything in the lists is saved or gone: forgets it all.
+  mutating func removeAllPending() {
+    for object in insertedList { object.state.subtract([.listedInserted, .inserted]) }
+    for object in updatedList { object.state.subtract([.listedUpdated, .updated]) }
+    for object in deletedList { object.state.subtract([.listedDeleted, .deleted]) }
+    for object in locked { object.state.remove(.locked) }
+    insertedList = []
+    updatedList = []
+    deletedList = []
+    locked = []
+    insertedCount = 0
+    updatedCount = 0
+    deletedCount = 0
+  }
+
+  /// These objects are saved, others are not: takes them out of the lists.
+  mutating func forgetSaved(_ objects: [ManagedObject]) {
+    for object in objects {
+      object.state.subtract([.inserted, .updated, .deleted, .listedInserted, .listedUpdated, .listedDeleted])
+    }
+    insertedList.removeAll { !$0.state.contains(.listedInserted) }
+    updatedList.removeAll { !$0.state.contains(.listedUpdated) }
+    deletedList.removeAll { !$0.state.contains(.listedDeleted) }
+    insertedCount = inserted.count
+    updatedCount = updated.count
+    deletedCount = deleted.count
+  }
+
+  /// Every object in any list.
+  func forEachListed(_ body: (ManagedObject) -> Void) {
+    insertedList.forEach(body)
+    updatedList.forEach(body)
+    deletedList.forEach(body)
+    notedList.forEach(body)
+  }
+}

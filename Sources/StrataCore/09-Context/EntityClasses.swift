@@ -1,0 +1,58 @@
+import Foundation
+import Synchronization
+
+/// Which class objects of each entity get, and which entity each class stands for. One per schema.
+struct EntityClasses {
+  /// By entity number.
+  let types: [ManagedObject.Type]
+  /// The entity of each class that belongs to one entity only.
+  let entities: [ObjectIdentifier: EntitySchema]
+  /// Classes that several entities share.
+  let ambiguous: Set<ObjectIdentifier>
+
+  init(_ schema: Schema) {
+    var entities: [ObjectIdentifier: EntitySchema] = [:]
+    var ambiguous: Set<ObjectIdentifier> = []
+    types = schema.entities.map { entity in
+      guard let declared = entity.managedObjectClass else { return ManagedObject.self }
+      guard let type = declared as? ManagedObject.Type else {
+        trap("entity \(entity.name) has the class \(declared), which is no subclass of ManagedObject")
+      }
+      let key = ObjectIdentifier(type)
+      if type == ManagedObject.self || entities.updateValue(entity, forKey: key) != nil {
+        ambiguous.insert(key)
+      }
+      return type
+    }
+    self.entities = entities.filter { !ambiguous.contains($0.key) }
+    self.ambiguous = ambiguous
+  }
+}
+
+/// Entities of objects that were made without a context: they are in no store.
+enum UnattachedEntities {
+  private static let known = Mutex<[ObjectIdentifier: BoundEntity]>([:])
+  private static let keys = Atomic<UInt64>(0)
+  /// The UUID that stands for no store in IDs of such objects.
+  private static let noStore = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+
+  static func nextKey() -> UInt64 { keys.add(1, ordering: .relaxed).newValue }
+
+  /// The entity bound to no store; freezes its model. Traps when the model is wrong or the entity is in none.
+  static func bound(_ entity: EntityDescription) -> BoundEntity {
+    if let bound = known.withLock({ $0[ObjectIdentifier(entity)] }) { return bound }
+    guard let model = entity.managedObjectModel else {
+      trap("entity \(entity.name ?? "?") belongs to no model, so it has no objects")
+    }
+    let schema: Schema
+    do { schema = try model.schema() } catch { trap("an object of a wrong model was made: \(error)") }
+    guard let name = entity.name, let compiled = schema.entity(named: name) else {
+      trap("entity \(entity.name ?? "?") is not of its own model")
+    }
+    let bound = BoundEntity(
+      entity: compiled, token: .token(storeIdentifier: noStore, entity: compiled, in: schema),
+      stamp: RowStamp(layoutNumber: 0, entityCode: 0), storeIndex: -1)
+    known.withLock { $0[ObjectIdentifier(entity)] = bound }
+    return bound
+  }
+}

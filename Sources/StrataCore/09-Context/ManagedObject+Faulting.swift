@@ -1,0 +1,180 @@
+import Foundation
+
+extension ManagedObject {
+  // MARK: From fault to object
+
+  /// Fulfils a fault: takes the row in memory, or reads it, and calls `awakeFromFetch()`.
+  ///
+  /// A row that is gone makes the object a deleted one with nil values (rule 48); with
+  /// `shouldDeleteInaccessibleFaults` off that traps.
+  final func fire() {
+    guard state.contains(.fault) else { return }
+    if snapshot == nil || isStale {
+      if !loadRow() {
+        becomeInaccessible()
+        return
+      }
+    }
+    state.remove(.fault)
+    settleFastRow()
+    state.insert(.awaking)
+    awakeFromFetch()
+    state.remove(.awaking)
+  }
+
+  /// Reads the object's row from its store. False when the row is gone, or cannot be read.
+  final func loadRow() -> Bool {
+    guard let context, let place = context.locate(objectID) else { return false }
+    do {
+      context.statistics.faultsFired += 1
+      guard
+        let row = try place.store.store.row(
+          hierarchy: place.bound.entity.hierarchyNumber, primaryKey: primaryKey)
+      else { return false }
+      take(row.snapshot)
+      return snapshot != nil
+    } catch {
+      context.report(error, reading: self)
+      return false
+    }
+  }
+
+  private final var isStale: Bool {
+    guard let interval = context?.stalenessInterval, interval >= 0 else { return false }
+    return Double(SnapshotClock.now &- readAt) / SnapshotClock.ticksPerSecond >= interval
+  }
+
+  private final func becomeInaccessible() {
+    guard let context else {
+      // Detached: there is nobody to read for it any more. Defaults are all that is known.
+      state.remove(.fault)
+      return
+    }
+    guard context.shouldDeleteInaccessibleFaults else {
+      trap(
+        "could not fulfil a fault: the row of \(home.token.entityName)/p\(primaryKey) is gone, and "
+          + "shouldDeleteInaccessibleFaults is off in \(context).")
+    }
+    state.remove(.fault)
+    state.insert(.rowGone)
+    context.changes.delete(self)
+  }
+
+  // MARK: Snapshots
+
+  /// Takes a row as the saved state; large values loaded for an older one are forgotten.
+  final func take(_ row: RowSnapshot?) {
+    snapshot = row
+    readAt = SnapshotClock.now
+    if transients != nil { forgetLoadedValues() }
+  }
+
+  /// Decides whether attributes may be read without further questions.
+  final func settleFastRow() {
+    if draft == nil, !state.contains(.fault), context != nil, !ManagedObjectContext.checksEveryAccess {
+      fastRow = snapshot?.base
+    } else {
+      fastRow = nil
+    }
+  }
+
+  /// A save wrote `row`: it is what the object looks like now.
+  final func adoptSaved(_ row: RowSnapshot?) {
+    draft = nil
+    take(row)
+    settleFastRow()
+  }
+
+  /// Turns the object into a fault: edits, transient values and the row go (rules 59, 61).
+  final func turnIntoFault() {
+    if state.contains(.fault) {
+      snapshot = nil
+      return
+    }
+    willTurnIntoFault()
+    draft = nil
+    transients = nil
+    snapshot = nil
+    fastRow = nil
+    state.insert(.fault)
+    didTurnIntoFault()
+  }
+
+  // MARK: For merging and merge policies
+
+  /// A newer row comes under the object's edits; the edits stay (rules 60, 173).
+  final func rebase(onto row: RowSnapshot) {
+    take(row)
+    settleFastRow()
+  }
+
+  /// The object takes the stored row and loses its edits.
+  final func discardEdits(takingRow row: RowSnapshot?) {
+    context?.changes.unupdate(self)
+    draft = nil
+    take(row)
+    settleFastRow()
+  }
+
+  /// Makes every attribute count as edited, with the value it has now.
+  final func keepEveryValue() {
+    let draft = editableDraft()
+    home.persistentSlots.forEach { slot in
+      if !draft.isChanged(slot) { draft[slot] = storedValue(slot) }
+    }
+  }
+
+  /// Drops the edits of attributes that the stored row has changed as well (store trump, rule 194).
+  final func yieldSlotsChanged(in stored: RowSnapshot) {
+    guard let draft, let base = snapshot else { return }
+    let layout = home.entity.layout
+    draft.changed.forEach { slot in
+      if !isSame(base.value(slot, layout), stored.value(slot, layout)) { draft.clear(slot) }
+    }
+  }
+
+  /// The persistent attributes whose edited value is not the saved one; of a new object, not the default.
+  final var slotsThatDiffer: SlotBitmap {
+    guard let draft else { return SlotBitmap() }
+    let layout = home.entity.layout
+    var result = SlotBitmap()
+    draft.changed.forEach { slot in
+      let saved = snapshot.map { $0.value(slot, layout) } ?? home.entity.defaults[slot]
+      if !isSame(saved, draft[slot]) { result.insert(slot) }
+    }
+    return result
+  }
+
+  /// Whether two values are known to be the same; a value too large for its row (nil) is never known to be.
+  private final func isSame(_ left: AttributeValue?, _ right: AttributeValue?) -> Bool {
+    guard let left, let right else { return false }
+    // Bit for bit: the order of values calls 0.0 and -0.0 equal, but who sets one must read it back.
+    if case .double(let a) = left, case .double(let b) = right { return a.bitPattern == b.bitPattern }
+    if case .float(let a) = left, case .float(let b) = right { return a.bitPattern == b.bitPattern }
+    return left == right
+  }
+
+  /// The draft, made if there is none. Does not say that the object changed.
+  final func editableDraft() -> RowDraft {
+    if let draft { return draft }
+    let new = RowDraft.make(slotCount: Int(slotCount))
+    draft = new
+    fastRow = nil
+    return new
+  }
+}
+
+/// A coarse clock for the age of rows: hundredths of a second since some moment, wrapping after more than a year.
+enum SnapshotClock {
+  static let ticksPerSecond = 100.0
+  static var now: UInt32 {
+    var time = timespec()
+    clock_gettime(clock, &time)
+    return UInt32(truncatingIfNeeded: time.tv_sec &* 100 &+ time.tv_nsec / 10_000_000)
+  }
+  #if os(Linux)
+    private static let clock = CLOCK_MONOTONIC_COARSE
+  #else
+    private static let clock = CLOCK_MONOTONIC
+  #endif
+}

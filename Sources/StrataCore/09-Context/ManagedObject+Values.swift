@@ -1,0 +1,223 @@
+import Foundation
+
+extension ManagedObject {
+  /// The property `name`, as `value(forKey:)` and `setValue(_:forKey:)`.
+  public final subscript(name: String) -> Any? {
+    get { value(forKey: name) }
+    set { setValue(newValue, forKey: name) }
+  }
+
+  /// The stored value, without notifying anybody of the access; nil while the object is a fault.
+  public final func primitiveValue(forKey key: String) -> Any? {
+    guard let slot = home.entity.slot(named: key) else {
+      trap("entity \(home.token.entityName) has no property “\(key)”.")
+    }
+    context?.checkAccess(home.token.entityName)
+    return home.entity.attributes[slot].isTransient ? transients?[slot] : storedValue(slot).anyValue
+  }
+
+  /// Sets the stored value without marking the object as changed: it is saved only if something else makes the object
+  /// change, and does not appear in `changedValues()` (rule 76).
+  public final func setPrimitiveValue(_ value: Any?, forKey key: String) {
+    guard let slot = home.entity.slot(named: key) else {
+      trap("entity \(home.token.entityName) has no property “\(key)”.")
+    }
+    willAccess(slot)
+    let attribute = home.entity.attributes[slot]
+    if attribute.isTransient {
+      storeTransient(value, slot)
+      return
+    }
+    guard let converted = AttributeValue(value, type: attribute.type) else {
+      trap("\(home.token.entityName).\(key) is of type \(attribute.type) and cannot take \(value ?? "nil").")
+    }
+    let draft = editableDraft()
+    draft[slot] = converted
+    draft.primitive.insert(slot)
+  }
+
+  /// Fires the fault if there is one; `key` nil fires it explicitly (rule 41).
+  public final func willAccessValue(forKey key: String?) {
+    context?.checkAccess(home.token.entityName)
+    fire()
+  }
+
+  /// Here for code written for Core Data: accessors need no bracket.
+  public final func didAccessValue(forKey key: String?) {}
+
+  /// Says that `key` is about to change: the object counts as changed.
+  public final func willChangeValue(forKey key: String) {
+    context?.checkAccess(home.token.entityName)
+    fire()
+  }
+
+  /// Says that `key` has been changed through `setPrimitiveValue`: the change is noticed from here on.
+  public final func didChangeValue(forKey key: String) {
+    guard let slot = home.entity.slot(named: key) else { return }
+    let draft = editableDraft()
+    if !home.entity.attributes[slot].isTransient {
+      if !draft.isChanged(slot) { draft[slot] = storedValue(slot) }
+      draft.primitive.remove(slot)
+      draft.eventChanged.insert(slot)
+    }
+    noteChange()
+  }
+
+  // MARK: Changes
+
+  /// The persistent attributes whose value differs from the one last fetched or saved, with their new values; `NSNull` for
+  /// nil. Fires nothing (rule 73).
+  public final func changedValues() -> [String: Any] {
+    context?.checkAccess(home.token.entityName)
+    guard let draft else { return [:] }
+    var slots = slotsThatDiffer
+    draft.primitive.forEach { slots.remove($0) }
+    return dictionary(slots) { draft[$0] }
+  }
+
+  /// The attributes changed since the last did-change notification, with their values now (rule 74).
+  public final func changedValuesForCurrentEvent() -> [String: Any] {
+    context?.checkAccess(home.token.entityName)
+    guard let draft else { return [:] }
+    return dictionary(draft.eventChanged) { draft[$0] }
+  }
+
+  /// Values as last fetched or saved, `NSNull` for nil; of all persistent attributes when `keys` is nil. A new object has
+  /// none (rule 72). Fires a fault.
+  public final func committedValues(forKeys keys: [String]?) -> [String: Any] {
+    context?.checkAccess(home.token.entityName)
+    fire()
+    guard let snapshot else { return [:] }
+    let all = dictionary(of: snapshot)
+    guard let keys else { return all }
+    return all.filter { keys.contains($0.key) }
+  }
+
+  /// Whether saving would write anything: some persistent attribute differs from its saved value, or the object is new or
+  /// deleted. Setting a value back makes it false again, unlike `hasChanges` (rule 75).
+  public final var hasPersistentChangedValues: Bool {
+    context?.checkAccess(home.token.entityName)
+    return isInserted || isDeleted || !slotsThatDiffer.isEmpty
+  }
+
+  // MARK: Shared steps
+
+  /// All persistent attributes of a row, by name.
+  final func dictionary(of row: RowSnapshot) -> [String: Any] {
+    dictionary(home.persistentSlots) { storedValue($0, in: row) }
+  }
+
+  private final func dictionary(_ slots: SlotBitmap, _ value: (Int) -> AttributeValue) -> [String: Any] {
+    var result: [String: Any] = [:]
+    let attributes = home.entity.attributes
+    slots.forEach { result[attributes[$0].name] = value($0).anyValue ?? NSNull() }
+    return result
+  }
+
+  /// The value an attribute has now, edits included. Fires a fault.
+  final func currentValue(_ slot: Int) -> AttributeValue {
+    fire()
+    return storedValue(slot)
+  }
+
+  /// The value in memory, edits included; null while the object is a fault.
+  final func storedValue(_ slot: Int) -> AttributeValue {
+    if let draft, draft.changed.contains(slot) { return draft[slot] }
+    if home.entity.attributes[slot].isTransient {
+      return transients?[slot].flatMap { AttributeValue($0, type: home.entity.attributes[slot].type) }
+        ?? .null
+    }
+    guard let snapshot else { return .null }
+    return storedValue(slot, in: snapshot)
+  }
+
+  /// An attribute of a row, large values read from the store and kept until the row is replaced.
+  private final func storedValue(_ slot: Int, in row: RowSnapshot) -> AttributeValue {
+    if let value = row.value(slot, home.entity.layout) { return value }
+    if let loaded = transients?[~slot] as? AttributeValue { return loaded }
+    guard let context, let place = context.locate(objectID) else { return .null }
+    let value = place.store.value(of: row, slot, home, primaryKey)
+    if !value.isNull { transients = (transients ?? [:]).merging([~slot: value]) { $1 } }
+    return value
+  }
+
+  /// Drops large values that were read for a row that has been replaced.
+  final func forgetLoadedValues() { transients = transients?.filter { $0.key >= 0 } }
+
+  /// Before a read: right queue, fault fulfilled.
+  final func willAccess(_ slot: Int) {
+    context?.checkAccess(home.token.entityName)
+    fire()
+  }
+
+  /// The one way an attribute is edited.
+  final func edit(_ slot: Int, _ value: AttributeValue) {
+    willAccess(slot)
+    let draft = editableDraft()
+    draft[slot] = value
+    if !state.contains(.awaking) {
+      draft.eventChanged.insert(slot)
+      noteChange()
+    } else {
+      // awakeFromFetch may set values without dirtying the object (rule 55).
+      draft.primitive.insert(slot)
+    }
+  }
+
+  final func setTransient(_ value: Any?, _ slot: Int) {
+    let attribute = home.entity.attributes[slot]
+    guard attribute.type == .undefined || AttributeValue(value, type: attribute.type) != nil else {
+      trap(
+        "\(home.token.entityName).\(attribute.name) is of type \(attribute.type) and cannot take \(value ?? "nil")."
+      )
+    }
+    willAccess(slot)
+    storeTransient(value, slot)
+    if !state.contains(.awaking) { noteChange() }
+  }
+
+  private final func storeTransient(_ value: Any?, _ slot: Int) {
+    transients = transients ?? [:]
+    transients?[slot] = value
+  }
+
+  /// The object counts as changed.
+  @inline(__always)
+  final func noteChange() {
+    guard let context else { return }
+    if state.isDisjoint(with: [.notedInsert, .notedUpdate]) {
+      context.noteFirstEdit()
+      context.changes.update(self)
+    } else if state.isDisjoint(with: [.inserted, .updated, .deleted]) {
+      context.changes.update(self)
+    }
+  }
+}
+
+extension ManagedObject {
+  /// Checks that no mandatory attribute is nil; all failures are collected (rules 226, 228).
+  final func validateAttributes() throws {
+    let missing = home.requiredSlots
+    if missing.isEmpty { return }
+    var failures: [CoreDataError] = []
+    missing.forEach { slot in
+      if isNil(slot) { failures.append(missingValue(slot)) }
+    }
+    if failures.count == 1 { throw failures[0] }
+    if !failures.isEmpty {
+      throw CoreDataError(.validationMultipleErrors, userInfo: [CoreDataError.Key.detailedErrors: failures])
+    }
+  }
+
+  private final func isNil(_ slot: Int) -> Bool {
+    if let draft, draft.changed.contains(slot) { return draft[slot].isNull }
+    return snapshot?.isNil(slot, home.entity.layout) ?? true
+  }
+
+  private final func missingValue(_ slot: Int) -> CoreDataError {
+    let name = home.entity.attributes[slot].name
+    return CoreDataError(
+      .validationMissingMandatoryProperty, "\(home.token.entityName).\(name) is a required value.",
+      userInfo: [CoreDataError.Key.validationObject: self, CoreDataError.Key.validationKey: name])
+  }
+}

@@ -1,0 +1,285 @@
+import Foundation
+
+/// A live record of the object graph: an entity's values, unique for its ID within its context.
+///
+///     ┌ ManagedObject ────────────────┐
+///     │ bound     entity in its store │
+///     │ primaryKey, state             │
+///     │ snapshot ─▶ row bytes (shared)│   what was last read or saved
+///     │ draft    ─▶ edited values     │   only while there are unsaved changes
+///     └───────────────────────────────┘
+///
+/// A managed object belongs to one context and is touched only on that context's queue; the compiler refuses to carry it
+/// across (it is not `Sendable`), its `objectID` travels instead. It keeps neither its context nor any other object alive.
+/// When its context goes away or its row is deleted it stays safe to touch: the last known values remain readable,
+/// `managedObjectContext` is nil.
+///
+/// Attributes are read and written through typed slot accessors (`readInt64(slot:)`, `write(_:slot:)`), by key
+/// (`value(forKey:)`, `setValue(_:forKey:)`) or by subscript. Subclasses must not override `hash` or `isEqual`.
+open class ManagedObject: NSObject, SlotDeclaring {
+  // MARK: Stored properties (all on the context's queue)
+
+  /// The bytes attributes are read from without further questions: set while the object is realised, has no edits, and
+  /// its context does not check confinement. Nil sends every access through the slow path.
+  @usableFromInline final var fastRow: UnsafeRawPointer?
+  /// Per slot its kind and byte offset; immortal memory of the entity's `RowLayout`.
+  @usableFromInline final var table: UnsafePointer<UInt32>
+  /// How many slots `table` has.
+  @usableFromInline final var slotCount: Int32 = 0
+  /// What the object is to its context.
+  final var state: ObjectState = []
+  /// The entity in its store (in no store, for an object made without a context). Nil only while the object is being made.
+  final var bound: BoundEntity?
+  final var primaryKey: UInt64 = 0
+  /// Unsafe: cleared by the context itself, in `deinit` and whenever it lets an object go; so never dangling.
+  final unowned(unsafe) var context: ManagedObjectContext?
+  /// The row as last read or saved.
+  final var snapshot: RowSnapshot?
+  /// The values edited since.
+  final var draft: RowDraft?
+  /// Values of transient attributes by slot: they survive a save and go when the object becomes a fault (rule 71).
+  final var transients: [Int: Any]?
+  /// When the row was read, by `SnapshotClock`.
+  final var readAt: UInt32 = 0
+
+  /// Stands for the table of an object that has no entity yet. Never read, since such an object has no slots.
+  private static var noTable: UnsafePointer<UInt32> {
+    // An address that is not zero makes a pointer.
+    UnsafePointer(bitPattern: MemoryLayout<UInt32>.alignment)!
+  }
+
+  /// The names of the attributes in slot order, for subclasses whose accessors use slot numbers: checked against the model
+  /// when a store is added. Nil, the default, checks nothing.
+  open class var declaredSlots: [String]? { nil }
+
+  // MARK: Making objects
+
+  /// Makes a new record of `entity` and inserts it into `context`, or leaves it outside any context when nil.
+  ///
+  /// The object gets its final ID at once, its attributes their default values, then `awakeFromInsert()` is called once.
+  /// Programmer errors trap: an abstract entity, an entity of another model, a class that does not fit the entity.
+  public init(entity: EntityDescription, insertInto context: ManagedObjectContext?) {
+    table = Self.noTable
+    super.init()
+    if ThreadScope.current.isMaterializing { return }
+    if let context {
+      context.adoptNew(self, entity: entity)
+    } else {
+      becomeUnattached(entity)
+    }
+  }
+
+  /// Makes a new record of the one entity of `context`'s model that has this class, and inserts it.
+  ///
+  /// Which entity that is, is asked of the context's own model, so several models may use one class (rule 320). Traps when
+  /// no entity or several entities of the model have this class.
+  public convenience init(context: ManagedObjectContext) {
+    self.init(entity: context.entityDescription(for: Self.self), insertInto: context)
+  }
+
+  /// Makes the empty object that a context fills from a row. Not for callers: contexts use it for every class.
+  public required convenience init(materializing entity: EntityDescription) {
+    self.init(entity: entity, insertInto: nil)
+  }
+
+  // MARK: Identity
+
+  /// The record's handle: thread-safe, equal for equal records, final from birth (contexts.md, rule 8). Never fires a fault.
+  public final var objectID: ManagedObjectID {
+    ManagedObjectID(token: home.token, primaryKey: primaryKey, isTemporary: state.contains(.inserted))
+  }
+
+  /// The object's entity. Never fires a fault.
+  public final var entity: EntityDescription {
+    home.entity.entityDescription
+  }
+
+  /// `bound`, which every object has once it is made.
+  final var home: BoundEntity {
+    guard let bound else { trap("\(type(of: self)) is used inside its own init, before it has an entity") }
+    return bound
+  }
+
+  /// The context the object lives in; nil when it was deleted and saved, when the context was reset or is gone.
+  public final var managedObjectContext: ManagedObjectContext? { context }
+
+  // MARK: State (none of these fires a fault, rule 42)
+
+  /// Whether the object is new and has never been saved.
+  public final var isInserted: Bool { state.contains(.inserted) }
+  /// Whether the object has unsaved changes (and is neither new nor deleted).
+  public final var isUpdated: Bool { state.contains(.updated) && !state.contains(.deleted) }
+  /// Whether the next save deletes the object. False again once that deletion has been saved (rule 143).
+  public final var isDeleted: Bool { state.contains(.deleted) }
+  /// Whether the object is in any of the three states above, also when only transient values changed (rule 15).
+  public final var hasChanges: Bool { !state.isDisjoint(with: [.inserted, .updated, .deleted]) }
+  /// Whether the object's values have not been looked at since it was fetched or refreshed. Its row may be in memory all
+  /// the same (rule 43).
+  public final var isFault: Bool { state.contains(.fault) }
+  /// Zero for a realised object, not zero while it is a fault or is just waking up (rule 78).
+  public final var faultingState: Int { state.isDisjoint(with: [.fault, .awaking]) ? 0 : 1 }
+
+  /// Whether the context must keep the object although nobody else holds it.
+  final var hasPendingState: Bool { !state.isDisjoint(with: ObjectState.pending) }
+
+  // MARK: Hooks, called on the context's queue
+
+  /// Called once in an object's life, after it was inserted and its defaults applied. Call super first.
+  open func awakeFromInsert() {}
+  /// Called each time the object is fulfilled from a fault. Changes made here do not dirty the object (rule 55).
+  open func awakeFromFetch() {}
+  /// Called after undo, redo, rollback, refresh or a merge policy put older or newer values into the object.
+  open func awake(fromSnapshotEvents flags: SnapshotEventType) {}
+  /// Called at `delete(_:)`, while the object is still whole (rule 147).
+  open func prepareForDeletion() {}
+  /// Called before a save for each changed object; changes made here are saved too, and call it again (rules 137–139).
+  open func willSave() {}
+  /// Called after a successful save for each object that took part. Changes made here dirty the context anew (rule 140).
+  open func didSave() {}
+  /// Called before the object becomes a fault.
+  open func willTurnIntoFault() {}
+  /// Called after the object became a fault.
+  open func didTurnIntoFault() {}
+
+  // MARK: Validation hooks
+
+  /// Checks an inserted object before it is saved. Overrides call super first, which checks that nothing mandatory is missing.
+  /// - Throws: `CoreDataError`, or whatever an override throws; the save then fails and writes nothing.
+  open func validateForInsert() throws { try validateAttributes() }
+  /// Checks a changed object before it is saved. See `validateForInsert()`.
+  open func validateForUpdate() throws { try validateAttributes() }
+  /// Checks a deleted object before the deletion is saved.
+  open func validateForDelete() throws {}
+
+  // MARK: Dynamic access
+
+  /// The value of the property `key`: nil, or a value of the attribute's Swift type (`Int64` for all integers, `Double`,
+  /// `String`, `Date`, `Data`, `UUID`, `URL`, `Decimal`, `Bool`, `Float`). Fires a fault.
+  ///
+  /// An unknown key goes to `value(forUndefinedKey:)`, which traps (rule 79). There is no Objective-C runtime that could
+  /// find a custom accessor by its name: override this method to serve computed keys (rule 80).
+  open func value(forKey key: String) -> Any? {
+    guard let slot = home.entity.slot(named: key) else { return value(forUndefinedKey: key) }
+    willAccess(slot)
+    return home.entity.attributes[slot].isTransient ? transients?[slot] : currentValue(slot).anyValue
+  }
+
+  /// Sets the property `key`. Numbers of any kind are taken for numeric attributes when they fit exactly, nil for every
+  /// attribute. Traps for a value of another type, naming the attribute and both types.
+  open func setValue(_ value: Any?, forKey key: String) {
+    guard let slot = home.entity.slot(named: key) else {
+      setValue(value, forUndefinedKey: key)
+      return
+    }
+    let attribute = home.entity.attributes[slot]
+    if attribute.isTransient {
+      setTransient(value, slot)
+      return
+    }
+    guard let converted = AttributeValue(value, type: attribute.type) else {
+      trap(
+        "\(home.token.entityName).\(key) is of type \(attribute.type) and cannot take \(value.map { "\(type(of: $0)) \($0)" } ?? "nil")."
+      )
+    }
+    edit(slot, converted)
+  }
+
+  /// Called by `value(forKey:)` for a key the entity does not have. Traps unless overridden.
+  open func value(forUndefinedKey key: String) -> Any? {
+    trap("entity \(home.token.entityName) has no property “\(key)”.")
+  }
+
+  /// Called by `setValue(_:forKey:)` for a key the entity does not have. Traps unless overridden.
+  open func setValue(_ value: Any?, forUndefinedKey key: String) {
+    trap("entity \(home.token.entityName) has no property “\(key)”.")
+  }
+
+  // MARK: NSObject
+
+  /// Identity: never fires a fault (rule 39).
+  open override var hash: Int { Int(bitPattern: ObjectIdentifier(self)) >> 4 }
+  /// Identity: never fires a fault (rule 39).
+  open override func isEqual(_ object: Any?) -> Bool { (object as? ManagedObject) === self }
+
+  /// Entity, ID and state; the values only when they are in memory. Never fires a fault.
+  open override var description: String {
+    guard let bound else { return "<\(type(of: self)), being made>" }
+    var words: [String] = []
+    if isInserted { words.append("inserted") }
+    if isUpdated { words.append("updated") }
+    if isDeleted { words.append("deleted") }
+    if context == nil { words.append("detached") }
+    let head =
+      "<\(type(of: self)) \(bound.token.entityName)/p\(primaryKey)"
+      + (words.isEmpty ? "" : " " + words.joined(separator: " "))
+    if isFault { return head + " (fault)>" }
+    let values = bound.entity.attributes.map { attribute in
+      "\(attribute.name): \(storedValue(attribute.slot).anyValue.map { "\($0)" } ?? "nil")"
+    }
+    return head + " {" + values.joined(separator: ", ") + "}>"
+  }
+}
+
+/// Managed objects stay on their context's queue: pass `objectID` instead and look the object up over there.
+@available(
+  *, unavailable, message: "a managed object stays on its context's queue; pass its objectID instead"
+)
+extension ManagedObject: @unchecked Sendable {}
+
+extension ManagedObject: FetchRequestResult {}
+
+/// Why `awake(fromSnapshotEvents:)` is called. Raw values are Core Data's (rule 58).
+public struct SnapshotEventType: OptionSet, Sendable {
+  /// The bits of the set.
+  public let rawValue: UInt
+  /// Makes the set from its bits.
+  public init(rawValue: UInt) { self.rawValue = rawValue }
+  /// An insertion was undone.
+  public static let undoInsertion = SnapshotEventType(rawValue: 2)
+  /// A deletion was undone.
+  public static let undoDeletion = SnapshotEventType(rawValue: 4)
+  /// An update was undone.
+  public static let undoUpdate = SnapshotEventType(rawValue: 8)
+  /// `rollback()` restored the saved values.
+  public static let rollback = SnapshotEventType(rawValue: 16)
+  /// A refresh or a merge brought newer values.
+  public static let refresh = SnapshotEventType(rawValue: 32)
+  /// A merge policy changed the values while saving.
+  public static let mergePolicy = SnapshotEventType(rawValue: 64)
+}
+
+/// What a managed object is to its context, one bit each.
+struct ObjectState: OptionSet {
+  let rawValue: UInt32
+
+  /// New, never saved.
+  static let inserted = ObjectState(rawValue: 1 << 0)
+  /// Edited since it was read or saved.
+  static let updated = ObjectState(rawValue: 1 << 1)
+  /// To be deleted by the next save.
+  static let deleted = ObjectState(rawValue: 1 << 2)
+  /// Values not looked at yet.
+  static let fault = ObjectState(rawValue: 1 << 3)
+  /// `awakeFromFetch` is running: edits are not tracked.
+  static let awaking = ObjectState(rawValue: 1 << 4)
+  /// The row is gone from the store: deleted and saved, deleted by somebody else, or never there.
+  static let rowGone = ObjectState(rawValue: 1 << 5)
+  /// Noted for the next did-change notification.
+  static let notedInsert = ObjectState(rawValue: 1 << 6)
+  static let notedUpdate = ObjectState(rawValue: 1 << 7)
+  static let notedDelete = ObjectState(rawValue: 1 << 8)
+  static let notedRefresh = ObjectState(rawValue: 1 << 9)
+  /// Has an entry in the tracker's list of that name; entries of objects that left the state are skipped.
+  static let listedInserted = ObjectState(rawValue: 1 << 10)
+  static let listedUpdated = ObjectState(rawValue: 1 << 11)
+  static let listedDeleted = ObjectState(rawValue: 1 << 12)
+  /// `detectConflicts(for:)` was asked for: the next save checks the row although it is not changed.
+  static let locked = ObjectState(rawValue: 1 << 13)
+
+  /// An object in one of these states is kept by its context.
+  static let pending: ObjectState = [
+    .inserted, .updated, .deleted, .notedInsert, .notedUpdate, .notedDelete, .notedRefresh, .locked,
+  ]
+  static let noted: ObjectState = [.notedInsert, .notedUpdate, .notedDelete, .notedRefresh]
+  static let listed: ObjectState = [.listedInserted, .listedUpdated, .listedDeleted]
+}

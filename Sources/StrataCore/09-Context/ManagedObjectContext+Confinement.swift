@@ -1,0 +1,152 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+/// Whether release builds check confinement at every access. A plain flag: it is set at start-up and read everywhere.
+private let confinementSwitch = Atomic<Bool>(false)
+
+extension ManagedObjectContext {
+  /// Whether every access to a context and its objects checks that it happens on the context's queue.
+  ///
+  /// Always true in debug builds. In release builds false unless set here, or by the environment variable
+  /// `STRATA_CHECK_CONFINEMENT=1`; set it before objects are fetched, objects already realised are not checked.
+  public static var checksConfinement: Bool {
+    get {
+      #if DEBUG
+        return true
+      #else
+        _ = environmentSwitch
+        return confinementSwitch.load(ordering: .relaxed)
+      #endif
+    }
+    set { confinementSwitch.store(newValue, ordering: .relaxed) }
+  }
+
+  /// Whether attribute reads must take the slow way to be checked. In debug builds the fast half checks by itself.
+  static var checksEveryAccess: Bool {
+    #if DEBUG
+      return false
+    #else
+      return confinementSwitch.load(ordering: .relaxed)
+    #endif
+  }
+
+  /// Reads the environment variable once.
+  static let environmentSwitch: Void = {
+    if ProcessInfo.processInfo.environment["STRATA_CHECK_CONFINEMENT"] == "1" {
+      confinementSwitch.store(true, ordering: .relaxed)
+    }
+  }()
+
+  /// Traps when the caller is not on the context's queue (contexts.md, rule 1).
+  @inline(__always)
+  func checkAccess(_ entity: @autoclosure () -> String? = nil) {
+    #if DEBUG
+      if !isAccessible { trapForeignAccess(entity()) }
+    #else
+      if confinementSwitch.load(ordering: .relaxed), !isAccessible { trapForeignAccess(entity()) }
+    #endif
+  }
+
+  /// Whether the caller is on the context's queue.
+  var isAccessible: Bool { ThreadScope.current.holds(self) || queue.isOwnedByCaller }
+
+  private func trapForeignAccess(_ entity: String?) -> Never {
+    let subject = entity.map { "An object of entity \($0) in \(description)" } ?? "\(description)"
+    let remedy =
+      switch concurrencyType {
+      case .privateQueue: "Wrap the access in perform or performAndWait of that context"
+      case .mainQueue: "Use it on the main queue (@MainActor), or through perform or performAndWait"
+      case .confinement: "Use it only on the thread that made the context"
+      }
+    let thread = Thread.current
+    let place =
+      "thread \(thread.name.flatMap { $0.isEmpty ? nil : "“\($0)”" } ?? "\(Unmanaged.passUnretained(thread).toOpaque())")"
+    let current = ThreadScope.current.current.map { ", inside a block of \($0)" } ?? ""
+    trap(
+      "\(subject) was touched on the wrong queue, on \(place)\(current). \(remedy); "
+        + "to hand a record over, pass its objectID and call object(with:) in the other context.")
+  }
+}
+
+extension ManagedObjectContext {
+  /// Enqueues `block` on the context's queue and returns at once. May be called from any thread.
+  ///
+  /// Blocks run in the order they were enqueued; after each, pending changes are processed (rules 3, 5). Traps for a
+  /// confinement context, which has no queue.
+  public func perform(_ block: @escaping @Sendable () -> Void) {
+    guard let queue = queue.queue else { trapHasNoQueue("perform") }
+    flushCurrentContext()
+    queue.async { self.runAsEvent(block) }
+  }
+
+  /// Runs `block` on the context's queue and waits for it. May be called from any thread, and re-entrantly: inside the
+  /// context the block runs inline. Pending changes are not processed afterwards (rule 4).
+  public func performAndWait<T>(_ block: () throws -> T) rethrows -> T {
+    let scope = ThreadScope.current
+    if scope.holds(self) { return try scope.run(in: self, block) }
+    flushCurrentContext()
+    switch concurrencyType {
+    case .confinement:
+      checkAccess()
+      return try scope.run(in: self, block)
+    case .mainQueue:
+      if ContextQueue.isOnMainQueue { return try scope.run(in: self, block) }
+      let alarm = MainQueueWatch.warnLater(about: description)
+      defer { alarm.cancel() }
+      return try DispatchQueue.main.sync { try ThreadScope.current.run(in: self, block) }
+    case .privateQueue:
+      guard let queue = queue.queue else { trapHasNoQueue("performAndWait") }
+      return try queue.sync { try ThreadScope.current.run(in: self, block) }
+    }
+  }
+
+  /// Runs `block` on the context's queue and returns its value. Works from any task, the main actor included.
+  ///
+  /// - Parameters:
+  ///   - schedule: `.immediate` runs inline when the caller is already inside the context (rule 6).
+  ///   - block: what to do; its value must be `Sendable`, so managed objects cannot be carried out.
+  public func perform<T: Sendable>(
+    schedule: ScheduledTaskType = .immediate, _ block: @escaping @Sendable () throws -> T
+  ) async throws -> T {
+    try await withCheckedThrowingContinuation { continuation in
+      enqueue(schedule) { continuation.resume(with: Result(catching: block)) }
+    }
+  }
+
+  /// Runs `block`, which cannot fail, on the context's queue and returns its value.
+  public func perform<T: Sendable>(
+    schedule: ScheduledTaskType = .immediate, _ block: @escaping @Sendable () -> T
+  ) async -> T {
+    await withCheckedContinuation { continuation in
+      enqueue(schedule) { continuation.resume(returning: block()) }
+    }
+  }
+
+  private func enqueue(_ schedule: ScheduledTaskType, _ job: @escaping @Sendable () -> Void) {
+    if schedule == .immediate, ThreadScope.current.holds(self) {
+      ThreadScope.current.run(in: self, job)
+    } else {
+      perform(job)
+    }
+  }
+
+  /// Runs one enqueued block as an event of its own.
+  private func runAsEvent(_ block: () -> Void) {
+    ThreadScope.current.run(in: self) {
+      block()
+      processPendingChanges()
+    }
+  }
+
+  /// Work handed to another context is a flush point of the current one (contexts.md, rule 5).
+  private func flushCurrentContext() {
+    if let current = ThreadScope.current.current, current !== self { current.processPendingChanges() }
+  }
+
+  private func trapHasNoQueue(_ verb: String) -> Never {
+    trap(
+      "\(description) has no queue, so it cannot \(verb) asynchronously; make it with .privateQueue or .mainQueue."
+    )
+  }
+}

@@ -1,0 +1,186 @@
+import Dispatch
+import Foundation
+
+extension ManagedObjectContext {
+  // MARK: Inserting
+
+  /// Inserts an object that was made without a context. Its ID changes once, here, since only now it gets a store.
+  ///
+  /// Traps for an object of another context. An object that is already here stays as it is.
+  public func insert(_ object: ManagedObject) {
+    checkAccess(object.home.token.entityName)
+    if object.context === self { return }
+    if let other = object.context { trapForeignObject(object, other) }
+    register(object, as: boundForNew(object.entity), keeping: object.draft)
+  }
+
+  /// Assigns a new object to `store`: needed when several writable stores hold its entity (rule 26). Its ID changes.
+  /// - Throws: `CoreDataError` 134060 when the object has already been saved, or the store does not hold its entity.
+  public func assign(_ object: ManagedObject, to store: any PersistentStore) throws {
+    checkAccess(object.home.token.entityName)
+    guard object.context === self, object.isInserted else {
+      throw CoreDataError(
+        .coreData, "\(object) cannot be assigned to a store: only new, unsaved objects of this context can.")
+    }
+    guard let binding = persistentStoreCoordinator.bindings.first(where: { $0.store === store }),
+      let bound = binding.entities[object.home.entity.number], !store.isReadOnly
+    else {
+      throw CoreDataError(
+        .coreData,
+        "The store cannot take \(object.home.token.entityName): it does not hold the entity, is "
+          + "read-only, or is not attached to this context's coordinator.")
+    }
+    if bound.storeIndex == object.home.storeIndex { return }
+    stores.table(for: object.home)?.remove(object.primaryKey)
+    bind(object, to: bound, in: binding)
+  }
+
+  /// IDs are final from birth: does nothing, and is here for code written for Core Data (rule 28).
+  public func obtainPermanentIDs(for objects: [ManagedObject]) throws { checkAccess() }
+
+  /// What `init(entity:insertInto:)` does for an object that is born into this context.
+  func adoptNew(_ object: ManagedObject, entity: EntityDescription) {
+    checkAccess(entity.name)
+    register(object, as: boundForNew(entity), keeping: nil)
+  }
+
+  private func register(
+    _ object: ManagedObject, as home: (StoreBinding, BoundEntity), keeping draft: RowDraft?
+  ) {
+    object.context = self
+    bind(object, to: home.1, in: home.0)
+    object.draft = draft ?? home.1.makeDraft()
+    noteFirstEdit()
+    changes.insert(object)
+    if draft == nil { object.awakeFromInsert() }
+  }
+
+  private func bind(_ object: ManagedObject, to bound: BoundEntity, in binding: StoreBinding) {
+    object.become(bound)
+    do {
+      object.primaryKey = try binding.store.makePrimaryKey(hierarchy: bound.entity.hierarchyNumber)
+    } catch {
+      // Reserving the first keys of a store failed, and an initialiser cannot throw.
+      trap("no primary key could be had for a new \(bound.entity.name): \(error)")
+    }
+    stores.tables(for: binding).tables[bound.entity.hierarchyNumber].insert(object, for: object.primaryKey)
+  }
+
+  private func boundForNew(_ entity: EntityDescription) -> (StoreBinding, BoundEntity) {
+    let generation = persistentStoreCoordinator.storesGeneration
+    if let last = lastHome, last.entity === entity, last.generation == generation {
+      return (last.store, last.bound)
+    }
+    guard let compiled = compiledEntity(entity) else {
+      trap(
+        "entity \(entity.name ?? "?") is not of this context's model; take the description from the coordinator's model."
+      )
+    }
+    if compiled.isAbstract {
+      trap("entity \(entity.name ?? "?") is abstract and has no objects of its own; insert a subentity.")
+    }
+    guard let binding = persistentStoreCoordinator.home(forNew: compiled.number),
+      let bound = binding.entities[compiled.number]
+    else {
+      trap(
+        "no writable store holds entity \(entity.name ?? "?"); load the persistent stores before you insert objects."
+      )
+    }
+    lastHome = HomeForNew(entity: entity, store: binding, bound: bound, generation: generation)
+    return (binding, bound)
+  }
+
+  /// The compiled form of a description of this context's model.
+  func compiledEntity(_ entity: EntityDescription) -> EntitySchema? {
+    guard let name = entity.name, let compiled = schema.entity(named: name),
+      compiled.entityDescription === entity
+    else { return nil }
+    return compiled
+  }
+
+  /// The one entity of the model that has this class.
+  func entityDescription(for type: ManagedObject.Type) -> EntityDescription {
+    if let known = classes.entities[ObjectIdentifier(type)] { return known.entityDescription }
+    trap(
+      "\(type) is the class of \(classes.ambiguous.contains(ObjectIdentifier(type)) ? "several entities" : "no entity") of "
+        + "this context's model; use init(entity:insertInto:).")
+  }
+
+  // MARK: Deleting
+
+  /// Marks `object` to be deleted by the next save; a new object simply goes (rule 24). Calls `prepareForDeletion()` first.
+  public func delete(_ object: ManagedObject) {
+    checkAccess(object.home.token.entityName)
+    guard object.context === self else {
+      if let other = object.context { trapForeignObject(object, other) }
+      return  // Deleted, reset or detached before: nothing is left to delete.
+    }
+    object.prepareForDeletion()
+    noteFirstEdit()
+    if object.isInserted {
+      changes.uninsert(object)
+      letGo(object, of: .rowGone)
+    } else {
+      changes.delete(object)
+    }
+  }
+
+  /// Asks the next save to check that the row of `object`, changed or not, is still the one this context read (rule 189).
+  public func detectConflicts(for object: ManagedObject) {
+    checkAccess(object.home.token.entityName)
+    guard object.context === self, !object.isInserted, !object.state.contains(.locked) else { return }
+    object.state.insert(.locked)
+    changes.locked.append(object)
+  }
+
+  // MARK: Shared steps
+
+  /// Takes `object` out of the context for good. Its last values stay readable.
+  func letGo(_ object: ManagedObject, of state: ObjectState = []) {
+    stores.table(for: object.home)?.remove(object.primaryKey)
+    object.context = nil
+    object.state.formUnion(state)
+  }
+
+  /// The first edit of an event on a main-queue context used without `perform` schedules the end of that event
+  /// (rule 127; contexts.md, rule 5).
+  @inline(__always)
+  func noteFirstEdit() {
+    if !hasScheduledProcessing { scheduleProcessing() }
+  }
+
+  private func scheduleProcessing() {
+    // Inside a perform block its end is the end of the event; a private or confined context has no other.
+    guard concurrencyType == .mainQueue, !ThreadScope.current.holds(self) else { return }
+    hasScheduledProcessing = true
+    DispatchQueue.main.async { [weak self] in
+      guard let self else { return }
+      ThreadScope.current.run(in: self) {
+        self.hasScheduledProcessing = false
+        self.processPendingChanges()
+      }
+    }
+  }
+
+  func trapForeignObject(_ object: ManagedObject, _ other: ManagedObjectContext) -> Never {
+    trap(
+      "an object of \(other) was handed to \(self). A managed object belongs to one context (rule 12): pass its objectID "
+        + "and call object(with:) here.")
+  }
+}
+
+extension ManagedObject {
+  /// Gives the object its entity and, with it, its slots.
+  func become(_ bound: BoundEntity) {
+    self.bound = bound
+    table = bound.entity.layout.table
+    slotCount = Int32(bound.entity.layout.slotCount)
+  }
+
+  /// Gives an object that was made without a context the entity it has in no store, and its defaults.
+  func becomeUnattached(_ entity: EntityDescription) {
+    become(UnattachedEntities.bound(entity))
+    primaryKey = UnattachedEntities.nextKey()
+    draft = home.makeDraft()
+  }
+}

@@ -1,0 +1,218 @@
+import Foundation
+
+extension ManagedObjectContext {
+  /// The objects that match `request`, in its order.
+  ///
+  /// Pending changes take part (rule 86): unsaved objects that match are found, edited ones are matched and sorted by the
+  /// values they have now, deleted ones are left out, and the window is cut from the merged result (rule 92). Objects already
+  /// in the context come back as they are (rules 40, 65); others are made as faults with their rows at hand.
+  ///
+  /// - Throws: `FetchError` for an unknown entity or key or a value of the wrong type; `CoreDataError` when `T` is not the
+  ///   class of the entity; `StorageError` when the store cannot be read.
+  public func fetch<T: ManagedObject>(_ request: FetchRequest<T>) throws -> [T] {
+    try checkResultType(T.self, request.entityName)
+    let objects = try fetchObjects(request.specification)
+    // Every object is of the entity's class or a subclass, which was checked to be a T.
+    return unsafeDowncastArray(objects)
+  }
+
+  /// The IDs of the objects that match `request`, in its order, unsaved ones included (rules 89, 90).
+  public func fetch(_ request: FetchRequest<ManagedObjectID>) throws -> [ManagedObjectID] {
+    try fetchIdentifiers(request.specification)
+  }
+
+  /// How many objects `fetch(request)` would return (rule 91).
+  public func count<T: FetchRequestResult>(for request: FetchRequest<T>) throws -> Int {
+    checkAccess(request.entityName)
+    processPendingChanges()
+    let resolved = try ResolvedFetchRequest(request.specification, schema: schema)
+    let overlay = makeOverlay(resolved, request.specification)
+    let bindings = bindings(for: resolved, request.specification)
+    if overlay.isEmpty, bindings.count == 1 {
+      statistics.fetches += 1
+      return try bindings[0].store.fetch(resolved, mode: .count).count
+    }
+    return try matches(resolved, request.specification, mode: .identifiers, overlay: overlay).count
+  }
+
+  /// The object for `id`, from the context or as a fault that has not been looked for (rule 45). Never reads the store.
+  ///
+  /// Traps when the ID belongs to no store of this context's coordinator.
+  public func object(with id: ManagedObjectID) -> ManagedObject {
+    checkAccess(id.entityName)
+    guard let place = locate(id) else {
+      trap(
+        "\(id) belongs to no store of this context's coordinator; use the context of the stack it came from.")
+    }
+    return place.table.object(for: id.primaryKey) ?? makeObject(id.primaryKey, nil, place.bound, place.table)
+  }
+
+  /// The object for `id` with its values, never a fault (rule 46).
+  /// - Throws: `CoreDataError` 133000 when there is no such record (rule 47); `StorageError` when it cannot be read.
+  public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
+    checkAccess(id.entityName)
+    guard let place = locate(id) else { throw missing(id) }
+    if let known = place.table.object(for: id.primaryKey) {
+      if known.state.contains(.rowGone) { throw missing(id) }
+      if !known.isFault { return known }
+      if known.snapshot != nil, stalenessInterval < 0 {
+        known.fire()
+        return known
+      }
+    }
+    statistics.fetches += 1
+    guard
+      let row = try place.store.store.row(
+        hierarchy: place.bound.entity.hierarchyNumber, primaryKey: id.primaryKey)
+    else { throw missing(id) }
+    let object: ManagedObject
+    if let known = place.table.object(for: id.primaryKey) {
+      known.take(row.snapshot)
+      object = known
+    } else {
+      let bound =
+        row.entity == place.bound.entity.number
+        ? place.bound : place.store.entities[row.entity] ?? place.bound
+      object = makeObject(id.primaryKey, row.snapshot, bound, place.table)
+    }
+    object.fire()
+    return object
+  }
+
+  private func missing(_ id: ManagedObjectID) -> CoreDataError {
+    CoreDataError(
+      .managedObjectReferentialIntegrity, "There is no record \(id.uriRepresentation().absoluteString).")
+  }
+
+  // MARK: Making objects from rows
+
+  /// Makes and registers a fault. The key must not be in `table`.
+  @inline(__always)
+  func makeObject(_ key: UInt64, _ row: RowSnapshot?, _ bound: BoundEntity, _ table: IdentityTable)
+    -> ManagedObject
+  {
+    let scope = ThreadScope.current
+    scope.isMaterializing = true
+    let object = classes.types[bound.entity.number].init(materializing: bound.entity.entityDescription)
+    scope.isMaterializing = false
+    object.bound = bound
+    object.table = bound.entity.layout.table
+    object.slotCount = Int32(truncatingIfNeeded: bound.entity.layout.slotCount)
+    object.primaryKey = key
+    object.context = self
+    object.snapshot = row
+    object.state = .fault
+    table.insert(object, for: key)
+    statistics.objectsMade += 1
+    return object
+  }
+
+  /// The one object for a fetched row.
+  @inline(__always)
+  func object(for row: FetchedRow, in store: RegisteredStores.Registered, readAt: UInt32) -> ManagedObject? {
+    guard let bound = store.binding.entities[row.entity] else { return nil }
+    let table = store.tables[bound.entity.hierarchyNumber]
+    if let known = table.object(for: row.primaryKey) {
+      if known.isFault, row.snapshot != nil {
+        known.snapshot = row.snapshot
+        known.readAt = readAt
+      }
+      return known
+    }
+    let object = makeObject(row.primaryKey, row.snapshot, bound, table)
+    object.readAt = readAt
+    return object
+  }
+
+  func report(_ error: any Error, reading object: ManagedObject) {
+    let text =
+      "Strata: the row of \(object.home.token.entityName)/p\(object.primaryKey) could not be read: \(error)\n"
+    FileHandle.standardError.write(Data(text.utf8))
+  }
+
+  // MARK: Running a request
+
+  /// The stores a request goes to.
+  func bindings(for request: ResolvedFetchRequest, _ specification: FetchSpecification) -> [StoreBinding] {
+    persistentStoreCoordinator.bindings.filter { binding in
+      binding.holds(entity: request.entity.number)
+        && specification.affectedStores?.contains(binding.store.identifier) ?? true
+    }
+  }
+
+  func fetchObjects(_ specification: FetchSpecification) throws -> [ManagedObject] {
+    checkAccess(specification.entityName)
+    processPendingChanges()
+    let resolved = try ResolvedFetchRequest(specification, schema: schema)
+    let overlay = makeOverlay(resolved, specification)
+    let bindings = bindings(for: resolved, specification)
+    let mode: FetchMode = specification.includesPropertyValues ? .rows : .identifiers
+    let objects: [ManagedObject]
+    if overlay.isEmpty, bindings.count == 1 {
+      objects = try fetchDirectly(resolved, from: bindings[0], mode: mode)
+    } else {
+      objects = try matches(resolved, specification, mode: mode, overlay: overlay).map { $0.object(in: self) }
+    }
+    if specification.shouldRefreshRefetchedObjects { refreshRefetched(objects) }
+    if !specification.returnsObjectsAsFaults { for object in objects { object.fire() } }
+    return objects
+  }
+
+  /// The common case: one store, nothing unsaved that could matter.
+  private func fetchDirectly(
+    _ request: ResolvedFetchRequest, from binding: StoreBinding, mode: FetchMode
+  ) throws -> [ManagedObject] {
+    statistics.fetches += 1
+    let fetched = try binding.store.fetch(request, mode: mode)
+    let store = stores.tables(for: binding)
+    store.tables[request.entity.hierarchyNumber].reserve(fetched.rows.count)
+    let readAt = SnapshotClock.now
+    var objects: [ManagedObject] = []
+    objects.reserveCapacity(fetched.rows.count)
+    for row in fetched.rows {
+      if let object = object(for: row, in: store, readAt: readAt) { objects.append(object) }
+    }
+    return objects
+  }
+
+  private func fetchIdentifiers(_ specification: FetchSpecification) throws -> [ManagedObjectID] {
+    checkAccess(specification.entityName)
+    processPendingChanges()
+    let resolved = try ResolvedFetchRequest(specification, schema: schema)
+    let overlay = makeOverlay(resolved, specification)
+    let bindings = bindings(for: resolved, specification)
+    if overlay.isEmpty, bindings.count == 1 {
+      statistics.fetches += 1
+      return try bindings[0].store.fetch(resolved, mode: .identifiers).rows.compactMap { row in
+        bindings[0].entities[row.entity].map {
+          ManagedObjectID(token: $0.token, primaryKey: row.primaryKey)
+        }
+      }
+    }
+    return try matches(resolved, specification, mode: .identifiers, overlay: overlay).map(\.identifier)
+  }
+
+  /// `shouldRefreshRefetchedObjects`: objects without changes take the newest rows, changed ones keep their edits on top
+  /// (rule 66, as documented by Apple, not as implemented there).
+  private func refreshRefetched(_ objects: [ManagedObject]) {
+    for object in objects where !object.isFault && !object.isInserted { refreshKeepingChanges(object) }
+    processPendingChanges()
+  }
+
+  private func checkResultType<T: ManagedObject>(_ type: T.Type, _ entityName: String) throws {
+    guard T.self != ManagedObject.self, let entity = schema.entity(named: entityName) else { return }
+    for number in entity.subtree where !(classes.types[number] is T.Type) {
+      throw CoreDataError(
+        .coreData,
+        "Objects of entity \(schema.entities[number].name) are of class \(classes.types[number]), not \(T.self)."
+      )
+    }
+  }
+}
+
+/// The same array under its elements' known class, without a copy.
+private func unsafeDowncastArray<T: ManagedObject>(_ objects: [ManagedObject]) -> [T] {
+  if T.self == ManagedObject.self, let same = objects as? [T] { return same }
+  // Unsafe: class references have one representation; the caller checked the class of the entity and its subentities.
+  return unsafeBitCast(objects, to: [T].self)
+}

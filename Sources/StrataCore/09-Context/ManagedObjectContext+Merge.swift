@@ -1,0 +1,216 @@
+import Foundation
+
+extension ManagedObjectContext: CommitObserver {
+  /// A sibling has saved: merges its changes on this context's queue, behind what is already waiting there.
+  func coordinatorDidCommit(_ notice: CommitNotice) {
+    guard let queue = queue.queue else { return }
+    queue.async { [weak self] in
+      guard let self else { return }
+      ThreadScope.current.run(in: self) { self.merge([notice]) }
+    }
+  }
+
+  /// Merges what another context of the same coordinator has saved, as told by its did-save or did-save-IDs notification.
+  ///
+  /// Objects without edits take the new rows, edited ones keep their edits on top (rule 173), inserted ones are made known,
+  /// deleted ones that are in use become deleted here (rules 172–181). Call it on this context's queue (`perform`); the
+  /// notification may come from any.
+  public func mergeChanges(fromContextDidSave notification: Notification) {
+    checkAccess()
+    if let origin = notification.object as? ManagedObjectContext {
+      if origin === self { return }
+      if let notices = notification.userInfo?[Self.noticesKey] as? [CommitNotice],
+        origin.persistentStoreCoordinator === persistentStoreCoordinator
+      {
+        merge(notices)
+        return
+      }
+    }
+    merge(RemoteChanges(notification.userInfo ?? [:], persistentStoreCoordinator))
+  }
+
+  /// Merges changes made elsewhere into several contexts. `changes` has arrays or sets of object IDs, or of their URIs,
+  /// under the keys of the did-change or the ID notifications (rules 182, 183). May be called from any thread; returns
+  /// when all contexts have merged.
+  public static func mergeChanges(
+    fromRemoteContextSave changes: [AnyHashable: Any], into contexts: [ManagedObjectContext]
+  ) {
+    for context in contexts {
+      let remote = RemoteChanges(changes, context.persistentStoreCoordinator)
+      context.performAndWait { context.merge(remote) }
+    }
+  }
+
+  // MARK: Merging commits
+
+  /// Merges commits, whose rows are at hand: reads nothing.
+  func merge(_ notices: [CommitNotice]) {
+    processPendingChanges()
+    var merged = MergedIdentifiers()
+    for notice in notices {
+      guard let binding = persistentStoreCoordinator.binding(notice.storeIndex) else { continue }
+      let store = stores.tables(for: binding)
+      for change in notice.changes.inserts {
+        guard let bound = binding.entities[change.entity] else { continue }
+        mergeInsert(change.primaryKey, change.row, bound, store, &merged)
+      }
+      for change in notice.changes.updates {
+        guard let bound = binding.entities[change.entity] else { continue }
+        mergeUpdate(change.primaryKey, change.row, bound, store, &merged)
+      }
+      for change in notice.changes.deletes {
+        guard let bound = binding.entities[change.entity] else { continue }
+        mergeDelete(change.primaryKey, bound, store, &merged)
+      }
+    }
+    finishMerge(merged)
+  }
+
+  /// Merges changes of which only the IDs are known: reads the rows of registered objects.
+  func merge(_ remote: RemoteChanges) {
+    checkAccess()
+    processPendingChanges()
+    var merged = MergedIdentifiers()
+    for id in remote.inserted + remote.updated {
+      guard let place = locate(id), let row = readForMerge(id, place) else { continue }
+      let store = stores.tables(for: place.store)
+      if remote.isInserted(id) {
+        mergeInsert(id.primaryKey, row, place.bound, store, &merged)
+      } else {
+        mergeUpdate(id.primaryKey, row, place.bound, store, &merged)
+      }
+    }
+    for id in remote.deleted {
+      guard let place = locate(id) else { continue }
+      mergeDelete(id.primaryKey, place.bound, stores.tables(for: place.store), &merged)
+    }
+    finishMerge(merged)
+  }
+
+  private func readForMerge(_ id: ManagedObjectID, _ place: RegisteredStores.Place) -> RowSnapshot? {
+    do {
+      return try place.store.store.row(
+        hierarchy: place.bound.entity.hierarchyNumber, primaryKey: id.primaryKey)?.snapshot
+    } catch {
+      let text = "Strata: \(id) could not be read while merging: \(error)\n"
+      FileHandle.standardError.write(Data(text.utf8))
+      return nil
+    }
+  }
+
+  /// Inserted elsewhere: always made known (rule 179), registered only while somebody holds it (rule 176).
+  private func mergeInsert(
+    _ key: UInt64, _ row: RowSnapshot, _ bound: BoundEntity, _ store: RegisteredStores.Registered,
+    _ merged: inout MergedIdentifiers
+  ) {
+    let table = store.tables[bound.entity.hierarchyNumber]
+    if let known = table.object(for: key) {
+      take(row, known)
+    } else {
+      let object = makeObject(key, row, bound, table)
+      object.readAt = SnapshotClock.now
+      changes.note(object, .notedInsert)
+    }
+    merged.inserted.insert(ManagedObjectID(token: bound.token, primaryKey: key))
+  }
+
+  /// Updated elsewhere: told of only when in use and not a fault (rules 177, 179).
+  private func mergeUpdate(
+    _ key: UInt64, _ row: RowSnapshot, _ bound: BoundEntity, _ store: RegisteredStores.Registered,
+    _ merged: inout MergedIdentifiers
+  ) {
+    let id = ManagedObjectID(token: bound.token, primaryKey: key)
+    merged.updated.insert(id)
+    guard let known = store.tables[bound.entity.hierarchyNumber].object(for: key) else { return }
+    if take(row, known) { merged.refreshed.insert(id) }
+  }
+
+  /// A newer row for a registered object. True when the object was in use and now shows something else.
+  @discardableResult
+  private func take(_ row: RowSnapshot, _ object: ManagedObject) -> Bool {
+    if let old = object.snapshot, old.version >= row.version { return false }
+    object.take(row)
+    if object.isFault { return false }
+    object.settleFastRow()
+    changes.note(object, .notedRefresh)
+    object.awake(fromSnapshotEvents: .refresh)
+    return true
+  }
+
+  /// Deleted elsewhere: an object in use becomes deleted here, its values stay readable (rules 174, 175, 179).
+  private func mergeDelete(
+    _ key: UInt64, _ bound: BoundEntity, _ store: RegisteredStores.Registered,
+    _ merged: inout MergedIdentifiers
+  ) {
+    merged.deleted.insert(ManagedObjectID(token: bound.token, primaryKey: key))
+    guard let known = store.tables[bound.entity.hierarchyNumber].object(for: key) else { return }
+    if known.isFault, known.snapshot != nil { known.fire() }
+    known.state.insert(.rowGone)
+    if known.isDeleted {
+      return
+    }
+    changes.delete(known)
+  }
+
+  private func finishMerge(_ merged: MergedIdentifiers) {
+    processPendingChanges()
+    post(Self.didMergeChangesObjectIDsNotification, merged.userInfo)
+  }
+}
+
+/// What a merge was about, for the did-merge notification (rules 120, 181).
+private struct MergedIdentifiers {
+  var inserted: Set<ManagedObjectID> = []
+  var updated: Set<ManagedObjectID> = []
+  var deleted: Set<ManagedObjectID> = []
+  var refreshed: Set<ManagedObjectID> = []
+
+  var userInfo: [AnyHashable: Any] {
+    [
+      ManagedObjectContext.NotificationKey.insertedObjectIDs.rawValue: inserted,
+      ManagedObjectContext.NotificationKey.updatedObjectIDs.rawValue: updated,
+      ManagedObjectContext.NotificationKey.deletedObjectIDs.rawValue: deleted,
+      ManagedObjectContext.NotificationKey.refreshedObjectIDs.rawValue: refreshed,
+      ManagedObjectContext.NotificationKey.invalidatedObjectIDs.rawValue: Set<ManagedObjectID>(),
+    ]
+  }
+}
+
+/// Changes made elsewhere, as IDs: read out of the dictionaries that Core Data code passes around.
+struct RemoteChanges {
+  private(set) var inserted: [ManagedObjectID] = []
+  private(set) var updated: [ManagedObjectID] = []
+  private(set) var deleted: [ManagedObjectID] = []
+  private var insertedSet: Set<ManagedObjectID> = []
+
+  /// Entries that are no IDs, URIs or objects of `coordinator`'s stores are left out.
+  init(_ userInfo: [AnyHashable: Any], _ coordinator: PersistentStoreCoordinator) {
+    typealias Key = ManagedObjectContext.NotificationKey
+    func identifiers(_ keys: Key...) -> [ManagedObjectID] {
+      keys.flatMap { Self.elements(userInfo[$0.rawValue]) }.compactMap { element in
+        switch element {
+        case let id as ManagedObjectID: id
+        case let uri as URL: coordinator.managedObjectID(forURIRepresentation: uri)
+        case let object as ManagedObject: object.objectID
+        default: nil
+        }
+      }
+    }
+    inserted = identifiers(.insertedObjects, .insertedObjectIDs)
+    updated = identifiers(.updatedObjects, .updatedObjectIDs, .refreshedObjects, .refreshedObjectIDs)
+    deleted = identifiers(.deletedObjects, .deletedObjectIDs)
+    insertedSet = Set(inserted)
+  }
+
+  func isInserted(_ id: ManagedObjectID) -> Bool { insertedSet.contains(id) }
+
+  private static func elements(_ value: Any?) -> [Any] {
+    switch value {
+    case let ids as Set<ManagedObjectID>: Array(ids)
+    case let objects as Set<ManagedObject>: Array(objects)
+    case let uris as Set<URL>: Array(uris)
+    case let array as [Any]: array
+    default: []
+    }
+  }
+}

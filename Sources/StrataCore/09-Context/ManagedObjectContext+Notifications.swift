@@ -1,0 +1,118 @@
+import Foundation
+
+extension ManagedObjectContext {
+  /// Posted by `processPendingChanges()`: sets of objects under `inserted`, `updated`, `deleted`, `refreshed`,
+  /// `invalidated`; after `reset()` an array of IDs under `invalidatedAll` alone (rules 114–116, 122).
+  public static let didChangeObjectsNotification =
+    Notification.Name("NSObjectsChangedInManagingContextNotification")
+  /// Posted by `save()` after the `willSave()` hooks, without user info (rule 117).
+  public static let willSaveObjectsNotification = Notification.Name(
+    "NSManagingContextWillSaveChangesNotification")
+  /// Posted by a successful `save()`: sets of this context's objects under `inserted`, `updated`, `deleted` (rule 118).
+  public static let didSaveObjectsNotification = Notification.Name(
+    "NSManagingContextDidSaveChangesNotification")
+  /// Posted after `didSaveObjectsNotification`: sets of IDs under `inserted_objectIDs`, `updated_objectIDs`,
+  /// `deleted_objectIDs`, safe to carry to other queues (rules 118, 130).
+  public static let didSaveObjectIDsNotification = Notification.Name(
+    "NSManagedObjectContextDidSaveObjectIDsNotification")
+  /// Posted after a merge: sets of IDs under the keys of the ID notification, with `refreshed_objectIDs` and
+  /// `invalidated_objectIDs` (rule 120).
+  public static let didMergeChangesObjectIDsNotification =
+    Notification.Name("NSManagedObjectContextDidMergeChangesObjectIDsNotification")
+
+  /// Keys of the notifications' user info, with Core Data's short strings (rule 116). Missing keys mean empty sets (rule 121).
+  public enum NotificationKey: String, Sendable {
+    case insertedObjects = "inserted"
+    case updatedObjects = "updated"
+    case deletedObjects = "deleted"
+    case refreshedObjects = "refreshed"
+    case invalidatedObjects = "invalidated"
+    case invalidatedAllObjects = "invalidatedAll"
+    case insertedObjectIDs = "inserted_objectIDs"
+    case updatedObjectIDs = "updated_objectIDs"
+    case deletedObjectIDs = "deleted_objectIDs"
+    case refreshedObjectIDs = "refreshed_objectIDs"
+    case invalidatedObjectIDs = "invalidated_objectIDs"
+  }
+
+  /// Ends an event: makes everything changed since the last one known in one did-change notification; posts nothing when
+  /// nothing changed (rule 122).
+  ///
+  /// Happens by itself after every `perform` block, before a fetch and a save, and, for a main-queue context used without
+  /// `perform`, in a job on the main queue.
+  public func processPendingChanges() {
+    checkAccess()
+    // Observers may change more; what they change is told in a notification of its own, within reason.
+    for _ in 0..<Self.mostNotificationRounds where changes.hasNoted { postDidChange() }
+  }
+
+  private static let mostNotificationRounds = 100
+
+  private func postDidChange() {
+    var sets = ObjectSets()
+    for object in changes.takeNoted() {
+      let state = object.state
+      guard !state.isDisjoint(with: .noted) else { continue }
+      object.state.subtract(.noted)
+      object.draft?.eventChanged = SlotBitmap()
+      if state.contains(.notedDelete) {
+        sets.deleted.append(object)
+      } else if state.contains(.notedInsert) {
+        sets.inserted.append(object)
+      } else {
+        if state.contains(.notedUpdate) { sets.updated.append(object) }
+        if state.contains(.notedRefresh) { sets.refreshed.append(object) }
+      }
+    }
+    if !sets.isEmpty { post(Self.didChangeObjectsNotification, sets.userInfo) }
+  }
+
+  func postWillSave() { post(Self.willSaveObjectsNotification, nil) }
+
+  /// The two did-save notifications, in Core Data's order (rule 125).
+  func postDidSave(_ outcome: SaveOutcome) {
+    let sets = ObjectSets(inserted: outcome.inserted, updated: outcome.updated, deleted: outcome.deleted)
+    var userInfo = sets.userInfo
+    if !outcome.notices.isEmpty { userInfo[Self.noticesKey] = outcome.notices }
+    post(Self.didSaveObjectsNotification, userInfo)
+    var identifiers: [AnyHashable: Any] = [:]
+    func put(_ key: NotificationKey, _ objects: [ManagedObject]) {
+      identifiers[key.rawValue] = Set(objects.map(\.objectID))
+    }
+    put(.insertedObjectIDs, outcome.inserted)
+    put(.updatedObjectIDs, outcome.updated)
+    put(.deletedObjectIDs, outcome.deleted)
+    if !outcome.notices.isEmpty { identifiers[Self.noticesKey] = outcome.notices }
+    post(Self.didSaveObjectIDsNotification, identifiers)
+  }
+
+  /// Under this key did-save notifications carry the commit's rows, so that merging them reads nothing.
+  static let noticesKey = "strata.commitNotices"
+
+  func post(_ name: Notification.Name, _ userInfo: [AnyHashable: Any]?) {
+    NotificationCenter.default.post(name: name, object: self, userInfo: userInfo)
+  }
+}
+
+/// The object sets of a notification.
+struct ObjectSets {
+  var inserted: [ManagedObject] = []
+  var updated: [ManagedObject] = []
+  var deleted: [ManagedObject] = []
+  var refreshed: [ManagedObject] = []
+
+  var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty && refreshed.isEmpty }
+
+  /// The sets that are not empty, under Core Data's keys.
+  var userInfo: [AnyHashable: Any] {
+    var result: [AnyHashable: Any] = [:]
+    func put(_ key: ManagedObjectContext.NotificationKey, _ objects: [ManagedObject]) {
+      if !objects.isEmpty { result[key.rawValue] = Set(objects) }
+    }
+    put(.insertedObjects, inserted)
+    put(.updatedObjects, updated)
+    put(.deletedObjects, deleted)
+    put(.refreshedObjects, refreshed)
+    return result
+  }
+}

@@ -1,0 +1,161 @@
+import Foundation
+
+/// A fetch request without its result type: the non-generic core works on this.
+typealias FetchSpecification = FetchRequest<ManagedObject>
+
+extension FetchRequest {
+  /// The request, whatever it is to return.
+  var specification: FetchSpecification {
+    var copy = FetchSpecification(entityName: entityName)
+    copy.predicate = predicate
+    copy.sortDescriptors = sortDescriptors
+    copy.fetchLimit = fetchLimit
+    copy.fetchOffset = fetchOffset
+    copy.includesSubentities = includesSubentities
+    copy.includesPropertyValues = includesPropertyValues
+    copy.returnsObjectsAsFaults = returnsObjectsAsFaults
+    copy.includesPendingChanges = includesPendingChanges
+    copy.shouldRefreshRefetchedObjects = shouldRefreshRefetchedObjects
+    copy.affectedStores = affectedStores
+    return copy
+  }
+}
+
+/// A context's unsaved changes as one request sees them: what they add to the store's answer and what they take away.
+struct FetchOverlay {
+  /// New and edited objects that match by the values they have now.
+  var matching: [ManagedObject] = []
+  /// How many stored rows are hidden, being edited or deleted here.
+  var hidden = 0
+
+  var isEmpty: Bool { matching.isEmpty && hidden == 0 }
+}
+
+/// One match: a stored row, or an object of the context with unsaved values.
+enum FetchMatch {
+  case row(FetchedRow, RegisteredStores.Registered)
+  case object(ManagedObject)
+
+  var primaryKey: UInt64 {
+    switch self {
+    case .row(let row, _): row.primaryKey
+    case .object(let object): object.primaryKey
+    }
+  }
+
+  /// The value that takes part in sorting.
+  func value(_ slot: Int) -> AttributeValue {
+    switch self {
+    case .object(let object): return object.currentValue(slot)
+    case .row(let row, let store):
+      guard let snapshot = row.snapshot, let bound = store.binding.entities[row.entity] else { return .null }
+      return store.binding.value(of: snapshot, slot, bound, row.primaryKey)
+    }
+  }
+
+  func object(in context: ManagedObjectContext) -> ManagedObject {
+    switch self {
+    case .object(let object): return object
+    case .row(let row, let store):
+      guard let object = context.object(for: row, in: store, readAt: SnapshotClock.now) else {
+        trap("the store answered with a row of an entity that its configuration does not hold")
+      }
+      return object
+    }
+  }
+
+  var identifier: ManagedObjectID {
+    switch self {
+    case .object(let object): return object.objectID
+    case .row(let row, let store):
+      guard let bound = store.binding.entities[row.entity] else {
+        trap("the store answered with a row of an entity that its configuration does not hold")
+      }
+      return ManagedObjectID(token: bound.token, primaryKey: row.primaryKey)
+    }
+  }
+}
+
+extension StoreBinding {
+  /// An attribute of a row, read from the store when it is too large to lie in the row. Nil-valued when it cannot be had.
+  func value(of row: RowSnapshot, _ slot: Int, _ bound: BoundEntity, _ primaryKey: UInt64) -> AttributeValue {
+    let layout = bound.entity.layout
+    if let value = row.value(slot, layout) { return value }
+    guard let reference = row.externalReference(slot, layout) else { return .null }
+    let bytes = try? store.externalValue(
+      entity: bound.entity.number, primaryKey: primaryKey, slot: slot, version: reference.version)
+    return bytes.flatMap { $0 }.flatMap { RowBytes.externalValue($0, kind: layout.kind(of: slot)) } ?? .null
+  }
+}
+
+extension ManagedObjectContext {
+  /// What the unsaved changes do to `request`.
+  func makeOverlay(_ request: ResolvedFetchRequest, _ specification: FetchSpecification) -> FetchOverlay {
+    var overlay = FetchOverlay()
+    guard specification.includesPendingChanges, changes.hasChanges else { return overlay }
+    func isConcerned(_ object: ManagedObject) -> Bool {
+      object.home.entity.hierarchyNumber == request.hierarchyNumber
+        && request.entityNumbers.contains(object.home.entity.number)
+        && specification.affectedStores?.contains(object.home.token.hierarchy.storeIdentifier) ?? true
+    }
+    func matches(_ object: ManagedObject) -> Bool {
+      request.matches(entity: object.home.entity.number, identifier: object.objectID) {
+        object.currentValue($0)
+      }
+    }
+    for object in changes.inserted where isConcerned(object) && matches(object) {
+      overlay.matching.append(object)
+    }
+    for object in changes.updated where isConcerned(object) {
+      overlay.hidden += 1
+      if matches(object) { overlay.matching.append(object) }
+    }
+    for object in changes.deleted where isConcerned(object) { overlay.hidden += 1 }
+    return overlay
+  }
+
+  /// Stored rows and unsaved objects together, in order, cut to the window.
+  func matches(
+    _ request: ResolvedFetchRequest, _ specification: FetchSpecification, mode: FetchMode,
+    overlay: FetchOverlay
+  ) throws -> ArraySlice<FetchMatch> {
+    var wide = request
+    wide.offset = 0
+    if let end = request.windowEnd { wide.limit = end + overlay.hidden }
+    func isBefore(_ left: FetchMatch, _ right: FetchMatch) -> Bool {
+      request.compare(left.value, left.primaryKey, right.value, right.primaryKey) < 0
+    }
+    var result = overlay.matching.map { FetchMatch.object($0) }.sorted(by: isBefore)
+    for binding in bindings(for: request, specification) {
+      statistics.fetches += 1
+      // Sorting across sources needs the sort keys, which identifiers alone do not have.
+      let fetched = try binding.store.fetch(wide, mode: specification.sortDescriptors.isEmpty ? mode : .rows)
+      let store = stores.tables(for: binding)
+      let table = store.tables[request.hierarchyNumber]
+      let rows = fetched.rows.lazy.filter { row in
+        guard overlay.hidden > 0, let known = table.object(for: row.primaryKey) else { return true }
+        return known.state.isDisjoint(with: [.updated, .deleted])
+      }
+      result = merge(result, rows.map { .row($0, store) }, by: isBefore)
+    }
+    let start = min(request.offset, result.count)
+    let end = request.windowEnd.map { min($0, result.count) } ?? result.count
+    return result[start..<max(start, end)]
+  }
+
+  /// Two sorted sequences as one.
+  private func merge(
+    _ left: [FetchMatch], _ right: some Sequence<FetchMatch>, by isBefore: (FetchMatch, FetchMatch) -> Bool
+  ) -> [FetchMatch] {
+    var result: [FetchMatch] = []
+    var waiting = left[...]
+    for match in right {
+      while let first = waiting.first, isBefore(first, match) {
+        result.append(first)
+        waiting.removeFirst()
+      }
+      result.append(match)
+    }
+    return result + waiting
+  }
+}

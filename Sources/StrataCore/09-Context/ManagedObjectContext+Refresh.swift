@@ -1,0 +1,124 @@
+import Foundation
+
+extension ManagedObjectContext {
+  /// Brings `object` in line with its store.
+  ///
+  /// - Parameter mergeChanges: true reads the newest row and keeps the object's edits on top of it (rule 60); false drops
+  ///   edits and transient values and makes the object a fault, which reads the newest row when it is next used (rule 59).
+  ///   A new object has no row: its edits stay in both cases.
+  public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
+    checkAccess(object.home.token.entityName)
+    guard object.context === self, !object.isInserted else { return }
+    if mergeChanges {
+      refreshKeepingChanges(object)
+    } else {
+      changes.undelete(object)
+      changes.unupdate(object)
+      object.state.remove(.notedUpdate)
+      object.turnIntoFault()
+      changes.note(object, .notedRefresh)
+    }
+  }
+
+  /// Refreshes every object in the context and keeps all edits: unchanged objects become faults (rules 62, 63).
+  public func refreshAllObjects() {
+    checkAccess()
+    processPendingChanges()
+    var objects: [ManagedObject] = []
+    stores.forEachLive { objects.append($0) }
+    for object in objects where !object.isInserted {
+      if object.hasChanges {
+        refreshKeepingChanges(object)
+      } else {
+        object.turnIntoFault()
+        changes.note(object, .notedRefresh)
+      }
+    }
+    processPendingChanges()
+  }
+
+  /// The newest row comes under the object's edits. A row that is gone leaves the object as it is: its save will tell.
+  func refreshKeepingChanges(_ object: ManagedObject) {
+    if object.isFault {
+      object.snapshot = nil
+      return
+    }
+    guard object.loadRow() else { return }
+    object.settleFastRow()
+    changes.note(object, .notedRefresh)
+    object.awake(fromSnapshotEvents: .refresh)
+  }
+
+  /// Forgets every object and every change. Objects still held keep their last values but belong to no context (rule 18).
+  public func reset() {
+    checkAccess()
+    var identifiers: [ManagedObjectID] = []
+    stores.forEachLive { identifiers.append($0.objectID) }
+    stores.forEach { $0.context = nil }
+    changes.forEachListed { $0.context = nil }
+    _ = changes.takeNoted()
+    changes.removeAllPending()
+    stores.removeAll()
+    post(Self.didChangeObjectsNotification, [NotificationKey.invalidatedAllObjects.rawValue: identifiers])
+  }
+
+  /// Takes back everything since the last save: new objects go, deleted ones return, edited ones have their saved values
+  /// (rules 19, 20). Needs no undo manager.
+  public func rollback() {
+    checkAccess()
+    processPendingChanges()
+    var sets = ObjectSets()
+    for object in changes.inserted {
+      changes.uninsert(object)
+      letGo(object, of: .rowGone)
+      sets.deleted.append(object)
+    }
+    for object in changes.deleted {
+      changes.undelete(object)
+      if object.state.contains(.rowGone) {
+        letGo(object)
+      } else {
+        revert(object)
+        sets.inserted.append(object)
+      }
+    }
+    for object in changes.updated {
+      revert(object)
+      sets.refreshed.append(object)
+    }
+    for object in changes.takeNoted() { object.state.subtract(.noted) }
+    changes.removeAllPending()
+    if !sets.isEmpty { post(Self.didChangeObjectsNotification, sets.userInfo) }
+  }
+
+  private func revert(_ object: ManagedObject) {
+    object.discardEdits(takingRow: object.snapshot)
+    object.awake(fromSnapshotEvents: .rollback)
+  }
+
+  // MARK: For merge policies
+
+  /// The row of an edited object is gone, and the object is to be written anew under its old key (rule 199).
+  func reinsert(_ object: ManagedObject) {
+    if object.isDeleted {
+      object.state.insert(.rowGone)
+      return
+    }
+    object.keepEveryValue()
+    object.snapshot = nil
+    changes.unupdate(object)
+    changes.insert(object)
+  }
+
+  /// The row of an object is gone, and so is the object (rule 199).
+  func dropVanished(_ object: ManagedObject) {
+    changes.undelete(object)
+    changes.unupdate(object)
+    object.state.remove(.locked)
+    letGo(object, of: .rowGone)
+    changes.note(object, .notedDelete)
+  }
+
+  /// The object is not deleted after all.
+  func undelete(_ object: ManagedObject) { changes.undelete(object) }
+}

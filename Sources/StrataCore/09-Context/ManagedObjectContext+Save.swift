@@ -1,0 +1,177 @@
+import Dispatch
+import Foundation
+
+extension ManagedObjectContext {
+  /// Writes all unsaved changes to their stores, all or nothing per store, and returns when they are as durable as the
+  /// store promises.
+  ///
+  /// Order (rules 125, 135): pending changes are processed → `willSave()` on changed objects until they rest → will-save
+  /// notification → validation, all failures collected → the store's transaction; conflicting rows go to the merge policy,
+  /// then it is tried again → `didSave()` → did-save notifications. A save with no changes posts its notifications with
+  /// empty sets and writes nothing (rule 129).
+  ///
+  /// - Throws: `CoreDataError` for failed validation (1570, or 1560 with all failures in `NSDetailedErrorsKey`), for
+  ///   unresolved conflicts (133020), violated uniqueness (133021) and read-only stores; `StorageError` for the disk and the
+  ///   file; 134040 when several stores are concerned and only some could be written. The context keeps its changes.
+  public func save() throws {
+    checkAccess()
+    if isSaving {
+      trap(
+        "save() was called inside a save of the same context (from willSave, validation or a merge policy).")
+    }
+    isSaving = true
+    defer { isSaving = false }
+    processPendingChanges()
+    try runWillSave()
+    postWillSave()
+    try validatePendingChanges()
+    let outcome = try writePendingChanges()
+    finish(outcome)
+  }
+
+  // MARK: Before the store
+
+  /// Calls `willSave()` on every changed object, again on those that changed meanwhile, until nothing changes any more.
+  private func runWillSave() throws {
+    var pending = changes.inserted + changes.updated + changes.deleted
+    for _ in 0..<Self.mostWillSaveRounds {
+      for object in pending { object.willSave() }
+      // What the hooks changed, and what they inserted or deleted, gets another call (rule 138).
+      pending = changes.noted
+      if pending.isEmpty { return }
+      processPendingChanges()
+    }
+    throw CoreDataError(
+      .coreData,
+      "willSave() of \(pending.first?.home.token.entityName ?? "an object") changes its object every time it is "
+        + "called; \(Self.mostWillSaveRounds) rounds were made. Change a property there only when its value differs."
+    )
+  }
+
+  private static let mostWillSaveRounds = 100
+
+  /// Validates every changed object, collecting all failures (rules 136, 144).
+  private func validatePendingChanges() throws {
+    var failures: [any Error] = []
+    func collect(_ validate: () throws -> Void) {
+      do { try validate() } catch let error as CoreDataError where error.code == .validationMultipleErrors {
+        failures.append(
+          contentsOf: error.userInfo[CoreDataError.Key.detailedErrors] as? [any Error] ?? [error])
+      } catch { failures.append(error) }
+    }
+    for object in changes.inserted { collect(object.validateForInsert) }
+    for object in changes.updated { collect(object.validateForUpdate) }
+    for object in changes.deleted where !object.state.contains(.rowGone) { collect(object.validateForDelete) }
+    switch failures.count {
+    case 0: return
+    case 1: throw failures[0]
+    default:
+      throw CoreDataError(.validationMultipleErrors, userInfo: [CoreDataError.Key.detailedErrors: failures])
+    }
+  }
+
+  // MARK: The store
+
+  /// What a save did, for those who finish it and hear of it.
+  struct SaveOutcome {
+    var inserted: [ManagedObject] = []
+    var updated: [ManagedObject] = []
+    var deleted: [ManagedObject] = []
+    var notices: [CommitNotice] = []
+  }
+
+  /// Encodes and commits, store by store; lets the merge policy settle conflicts and tries again.
+  private func writePendingChanges() throws -> SaveOutcome {
+    var written: [Int: PendingSave] = [:]
+    var outcome = SaveOutcome()
+    for _ in 0..<Self.mostAttempts {
+      var conflicts: [MergeConflict] = []
+      var isRefused = false
+      for save in try makePendingSaves(except: Set(written.keys)) {
+        do {
+          if !save.changes.isEmpty || save.hasMetadata {
+            outcome.notices.append(
+              try persistentStoreCoordinator.commit(
+                save.changes, to: save.store, origin: ObjectIdentifier(self)))
+          }
+          written[save.store.index] = save
+        } catch let conflict as CommitConflict {
+          isRefused = true
+          conflicts.append(contentsOf: makeMergeConflicts(conflict, in: save.store))
+        } catch {
+          throw describe(error, of: save, having: written)
+        }
+      }
+      if !isRefused {
+        for save in written.values.sorted(by: { $0.store.index < $1.store.index }) {
+          save.adopt(into: &outcome)
+        }
+        return outcome
+      }
+      do {
+        if !conflicts.isEmpty { try mergePolicy.resolve(mergeConflicts: conflicts) }
+      } catch {
+        throw written.isEmpty ? error : incomplete(error, having: written)
+      }
+    }
+    throw CoreDataError(
+      .persistentStoreSaveConflicts,
+      "Other writers changed the same rows \(Self.mostAttempts) times while this save was being merged.")
+  }
+
+  private static let mostAttempts = 100
+
+  private func makeMergeConflicts(_ error: CommitConflict, in binding: StoreBinding) -> [MergeConflict] {
+    let tables = stores.tables(for: binding).tables
+    return error.conflicts.compactMap { row in
+      guard let object = tables[row.hierarchy].object(for: row.primaryKey) else { return nil }
+      if row.stored == nil, object.isDeleted {
+        // Both sides deleted the row: no conflict, nothing left to write.
+        object.state.insert(.rowGone)
+        return nil
+      }
+      return MergeConflict(object, stored: row.stored?.snapshot)
+    }
+  }
+
+  /// The error a caller sees for a store's refusal.
+  private func describe(_ error: any Error, of save: PendingSave, having written: [Int: PendingSave])
+    -> any Error
+  {
+    var error = error
+    if let violation = error as? UniquenessViolation { error = describe(violation, in: save.store) }
+    return written.isEmpty ? error : incomplete(error, having: written)
+  }
+
+  private func describe(_ violation: UniquenessViolation, in binding: StoreBinding) -> CoreDataError {
+    let tables = stores.tables(for: binding).tables
+    let objects = violation.violations.compactMap { found in
+      tables[schema.entities[found.entity].hierarchyNumber].object(for: found.primaryKey)
+    }
+    return CoreDataError(
+      .managedObjectConstraintMerge, "Uniqueness constraints are violated, nothing was saved: \(violation)",
+      userInfo: [CoreDataError.Key.affectedObjects: objects, NSUnderlyingErrorKey: violation])
+  }
+
+  /// Some stores have been written, one refused (rule 145). What is written stays written and is adopted.
+  private func incomplete(_ error: any Error, having written: [Int: PendingSave]) -> CoreDataError {
+    var outcome = SaveOutcome()
+    for save in written.values { save.adopt(into: &outcome) }
+    changes.forgetSaved(outcome.inserted + outcome.updated + outcome.deleted)
+    return CoreDataError(
+      .persistentStoreIncompleteSave, "Only some of the stores could be saved: \(error)",
+      userInfo: [NSUnderlyingErrorKey: error])
+  }
+
+  // MARK: After the store
+
+  private func finish(_ outcome: SaveOutcome) {
+    changes.removeAllPending()
+    for object in outcome.deleted { letGo(object, of: .rowGone) }
+    if !outcome.notices.isEmpty { statistics.saves += 1 }
+    for object in outcome.inserted { object.didSave() }
+    for object in outcome.updated { object.didSave() }
+    for object in outcome.deleted { object.didSave() }
+    postDidSave(outcome)
+  }
+}

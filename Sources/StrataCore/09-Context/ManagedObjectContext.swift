@@ -1,0 +1,192 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+/// A scratchpad of changes: the objects one piece of work looks at, edits, and saves or throws away.
+///
+///     context (own objects, own unsaved changes, one queue)
+///        │ fetch, fault, save
+///        ▼
+///     coordinator ── store ── file
+///
+/// A context is confined: to the main queue, to a private queue of its own, or to the thread that made it. Its objects are
+/// touched only there. `perform`, `performAndWait` and `await perform` bring work to it and may be called from anywhere;
+/// so may the properties documented as such. Everything else belongs on its queue: debug builds check every access and
+/// trap with advice, release builds do so when `checksConfinement` is on (or `STRATA_CHECK_CONFINEMENT=1` is set).
+///
+/// Within a context there is one object per record (rule 40). Objects nobody holds and that have no changes are let go.
+public final class ManagedObjectContext: @unchecked Sendable {
+  // Safe: state outside `shared` is confined to the context's queue, which every entry point checks in debug builds;
+  // `shared` has its own lock; the rest are constants.
+
+  /// How the context is confined.
+  public var concurrencyType: ConcurrencyType { queue.type }
+  /// The coordinator the context reads from and saves to.
+  public let persistentStoreCoordinator: PersistentStoreCoordinator
+
+  let queue: ContextQueue
+  let schema: Schema
+  /// Settings that may be read and set from any thread (rule 7).
+  let shared: Mutex<Settings>
+
+  struct Settings {
+    var name: String?
+    var transactionAuthor: String?
+    var mergePolicy = MergePolicy.error
+    var mergesAutomatically = false
+  }
+
+  // MARK: State, on the context's queue
+
+  /// A dictionary for the context's owner (rule 21).
+  public var userInfo: [String: Any] {
+    get { checkAccess(); return storedUserInfo }
+    set { checkAccess(); storedUserInfo = newValue }
+  }
+  private var storedUserInfo: [String: Any] = [:]
+
+  /// Whether objects stay registered although nobody else holds them (rule 13). Default false.
+  public var retainsRegisteredObjects = false {
+    didSet { stores.setRetainsObjects(retainsRegisteredObjects) }
+  }
+
+  /// Whether a fault whose row is gone becomes a deleted object with nil values instead of stopping the process
+  /// (rule 48). Default true.
+  public var shouldDeleteInaccessibleFaults = true
+
+  /// How old, in seconds, a row may be that is in memory and fulfils a fault: negative for any age (the default), zero to
+  /// ask the store each time (rule 64). Objects in use are never changed by it.
+  public var stalenessInterval: TimeInterval = -1
+
+  /// Classes by entity and entities by class.
+  let classes: EntityClasses
+  /// Where the last new object went, and the next of its entity goes while the coordinator's stores stay the same.
+  var lastHome: HomeForNew?
+
+  struct HomeForNew {
+    let entity: EntityDescription
+    let store: StoreBinding
+    let bound: BoundEntity
+    let generation: Int
+  }
+
+  /// Objects by store and hierarchy.
+  let stores: RegisteredStores
+  /// What has changed since the last save, and since the last did-change notification.
+  var changes = ChangeTracker()
+  /// An end-of-event job is on its way to the main queue.
+  var hasScheduledProcessing = false
+  /// Guards against hooks and observers that call back into a save.
+  var isSaving = false
+  /// Counts what the context did, for tests and for people who look for waste.
+  public internal(set) var statistics = Statistics()
+
+  /// Counters of a context since it was made.
+  public struct Statistics: Sendable, Hashable {
+    /// Requests answered by the store.
+    public var fetches = 0
+    /// Rows read to fulfil faults, one by one.
+    public var faultsFired = 0
+    /// Objects made from rows.
+    public var objectsMade = 0
+    /// Successful saves.
+    public var saves = 0
+  }
+
+  // MARK: Making contexts
+
+  /// Makes a context of the given kind over `coordinator`.
+  ///
+  /// A private-queue context makes its own serial queue; a confinement context belongs to the calling thread.
+  public init(_ concurrencyType: ConcurrencyType, coordinator: PersistentStoreCoordinator) {
+    queue = ContextQueue(concurrencyType)
+    persistentStoreCoordinator = coordinator
+    schema = coordinator.requireSchema()
+    classes = EntityClasses(schema)
+    shared = Mutex(Settings())
+    stores = RegisteredStores(hierarchyCount: schema.hierarchies.count)
+    _ = Self.environmentSwitch
+  }
+
+  deinit {
+    persistentStoreCoordinator.removeObserver(ObjectIdentifier(self))
+    // The objects outlive their context safely: last values readable, no context (contexts.md, rule 9).
+    stores.forEach { $0.context = nil }
+    changes.forEachListed { $0.context = nil }
+  }
+
+  // MARK: Settings, from any thread
+
+  /// A label for people: shown in messages, recorded with the context's saves.
+  public var name: String? {
+    get { shared.withLock { $0.name } }
+    set { shared.withLock { $0.name = newValue } }
+  }
+
+  /// Who is responsible for the context's saves.
+  public var transactionAuthor: String? {
+    get { shared.withLock { $0.transactionAuthor } }
+    set { shared.withLock { $0.transactionAuthor = newValue } }
+  }
+
+  /// What happens to objects whose rows changed underneath. Default `MergePolicy.error` (rule 188).
+  public var mergePolicy: MergePolicy {
+    get { shared.withLock { $0.mergePolicy } }
+    set { shared.withLock { $0.mergePolicy = newValue } }
+  }
+
+  /// Whether what sibling contexts save to the same coordinator is merged in by itself, in commit order, on this
+  /// context's queue (rule 184). Default false.
+  public var automaticallyMergesChangesFromParent: Bool {
+    get { shared.withLock { $0.mergesAutomatically } }
+    set {
+      let changed = shared.withLock { settings in
+        defer { settings.mergesAutomatically = newValue }
+        return settings.mergesAutomatically != newValue
+      }
+      guard changed else { return }
+      if newValue {
+        persistentStoreCoordinator.addObserver(self)
+      } else {
+        persistentStoreCoordinator.removeObserver(ObjectIdentifier(self))
+      }
+    }
+  }
+
+  // MARK: What is in the context
+
+  /// Whether there is anything to save: new, changed or deleted objects (rule 15).
+  public var hasChanges: Bool { checkAccess(); return changes.hasChanges }
+  /// New objects that have not been saved.
+  public var insertedObjects: Set<ManagedObject> { checkAccess(); return Set(changes.inserted) }
+  /// Objects with unsaved edits.
+  public var updatedObjects: Set<ManagedObject> { checkAccess(); return Set(changes.updated) }
+  /// Objects the next save deletes.
+  public var deletedObjects: Set<ManagedObject> { checkAccess(); return Set(changes.deleted) }
+  /// The objects in the context that somebody holds or that have changes.
+  public var registeredObjects: Set<ManagedObject> {
+    checkAccess()
+    var result: Set<ManagedObject> = []
+    stores.forEachLive { result.insert($0) }
+    return result
+  }
+
+  /// The object for `id` if it is in the context. Never reads the store (rule 44).
+  public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
+    checkAccess()
+    return locate(id)?.table.object(for: id.primaryKey)
+  }
+}
+
+extension ManagedObjectContext: CustomStringConvertible {
+  /// The context's name, if it has one, and its kind.
+  public var description: String {
+    let kind =
+      switch concurrencyType {
+      case .confinement: "confinement"
+      case .privateQueue: "private queue"
+      case .mainQueue: "main queue"
+      }
+    return "<context \(name.map { "“\($0)” " } ?? "")(\(kind))>"
+  }
+}

@@ -1,0 +1,139 @@
+import Foundation
+
+/// One context's changes to one store, encoded, with the objects they came from. Lives for one attempt of a save.
+final class PendingSave {
+  let store: StoreBinding
+  var changes = ChangeSet()
+  /// Somebody set the store's metadata: it is written although no row is.
+  var hasMetadata = false
+  /// Parallel to `changes.inserts`.
+  private var inserted: [ManagedObject] = []
+  /// Parallel to `changes.updates`.
+  private var updated: [ManagedObject] = []
+  /// Changed objects whose values are what they were: not written.
+  private var unchanged: [ManagedObject] = []
+  private var deleted: [ManagedObject] = []
+  private var writer = RowSlabWriter()
+
+  init(store: StoreBinding) { self.store = store }
+
+  func reserve(inserts: Int) {
+    inserted.reserveCapacity(inserts)
+    changes.inserts.reserveCapacity(inserts)
+  }
+
+  func add(inserted object: ManagedObject) throws {
+    guard let draft = object.draft else { trap("\(object) is new and has no values") }
+    changes.inserts.append(try encode(object, draft, base: nil, slots: object.home.persistentSlots))
+    inserted.append(object)
+  }
+
+  func add(updated object: ManagedObject) throws {
+    guard let draft = object.draft, let base = object.snapshot else {
+      unchanged.append(object)
+      return
+    }
+    let slots = object.slotsThatDiffer
+    if slots.isEmpty {
+      unchanged.append(object)
+    } else {
+      changes.updates.append(try encode(object, draft, base: base, slots: slots))
+      updated.append(object)
+    }
+  }
+
+  func add(deleted object: ManagedObject) throws {
+    deleted.append(object)
+    if object.state.contains(.rowGone) { return }
+    if object.snapshot == nil, !object.loadRow() { return }
+    guard let base = object.snapshot else { return }
+    changes.deletes.append(
+      RowDeletion(entity: object.home.entity.number, primaryKey: object.primaryKey, baseVersion: base.version)
+    )
+  }
+
+  func add(locked object: ManagedObject) {
+    guard let base = object.snapshot else { return }
+    changes.checks.append(
+      RowCheck(
+        hierarchy: object.home.entity.hierarchyNumber, primaryKey: object.primaryKey,
+        baseVersion: base.version))
+  }
+
+  private func encode(
+    _ object: ManagedObject, _ draft: RowDraft, base: RowSnapshot?, slots: SlotBitmap
+  ) throws -> RowChange {
+    let home = object.home
+    let version = base?.version ?? 0
+    let (row, externals) = try RowEncoder.encode(
+      layout: home.entity.layout, stamp: home.stamp, primaryKey: object.primaryKey, version: version &+ 1,
+      base: base,
+      draft: draft, into: &writer)
+    return RowChange(
+      entity: home.entity.number, primaryKey: object.primaryKey, baseVersion: version, row: row,
+      externals: externals,
+      changedSlots: slots)
+  }
+
+  /// The store has it all: the objects take over the rows that were written.
+  func adopt(into outcome: inout ManagedObjectContext.SaveOutcome) {
+    for (object, change) in zip(inserted, changes.inserts) { object.adoptSaved(change.row) }
+    for (object, change) in zip(updated, changes.updates) { object.adoptSaved(change.row) }
+    for object in unchanged { object.adoptSaved(object.snapshot) }
+    outcome.inserted += inserted
+    outcome.updated += updated + unchanged
+    outcome.deleted += deleted
+  }
+}
+
+extension ManagedObjectContext {
+  /// The context's changes by store, in the order the stores were attached.
+  func makePendingSaves(except done: Set<Int>) throws -> [PendingSave] {
+    var saves: [PendingSave] = []
+    func position(_ object: ManagedObject) throws -> Int? {
+      let index = object.home.storeIndex
+      if let position = saves.firstIndex(where: { $0.store.index == index }) { return position }
+      if done.contains(index) { return nil }
+      saves.append(PendingSave(store: try writableStore(index)))
+      return saves.count - 1
+    }
+    let inserted = changes.inserted
+    for (count, object) in inserted.enumerated() {
+      guard let position = try position(object) else { continue }
+      if count == 0 { saves[position].reserve(inserts: inserted.count) }
+      try saves[position].add(inserted: object)
+    }
+    for object in changes.updated {
+      if let position = try position(object) { try saves[position].add(updated: object) }
+    }
+    for object in changes.deleted {
+      if let position = try position(object) { try saves[position].add(deleted: object) }
+    }
+    for object in changes.locked where !object.hasChanges && object.state.contains(.locked) {
+      if let position = try position(object) { saves[position].add(locked: object) }
+    }
+    for index in persistentStoreCoordinator.storesWithPendingMetadata where !done.contains(index) {
+      if let position = saves.firstIndex(where: { $0.store.index == index }) {
+        saves[position].hasMetadata = true
+      } else {
+        let save = PendingSave(store: try writableStore(index))
+        save.hasMetadata = true
+        saves.append(save)
+      }
+    }
+    return saves.sorted { $0.store.index < $1.store.index }
+  }
+
+  private func writableStore(_ index: Int) throws -> StoreBinding {
+    guard let binding = persistentStoreCoordinator.binding(index) else {
+      throw CoreDataError(
+        .persistentStoreSave, "The store of a changed object has been removed from the coordinator.")
+    }
+    if binding.store.isReadOnly {
+      throw CoreDataError(
+        .persistentStoreSave,
+        "The store \(binding.store.url?.lastPathComponent ?? "in memory") is read-only (rule 324).")
+    }
+    return binding
+  }
+}

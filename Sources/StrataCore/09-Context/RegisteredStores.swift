@@ -1,0 +1,102 @@
+/// The objects of one context, by store and hierarchy. Lives on the context's queue.
+final class RegisteredStores {
+  /// One attached store as this context uses it.
+  final class Registered {
+    let binding: StoreBinding
+    /// Objects by primary key, one table per hierarchy number.
+    let tables: [IdentityTable]
+
+    init(_ binding: StoreBinding, hierarchyCount: Int, retainsObjects: Bool) {
+      self.binding = binding
+      tables = (0..<hierarchyCount).map { _ in
+        let table = IdentityTable()
+        table.retainsObjects = retainsObjects
+        return table
+      }
+    }
+  }
+
+  /// Where the object of an ID is kept, if it is registered.
+  struct Place {
+    let store: StoreBinding
+    let bound: BoundEntity
+    let table: IdentityTable
+  }
+
+  private let hierarchyCount: Int
+  private var registered: [Registered?] = []
+  private var places: [ObjectIdentifier: Place] = [:]
+  private var lastPlace: (token: ObjectIdentifier, place: Place)?
+  private var retainsObjects = false
+
+  init(hierarchyCount: Int) { self.hierarchyCount = hierarchyCount }
+
+  /// The tables for `binding`, made on first use.
+  func tables(for binding: StoreBinding) -> Registered {
+    while registered.count <= binding.index { registered.append(nil) }
+    if let known = registered[binding.index] { return known }
+    let new = Registered(binding, hierarchyCount: hierarchyCount, retainsObjects: retainsObjects)
+    registered[binding.index] = new
+    return new
+  }
+
+  /// The store attached as number `index`, if this context has used it.
+  func registered(_ index: Int) -> Registered? {
+    registered.indices.contains(index) ? registered[index] : nil
+  }
+
+  /// The table an object of `bound` belongs in, if this context has used its store.
+  func table(for bound: BoundEntity) -> IdentityTable? {
+    registered(bound.storeIndex)?.tables[bound.entity.hierarchyNumber]
+  }
+
+  /// The remembered place for a token.
+  func place(for token: StoreEntityToken) -> Place? {
+    let key = ObjectIdentifier(token)
+    if let lastPlace, lastPlace.token == key { return lastPlace.place }
+    guard let place = places[key] else { return nil }
+    lastPlace = (key, place)
+    return place
+  }
+
+  /// Remembers where objects with IDs of `token` are kept. Tokens live as long as the process, so they can be keys.
+  func remember(_ place: Place, for token: StoreEntityToken) {
+    places[ObjectIdentifier(token)] = place
+    lastPlace = (ObjectIdentifier(token), place)
+  }
+
+  func setRetainsObjects(_ retains: Bool) {
+    retainsObjects = retains
+    for store in registered { store?.tables.forEach { $0.retainsObjects = retains } }
+  }
+
+  /// Every object in the tables.
+  func forEach(_ body: (ManagedObject) -> Void) {
+    for store in registered { store?.tables.forEach { $0.forEach(body) } }
+  }
+
+  /// Every object somebody holds or that has changes.
+  func forEachLive(_ body: (ManagedObject) -> Void) {
+    for store in registered { store?.tables.forEach { $0.forEachLive(body) } }
+  }
+
+  func removeAll() {
+    for store in registered { store?.tables.forEach { $0.removeAll() } }
+  }
+}
+
+extension ManagedObjectContext {
+  /// Where the object of `id` is, or would be, kept; nil when no attached store holds its entity.
+  func locate(_ id: ManagedObjectID) -> RegisteredStores.Place? {
+    if let place = stores.place(for: id.token) { return place }
+    guard let entity = schema.entity(named: id.entityName) else { return nil }
+    for binding in persistentStoreCoordinator.bindings where binding.store.identifier == id.storeIdentifier {
+      guard let bound = binding.entities[entity.number] else { return nil }
+      let place = RegisteredStores.Place(
+        store: binding, bound: bound, table: stores.tables(for: binding).tables[entity.hierarchyNumber])
+      stores.remember(place, for: id.token)
+      return place
+    }
+    return nil
+  }
+}

@@ -1,0 +1,53 @@
+import Foundation
+
+/// What one thread is doing for contexts right now: which of them it has entered, innermost last.
+///
+/// Reading it is one `pthread_getspecific` and one load, so the confinement check costs a nanosecond or two. A context
+/// that stands anywhere in the stack is exclusively this thread's: the frames that entered it are still waiting below.
+final class ThreadScope {
+  /// The contexts whose blocks are running on this thread, innermost last.
+  private(set) var entered: [ManagedObjectContext] = []
+
+  /// True while a context makes objects from rows, so that `init(entity:insertInto:)` knows not to make a new record.
+  var isMaterializing = false
+
+  /// The innermost context, or nil outside every `perform` block.
+  var current: ManagedObjectContext? { entered.last }
+
+  /// The calling thread's scope.
+  static var current: ThreadScope {
+    if let pointer = pthread_getspecific(key) {
+      return Unmanaged<ThreadScope>.fromOpaque(pointer).takeUnretainedValue()
+    }
+    let scope = ThreadScope()
+    pthread_setspecific(key, Unmanaged.passRetained(scope).toOpaque())
+    return scope
+  }
+
+  /// Runs `body` with `context` as the current one.
+  func run<R>(in context: ManagedObjectContext, _ body: () throws -> R) rethrows -> R {
+    entered.append(context)
+    defer { entered.removeLast() }
+    return try body()
+  }
+
+  /// Whether this thread has entered `context`, at any depth.
+  @inline(__always)
+  func holds(_ context: ManagedObjectContext) -> Bool {
+    if entered.last === context { return true }
+    return entered.count > 1 && entered.contains { $0 === context }
+  }
+
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    pthread_key_create(&key) { pointer in
+      #if canImport(Darwin)
+        Unmanaged<ThreadScope>.fromOpaque(pointer).release()
+      #else
+        // The destructor is only called with the value that was set, which is never nil.
+        if let pointer { Unmanaged<ThreadScope>.fromOpaque(pointer).release() }
+      #endif
+    }
+    return key
+  }()
+}

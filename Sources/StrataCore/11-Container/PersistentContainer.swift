@@ -1,0 +1,129 @@
+import Foundation
+import Synchronization
+
+/// A whole stack in one line: model, coordinator, stores, a main-queue context and any number of background contexts.
+///
+///     let container = PersistentContainer(name: "Journal", model: model)
+///     try await container.loadPersistentStores()
+///     let context = container.viewContext
+///
+/// May be used from any thread.
+public final class PersistentContainer: Sendable {
+  /// The container's name; also the name of its default store file.
+  public let name: String
+  /// The coordinator, made with the container's model.
+  public let persistentStoreCoordinator: PersistentStoreCoordinator
+  private let descriptions: Mutex<[PersistentStoreDescription]>
+  private let view: Mutex<ManagedObjectContext?>
+
+  /// Makes a container for `model`. Opens nothing yet; the model is frozen. By default there is one store,
+  /// `name.strata` in `defaultDirectoryURL()`.
+  public init(name: String, model: ManagedObjectModel) {
+    self.name = name
+    persistentStoreCoordinator = PersistentStoreCoordinator(managedObjectModel: model)
+    descriptions = Mutex([
+      PersistentStoreDescription(url: Self.defaultDirectoryURL().appendingPathComponent(name + ".strata"))
+    ])
+    view = Mutex(nil)
+  }
+
+  /// The model.
+  public var managedObjectModel: ManagedObjectModel { persistentStoreCoordinator.managedObjectModel }
+
+  /// The stores `loadPersistentStores` opens. Set it before.
+  public var persistentStoreDescriptions: [PersistentStoreDescription] {
+    get { descriptions.withLock { $0 } }
+    set { descriptions.withLock { $0 = newValue } }
+  }
+
+  /// Where stores go by default: Application Support on Apple systems, otherwise `$XDG_DATA_HOME` or `~/.local/share`, in a
+  /// folder named after the program. The folder is made when a store is loaded into it.
+  public static func defaultDirectoryURL() -> URL {
+    #if canImport(Darwin)
+      return URL.applicationSupportDirectory
+    #else
+      let environment = ProcessInfo.processInfo.environment
+      let base =
+        environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? URL(fileURLWithPath: $0) : nil }
+        ?? FileManager.default.homeDirectoryForCurrentUser.appendingPathComponent(".local/share")
+      return base.appendingPathComponent(ProcessInfo.processInfo.processName)
+    #endif
+  }
+
+  // MARK: Opening
+
+  /// Opens every described store and calls `completion` once for each, with the error if it could not be opened; at once,
+  /// on the calling thread, unless the description says `shouldAddStoreAsynchronously` (rule 327).
+  public func loadPersistentStores(
+    completionHandler completion: @escaping @Sendable (PersistentStoreDescription, (any Error)?) -> Void
+  ) {
+    for description in persistentStoreDescriptions {
+      if description.shouldAddStoreAsynchronously {
+        DispatchQueue.global(qos: .userInitiated).async { completion(description, self.load(description)) }
+      } else {
+        completion(description, load(description))
+      }
+    }
+  }
+
+  /// Opens every described store, off the calling task's thread.
+  /// - Throws: the first error: see `PersistentStoreCoordinator.addPersistentStore`. Stores opened before it stay open.
+  public func loadPersistentStores() async throws {
+    for description in persistentStoreDescriptions {
+      try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+        DispatchQueue.global(qos: .userInitiated).async {
+          if let error = self.load(description) {
+            continuation.resume(throwing: error)
+          } else {
+            continuation.resume()
+          }
+        }
+      }
+    }
+  }
+
+  private func load(_ description: PersistentStoreDescription) -> (any Error)? {
+    do {
+      if let directory = description.url?.deletingLastPathComponent(), directory == Self.defaultDirectoryURL()
+      {
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+      }
+      try persistentStoreCoordinator.addPersistentStore(description)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  // MARK: Contexts
+
+  /// The main-queue context, made at first use, bound to the coordinator (rule 328). Use it on the main actor.
+  public var viewContext: ManagedObjectContext {
+    view.withLock { context in
+      if let context { return context }
+      let new = ManagedObjectContext(.mainQueue, coordinator: persistentStoreCoordinator)
+      new.name = "view"
+      context = new
+      return new
+    }
+  }
+
+  /// A new private-queue context on the coordinator. Does not merge others' saves unless told to (rule 185).
+  public func newBackgroundContext() -> ManagedObjectContext {
+    ManagedObjectContext(.privateQueue, coordinator: persistentStoreCoordinator)
+  }
+
+  /// Runs `block` with a fresh background context on that context's queue; returns at once.
+  public func performBackgroundTask(_ block: @escaping @Sendable (ManagedObjectContext) -> Void) {
+    let context = newBackgroundContext()
+    context.perform { block(context) }
+  }
+
+  /// Runs `block` with a fresh background context on that context's queue and returns its value.
+  public func performBackgroundTask<T: Sendable>(
+    _ block: @escaping @Sendable (ManagedObjectContext) throws -> T
+  ) async throws -> T {
+    let context = newBackgroundContext()
+    return try await context.perform { try block(context) }
+  }
+}
