@@ -13,7 +13,8 @@ enum FetchPlanner {
     isUsable: (IndexSchema) -> Bool = { _ in true }
   ) -> FetchPlan {
     if request.predicate == .none {
-      return FetchPlan(access: .nothing, isOrdered: true, residual: nil, filtersEntities: false, description: "nothing")
+      return FetchPlan(
+        access: .nothing, isOrdered: true, residual: nil, filtersEntities: false, description: "nothing")
     }
     let conjuncts = request.predicate.conjuncts
     let sorts = mode == .count ? [] : effectiveSorts(request.sorts, conjuncts: conjuncts)
@@ -143,7 +144,7 @@ extension FetchPlanner.Context {
     var isSingle = true
     var ranges: [KeyRange]?
     for (place, part) in index.parts.enumerated() {
-      let encoder = PartEncoder(index: index, place: place, attribute: request.entity.attributes[part.slot])
+      let encoder = PartEncoder(index: index, place: place)
       if let (conjunct, test) = pointTest(part.slot, limit: FetchPlanner.maximumRangeCount / keys.count) {
         let components =
           test.operation == .isNil ? [encoder.component(.null)] : test.operands.map(encoder.component)

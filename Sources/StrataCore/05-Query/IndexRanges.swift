@@ -101,23 +101,23 @@ extension AttributeType {
 struct PartEncoder {
   let index: IndexSchema
   let place: Int
-  let attribute: AttributeSchema
 
   /// The bytes of a value, and whether they stand for other values too.
   func component(_ value: AttributeValue) -> (bytes: [UInt8], isTruncated: Bool) {
-    var builder = KeyBuilder(partCount: index.parts.count)
-    let isTruncated = builder.append(
-      value, type: attribute.type, ascending: index.parts[place].isAscending)
-    return (Array(builder.bytes), isTruncated)
+    let part = index.parts[place]
+    var builder = KeyBuilder()
+    let made = builder.append(value, isAscending: part.isAscending, limit: part.keyLimit)
+    return (Array(builder.bytes), made == .truncated)
   }
 
   /// The bytes that stand for a range, and whether exactly for it; nil when the range is not limited.
   func range(_ range: PartRange) -> (range: KeyRange, isExact: Bool)? {
-    let isAscending = index.parts[place].isAscending
+    let part = index.parts[place]
+    let isAscending = part.isAscending
     if let prefix = range.prefix {
-      let (bytes, isTruncated) = component(prefix)
-      // The last two bytes say where the string ends; longer strings go on instead.
-      return (KeyRange(prefix: Array(bytes.dropLast(2))), !isTruncated)
+      var builder = KeyBuilder()
+      let made = builder.appendPrefix(prefix, isAscending: isAscending, limit: part.keyLimit)
+      return (KeyRange(prefix: Array(builder.bytes)), made == .whole)
     }
     guard range.low != nil || range.high != nil else { return nil }
     var isExact = true

@@ -41,7 +41,7 @@ final class ChangeSetWriter {
   func prepare(_ transaction: borrowing ReadTransaction) throws -> (any Error)? {
     if let error = foreignEntity() { return error }
     if let conflict = try findConflicts(transaction) { return conflict }
-    try collectStaleLargeValues()
+    collectStaleLargeValues()
     try collectIndexChanges(transaction)
     let violations = try findViolations(transaction)
     return violations.isEmpty ? nil : UniquenessViolation(violations: violations)
@@ -60,7 +60,8 @@ final class ChangeSetWriter {
   private func foreignEntity() -> (any Error)? {
     let numbers = changeSet.inserts.lazy.map(\.entity)
     for number in [
-      numbers.first { !self.parts.held[$0] }, changeSet.updates.lazy.map(\.entity).first { !self.parts.held[$0] },
+      numbers.first { !self.parts.held[$0] },
+      changeSet.updates.lazy.map(\.entity).first { !self.parts.held[$0] },
       changeSet.deletes.lazy.map(\.entity).first { !self.parts.held[$0] },
     ] {
       guard let number else { continue }
@@ -209,7 +210,7 @@ extension ChangeSetWriter {
           try put(changeSet.updates[place].row, key, &last, &cursor)
         case .delete:
           if try PrimaryKeyBytes.with(key, { try cursor.seek(exactly: $0) }) != nil { try cursor.delete() }
-          // What is last now does not matter: later keys are put, not appended, up to the old last one.
+        // What is last now does not matter: later keys are put, not appended, up to the old last one.
         }
       }
     }
@@ -227,16 +228,16 @@ extension ChangeSetWriter {
   }
 
   /// Large values of deleted rows, and of updated rows those the new row does not refer to.
-  private func collectStaleLargeValues() throws {
+  private func collectStaleLargeValues() {
     for (place, row) in deleted.enumerated() {
-      try reader.forEachReference(row, primaryKey: changeSet.deletes[place].primaryKey) { _, key in
+      reader.forEachReference(row, primaryKey: changeSet.deletes[place].primaryKey) { _, key in
         staleLargeValues.append(key)
       }
     }
     for (place, row) in replaced.enumerated() where row.hasExternalValues {
       let change = changeSet.updates[place]
       let layout = parts.schema.entities[change.entity].layout
-      try reader.forEachReference(row, primaryKey: change.primaryKey) { slot, key in
+      reader.forEachReference(row, primaryKey: change.primaryKey) { slot, key in
         let reference = change.row.externalReference(slot, layout)
         if reference?.version != key.version { staleLargeValues.append(key) }
       }

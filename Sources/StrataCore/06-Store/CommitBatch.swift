@@ -31,7 +31,8 @@ struct CommitBatch: Sendable {
     let stamp = CommitStamp(try parts.meta.bytes("stamp", transaction.read))
     guard let stamp, stamp.identifier == parts.identifier else {
       throw StorageError(
-        .replaced, operation: "commit", path: parts.environment.path, detail: "The file now holds another store.")
+        .replaced, operation: "commit", path: parts.environment.path,
+        detail: "The file now holds another store.")
     }
     let number = stamp.commitNumber + 1
     var outcome = Outcome(results: [], catalogue: catalogue)

@@ -37,7 +37,8 @@ struct FetchExecutor {
 
   /// Whether candidates are known to match, and by their keys alone.
   private var needsNoRows: Bool {
-    plan.residual == nil && !plan.filtersEntities && (mode == .count || (mode == .identifiers && wanted.count == 1))
+    plan.residual == nil && !plan.filtersEntities
+      && (mode == .count || (mode == .identifiers && wanted.count == 1))
   }
 
   /// The number of matches where the number of entries tells it.
@@ -97,14 +98,18 @@ extension FetchExecutor {
       try transaction.withCursor(keyspace) { cursor in
         var entry = try cursor.first()
         while let found = entry {
-          guard let key = PrimaryKeyBytes.whole(found.key) else { throw parts.damaged("A row has a malformed key.") }
+          guard let key = PrimaryKeyBytes.whole(found.key) else {
+            throw parts.damaged("A row has a malformed key.")
+          }
           if let row = try match(found.value, key, transaction), try !body(key, row) { return }
           entry = try cursor.next()
         }
       }
     case .identifiers(let keys):
       for key in keys {
-        guard let bytes = try PrimaryKeyBytes.with(key, { try transaction.get(keyspace, $0) }) else { continue }
+        guard let bytes = try PrimaryKeyBytes.with(key, { try transaction.get(keyspace, $0) }) else {
+          continue
+        }
         if let row = try match(bytes, key, transaction), try !body(key, row) { return }
       }
     case .index where streamsIndex:
@@ -149,7 +154,8 @@ extension FetchExecutor {
     }
     let row = try reader.row(bytes, primaryKey: key)
     guard let residual = plan.residual else { return row }
-    let matches = try residual.evaluate(row: row.base, layout: reader.layout(of: row), primaryKey: key) { slot in
+    let matches = try residual.evaluate(row: row.base, layout: reader.layout(of: row), primaryKey: key) {
+      slot in
       try reader.value(row, slot, primaryKey: key, externals: [], transaction)
     }
     return matches ? row : nil
@@ -172,7 +178,9 @@ extension FetchExecutor {
       try transaction.withCursor(keyspace) { cursor in
         var entry = try cursor.first()
         while let found = entry {
-          guard let key = PrimaryKeyBytes.whole(found.key) else { throw parts.damaged("A row has a malformed key.") }
+          guard let key = PrimaryKeyBytes.whole(found.key) else {
+            throw parts.damaged("A row has a malformed key.")
+          }
           if try !body(key) { return }
           entry = try cursor.next()
         }
@@ -236,7 +244,8 @@ enum IndexWalk {
 
   private static func start(_ range: KeyRange, _ cursor: inout Cursor) throws -> Cursor.Entry? {
     guard let upper = range.upper else { return try cursor.last() }
-    return try upper.withUnsafeBytes { try cursor.seek(atLeast: $0) } == nil ? cursor.last() : cursor.previous()
+    return try upper.withUnsafeBytes { try cursor.seek(atLeast: $0) } == nil
+      ? cursor.last() : cursor.previous()
   }
 }
 

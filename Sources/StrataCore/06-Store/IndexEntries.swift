@@ -110,7 +110,9 @@ struct IndexEntries: ~Copyable {
       shared = min(shared, Int(entry.length))
       if memcmp(first, other, shared) == 0 { continue }
       var same = 0
-      while first.load(fromByteOffset: same, as: UInt8.self) == other.load(fromByteOffset: same, as: UInt8.self) {
+      while first.load(fromByteOffset: same, as: UInt8.self)
+        == other.load(fromByteOffset: same, as: UInt8.self)
+      {
         same += 1
       }
       shared = same

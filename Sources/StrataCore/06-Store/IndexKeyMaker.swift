@@ -5,10 +5,10 @@ import Foundation
 /// ```
 ///   part · part · … · primary key (8 bytes)
 /// ```
-struct IndexKeyMaker {
+struct IndexKeyMaker: ~Copyable {
   let index: IndexSchema
   let reader: RowReader
-  private var builder: KeyBuilder
+  private var builder = KeyBuilder()
   /// Whether the last key stands for other values too.
   private(set) var isTruncated = false
   /// Whether no part of the last key is nil: only then a uniqueness constraint applies.
@@ -17,7 +17,6 @@ struct IndexKeyMaker {
   init(index: IndexSchema, reader: RowReader) {
     self.index = index
     self.reader = reader
-    builder = KeyBuilder(partCount: index.parts.count)
   }
 
   /// Makes the key of `row`.
@@ -27,22 +26,19 @@ struct IndexKeyMaker {
   mutating func make(
     _ row: StoredRow, _ primaryKey: UInt64, externals: [ExternalValue], _ transaction: borrowing ReadTransaction
   ) throws {
-    builder.removeAll()
+    builder.reset()
     isTruncated = false
     isConstrained = true
     let layout = reader.layout(of: row)
     for part in index.parts {
       if RowBytes.isNil(row.base, part.slot) { isConstrained = false }
-      if row.hasExternalValues, row.isExternal(part.slot, layout) {
-        let value = try reader.value(
-          row, part.slot, primaryKey: primaryKey, externals: externals, transaction)
-        let type = reader.attribute(of: row, part.slot).type
-        if builder.append(value, type: type, ascending: part.isAscending) { isTruncated = true }
-      } else if builder.append(
-        fromRow: row.base, slot: part.slot, layout: layout, ascending: part.isAscending)
-      {
-        isTruncated = true
+      var made = builder.append(
+        fromRow: row.base, slot: part.slot, layout: layout, isAscending: part.isAscending, limit: part.keyLimit)
+      if made == .external {
+        let value = try reader.value(row, part.slot, primaryKey: primaryKey, externals: externals, transaction)
+        made = builder.append(value, isAscending: part.isAscending, limit: part.keyLimit)
       }
+      if made == .truncated { isTruncated = true }
     }
     builder.appendPrimaryKey(primaryKey)
   }
@@ -50,18 +46,11 @@ struct IndexKeyMaker {
   /// Adds the last key to `entries`.
   @inline(__always)
   func append(to entries: inout IndexEntries) {
-    builder.withUnsafeBytes { entries.append($0, isTruncated: isTruncated, isConstrained: isConstrained) }
-  }
-
-  /// The last key.
-  func withKey<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
-    try builder.withUnsafeBytes(body)
+    entries.append(builder.bytes, isTruncated: isTruncated, isConstrained: isConstrained)
   }
 
   /// Whether the last keys of both are the same bytes.
-  func hasSameKey(as other: IndexKeyMaker) -> Bool {
-    builder.withUnsafeBytes { key in
-      other.builder.withUnsafeBytes { IndexEntries.order(key, $0) == 0 }
-    }
+  func hasSameKey(as other: borrowing IndexKeyMaker) -> Bool {
+    IndexEntries.order(builder.bytes, other.builder.bytes) == 0
   }
 }

@@ -16,7 +16,8 @@ extension LMDBStore {
       return completion(changeSets.map { _ in .failure(error) })
     }
     let batch = CommitBatch(
-      changeSets: changeSets, parts: parts, catalogue: catalogue, allocators: allocators, attempt: CommitAttempt())
+      changeSets: changeSets, parts: parts, catalogue: catalogue, allocators: allocators,
+      attempt: CommitAttempt())
     parts.environment.submitWrite(deadline: deadline) { transaction in
       try batch.run(transaction)
     } completion: { result in

@@ -23,7 +23,9 @@ extension LMDBStore {
       guard let keyspace = parts.rows[hierarchy] else { return primaryKeys.map { _ in nil } }
       var slab = RowSlabWriter()
       return try primaryKeys.map { key in
-        guard let bytes = try PrimaryKeyBytes.with(key, { try transaction.get(keyspace, $0) }) else { return nil }
+        guard let bytes = try PrimaryKeyBytes.with(key, { try transaction.get(keyspace, $0) }) else {
+          return nil
+        }
         let row = try reader.row(bytes, primaryKey: key)
         let snapshot = row.keeper ?? slab.append(copying: row.bytes)
         return FetchedRow(primaryKey: key, entity: row.entity, snapshot: snapshot)
@@ -45,7 +47,8 @@ extension LMDBStore {
     try read { reader, transaction in
       let key = LargeValueKey(
         hierarchyCode: reader.catalogue.hierarchyCodes[parts.schema.entities[entity].hierarchyNumber],
-        primaryKey: primaryKey, attributeCode: reader.catalogue.attributeCodes[entity][slot], version: version)
+        primaryKey: primaryKey, attributeCode: reader.catalogue.attributeCodes[entity][slot], version: version
+      )
       return try parts.largeValue(key, transaction).map { Data($0) }
     }
   }

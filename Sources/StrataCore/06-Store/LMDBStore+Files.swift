@@ -23,7 +23,8 @@ extension LMDBStore {
       return try ModelCoding.decode(data)
     } catch {
       throw StorageError(
-        .damaged, operation: "read model", path: url.path, detail: "The model in the store is damaged: \(error)")
+        .damaged, operation: "read model", path: url.path,
+        detail: "The model in the store is damaged: \(error)")
     }
   }
 
@@ -31,9 +32,7 @@ extension LMDBStore {
   public static func setMetadata(_ metadata: StoreMetadata, at url: URL) throws {
     let own = metadata.withoutStandardKeys
     let encoded = try JSONEncoder.sorted.encode(own.values)
-    var options = EnvironmentOptions()
-    options.create = .never
-    let environment = try Environment.open(path: url.path, options: options)
+    let environment = try openAsItIs(url, isReadOnly: false)
     defer { environment.close() }
     try StoreHeader.requireMeta(environment)
     guard let keyspace = try environment.keyspaces([MetaKeyspace.name])[0] else {
@@ -80,13 +79,27 @@ extension LMDBStore {
     }
   }
 
+  /// Opens the file, or joins what this process has opened already, whatever its options.
+  private static func openAsItIs(_ url: URL, isReadOnly: Bool) throws -> Environment {
+    var options = EnvironmentOptions()
+    options.create = .never
+    options.isReadOnly = isReadOnly
+    do {
+      return try Environment.open(path: url.path, options: options)
+    } catch let error as StorageError where error.kind == .invalid {
+      for durability in Durability.allCases {
+        options.isReadOnly = false
+        options.durability = durability
+        if let environment = try? Environment.open(path: url.path, options: options) { return environment }
+      }
+      throw error
+    }
+  }
+
   private static func inspect<R>(
     _ url: URL, _ body: (MetaKeyspace, borrowing ReadTransaction, String) throws -> R
   ) throws -> R {
-    var options = EnvironmentOptions()
-    options.create = .never
-    options.isReadOnly = true
-    let environment = try Environment.open(path: url.path, options: options)
+    let environment = try openAsItIs(url, isReadOnly: true)
     defer { environment.close() }
     try StoreHeader.requireMeta(environment)
     guard let keyspace = try environment.keyspaces([MetaKeyspace.name])[0] else {

@@ -67,7 +67,8 @@ public final class LMDBStore: PersistentStore {
   ///   entities when it was written with another model (rules 304, 316), 134080 for an unknown configuration.
   ///   A refused file is not changed.
   public init(
-    url: URL?, schema: Schema, configurationName: String? = nil, options: LMDBStoreOptions = LMDBStoreOptions()
+    url: URL?, schema: Schema, configurationName: String? = nil,
+    options: LMDBStoreOptions = LMDBStoreOptions()
   ) throws {
     let opened = try StoreOpening(
       url: url, schema: schema, configurationName: configurationName, options: options

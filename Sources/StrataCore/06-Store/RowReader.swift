@@ -49,21 +49,25 @@ struct RowReader {
   @inline(__always)
   func row(_ bytes: UnsafeRawBufferPointer, primaryKey: UInt64) throws -> StoredRow {
     guard bytes.count >= RowFormat.headerLength, let base = bytes.baseAddress else {
-      throw damaged(primaryKey, "it is too short")
+      throw damaged(primaryKey, RowError.tooShort(byteCount: bytes.count))
     }
     guard let entity = catalogue.entity(code: RowBytes.entityCode(base)) else {
-      throw UnknownCode(detail: "The row p\(primaryKey) is of an unknown entity, code \(RowBytes.entityCode(base)).")
+      throw UnknownCode(
+        detail: "The row p\(primaryKey) is of an unknown entity, code \(RowBytes.entityCode(base)).")
     }
     let number = RowBytes.layoutNumber(base)
     if number != catalogue.layoutNumbers[entity] {
       return try transcoded(bytes, primaryKey: primaryKey, entity: entity, layoutNumber: number)
     }
+    let layout = parts.schema.entities[entity].layout
     do {
-      try RowDecoder.validate(
-        bytes, primaryKey: primaryKey, layout: parts.schema.entities[entity].layout,
-        verifyChecksum: parts.verifiesChecksums)
+      if parts.verifiesChecksums {
+        try RowDecoder.validate(bytes, primaryKey: primaryKey, layout: layout)
+      } else {
+        try RowDecoder.checkBounds(bytes, layout)
+      }
     } catch {
-      throw damaged(primaryKey, "\(error)")
+      throw damaged(primaryKey, error)
     }
     return StoredRow(base: base, count: bytes.count, entity: entity)
   }
@@ -72,10 +76,11 @@ struct RowReader {
   @inline(__always)
   func entity(of bytes: UnsafeRawBufferPointer, primaryKey: UInt64) throws -> Int {
     guard bytes.count >= RowFormat.headerLength, let base = bytes.baseAddress else {
-      throw damaged(primaryKey, "it is too short")
+      throw damaged(primaryKey, RowError.tooShort(byteCount: bytes.count))
     }
     guard let entity = catalogue.entity(code: RowBytes.entityCode(base)) else {
-      throw UnknownCode(detail: "The row p\(primaryKey) is of an unknown entity, code \(RowBytes.entityCode(base)).")
+      throw UnknownCode(
+        detail: "The row p\(primaryKey) is of an unknown entity, code \(RowBytes.entityCode(base)).")
     }
     return entity
   }
@@ -87,16 +92,18 @@ struct RowReader {
     guard let old = catalogue.layouts[layoutNumber] else {
       throw UnknownCode(detail: "The row p\(primaryKey) is of an unknown layout, number \(layoutNumber).")
     }
-    let schema = parts.schema.entities[entity]
+    let stamp = RowStamp(
+      layoutNumber: catalogue.layoutNumbers[entity], entityCode: catalogue.entityCodes[entity])
     do {
-      try RowDecoder.validate(bytes, primaryKey: primaryKey, layout: old, verifyChecksum: parts.verifiesChecksums)
-      let stamp = RowStamp(
-        layoutNumber: catalogue.layoutNumbers[entity], entityCode: catalogue.entityCodes[entity])
-      let snapshot = try RowDecoder.transcode(
-        bytes, from: old, to: schema.layout, stamp: stamp, primaryKey: primaryKey, defaults: schema.defaults)
+      if parts.verifiesChecksums {
+        try RowDecoder.validate(bytes, primaryKey: primaryKey, layout: old)
+      }
+      let transcoder = try catalogue.transcoder(from: old, number: layoutNumber, entity: entity)
+      var writer = RowSlabWriter(expectedLength: bytes.count)
+      let snapshot = try transcoder.transcode(bytes, primaryKey: primaryKey, stamp: stamp, into: &writer)
       return StoredRow(base: snapshot.base, count: Int(snapshot.count), entity: entity, keeper: snapshot)
     } catch {
-      throw damaged(primaryKey, "\(error)")
+      throw damaged(primaryKey, error)
     }
   }
 
@@ -131,7 +138,8 @@ struct RowReader {
     }
     let key = largeValueKey(row, slot, primaryKey: primaryKey, version: reference.version)
     guard let bytes = try parts.largeValue(key, transaction) else {
-      throw damaged(primaryKey, "its large value “\(attribute(of: row, slot).name)” is missing")
+      throw parts.damaged(
+        "The large value “\(attribute(of: row, slot).name)” of the row p\(primaryKey) is missing.")
     }
     return RowBytes.externalValue(Data(bytes), kind: kind) ?? .null
   }
@@ -157,7 +165,7 @@ struct RowReader {
   }
 
   @inline(never)
-  func damaged(_ primaryKey: UInt64, _ reason: String) -> StorageError {
-    parts.damaged("The row p\(primaryKey) is damaged: \(reason).")
+  private func damaged(_ primaryKey: UInt64, _ error: RowError) -> StorageError {
+    parts.damaged("The row p\(primaryKey) is damaged: \(error)")
   }
 }

@@ -8,11 +8,12 @@ import Foundation
 ///
 /// With a window, only the keys that can still get into it are kept: candidates behind the last place are
 /// rejected by one comparison. Rows stay where they lie in the store until the order is known.
-struct RowSorter {
+struct RowSorter: ~Copyable {
   private let sorts: [ResolvedSort]
   private let windowEnd: Int?
   private let reader: RowReader
-  private var builder: KeyBuilder
+  private let partLimit: Int
+  private var builder = KeyBuilder()
   private let keys = SortKeys()
   /// Whether a value was too long for its key: then bytes do not tell the order.
   private var hasCutKeys = false
@@ -24,24 +25,26 @@ struct RowSorter {
     // A window of millions is no reason to sort again and again.
     self.windowEnd = windowEnd.flatMap { (1...1 << 20).contains($0) ? $0 : nil }
     self.reader = reader
-    builder = KeyBuilder(partCount: sorts.count)
+    // Keys are not stored: they may be longer than those of an index, but not without limit.
+    partLimit = sorts.count > 100 ? 16 : KeyBuilder.maximumVariableLength
   }
 
   @inline(__always)
   mutating func add(_ row: StoredRow, _ key: UInt64, _ transaction: borrowing ReadTransaction) throws {
-    builder.removeAll()
+    builder.reset()
     let layout = reader.layout(of: row)
     for sort in sorts {
-      if row.hasExternalValues, row.isExternal(sort.slot, layout) {
+      var made = builder.append(
+        fromRow: row.base, slot: sort.slot, layout: layout, isAscending: sort.isAscending, limit: partLimit)
+      if made == .external {
         let value = try reader.value(row, sort.slot, primaryKey: key, externals: [], transaction)
-        if builder.append(value, type: sort.type, ascending: sort.isAscending) { hasCutKeys = true }
-      } else if builder.append(fromRow: row.base, slot: sort.slot, layout: layout, ascending: sort.isAscending) {
-        hasCutKeys = true
+        made = builder.append(value, isAscending: sort.isAscending, limit: partLimit)
       }
+      if made == .truncated { hasCutKeys = true }
     }
     builder.appendPrimaryKey(key)
     builder.appendPrimaryKey(UInt64(candidates.count))
-    let isAdded = builder.withUnsafeBytes { keys.add($0, windowEnd: hasCutKeys ? nil : windowEnd) }
+    let isAdded = keys.add(builder.bytes, windowEnd: hasCutKeys ? nil : windowEnd)
     if isAdded { candidates.append((key, row)) }
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// The codes a store uses for what the schema numbers: which entity a row's code means, which layout its layout
 /// number, which indexes are complete.
@@ -26,6 +27,12 @@ final class StoreCatalogue: Sendable {
   let usableIndexes: [Bool]
   /// Names of stored indexes that this schema cannot maintain.
   let foreignIndexes: [String]
+  private let transcoders = Mutex<[TranscoderKey: RowTranscoder]>([:])
+
+  private struct TranscoderKey: Hashable {
+    let layoutNumber: UInt16
+    let entity: Int
+  }
 
   /// Reads the catalogue as it is stored.
   ///
@@ -76,6 +83,16 @@ final class StoreCatalogue: Sendable {
     return number < 0 ? nil : Int(number)
   }
 
+  /// What rewrites rows of an older layout in the one the entity has now. Made once.
+  func transcoder(from old: RowLayout, number: UInt16, entity: Int) throws(RowError) -> RowTranscoder {
+    let key = TranscoderKey(layoutNumber: number, entity: entity)
+    if let known = transcoders.withLock({ $0[key] }) { return known }
+    let schema = schema.entities[entity]
+    let transcoder = try RowTranscoder(from: old, to: schema.layout, defaults: schema.defaults)
+    transcoders.withLock { $0[key] = transcoder }
+    return transcoder
+  }
+
   /// Whether everything the held entities need is there.
   func isComplete(for held: [Bool]) -> Bool {
     for entity in schema.entities where held[entity.number] {
@@ -98,11 +115,15 @@ final class StoreCatalogue: Sendable {
     var signatures = Set(layouts.values.map(\.signature))
     for entity in schema.entities where held[entity.number] {
       try entities.add(entity.name, "entity/", meta, transaction)
-      try hierarchies.add(schema.hierarchies[entity.hierarchyNumber].rootName, "hierarchy/", meta, transaction)
-      for attribute in entity.attributes { try attributes.add(attribute.name, "attribute/", meta, transaction) }
+      try hierarchies.add(
+        schema.hierarchies[entity.hierarchyNumber].rootName, "hierarchy/", meta, transaction)
+      for attribute in entity.attributes {
+        try attributes.add(attribute.name, "attribute/", meta, transaction)
+      }
       if signatures.insert(entity.layout.signature).inserted {
         guard layoutNumber < .max else {
-          throw StorageError(.tooLarge, operation: "add layout", path: path, detail: "The store has too many layouts.")
+          throw StorageError(
+            .tooLarge, operation: "add layout", path: path, detail: "The store has too many layouts.")
         }
         layoutNumber += 1
         try meta.put(Self.layoutKey(layoutNumber), entity.layout.signature.utf8, transaction)

@@ -43,7 +43,9 @@ struct StoreChecker {
 
   // MARK: Rows
 
-  private mutating func checkRows(_ hierarchy: HierarchySchema, _ transaction: borrowing ReadTransaction) throws {
+  private mutating func checkRows(_ hierarchy: HierarchySchema, _ transaction: borrowing ReadTransaction)
+    throws
+  {
     guard let keyspace = parts.rows[hierarchy.number] else { return }
     let counter = try parts.counter(hierarchy.number, transaction)
     try transaction.withCursor(keyspace) { cursor in
@@ -62,7 +64,8 @@ struct StoreChecker {
     }
   }
 
-  private mutating func checkRow(_ bytes: UnsafeRawBufferPointer, _ key: UInt64, _ hierarchy: HierarchySchema) {
+  private mutating func checkRow(_ bytes: UnsafeRawBufferPointer, _ key: UInt64, _ hierarchy: HierarchySchema)
+  {
     let place = "\(hierarchy.rootName) p\(key)"
     guard bytes.count >= RowFormat.headerLength, let base = bytes.baseAddress else {
       return report(.rowUnreadable, "\(place): too short")
@@ -106,7 +109,8 @@ struct StoreChecker {
       var entry = try cursor.first()
       while let found = entry {
         // Unreadable rows have been reported; their entries show as stray.
-        if let key = PrimaryKeyBytes.whole(found.key), let row = try? reader.row(found.value, primaryKey: key),
+        if let key = PrimaryKeyBytes.whole(found.key),
+          let row = try? reader.row(found.value, primaryKey: key),
           covered.contains(row.entity),
           (try? keys.make(row, key, externals: [], transaction)) != nil
         {
@@ -174,7 +178,9 @@ struct StoreChecker {
     for part in index.parts {
       var values: [AttributeValue] = []
       for key in [key, other] {
-        guard let bytes = try PrimaryKeyBytes.with(key, { try transaction.get(keyspace, $0) }) else { return false }
+        guard let bytes = try PrimaryKeyBytes.with(key, { try transaction.get(keyspace, $0) }) else {
+          return false
+        }
         let row = try reader.row(bytes, primaryKey: key)
         values.append(try reader.value(row, part.slot, primaryKey: key, externals: [], transaction))
       }

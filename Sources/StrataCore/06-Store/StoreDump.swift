@@ -15,7 +15,8 @@ enum StoreDump {
       guard let keyspace = parts.indexes[index.number] else { continue }
       try forEach(keyspace, transaction) { key, _ in
         lines.append(
-          "index:\(index.name) \(hex(UnsafeRawBufferPointer(rebasing: key.dropLast(8)))) p\(PrimaryKeyBytes.last(of: key))")
+          "index:\(index.name) \(hex(UnsafeRawBufferPointer(rebasing: key.dropLast(8)))) p\(PrimaryKeyBytes.last(of: key))"
+        )
       }
     }
     if let large = parts.large {
@@ -23,8 +24,11 @@ enum StoreDump {
     }
     try forEach(parts.meta.keyspace, transaction) { key, value in
       let name = String(decoding: key, as: UTF8.self)
-      let isText = name == "metadata" || name == "versions" || name.hasPrefix("index/") || name.hasPrefix("layout/")
-      let text = isText ? String(decoding: value, as: UTF8.self) : value.count > 64 ? "\(value.count) bytes" : hex(value)
+      let isText =
+        name == "metadata" || name == "versions" || name.hasPrefix("index/") || name.hasPrefix("layout/")
+      let text =
+        isText
+        ? String(decoding: value, as: UTF8.self) : value.count > 64 ? "\(value.count) bytes" : hex(value)
       lines.append("meta \(name) = \(text.replacingOccurrences(of: "\n", with: " "))")
     }
     return lines.joined(separator: "\n") + "\n"

@@ -11,7 +11,8 @@ struct StoreHeader: Sendable {
   init(_ meta: MetaKeyspace, _ transaction: borrowing ReadTransaction, path: String) throws {
     guard let format = try meta.number("format", UInt32.self, transaction) else {
       throw StorageError(
-        .notADatabase, operation: "read header", path: path, detail: "The file is no store: it has no format.")
+        .notADatabase, operation: "read header", path: path, detail: "The file is no store: it has no format."
+      )
     }
     guard format == MetaKeyspace.currentFormat else {
       throw StorageError(
@@ -24,7 +25,8 @@ struct StoreHeader: Sendable {
       let decoded = try? JSONDecoder().decode(StoredVersions.self, from: versions)
     else {
       throw StorageError(
-        .damaged, operation: "read header", path: path, detail: "The store's description of itself is damaged.")
+        .damaged, operation: "read header", path: path,
+        detail: "The store's description of itself is damaged.")
     }
     identifier = UUID(uuid: identity.loadUnaligned(as: uuid_t.self))
     self.versions = decoded
@@ -42,12 +44,27 @@ struct StoreHeader: Sendable {
 
   /// Whether the file holds nothing at all: one that was just created.
   static func isEmpty(_ environment: Environment) throws -> Bool {
-    try environment.keyspaceNames().isEmpty
+    try keyspaceNames(environment).isEmpty
   }
 
   /// Refuses LMDB files of other programs before anything is created in them.
   static func requireMeta(_ environment: Environment) throws {
-    guard try environment.keyspaceNames().contains(MetaKeyspace.name) else { throw foreign(environment) }
+    guard try keyspaceNames(environment).contains(MetaKeyspace.name) else { throw foreign(environment) }
+  }
+
+  /// The names in LMDB's unnamed database, which every transaction knows under the number 1.
+  private static func keyspaceNames(_ environment: Environment) throws -> [String] {
+    try environment.read { transaction in
+      try transaction.withCursor(Keyspace(handle: 1, name: "")) { cursor in
+        var names: [String] = []
+        var entry = try cursor.first()
+        while let found = entry {
+          names.append(String(decoding: found.key, as: UTF8.self))
+          entry = try cursor.next()
+        }
+        return names
+      }
+    }
   }
 
   static func foreign(_ environment: Environment) -> StorageError {

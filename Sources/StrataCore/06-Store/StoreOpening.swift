@@ -117,7 +117,8 @@ struct StoreOpening {
     metadata[StoreMetadata.versionIdentifiersKey] = .array(stored.identifiers.map { .string($0) })
     throw CoreDataError(
       .persistentStoreIncompatibleVersionHash,
-      "The store was written with another model: " + differing.map(\.description).joined(separator: "; ") + ".",
+      "The store was written with another model: " + differing.map(\.description).joined(separator: "; ")
+        + ".",
       userInfo: ["metadata": metadata.dictionary, "NSStoreIncompatibleEntities": differing.map(\.entityName)])
   }
 
@@ -146,7 +147,9 @@ struct StoreOpening {
   ) throws -> StoreCatalogue {
     let found = try parts.environment.read { try parts.readCatalogue($0) }
     if options.isReadOnly { return found }
-    let missing = schema.indexes.contains { parts.indexes[$0.number] != nil && !found.usableIndexes[$0.number] }
+    let missing = schema.indexes.contains {
+      parts.indexes[$0.number] != nil && !found.usableIndexes[$0.number]
+    }
     let hasForeign = !found.foreignIndexes.isEmpty
     let isNewModel = stored != wanted
     if found.isComplete(for: parts.held) && !missing && !hasForeign && !isNewModel { return found }
@@ -157,7 +160,8 @@ struct StoreOpening {
     return try parts.environment.write { transaction in
       var catalogue = try parts.readCatalogue(transaction.read)
       if !catalogue.isComplete(for: parts.held) {
-        try catalogue.addMissing(held: parts.held, meta: parts.meta, transaction, path: parts.environment.path)
+        try catalogue.addMissing(
+          held: parts.held, meta: parts.meta, transaction, path: parts.environment.path)
         catalogue = try parts.readCatalogue(transaction.read)
       }
       for keyspace in stale { try transaction.clear(keyspace) }

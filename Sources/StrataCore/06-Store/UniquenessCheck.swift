@@ -107,7 +107,9 @@ extension ChangeSetWriter {
         change.storedRow, slot, primaryKey: key, externals: change.externals, transaction)
     }
     let keyspace = try rows(hierarchy)
-    guard let bytes = try PrimaryKeyBytes.with(key, { try transaction.get(keyspace, $0) }) else { return .null }
+    guard let bytes = try PrimaryKeyBytes.with(key, { try transaction.get(keyspace, $0) }) else {
+      return .null
+    }
     return try reader.value(
       try reader.row(bytes, primaryKey: key), slot, primaryKey: key, externals: [], transaction)
   }
