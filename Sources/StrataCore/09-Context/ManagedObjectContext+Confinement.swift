@@ -94,11 +94,15 @@ extension ManagedObjectContext {
       if ContextQueue.isOnMainQueue { return try scope.run(in: self, block) }
       let alarm = MainQueueWatch.warnLater(about: description)
       defer { alarm.cancel() }
-      return try DispatchQueue.main.sync { try ThreadScope.current.run(in: self, block) }
+      return try runSynchronously(block)
     case .privateQueue:
-      guard let queue = queue.queue else { trapHasNoQueue("performAndWait") }
-      return try queue.sync { try ThreadScope.current.run(in: self, block) }
+      return try runSynchronously(block)
     }
+  }
+
+  private func runSynchronously<T>(_ block: () throws -> T) rethrows -> T {
+    guard let queue = queue.queue else { trapHasNoQueue("performAndWait") }
+    return try queue.sync { try ThreadScope.current.run(in: self, block) }
   }
 
   /// Runs `block` on the context's queue and returns its value. Works from any task, the main actor included.
