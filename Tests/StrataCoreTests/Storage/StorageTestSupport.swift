@@ -96,3 +96,18 @@ func testSeed(_ name: String = #function) -> UInt64 {
 func storageError(_ body: () throws -> Void) throws -> StorageError {
   try #require(throws: StorageError.self, performing: body)
 }
+
+/// The bytes of a file.
+func fileBytes(_ path: String) throws -> [UInt8] {
+  let descriptor = open(path, O_RDONLY)
+  try #require(descriptor >= 0)
+  defer { close(descriptor) }
+  var bytes: [UInt8] = []
+  var piece = [UInt8](repeating: 0, count: 1 << 16)
+  while true {
+    let count = read(descriptor, &piece, piece.count)
+    try #require(count >= 0)
+    if count == 0 { return bytes }
+    bytes += piece[..<count]
+  }
+}
