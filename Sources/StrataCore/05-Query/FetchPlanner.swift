@@ -169,7 +169,6 @@ extension FetchPlanner.Context {
     order(&choice, fixedCount: fixedCount)
     if choice.score == 0 && choice.isOrdered && isWorthItsOrder(choice) {
       choice.score = 1
-      if choice.reasons.isEmpty { choice.reasons = [] }
     }
     return choice.score > 0 ? choice : nil
   }
@@ -178,7 +177,7 @@ extension FetchPlanner.Context {
   private func isWorthItsOrder(_ choice: FetchPlanner.Choice) -> Bool {
     guard !sorts.isEmpty, conjuncts.isEmpty else { return false }
     let covered = request.schema.entities[choice.index.owner].subtree
-    if mode == .identifiers && !filters(covered) { return true }
+    if mode == .identifiers && request.entityNumbers.count == 1 && !filters(covered) { return true }
     return request.limit > 0
   }
 

@@ -25,7 +25,8 @@ public indirect enum FetchPredicate: Sendable, Hashable {
   case not(FetchPredicate)
   /// True for every object.
   case all
-  /// True for no object.
+  /// True for no object. Write `FetchPredicate.none`: where an optional is expected, `.none` alone means nil, and that
+  /// stands for all objects (the compiler warns).
   case none
   /// The object itself is one of those identified (rule 107).
   case selfIn([ManagedObjectID])

@@ -24,7 +24,8 @@ struct IndexKeyMaker: ~Copyable {
   /// - Parameter externals: Large values of the row that are not stored yet.
   @inline(__always)
   mutating func make(
-    _ row: StoredRow, _ primaryKey: UInt64, externals: [ExternalValue], _ transaction: borrowing ReadTransaction
+    _ row: StoredRow, _ primaryKey: UInt64, externals: [ExternalValue],
+    _ transaction: borrowing ReadTransaction
   ) throws {
     builder.reset()
     isTruncated = false
@@ -33,9 +34,11 @@ struct IndexKeyMaker: ~Copyable {
     for part in index.parts {
       if RowBytes.isNil(row.base, part.slot) { isConstrained = false }
       var made = builder.append(
-        fromRow: row.base, slot: part.slot, layout: layout, isAscending: part.isAscending, limit: part.keyLimit)
+        fromRow: row.base, slot: part.slot, layout: layout, isAscending: part.isAscending,
+        limit: part.keyLimit)
       if made == .external {
-        let value = try reader.value(row, part.slot, primaryKey: primaryKey, externals: externals, transaction)
+        let value = try reader.value(
+          row, part.slot, primaryKey: primaryKey, externals: externals, transaction)
         made = builder.append(value, isAscending: part.isAscending, limit: part.keyLimit)
       }
       if made == .truncated { isTruncated = true }

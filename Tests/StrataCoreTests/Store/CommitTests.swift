@@ -14,7 +14,9 @@ import Testing
     let row = try #require(try fixture.row("Item", change.primaryKey))
     #expect(row.snapshot?.version == 1)
     #expect(
-      try fixture.values(row) == ["i64": 7, "s": "JFK", "d": .double(-0.5), "date": .date(date), "flag": true])
+      try fixture.values(row) == [
+        "i64": 7, "s": "JFK", "d": .double(-0.5), "date": .date(date), "flag": true,
+      ])
     #expect(try fixture.row("Item", change.primaryKey + 1) == nil)
     #expect(try fixture.store.check().problems == [])
   }

@@ -11,9 +11,11 @@ final class StoreFixture {
   private(set) var store: LMDBStore
 
   init(
-    model: ManagedObjectModel = StoreFixture.model(), inMemory: Bool = false, options: LMDBStoreOptions = .scratch
+    model: ManagedObjectModel = StoreFixture.model(), inMemory: Bool = false,
+    options: LMDBStoreOptions = .scratch
   ) throws {
-    directory = FileManager.default.temporaryDirectory.appendingPathComponent("strata-store-\(UUID().uuidString)")
+    directory = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "strata-store-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     url = directory.appendingPathComponent("Test.strata")
     schema = try model.schema()
@@ -32,7 +34,9 @@ final class StoreFixture {
   }
 
   /// A second store object of the same file.
-  func secondStore(_ model: ManagedObjectModel? = nil, options: LMDBStoreOptions = .scratch) throws -> LMDBStore {
+  func secondStore(_ model: ManagedObjectModel? = nil, options: LMDBStoreOptions = .scratch) throws
+    -> LMDBStore
+  {
     try LMDBStore(url: url, schema: model?.schema() ?? schema, options: options)
   }
 
@@ -72,7 +76,8 @@ final class StoreFixture {
       "Item", properties: properties, uniquenessConstraints: [["code"]], indexes: indexes,
       subentities: [special])
     let place = EntityDescription(
-      "Place", properties: [attribute("name", .string), attribute("x", .integer32), attribute("y", .integer32)],
+      "Place",
+      properties: [attribute("name", .string), attribute("x", .integer32), attribute("y", .integer32)],
       uniquenessConstraints: [["name"], ["x", "y"]])
     return ManagedObjectModel(entities: [item, special, place])
   }
@@ -103,7 +108,9 @@ extension StoreFixture {
   }
 
   /// A row that replaces `row`.
-  func update(_ row: FetchedRow, _ values: [String: AttributeValue], store: LMDBStore? = nil) throws -> RowChange {
+  func update(_ row: FetchedRow, _ values: [String: AttributeValue], store: LMDBStore? = nil) throws
+    -> RowChange
+  {
     let entity = schema.entities[row.entity]
     let draft = RowDraft.make(slotCount: entity.attributes.count)
     for (name, value) in values { draft[slot(entity, name)] = value }
@@ -147,7 +154,8 @@ extension StoreFixture {
 
   @discardableResult
   func commit(
-    inserts: [RowChange] = [], updates: [RowChange] = [], deletes: [RowDeletion] = [], checks: [RowCheck] = [],
+    inserts: [RowChange] = [], updates: [RowChange] = [], deletes: [RowDeletion] = [],
+    checks: [RowCheck] = [],
     metadata: StoreMetadata? = nil, store: LMDBStore? = nil
   ) throws -> CommitResult {
     let changes = ChangeSet(
@@ -160,7 +168,8 @@ extension StoreFixture {
 
 extension StoreFixture {
   func resolve(
-    _ name: String, _ predicate: FetchPredicate? = nil, sort: [FetchSort] = [], limit: Int = 0, offset: Int = 0,
+    _ name: String, _ predicate: FetchPredicate? = nil, sort: [FetchSort] = [], limit: Int = 0,
+    offset: Int = 0,
     includesSubentities: Bool = true
   ) throws -> ResolvedFetchRequest {
     var request = FetchRequest<ManagedObjectID>(
@@ -170,7 +179,8 @@ extension StoreFixture {
   }
 
   func fetch(
-    _ name: String, _ predicate: FetchPredicate? = nil, sort: [FetchSort] = [], limit: Int = 0, offset: Int = 0,
+    _ name: String, _ predicate: FetchPredicate? = nil, sort: [FetchSort] = [], limit: Int = 0,
+    offset: Int = 0,
     mode: FetchMode = .rows, store: LMDBStore? = nil
   ) throws -> FetchedRows {
     try (store ?? self.store).fetch(

@@ -29,7 +29,8 @@ import Testing
     ]
     let error = #expect(throws: UniquenessViolation.self) { try fixture.commit(inserts: rows) }
     #expect(error?.violations.count == 2)
-    #expect(error?.violations.allSatisfy { !$0.isInStore && $0.otherPrimaryKey == rows[0].primaryKey } == true)
+    #expect(
+      error?.violations.allSatisfy { !$0.isInStore && $0.otherPrimaryKey == rows[0].primaryKey } == true)
   }
 
   @Test func nilIsNeverADuplicate() throws {
@@ -78,7 +79,9 @@ import Testing
     let changes = try ["a", "b"].map { try fixture.insert("Item", ["code": .string($0)]) }
     try fixture.commit(inserts: changes)
     let row = try #require(try fixture.row("Item", changes[0].primaryKey))
-    #expect(throws: UniquenessViolation.self) { try fixture.commit(updates: [fixture.update(row, ["code": "b"])]) }
+    #expect(throws: UniquenessViolation.self) {
+      try fixture.commit(updates: [fixture.update(row, ["code": "b"])])
+    }
     // Writing the same value again is no violation.
     try fixture.commit(updates: [fixture.update(row, ["code": "a"])])
   }
@@ -96,7 +99,8 @@ import Testing
     }
     #expect(throws: UniquenessViolation.self) {
       try fixture.commit(inserts: [
-        fixture.insert("Item", ["code": .string(prefix + "c")]), fixture.insert("Item", ["code": .string(prefix + "c")]),
+        fixture.insert("Item", ["code": .string(prefix + "c")]),
+        fixture.insert("Item", ["code": .string(prefix + "c")]),
       ])
     }
     let row = try #require(try fixture.row("Item", first.primaryKey))

@@ -1,0 +1,125 @@
+import Foundation
+import Testing
+
+@testable import StrataCore
+
+@Suite struct CompiledPredicateTests {
+  /// The program on row bytes, the program on values and the plain definition agree.
+  @Test(arguments: [UInt64(1), 2, 3])
+  func predicateOnBytesOnValuesAndByDefinitionAgree(seed: UInt64) throws {
+    print("predicate seed \(seed)")
+    let fixture = try StoreFixture(inMemory: true)
+    var random = RandomValues(seed: seed)
+    let entity = fixture.entity("Special")
+    var rows: [(change: RowChange, values: [AttributeValue])] = []
+    for _ in 0..<80 {
+      var values: [String: AttributeValue] = [:]
+      for attribute in entity.attributes where !attribute.isTransient {
+        values[attribute.name] = random.value(attribute.type)
+      }
+      let change = try fixture.insert("Special", values)
+      rows.append((change, entity.attributes.map { values[$0.name] ?? .null }))
+    }
+    let identifiers = rows.map { fixture.identifier("Special", $0.change.primaryKey) }
+    for _ in 0..<1500 {
+      let predicate = random.predicate(entity, identifiers: identifiers)
+      let resolved = try PredicateResolver(entity: entity).resolve(predicate)
+      let program = CompiledPredicate(resolved, rootName: "Item", storeIdentifier: fixture.store.identifier)
+      for (row, identifier) in zip(rows, identifiers) {
+        let expected = ReferencePredicate.matches(predicate, identifier: identifier) { name in
+          entity.slot(named: name).map { row.values[$0] } ?? .null
+        }
+        let onValues = program.evaluate(identifier: identifier) { row.values[$0] }
+        let onBytes = program.evaluate(
+          row: row.change.row.base, layout: entity.layout, primaryKey: row.change.primaryKey
+        ) { row.values[$0] }
+        if onValues != expected || onBytes != expected {
+          Issue.record(
+            "seed \(seed): \(predicate) of \(row.values): \(expected), values \(onValues), bytes \(onBytes)")
+          return
+        }
+      }
+    }
+  }
+
+  @Test func nilFollowsTheRules() throws {
+    let fixture = try StoreFixture(inMemory: true)
+    func isTrue(_ predicate: FetchPredicate, _ value: AttributeValue) throws -> Bool {
+      let request = try fixture.resolve("Item", predicate)
+      let slot = fixture.entity("Item").slot(named: "i32")
+      return request.matches(
+        entity: fixture.entity("Item").number, identifier: fixture.identifier("Item", 1)
+      ) { $0 == slot ? value : .null }
+    }
+    #expect(try isTrue(Attribute("i32") == nil, .null))
+    #expect(try !isTrue(Attribute("i32") == nil, 1))
+    #expect(try isTrue(Attribute("i32") != nil, 1))
+    #expect(try isTrue(Attribute("i32") != 3, .null))
+    #expect(try !isTrue(Attribute("i32") < 3, .null))
+    #expect(try isTrue(!(Attribute("i32") < 3), .null))
+    #expect(try !isTrue(.comparison(key: "i32", .less, .null), 1))
+    #expect(try isTrue(Attribute("i32").isIn([Int?.none, 4]), .null))
+    #expect(try !isTrue(Attribute("i32").isIn([4, 5]), .null))
+    #expect(try isTrue(Attribute("i32").isBetween(1, 3), 3))
+  }
+
+  @Test func subentitiesAreExcludedOnRequest() throws {  // rule 93
+    let fixture = try StoreFixture(inMemory: true)
+    let request = try fixture.resolve("Item", includesSubentities: false)
+    let identifier = fixture.identifier("Special", 1)
+    #expect(!request.matches(entity: fixture.entity("Special").number, identifier: identifier) { _ in .null })
+    #expect(request.matches(entity: fixture.entity("Item").number, identifier: identifier) { _ in .null })
+    #expect(
+      try !fixture.resolve("Special").matches(
+        entity: fixture.entity("Item").number, identifier: identifier
+      ) { _ in .null })
+  }
+}
+
+@Suite struct PredicateResolverTests {
+  private func error(_ predicate: FetchPredicate, sort: [FetchSort] = []) throws -> FetchError? {
+    let fixture = try StoreFixture(inMemory: true)
+    do {
+      _ = try fixture.resolve("Item", predicate, sort: sort)
+      return nil
+    } catch let error as FetchError {
+      return error
+    }
+  }
+
+  @Test func wrongNamesAndTypesAreNamed() throws {
+    #expect(try error(Attribute("nothing") == 1)?.reason == .unknownKey)
+    #expect(try error(Attribute("memo") == "a")?.reason == .transientKey)
+    #expect(try error(.all, sort: [FetchSort("nothing")])?.reason == .unknownKey)
+    #expect(
+      try error(Attribute("s") == 1)?.description == "Item.s is of type string and cannot be compared with 1."
+    )
+    #expect(try error(Attribute("i32") == "1")?.key == "i32")
+    #expect(try error(Attribute("i32").beginsWith("1"))?.reason == .notAString(operation: "BEGINSWITH"))
+    #expect(try error(Attribute("date") > 3) != nil)
+    #expect(try error(Attribute("flag") == 2) != nil)
+    #expect(try error(Attribute("flag") == 1) == nil)
+    let fixture = try StoreFixture(inMemory: true)
+    #expect(throws: FetchError.self) { try fixture.resolve("Nobody") }
+    #expect(throws: FetchError.self) { try fixture.resolve("Item", limit: -1) }
+  }
+
+  @Test func numbersBeyondAnAttributeAreConstants() throws {
+    let fixture = try StoreFixture(inMemory: true)
+    func resolved(_ predicate: FetchPredicate) throws -> String {
+      "\(try PredicateResolver(entity: fixture.entity("Item")).resolve(predicate))"
+    }
+    #expect(try resolved(Attribute("i16") == 100_000) == "FALSE")
+    #expect(try resolved(Attribute("i16") < 100_000) == "NOT (i16 == nil)")
+    #expect(try resolved(Attribute("i16") != 100_000) == "TRUE")
+    #expect(try resolved(Attribute("i64") > 2.5) == "i64 > 2")
+    #expect(try resolved(Attribute("i64") <= 2.5) == "i64 <= 2")
+    #expect(try resolved(Attribute("i64") >= -2.5) == "i64 > -3")
+    #expect(try resolved(Attribute("i64") == 2.0) == "i64 == 2")
+    #expect(try resolved(.and([.all, .or([.none, .and([])])])) == "TRUE")
+    #expect(
+      try resolved(!(Attribute("s") == "a" && Attribute("i16") > 1))
+        == "(NOT (s == \"a\")) OR (NOT (i16 > 1))")
+    #expect(try resolved(Attribute("s").isIn(["b", "a", "b"])) == "s IN {\"a\", \"b\"}")
+  }
+}
