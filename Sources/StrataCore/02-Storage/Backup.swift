@@ -73,10 +73,13 @@ extension Environment {
     struct TurnCame: Error {}
     do {
       try write { _ in throw TurnCame() }
-    } catch is TurnCame {}
+    } catch is TurnCame {
+    } catch let error as StorageError where error.kind == .replaced {
+      // The turn came, too; and a copy is the way to rescue a store whose file was deleted.
+    }
   }
 
-  /// Removes the store at `path`: both files, for good.
+  /// Removes the store at `path`: both files, for good, whatever state they are in.
   ///
   /// Another process that has it open can read on, and its writes fail with `.replaced`.
   /// - Throws: `.missing`; `.busy` when it is open in this process; `.aliased`, `.notADatabase` for what is

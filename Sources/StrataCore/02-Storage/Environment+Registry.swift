@@ -182,7 +182,8 @@ extension Environment {
     var isOurs = false
     while true {
       if let status = try file.status() {
-        if options.create == .mustBeNew && !isOurs {
+        // A temporary store is unlinked: it must never be somebody's own file.
+        if (options.create == .mustBeNew || options.isTemporary) && !isOurs {
           throw StorageError(EEXIST, "open", path: file.path)
         }
         try file.check(status)

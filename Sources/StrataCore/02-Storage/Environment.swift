@@ -106,44 +106,38 @@ final class Environment: @unchecked Sendable {
   ///
   /// A pin makes the file grow, since nothing that it shows may be overwritten.
   func makeSnapshot() throws -> SnapshotPin {
-    let (slot, environment) = try claimSection()
-    defer { pool.leave(slot) }
-    var transaction: OpaquePointer?
-    let code = mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &transaction)
-    guard code == 0, let transaction else {
-      throw StorageError(code, "mdb_txn_begin", path: path)
-    }
-    let pinned = PinnedTransaction(transaction)
+    let slot = try beginRead()
+    let pinned = PinnedTransaction(pool.transaction(slot))
+    let transactionID = mdb_txn_id(pool.transaction(slot))
+    // Known to the environment before the section ends: whoever closes it must find the transaction.
     lock.withLock { pins[ObjectIdentifier(pinned)] = pinned }
-    return SnapshotPin(self, pinned, transactionID: mdb_txn_id(transaction))
+    pool.detach(slot)
+    return SnapshotPin(self, pinned, transactionID: transactionID)
   }
 
   /// What the environment holds and uses now.
   func statistics() throws -> EnvironmentStatistics {
-    let (slot, environment) = try claimSection()
-    defer { pool.leave(slot) }
-    var information = MDB_envinfo()
-    var statistics = MDB_stat()
-    mdb_env_info(environment, &information)
-    mdb_env_stat(environment, &statistics)
-    var descriptor: mdb_filehandle_t = -1
-    mdb_env_get_fd(environment, &descriptor)
-    let size = (try? file.system.statusOfDescriptor(descriptor).get())?.size ?? 0
-    var transaction: OpaquePointer?
-    let code = mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &transaction)
-    guard code == 0, let transaction else { throw StorageError(code, "mdb_txn_begin", path: path) }
-    defer { mdb_txn_abort(transaction) }
-    let view = ReadTransaction(handle: transaction)
+    // Taken before the view begins, which knows no later keyspace.
     let opened = lock.withLock { openKeyspaces }
-    var parts: [EnvironmentStatistics.KeyspacePart] = []
-    for keyspace in opened {
-      let part = try view.statistics(keyspace)
-      parts.append(.init(name: keyspace.name, entries: part.ms_entries, depth: Int(part.ms_depth)))
+    return try read { view in
+      let environment = mdb_txn_env(view.handle)
+      var information = MDB_envinfo()
+      var totals = MDB_stat()
+      var descriptor: mdb_filehandle_t = -1
+      mdb_env_info(environment, &information)
+      mdb_env_stat(environment, &totals)
+      mdb_env_get_fd(environment, &descriptor)
+      var parts: [EnvironmentStatistics.KeyspacePart] = []
+      for keyspace in opened {
+        let part = try view.statistics(keyspace)
+        parts.append(.init(name: keyspace.name, entries: part.ms_entries, depth: Int(part.ms_depth)))
+      }
+      return EnvironmentStatistics(
+        pageSize: Int(totals.ms_psize), mapSize: information.me_mapsize, lastPage: information.me_last_pgno,
+        fileSize: (try? file.system.statusOfDescriptor(descriptor).get())?.size ?? 0,
+        readersInUse: environment.map { ReaderTable.slotsInUse($0) } ?? 0, transactionID: view.id,
+        keyspaces: parts)
     }
-    return EnvironmentStatistics(
-      pageSize: Int(statistics.ms_psize), mapSize: information.me_mapsize, lastPage: information.me_last_pgno,
-      fileSize: size, readersInUse: ReaderTable.slotsInUse(environment), transactionID: view.id,
-      keyspaces: parts)
   }
 
   // MARK: Entering

@@ -42,7 +42,8 @@ struct EnvironmentOptions: Sendable {
   var writerDeadline = Duration.seconds(30)
   /// After how many commits the slots of killed readers are looked for.
   var readerCheckInterval = 64
-  /// The files are unlinked right after opening: nothing is left when the process ends, however it ends.
+  /// The files are made new and unlinked right after opening: nothing is left when the process ends, however
+  /// it ends.
   var isTemporary = false
   /// The operating system's file calls.
   var fileSystem = FileSystem.system

@@ -144,6 +144,12 @@ final class ReaderPool: @unchecked Sendable {
   /// Gives a claimed slot the transaction that was begun for it; `end` parks it later.
   func install(_ transaction: OpaquePointer, _ slot: Int) { slots[slot].transaction = transaction }
 
+  /// Takes the transaction out of a slot, for the caller to keep, and leaves the section.
+  func detach(_ slot: Int) {
+    slots[slot].transaction = nil
+    leave(slot)
+  }
+
   /// Leaves a section whose slot holds no transaction.
   func leave(_ slot: Int, isLong: Bool = false) {
     lock.lock()
@@ -194,7 +200,7 @@ final class ReaderPool: @unchecked Sendable {
   ///
   /// `body` gets the environment that is there and returns the one that is there afterwards, or why none is.
   /// - Throws: `.busy` when sections are still open at `deadline`; what `body` throws, and then nothing has
-  ///   changed.
+  ///   changed; why there is no environment now, if `body` says so.
   func exclusively(
     until deadline: ContinuousClock.Instant,
     _ body: (OpaquePointer?) throws -> Result<OpaquePointer, StorageError>
@@ -212,6 +218,7 @@ final class ReaderPool: @unchecked Sendable {
         state.pointee.absence = error
       }
     }
+    _ = try outcome.get()
   }
 
   /// Aborts every parked reader. Only with the gate shut, or when there are too few slots for all.
