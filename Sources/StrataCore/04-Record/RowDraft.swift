@@ -100,6 +100,16 @@
     }
   }
 
+  /// Sets a slot's value as an edit of the current event. The caller has checked the slot.
+  @inline(__always)
+  func put(_ value: AttributeValue, _ slot: Int) {
+    withUnsafeMutablePointers { header, elements in
+      elements[slot] = value
+      header.pointee.changed.insert(slot)
+      header.pointee.eventChanged.insert(slot)
+    }
+  }
+
   /// Forgets the slot's value and that it was set.
   func clear(_ slot: Int) {
     self[slot] = .null

@@ -28,10 +28,11 @@ final class CommitQueue: Sendable {
   init(store: any PersistentStore) { self.store = store }
 
   /// Writes `changes`, waits until they are as durable as the store promises. `committed` is called in commit order,
-  /// before any later save is reported; it must not wait.
+  /// before any later save is reported; it must not wait. `meanwhile` runs on the calling thread while the store writes.
   /// - Throws: what the store reports for this change set alone.
   func commit(
-    _ changes: ChangeSet, deadline: Duration?, committed: @escaping @Sendable (CommitResult) -> Void
+    _ changes: ChangeSet, deadline: Duration?, meanwhile: () -> Void,
+    committed: @escaping @Sendable (CommitResult) -> Void
   ) throws -> CommitResult {
     let reply = Reply<Result<CommitResult, any Error>>()
     let waiting = Waiting(changes: changes) { result in
@@ -44,6 +45,7 @@ final class CommitQueue: Sendable {
       return !state.isWriting
     }
     if isFirst { writeNext(deadline) }
+    meanwhile()
     return try reply.wait().get()
   }
 

@@ -181,15 +181,17 @@ public final class PersistentStoreCoordinator: Sendable {
   }
 
   /// Writes one context's changes to one store and tells the observers. Returns when the save is as durable as promised.
-  func commit(_ changes: ChangeSet, to binding: StoreBinding, origin: ObjectIdentifier) throws -> CommitNotice
-  {
+  /// `meanwhile` runs on the calling thread while the store writes.
+  func commit(
+    _ changes: ChangeSet, to binding: StoreBinding, origin: ObjectIdentifier, meanwhile: () -> Void
+  ) throws -> CommitNotice {
     var changes = changes
     let metadata = state.withLock { $0.metadata.removeValue(forKey: binding.index) }
     changes.metadata = metadata
     let index = binding.index
     do {
       let sent = changes
-      let result = try binding.commits.commit(sent, deadline: nil) { result in
+      let result = try binding.commits.commit(sent, deadline: nil, meanwhile: meanwhile) { result in
         self.tell(
           CommitNotice(
             storeIndex: index, commitNumber: result.commitNumber, origin: origin, changes: sent))

@@ -13,6 +13,9 @@ final class BoundEntity: Sendable {
   let stamp: RowStamp
   /// The store's place among all stores the coordinator ever attached; -1 for no store.
   let storeIndex: Int
+  /// The slots, as objects read them: see `RowLayout.table`.
+  nonisolated(unsafe) let table: UnsafePointer<UInt32>  // Unsafe: immortal, constant memory.
+  let slotCount: Int32
   /// The attributes that are stored.
   let persistentSlots: SlotBitmap
   /// The stored attributes that must not be nil in a save.
@@ -23,6 +26,8 @@ final class BoundEntity: Sendable {
     self.token = token
     self.stamp = stamp
     self.storeIndex = storeIndex
+    table = entity.layout.table
+    slotCount = Int32(entity.layout.slotCount)
     var persistent = SlotBitmap()
     var required = SlotBitmap()
     for attribute in entity.attributes where !attribute.isTransient {

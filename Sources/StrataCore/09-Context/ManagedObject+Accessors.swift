@@ -196,62 +196,62 @@ extension ManagedObject {
 
 extension ManagedObject {
   /// Sets the `Int16` attribute in `slot`. Traps when the slot has another type.
-  public final func write(_ value: Int16, slot: Int) { slowWrite(slot, .int16, .integer(Int64(value))) }
+  public final func write(_ value: Int16, slot: Int) { set(slot, .int16, .integer(Int64(value))) }
   /// Sets the `Int16` attribute in `slot`, or makes it nil.
   public final func write(_ value: Int16?, slot: Int) {
-    slowWrite(slot, .int16, value.map { value in .integer(Int64(value)) } ?? .null)
+    set(slot, .int16, value.map { value in .integer(Int64(value)) } ?? .null)
   }
   /// Sets the `Int32` attribute in `slot`. Traps when the slot has another type.
-  public final func write(_ value: Int32, slot: Int) { slowWrite(slot, .int32, .integer(Int64(value))) }
+  public final func write(_ value: Int32, slot: Int) { set(slot, .int32, .integer(Int64(value))) }
   /// Sets the `Int32` attribute in `slot`, or makes it nil.
   public final func write(_ value: Int32?, slot: Int) {
-    slowWrite(slot, .int32, value.map { value in .integer(Int64(value)) } ?? .null)
+    set(slot, .int32, value.map { value in .integer(Int64(value)) } ?? .null)
   }
   /// Sets the `Int64` attribute in `slot`. Traps when the slot has another type.
-  public final func write(_ value: Int64, slot: Int) { slowWrite(slot, .int64, .integer(value)) }
+  public final func write(_ value: Int64, slot: Int) { set(slot, .int64, .integer(value)) }
   /// Sets the `Int64` attribute in `slot`, or makes it nil.
   public final func write(_ value: Int64?, slot: Int) {
-    slowWrite(slot, .int64, value.map { value in .integer(value) } ?? .null)
+    set(slot, .int64, value.map { value in .integer(value) } ?? .null)
   }
   /// Sets the `Double` attribute in `slot`. Traps when the slot has another type.
-  public final func write(_ value: Double, slot: Int) { slowWrite(slot, .double, .double(value)) }
+  public final func write(_ value: Double, slot: Int) { set(slot, .double, .double(value)) }
   /// Sets the `Double` attribute in `slot`, or makes it nil.
   public final func write(_ value: Double?, slot: Int) {
-    slowWrite(slot, .double, value.map { value in .double(value) } ?? .null)
+    set(slot, .double, value.map { value in .double(value) } ?? .null)
   }
   /// Sets the `Float` attribute in `slot`. Traps when the slot has another type.
-  public final func write(_ value: Float, slot: Int) { slowWrite(slot, .float, .float(value)) }
+  public final func write(_ value: Float, slot: Int) { set(slot, .float, .float(value)) }
   /// Sets the `Float` attribute in `slot`, or makes it nil.
   public final func write(_ value: Float?, slot: Int) {
-    slowWrite(slot, .float, value.map { value in .float(value) } ?? .null)
+    set(slot, .float, value.map { value in .float(value) } ?? .null)
   }
   /// Sets the `Bool` attribute in `slot`. Traps when the slot has another type.
-  public final func write(_ value: Bool, slot: Int) { slowWrite(slot, .boolean, .boolean(value)) }
+  public final func write(_ value: Bool, slot: Int) { set(slot, .boolean, .boolean(value)) }
   /// Sets the `Bool` attribute in `slot`, or makes it nil.
   public final func write(_ value: Bool?, slot: Int) {
-    slowWrite(slot, .boolean, value.map { value in .boolean(value) } ?? .null)
+    set(slot, .boolean, value.map { value in .boolean(value) } ?? .null)
   }
   /// Sets the `String` attribute in `slot`, or makes it nil. Traps when the slot has another type.
   public final func write(_ value: String?, slot: Int) {
-    slowWrite(slot, .string, value.map { .string($0) } ?? .null)
+    set(slot, .string, value.map { .string($0) } ?? .null)
   }
   /// Sets the `Date` attribute in `slot`, or makes it nil. Traps when the slot has another type.
   public final func write(_ value: Date?, slot: Int) {
-    slowWrite(slot, .date, value.map { .date($0) } ?? .null)
+    set(slot, .date, value.map { .date($0) } ?? .null)
   }
   /// Sets the `Data` attribute in `slot`, or makes it nil. Traps when the slot has another type.
   public final func write(_ value: Data?, slot: Int) {
-    slowWrite(slot, .data, value.map { .data($0) } ?? .null)
+    set(slot, .data, value.map { .data($0) } ?? .null)
   }
   /// Sets the `UUID` attribute in `slot`, or makes it nil. Traps when the slot has another type.
   public final func write(_ value: UUID?, slot: Int) {
-    slowWrite(slot, .uuid, value.map { .uuid($0) } ?? .null)
+    set(slot, .uuid, value.map { .uuid($0) } ?? .null)
   }
   /// Sets the `URL` attribute in `slot`, or makes it nil. Traps when the slot has another type.
-  public final func write(_ value: URL?, slot: Int) { slowWrite(slot, .url, value.map { .url($0) } ?? .null) }
+  public final func write(_ value: URL?, slot: Int) { set(slot, .url, value.map { .url($0) } ?? .null) }
   /// Sets the `Decimal` attribute in `slot`, or makes it nil. Traps when the slot has another type.
   public final func write(_ value: Decimal?, slot: Int) {
-    slowWrite(slot, .decimal, value.map { .decimal($0) } ?? .null)
+    set(slot, .decimal, value.map { .decimal($0) } ?? .null)
   }
 
   /// The value in `slot` when the fast half of a read did not have it.
@@ -261,7 +261,19 @@ extension ManagedObject {
     return storedValue(slot)
   }
 
-  final func slowWrite(_ slot: Int, _ kind: SlotKind, _ value: AttributeValue) {
+  /// Sets an attribute. The fast half serves an object that already counts as changed in this event.
+  @inline(__always)
+  private final func set(_ slot: Int, _ kind: SlotKind, _ value: AttributeValue) {
+    if let draft, state.isBeingEdited, fastEntry(slot, kind) != nil {
+      checkConfinementHere()
+      draft.put(value, slot)
+    } else {
+      slowWrite(slot, kind, value)
+    }
+  }
+
+  @inline(never)
+  private final func slowWrite(_ slot: Int, _ kind: SlotKind, _ value: AttributeValue) {
     checkSlot(slot, kind)
     if RowBytes.kind(table[slot]) == .transient {
       setTransient(value.anyValue, slot)
@@ -285,5 +297,8 @@ extension ManagedObject {
   }
 
   /// The debug-build check at every access.
-  @usableFromInline final func checkConfinement() { context?.checkAccess(home.token.entityName) }
+  @usableFromInline final func checkConfinement() { checkConfinementHere() }
+
+  @inline(__always)
+  final func checkConfinementHere() { context?.checkAccess(bound?.token.entityName) }
 }

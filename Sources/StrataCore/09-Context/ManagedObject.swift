@@ -18,29 +18,32 @@ import Foundation
 /// (`value(forKey:)`, `setValue(_:forKey:)`) or by subscript. Subclasses must not override `hash` or `isEqual`.
 open class ManagedObject: NSObject, SlotDeclaring {
   // MARK: Stored properties (all on the context's queue)
+  //
+  // `@exclusivity(unchecked)`: every access is one load or store on one queue and none spans a call into other code, so
+  // accesses cannot overlap; the run-time check would cost more than the access.
 
   /// The bytes attributes are read from without further questions: set while the object is realised, has no edits, and
   /// its context does not check confinement. Nil sends every access through the slow path.
-  @usableFromInline final var fastRow: UnsafeRawPointer?
+  @exclusivity(unchecked) @usableFromInline final var fastRow: UnsafeRawPointer?
   /// Per slot its kind and byte offset; immortal memory of the entity's `RowLayout`.
-  @usableFromInline final var table: UnsafePointer<UInt32>
+  @exclusivity(unchecked) @usableFromInline final var table: UnsafePointer<UInt32>
   /// How many slots `table` has.
-  @usableFromInline final var slotCount: Int32 = 0
+  @exclusivity(unchecked) @usableFromInline final var slotCount: Int32 = 0
   /// What the object is to its context.
-  final var state: ObjectState = []
+  @exclusivity(unchecked) final var state: ObjectState = []
   /// The entity in its store (in no store, for an object made without a context). Nil only while the object is being made.
-  final var bound: BoundEntity?
-  final var primaryKey: UInt64 = 0
+  @exclusivity(unchecked) final var bound: BoundEntity?
+  @exclusivity(unchecked) final var primaryKey: UInt64 = 0
   /// Unsafe: cleared by the context itself, in `deinit` and whenever it lets an object go; so never dangling.
-  final unowned(unsafe) var context: ManagedObjectContext?
+  @exclusivity(unchecked) final unowned(unsafe) var context: ManagedObjectContext?
   /// The row as last read or saved.
-  final var snapshot: RowSnapshot?
+  @exclusivity(unchecked) final var snapshot: RowSnapshot?
   /// The values edited since.
-  final var draft: RowDraft?
+  @exclusivity(unchecked) final var draft: RowDraft?
   /// Values of transient attributes by slot: they survive a save and go when the object becomes a fault (rule 71).
-  final var transients: [Int: Any]?
+  @exclusivity(unchecked) final var transients: [Int: Any]?
   /// When the row was read, by `SnapshotClock`.
-  final var readAt: UInt32 = 0
+  @exclusivity(unchecked) final var readAt: UInt32 = 0
 
   /// Stands for the table of an object that has no entity yet. Never read, since such an object has no slots.
   private static var noTable: UnsafePointer<UInt32> {
@@ -61,10 +64,9 @@ open class ManagedObject: NSObject, SlotDeclaring {
   public init(entity: EntityDescription, insertInto context: ManagedObjectContext?) {
     table = Self.noTable
     super.init()
-    if ThreadScope.current.isMaterializing { return }
     if let context {
       context.adoptNew(self, entity: entity)
-    } else {
+    } else if !ThreadScope.isMaterializing {
       becomeUnattached(entity)
     }
   }
@@ -280,6 +282,13 @@ struct ObjectState: OptionSet {
   static let pending: ObjectState = [
     .inserted, .updated, .deleted, .notedInsert, .notedUpdate, .notedDelete, .notedRefresh, .locked,
   ]
+  /// Whether an edit changes nothing but the value: the object counts as changed and as noted in this event.
+  var isBeingEdited: Bool {
+    rawValue & (Self.notedInsert.rawValue | Self.notedUpdate.rawValue) != 0
+      && rawValue & (Self.inserted.rawValue | Self.updated.rawValue) != 0
+      && rawValue & (Self.fault.rawValue | Self.awaking.rawValue | Self.deleted.rawValue) == 0
+  }
+
   static let noted: ObjectState = [.notedInsert, .notedUpdate, .notedDelete, .notedRefresh]
   static let listed: ObjectState = [.listedInserted, .listedUpdated, .listedDeleted]
 }

@@ -49,7 +49,7 @@ extension ManagedObjectContext {
   }
 
   /// Whether the caller is on the context's queue.
-  var isAccessible: Bool { ThreadScope.current.holds(self) || queue.isOwnedByCaller }
+  var isAccessible: Bool { ThreadScope.currentHolds(self) || queue.isOwnedByCaller }
 
   private func trapForeignAccess(_ entity: String?) -> Never {
     let subject = entity.map { "An object of entity \($0) in \(description)" } ?? "\(description)"

@@ -32,7 +32,10 @@ extension ManagedObjectContext {
     }
     if bound.storeIndex == object.home.storeIndex { return }
     stores.table(for: object.home)?.remove(object.primaryKey)
-    bind(object, to: bound, in: binding)
+    let table = stores.tables(for: binding).tables[bound.entity.hierarchyNumber]
+    bind(
+      object, to: HomeForNew(entity: object.entity, store: binding, bound: bound, table: table, generation: 0)
+    )
   }
 
   /// IDs are final from birth: does nothing, and is here for code written for Core Data (rule 28).
@@ -45,31 +48,31 @@ extension ManagedObjectContext {
   }
 
   private func register(
-    _ object: ManagedObject, as home: (StoreBinding, BoundEntity), keeping draft: RowDraft?
+    _ object: ManagedObject, as home: HomeForNew, keeping draft: RowDraft?
   ) {
     object.context = self
-    bind(object, to: home.1, in: home.0)
-    object.draft = draft ?? home.1.makeDraft()
+    bind(object, to: home)
+    object.draft = draft ?? home.bound.makeDraft()
     noteFirstEdit()
     changes.insert(object)
     if draft == nil { object.awakeFromInsert() }
   }
 
-  private func bind(_ object: ManagedObject, to bound: BoundEntity, in binding: StoreBinding) {
-    object.become(bound)
+  private func bind(_ object: ManagedObject, to home: HomeForNew) {
+    object.become(home.bound)
     do {
-      object.primaryKey = try binding.store.makePrimaryKey(hierarchy: bound.entity.hierarchyNumber)
+      object.primaryKey = try home.store.store.makePrimaryKey(hierarchy: home.bound.entity.hierarchyNumber)
     } catch {
       // Reserving the first keys of a store failed, and an initialiser cannot throw.
-      trap("no primary key could be had for a new \(bound.entity.name): \(error)")
+      trap("no primary key could be had for a new \(home.bound.entity.name): \(error)")
     }
-    stores.tables(for: binding).tables[bound.entity.hierarchyNumber].insert(object, for: object.primaryKey)
+    home.table.insert(object, for: object.primaryKey)
   }
 
-  private func boundForNew(_ entity: EntityDescription) -> (StoreBinding, BoundEntity) {
+  private func boundForNew(_ entity: EntityDescription) -> HomeForNew {
     let generation = persistentStoreCoordinator.storesGeneration
     if let last = lastHome, last.entity === entity, last.generation == generation {
-      return (last.store, last.bound)
+      return last
     }
     guard let compiled = compiledEntity(entity) else {
       trap(
@@ -86,8 +89,11 @@ extension ManagedObjectContext {
         "no writable store holds entity \(entity.name ?? "?"); load the persistent stores before you insert objects."
       )
     }
-    lastHome = HomeForNew(entity: entity, store: binding, bound: bound, generation: generation)
-    return (binding, bound)
+    let home = HomeForNew(
+      entity: entity, store: binding, bound: bound,
+      table: stores.tables(for: binding).tables[compiled.hierarchyNumber], generation: generation)
+    lastHome = home
+    return home
   }
 
   /// The compiled form of a description of this context's model.
@@ -146,12 +152,12 @@ extension ManagedObjectContext {
   /// (rule 127; contexts.md, rule 5).
   @inline(__always)
   func noteFirstEdit() {
-    if !hasScheduledProcessing { scheduleProcessing() }
+    if queue.type == .mainQueue, !hasScheduledProcessing { scheduleProcessing() }
   }
 
   private func scheduleProcessing() {
-    // Inside a perform block its end is the end of the event; a private or confined context has no other.
-    guard concurrencyType == .mainQueue, !ThreadScope.current.holds(self) else { return }
+    // Inside a perform block its end is the end of the event.
+    guard !ThreadScope.currentHolds(self) else { return }
     hasScheduledProcessing = true
     DispatchQueue.main.async { [weak self] in
       guard let self else { return }
@@ -173,8 +179,8 @@ extension ManagedObject {
   /// Gives the object its entity and, with it, its slots.
   func become(_ bound: BoundEntity) {
     self.bound = bound
-    table = bound.entity.layout.table
-    slotCount = Int32(bound.entity.layout.slotCount)
+    table = bound.table
+    slotCount = bound.slotCount
   }
 
   /// Gives an object that was made without a context the entity it has in no store, and its defaults.

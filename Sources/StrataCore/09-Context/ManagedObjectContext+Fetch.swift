@@ -91,20 +91,24 @@ extension ManagedObjectContext {
   func makeObject(_ key: UInt64, _ row: RowSnapshot?, _ bound: BoundEntity, _ table: IdentityTable)
     -> ManagedObject
   {
-    let scope = ThreadScope.current
-    scope.isMaterializing = true
-    let object = classes.types[bound.entity.number].init(materializing: bound.entity.entityDescription)
-    scope.isMaterializing = false
+    let object = ThreadScope.current.materializing {
+      classes.types[bound.entity.number].init(materializing: bound.entity.entityDescription)
+    }
+    fill(object, key, row, bound)
+    table.insert(object, for: key)
+    statistics.objectsMade += 1
+    return object
+  }
+
+  @inline(__always)
+  private func fill(_ object: ManagedObject, _ key: UInt64, _ row: RowSnapshot?, _ bound: BoundEntity) {
     object.bound = bound
-    object.table = bound.entity.layout.table
-    object.slotCount = Int32(truncatingIfNeeded: bound.entity.layout.slotCount)
+    object.table = bound.table
+    object.slotCount = bound.slotCount
     object.primaryKey = key
     object.context = self
     object.snapshot = row
     object.state = .fault
-    table.insert(object, for: key)
-    statistics.objectsMade += 1
-    return object
   }
 
   /// The one object for a fetched row.
@@ -165,13 +169,49 @@ extension ManagedObjectContext {
     statistics.fetches += 1
     let fetched = try binding.store.fetch(request, mode: mode)
     let store = stores.tables(for: binding)
-    store.tables[request.entity.hierarchyNumber].reserve(fetched.rows.count)
+    let table = store.tables[request.entity.hierarchyNumber]
+    table.reserve(fetched.rows.count)
+    return ThreadScope.current.materializing { makeObjects(fetched.rows, in: binding, table) }
+  }
+
+  /// The hot loop of every large fetch: per row one look-up and one allocation.
+  private func makeObjects(
+    _ rows: ContiguousArray<FetchedRow>, in binding: StoreBinding, _ table: IdentityTable
+  ) -> [ManagedObject] {
     let readAt = SnapshotClock.now
-    var objects: [ManagedObject] = []
-    objects.reserveCapacity(fetched.rows.count)
-    for row in fetched.rows {
-      if let object = object(for: row, in: store, readAt: readAt) { objects.append(object) }
+    var made = 0
+    var last: (number: Int, bound: BoundEntity, type: ManagedObject.Type, description: EntityDescription)?
+    let objects = [ManagedObject](unsafeUninitializedCapacity: rows.count) { buffer, count in
+      rows.withUnsafeBufferPointer { rows in
+        for index in rows.indices {
+          let key = rows[index].primaryKey
+          if let known = table.object(for: key) {
+            if known.isFault, let row = rows[index].snapshot {
+              known.snapshot = row
+              known.readAt = readAt
+            }
+            (buffer.baseAddress.unsafelyUnwrapped + count).initialize(to: known)
+            count += 1
+            continue
+          }
+          let number = rows[index].entity
+          if last?.number != number {
+            guard let bound = binding.entities[number] else { continue }
+            last = (number, bound, classes.types[number], bound.entity.entityDescription)
+          }
+          guard let last else { continue }
+          let object = last.type.init(materializing: last.description)
+          fill(object, key, rows[index].snapshot, last.bound)
+          object.readAt = readAt
+          table.insert(object, for: key)
+          made += 1
+          // Unsafe: the buffer has room for one object per row.
+          (buffer.baseAddress.unsafelyUnwrapped + count).initialize(to: object)
+          count += 1
+        }
+      }
     }
+    statistics.objectsMade += made
     return objects
   }
 

@@ -71,19 +71,23 @@ extension ManagedObjectContext {
 
   /// The two did-save notifications, in Core Data's order (rule 125).
   func postDidSave(_ outcome: SaveOutcome) {
-    let sets = ObjectSets(inserted: outcome.inserted, updated: outcome.updated, deleted: outcome.deleted)
-    var userInfo = sets.userInfo
+    let sets =
+      outcome.sets
+      ?? DidSaveSets(inserted: outcome.inserted, updated: outcome.updated, deleted: outcome.deleted)
+    var userInfo: [AnyHashable: Any] = [
+      NotificationKey.insertedObjects.rawValue: sets.inserted,
+      NotificationKey.updatedObjects.rawValue: sets.updated,
+      NotificationKey.deletedObjects.rawValue: sets.deleted,
+    ]
     if !outcome.notices.isEmpty { userInfo[Self.noticesKey] = outcome.notices }
     post(Self.didSaveObjectsNotification, userInfo)
-    var identifiers: [AnyHashable: Any] = [:]
-    func put(_ key: NotificationKey, _ objects: [ManagedObject]) {
-      identifiers[key.rawValue] = Set(objects.map(\.objectID))
-    }
-    put(.insertedObjectIDs, outcome.inserted)
-    put(.updatedObjectIDs, outcome.updated)
-    put(.deletedObjectIDs, outcome.deleted)
-    if !outcome.notices.isEmpty { identifiers[Self.noticesKey] = outcome.notices }
-    post(Self.didSaveObjectIDsNotification, identifiers)
+    userInfo = [
+      NotificationKey.insertedObjectIDs.rawValue: sets.insertedIDs,
+      NotificationKey.updatedObjectIDs.rawValue: sets.updatedIDs,
+      NotificationKey.deletedObjectIDs.rawValue: sets.deletedIDs,
+    ]
+    if !outcome.notices.isEmpty { userInfo[Self.noticesKey] = outcome.notices }
+    post(Self.didSaveObjectIDsNotification, userInfo)
   }
 
   /// Under this key did-save notifications carry the commit's rows, so that merging them reads nothing.
@@ -91,6 +95,25 @@ extension ManagedObjectContext {
 
   func post(_ name: Notification.Name, _ userInfo: [AnyHashable: Any]?) {
     NotificationCenter.default.post(name: name, object: self, userInfo: userInfo)
+  }
+}
+
+/// The sets that the two did-save notifications carry.
+struct DidSaveSets {
+  let inserted: Set<ManagedObject>
+  let updated: Set<ManagedObject>
+  let deleted: Set<ManagedObject>
+  let insertedIDs: Set<ManagedObjectID>
+  let updatedIDs: Set<ManagedObjectID>
+  let deletedIDs: Set<ManagedObjectID>
+
+  init(inserted: [ManagedObject], updated: [ManagedObject], deleted: [ManagedObject]) {
+    self.inserted = Set(inserted)
+    self.updated = Set(updated)
+    self.deleted = Set(deleted)
+    insertedIDs = Set(inserted.lazy.map { $0.objectID.with(isTemporary: false) })
+    updatedIDs = Set(updated.lazy.map(\.objectID))
+    deletedIDs = Set(deleted.lazy.map(\.objectID))
   }
 }
 

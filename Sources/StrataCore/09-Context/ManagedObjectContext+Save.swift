@@ -78,6 +78,8 @@ extension ManagedObjectContext {
     var updated: [ManagedObject] = []
     var deleted: [ManagedObject] = []
     var notices: [CommitNotice] = []
+    /// What the did-save notifications carry, when it could be made while the store was writing.
+    var sets: DidSaveSets?
   }
 
   /// Encodes and commits, store by store; lets the merge policy settle conflicts and tries again.
@@ -90,9 +92,14 @@ extension ManagedObjectContext {
       for save in try makePendingSaves(except: Set(written.keys)) {
         do {
           if !save.changes.isEmpty || save.hasMetadata {
+            outcome.sets = nil
             outcome.notices.append(
               try persistentStoreCoordinator.commit(
-                save.changes, to: save.store, origin: ObjectIdentifier(self)))
+                save.changes, to: save.store, origin: ObjectIdentifier(self)
+              ) {
+                // This thread has nothing to do while the store writes, and nearly every save has one store.
+                if outcome.notices.isEmpty { outcome.sets = save.didSaveSets }
+              })
           }
           written[save.store.index] = save
         } catch let conflict as CommitConflict {
@@ -106,6 +113,7 @@ extension ManagedObjectContext {
         for save in written.values.sorted(by: { $0.store.index < $1.store.index }) {
           save.adopt(into: &outcome)
         }
+        if written.count > 1 { outcome.sets = nil }
         return outcome
       }
       do {

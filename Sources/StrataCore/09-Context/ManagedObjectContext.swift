@@ -61,25 +61,27 @@ public final class ManagedObjectContext: @unchecked Sendable {
   /// Classes by entity and entities by class.
   let classes: EntityClasses
   /// Where the last new object went, and the next of its entity goes while the coordinator's stores stay the same.
-  var lastHome: HomeForNew?
+  @exclusivity(unchecked) var lastHome: HomeForNew?
 
   struct HomeForNew {
     let entity: EntityDescription
     let store: StoreBinding
     let bound: BoundEntity
+    let table: IdentityTable
     let generation: Int
   }
 
   /// Objects by store and hierarchy.
   let stores: RegisteredStores
   /// What has changed since the last save, and since the last did-change notification.
-  var changes = ChangeTracker()
+  // `@exclusivity(unchecked)`: its methods call no user code and come back before anybody else looks.
+  @exclusivity(unchecked) var changes = ChangeTracker()
   /// An end-of-event job is on its way to the main queue.
-  var hasScheduledProcessing = false
+  @exclusivity(unchecked) var hasScheduledProcessing = false
   /// Guards against hooks and observers that call back into a save.
   var isSaving = false
   /// Counts what the context did, for tests and for people who look for waste.
-  public internal(set) var statistics = Statistics()
+  @exclusivity(unchecked) public internal(set) var statistics = Statistics()
 
   /// Counters of a context since it was made.
   public struct Statistics: Sendable, Hashable {

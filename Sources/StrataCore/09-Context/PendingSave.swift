@@ -3,17 +3,18 @@ import Foundation
 /// One context's changes to one store, encoded, with the objects they came from. Lives for one attempt of a save.
 final class PendingSave {
   let store: StoreBinding
-  var changes = ChangeSet()
+  @exclusivity(unchecked) var changes = ChangeSet()
   /// Somebody set the store's metadata: it is written although no row is.
   var hasMetadata = false
   /// Parallel to `changes.inserts`.
-  private var inserted: [ManagedObject] = []
+  // `@exclusivity(unchecked)`: used by one frame of `save()` at a time.
+  @exclusivity(unchecked) private var inserted: [ManagedObject] = []
   /// Parallel to `changes.updates`.
   private var updated: [ManagedObject] = []
   /// Changed objects whose values are what they were: not written.
   private var unchanged: [ManagedObject] = []
   private var deleted: [ManagedObject] = []
-  private var writer = RowSlabWriter()
+  @exclusivity(unchecked) private var writer = RowSlabWriter()
 
   init(store: StoreBinding) { self.store = store }
 
@@ -75,6 +76,11 @@ final class PendingSave {
       changedSlots: slots)
   }
 
+  /// What the did-save notifications of a save that is this alone carry.
+  var didSaveSets: DidSaveSets {
+    DidSaveSets(inserted: inserted, updated: updated + unchanged, deleted: deleted)
+  }
+
   /// The store has it all: the objects take over the rows that were written.
   func adopt(into outcome: inout ManagedObjectContext.SaveOutcome) {
     for (object, change) in zip(inserted, changes.inserts) { object.adoptSaved(change.row) }
@@ -98,10 +104,13 @@ extension ManagedObjectContext {
       return saves.count - 1
     }
     let inserted = changes.inserted
-    for (count, object) in inserted.enumerated() {
-      guard let position = try position(object) else { continue }
-      if count == 0 { saves[position].reserve(inserts: inserted.count) }
-      try saves[position].add(inserted: object)
+    var last: PendingSave?
+    for object in inserted {
+      if last?.store.index != object.home.storeIndex {
+        last = try position(object).map { saves[$0] }
+        last?.reserve(inserts: inserted.count)
+      }
+      try last?.add(inserted: object)
     }
     for object in changes.updated {
       if let position = try position(object) { try saves[position].add(updated: object) }

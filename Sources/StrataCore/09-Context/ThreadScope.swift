@@ -6,10 +6,10 @@ import Foundation
 /// that stands anywhere in the stack is exclusively this thread's: the frames that entered it are still waiting below.
 final class ThreadScope {
   /// The contexts whose blocks are running on this thread, innermost last.
-  private(set) var entered: [ManagedObjectContext] = []
+  @exclusivity(unchecked) private(set) var entered: [ManagedObjectContext] = []
 
   /// True while a context makes objects from rows, so that `init(entity:insertInto:)` knows not to make a new record.
-  var isMaterializing = false
+  @exclusivity(unchecked) private var isMaterializing = false
 
   /// The innermost context, or nil outside every `perform` block.
   var current: ManagedObjectContext? { entered.last }
@@ -22,6 +22,28 @@ final class ThreadScope {
     let scope = ThreadScope()
     pthread_setspecific(key, Unmanaged.passRetained(scope).toOpaque())
     return scope
+  }
+
+  /// Whether a context is making objects from rows on this thread.
+  static var isMaterializing: Bool {
+    guard let pointer = pthread_getspecific(key) else { return false }
+    return Unmanaged<ThreadScope>.fromOpaque(pointer)._withUnsafeGuaranteedRef { $0.isMaterializing }
+  }
+
+  /// Runs `body`, which makes objects from rows.
+  @inline(__always)
+  func materializing<R>(_ body: () throws -> R) rethrows -> R {
+    let outer = isMaterializing
+    isMaterializing = true
+    defer { isMaterializing = outer }
+    return try body()
+  }
+
+  /// Whether the calling thread has entered `context`.
+  @inline(__always)
+  static func currentHolds(_ context: ManagedObjectContext) -> Bool {
+    guard let pointer = pthread_getspecific(key) else { return false }
+    return Unmanaged<ThreadScope>.fromOpaque(pointer)._withUnsafeGuaranteedRef { $0.holds(context) }
   }
 
   /// Runs `body` with `context` as the current one.
