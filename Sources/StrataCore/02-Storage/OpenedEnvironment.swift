@@ -79,7 +79,8 @@ struct OpenedEnvironment {
       code = mdb_env_open(environment, file.path, flags, 0o600)
       if code == 0 { return environment }
       mdb_env_close(environment)
-      guard code == ENOMEM else { break }
+      // Some tools that limit the address space (valgrind) say EINVAL where the kernel says ENOMEM.
+      guard code == ENOMEM || code == EINVAL else { break }
     }
     throw openFailure(code, file)
   }
