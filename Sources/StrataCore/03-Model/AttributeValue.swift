@@ -72,11 +72,19 @@ extension AttributeValue: CustomStringConvertible {
     case .float(let value): "\(value)"
     case .decimal(let value): "\(value)"
     case .string(let value): "\"\(value)\""
-    case .date(let value): "\(value)"
+    case .date(let value): Self.describe(value)
     case .data(let value): "\(value.count) bytes"
     case .uuid(let value): value.uuidString
     case .url(let value): value.absoluteString
     }
+  }
+}
+
+extension AttributeValue {
+  /// Foundation's own description stops the process for NaN and for dates far outside the calendar.
+  private static func describe(_ date: Date) -> String {
+    let seconds = date.timeIntervalSinceReferenceDate
+    return abs(seconds) < 1e11 ? "\(date)" : "\(seconds) s since 2001"
   }
 }
 

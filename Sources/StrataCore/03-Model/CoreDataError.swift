@@ -109,5 +109,7 @@ public struct CoreDataError: Error, CustomNSError, LocalizedError, @unchecked Se
 }
 
 extension CoreDataError: CustomStringConvertible {
-  public var description: String { "\(errorDescription ?? "") (\(Self.errorDomain) \(code.rawValue), \(code))" }
+  public var description: String {
+    "\(errorDescription ?? "") (\(Self.errorDomain) \(code.rawValue), \(code))"
+  }
 }

@@ -36,7 +36,9 @@ extension ModelDocument {
     let model = ManagedObjectModel(entities: entities.compactMap { byName[$0.name] })
     model.versionIdentifiers = Set(versionIdentifiers)
     for (name, members) in configurations {
-      model.setEntities(try members.map { (member) throws(ModelError) in try lookUp(member, byName) }, forConfigurationName: name)
+      model.setEntities(
+        try members.map { (member) throws(ModelError) in try lookUp(member, byName) },
+        forConfigurationName: name)
     }
     for document in entities where byName[document.name]?.versionHash != document.versionHash {
       throw ModelError("Entity \(document.name) does not have the version hash it was written with.")
@@ -79,7 +81,8 @@ extension ModelDocument {
       className: entity.explicitClassName ?? entity.explicitClass.map { String(reflecting: $0) },
       renamingIdentifier: entity.explicitRenamingIdentifier, versionHashModifier: entity.versionHashModifier,
       userInfo: userInfo(entity.userInfo, name, &sentences),
-      uniquenessConstraints: entity.uniquenessConstraints, attributes: attributes, relationships: relationships,
+      uniquenessConstraints: entity.uniquenessConstraints, attributes: attributes,
+      relationships: relationships,
       order: entity.ownProperties.map(\.name),
       indexes: entity.indexes.map { index in
         Index(
@@ -167,7 +170,8 @@ extension ModelDocument {
     entity.properties = ordered
     entity.indexes = try document.indexes.map { (index) throws(ModelError) in
       FetchIndexDescription(
-        name: index.name, elements: try index.elements.map { (e) throws(ModelError) in try makeElement(e, index) })
+        name: index.name,
+        elements: try index.elements.map { (e) throws(ModelError) in try makeElement(e, index) })
     }
   }
 

@@ -116,7 +116,8 @@ struct ModelValidation {
     if SlotKind(type) == nil {
       if type == .undefined {
         if !attribute.isTransient {
-          sentences.append("Attribute \(place) has no type; only transient attributes may have none (rule 334).")
+          sentences.append(
+            "Attribute \(place) has no type; only transient attributes may have none (rule 334).")
         }
       } else {
         sentences.append("Attribute \(place) is of type \(type), which is not supported yet.")
@@ -124,8 +125,9 @@ struct ModelValidation {
     }
     guard let value = attribute.defaultValue else { return }
     if AttributeValue(value, type: type) == nil {
+      let text = AttributeValue(value, type: .undefined)?.description ?? "an object"
       sentences.append(
-        "The default value of \(place) is \(value) (\(Swift.type(of: value))), which is no \(type).")
+        "The default value of \(place) is \(text) (\(Swift.type(of: value))), which is no \(type).")
     }
   }
 

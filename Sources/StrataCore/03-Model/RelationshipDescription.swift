@@ -36,7 +36,8 @@ public final class RelationshipDescription: PropertyDescription, @unchecked Send
 
   /// A relationship, in one line. `maxCount` 1 makes it to-one, 0 to-many without limit.
   public init(
-    _ name: String, to destination: EntityDescription, minCount: Int = 0, maxCount: Int, isOptional: Bool = true,
+    _ name: String, to destination: EntityDescription, minCount: Int = 0, maxCount: Int,
+    isOptional: Bool = true,
     isOrdered: Bool = false, deleteRule: DeleteRule = .nullify
   ) {
     super.init(name: name)

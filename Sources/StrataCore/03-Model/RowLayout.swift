@@ -66,7 +66,9 @@ public enum SlotKind: UInt8, Sendable, Hashable, CaseIterable {
 }
 
 extension String {
-  fileprivate subscript(_ kind: SlotKind) -> Character { self[index(startIndex, offsetBy: Int(kind.rawValue))] }
+  fileprivate subscript(_ kind: SlotKind) -> Character {
+    self[index(startIndex, offsetBy: Int(kind.rawValue))]
+  }
 }
 
 /// Where each slot's value lies in the rows of one entity. Immutable; lives as long as the process.
@@ -188,7 +190,8 @@ extension RowLayout {
     var names = Set<String>()
     for line in signature.split(separator: "\n", omittingEmptySubsequences: false).dropLast() {
       let parts = line.dropFirst().split(separator: "\t", omittingEmptySubsequences: false)
-      guard let letter = line.first, let kind = SlotKind(letter: letter), let name = parts.first, !name.isEmpty,
+      guard let letter = line.first, let kind = SlotKind(letter: letter), let name = parts.first,
+        !name.isEmpty,
         parts.count <= 2, parts.last != "", names.insert(String(name)).inserted
       else { throw ModelError("Line \(slots.count + 1) of the row layout is damaged.") }
       slots.append(

@@ -14,7 +14,8 @@ public final class Schema: Sendable {
   private let numbers: [String: Int]
 
   init(
-    model: ManagedObjectModel, entities: [EntitySchema], hierarchies: [HierarchySchema], indexes: [IndexSchema]
+    model: ManagedObjectModel, entities: [EntitySchema], hierarchies: [HierarchySchema],
+    indexes: [IndexSchema]
   ) {
     self.model = model
     self.entities = entities

@@ -36,7 +36,8 @@ enum DecimalBytes {
 
   /// Nil unless the bytes are what `encode` makes of some number with at most 39 digits.
   static func decode(_ bytes: UnsafeRawBufferPointer) -> DecimalDigits? {
-    guard let first = bytes.first, bytes.count <= maximumLength, let kind = DecimalDigits.Kind(rawValue: first)
+    guard let first = bytes.first, bytes.count <= maximumLength,
+      let kind = DecimalDigits.Kind(rawValue: first)
     else { return nil }
     switch kind {
     case .zero, .notANumber: return bytes.count == 1 ? DecimalDigits(kind: kind) : nil

@@ -35,7 +35,8 @@ import Foundation
   }
 
   @inlinable @inline(__always) static func isNil(_ base: UnsafeRawPointer, _ slot: Int) -> Bool {
-    base.load(fromByteOffset: 16 + slot >> 3, as: UInt8.self) & (1 << UInt8(truncatingIfNeeded: slot & 7)) != 0
+    base.load(fromByteOffset: 16 + slot >> 3, as: UInt8.self) & (1 << UInt8(truncatingIfNeeded: slot & 7))
+      != 0
   }
   @inlinable @inline(__always) static func int16(_ base: UnsafeRawPointer, _ entry: UInt32) -> Int16 {
     Int16(littleEndian: base.loadUnaligned(fromByteOffset: offset(entry), as: Int16.self))

@@ -56,7 +56,8 @@
   }
 
   deinit {
-    _ = withUnsafeMutablePointers { header, elements in elements.deinitialize(count: header.pointee.slotCount) }
+    _ = withUnsafeMutablePointers { header, elements in elements.deinitialize(count: header.pointee.slotCount)
+    }
   }
 
   /// How many slots the object has.

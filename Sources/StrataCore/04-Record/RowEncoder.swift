@@ -113,7 +113,9 @@ private struct Spill {
         length += RowFormat.externalReferenceLength
       } else {
         length += count
-        if count > RowFormat.externalReferenceLength && canSpill(slot, source) { inline.append((slot, count)) }
+        if count > RowFormat.externalReferenceLength && canSpill(slot, source) {
+          inline.append((slot, count))
+        }
       }
     }
     inline.sort { $0.count != $1.count ? $0.count > $1.count : $0.slot < $1.slot }
