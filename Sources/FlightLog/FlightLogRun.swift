@@ -31,6 +31,7 @@ final class FlightLogRun {
     try await edit(container)
     container = try await reopen(container)
     try checkCounts(container.viewContext, tally)
+    try await prove(container)
     try await readEverything(container, tally)
     try await export(container, tally)
     try store.close(container)
@@ -150,6 +151,18 @@ final class FlightLogRun {
       "remarks after reopening", remarks, expected: min(FlightEdits.remarkCount, try flightCount(reopened)))
     report.add("close and reopen", count: remarks, of: "remarks still there", time: clock.now - start)
     return reopened
+  }
+
+  /// Has the store prove that its rows, indexes and large values agree.
+  private func prove(_ container: PersistentContainer) async throws {
+    let start = clock.now
+    for case let store as LMDBStore in container.persistentStoreCoordinator.persistentStores {
+      let check = try await Task.detached { try store.check() }.value
+      report.check("problems of the store", check.problems.map(\.description), expected: [])
+      report.add(
+        "check the store", count: check.rowCount + check.indexEntryCount, of: "rows and index entries",
+        time: clock.now - start)
+    }
   }
 
   /// Reads every attribute of every flight and compares the digest with that of the CSV file.

@@ -5,9 +5,8 @@ import Foundation
 /// One owner reads it to the end, or drops it earlier (which ends the child). Not Sendable.
 final class ByteStream {
   private let url: URL
-  private let handle: FileHandle
-  private let gzip: Process?
-  private let gzipErrors: Pipe?
+  private let file: FileHandle
+  private let gzip: GzipProcess?
 
   init(_ url: URL) throws {
     self.url = url
@@ -17,26 +16,8 @@ final class ByteStream {
     guard let file = try? FileHandle(forReadingFrom: url) else {
       throw FlightLogError("The file \(url.path) may not be read.")
     }
-    guard url.pathExtension == "gz" else {
-      (handle, gzip, gzipErrors) = (file, nil, nil)
-      return
-    }
-    let process = Process()
-    let output = Pipe()
-    let errors = Pipe()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["gzip", "-dc"]
-    process.standardInput = file
-    process.standardOutput = output
-    process.standardError = errors
-    try process.run()
-    (handle, gzip, gzipErrors) = (output.fileHandleForReading, process, errors)
-  }
-
-  deinit {
-    guard let gzip, gzip.isRunning else { return }
-    gzip.terminate()
-    gzip.waitUntilExit()
+    self.file = file
+    gzip = url.pathExtension == "gz" ? try GzipProcess(unpacking: file) : nil
   }
 
   /// Reads up to `count` bytes and appends them to `bytes`; false at the end of the file.
@@ -45,7 +26,7 @@ final class ByteStream {
   func read(upTo count: Int, into bytes: inout [UInt8]) throws -> Bool {
     let piece: Data?
     do {
-      piece = try handle.read(upToCount: count)
+      piece = try (gzip?.output ?? file).read(upToCount: count)
     } catch {
       throw FlightLogError("Reading \(url.path) failed: \(error.localizedDescription)")
     }
@@ -53,16 +34,9 @@ final class ByteStream {
       bytes.append(contentsOf: piece)
       return true
     }
-    try finish()
+    if let complaint = gzip?.finish() {
+      throw FlightLogError("The file \(url.path) cannot be unpacked: \(complaint).")
+    }
     return false
-  }
-
-  private func finish() throws {
-    guard let gzip, let gzipErrors else { return }
-    gzip.waitUntilExit()
-    guard gzip.terminationStatus != 0 else { return }
-    let reason = String(decoding: gzipErrors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    throw FlightLogError(
-      "The file \(url.path) cannot be unpacked: \(reason.trimmingCharacters(in: .whitespacesAndNewlines)).")
   }
 }

@@ -130,4 +130,22 @@ struct CSVReaderTests {
     #expect(count > 1_000)
     #expect(error?.description.contains("cannot be unpacked") == true)
   }
+
+  /// On a thread of the dispatch library, which blocks the signals that usually end a child.
+  @Test(.timeLimit(.minutes(1)))
+  func aCompressedFileDroppedHalfwayEndsItsChild() async throws {
+    let file = DataFolder.fixture.appendingPathComponent("flights.csv.gz")
+    let byteCount = try await withCheckedThrowingContinuation { continuation in
+      DispatchQueue.global().async {
+        continuation.resume(
+          with: Result {
+            var bytes: [UInt8] = []
+            let stream = try ByteStream(file)
+            _ = try stream.read(upTo: 4_096, into: &bytes)
+            return bytes.count
+          })
+      }
+    }
+    #expect(byteCount > 0)
+  }
 }
