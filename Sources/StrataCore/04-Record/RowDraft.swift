@@ -30,6 +30,13 @@
     return draft
   }
 
+  /// A complete draft for a new object whose defaults are all nil, with `changed` set.
+  static func make(allNil slotCount: Int, changed: SlotBitmap) -> RowDraft {
+    let draft = make(slotCount: slotCount)
+    draft.header.changed = changed
+    return draft
+  }
+
   /// An empty draft over a snapshot.
   static func make(slotCount: Int) -> RowDraft {
     let draft = makeUninitialized(slotCount: slotCount)
@@ -101,15 +108,22 @@
     }
   }
 
-  /// Sets a slot's value as an edit of the current event. The caller has checked the slot.
-  @inline(__always)
-  func put(_ value: AttributeValue, _ slot: Int) {
-    withUnsafeMutablePointers { header, elements in
-      elements[slot] = value
+  /// Where a draft keeps what it knows; valid as long as the draft lives.
+  struct Pointers {
+    fileprivate let header: UnsafeMutablePointer<RowDraftHeader>
+    fileprivate let values: UnsafeMutablePointer<AttributeValue>
+
+    /// Sets a slot's value as an edit of the current event. The caller has checked the slot.
+    @inline(__always)
+    func put(_ value: consuming AttributeValue, _ slot: Int) {
+      values[slot] = value
       header.pointee.changed.insert(slot)
       header.pointee.eventChanged.insert(slot)
     }
   }
+
+  /// For the owner of the draft, who keeps it alive meanwhile.
+  var pointers: Pointers { withUnsafeMutablePointers { Pointers(header: $0, values: $1) } }
 
   /// Forgets the slot's value and that it was set.
   func clear(_ slot: Int) {

@@ -96,7 +96,69 @@ struct IndexEntries: ~Copyable {
           isSorted = false
         }
       }
-      if !isSorted { entries.sort { Self.precedes(base, $0, $1, shared) } }
+      if !isSorted { Self.sort(entries, base, shared) }
+    }
+  }
+
+  /// Sorts by prefix with a radix sort where there are many, then each run of equal prefixes by the rest of the bytes.
+  private static func sort(
+    _ entries: UnsafeMutableBufferPointer<Entry>, _ base: UnsafeRawPointer, _ shared: Int
+  ) {
+    var entries = entries
+    guard entries.count >= 1_024 else {
+      entries.sort { precedes(base, $0, $1, shared) }
+      return
+    }
+    radixSort(entries)
+    var start = 0
+    while start < entries.count {
+      var end = start + 1
+      var isSorted = true
+      while end < entries.count, entries[end].prefix == entries[start].prefix {
+        if isSorted && precedes(base, entries[end], entries[end - 1], shared) { isSorted = false }
+        end += 1
+      }
+      if !isSorted { entries[start..<end].sort { precedes(base, $0, $1, shared) } }
+      start = end
+    }
+  }
+
+  /// Sorts by prefix, stably: one pass for each of the eight bytes in which not all prefixes are the same.
+  private static func radixSort(_ entries: UnsafeMutableBufferPointer<Entry>) {
+    let scratch = UnsafeMutableBufferPointer<Entry>.allocate(capacity: entries.count)
+    defer { scratch.deallocate() }
+    withUnsafeTemporaryAllocation(of: Int.self, capacity: 8 * 256) { counts in
+      counts.initialize(repeating: 0)
+      for entry in entries {
+        var prefix = entry.prefix
+        for byte in 0..<8 {
+          counts[byte << 8 | Int(prefix & 0xFF)] += 1
+          prefix >>= 8
+        }
+      }
+      var (source, target) = (entries, scratch)
+      for byte in 0..<8 {
+        let shift = UInt64(byte * 8)
+        let first = Int((entries[0].prefix >> shift) & 0xFF)
+        if counts[byte << 8 | first] == entries.count { continue }
+        var place = 0
+        for value in 0..<256 {
+          let count = counts[byte << 8 | value]
+          counts[byte << 8 | value] = place
+          place += count
+        }
+        for index in source.indices {
+          let value = Int((source[index].prefix >> shift) & 0xFF)
+          let place = counts[byte << 8 | value]
+          // Entries are plain values: assigning to memory that was not initialised is no harm.
+          target[place] = source[index]
+          counts[byte << 8 | value] = place + 1
+        }
+        swap(&source, &target)
+      }
+      if source.baseAddress != entries.baseAddress {
+        for index in entries.indices { entries[index] = source[index] }
+      }
     }
   }
 

@@ -16,6 +16,11 @@ final class BoundEntity: Sendable {
   /// The slots, as objects read them: see `RowLayout.table`.
   nonisolated(unsafe) let table: UnsafePointer<UInt32>  // Unsafe: immortal, constant memory.
   let slotCount: Int32
+  /// Whether some attribute of a new object is not nil.
+  let hasDefaults: Bool
+  /// What the transient attributes of a new object start with, by slot.
+  nonisolated(unsafe) let transientDefaults: [Int: Any]  // Unsafe: constant; values of attributes are Sendable.
+  let hasTransientDefaults: Bool
   /// The attributes that are stored.
   let persistentSlots: SlotBitmap
   /// The stored attributes that must not be nil in a save.
@@ -28,6 +33,13 @@ final class BoundEntity: Sendable {
     self.storeIndex = storeIndex
     table = entity.layout.table
     slotCount = Int32(entity.layout.slotCount)
+    hasDefaults = entity.defaults.contains { !$0.isNull }
+    var transientDefaults: [Int: Any] = [:]
+    for attribute in entity.attributes where attribute.isTransient {
+      transientDefaults[attribute.slot] = attribute.defaultValue.anyValue
+    }
+    self.transientDefaults = transientDefaults
+    hasTransientDefaults = !transientDefaults.isEmpty
     var persistent = SlotBitmap()
     var required = SlotBitmap()
     for attribute in entity.attributes where !attribute.isTransient {
@@ -40,6 +52,7 @@ final class BoundEntity: Sendable {
 
   /// The draft of a new object: every attribute is set, to its default.
   func makeDraft() -> RowDraft {
+    if !hasDefaults { return RowDraft.make(allNil: Int(slotCount), changed: persistentSlots) }
     let draft = RowDraft.make(defaults: entity.defaults)
     draft.changed = persistentSlots
     return draft

@@ -12,6 +12,9 @@ struct ChangeTracker {
   private(set) var insertedCount = 0
   private(set) var updatedCount = 0
   private(set) var deletedCount = 0
+  /// Whose changes these are. Unsafe: the context owns the tracker. An object that was inserted here, deleted and inserted
+  /// into another context stays in a list until the next save: it is not this context's any more.
+  unowned(unsafe) var owner: ManagedObjectContext?
   /// Objects for which `detectConflicts(for:)` was called.
   var locked: [ManagedObject] = []
 
@@ -23,7 +26,7 @@ struct ChangeTracker {
   /// New objects, in the order of their insertion.
   var inserted: [ManagedObject] {
     insertedList.count == insertedCount
-      ? insertedList : insertedList.filter { $0.state.contains(.inserted) }
+      ? insertedList : insertedList.filter { $0.state.contains(.inserted) && $0.context === owner }
   }
   /// Edited objects, in the order of their first edit.
   var updated: [ManagedObject] {
@@ -126,7 +129,9 @@ struct ChangeTracker {
 
   /// Everything in the lists is saved or gone: forgets it all.
   mutating func removeAllPending() {
-    for object in insertedList { object.state.subtract([.listedInserted, .inserted]) }
+    for object in insertedList where !isElsewhere(object) {
+      object.state.subtract([.listedInserted, .inserted])
+    }
     for object in updatedList { object.state.subtract([.listedUpdated, .updated]) }
     for object in deletedList { object.state.subtract([.listedDeleted, .deleted]) }
     for object in locked { object.state.remove(.locked) }
@@ -152,11 +157,20 @@ struct ChangeTracker {
     deletedCount = deleted.count
   }
 
-  /// Every object in any list.
+  /// Every object in any list that is still the context's.
   func forEachListed(_ body: (ManagedObject) -> Void) {
-    insertedList.forEach(body)
-    updatedList.forEach(body)
-    deletedList.forEach(body)
-    notedList.forEach(body)
+    for list in [insertedList, updatedList, deletedList, notedList] {
+      for object in list where object.context === owner { body(object) }
+    }
+  }
+
+  /// Whether `object`, which left the context as a new one, still has its entry in the list of inserted objects. Looks
+  /// through the list, but only for objects that have an entry somewhere.
+  func lists(inserted object: ManagedObject) -> Bool {
+    object.state.contains(.listedInserted) && insertedList.contains { $0 === object }
+  }
+
+  private func isElsewhere(_ object: ManagedObject) -> Bool {
+    object.context != nil && object.context !== owner
   }
 }

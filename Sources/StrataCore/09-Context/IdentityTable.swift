@@ -85,8 +85,9 @@ final class IdentityTable {
   /// Only the table holds the object and it has no changes.
   @inline(__always)
   private func isGone(_ index: Int) -> Bool {
-    !retainsObjects && isKnownUniquelyReferenced(&objects[index])
-      && objects[index].map { !$0.hasPendingState } ?? true
+    // The state first: it is one load, and most objects of a large save are in it.
+    if retainsObjects || objects[index]?.hasPendingState == true { return false }
+    return isKnownUniquelyReferenced(&objects[index])
   }
 
   /// The place where the search for `key` begins. Eight neighbouring keys are eight neighbouring places, which is one cache
@@ -145,13 +146,12 @@ final class IdentityTable {
     capacity = target
     count = 0
     for index in 0..<oldCapacity where oldKeys[index] != 0 {
-      let unique = !retainsObjects && isKnownUniquelyReferenced(&oldObjects[index])
-      if let object = oldObjects[index], !(unique && !object.hasPendingState) {
-        let place = slot(of: oldKeys[index])
-        keys[place] = oldKeys[index]
-        swap(&objects[place], &oldObjects[index])
-        count += 1
-      }
+      let isKept = retainsObjects || oldObjects[index]?.hasPendingState == true
+      if !isKept && isKnownUniquelyReferenced(&oldObjects[index]) { continue }
+      let place = slot(of: oldKeys[index])
+      keys[place] = oldKeys[index]
+      swap(&objects[place], &oldObjects[index])
+      count += 1
     }
     Self.release(oldKeys, oldObjects, oldCapacity)
   }

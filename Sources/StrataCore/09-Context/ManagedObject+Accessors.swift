@@ -264,9 +264,9 @@ extension ManagedObject {
   /// Sets an attribute. The fast half serves an object that already counts as changed in this event.
   @inline(__always)
   private final func set(_ slot: Int, _ kind: SlotKind, _ value: AttributeValue) {
-    if let draft, state.isBeingEdited, fastEntry(slot, kind) != nil {
+    if let edits, state.isBeingEdited, fastEntry(slot, kind) != nil {
       checkConfinementHere()
-      draft.put(value, slot)
+      edits.put(value, slot)
     } else {
       slowWrite(slot, kind, value)
     }

@@ -31,6 +31,8 @@ extension ManagedObject {
         let row = try place.store.store.row(
           hierarchy: place.bound.entity.hierarchyNumber, primaryKey: primaryKey)
       else { return false }
+      // An ID with another entity's name: the row is not this object's.
+      guard row.entity == home.entity.number else { return false }
       take(row.snapshot)
       return snapshot != nil
     } catch {
@@ -57,6 +59,7 @@ extension ManagedObject {
     }
     state.remove(.fault)
     state.insert(.rowGone)
+    context.noteFirstEdit()
     context.changes.delete(self)
   }
 

@@ -31,9 +31,8 @@ extension ManagedObject {
     guard let converted = AttributeValue(value, type: attribute.type) else {
       trap("\(home.token.entityName).\(key) is of type \(attribute.type) and cannot take \(value ?? "nil").")
     }
-    let draft = editableDraft()
-    draft[slot] = converted
-    draft.primitive.insert(slot)
+    editableDraft()[slot] = converted
+    noteSilentEdit(slot)
   }
 
   /// Fires the fault if there is one; `key` nil fires it explicitly (rule 41).
@@ -97,7 +96,7 @@ extension ManagedObject {
   /// deleted. Setting a value back makes it false again, unlike `hasChanges` (rule 75).
   public final var hasPersistentChangedValues: Bool {
     context?.checkAccess(home.token.entityName)
-    return isInserted || isDeleted || !slotsThatDiffer.isEmpty
+    return isInserted || isDeleted || (isUpdated && !slotsThatDiffer.isEmpty)
   }
 
   // MARK: Shared steps
@@ -134,10 +133,12 @@ extension ManagedObject {
   /// An attribute of a row, large values read from the store and kept until the row is replaced.
   private final func storedValue(_ slot: Int, in row: RowSnapshot) -> AttributeValue {
     if let value = row.value(slot, home.entity.layout) { return value }
-    if let loaded = transients?[~slot] as? AttributeValue { return loaded }
+    // What is kept belongs to the object's own row, not to a stored one that a conflict shows.
+    let isOwn = row.base == snapshot?.base
+    if isOwn, let loaded = transients?[~slot] as? AttributeValue { return loaded }
     guard let context, let place = context.locate(objectID) else { return .null }
     let value = place.store.value(of: row, slot, home, primaryKey)
-    if !value.isNull { transients = (transients ?? [:]).merging([~slot: value]) { $1 } }
+    if isOwn, !value.isNull { transients = (transients ?? [:]).merging([~slot: value]) { $1 } }
     return value
   }
 
@@ -156,12 +157,19 @@ extension ManagedObject {
     let draft = editableDraft()
     draft[slot] = value
     if !state.contains(.awaking) {
+      draft.primitive.remove(slot)
       draft.eventChanged.insert(slot)
       noteChange()
     } else {
       // awakeFromFetch may set values without dirtying the object (rule 55).
-      draft.primitive.insert(slot)
+      noteSilentEdit(slot)
     }
+  }
+
+  /// `slot` was set without anybody being told. From now on setters take the slow half, which knows the difference.
+  private final func noteSilentEdit(_ slot: Int) {
+    draft?.primitive.insert(slot)
+    edits = nil
   }
 
   final func setTransient(_ value: Any?, _ slot: Int) {

@@ -114,7 +114,10 @@ extension ManagedObjectContext {
     schedule: ScheduledTaskType = .immediate, _ block: @escaping @Sendable () throws -> T
   ) async throws -> T {
     try await withCheckedThrowingContinuation { continuation in
-      enqueue(schedule) { continuation.resume(with: Result(catching: block)) }
+      enqueue(schedule) {
+        let result = Result(catching: block)
+        return { continuation.resume(with: result) }
+      }
     }
   }
 
@@ -123,23 +126,32 @@ extension ManagedObjectContext {
     schedule: ScheduledTaskType = .immediate, _ block: @escaping @Sendable () -> T
   ) async -> T {
     await withCheckedContinuation { continuation in
-      enqueue(schedule) { continuation.resume(returning: block()) }
+      enqueue(schedule) {
+        let value = block()
+        return { continuation.resume(returning: value) }
+      }
     }
   }
 
-  private func enqueue(_ schedule: ScheduledTaskType, _ job: @escaping @Sendable () -> Void) {
+  /// Runs `job`, then what it returns: the waiting task goes on when the event is over and its changes are processed.
+  private func enqueue(_ schedule: ScheduledTaskType, _ job: @escaping @Sendable () -> () -> Void) {
     if schedule == .immediate, ThreadScope.current.holds(self) {
-      ThreadScope.current.run(in: self, job)
-    } else {
-      perform(job)
+      ThreadScope.current.run(in: self, job)()
+      return
     }
+    guard let queue = queue.queue else { trapHasNoQueue("perform") }
+    flushCurrentContext()
+    queue.async { self.runAsEvent(job)() }
   }
 
   /// Runs one enqueued block as an event of its own.
-  private func runAsEvent(_ block: () -> Void) {
+  func runAsEvent<R>(_ block: () -> R) -> R {
     ThreadScope.current.run(in: self) {
-      block()
+      isRunningEvent = true
+      let result = block()
       processPendingChanges()
+      isRunningEvent = false
+      return result
     }
   }
 

@@ -4,14 +4,18 @@ import Foundation
 extension ManagedObjectContext {
   // MARK: Inserting
 
-  /// Inserts an object that was made without a context. Its ID changes once, here, since only now it gets a store.
+  /// Inserts an object that was made without a context, or one that was deleted. It becomes a new record with the values it
+  /// has; its ID changes once, here, since only now it gets a store.
   ///
   /// Traps for an object of another context. An object that is already here stays as it is.
   public func insert(_ object: ManagedObject) {
     checkAccess(object.home.token.entityName)
     if object.context === self { return }
     if let other = object.context { trapForeignObject(object, other) }
-    register(object, as: boundForNew(object.entity), keeping: object.draft)
+    let isFirstTime = object.home.storeIndex < 0
+    makeInsertable(object)
+    register(object, as: boundForNew(object.entity))
+    if isFirstTime { object.awakeFromInsert() }
   }
 
   /// Assigns a new object to `store`: needed when several writable stores hold its entity (rule 26). Its ID changes.
@@ -44,18 +48,27 @@ extension ManagedObjectContext {
   /// What `init(entity:insertInto:)` does for an object that is born into this context.
   func adoptNew(_ object: ManagedObject, entity: EntityDescription) {
     checkAccess(entity.name)
-    register(object, as: boundForNew(entity), keeping: nil)
+    let home = boundForNew(entity)
+    if home.bound.hasTransientDefaults { object.transients = home.bound.transientDefaults }
+    register(object, as: home)
+    object.awakeFromInsert()
   }
 
-  private func register(
-    _ object: ManagedObject, as home: HomeForNew, keeping draft: RowDraft?
-  ) {
+  private func register(_ object: ManagedObject, as home: HomeForNew) {
     object.context = self
     bind(object, to: home)
-    object.draft = draft ?? home.bound.makeDraft()
+    if object.draft == nil { object.draft = home.bound.makeDraft() }
     noteFirstEdit()
     changes.insert(object)
-    if draft == nil { object.awakeFromInsert() }
+  }
+
+  /// What an earlier life left behind goes: the row becomes edited values, what a context noted is forgotten.
+  private func makeInsertable(_ object: ManagedObject) {
+    if object.snapshot != nil {
+      object.keepEveryValue()
+      object.snapshot = nil
+    }
+    object.state = changes.lists(inserted: object) ? .listedInserted : []
   }
 
   private func bind(_ object: ManagedObject, to home: HomeForNew) {
@@ -156,15 +169,13 @@ extension ManagedObjectContext {
   }
 
   private func scheduleProcessing() {
-    // Inside a perform block its end is the end of the event.
-    guard !ThreadScope.currentHolds(self) else { return }
+    // Inside a perform block its end is the end of the event. performAndWait ends none (rule 4).
+    if isRunningEvent { return }
     hasScheduledProcessing = true
     DispatchQueue.main.async { [weak self] in
       guard let self else { return }
-      ThreadScope.current.run(in: self) {
-        self.hasScheduledProcessing = false
-        self.processPendingChanges()
-      }
+      self.hasScheduledProcessing = false
+      self.runAsEvent {}
     }
   }
 
@@ -188,5 +199,6 @@ extension ManagedObject {
     become(UnattachedEntities.bound(entity))
     primaryKey = UnattachedEntities.nextKey()
     draft = home.makeDraft()
+    if home.hasTransientDefaults { transients = home.transientDefaults }
   }
 }

@@ -65,14 +65,12 @@ extension ManagedObjectContext {
       let row = try place.store.store.row(
         hierarchy: place.bound.entity.hierarchyNumber, primaryKey: id.primaryKey)
     else { throw missing(id) }
+    guard let bound = place.store.entities[row.entity] else { throw missing(id) }
     let object: ManagedObject
-    if let known = place.table.object(for: id.primaryKey) {
+    if let known = known(id.primaryKey, as: bound, in: place.table) {
       known.take(row.snapshot)
       object = known
     } else {
-      let bound =
-        row.entity == place.bound.entity.number
-        ? place.bound : place.store.entities[row.entity] ?? place.bound
       object = makeObject(id.primaryKey, row.snapshot, bound, place.table)
     }
     object.fire()
@@ -116,7 +114,7 @@ extension ManagedObjectContext {
   func object(for row: FetchedRow, in store: RegisteredStores.Registered, readAt: UInt32) -> ManagedObject? {
     guard let bound = store.binding.entities[row.entity] else { return nil }
     let table = store.tables[bound.entity.hierarchyNumber]
-    if let known = table.object(for: row.primaryKey) {
+    if let known = known(row.primaryKey, as: bound, in: table) {
       if known.isFault, row.snapshot != nil {
         known.snapshot = row.snapshot
         known.readAt = readAt
@@ -185,7 +183,13 @@ extension ManagedObjectContext {
       rows.withUnsafeBufferPointer { rows in
         for index in rows.indices {
           let key = rows[index].primaryKey
-          if let known = table.object(for: key) {
+          let number = rows[index].entity
+          if last?.number != number {
+            guard let bound = binding.entities[number] else { continue }
+            last = (number, bound, classes.types[number], bound.entity.entityDescription)
+          }
+          guard let last else { continue }
+          if let known = known(key, as: last.bound, in: table) {
             if known.isFault, let row = rows[index].snapshot {
               known.snapshot = row
               known.readAt = readAt
@@ -194,12 +198,6 @@ extension ManagedObjectContext {
             count += 1
             continue
           }
-          let number = rows[index].entity
-          if last?.number != number {
-            guard let bound = binding.entities[number] else { continue }
-            last = (number, bound, classes.types[number], bound.entity.entityDescription)
-          }
-          guard let last else { continue }
           let object = last.type.init(materializing: last.description)
           fill(object, key, rows[index].snapshot, last.bound)
           object.readAt = readAt

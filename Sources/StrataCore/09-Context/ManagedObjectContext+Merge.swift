@@ -104,7 +104,7 @@ extension ManagedObjectContext: CommitObserver {
     _ merged: inout MergedIdentifiers
   ) {
     let table = store.tables[bound.entity.hierarchyNumber]
-    if let known = table.object(for: key) {
+    if let known = known(key, as: bound, in: table) {
       take(row, known)
     } else {
       let object = makeObject(key, row, bound, table)
@@ -121,7 +121,7 @@ extension ManagedObjectContext: CommitObserver {
   ) {
     let id = ManagedObjectID(token: bound.token, primaryKey: key)
     merged.updated.insert(id)
-    guard let known = store.tables[bound.entity.hierarchyNumber].object(for: key) else { return }
+    guard let known = known(key, as: bound, in: store.tables[bound.entity.hierarchyNumber]) else { return }
     if take(row, known) { merged.refreshed.insert(id) }
   }
 
@@ -143,7 +143,7 @@ extension ManagedObjectContext: CommitObserver {
     _ merged: inout MergedIdentifiers
   ) {
     merged.deleted.insert(ManagedObjectID(token: bound.token, primaryKey: key))
-    guard let known = store.tables[bound.entity.hierarchyNumber].object(for: key) else { return }
+    guard let known = known(key, as: bound, in: store.tables[bound.entity.hierarchyNumber]) else { return }
     if known.isFault, known.snapshot != nil { known.fire() }
     known.state.insert(.rowGone)
     if known.isDeleted {

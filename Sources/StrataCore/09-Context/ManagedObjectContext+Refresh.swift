@@ -14,7 +14,7 @@ extension ManagedObjectContext {
     } else {
       changes.undelete(object)
       changes.unupdate(object)
-      object.state.remove(.notedUpdate)
+      object.state.subtract([.notedUpdate, .notedDelete])
       object.turnIntoFault()
       changes.note(object, .notedRefresh)
     }

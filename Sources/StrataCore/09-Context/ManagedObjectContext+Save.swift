@@ -26,6 +26,8 @@ extension ManagedObjectContext {
     postWillSave()
     try validatePendingChanges()
     let outcome = try writePendingChanges()
+    // It is done: who hears of it may save again.
+    isSaving = false
     finish(outcome)
   }
 
@@ -86,6 +88,7 @@ extension ManagedObjectContext {
   private func writePendingChanges() throws -> SaveOutcome {
     var written: [Int: PendingSave] = [:]
     var outcome = SaveOutcome()
+    forgetObjectsOfRemovedStores()
     for _ in 0..<Self.mostAttempts {
       var conflicts: [MergeConflict] = []
       var isRefused = false
@@ -129,6 +132,17 @@ extension ManagedObjectContext {
 
   private static let mostAttempts = 100
 
+  /// Objects found inaccessible whose store has been removed have nothing left to save (rule 48).
+  private func forgetObjectsOfRemovedStores() {
+    for object in changes.deleted
+    where object.state.contains(.rowGone) && persistentStoreCoordinator.binding(object.home.storeIndex) == nil
+    {
+      changes.undelete(object)
+      changes.unupdate(object)
+      letGo(object)
+    }
+  }
+
   private func makeMergeConflicts(_ error: CommitConflict, in binding: StoreBinding) -> [MergeConflict] {
     let tables = stores.tables(for: binding).tables
     return error.conflicts.compactMap { row in
@@ -166,6 +180,7 @@ extension ManagedObjectContext {
     var outcome = SaveOutcome()
     for save in written.values { save.adopt(into: &outcome) }
     changes.forgetSaved(outcome.inserted + outcome.updated + outcome.deleted)
+    for object in outcome.deleted { letGo(object, of: .rowGone) }
     return CoreDataError(
       .persistentStoreIncompleteSave, "Only some of the stores could be saved: \(error)",
       userInfo: [NSUnderlyingErrorKey: error])

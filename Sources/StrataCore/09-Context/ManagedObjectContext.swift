@@ -63,12 +63,23 @@ public final class ManagedObjectContext: @unchecked Sendable {
   /// Where the last new object went, and the next of its entity goes while the coordinator's stores stay the same.
   @exclusivity(unchecked) var lastHome: HomeForNew?
 
-  struct HomeForNew {
+  final class HomeForNew {
     let entity: EntityDescription
     let store: StoreBinding
     let bound: BoundEntity
     let table: IdentityTable
     let generation: Int
+
+    init(
+      entity: EntityDescription, store: StoreBinding, bound: BoundEntity, table: IdentityTable,
+      generation: Int
+    ) {
+      self.entity = entity
+      self.store = store
+      self.bound = bound
+      self.table = table
+      self.generation = generation
+    }
   }
 
   /// Objects by store and hierarchy.
@@ -78,6 +89,8 @@ public final class ManagedObjectContext: @unchecked Sendable {
   @exclusivity(unchecked) var changes = ChangeTracker()
   /// An end-of-event job is on its way to the main queue.
   @exclusivity(unchecked) var hasScheduledProcessing = false
+  /// A `perform` block is running, whose end processes pending changes.
+  @exclusivity(unchecked) var isRunningEvent = false
   /// Guards against hooks and observers that call back into a save.
   var isSaving = false
   /// Counts what the context did, for tests and for people who look for waste.
@@ -108,6 +121,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
     shared = Mutex(Settings())
     stores = RegisteredStores(hierarchyCount: schema.hierarchies.count)
     _ = Self.environmentSwitch
+    changes.owner = self
   }
 
   deinit {

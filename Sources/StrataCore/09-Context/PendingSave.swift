@@ -83,8 +83,8 @@ final class PendingSave {
 
   /// The store has it all: the objects take over the rows that were written.
   func adopt(into outcome: inout ManagedObjectContext.SaveOutcome) {
-    for (object, change) in zip(inserted, changes.inserts) { object.adoptSaved(change.row) }
-    for (object, change) in zip(updated, changes.updates) { object.adoptSaved(change.row) }
+    for place in inserted.indices { inserted[place].adoptSaved(changes.inserts[place].row) }
+    for place in updated.indices { updated[place].adoptSaved(changes.updates[place].row) }
     for object in unchanged { object.adoptSaved(object.snapshot) }
     outcome.inserted += inserted
     outcome.updated += updated + unchanged

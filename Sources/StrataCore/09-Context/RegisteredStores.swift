@@ -28,6 +28,8 @@ final class RegisteredStores {
   private var places: [ObjectIdentifier: Place] = [:]
   private var lastPlace: (token: ObjectIdentifier, place: Place)?
   private var retainsObjects = false
+  /// Which of the coordinator's lists of stores `places` is true for.
+  private var generation = -1
 
   init(hierarchyCount: Int) { self.hierarchyCount = hierarchyCount }
 
@@ -48,6 +50,15 @@ final class RegisteredStores {
   /// The table an object of `bound` belongs in, if this context has used its store.
   func table(for bound: BoundEntity) -> IdentityTable? {
     registered(bound.storeIndex)?.tables[bound.entity.hierarchyNumber]
+  }
+
+  /// Forgets where objects are kept when stores have come or gone since.
+  @inline(__always)
+  func forgetPlaces(unlessOf generation: Int) {
+    if self.generation == generation { return }
+    self.generation = generation
+    places = [:]
+    lastPlace = nil
   }
 
   /// The remembered place for a token.
@@ -86,8 +97,21 @@ final class RegisteredStores {
 }
 
 extension ManagedObjectContext {
+  /// The registered object for the key of a row of entity `bound`.
+  ///
+  /// One that was made for an ID with another entity's name never had a row: it is let go of, and the answer is nil.
+  @inline(__always)
+  func known(_ key: UInt64, as bound: BoundEntity, in table: IdentityTable) -> ManagedObject? {
+    guard let known = table.object(for: key) else { return nil }
+    if known.bound === bound { return known }
+    changes.undelete(known)
+    letGo(known, of: .rowGone)
+    return nil
+  }
+
   /// Where the object of `id` is, or would be, kept; nil when no attached store holds its entity.
   func locate(_ id: ManagedObjectID) -> RegisteredStores.Place? {
+    stores.forgetPlaces(unlessOf: persistentStoreCoordinator.storesGeneration)
     if let place = stores.place(for: id.token) { return place }
     guard let entity = schema.entity(named: id.entityName) else { return nil }
     for binding in persistentStoreCoordinator.bindings where binding.store.identifier == id.storeIdentifier {
