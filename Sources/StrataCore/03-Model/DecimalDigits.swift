@@ -77,23 +77,35 @@ struct DecimalDigits: Sendable {
     case .negativeInfinity, .positiveInfinity: return nil
     case .negative, .positive: break
     }
-    var scale = exponent - (digits.count - 1)
-    var digits = digits
-    while scale > 127, digits.count < 39 {
-      digits.append(0)
-      scale -= 1
-    }
-    guard (-128...127).contains(scale), digits.count <= 39 else { return nil }
+    let scale = exponent - (digits.count - 1)
+    guard (-128...165).contains(scale), digits.count <= 39 else { return nil }
+    let result = scale > 127 ? stretched(by: scale - 127) : number(digits, scale: scale)
+    // Rounded where the mantissa or the exponent does not hold the number: then it is none.
+    guard scale > 127 || digits.count == 39 else { return result }
+    return Self.compare(DecimalDigits(result), self) == 0 ? result : nil
+  }
+
+  /// The number of these digits and this scale, rounded or not a number where a `Decimal` cannot hold it.
+  private func number(_ digits: [UInt8], scale: Int) -> Decimal {
     var significand = Decimal(0)
     for start in stride(from: 0, to: digits.count, by: 13) {
       let piece = digits[start..<min(start + 13, digits.count)]
       let number = piece.reduce(0 as UInt64) { $0 * 10 + UInt64($1) }
       significand = start == 0 ? Decimal(number) : significand * Self.power(piece.count) + Decimal(number)
     }
-    guard !significand.isNaN else { return nil }
-    let result = Decimal(
-      sign: kind == .negative ? .minus : .plus, exponent: scale, significand: significand)
-    return result.isNaN ? nil : result
+    return Decimal(sign: kind == .negative ? .minus : .plus, exponent: scale, significand: significand)
+  }
+
+  /// A number whose mantissa ends with zeros, because its exponent cannot be larger.
+  ///
+  /// Foundation moves such zeros into the exponent, and overflows; only a sum is left as it is.
+  private func stretched(by zeros: Int) -> Decimal {
+    guard digits.count + zeros <= 39 else { return .nan }
+    var lesser = digits
+    // The last digit is not 0.
+    lesser[lesser.count - 1] -= 1
+    lesser += Array(repeating: 9, count: zeros)
+    return number(Array(lesser.drop { $0 == 0 }), scale: 127) + number([1], scale: 127)
   }
 
   static func compare(_ a: DecimalDigits, _ b: DecimalDigits) -> Int {

@@ -111,10 +111,18 @@ import Testing
       let value = Decimal(string: text)!
       #expect(try #require(DecimalDigits(value).decimal) == value)
     }
-    for value in [Decimal.greatestFiniteMagnitude, .leastNonzeroMagnitude, -.greatestFiniteMagnitude] {
+    let greatest = Decimal.greatestFiniteMagnitude
+    let step = Decimal(sign: .plus, exponent: 127, significand: 1)
+    let edges = [greatest, .leastNonzeroMagnitude, -greatest, greatest - step * 5, step * 5 - greatest, step]
+    for value in edges + [
+      Decimal(sign: .plus, exponent: -128, significand: 7), greatest / 3, greatest - step,
+    ] {
       #expect(try #require(DecimalDigits(value).decimal) == value)
     }
     #expect(try #require(DecimalDigits(Decimal.nan).decimal).isNaN)
+    let tooMany = DecimalDigits(kind: .positive, exponent: 38, digits: Array(repeating: 9, count: 39))
+    let tooLarge = DecimalDigits(kind: .positive, exponent: 166, digits: [9])
+    #expect(tooMany.decimal == nil && tooLarge.decimal == nil)
     #expect(
       DecimalDigits(0.1).digits.count == 55 && DecimalDigits(Double.leastNonzeroMagnitude).digits.count == 751
     )

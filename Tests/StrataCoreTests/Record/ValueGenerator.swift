@@ -109,6 +109,7 @@ struct ValueGenerator: RandomNumberGenerator {
       let edges: [Decimal] = [
         0, 1, -1, .nan, .greatestFiniteMagnitude, -.greatestFiniteMagnitude, .leastNonzeroMagnitude,
         -.leastNonzeroMagnitude, 10, 100, Decimal(string: "0.1")!, Decimal(string: "-1.10")!,
+        .greatestFiniteMagnitude - Decimal(sign: .plus, exponent: 127, significand: 5),
       ]
       return edges.randomElement(using: &self)!
     case 1: return Decimal(Int.random(in: -100...100, using: &self))
