@@ -196,6 +196,9 @@ final class ReaderPool: @unchecked Sendable {
   /// Whether the calling thread is inside a section.
   var isCurrentThreadInside: Bool { lock.withLock { isInside(SystemThread.current) } }
 
+  /// Whether somebody works alone or waits to: new sections must wait.
+  var isShut: Bool { lock.withLock { state.pointee.exclusiveOwner != 0 } }
+
   /// Runs `body` while no section is open. Must not be called inside one.
   ///
   /// `body` gets the environment that is there and returns the one that is there afterwards, or why none is.

@@ -83,6 +83,45 @@ import Testing
     }
   }
 
+  /// Growth waits for a running read, which may read again meanwhile; others wait until the map has grown.
+  @Test func aReadMayReadAgainWhileTheGateIsShut() throws {
+    var options = EnvironmentOptions.scratch
+    options.mapSize = 1 << 16
+    try withEnvironment(options) { environment in
+      let rows = try environment.keyspace("rows")
+      try environment.put(rows, "a", "1")
+      let pin = try environment.makeSnapshot()
+      let isGrown = DispatchSemaphore(value: 0)
+      let other = Mutex<Int?>(nil)
+      let isOtherDone = DispatchSemaphore(value: 0)
+      try environment.read { transaction in
+        environment.submitWrite {
+          try $0.put(rows, "b", String(repeating: "x", count: 1 << 20))
+        } completion: {
+          if case .failure(let error) = $0 { Issue.record(error) }
+          isGrown.signal()
+        }
+        while !environment.pool.isShut { usleep(100) }
+        SystemThread.startForTest {
+          let count = try? environment.read { try $0.entryCount(rows) }
+          other.withLock { $0 = count }
+          isOtherDone.signal()
+        }
+        let again = try environment.get(rows, "a")
+        #expect(again == "1")
+        let pinned = try pin.read { try $0.entryCount(rows) }
+        #expect(pinned == 1)
+        let outer = try transaction.entryCount(rows)
+        #expect(outer == 1)
+        #expect(other.withLock { $0 } == nil)
+      }
+      isGrown.wait()
+      isOtherDone.wait()
+      #expect(other.withLock { $0 } != nil)
+      #expect(try environment.get(rows, "b")?.count == 1 << 20)
+    }
+  }
+
   @Test func aSnapshotOutlivesGrowth() throws {
     var options = EnvironmentOptions.scratch
     options.mapSize = 1 << 16
@@ -282,5 +321,12 @@ import Testing
         }
       }
     }
+  }
+}
+
+extension SystemThread {
+  /// Starts a thread; a test that cannot have one fails.
+  fileprivate static func startForTest(_ body: @escaping @Sendable () -> Void) {
+    do { try start("test", body) } catch { Issue.record(error) }
   }
 }
