@@ -1,5 +1,6 @@
 # What people type here. `make run` and `make test` bring in what they need (Scripts/setup).
 # DATA=dir      the folder with airlines, airports, planes, weather and flights as .csv or .csv.gz
+# SIZES="1k …"  numbers of rows for the benchmarks
 # ARGUMENTS=…   further arguments of flight-log, benchmarks or swift test
 # STRICT=1      test the strict build that `make check` made instead of making another one
 
@@ -32,5 +33,6 @@ check: setup
 format:
 	@Scripts/swift-files | xargs swift format --in-place --parallel
 
-bench: setup
-	swift run -c release --package-path Benchmarks strata-bench $(ARGUMENTS)
+bench:
+	@Scripts/setup-bench
+	swift run -c release --package-path Benchmarks strata-bench $(if $(SIZES),--sizes $(SIZES)) $(ARGUMENTS)

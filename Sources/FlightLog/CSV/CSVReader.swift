@@ -48,7 +48,8 @@ struct CSVReader {
         line += lines
         if record.fieldCount == 1, record[0].isEmpty { continue }  // an empty line
         guard header.isEmpty || record.fieldCount == header.count else {
-          return damage("it has \(record.fieldCount) fields instead of \(header.count)", length, lines)
+          let fields = record.fieldCount == 1 ? "1 field" : "\(record.fieldCount) fields"
+          return damage("it has \(fields) instead of \(header.count)", length, lines)
         }
         return .record(record)
       case .damaged(let reason):

@@ -10,10 +10,12 @@ struct CSVWriter {
   init(_ url: URL, header: [String]) throws {
     self.url = url
     temporary = url.appendingPathExtension("unfinished")
-    guard FileManager.default.createFile(atPath: temporary.path, contents: nil),
-      let handle = try? FileHandle(forWritingTo: temporary)
-    else { throw FlightLogError("The file \(temporary.path) cannot be written.") }
-    self.handle = handle
+    let descriptor = open(temporary.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else {
+      throw FlightLogError(
+        "The file \(temporary.path) cannot be written: \(String(cString: strerror(errno))).")
+    }
+    handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     try write(header)
   }
 
@@ -35,6 +37,11 @@ struct CSVWriter {
     guard rename(temporary.path, url.path) == 0 else {
       throw FlightLogError("The file \(url.path) cannot be written: \(String(cString: strerror(errno))).")
     }
+  }
+
+  /// Gives up: takes the unfinished file away.
+  func abandon() {
+    unlink(temporary.path)
   }
 
   private mutating func append(_ field: String) {

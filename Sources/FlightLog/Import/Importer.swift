@@ -11,7 +11,7 @@ struct Importer: Sendable {
   /// Called on the importing context's queue for each damaged line not reported by an earlier, interrupted import.
   let report: @Sendable (DamagedLine) -> Void
   /// Rows in one save.
-  var batchSize = 2_000
+  var batchSize = 5_000
 
   /// - Returns: the number of rows imported by this call.
   @discardableResult

@@ -7,9 +7,14 @@ enum FlightExport {
   static func run(from container: PersistentContainer, to url: URL) async throws -> Int {
     try await container.performBackgroundTask { context in
       var writer = try CSVWriter(url, header: FlightRow.Column.allCases.map(\.name))
-      let count = try FlightPages.forEach(in: context) { try writer.write(FlightRow($0).fields) }
-      try writer.finish()
-      return count
+      do {
+        let count = try FlightPages.forEach(in: context) { try writer.write(FlightRow($0).fields) }
+        try writer.finish()
+        return count
+      } catch {
+        writer.abandon()
+        throw error
+      }
     }
   }
 

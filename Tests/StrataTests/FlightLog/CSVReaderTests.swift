@@ -48,7 +48,7 @@ struct CSVReaderTests {
   @Test func aWrongNumberOfFieldsDamagesOnlyThatLine() throws {
     let (records, damages) = try read("a,b\n1\n2,3\n4,5,6\n7,8\n")
     #expect(records.map(\.1) == [["2", "3"], ["7", "8"]])
-    #expect(damages == [2: "it has 1 fields instead of 2", 4: "it has 3 fields instead of 2"])
+    #expect(damages == [2: "it has 1 field instead of 2", 4: "it has 3 fields instead of 2"])
   }
 
   @Test func anUnclosedQuoteDamagesOnlyItsFirstLine() throws {

@@ -57,6 +57,41 @@ struct FlightLogProgramTests {
       try run("--data", data.url.path, "--store", data.url.path + "/a.strata"), "cannot be unpacked")
   }
 
+  @Test func aCutStoreIsOneSentenceAndStaysAsItIs() throws {
+    let data = try TableReaderTests.makeData([:])
+    defer { data.remove() }
+    let store = data.url.appendingPathComponent("a.strata")
+    #expect(try run("--data", data.url.path, "--store", store.path).exitCode == 0)
+    let half = try Data(contentsOf: store).prefix(40_000)
+    try half.write(to: store)
+    expectRefusal(try run("--data", data.url.path, "--store", store.path), "cut off")
+    #expect(try Data(contentsOf: store) == half)
+  }
+
+  @Test func aDamagedLineIsReportedWithItsNumberAndLeftOut() throws {
+    let data = try TableReaderTests.makeData(["airlines": "carrier,name\nUA,United\nAA\nDL,Delta\n"])
+    defer { data.remove() }
+    let result = try run("--data", data.url.path, "--store", data.url.path + "/a.strata")
+    #expect(result.exitCode == 0, "\(result.errors)")
+    #expect(
+      result.errors
+        == "airlines.csv, line 3: it has 1 field instead of 2; the line is left out\n")
+  }
+
+  /// The disk takes no more at several moments, here by a limit on file sizes; given room, the next run goes on.
+  @Test(arguments: [100, 700, 2_500, 4_900])
+  func aDiskThatIsFullIsOneSentence(kilobytes: Int) throws {
+    let folder = try TemporaryFolder()
+    defer { folder.remove() }
+    let store = folder.url.appendingPathComponent("a.strata").path
+    // The shell counts blocks of 512 bytes or of 1024. Without the trap the signal would end the program first.
+    let limited = "trap '' XFSZ; ulimit -f \(kilobytes); exec \"$0\" --store \"$1\""
+    expectRefusal(try Command.run("/bin/sh", ["-c", limited, Self.program, store]), "size")
+    let roomy = try run("--store", store)
+    #expect(roomy.exitCode == 0, "\(roomy.errors)")
+    #expect(roomy.output.contains("checks agree with the CSV files"))
+  }
+
   /// Killed at moments spread over the whole run; then one run is left in peace and must agree with the files.
   @Test func killedAtAnyMomentTheNextRunGoesOn() throws {
     let folder = try TemporaryFolder()
