@@ -3,7 +3,8 @@ import Synchronization
 
 /// One entity of the model as it lives in one attached store: what every object of that entity points to.
 ///
-/// Made once when a store is attached and kept alive by the objects that use it, so an object can outlive its store.
+/// Made once when a store is attached. Immortal, as the tokens of IDs are: objects point to it without counting references,
+/// and may outlive their store. A few hundred bytes per entity and attached store.
 final class BoundEntity: Sendable {
   /// The entity, compiled.
   let entity: EntitySchema
@@ -48,6 +49,8 @@ final class BoundEntity: Sendable {
     }
     persistentSlots = persistent
     requiredSlots = required
+    // Balanced by nothing, see above.
+    _ = Unmanaged.passRetained(self)
   }
 
   /// The draft of a new object: every attribute is set, to its default.

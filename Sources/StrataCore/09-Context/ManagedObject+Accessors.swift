@@ -20,7 +20,7 @@ extension ManagedObject {
     #if DEBUG
       checkConfinement()
     #endif
-    if let row = fastRow, let entry = fastEntry(slot, .int16) {
+    if let row = fastRow ?? realizedRow(), let entry = fastEntry(slot, .int16) {
       return RowBytes.isNil(row, slot) ? 0 : RowBytes.int16(row, entry)
     }
     return readOptionalInt16(slot: slot) ?? 0
@@ -37,7 +37,7 @@ extension ManagedObject {
     #if DEBUG
       checkConfinement()
     #endif
-    if let row = fastRow, let entry = fastEntry(slot, .int32) {
+    if let row = fastRow ?? realizedRow(), let entry = fastEntry(slot, .int32) {
       return RowBytes.isNil(row, slot) ? 0 : RowBytes.int32(row, entry)
     }
     return readOptionalInt32(slot: slot) ?? 0
@@ -54,7 +54,7 @@ extension ManagedObject {
     #if DEBUG
       checkConfinement()
     #endif
-    if let row = fastRow, let entry = fastEntry(slot, .int64) {
+    if let row = fastRow ?? realizedRow(), let entry = fastEntry(slot, .int64) {
       return RowBytes.isNil(row, slot) ? 0 : RowBytes.int64(row, entry)
     }
     return readOptionalInt64(slot: slot) ?? 0
@@ -71,7 +71,7 @@ extension ManagedObject {
     #if DEBUG
       checkConfinement()
     #endif
-    if let row = fastRow, let entry = fastEntry(slot, .double) {
+    if let row = fastRow ?? realizedRow(), let entry = fastEntry(slot, .double) {
       return RowBytes.isNil(row, slot) ? 0 : RowBytes.double(row, entry)
     }
     return readOptionalDouble(slot: slot) ?? 0
@@ -88,7 +88,7 @@ extension ManagedObject {
     #if DEBUG
       checkConfinement()
     #endif
-    if let row = fastRow, let entry = fastEntry(slot, .float) {
+    if let row = fastRow ?? realizedRow(), let entry = fastEntry(slot, .float) {
       return RowBytes.isNil(row, slot) ? 0 : RowBytes.float(row, entry)
     }
     return readOptionalFloat(slot: slot) ?? 0
@@ -105,7 +105,7 @@ extension ManagedObject {
     #if DEBUG
       checkConfinement()
     #endif
-    if let row = fastRow, let entry = fastEntry(slot, .boolean) {
+    if let row = fastRow ?? realizedRow(), let entry = fastEntry(slot, .boolean) {
       return RowBytes.isNil(row, slot) ? false : RowBytes.boolean(row, entry)
     }
     return readOptionalBool(slot: slot) ?? false
@@ -122,7 +122,7 @@ extension ManagedObject {
     #if DEBUG
       checkConfinement()
     #endif
-    if let row = fastRow, let entry = fastEntry(slot, .string) {
+    if let row = fastRow ?? realizedRow(), let entry = fastEntry(slot, .string) {
       if RowBytes.isNil(row, slot) { return nil }
       if let value = RowBytes.string(row, entry) { return value }
     }
@@ -135,7 +135,7 @@ extension ManagedObject {
     #if DEBUG
       checkConfinement()
     #endif
-    if let row = fastRow, let entry = fastEntry(slot, .date) {
+    if let row = fastRow ?? realizedRow(), let entry = fastEntry(slot, .date) {
       return RowBytes.isNil(row, slot) ? nil : RowBytes.date(row, entry)
     }
     guard case .date(let value) = slowRead(slot, .date) else { return nil }
@@ -147,7 +147,7 @@ extension ManagedObject {
     #if DEBUG
       checkConfinement()
     #endif
-    if let row = fastRow, let entry = fastEntry(slot, .data) {
+    if let row = fastRow ?? realizedRow(), let entry = fastEntry(slot, .data) {
       if RowBytes.isNil(row, slot) { return nil }
       if let value = RowBytes.data(row, entry) { return value }
     }
@@ -160,7 +160,7 @@ extension ManagedObject {
     #if DEBUG
       checkConfinement()
     #endif
-    if let row = fastRow, let entry = fastEntry(slot, .uuid) {
+    if let row = fastRow ?? realizedRow(), let entry = fastEntry(slot, .uuid) {
       return RowBytes.isNil(row, slot) ? nil : RowBytes.uuid(row, entry)
     }
     guard case .uuid(let value) = slowRead(slot, .uuid) else { return nil }
@@ -172,7 +172,7 @@ extension ManagedObject {
     #if DEBUG
       checkConfinement()
     #endif
-    if let row = fastRow, let entry = fastEntry(slot, .url) {
+    if let row = fastRow ?? realizedRow(), let entry = fastEntry(slot, .url) {
       if RowBytes.isNil(row, slot) { return nil }
       if let value = RowBytes.url(row, entry) { return value }
     }
@@ -185,7 +185,7 @@ extension ManagedObject {
     #if DEBUG
       checkConfinement()
     #endif
-    if let row = fastRow, let entry = fastEntry(slot, .decimal) {
+    if let row = fastRow ?? realizedRow(), let entry = fastEntry(slot, .decimal) {
       if RowBytes.isNil(row, slot) { return nil }
       if let value = RowBytes.decimal(row, entry) { return value }
     }
@@ -252,6 +252,15 @@ extension ManagedObject {
   /// Sets the `Decimal` attribute in `slot`, or makes it nil. Traps when the slot has another type.
   public final func write(_ value: Decimal?, slot: Int) {
     set(slot, .decimal, value.map { .decimal($0) } ?? .null)
+  }
+
+  /// What to read from when `fastRow` is not set: fulfils a fault. Nil when the values are not all in the row.
+  @usableFromInline final func realizedRow() -> UnsafeRawPointer? {
+    if state.contains(.fault) {
+      checkConfinementHere()
+      fire()
+    }
+    return fastRow
   }
 
   /// The value in `slot` when the fast half of a read did not have it.

@@ -32,7 +32,8 @@ open class ManagedObject: NSObject, SlotDeclaring {
   /// What the object is to its context.
   @exclusivity(unchecked) final var state: ObjectState = []
   /// The entity in its store (in no store, for an object made without a context). Nil only while the object is being made.
-  @exclusivity(unchecked) final var bound: BoundEntity?
+  /// Unsafe: immortal.
+  @exclusivity(unchecked) final unowned(unsafe) var bound: BoundEntity?
   @exclusivity(unchecked) final var primaryKey: UInt64 = 0
   /// Unsafe: cleared by the context itself, in `deinit` and whenever it lets an object go; so never dangling.
   @exclusivity(unchecked) final unowned(unsafe) var context: ManagedObjectContext?

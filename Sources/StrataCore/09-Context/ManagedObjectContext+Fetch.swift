@@ -165,52 +165,78 @@ extension ManagedObjectContext {
     _ request: ResolvedFetchRequest, from binding: StoreBinding, mode: FetchMode
   ) throws -> [ManagedObject] {
     statistics.fetches += 1
-    let fetched = try binding.store.fetch(request, mode: mode)
-    let store = stores.tables(for: binding)
-    let table = store.tables[request.entity.hierarchyNumber]
+    var fetched = try binding.store.fetch(request, mode: mode)
+    let table = stores.tables(for: binding).tables[request.entity.hierarchyNumber]
     table.reserve(fetched.rows.count)
-    return ThreadScope.current.materializing { makeObjects(fetched.rows, in: binding, table) }
+    var rows = fetched.rows
+    fetched.rows = []
+    return ThreadScope.current.materializing { makeObjects(&rows, in: binding, table) }
   }
 
-  /// The hot loop of every large fetch: per row one look-up and one allocation.
+  /// The hot loop of every large fetch: per row one look-up and one allocation. Takes the snapshots out of `rows`.
   private func makeObjects(
-    _ rows: ContiguousArray<FetchedRow>, in binding: StoreBinding, _ table: IdentityTable
+    _ rows: inout ContiguousArray<FetchedRow>, in binding: StoreBinding, _ table: IdentityTable
   ) -> [ManagedObject] {
     let readAt = SnapshotClock.now
     var made = 0
-    var last: (number: Int, bound: BoundEntity, type: ManagedObject.Type, description: EntityDescription)?
-    let objects = [ManagedObject](unsafeUninitializedCapacity: rows.count) { buffer, count in
-      rows.withUnsafeBufferPointer { rows in
-        for index in rows.indices {
-          let key = rows[index].primaryKey
+    let total = rows.count
+    let objects = [ManagedObject](unsafeUninitializedCapacity: total) { buffer, count in
+      rows.withUnsafeMutableBufferPointer { rows in
+        var index = 0
+        while index < total {
+          // One run of rows of the same entity after the other, so that what they share is looked up once.
           let number = rows[index].entity
-          if last?.number != number {
-            guard let bound = binding.entities[number] else { continue }
-            last = (number, bound, classes.types[number], bound.entity.entityDescription)
+          var end = index + 1
+          while end < total, rows[end].entity == number { end += 1 }
+          if let bound = binding.entities[number] {
+            let run = RowRun(rows: rows[index..<end], bound: bound, table: table, readAt: readAt)
+            made += fetchRun(run, into: buffer, &count)
           }
-          guard let last else { continue }
-          if let known = known(key, as: last.bound, in: table) {
-            if known.isFault, let row = rows[index].snapshot {
-              known.snapshot = row
-              known.readAt = readAt
-            }
-            (buffer.baseAddress.unsafelyUnwrapped + count).initialize(to: known)
-            count += 1
-            continue
-          }
-          let object = last.type.init(materializing: last.description)
-          fill(object, key, rows[index].snapshot, last.bound)
-          object.readAt = readAt
-          table.insert(object, for: key)
-          made += 1
-          // Unsafe: the buffer has room for one object per row.
-          (buffer.baseAddress.unsafelyUnwrapped + count).initialize(to: object)
-          count += 1
+          index = end
         }
       }
     }
     statistics.objectsMade += made
     return objects
+  }
+
+  private struct RowRun {
+    let rows: Slice<UnsafeMutableBufferPointer<FetchedRow>>
+    let bound: BoundEntity
+    let table: IdentityTable
+    let readAt: UInt32
+  }
+
+  private func fetchRun(
+    _ run: RowRun, into buffer: UnsafeMutableBufferPointer<ManagedObject>, _ count: inout Int
+  ) -> Int {
+    let (bound, table) = (run.bound, run.table)
+    let type = classes.types[bound.entity.number]
+    let description = bound.entity.entityDescription
+    // Unsafe: the buffers are not empty, and `buffer` has room for one object per row.
+    let rows = run.rows.base.baseAddress.unsafelyUnwrapped
+    let target = buffer.baseAddress.unsafelyUnwrapped
+    var made = 0
+    for place in run.rows.startIndex..<run.rows.endIndex {
+      let row = (rows + place).move()
+      (rows + place).initialize(to: FetchedRow(primaryKey: 0, entity: 0, snapshot: nil))
+      if let known = table.object(for: row.primaryKey) {
+        if known.isFault, let snapshot = row.snapshot {
+          known.snapshot = snapshot
+          known.readAt = run.readAt
+        }
+        (target + count).initialize(to: known)
+      } else {
+        let object = type.init(materializing: description)
+        fill(object, row.primaryKey, row.snapshot, bound)
+        object.readAt = run.readAt
+        table.insert(object, for: row.primaryKey)
+        made += 1
+        (target + count).initialize(to: object)
+      }
+      count += 1
+    }
+    return made
   }
 
   private func fetchIdentifiers(_ specification: FetchSpecification) throws -> [ManagedObjectID] {

@@ -56,7 +56,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
 
   /// How old, in seconds, a row may be that is in memory and fulfils a fault: negative for any age (the default), zero to
   /// ask the store each time (rule 64). Objects in use are never changed by it.
-  public var stalenessInterval: TimeInterval = -1
+  @exclusivity(unchecked) public var stalenessInterval: TimeInterval = -1
 
   /// Classes by entity and entities by class.
   let classes: EntityClasses
