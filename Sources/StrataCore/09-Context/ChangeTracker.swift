@@ -7,8 +7,10 @@ struct ChangeTracker {
   private var insertedList: [ManagedObject] = []
   private var updatedList: [ManagedObject] = []
   private var deletedList: [ManagedObject] = []
-  /// Objects whose state has a `noted…` bit.
+  /// Objects whose state has a `noted…` bit, but for those at the end of `insertedList`.
   private var notedList: [ManagedObject] = []
+  /// From here on `insertedList` holds what was inserted in this event.
+  private var eventStart = 0
   private(set) var insertedCount = 0
   private(set) var updatedCount = 0
   private(set) var deletedCount = 0
@@ -21,7 +23,7 @@ struct ChangeTracker {
   /// Whether there is anything to save.
   var hasChanges: Bool { insertedCount + updatedCount + deletedCount > 0 }
   /// Whether there is anything to notify of.
-  var hasNoted: Bool { !notedList.isEmpty }
+  var hasNoted: Bool { !notedList.isEmpty || eventStart < insertedList.count }
 
   /// New objects, in the order of their insertion.
   var inserted: [ManagedObject] {
@@ -42,13 +44,14 @@ struct ChangeTracker {
 
   /// `object` is new.
   mutating func insert(_ object: ManagedObject) {
-    object.state.insert(.inserted)
     insertedCount += 1
-    if !object.state.contains(.listedInserted) {
-      object.state.insert(.listedInserted)
+    if object.state.contains(.listedInserted) {
+      object.state.insert(.inserted)
+      note(object, .notedInsert)
+    } else {
+      object.state.formUnion([.inserted, .listedInserted, .notedInsert])
       insertedList.append(object)
     }
-    note(object, .notedInsert)
   }
 
   /// `object` has been edited.
@@ -118,13 +121,21 @@ struct ChangeTracker {
 
   /// The objects the next did-change notification tells of as inserted, updated or deleted.
   var noted: [ManagedObject] {
-    notedList.filter { !$0.state.isDisjoint(with: [.notedInsert, .notedUpdate, .notedDelete]) }
+    (notedList + insertedList[eventStart...]).filter {
+      !$0.state.isDisjoint(with: [.notedInsert, .notedUpdate, .notedDelete])
+    }
   }
 
   /// What the next did-change notification tells; forgets it.
   mutating func takeNoted() -> [ManagedObject] {
-    defer { notedList = [] }
-    return notedList
+    defer {
+      notedList = []
+      eventStart = insertedList.count
+    }
+    if eventStart == insertedList.count { return notedList }
+    // The common case of a large import: everything in the context was inserted in one event.
+    if notedList.isEmpty && eventStart == 0 { return insertedList }
+    return notedList + insertedList[eventStart...]
   }
 
   /// Everything in the lists is saved or gone: forgets it all.
@@ -139,6 +150,7 @@ struct ChangeTracker {
     updatedList = []
     deletedList = []
     locked = []
+    eventStart = 0
     insertedCount = 0
     updatedCount = 0
     deletedCount = 0
@@ -150,6 +162,7 @@ struct ChangeTracker {
       object.state.subtract([.inserted, .updated, .deleted, .listedInserted, .listedUpdated, .listedDeleted])
     }
     insertedList.removeAll { !$0.state.contains(.listedInserted) }
+    eventStart = insertedList.count
     updatedList.removeAll { !$0.state.contains(.listedUpdated) }
     deletedList.removeAll { !$0.state.contains(.listedDeleted) }
     insertedCount = inserted.count
@@ -172,5 +185,17 @@ struct ChangeTracker {
 
   private func isElsewhere(_ object: ManagedObject) -> Bool {
     object.context != nil && object.context !== owner
+  }
+}
+
+extension ManagedObject {
+  /// Calls `body` with each object, without counting references: the array holds them all the while.
+  @inline(__always)
+  static func forEach(_ objects: [ManagedObject], _ body: (ManagedObject) throws -> Void) rethrows {
+    try withExtendedLifetime(objects) {
+      for place in objects.indices {
+        try Unmanaged.passUnretained(objects[place])._withUnsafeGuaranteedRef(body)
+      }
+    }
   }
 }

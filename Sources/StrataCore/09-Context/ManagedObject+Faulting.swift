@@ -82,10 +82,10 @@ extension ManagedObject {
   }
 
   /// A save wrote `row`: it is what the object looks like now.
-  final func adoptSaved(_ row: RowSnapshot?) {
+  final func adoptSaved(_ row: RowSnapshot?, isFast: Bool) {
     draft = nil
     take(row)
-    settleFastRow()
+    fastRow = isFast && !state.contains(.fault) ? row?.base : nil
   }
 
   /// Turns the object into a fault: edits, transient values and the row go (rules 59, 61).

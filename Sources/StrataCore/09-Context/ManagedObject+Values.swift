@@ -57,6 +57,7 @@ extension ManagedObject {
     if !home.entity.attributes[slot].isTransient {
       if !draft.isChanged(slot) { draft[slot] = storedValue(slot) }
       draft.primitive.remove(slot)
+      if state.isDisjoint(with: [.notedInsert, .notedUpdate]) { draft.eventChanged = SlotBitmap() }
       draft.eventChanged.insert(slot)
     }
     noteChange()
@@ -77,7 +78,7 @@ extension ManagedObject {
   /// The attributes changed since the last did-change notification, with their values now (rule 74).
   public final func changedValuesForCurrentEvent() -> [String: Any] {
     context?.checkAccess(home.token.entityName)
-    guard let draft else { return [:] }
+    guard let draft, !state.isDisjoint(with: [.notedInsert, .notedUpdate]) else { return [:] }
     return dictionary(draft.eventChanged) { draft[$0] }
   }
 
@@ -158,6 +159,7 @@ extension ManagedObject {
     draft[slot] = value
     if !state.contains(.awaking) {
       draft.primitive.remove(slot)
+      if state.isDisjoint(with: [.notedInsert, .notedUpdate]) { draft.eventChanged = SlotBitmap() }
       draft.eventChanged.insert(slot)
       noteChange()
     } else {

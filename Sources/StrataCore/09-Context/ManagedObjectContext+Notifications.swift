@@ -50,11 +50,11 @@ extension ManagedObjectContext {
 
   private func postDidChange() {
     var sets = ObjectSets()
-    for object in changes.takeNoted() {
+    let noted = changes.takeNoted()
+    ManagedObject.forEach(noted) { object in
       let state = object.state
-      guard !state.isDisjoint(with: .noted) else { continue }
-      object.state.subtract(.noted)
-      object.draft?.eventChanged = SlotBitmap()
+      guard !state.isDisjoint(with: .noted) else { return }
+      object.state = state.subtracting(.noted)
       if state.contains(.notedDelete) {
         sets.deleted.append(object)
       } else if state.contains(.notedInsert) {
@@ -64,7 +64,11 @@ extension ManagedObjectContext {
         if state.contains(.notedRefresh) { sets.refreshed.append(object) }
       }
     }
-    if !sets.isEmpty { post(Self.didChangeObjectsNotification, sets.userInfo) }
+    if sets.isEmpty { return }
+    let inserted = Set(sets.inserted)
+    // Most saves follow the event in which their objects were inserted, and tell of the same set.
+    lastInserted = inserted
+    post(Self.didChangeObjectsNotification, sets.userInfo(inserted: inserted))
   }
 
   func postWillSave() { post(Self.willSaveObjectsNotification, nil) }
@@ -73,7 +77,8 @@ extension ManagedObjectContext {
   func postDidSave(_ outcome: SaveOutcome) {
     let sets =
       outcome.sets
-      ?? DidSaveSets(inserted: outcome.inserted, updated: outcome.updated, deleted: outcome.deleted)
+      ?? DidSaveSets(
+        inserted: outcome.inserted, updated: outcome.updated, deleted: outcome.deleted, known: nil)
     var userInfo: [AnyHashable: Any] = [
       NotificationKey.insertedObjects.rawValue: sets.inserted,
       NotificationKey.updatedObjects.rawValue: sets.updated,
@@ -107,8 +112,15 @@ struct DidSaveSets {
   let updatedIDs: Set<ManagedObjectID>
   let deletedIDs: Set<ManagedObjectID>
 
-  init(inserted: [ManagedObject], updated: [ManagedObject], deleted: [ManagedObject]) {
-    self.inserted = Set(inserted)
+  /// `known` is a set of objects of the same context that were all new at the last event.
+  init(
+    inserted: [ManagedObject], updated: [ManagedObject], deleted: [ManagedObject], known: Set<ManagedObject>?
+  ) {
+    if let known, known.count == inserted.count, inserted.first.map(known.contains) ?? true {
+      self.inserted = known
+    } else {
+      self.inserted = Set(inserted)
+    }
     self.updated = Set(updated)
     self.deleted = Set(deleted)
     insertedIDs = Set(inserted.lazy.map { $0.objectID.with(isTemporary: false) })
@@ -127,12 +139,14 @@ struct ObjectSets {
   var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty && refreshed.isEmpty }
 
   /// The sets that are not empty, under Core Data's keys.
-  var userInfo: [AnyHashable: Any] {
+  var userInfo: [AnyHashable: Any] { userInfo(inserted: Set(inserted)) }
+
+  func userInfo(inserted: Set<ManagedObject>) -> [AnyHashable: Any] {
     var result: [AnyHashable: Any] = [:]
+    if !inserted.isEmpty { result[ManagedObjectContext.NotificationKey.insertedObjects.rawValue] = inserted }
     func put(_ key: ManagedObjectContext.NotificationKey, _ objects: [ManagedObject]) {
       if !objects.isEmpty { result[key.rawValue] = Set(objects) }
     }
-    put(.insertedObjects, inserted)
     put(.updatedObjects, updated)
     put(.deletedObjects, deleted)
     put(.refreshedObjects, refreshed)

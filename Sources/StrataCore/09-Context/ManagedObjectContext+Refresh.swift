@@ -58,6 +58,7 @@ extension ManagedObjectContext {
     changes.forEachListed { $0.context = nil }
     _ = changes.takeNoted()
     changes.removeAllPending()
+    lastInserted = nil
     stores.removeAll()
     post(Self.didChangeObjectsNotification, [NotificationKey.invalidatedAllObjects.rawValue: identifiers])
   }
@@ -88,6 +89,7 @@ extension ManagedObjectContext {
     }
     for object in changes.takeNoted() { object.state.subtract(.noted) }
     changes.removeAllPending()
+    lastInserted = nil
     if !sets.isEmpty { post(Self.didChangeObjectsNotification, sets.userInfo) }
   }
 

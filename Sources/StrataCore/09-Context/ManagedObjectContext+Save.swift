@@ -35,9 +35,10 @@ extension ManagedObjectContext {
 
   /// Calls `willSave()` on every changed object, again on those that changed meanwhile, until nothing changes any more.
   private func runWillSave() throws {
-    var pending = changes.inserted + changes.updated + changes.deleted
+    var pending = changes.inserted
+    if changes.updatedCount + changes.deletedCount > 0 { pending += changes.updated + changes.deleted }
     for _ in 0..<Self.mostWillSaveRounds {
-      for object in pending { object.willSave() }
+      ManagedObject.forEach(pending) { $0.willSave() }
       // What the hooks changed, and what they inserted or deleted, gets another call (rule 138).
       pending = changes.noted
       if pending.isEmpty { return }
@@ -61,8 +62,8 @@ extension ManagedObjectContext {
           contentsOf: error.userInfo[CoreDataError.Key.detailedErrors] as? [any Error] ?? [error])
       } catch { failures.append(error) }
     }
-    for object in changes.inserted { collect(object.validateForInsert) }
-    for object in changes.updated { collect(object.validateForUpdate) }
+    ManagedObject.forEach(changes.inserted) { object in collect { try object.validateForInsert() } }
+    ManagedObject.forEach(changes.updated) { object in collect { try object.validateForUpdate() } }
     for object in changes.deleted where !object.state.contains(.rowGone) { collect(object.validateForDelete) }
     switch failures.count {
     case 0: return
@@ -101,7 +102,7 @@ extension ManagedObjectContext {
                 save.changes, to: save.store, origin: ObjectIdentifier(self)
               ) {
                 // This thread has nothing to do while the store writes, and nearly every save has one store.
-                if outcome.notices.isEmpty { outcome.sets = save.didSaveSets }
+                if outcome.notices.isEmpty { outcome.sets = save.didSaveSets(known: lastInserted) }
               })
           }
           written[save.store.index] = save
@@ -190,11 +191,12 @@ extension ManagedObjectContext {
 
   private func finish(_ outcome: SaveOutcome) {
     changes.removeAllPending()
+    lastInserted = nil
     for object in outcome.deleted { letGo(object, of: .rowGone) }
     if !outcome.notices.isEmpty { statistics.saves += 1 }
-    for object in outcome.inserted { object.didSave() }
-    for object in outcome.updated { object.didSave() }
-    for object in outcome.deleted { object.didSave() }
+    ManagedObject.forEach(outcome.inserted) { $0.didSave() }
+    ManagedObject.forEach(outcome.updated) { $0.didSave() }
+    ManagedObject.forEach(outcome.deleted) { $0.didSave() }
     postDidSave(outcome)
   }
 }

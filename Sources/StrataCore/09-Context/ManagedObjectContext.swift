@@ -91,6 +91,8 @@ public final class ManagedObjectContext: @unchecked Sendable {
   @exclusivity(unchecked) var hasScheduledProcessing = false
   /// A `perform` block is running, whose end processes pending changes.
   @exclusivity(unchecked) var isRunningEvent = false
+  /// The inserted objects the last did-change notification told of, until the save or rollback that ends it.
+  @exclusivity(unchecked) var lastInserted: Set<ManagedObject>?
   /// Guards against hooks and observers that call back into a save.
   var isSaving = false
   /// Counts what the context did, for tests and for people who look for waste.

@@ -18,9 +18,14 @@ final class PendingSave {
 
   init(store: StoreBinding) { self.store = store }
 
-  func reserve(inserts: Int) {
-    inserted.reserveCapacity(inserts)
-    changes.inserts.reserveCapacity(inserts)
+  /// All of `objects` are new and of this store.
+  func add(inserted objects: [ManagedObject]) throws {
+    inserted = objects
+    changes.inserts.reserveCapacity(objects.count)
+    try ManagedObject.forEach(objects) { object in
+      guard let draft = object.draft else { trap("\(object) is new and has no values") }
+      changes.inserts.append(try encode(object, draft, base: nil, slots: object.home.persistentSlots))
+    }
   }
 
   func add(inserted object: ManagedObject) throws {
@@ -77,16 +82,23 @@ final class PendingSave {
   }
 
   /// What the did-save notifications of a save that is this alone carry.
-  var didSaveSets: DidSaveSets {
-    DidSaveSets(inserted: inserted, updated: updated + unchanged, deleted: deleted)
+  func didSaveSets(known: Set<ManagedObject>?) -> DidSaveSets {
+    DidSaveSets(inserted: inserted, updated: updated + unchanged, deleted: deleted, known: known)
   }
 
   /// The store has it all: the objects take over the rows that were written.
   func adopt(into outcome: inout ManagedObjectContext.SaveOutcome) {
-    for place in inserted.indices { inserted[place].adoptSaved(changes.inserts[place].row) }
-    for place in updated.indices { updated[place].adoptSaved(changes.updates[place].row) }
-    for object in unchanged { object.adoptSaved(object.snapshot) }
-    outcome.inserted += inserted
+    let checksEveryAccess = ManagedObjectContext.checksEveryAccess
+    for place in inserted.indices {
+      Unmanaged.passUnretained(inserted[place])._withUnsafeGuaranteedRef {
+        $0.adoptSaved(changes.inserts[place].row, isFast: !checksEveryAccess)
+      }
+    }
+    for place in updated.indices {
+      updated[place].adoptSaved(changes.updates[place].row, isFast: !checksEveryAccess)
+    }
+    for object in unchanged { object.adoptSaved(object.snapshot, isFast: !checksEveryAccess) }
+    if outcome.inserted.isEmpty { outcome.inserted = inserted } else { outcome.inserted += inserted }
     outcome.updated += updated + unchanged
     outcome.deleted += deleted
   }
@@ -103,14 +115,16 @@ extension ManagedObjectContext {
       saves.append(PendingSave(store: try writableStore(index)))
       return saves.count - 1
     }
-    let inserted = changes.inserted
-    var last: PendingSave?
-    for object in inserted {
-      if last?.store.index != object.home.storeIndex {
-        last = try position(object).map { saves[$0] }
-        last?.reserve(inserts: inserted.count)
+    func addOneByOne(_ inserted: [ManagedObject]) throws {
+      for object in inserted {
+        if let position = try position(object) { try saves[position].add(inserted: object) }
       }
-      try last?.add(inserted: object)
+    }
+    let inserted = changes.inserted
+    if let first = inserted.first?.home.storeIndex, inserted.allSatisfy({ $0.home.storeIndex == first }) {
+      if let position = try position(inserted[0]) { try saves[position].add(inserted: inserted) }
+    } else {
+      try addOneByOne(inserted)
     }
     for object in changes.updated {
       if let position = try position(object) { try saves[position].add(updated: object) }
