@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Strata
 
 /// The command line: finds the data and the store, runs the job, and ends every failure with one sentence and exit code 1.
 struct FlightLogCommand: AsyncParsableCommand {
@@ -31,8 +32,16 @@ struct FlightLogCommand: AsyncParsableCommand {
       try await run.run()
     } catch {
       terminal.endBar()
-      terminal.complain("flight-log: \(error.localizedDescription)")
+      terminal.complain("flight-log: \(sentence(for: error))")
       throw ExitCode.failure
+    }
+  }
+
+  private func sentence(for error: any Error) -> String {
+    switch (error as? CoreDataError)?.code {
+    case .managedObjectMerge, .managedObjectConstraintMerge:
+      "Another program writes the same rows of \(store) at this moment; start again when it has ended."
+    default: error.localizedDescription
     }
   }
 }

@@ -92,6 +92,30 @@ struct FlightLogProgramTests {
     #expect(roomy.output.contains("checks agree with the CSV files"))
   }
 
+  /// Two programs import into and edit one store: either may have to give up; then the store is right.
+  @Test func twoAtOnceDoNoHarm() async throws {
+    let folder = try TemporaryFolder()
+    defer { folder.remove() }
+    let store = folder.url.appendingPathComponent("a.strata").path
+    async let first = runElsewhere("--store", store)
+    async let second = runElsewhere("--store", store)
+    for result in [try await first, try await second] where result.exitCode != 0 {
+      #expect(result.exitCode == 1)
+      #expect(result.errors.contains("flight-log: "), "\(result.errors)")
+    }
+    let last = try run("--store", store)
+    #expect(last.exitCode == 0, "\(last.errors)")
+    #expect(last.output.contains("checks agree with the CSV files"), "\(last.output)")
+  }
+
+  private func runElsewhere(_ arguments: String...) async throws -> Command {
+    try await withCheckedThrowingContinuation { continuation in
+      DispatchQueue.global().async {
+        continuation.resume(with: Result { try Command.run(Self.program, arguments) })
+      }
+    }
+  }
+
   /// Killed at moments spread over the whole run; then one run is left in peace and must agree with the files.
   @Test func killedAtAnyMomentTheNextRunGoesOn() throws {
     let folder = try TemporaryFolder()
