@@ -6,11 +6,12 @@ extension CompiledPredicate {
   /// Whether a row satisfies the predicate.
   ///
   /// - Parameters:
-  ///   - row: The row's first byte; the row is valid and in `layout`.
+  ///   - row: The row's first byte; the row is valid, as far as the program looks at it.
+  ///   - table: The table of the row's layout.
   ///   - large: Reads the value of a slot whose bytes lie outside the row.
   @inline(__always)
   func evaluate(
-    row: UnsafeRawPointer, layout: RowLayout, primaryKey: UInt64,
+    row: UnsafeRawPointer, table: UnsafePointer<UInt32>, primaryKey: UInt64,
     large: (_ slot: Int) throws -> AttributeValue
   ) rethrows -> Bool {
     var place = start
@@ -20,7 +21,7 @@ extension CompiledPredicate {
       if instruction.isIdentifierTest {
         isTrue = IdentifierKeys.contains(keySets[Int(instruction.firstOperand)], primaryKey)
       } else {
-        isTrue = try test(instruction, row, layout, large)
+        isTrue = try test(instruction, row, table, large)
       }
       place = isTrue ? instruction.onTrue : instruction.onFalse
     }
@@ -29,13 +30,13 @@ extension CompiledPredicate {
 
   @inline(__always)
   private func test(
-    _ instruction: Instruction, _ row: UnsafeRawPointer, _ layout: RowLayout,
+    _ instruction: Instruction, _ row: UnsafeRawPointer, _ table: UnsafePointer<UInt32>,
     _ large: (_ slot: Int) throws -> AttributeValue
   ) rethrows -> Bool {
     let slot = Int(instruction.slot)
     if RowBytes.isNil(row, slot) { return instruction.operation == .isNil }
     if instruction.operation == .isNil { return false }
-    let entry = layout.table[slot]
+    let entry = table[slot]
     switch RowBytes.kind(entry) {
     case .int64:
       return compare(instruction) { Self.order(RowBytes.int64(row, entry), Int64(bitPattern: $0.bits)) }
@@ -63,8 +64,11 @@ extension CompiledPredicate {
     case .string, .data, .url:
       if RowBytes.isExternal(row, entry) { return test(instruction, try large(slot)) }
       return testBytes(instruction, RowBytes.variable(row, entry))
-    case .decimal, .transient:
-      return test(instruction, try RowBytes.value(row, slot, layout) ?? large(slot))
+    case .decimal:
+      let value = RowBytes.decimal(row, entry).map { AttributeValue.decimal($0) }
+      return test(instruction, try value ?? large(slot))
+    case .transient:
+      return test(instruction, .null)
     }
   }
 

@@ -10,6 +10,12 @@ struct FetchExecutor {
   let mode: FetchMode
   let reader: RowReader
   private let wanted: SlotBitmap
+  private let codes: RowCodes
+  private let residual: CompiledPredicate?
+  private let filtersEntities: Bool
+  private let verifiesChecksums: Bool
+  /// Whether the residual predicate looks only at values of fixed width.
+  private let isFixed: Bool
   private var parts: StoreParts { reader.parts }
 
   init(request: ResolvedFetchRequest, plan: FetchPlan, mode: FetchMode, reader: RowReader) {
@@ -20,6 +26,14 @@ struct FetchExecutor {
     var wanted = SlotBitmap()
     for number in request.entityNumbers { wanted.insert(number) }
     self.wanted = wanted
+    codes = reader.catalogue.codes
+    residual = plan.residual
+    filtersEntities = plan.filtersEntities
+    verifiesChecksums = reader.parts.verifiesChecksums
+    let layout = request.entity.layout
+    var isFixed = plan.residual != nil && !reader.parts.verifiesChecksums
+    plan.residual?.slots.forEach { if layout.kind(of: $0).isVariable { isFixed = false } }
+    self.isFixed = isFixed
   }
 
   func run(_ transaction: borrowing ReadTransaction) throws -> FetchedRows {
@@ -70,6 +84,11 @@ extension FetchExecutor {
         return count < limit
       }
       return FetchedRows(rows: rows, count: count, plan: plan)
+    }
+    if mode == .rows, residual == nil, !filtersEntities, case .scan = plan.access,
+      let keyspace = parts.rows[request.hierarchyNumber]
+    {
+      rows.reserveCapacity(windowed(try transaction.entryCount(keyspace)))
     }
     try forEachMatch(transaction) { key, row in
       if skip > 0 { skip -= 1; return true }
@@ -145,20 +164,50 @@ extension FetchExecutor {
   }
 
   /// The row, if it belongs to the result.
+  ///
+  /// Most rows that do not belong to it are dismissed by their header or by their fixed values alone.
   @inline(__always)
   private func match(
     _ bytes: UnsafeRawBufferPointer, _ key: UInt64, _ transaction: borrowing ReadTransaction
   ) throws -> StoredRow? {
-    if plan.filtersEntities {
-      guard wanted.contains(try reader.entity(of: bytes, primaryKey: key)) else { return nil }
+    guard let entry = codes.entry(bytes) else { return try matchSlowly(bytes, key, transaction) }
+    let entity = Int(entry.pointee.entity)
+    if filtersEntities && !wanted.contains(entity) { return nil }
+    // The header says that there are bytes.
+    let base = bytes.baseAddress.unsafelyUnwrapped
+    if isFixed, let residual {
+      // Values of fixed width lie before `fixedEnd`: nothing else is looked at, large values neither.
+      let matches = residual.evaluate(row: base, table: entry.pointee.table, primaryKey: key) { _ in .null }
+      if !matches { return nil }
+      if mode == .count { return StoredRow(base: base, count: bytes.count, entity: entity) }
     }
-    let row = try reader.row(bytes, primaryKey: key)
-    guard let residual = plan.residual else { return row }
-    let matches = try residual.evaluate(row: row.base, layout: reader.layout(of: row), primaryKey: key) {
-      slot in
+    if verifiesChecksums || !entry.pointee.isInBounds(bytes) {
+      return try matchSlowly(bytes, key, transaction)
+    }
+    let row = StoredRow(base: base, count: bytes.count, entity: entity)
+    guard !isFixed, let residual else { return row }
+    let matches = try residual.evaluate(row: base, table: entry.pointee.table, primaryKey: key) { slot in
       try reader.value(row, slot, primaryKey: key, externals: [], transaction)
     }
     return matches ? row : nil
+  }
+
+  /// The same for rows that are unknown, damaged, or of an older layout.
+  @inline(never)
+  private func matchSlowly(
+    _ bytes: UnsafeRawBufferPointer, _ key: UInt64, _ transaction: borrowing ReadTransaction
+  ) throws -> StoredRow? {
+    if filtersEntities {
+      guard wanted.contains(try reader.entity(of: bytes, primaryKey: key)) else { return nil }
+    }
+    let row = try reader.row(bytes, primaryKey: key)
+    guard let residual else { return row }
+    let matches = try residual.evaluate(
+      row: row.base, table: reader.layout(of: row).table, primaryKey: key
+    ) { slot in
+      try reader.value(row, slot, primaryKey: key, externals: [], transaction)
+    }
+    return withExtendedLifetime(row) { matches ? row : nil }
   }
 
   /// Calls `body` with the primary key of every candidate until it answers false.

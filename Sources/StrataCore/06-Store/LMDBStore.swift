@@ -130,6 +130,8 @@ public final class LMDBStore: PersistentStore {
     let unused = allocators.map { $0.close().sorted { $0.lowerBound > $1.lowerBound } }
     if isReadOnly || url == nil || unused.allSatisfy(\.isEmpty) { return }
     let parts = parts
+    // The last reference may go with a save's own job, on the thread that writes: it cannot wait for itself.
+    if parts.environment.isOwnThread { return }
     // A failure costs some numbers nobody misses.
     try? parts.environment.write(deadline: .milliseconds(200)) { transaction in
       for (hierarchy, blocks) in unused.enumerated() {

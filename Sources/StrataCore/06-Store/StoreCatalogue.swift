@@ -27,6 +27,8 @@ final class StoreCatalogue: Sendable {
   let usableIndexes: [Bool]
   /// Names of stored indexes that this schema cannot maintain.
   let foreignIndexes: [String]
+  /// The same by code, for loops. Made in `init`, never changed: hence unsafe and Sendable.
+  nonisolated(unsafe) let codes: RowCodes
   private let transcoders = Mutex<[TranscoderKey: RowTranscoder]>([:])
 
   private struct TranscoderKey: Hashable {
@@ -73,6 +75,24 @@ final class StoreCatalogue: Sendable {
     usableIndexes = indexes.map { stored[$0.name] == $0.signature }
     let known = Dictionary(indexes.map { ($0.name, $0.signature) }, uniquingKeysWith: { first, _ in first })
     foreignIndexes = stored.filter { known[$0.key] != $0.value }.keys.sorted()
+    codes = Self.makeCodes(entityNumbers, layoutNumbers, schema)
+  }
+
+  deinit { UnsafeMutablePointer(mutating: codes.entries).deallocate() }
+
+  private static func makeCodes(
+    _ entityNumbers: [Int32], _ layoutNumbers: [UInt16], _ schema: Schema
+  ) -> RowCodes {
+    let entries = UnsafeMutablePointer<RowCodes.Entry>.allocate(capacity: max(entityNumbers.count, 1))
+    for (code, number) in entityNumbers.enumerated() {
+      // Entries of unknown codes are never looked into beyond their number.
+      let layout = schema.entities[max(0, Int(number))].layout
+      (entries + code).initialize(
+        to: RowCodes.Entry(
+          entity: number, layoutNumber: number < 0 ? 0 : layoutNumbers[Int(number)],
+          fixedEnd: Int32(layout.fixedEnd), layout: .passUnretained(layout), table: layout.table))
+    }
+    return RowCodes(entries: entries, count: schema.entities.isEmpty ? 0 : entityNumbers.count)
   }
 
   /// The entity a row's code means; nil for a code the schema does not know.

@@ -31,7 +31,7 @@ import Testing
         }
         let onValues = program.evaluate(identifier: identifier) { row.values[$0] }
         let onBytes = program.evaluate(
-          row: row.change.row.base, layout: entity.layout, primaryKey: row.change.primaryKey
+          row: row.change.row.base, table: entity.layout.table, primaryKey: row.change.primaryKey
         ) { row.values[$0] }
         if onValues != expected || onBytes != expected {
           Issue.record(
