@@ -223,7 +223,7 @@ extension Environment {
   }
 
   /// Whether this is one of the environment's two threads, which must not wait for each other.
-  private var isOwnThread: Bool {
+  var isOwnThread: Bool {
     let current = SystemThread.current
     return writerThread.load(ordering: .relaxed) == current
       || watcherThread.load(ordering: .relaxed) == current

@@ -10,7 +10,8 @@ import Foundation
 /// list sorted and apart from all of it; entry counts. A file may be shorter than its last page, and an
 /// overflow run longer than its value: LMDB leaves both behind.
 ///
-/// About 0.15 ms per MiB from the page cache for the full walk; one bit of memory per page.
+/// Measured on 243 MiB in the page cache with two million entries: 0.4 ms per MiB for the full walk, more than
+/// half of it copying by the kernel; 1 ms in all for the quick one. One bit of memory per page.
 struct FileInspection {
   /// The file's names, for messages and calls.
   let file: StoreFile

@@ -22,14 +22,15 @@ enum SystemThread {
   /// Starts a thread called `name` that runs `body`. It is never joined; `body` says itself when it is done.
   ///
   /// Signals are blocked in it, so that an application's handlers run where they always ran; those that a
-  /// fault of the thread itself raises are not. SIGXFSZ is: a file at its size limit is an error, no crash.
+  /// fault of the thread itself raises are not, nor is SIGUSR1, by which Swift's crash reporter stops
+  /// threads. SIGXFSZ is: a file at its size limit is an error, no crash.
   /// - Throws: `StorageError` `.outOfMemory` when the system has no thread to give.
   static func start(_ name: StaticString, _ body: @escaping @Sendable () -> Void) throws {
     let box = Unmanaged.passRetained(Box(name, body))
     var all = sigset_t()
     var previous = sigset_t()
     sigfillset(&all)
-    for fault in [SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT] { sigdelset(&all, fault) }
+    for open in [SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGUSR1] { sigdelset(&all, open) }
     pthread_sigmask(SIG_SETMASK, &all, &previous)
     defer { pthread_sigmask(SIG_SETMASK, &previous, nil) }
     var attributes = pthread_attr_t()

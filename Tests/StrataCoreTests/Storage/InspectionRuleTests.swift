@@ -138,9 +138,9 @@ struct PlantedDamage: Sendable, CustomTestStringConvertible {
       store.set(page * 4096 + 10, PageFlags.leaf)
       return page
     },
-    .init(testDescription: "overflow too short", reason: "said to fit into 0 pages") { store in
+    .init(testDescription: "overflow too short", reason: "is said to fit into") { store in
       guard let page = store.page(PageFlags.overflow) else { return nil }
-      store.set(page * 4096 + 12, UInt32(0))
+      store.set(page * 4096 + 12, store.load(page * 4096 + 12, as: UInt32.self) - 1)
       return page
     },
     .init(testDescription: "overflow too long", reason: "ends after the last page") { store in
@@ -264,8 +264,10 @@ struct StoreImage {
       return (0..<count(page)).lazy.compactMap { find(kind, from: child(page, $0)) }.first
     }
     guard kind == PageFlags.overflow else { return nil }
+    // A run of several pages, which can be told to be too short.
     for index in 0..<count(page) where load(node(page, index) + 4, as: UInt16.self) == NodeFlags.overflow {
-      return Int(load(value(page, index), as: UInt64.self))
+      let first = Int(load(value(page, index), as: UInt64.self))
+      if load(first * 4096 + 12, as: UInt32.self) > 1 { return first }
     }
     return nil
   }
