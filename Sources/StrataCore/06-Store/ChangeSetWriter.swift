@@ -178,6 +178,11 @@ extension ChangeSetWriter {
       if !zip(operations, operations.dropFirst()).allSatisfy({ $0.key < $1.key }) {
         operations.sort { $0.key < $1.key }
       }
+      for (operation, next) in zip(operations, operations.dropFirst()) where operation.key == next.key {
+        throw StorageError(
+          .invalid, operation: "commit", path: parts.environment.path,
+          detail: "A change set holds two changes of one row: p\(operation.key).")
+      }
       try write(operations, try rows(hierarchy), transaction)
     }
   }

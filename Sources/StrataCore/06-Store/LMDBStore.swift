@@ -130,15 +130,20 @@ public final class LMDBStore: PersistentStore {
     let unused = allocators.map { $0.close().sorted { $0.lowerBound > $1.lowerBound } }
     if isReadOnly || url == nil || unused.allSatisfy(\.isEmpty) { return }
     let parts = parts
-    // The last reference may go with a save's own job, on the thread that writes: it cannot wait for itself.
-    if parts.environment.isOwnThread { return }
-    // A failure costs some numbers nobody misses.
-    try? parts.environment.write(deadline: .milliseconds(200)) { transaction in
+    let lower: @Sendable (borrowing WriteTransaction) throws -> Void = { transaction in
       for (hierarchy, blocks) in unused.enumerated() {
         for block in blocks where try parts.counter(hierarchy, transaction.read) == block.upperBound {
           try parts.setCounter(hierarchy, block.lowerBound, transaction)
         }
       }
+    }
+    // A failure costs some numbers nobody misses.
+    if parts.environment.isOwnThread {
+      // The last reference went with a save's own job, on the thread that writes: it cannot wait for itself. What
+      // is queued is done before the environment closes.
+      parts.environment.submitWrite(deadline: .milliseconds(200), lower) { _ in }
+    } else {
+      try? parts.environment.write(deadline: .milliseconds(200), lower)
     }
   }
 
