@@ -15,7 +15,8 @@ final class BoundEntity: Sendable {
   /// The store's place among all stores the coordinator ever attached; -1 for no store.
   let storeIndex: Int
   /// The slots, as objects read them: see `RowLayout.table`.
-  nonisolated(unsafe) let table: UnsafePointer<UInt32>  // Unsafe: immortal, constant memory.
+  /// Unsafe: immortal, constant memory.
+  nonisolated(unsafe) let table: UnsafePointer<UInt32>
   let slotCount: Int32
   /// Whether some attribute of a new object is not nil.
   let hasDefaults: Bool
