@@ -85,6 +85,12 @@ struct DecimalDigits: Sendable {
     return Self.compare(DecimalDigits(result), self) == 0 ? result : nil
   }
 
+  /// Whether ``decimal`` is not nil; nearly always told without making it.
+  var isDecimal: Bool {
+    let scale = exponent - (digits.count - 1)
+    return digits.count < 39 && (-128...127).contains(scale) || decimal != nil
+  }
+
   /// The number of these digits and this scale, rounded or not a number where a `Decimal` cannot hold it.
   private func number(_ digits: [UInt8], scale: Int) -> Decimal {
     var significand = Decimal(0)

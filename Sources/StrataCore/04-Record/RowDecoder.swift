@@ -101,7 +101,7 @@ enum RowDecoder {
     case .url: return String(validating: bytes, as: UTF8.self).map { URL(string: $0) != nil } ?? false
     case .decimal:
       guard let digits = DecimalBytes.decode(bytes) else { return false }
-      return digits.decimal != nil
+      return digits.isDecimal
     default: return true
     }
   }

@@ -68,12 +68,12 @@
   }
 
   /// How many slots the object has.
-  @inlinable var slotCount: Int { header.slotCount }
+  @inlinable var slotCount: Int { withUnsafeMutablePointerToHeader { $0.pointee.slotCount } }
 
   /// The slots that were set.
   @inlinable var changed: SlotBitmap {
-    get { header.changed }
-    set { header.changed = newValue }
+    get { withUnsafeMutablePointerToHeader { $0.pointee.changed } }
+    set { withUnsafeMutablePointerToHeader { $0.pointee.changed = newValue } }
   }
 
   /// The slots set since the last did-change notification.
@@ -88,8 +88,21 @@
     set { header.primitive = newValue }
   }
 
+  /// Where the values and the set of changed slots are. Valid while the draft lives.
+  @inline(__always)
+  var addresses: (values: UnsafePointer<AttributeValue>, changed: UnsafePointer<SlotBitmap>) {
+    withUnsafeMutablePointers { header, elements in
+      // The offset of a stored property is known.
+      let offset = MemoryLayout<RowDraftHeader>.offset(of: \.changed).unsafelyUnwrapped
+      let changed = (UnsafeRawPointer(header) + offset).assumingMemoryBound(to: SlotBitmap.self)
+      return (UnsafePointer(elements), changed)
+    }
+  }
+
   /// Whether the slot was set.
-  @inlinable @inline(__always) func isChanged(_ slot: Int) -> Bool { header.changed.contains(slot) }
+  @inlinable @inline(__always) func isChanged(_ slot: Int) -> Bool {
+    withUnsafeMutablePointerToHeader { $0.pointee.changed.contains(slot) }
+  }
 
   /// A slot's value; setting it marks the slot as changed.
   @inlinable subscript(_ slot: Int) -> AttributeValue {

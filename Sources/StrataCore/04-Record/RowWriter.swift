@@ -3,7 +3,8 @@ import Foundation
 /// Writes the values of one row, in slot order, into memory that holds the whole row.
 struct RowWriter {
   private let row: UnsafeMutableRawPointer
-  private let layout: RowLayout
+  private let table: UnsafePointer<UInt32>
+  private let fixedEnd: Int
   private let version: UInt32
   /// Where the next variable value goes.
   private var tail: Int
@@ -15,7 +16,8 @@ struct RowWriter {
   @inline(__always)
   init(_ row: UnsafeMutableRawPointer, layout: RowLayout, version: UInt32, base: UnsafeRawPointer?) {
     self.row = row
-    self.layout = layout
+    table = layout.table
+    fixedEnd = layout.fixedEnd
     self.version = version
     tail = layout.fixedEnd
     if let base {
@@ -28,7 +30,7 @@ struct RowWriter {
   /// Keeps the base row's value, whose fixed bytes are in place already.
   @inline(__always)
   mutating func keep(_ slot: Int, of base: UnsafeRawPointer, isSpilled: Bool) {
-    let entry = layout.table[slot]
+    let entry = table[slot]
     guard RowBytes.kind(entry).isVariable, !RowBytes.isNil(base, slot) else { return }
     if let reference = RowBytes.externalReference(base, entry) {
       writeReference(reference, entry)
@@ -41,7 +43,7 @@ struct RowWriter {
 
   /// Copies a value from a row of another layout, where `source` is its entry. The kinds are convertible.
   mutating func copy(_ source: UInt32, of base: UnsafeRawPointer, to slot: Int) {
-    let entry = layout.table[slot]
+    let entry = table[slot]
     switch RowBytes.kind(entry) {
     case .string, .data, .url, .decimal:
       if let reference = RowBytes.externalReference(base, source) {
@@ -50,22 +52,27 @@ struct RowWriter {
         writeVariable(RowBytes.variable(base, source), entry)
       }
     case .double where RowBytes.kind(source) == .float:
-      _ = write(.double(Double(RowBytes.float(base, source))), slot, isSpilled: false)
+      _ = write(value: .double(Double(RowBytes.float(base, source))), slot)
     case .int32, .int64:
-      _ = write(.integer(RowBytes.integer(base, source)), slot, isSpilled: false)
+      _ = write(value: .integer(RowBytes.integer(base, source)), slot)
     case let kind:
       (row + RowBytes.offset(entry)).copyMemory(from: base + RowBytes.offset(source), byteCount: kind.width)
     }
   }
 
-  /// Writes a value; `false` when it is not of the slot's kind.
+  /// Writes a value that stays in the row; `false` when it is not of the slot's kind.
+  mutating func write(value: AttributeValue, _ slot: Int) -> Bool {
+    withUnsafePointer(to: value) { write($0, slot, isSpilled: false) }
+  }
+
+  /// Writes a value, by address; `false` when it is not of the slot's kind.
   @inline(__always)
-  mutating func write(_ value: borrowing AttributeValue, _ slot: Int, isSpilled: Bool) -> Bool {
-    let entry = layout.table[slot]
+  mutating func write(_ value: UnsafePointer<AttributeValue>, _ slot: Int, isSpilled: Bool) -> Bool {
+    let entry = table[slot]
     let kind = RowBytes.kind(entry)
     let place = row + RowBytes.offset(entry)
     setNil(slot, false)
-    switch value {
+    switch value.pointee {
     case .null:
       zero(place, kind.width)
       setNil(slot, true)
@@ -126,7 +133,7 @@ struct RowWriter {
     row.storeBytes(of: flags, toByteOffset: 5, as: UInt8.self)
     row.storeBytes(of: stamp.layoutNumber.littleEndian, toByteOffset: 6, as: UInt16.self)
     row.storeBytes(of: stamp.entityCode.littleEndian, toByteOffset: 8, as: UInt16.self)
-    row.storeBytes(of: UInt16(layout.fixedEnd).littleEndian, toByteOffset: 10, as: UInt16.self)
+    row.storeBytes(of: UInt16(truncatingIfNeeded: fixedEnd).littleEndian, toByteOffset: 10, as: UInt16.self)
     row.storeBytes(of: version.littleEndian, toByteOffset: 12, as: UInt32.self)
     let checksum = RowChecksum.checksum(row, count: length, primaryKey: primaryKey)
     row.storeBytes(of: checksum.littleEndian, as: UInt32.self)
