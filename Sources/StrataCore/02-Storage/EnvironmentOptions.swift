@@ -30,7 +30,7 @@ struct EnvironmentOptions: Sendable {
   var durability = Durability.full
   /// How many keyspaces can be opened at most. Each costs 49 bytes per transaction and no time.
   var maxKeyspaces = 256
-  /// Bytes of address space at first; nil tries 1 TiB, 64 GiB, 4 GiB. It grows by itself when it must.
+  /// Bytes of address space at first; nil tries 1 TiB, 64 GiB, 4 GiB, 256 MiB. It grows when it must.
   var mapSize: Int? = nil
   /// Reader slots in the lock file. Only the first process that opens the file decides it.
   var maxReaders = 1024

@@ -9,7 +9,7 @@ struct OpenedEnvironment {
   let lockIdentity: FileSystem.Identity?
 
   /// The address space to try, from the largest: sanitizers, valgrind and containers limit it.
-  static let mapLadder = [1 << 40, 1 << 36, 1 << 32]
+  static let mapLadder = [1 << 40, 1 << 36, 1 << 32, 1 << 28]
 
   /// Opens the file behind `identity`.
   ///
