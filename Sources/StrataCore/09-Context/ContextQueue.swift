@@ -49,11 +49,13 @@ struct ContextQueue: Sendable {
     }
   }
 
-  /// Whether the caller runs on the main queue. By queue, not by thread: once `dispatchMain()` has been called, the main
-  /// queue and the main actor run on threads for which `Thread.isMainThread` is false.
+  /// Whether the caller runs on the main queue, or in a block that somebody on the main queue waits for. By queue, not by
+  /// thread: once `dispatchMain()` has been called, the main queue and the main actor run on threads for which
+  /// `Thread.isMainThread` is false.
   static var isOnMainQueue: Bool {
     markMainQueue()
     return DispatchQueue.getSpecific(key: mainKey) == true || Thread.isMainThread
+      || ThreadScope.current.servesMainQueue
   }
 
   private static let mainKey = DispatchSpecificKey<Bool>()

@@ -31,8 +31,11 @@ extension ManagedObject {
         let row = try place.store.store.row(
           hierarchy: place.bound.entity.hierarchyNumber, primaryKey: primaryKey)
       else { return false }
-      // An ID with another entity's name: the row is not this object's.
-      guard row.entity == home.entity.number else { return false }
+      guard row.entity == home.entity.number else {
+        // Made for an ID with another entity's name: the row is not this object's, there is none that is.
+        context.letGo(self, of: .rowGone)
+        return false
+      }
       take(row.snapshot)
       return snapshot != nil
     } catch {

@@ -102,7 +102,10 @@ extension ManagedObjectContext {
 
   private func runSynchronously<T>(_ block: () throws -> T) rethrows -> T {
     guard let queue = queue.queue else { trapHasNoQueue("performAndWait") }
-    return try queue.sync { try ThreadScope.current.run(in: self, block) }
+    let servesMainQueue = ContextQueue.isOnMainQueue
+    return try queue.sync {
+      try ThreadScope.current.run(in: self, servingMainQueue: servesMainQueue, block)
+    }
   }
 
   /// Runs `block` on the context's queue and returns its value. Works from any task, the main actor included.

@@ -220,7 +220,7 @@ extension ManagedObjectContext {
     for place in run.rows.startIndex..<run.rows.endIndex {
       let row = (rows + place).move()
       (rows + place).initialize(to: FetchedRow(primaryKey: 0, entity: 0, snapshot: nil))
-      if let known = table.object(for: row.primaryKey) {
+      if let known = known(row.primaryKey, as: bound, in: table) {
         if known.isFault, let snapshot = row.snapshot {
           known.snapshot = snapshot
           known.readAt = run.readAt

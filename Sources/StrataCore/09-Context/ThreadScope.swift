@@ -8,6 +8,10 @@ final class ThreadScope {
   /// The contexts whose blocks are running on this thread, innermost last.
   @exclusivity(unchecked) private(set) var entered: [ManagedObjectContext] = []
 
+  /// True in a block of `performAndWait` that was called on the main queue, which waits for it: contexts of the main queue
+  /// stay usable inside.
+  @exclusivity(unchecked) private(set) var servesMainQueue = false
+
   /// True while a context makes objects from rows, so that `init(entity:insertInto:)` knows not to make a new record.
   @exclusivity(unchecked) private var isMaterializing = false
 
@@ -51,6 +55,16 @@ final class ThreadScope {
     entered.append(context)
     defer { entered.removeLast() }
     return try body()
+  }
+
+  /// Runs `body`, for which the caller of `performAndWait` waits, with `context` as the current one.
+  func run<R>(
+    in context: ManagedObjectContext, servingMainQueue: Bool, _ body: () throws -> R
+  ) rethrows -> R {
+    let outer = servesMainQueue
+    servesMainQueue = servingMainQueue
+    defer { servesMainQueue = outer }
+    return try run(in: context, body)
   }
 
   /// Whether this thread has entered `context`, at any depth.
