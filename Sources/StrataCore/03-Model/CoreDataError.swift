@@ -104,12 +104,35 @@ public struct CoreDataError: Error, CustomNSError, LocalizedError, @unchecked Se
   public var errorCode: Int { code.rawValue }
   public var errorUserInfo: [String: Any] { userInfo }
   public var errorDescription: String? {
-    userInfo[NSLocalizedDescriptionKey] as? String ?? "Core Data error \(code.rawValue) (\(code))."
+    userInfo[NSLocalizedDescriptionKey] as? String ?? code.sentence
   }
 }
 
 extension CoreDataError: CustomStringConvertible {
   public var description: String {
     "\(errorDescription ?? "") (\(Self.errorDomain) \(code.rawValue), \(code))"
+  }
+}
+
+extension CoreDataError.Code {
+  /// What an error without a message of its own says.
+  var sentence: String {
+    switch self {
+    case .validationMultipleErrors:
+      "Several values are not valid; the single errors are under NSDetailedErrors."
+    case .validationMissingMandatoryProperty: "A required value is missing."
+    case .managedObjectReferentialIntegrity: "The record does not exist."
+    case .managedObjectMerge:
+      "Another writer changed or deleted records since they were read, and the merge policy does not say what to do."
+    case .managedObjectConstraintMerge, .managedObjectConstraintValidation:
+      "Records have the same values where the model says they are unique."
+    case .persistentStoreSave: "The store could not be saved."
+    case .persistentStoreIncompleteSave: "Only some of the stores could be saved."
+    case .persistentStoreSaveConflicts: "Records were changed by others while they were being saved."
+    case .persistentStoreOpen: "The store could not be opened."
+    case .persistentStoreTimeout: "The store was busy for too long."
+    case .persistentStoreIncompatibleVersionHash: "The store was written with another version of the model."
+    default: "Core Data error \(rawValue) (\(self))."
+    }
   }
 }

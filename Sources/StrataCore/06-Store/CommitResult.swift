@@ -32,7 +32,8 @@ public struct UniquenessViolation: Error, Sendable, CustomStringConvertible {
   public let violations: [ConstraintViolation]
 
   public var description: String {
-    violations.map { "\($0)" }.joined(separator: " ")
+    let shown = violations.prefix(5).map { "\($0)" }.joined(separator: " ")
+    return violations.count > 5 ? shown + " … and \(violations.count - 5) more." : shown
   }
 }
 

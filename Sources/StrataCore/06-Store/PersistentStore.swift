@@ -52,16 +52,6 @@ public protocol PersistentStore: AnyObject, Sendable {
   func close()
 }
 
-/// How much of the matching rows a fetch returns.
-public enum FetchMode: Sendable, Hashable {
-  /// The rows' values.
-  case rows
-  /// Primary keys and entities, without the values.
-  case identifiers
-  /// Only how many there are.
-  case count
-}
-
 /// A row of a store.
 public struct FetchedRow: Sendable {
   /// The row's key within its hierarchy.

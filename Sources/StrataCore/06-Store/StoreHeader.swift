@@ -42,9 +42,13 @@ struct StoreHeader: Sendable {
     metadata = StoreMetadata(values: values)
   }
 
-  /// Whether the file holds nothing at all: one that was just created.
+  /// Whether the file holds nothing yet: one that was just created, or whose creator was interrupted before it wrote more
+  /// than the empty keyspace of the header.
   static func isEmpty(_ environment: Environment) throws -> Bool {
-    try keyspaceNames(environment).isEmpty
+    let names = try keyspaceNames(environment)
+    if names.isEmpty { return true }
+    guard names == [MetaKeyspace.name], let meta = try environment.keyspaces(names)[0] else { return false }
+    return try environment.read { try $0.entryCount(meta) == 0 }
   }
 
   /// Refuses LMDB files of other programs before anything is created in them.

@@ -21,7 +21,8 @@ final class BoundEntity: Sendable {
   /// Whether some attribute of a new object is not nil.
   let hasDefaults: Bool
   /// What the transient attributes of a new object start with, by slot.
-  nonisolated(unsafe) let transientDefaults: [Int: Any]  // Unsafe: constant; values of attributes are Sendable.
+  /// Unsafe: constant; values of attributes are Sendable.
+  nonisolated(unsafe) let transientDefaults: [Int: Any]
   let hasTransientDefaults: Bool
   /// The attributes that are stored.
   let persistentSlots: SlotBitmap

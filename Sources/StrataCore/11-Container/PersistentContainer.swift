@@ -84,7 +84,8 @@ public final class PersistentContainer: Sendable {
 
   private func load(_ description: PersistentStoreDescription) -> (any Error)? {
     do {
-      if let directory = description.url?.deletingLastPathComponent(), directory == Self.defaultDirectoryURL()
+      if let directory = description.url?.deletingLastPathComponent(),
+        directory.path == Self.defaultDirectoryURL().path
       {
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
       }

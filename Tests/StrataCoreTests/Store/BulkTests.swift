@@ -81,7 +81,7 @@ import Testing
   }
 }
 
-@Suite struct ConcurrencyTests {
+@Suite struct StoreConcurrencyTests {
   /// Readers see whole commits, never parts of one; each commit keeps the sum of all rows.
   @Test func readersSeeWholeCommits() throws {
     let fixture = try StoreFixture()
