@@ -54,6 +54,26 @@ struct ChangeTracker {
     }
   }
 
+  /// `object`, whose row is gone, is to be written anew. Nobody needs to hear of it: it was here all the time.
+  mutating func reinsert(_ object: ManagedObject) {
+    unupdate(object)
+    insertedCount += 1
+    if !object.state.contains(.listedInserted) { insertedList.append(object) }
+    object.state.formUnion([.inserted, .listedInserted])
+  }
+
+  /// `object` was to be written anew, but its row is back: it counts as edited.
+  mutating func unreinsert(_ object: ManagedObject) {
+    object.state.remove(.inserted)
+    insertedCount -= 1
+    object.state.insert(.updated)
+    updatedCount += 1
+    if !object.state.contains(.listedUpdated) {
+      object.state.insert(.listedUpdated)
+      updatedList.append(object)
+    }
+  }
+
   /// `object` has been edited.
   mutating func update(_ object: ManagedObject) {
     if object.state.isDisjoint(with: [.inserted, .updated, .deleted]) {
@@ -140,6 +160,7 @@ struct ChangeTracker {
 
   /// Everything in the lists is saved or gone: forgets it all.
   mutating func removeAllPending() {
+    keepNotes()
     for object in insertedList where !isElsewhere(object) {
       object.state.subtract([.listedInserted, .inserted])
     }
@@ -158,6 +179,7 @@ struct ChangeTracker {
 
   /// These objects are saved, others are not: takes them out of the lists.
   mutating func forgetSaved(_ objects: [ManagedObject]) {
+    keepNotes()
     for object in objects {
       object.state.subtract([.inserted, .updated, .deleted, .listedInserted, .listedUpdated, .listedDeleted])
     }
@@ -168,6 +190,14 @@ struct ChangeTracker {
     insertedCount = inserted.count
     updatedCount = updated.count
     deletedCount = deleted.count
+  }
+
+  /// What was inserted in this event and not told yet stays to be told when `insertedList` goes.
+  private mutating func keepNotes() {
+    if eventStart < insertedList.count {
+      notedList += insertedList[eventStart...].filter { $0.state.contains(.notedInsert) }
+    }
+    eventStart = insertedList.count
   }
 
   /// Every object in any list that is still the context's.

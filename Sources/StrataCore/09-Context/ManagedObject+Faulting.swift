@@ -132,10 +132,22 @@ extension ManagedObject {
 
   /// Drops the edits of attributes that the stored row has changed as well (store trump, rule 194).
   final func yieldSlotsChanged(in stored: RowSnapshot) {
-    guard let draft, let base = snapshot else { return }
+    guard let draft else { return }
+    guard let base = snapshot else {
+      // Nothing tells what the store has changed: all of it may be.
+      draft.changed.forEach { draft.clear($0) }
+      return
+    }
     let layout = home.entity.layout
     draft.changed.forEach { slot in
-      if !isSame(base.value(slot, layout), stored.value(slot, layout)) { draft.clear(slot) }
+      // Values outside their rows are the same while both rows refer to the same writing of them.
+      let isSame =
+        if let mine = base.externalReference(slot, layout) {
+          mine == stored.externalReference(slot, layout)
+        } else {
+          isSame(base.value(slot, layout), stored.value(slot, layout))
+        }
+      if !isSame { draft.clear(slot) }
     }
   }
 

@@ -50,6 +50,7 @@ extension ManagedObjectContext {
 
   private func postDidChange() {
     var sets = ObjectSets()
+    var hasMerged = false
     let noted = changes.takeNoted()
     ManagedObject.forEach(noted) { object in
       let state = object.state
@@ -59,6 +60,7 @@ extension ManagedObjectContext {
         sets.deleted.append(object)
       } else if state.contains(.notedInsert) {
         sets.inserted.append(object)
+        hasMerged = hasMerged || !state.contains(.inserted)
       } else {
         if state.contains(.notedUpdate) { sets.updated.append(object) }
         if state.contains(.notedRefresh) { sets.refreshed.append(object) }
@@ -66,8 +68,9 @@ extension ManagedObjectContext {
     }
     if sets.isEmpty { return }
     let inserted = Set(sets.inserted)
-    // Most saves follow the event in which their objects were inserted, and tell of the same set.
-    lastInserted = inserted
+    // Most saves follow the event in which their objects were inserted, and tell of the same set. Objects inserted
+    // elsewhere and merged are not kept: nobody here will save them.
+    lastInserted = hasMerged ? nil : inserted
     post(Self.didChangeObjectsNotification, sets.userInfo(inserted: inserted))
   }
 

@@ -77,14 +77,33 @@ enum FetchMatch {
 }
 
 extension StoreBinding {
-  /// An attribute of a row, read from the store when it is too large to lie in the row. Nil-valued when it cannot be had.
+  /// An attribute of a row, read from the store when it is too large to lie in the row.
+  ///
+  /// A large value that was replaced in the store before anybody read it is nowhere any more: then the newest one is
+  /// what a reader gets. Nil-valued when the row is gone or cannot be read.
   func value(of row: RowSnapshot, _ slot: Int, _ bound: BoundEntity, _ primaryKey: UInt64) -> AttributeValue {
     let layout = bound.entity.layout
-    if let value = row.value(slot, layout) { return value }
-    guard let reference = row.externalReference(slot, layout) else { return .null }
-    let bytes = try? store.externalValue(
-      entity: bound.entity.number, primaryKey: primaryKey, slot: slot, version: reference.version)
-    return bytes.flatMap { $0 }.flatMap { RowBytes.externalValue($0, kind: layout.kind(of: slot)) } ?? .null
+    var row = row
+    do {
+      while true {
+        if let value = row.value(slot, layout) { return value }
+        guard let reference = row.externalReference(slot, layout) else { return .null }
+        if let bytes = try store.externalValue(
+          entity: bound.entity.number, primaryKey: primaryKey, slot: slot, version: reference.version)
+        {
+          return RowBytes.externalValue(bytes, kind: layout.kind(of: slot)) ?? .null
+        }
+        guard
+          let newest = try store.row(hierarchy: bound.entity.hierarchyNumber, primaryKey: primaryKey)?.snapshot,
+          newest.version != row.version
+        else { return .null }
+        row = newest
+      }
+    } catch {
+      let text = "Strata: a large value of \(bound.token.entityName)/p\(primaryKey) could not be read: \(error)\n"
+      FileHandle.standardError.write(Data(text.utf8))
+      return .null
+    }
   }
 }
 

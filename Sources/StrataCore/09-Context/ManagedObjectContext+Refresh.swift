@@ -58,6 +58,7 @@ extension ManagedObjectContext {
     changes.forEachListed { $0.context = nil }
     _ = changes.takeNoted()
     changes.removeAllPending()
+    lostVersions = [:]
     lastInserted = nil
     stores.removeAll()
     post(Self.didChangeObjectsNotification, [NotificationKey.invalidatedAllObjects.rawValue: identifiers])
@@ -89,6 +90,7 @@ extension ManagedObjectContext {
     }
     for object in changes.takeNoted() { object.state.subtract(.noted) }
     changes.removeAllPending()
+    lostVersions = [:]
     lastInserted = nil
     if !sets.isEmpty { post(Self.didChangeObjectsNotification, sets.userInfo) }
   }
@@ -101,15 +103,23 @@ extension ManagedObjectContext {
   // MARK: For merge policies
 
   /// The row of an edited object is gone, and the object is to be written anew under its old key (rule 199).
-  func reinsert(_ object: ManagedObject) {
+  ///
+  /// - Parameter newestVersion: the row counts on from here, see `CommitConflict`.
+  func reinsert(_ object: ManagedObject, newestVersion: UInt32) {
     if object.isDeleted {
       object.state.insert(.rowGone)
       return
     }
     object.keepEveryValue()
-    object.snapshot = nil
-    changes.unupdate(object)
-    changes.insert(object)
+    object.take(nil)
+    lostVersions[object.objectID] = newestVersion
+    changes.reinsert(object)
+  }
+
+  /// An object that was to be written anew finds that somebody else has done so: an edited object, as before.
+  func unreinsert(_ object: ManagedObject) {
+    lostVersions[object.objectID] = nil
+    changes.unreinsert(object)
   }
 
   /// The row of an object is gone, and so is the object (rule 199).

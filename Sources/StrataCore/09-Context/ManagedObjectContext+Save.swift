@@ -153,7 +153,7 @@ extension ManagedObjectContext {
         object.state.insert(.rowGone)
         return nil
       }
-      return MergeConflict(object, stored: row.stored?.snapshot)
+      return MergeConflict(object, stored: row.stored?.snapshot, newestVersion: error.newestVersion)
     }
   }
 
@@ -191,6 +191,7 @@ extension ManagedObjectContext {
 
   private func finish(_ outcome: SaveOutcome) {
     changes.removeAllPending()
+    lostVersions = [:]
     lastInserted = nil
     for object in outcome.deleted { letGo(object, of: .rowGone) }
     if !outcome.notices.isEmpty { statistics.saves += 1 }

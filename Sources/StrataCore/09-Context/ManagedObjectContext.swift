@@ -93,6 +93,8 @@ public final class ManagedObjectContext: @unchecked Sendable {
   @exclusivity(unchecked) var isRunningEvent = false
   /// The inserted objects the last did-change notification told of, until the save or rollback that ends it.
   @exclusivity(unchecked) var lastInserted: Set<ManagedObject>?
+  /// For objects whose row is gone and that are to be written anew: the version their rows count on from.
+  @exclusivity(unchecked) var lostVersions: [ManagedObjectID: UInt32] = [:]
   /// Guards against hooks and observers that call back into a save.
   var isSaving = false
   /// Counts what the context did, for tests and for people who look for waste.

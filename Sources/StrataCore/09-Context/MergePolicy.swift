@@ -76,10 +76,12 @@ public final class MergeConflict {
 
   /// The stored row the conflict is with.
   let stored: RowSnapshot?
+  private let newestVersion: UInt32
 
-  init(_ object: ManagedObject, stored: RowSnapshot?) {
+  init(_ object: ManagedObject, stored: RowSnapshot?, newestVersion: UInt32) {
     sourceObject = object
     self.stored = stored
+    self.newestVersion = newestVersion
     objectSnapshot = object.snapshot.map { object.dictionary(of: $0) }
     cachedSnapshot = stored.map { object.dictionary(of: $0) }
     oldVersionNumber = Int(object.snapshot?.version ?? 0)
@@ -92,7 +94,8 @@ public final class MergeConflict {
     guard let stored else {
       // The row is gone (rule 199): who insists on the object writes it anew, who yields to the store lets it go.
       switch type {
-      case .overwrite, .mergeByPropertyObjectTrump: context.reinsert(sourceObject)
+      case .overwrite, .mergeByPropertyObjectTrump:
+        context.reinsert(sourceObject, newestVersion: newestVersion)
       case .error, .rollback, .mergeByPropertyStoreTrump: context.dropVanished(sourceObject)
       }
       return
@@ -106,6 +109,7 @@ public final class MergeConflict {
       }
       return
     }
+    if sourceObject.isInserted { context.unreinsert(sourceObject) }
     switch type {
     case .error: break
     case .rollback:

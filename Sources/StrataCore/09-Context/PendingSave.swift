@@ -16,7 +16,13 @@ final class PendingSave {
   private var deleted: [ManagedObject] = []
   @exclusivity(unchecked) private var writer = RowSlabWriter()
 
-  init(store: StoreBinding) { self.store = store }
+  /// What rows written anew count on from.
+  private let lostVersions: [ManagedObjectID: UInt32]
+
+  init(store: StoreBinding, lostVersions: [ManagedObjectID: UInt32]) {
+    self.store = store
+    self.lostVersions = lostVersions
+  }
 
   /// All of `objects` are new and of this store.
   func add(inserted objects: [ManagedObject]) throws {
@@ -71,10 +77,10 @@ final class PendingSave {
   ) throws -> RowChange {
     let home = object.home
     let version = base?.version ?? 0
+    let counted = base == nil && !lostVersions.isEmpty ? lostVersions[object.objectID] ?? 0 : version
     let (row, externals) = try RowEncoder.encode(
-      layout: home.entity.layout, stamp: home.stamp, primaryKey: object.primaryKey, version: version &+ 1,
-      base: base,
-      draft: draft, into: &writer)
+      layout: home.entity.layout, stamp: home.stamp, primaryKey: object.primaryKey, version: counted &+ 1,
+      base: base, draft: draft, into: &writer)
     return RowChange(
       entity: home.entity.number, primaryKey: object.primaryKey, baseVersion: version, row: row,
       externals: externals,
@@ -112,7 +118,7 @@ extension ManagedObjectContext {
       let index = object.home.storeIndex
       if let position = saves.firstIndex(where: { $0.store.index == index }) { return position }
       if done.contains(index) { return nil }
-      saves.append(PendingSave(store: try writableStore(index)))
+      saves.append(PendingSave(store: try writableStore(index), lostVersions: lostVersions))
       return saves.count - 1
     }
     func addOneByOne(_ inserted: [ManagedObject]) throws {
@@ -139,7 +145,7 @@ extension ManagedObjectContext {
       if let position = saves.firstIndex(where: { $0.store.index == index }) {
         saves[position].hasMetadata = true
       } else {
-        let save = PendingSave(store: try writableStore(index))
+        let save = PendingSave(store: try writableStore(index), lostVersions: lostVersions)
         save.hasMetadata = true
         saves.append(save)
       }
