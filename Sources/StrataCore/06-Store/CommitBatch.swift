@@ -39,7 +39,12 @@ struct CommitBatch: Sendable {
     var hasWritten = false
     for changeSet in changeSets {
       let writer = ChangeSetWriter(changeSet: changeSet, parts: parts, catalogue: catalogue)
-      if let failure = try writer.prepare(transaction.read) {
+      if var failure = try writer.prepare(transaction.read) {
+        if var conflict = failure as? CommitConflict {
+          // A commit raises the version of a row by one at most.
+          conflict.newestVersion = UInt32(truncatingIfNeeded: number)
+          failure = conflict
+        }
         outcome.results.append(.failure(failure))
         continue
       }

@@ -39,7 +39,10 @@ final class StoreCatalogue: Sendable {
   /// Reads the catalogue as it is stored.
   ///
   /// - Throws: ``StorageError`` of kind `damaged` for a layout nobody can read.
-  init(schema: Schema, meta: MetaKeyspace, _ transaction: borrowing ReadTransaction, path: String) throws {
+  init(
+    schema: Schema, meta: MetaKeyspace, layouts table: LayoutTable, _ transaction: borrowing ReadTransaction,
+    path: String
+  ) throws {
     let entities = try meta.codes("entity/", transaction)
     let attributes = try meta.codes("attribute/", transaction)
     let hierarchies = try meta.codes("hierarchy/", transaction)
@@ -47,7 +50,7 @@ final class StoreCatalogue: Sendable {
     var numbers: [String: UInt16] = [:]
     for (name, value) in try meta.entries("layout/", transaction) {
       let signature = String(decoding: value, as: UTF8.self)
-      guard let number = UInt16(name), let layout = try? RowLayout(signature: signature) else {
+      guard let number = UInt16(name), let layout = try? table.layout(signature: signature) else {
         throw StorageError(
           .damaged, operation: "read catalogue", path: path, detail: "The row layout \(name) is unreadable.")
       }

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// What an open store consists of: the environment, its keyspaces, the schema. Immutable, shared by reads and
 /// commits on any thread.
@@ -16,6 +17,7 @@ final class StoreParts: Sendable {
   /// By entity number: whether the store's configuration holds the entity.
   let held: [Bool]
   let verifiesChecksums: Bool
+  private let layouts: LayoutTable
 
   init(
     identifier: UUID, schema: Schema, environment: Environment, meta: MetaKeyspace, large: Keyspace?,
@@ -30,11 +32,12 @@ final class StoreParts: Sendable {
     self.indexes = indexes
     self.held = held
     self.verifiesChecksums = verifiesChecksums
+    layouts = LayoutTable(schema)
   }
 
   /// The catalogue as a transaction sees it.
   func readCatalogue(_ transaction: borrowing ReadTransaction) throws -> StoreCatalogue {
-    try StoreCatalogue(schema: schema, meta: meta, transaction, path: environment.path)
+    try StoreCatalogue(schema: schema, meta: meta, layouts: layouts, transaction, path: environment.path)
   }
 
   /// The smallest primary key of a hierarchy that was never reserved.
@@ -57,6 +60,28 @@ final class StoreParts: Sendable {
 
   func damaged(_ detail: String) -> StorageError {
     StorageError(.damaged, operation: "read row", path: environment.path, detail: detail)
+  }
+}
+
+/// The row layouts of one open store by signature, each made once: a layout's memory is never given back.
+final class LayoutTable: Sendable {
+  private let layouts: Mutex<[String: RowLayout]>
+
+  /// Begins with the layouts that the schema has anyway.
+  init(_ schema: Schema) {
+    layouts = Mutex(
+      Dictionary(
+        schema.entities.map { ($0.layout.signature, $0.layout) }, uniquingKeysWith: { first, _ in first }))
+  }
+
+  /// - Throws: ``ModelError`` for text that is no signature.
+  func layout(signature: String) throws -> RowLayout {
+    try layouts.withLock { layouts in
+      if let known = layouts[signature] { return known }
+      let layout = try RowLayout(signature: signature)
+      layouts[signature] = layout
+      return layout
+    }
   }
 }
 
