@@ -94,13 +94,15 @@ extension StoreBinding {
           return RowBytes.externalValue(bytes, kind: layout.kind(of: slot)) ?? .null
         }
         guard
-          let newest = try store.row(hierarchy: bound.entity.hierarchyNumber, primaryKey: primaryKey)?.snapshot,
+          let newest = try store.row(hierarchy: bound.entity.hierarchyNumber, primaryKey: primaryKey)?
+            .snapshot,
           newest.version != row.version
         else { return .null }
         row = newest
       }
     } catch {
-      let text = "Strata: a large value of \(bound.token.entityName)/p\(primaryKey) could not be read: \(error)\n"
+      let text =
+        "Strata: a large value of \(bound.token.entityName)/p\(primaryKey) could not be read: \(error)\n"
       FileHandle.standardError.write(Data(text.utf8))
       return .null
     }
