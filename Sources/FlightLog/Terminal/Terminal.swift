@@ -13,19 +13,23 @@ final class Terminal: Sendable {
     var lastDrawn: ContinuousClock.Instant?
   }
 
+  private let output: FileHandle
+  private let errors: FileHandle
   private let isInteractive: Bool
   private let state = Mutex(State())
 
-  init(isInteractive: Bool = isatty(STDOUT_FILENO) == 1) {
-    self.isInteractive = isInteractive
+  init(output: FileHandle = .standardOutput, errors: FileHandle = .standardError) {
+    self.output = output
+    self.errors = errors
+    isInteractive = isatty(output.fileDescriptor) == 1
   }
 
   func say(_ line: String) {
-    write(line, to: .standardOutput)
+    write(line, to: output)
   }
 
   func complain(_ line: String) {
-    write(line, to: .standardError)
+    write(line, to: errors)
   }
 
   /// Shows how far the work has come; the first call with another title begins a new bar.
@@ -41,7 +45,7 @@ final class Terminal: Sendable {
         draw(&state)
       } else if bar.tenths > state.plainTenths {
         state.plainTenths = bar.tenths
-        FileHandle.standardOutput.write(Data((bar.plainLine + "\n").utf8))
+        output.write(Data((bar.plainLine + "\n").utf8))
       }
     }
   }
@@ -64,13 +68,13 @@ final class Terminal: Sendable {
 
   private func draw(_ state: inout State) {
     guard let bar = state.bar else { return }
-    FileHandle.standardOutput.write(Data(("\r\u{1B}[K" + bar.line).utf8))
+    output.write(Data(("\r\u{1B}[K" + bar.line).utf8))
     state.isBarShown = true
   }
 
   private func erase(_ state: inout State) {
     guard state.isBarShown else { return }
-    FileHandle.standardOutput.write(Data("\r\u{1B}[K".utf8))
+    output.write(Data("\r\u{1B}[K".utf8))
     state.isBarShown = false
   }
 }

@@ -34,8 +34,8 @@ struct FlightLogRunTests {
 
   private func run(_ data: URL, startsFresh: Bool = false) async throws -> FlightLogRun {
     let run = FlightLogRun(
-      source: try DataFolder(data), store: store, terminal: Terminal(isInteractive: false),
-      startsFresh: startsFresh)
+      source: try DataFolder(data), store: store,
+      terminal: Terminal(output: .nullDevice, errors: .nullDevice), startsFresh: startsFresh)
     try await run.run()
     return run
   }
