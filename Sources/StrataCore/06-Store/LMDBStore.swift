@@ -18,7 +18,7 @@ public struct LMDBStoreOptions: Sendable {
   /// How long a save waits for another process's.
   public var writerDeadline = Duration.seconds(30)
   /// Bytes of address space at first; nil for as much as there is. It grows by itself.
-  var mapSize: Int?
+  @_spi(Testing) public var mapSize: Int?
 
   /// The defaults.
   public init() {}
