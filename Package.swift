@@ -24,7 +24,10 @@ let package = Package(
       dependencies: ["Strata", .product(name: "ArgumentParser", package: "swift-argument-parser")],
       exclude: ["Data"]),
     .testTarget(name: "StrataCoreTests", dependencies: ["StrataCore", "CLMDBShim"]),
-    .testTarget(name: "StrataTests", dependencies: ["Strata", "FlightLog"]),
+    .executableTarget(
+      name: "CrashWriter", dependencies: ["Strata", "StrataCore"], path: "Tests/CrashWriter"),
+    .testTarget(
+      name: "StrataTests", dependencies: ["Strata", "CLMDBShim", "FlightLog", "CrashWriter"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -17,4 +17,16 @@ struct ReadmeExampleTests {
       contentsOf: repository.appendingPathComponent("Tests/StrataTests/ReadmeExample.swift"), encoding: .utf8)
     #expect(readme.contains("```swift\n" + source + "```\n"))
   }
+
+  @Test func everyFileThatADocumentLinksToExists() throws {
+    let docs = repository.appendingPathComponent("Docs")
+    let pages = try FileManager.default.subpathsOfDirectory(atPath: docs.path).filter { $0.hasSuffix(".md") }
+    for page in [repository.appendingPathComponent("README.md")] + pages.map(docs.appendingPathComponent) {
+      let text = try String(contentsOf: page, encoding: .utf8)
+      for link in text.matches(of: /\]\(([^)#]+)(#[^)]*)?\)/).map(\.1) where !link.contains("://") {
+        let target = page.deletingLastPathComponent().appendingPathComponent(String(link))
+        #expect(FileManager.default.fileExists(atPath: target.path), "\(page.lastPathComponent): \(link)")
+      }
+    }
+  }
 }

@@ -14,7 +14,8 @@ struct CommitNotice: Sendable {
   let changes: ChangeSet
 }
 
-/// Whoever wants to hear of commits. Called on a thread of the store, in commit order; must not wait.
+/// Whoever wants to hear of commits. Called on a thread of the store, in commit order; must not wait, and must not hold a
+/// context there even for a moment: the context would end on that thread if its user let go of it meanwhile.
 protocol CommitObserver: AnyObject, Sendable {
   func coordinatorDidCommit(_ notice: CommitNotice)
 }

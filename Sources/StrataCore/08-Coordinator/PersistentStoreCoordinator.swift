@@ -17,13 +17,10 @@ public final class PersistentStoreCoordinator: Sendable {
   private struct State {
     /// Attached stores by index; nil where one was removed, so that indexes stay what they are.
     var bindings: [StoreBinding?] = []
-    var observers: [ObjectIdentifier: WeakObserver] = [:]
+    /// Those who hear of commits, by the context they listen for.
+    var observers: [ObjectIdentifier: any CommitObserver] = [:]
     /// Metadata to be written with the next save, by store index (rule 148).
     var metadata: [Int: StoreMetadata] = [:]
-  }
-
-  private struct WeakObserver: @unchecked Sendable {  // Safe: only read and written under the lock.
-    weak var observer: (any CommitObserver)?
   }
 
   /// Makes a coordinator for `managedObjectModel` and freezes it. A wrong model is reported when a store is added.
@@ -208,17 +205,18 @@ public final class PersistentStoreCoordinator: Sendable {
   /// The stores whose metadata waits to be written.
   var storesWithPendingMetadata: [Int] { state.withLock { Array($0.metadata.keys) } }
 
-  func addObserver(_ observer: any CommitObserver) {
-    state.withLock { $0.observers[ObjectIdentifier(observer)] = WeakObserver(observer: observer) }
+  /// From now on `observer` hears of all commits but those that `context` makes itself.
+  func addObserver(_ observer: any CommitObserver, for context: ObjectIdentifier) {
+    state.withLock { $0.observers[context] = observer }
   }
 
-  func removeObserver(_ observer: ObjectIdentifier) {
-    _ = state.withLock { $0.observers.removeValue(forKey: observer) }
+  func removeObserver(for context: ObjectIdentifier) {
+    _ = state.withLock { $0.observers.removeValue(forKey: context) }
   }
 
   private func tell(_ notice: CommitNotice) {
-    let observers = state.withLock { $0.observers.values.compactMap(\.observer) }
-    for observer in observers where ObjectIdentifier(observer) != notice.origin {
+    let observers = state.withLock { $0.observers }
+    for (context, observer) in observers where context != notice.origin {
       observer.coordinatorDidCommit(notice)
     }
   }

@@ -98,7 +98,9 @@ open class ManagedObject: NSObject, SlotDeclaring {
 
   /// The record's handle: thread-safe, equal for equal records, final from birth (contexts.md, rule 8). Never fires a fault.
   public final var objectID: ManagedObjectID {
-    ManagedObjectID(token: home.token, primaryKey: primaryKey, isTemporary: state.contains(.inserted))
+    ManagedObjectID(
+      token: home.token, primaryKey: primaryKey, isTemporary: state.contains(.inserted) || home.storeIndex < 0
+    )
   }
 
   /// The object's entity. Never fires a fault.

@@ -1,15 +1,28 @@
+import Dispatch
 import Foundation
 
-extension ManagedObjectContext: CommitObserver {
-  /// A sibling has saved: merges its changes on this context's queue, behind what is already waiting there.
-  func coordinatorDidCommit(_ notice: CommitNotice) {
-    guard let queue = queue.queue else { return }
-    queue.async { [weak self] in
-      guard let self else { return }
-      ThreadScope.current.run(in: self) { self.merge([notice]) }
-    }
+/// Hears of commits for one context and brings them to its queue; looks for the context only there, so that it never ends
+/// on a thread of the store.
+final class CommitListener: CommitObserver, @unchecked Sendable {
+  // Safe: the reference is set once; loading a weak reference is atomic.
+  private weak var context: ManagedObjectContext?
+  private let queue: DispatchQueue?
+
+  init(_ context: ManagedObjectContext) {
+    self.context = context
+    queue = context.queue.queue
   }
 
+  /// A sibling has saved: merges its changes on the context's queue, behind what is already waiting there.
+  func coordinatorDidCommit(_ notice: CommitNotice) {
+    queue?.async {
+      guard let context = self.context else { return }
+      ThreadScope.current.run(in: context) { context.merge([notice]) }
+    }
+  }
+}
+
+extension ManagedObjectContext {
   /// Merges what another context of the same coordinator has saved, as told by its did-save or did-save-IDs notification.
   ///
   /// Objects without edits take the new rows, edited ones keep their edits on top (rule 173), inserted ones are made known,

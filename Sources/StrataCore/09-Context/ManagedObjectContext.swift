@@ -129,7 +129,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
   }
 
   deinit {
-    persistentStoreCoordinator.removeObserver(ObjectIdentifier(self))
+    persistentStoreCoordinator.removeObserver(for: ObjectIdentifier(self))
     // The objects outlive their context safely: last values readable, no context (contexts.md, rule 9).
     stores.forEach { $0.context = nil }
     changes.forEachListed { $0.context = nil }
@@ -166,9 +166,9 @@ public final class ManagedObjectContext: @unchecked Sendable {
       }
       guard changed else { return }
       if newValue {
-        persistentStoreCoordinator.addObserver(self)
+        persistentStoreCoordinator.addObserver(CommitListener(self), for: ObjectIdentifier(self))
       } else {
-        persistentStoreCoordinator.removeObserver(ObjectIdentifier(self))
+        persistentStoreCoordinator.removeObserver(for: ObjectIdentifier(self))
       }
     }
   }

@@ -137,9 +137,11 @@ struct ConfinementTests {
     #expect(entry.managedObjectContext == nil)
   }
 
-  // MARK: What stops the process
+  // MARK: What stops the process (in debug builds always, in release builds where it is switched on)
 
-  @Test("contexts 1: touching a private context outside its queue traps with context, thread and remedy")
+  @Test(
+    "contexts 1: touching a private context outside its queue traps with context, thread and remedy",
+    .enabled(if: ManagedObjectContext.checksConfinement))
   func touchingAPrivateContextOutsideItsQueueTraps() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let context = try makeDoomedContainer().newBackgroundContext()
@@ -150,7 +152,9 @@ struct ConfinementTests {
       result, says: "wrong queue", "importer", "private queue", "thread", "perform", "performAndWait")
   }
 
-  @Test("rule 9, contexts 1: reading an object outside its context's queue traps and names the entity")
+  @Test(
+    "rule 9, contexts 1: reading an object outside its context's queue traps and names the entity",
+    .enabled(if: ManagedObjectContext.checksConfinement))
   func readingAnObjectOutsideItsQueueTraps() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let context = try makeDoomedContainer().newBackgroundContext()
@@ -160,7 +164,9 @@ struct ConfinementTests {
     expectTrap(result, says: "wrong queue", "Entry", "objectID")
   }
 
-  @Test("contexts 1: writing to a saved object outside its context's queue traps")
+  @Test(
+    "contexts 1: writing to a saved object outside its context's queue traps",
+    .enabled(if: ManagedObjectContext.checksConfinement))
   func writingToAnObjectOutsideItsQueueTraps() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let context = try makeDoomedContainer().newBackgroundContext()
@@ -175,7 +181,8 @@ struct ConfinementTests {
   }
 
   @Test(
-    "contexts 1: reading a realised, saved object outside its queue traps (the fast path checks too)"
+    "contexts 1: reading a realised, saved object outside its queue traps (the fast path checks too)",
+    .enabled(if: ManagedObjectContext.checksConfinement)
   )
   func readingARealisedObjectOutsideItsQueueTraps() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
@@ -192,7 +199,8 @@ struct ConfinementTests {
     expectTrap(result, says: "wrong queue", "Entry")
   }
 
-  @Test("contexts 1: key access outside the queue traps")
+  @Test(
+    "contexts 1: key access outside the queue traps", .enabled(if: ManagedObjectContext.checksConfinement))
   func keyAccessOutsideTheQueueTraps() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let context = try makeDoomedContainer().newBackgroundContext()
@@ -202,7 +210,9 @@ struct ConfinementTests {
     expectTrap(result, says: "wrong queue", "Entry")
   }
 
-  @Test("contexts 1: a main-queue context traps off the main queue")
+  @Test(
+    "contexts 1: a main-queue context traps off the main queue",
+    .enabled(if: ManagedObjectContext.checksConfinement))
   func mainQueueContextTrapsOffTheMainQueue() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let context = try makeDoomedContainer().viewContext
@@ -211,7 +221,9 @@ struct ConfinementTests {
     expectTrap(result, says: "wrong queue", "main queue", "@MainActor")
   }
 
-  @Test("contexts 1: a confinement context traps on another thread")
+  @Test(
+    "contexts 1: a confinement context traps on another thread",
+    .enabled(if: ManagedObjectContext.checksConfinement))
   func confinementContextTrapsOnAnotherThread() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let container = try makeDoomedContainer()
@@ -221,7 +233,9 @@ struct ConfinementTests {
     expectTrap(result, says: "wrong queue", "confinement", "thread that made the context")
   }
 
-  @Test("contexts 1: an object touched inside another context's block traps and says in which")
+  @Test(
+    "contexts 1: an object touched inside another context's block traps and says in which",
+    .enabled(if: ManagedObjectContext.checksConfinement))
   func touchingAnObjectInsideAnotherContextsBlockTraps() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let container = try makeDoomedContainer()
@@ -241,7 +255,9 @@ struct ConfinementTests {
     "obtainPermanentIDs", "mergeChanges", "userInfo", "changedValues", "committedValues", "primitiveValue",
   ]
 
-  @Test("contexts 1: every entry point of a context checks", arguments: entryPoints)
+  @Test(
+    "contexts 1: every entry point of a context checks", .enabled(if: ManagedObjectContext.checksConfinement),
+    arguments: entryPoints)
   func everyEntryPointChecks(_ name: String) async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [name] in
       let context = try makeDoomedContainer().newBackgroundContext()

@@ -478,6 +478,22 @@ struct ConflictTests {
     #expect(try store.context().count(for: FetchRequest<Surfer>(entityName: "Surfer")) == 1)
   }
 
+  @Test("rule 206: a constraint of the parent entity holds between its subentities, and is reported once")
+  func constraintInAHierarchy() throws {
+    let store = try TemporaryStore(
+      SurfModel.make { $0.entitiesByName["Spot"]?.uniquenessConstraints = [["name"]] })
+    let context = store.context()
+    _ = Beach("Bells", in: context)
+    try context.save()
+    let reef = Reef("Bells", in: context)
+    let error = #expect(throws: CoreDataError.self) { try context.save() }
+    #expect(error?.code == .managedObjectConstraintMerge)
+    #expect(error?.userInfo[CoreDataError.Key.affectedObjects] as? [ManagedObject] == [reef])
+    reef.name = "Winki"
+    try context.save()
+    #expect(try store.context().count(for: FetchRequest<Spot>(entityName: "Spot")) == 2)
+  }
+
   @Test("rule 204: values freed in the same save may be taken by another object")
   func valuesChangeHands() throws {
     let (one, two) = (Surfer.make("a@b", in: mine), Surfer.make("c@d", in: mine))

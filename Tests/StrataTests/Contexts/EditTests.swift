@@ -66,7 +66,7 @@ struct EditTests {
   func objectMadeWithoutContextIsInsertedLater() throws {
     let entity = try #require(store.container.managedObjectModel.entitiesByName["Diary"])
     let diary = Diary(entity: entity, insertInto: nil)
-    #expect(diary.managedObjectContext == nil)
+    #expect(diary.managedObjectContext == nil && diary.objectID.isTemporaryID)
     #expect(diary.title == "untitled" && diary.tide == "low")
     diary.title = "loose leaf"
     #expect(diary.calls.isEmpty)

@@ -158,6 +158,21 @@ struct LifetimeTests {
     #expect(!reader.hasChanges)
   }
 
+  @Test("rules 45, 48: a fault whose row is gone can be deleted, and the save goes through")
+  func deletingADanglingFault() throws {
+    let id = try store.save("Bells")[0]
+    let reader = store.context()
+    let fault = reader.object(with: id)
+    context.delete(context.object(with: id))
+    try context.save()
+    reader.delete(fault)
+    #expect(fault.isDeleted)
+    Entry.make("new", in: reader)
+    try reader.save()
+    #expect(!reader.hasChanges && fault.managedObjectContext == nil)
+    #expect(try store.savedEntries() == ["new 3"])
+  }
+
   @Test("rule 48: such an object goes with reset and with rollback, too")
   func inaccessibleFaultGoesWithRollback() throws {
     let id = Entry.make("Bells", in: context).objectID
@@ -186,6 +201,34 @@ struct LifetimeTests {
     expectTrap(result, says: "could not fulfil a fault", "Entry/p4711", "shouldDeleteInaccessibleFaults")
   }
 
+  @Test("contexts 9, rule 184: contexts that come and go while siblings save leave their objects whole")
+  func contextsComeAndGoWhileSiblingsSave() async throws {
+    let ids = try store.save("a", "b", "c", "d")
+    let store = store
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask {
+        let writer = store.context(.privateQueue)
+        for round in 0..<150 {
+          await writer.perform {
+            (writer.object(with: ids[round % 4]) as? Entry)?.rating += 1
+            #expect(throws: Never.self) { try writer.save() }
+          }
+        }
+      }
+      for _ in 0..<3 {
+        group.addTask {
+          for round in 0..<60 {
+            let entry = Smuggled(keepOneObject(of: store, ids[round % 4]))
+            #expect(entry.value?.managedObjectContext == nil)
+            #expect(entry.value?.location != nil)
+            await Task.yield()
+          }
+        }
+      }
+    }
+    #expect(try store.savedEntries().count == 4)
+  }
+
   @Test("rule 50 (better): a row deleted between fetch and access is still read as it was fetched")
   func rowDeletedBetweenFetchAndAccess() throws {
     for number in 0..<3 { Entry.make("spot \(number)", in: context) }
@@ -197,6 +240,15 @@ struct LifetimeTests {
     #expect(fetched.map(\.location) == ["spot 0", "spot 1", "spot 2"])
     #expect(fetched.allSatisfy { !$0.isDeleted })
   }
+}
+
+/// Reads an object in a merging context of its own, which is gone when this returns.
+private func keepOneObject(of store: TemporaryStore, _ id: ManagedObjectID) -> Entry? {
+  let context = store.context()
+  context.automaticallyMergesChangesFromParent = true
+  let entry = context.object(with: id) as? Entry
+  _ = entry?.rating
+  return entry
 }
 
 /// Holds an object without keeping it alive.

@@ -224,6 +224,73 @@ struct MergeTests {
     #expect(!reader.hasChanges)
   }
 
+  @Test(
+    "rules 173, 189: a merged update of an object that is deleted here leaves it deleted; saving is no conflict"
+  )
+  func mergedUpdateOfADeletedObject() throws {
+    let entry = Entry.make("Bells", in: writer)
+    try writer.save()
+    let mine = try reader.entry("Bells")
+    reader.delete(mine)
+    entry.rating = 5
+    try saveAndMerge()
+    #expect(mine.isDeleted && reader.deletedObjects == [mine])
+    try reader.save()
+    #expect(try store.context().entryCount() == 0)
+  }
+
+  @Test("rules 173, 19: rollback after a merge gives the merged values")
+  func rollbackAfterAMerge() throws {
+    let entry = Entry.make("Bells", in: writer)
+    try writer.save()
+    let mine = try reader.entry("Bells")
+    mine.rating = 1
+    entry.rating = 5
+    try saveAndMerge()
+    #expect(mine.rating == 1)
+    reader.rollback()
+    #expect(mine.rating == 5 && !reader.hasChanges)
+    mine.rating = 4
+    try reader.save()
+    #expect(try store.savedEntries() == ["Bells 4"])
+  }
+
+  @Test(
+    "rules 172, 189: a merge brings the base version along: the next save of an edited object is no conflict")
+  func mergeBringsTheBaseVersion() throws {
+    let entry = Entry.make("Bells", in: writer)
+    try writer.save()
+    let mine = try reader.entry("Bells")
+    mine.notes = "mine"
+    entry.rating = 5
+    try saveAndMerge()
+    try reader.save()
+    #expect(try store.savedEntries() == ["Bells 5"])
+    #expect(try store.context().entry("Bells").notes == "mine")
+  }
+
+  @Test("rule 172: a save of another coordinator on the same file merges, with rows read")
+  func mergingAcrossCoordinators() throws {
+    let second = try store.neighbour(store.url.lastPathComponent)
+    try store.save("Bells")
+    let mine = try reader.entry("Bells")
+    #expect(mine.rating == 3)
+    let other = second.context()
+    let caught = Log<Notification>()
+    let token = NotificationCenter.default.addObserver(forName: .didSave, object: other, queue: nil) {
+      caught.add($0)
+    }
+    defer { NotificationCenter.default.removeObserver(token) }
+    try other.entry("Bells").rating = 5
+    Entry.make("new", in: other)
+    try other.save()
+    let recorder = NotificationRecorder(reader)
+    reader.mergeChanges(fromContextDidSave: try #require(caught.first))
+    #expect(mine.rating == 5)
+    #expect(recorder.all(.didMerge).first?.insertedIDs.count == 1)
+    #expect(recorder.all(.didChange).first?.inserted.count == 1)
+  }
+
   @Test("rule 172: a context's own notification changes nothing")
   func mergingOnesOwnSave() throws {
     let entry = Entry.make("Bells", in: writer)

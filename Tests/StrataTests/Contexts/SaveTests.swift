@@ -291,6 +291,38 @@ struct SaveTests {
     #expect(try store.context().entries().map(\.location) == ["didSave", "validate", "willSave"])
   }
 
+  @Test("contexts 16: hooks may fetch, insert and delete")
+  func hooksMayUseTheContext() throws {
+    let context = context
+    func use(_ name: String) {
+      #expect(throws: Never.self) { try context.entries() }
+      let entry = Entry.make(name, in: context)
+      let spare = Entry.make("spare", in: context)
+      #expect(entry.location == name)
+      context.delete(spare)
+    }
+    let diary = Diary(context: context)
+    var rounds = 0
+    diary.onWillSave = { _ in
+      rounds += 1
+      if rounds == 1 { use("willSave") }
+    }
+    diary.onValidate = { _ in #expect(throws: Never.self) { try context.entries() } }
+    diary.onDidSave = { _ in use("didSave") }
+    try context.save()
+    #expect(context.insertedObjects.count == 1)
+    diary.onDidSave = { _ in }
+    try context.save()
+    context.refresh(diary, mergeChanges: false)
+    diary.onAwakeFromFetch = { _ in use("awakeFromFetch") }
+    #expect(diary.title == "untitled")
+    diary.onPrepareForDeletion = { _ in use("prepareForDeletion") }
+    context.delete(diary)
+    try context.save()
+    #expect(
+      try store.savedEntries() == ["awakeFromFetch 3", "didSave 3", "prepareForDeletion 3", "willSave 3"])
+  }
+
   @Test("rule 138: saving inside a save traps and says where")
   func savingInsideASaveTraps() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {

@@ -1,0 +1,100 @@
+import Foundation
+
+/// A child process that can be killed at any moment, with a connection to its standard output.
+///
+/// Foundation's `Process` needs threads and a run loop of its own; here nothing lies between the test and the kill.
+final class ChildProcess {
+  let identifier: pid_t
+  private let output: Int32
+  private var rest = Data()
+  private var hasEnded = false
+
+  /// Starts the program at `path`. Its standard error goes where ours goes.
+  init(_ path: String, _ arguments: [String]) throws {
+    var pipe: [Int32] = [-1, -1]
+    // Closed in children of other tests, which could hold the connection open otherwise.
+    #if os(Linux)
+      let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+    #else
+      let kind = SOCK_STREAM
+    #endif
+    guard socketpair(AF_UNIX, kind, 0, &pipe) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
+    for end in pipe { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    #if canImport(Darwin)
+      var actions: posix_spawn_file_actions_t?
+    #else
+      var actions = posix_spawn_file_actions_t()
+    #endif
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_adddup2(&actions, pipe[1], STDOUT_FILENO)
+    var environment = ProcessInfo.processInfo.environment
+    environment["SWIFT_BACKTRACE"] = "enable=no"
+    let words = ([path] + arguments).map { strdup($0) }
+    let variables = environment.map { strdup("\($0.key)=\($0.value)") }
+    defer { for text in words + variables { free(text) } }
+    var identifier: pid_t = 0
+    let code = posix_spawn(&identifier, path, &actions, nil, words + [nil], variables + [nil])
+    close(pipe[1])
+    guard code == 0 else {
+      close(pipe[0])
+      throw POSIXError(.init(rawValue: code) ?? .EIO)
+    }
+    self.identifier = identifier
+    output = pipe[0]
+  }
+
+  deinit {
+    if !hasEnded { kill() }
+    close(output)
+  }
+
+  /// The next line, or nil when the child has ended and everything was read.
+  func readLine() -> String? {
+    while true {
+      if let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+        defer { rest.removeSubrange(rest.startIndex...end) }
+        return String(decoding: rest[rest.startIndex..<end], as: UTF8.self)
+      }
+      var bytes = [UInt8](repeating: 0, count: 4_096)
+      let count = read(output, &bytes, bytes.count)
+      if count > 0 {
+        rest.append(contentsOf: bytes.prefix(count))
+      } else if count == 0 || errno != EINTR {
+        return nil
+      }
+    }
+  }
+
+  /// Everything the child still has to say.
+  func readLines() -> [String] {
+    var lines: [String] = []
+    while let line = readLine() { lines.append(line) }
+    return lines
+  }
+
+  /// Kills the child, which cannot do anything about it, and waits until it is gone.
+  func kill() {
+    Foundation.kill(identifier, SIGKILL)
+    wait()
+  }
+
+  /// Waits until the child has ended; answers its exit code, or 128 and the signal that ended it.
+  @discardableResult
+  func wait() -> Int32 {
+    var status: Int32 = 0
+    while waitpid(identifier, &status, 0) < 0 && errno == EINTR {}
+    hasEnded = true
+    return status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
+  }
+
+  /// The executable of that name beside the test bundle.
+  static func program(_ name: String) -> String {
+    var folder = URL(fileURLWithPath: ProcessInfo.processInfo.arguments[0]).deletingLastPathComponent()
+    // On macOS the bundle's executable lies three folders down.
+    while folder.path != "/", !FileManager.default.isExecutableFile(atPath: folder.path + "/" + name) {
+      folder.deleteLastPathComponent()
+    }
+    return folder.path + "/" + name
+  }
+}
