@@ -2,15 +2,17 @@
 # DATA=dir      the folder with airlines, airports, planes, weather and flights as .csv or .csv.gz
 # SIZES="1k …"  numbers of rows for the benchmarks
 # ARGUMENTS=…   further arguments of flight-log, benchmarks or swift test
+# MINUTES=n     how long `make torture` goes on, with ONLY= its kinds and SEED= its first seed
 # STRICT=1      test the strict build that `make check` made instead of making another one
 
 strict := --scratch-path .build/strict -Xswiftc -warnings-as-errors
 
-.PHONY: help setup run test check format bench
+.PHONY: help setup run test torture check format bench
 
 help:
 	@echo "make run [DATA=dir]  import real flight data into a store, query it, edit it, reopen it, check it"
 	@echo "make test            build and run all tests"
+	@echo "make torture [MINUTES=60] [ONLY=kinds] [SEED=n]  the long mode of the torture tests; prints totals"
 	@echo "make check           formatting, floor order, file lengths, build with warnings as errors"
 	@echo "make bench           compare with GRDB and raw LMDB (release build)"
 	@echo "make format          format all Swift sources in place"
@@ -23,6 +25,9 @@ run: setup
 
 test: setup
 	swift test $(if $(STRICT),$(strict)) $(ARGUMENTS)
+
+torture: setup
+	swift run Torture --minutes $(or $(MINUTES),60) $(if $(ONLY),--only $(ONLY)) $(if $(SEED),--seed $(SEED)) $(ARGUMENTS)
 
 check: setup
 	@Scripts/swift-files | xargs swift format lint --strict --parallel

@@ -26,8 +26,14 @@ let package = Package(
     .testTarget(name: "StrataCoreTests", dependencies: ["StrataCore", "CLMDBShim"]),
     .executableTarget(
       name: "CrashWriter", dependencies: ["Strata", "StrataCore"], path: "Tests/CrashWriter"),
+    .target(name: "TortureKit", dependencies: ["Strata", "StrataCore"], path: "Tests/TortureKit"),
+    .executableTarget(
+      name: "Torture",
+      dependencies: ["TortureKit", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      path: "Tests/Torture"),
     .testTarget(
-      name: "StrataTests", dependencies: ["Strata", "CLMDBShim", "FlightLog", "CrashWriter"]),
+      name: "StrataTests",
+      dependencies: ["Strata", "CLMDBShim", "FlightLog", "CrashWriter", "TortureKit", "Torture"]),
   ],
   swiftLanguageModes: [.v6]
 )

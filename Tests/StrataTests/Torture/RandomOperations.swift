@@ -1,6 +1,7 @@
 import Foundation
 import Strata
 import Synchronization
+import TortureKit
 
 /// Random operations on contexts over one store, each done twice: to the real thing and to the reference.
 ///

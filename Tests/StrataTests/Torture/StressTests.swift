@@ -2,6 +2,7 @@ import Foundation
 import Strata
 import Synchronization
 import Testing
+import TortureKit
 
 /// Many contexts at once (contexts.md, rules 3, 4, 11–13). Meant for `swift test --sanitize=thread`, too.
 struct StressTests {

@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import TortureKit
 
 /// Attribute values that collide often, lie at boundaries, and are sometimes too large for a row or a key.
 extension SeededGenerator {

@@ -3,14 +3,14 @@ import Foundation
 /// A child process that can be killed at any moment, with a connection to its standard output.
 ///
 /// Foundation's `Process` needs threads and a run loop of its own; here nothing lies between the test and the kill.
-final class ChildProcess {
-  let identifier: pid_t
+public final class ChildProcess {
+  public let identifier: pid_t
   private let output: Int32
   private var rest = Data()
   private var hasEnded = false
 
   /// Starts the program at `path`. Its standard error goes where ours goes.
-  init(_ path: String, _ arguments: [String]) throws {
+  public init(_ path: String, _ arguments: [String]) throws {
     var pipe: [Int32] = [-1, -1]
     // Closed in children of other tests, which could hold the connection open otherwise.
     #if os(Linux)
@@ -50,7 +50,7 @@ final class ChildProcess {
   }
 
   /// The next line, or nil when the child has ended and everything was read.
-  func readLine() -> String? {
+  public func readLine() -> String? {
     while true {
       if let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
         defer { rest.removeSubrange(rest.startIndex...end) }
@@ -67,29 +67,29 @@ final class ChildProcess {
   }
 
   /// Everything the child still has to say.
-  func readLines() -> [String] {
+  public func readLines() -> [String] {
     var lines: [String] = []
     while let line = readLine() { lines.append(line) }
     return lines
   }
 
   /// Kills the child, which cannot do anything about it, and waits until it is gone.
-  func kill() {
+  public func kill() {
     Foundation.kill(identifier, SIGKILL)
     wait()
   }
 
   /// Waits until the child has ended; answers its exit code, or 128 and the signal that ended it.
   @discardableResult
-  func wait() -> Int32 {
+  public func wait() -> Int32 {
     var status: Int32 = 0
     while waitpid(identifier, &status, 0) < 0 && errno == EINTR {}
     hasEnded = true
     return status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
   }
 
-  /// The executable of that name beside the test bundle.
-  static func program(_ name: String) -> String {
+  /// The executable of that name beside the running program or test bundle.
+  public static func program(_ name: String) -> String {
     var folder = URL(fileURLWithPath: ProcessInfo.processInfo.arguments[0]).deletingLastPathComponent()
     // On macOS the bundle's executable lies three folders down.
     while folder.path != "/", !FileManager.default.isExecutableFile(atPath: folder.path + "/" + name) {

@@ -1,0 +1,24 @@
+import ArgumentParser
+import TortureKit
+
+/// The long mode of the torture tests.
+@main
+struct Torture: ParsableCommand {
+  /// Everything there is to suffer. Add kinds here.
+  static let kinds: [any TortureKind.Type] = []
+
+  static let configuration = CommandConfiguration(
+    commandName: "torture",
+    abstract: "Cuts the power, breaks disks and kills writers until the time is over.",
+    discussion: """
+      Each kind of torture runs in processes of its own, in slices, by turns. A violation is printed with the seed that \
+      repeats it: torture --only <kind> --seed <seed> --rounds 1. The exit code is 1 when there was one.
+      """,
+    subcommands: [Run.self, Worker.self], defaultSubcommand: Run.self)
+
+  static func kind(_ name: String) throws -> any TortureKind.Type {
+    if let kind = kinds.first(where: { $0.name == name }) { return kind }
+    let names = kinds.map { $0.name }.joined(separator: ", ")
+    throw ValidationError("“\(name)” is none of: \(names).")
+  }
+}
