@@ -4,7 +4,7 @@
 /// threads and processes allow, so that a violation is seen again with `torture --only <name> --seed <seed>
 /// --rounds 1`. A round lasts seconds at most. Add a kind to `Torture.kinds` (`Tests/Torture/Torture.swift`); it then runs in a
 /// process of its own, so that a crash is counted as a violation and not the end of everything.
-public protocol TortureKind {
+public protocol TortureKind: SendableMetatype {
   /// What `--only` calls it: lower-case words with hyphens.
   static var name: String { get }
   /// What `round` counts, in the plural: “crash states”.
