@@ -27,9 +27,12 @@ let package = Package(
     .executableTarget(
       name: "CrashWriter", dependencies: ["Strata", "StrataCore"], path: "Tests/CrashWriter"),
     .target(name: "TortureKit", dependencies: ["Strata", "StrataCore"], path: "Tests/TortureKit"),
+    .target(name: "StoreInterposer", path: "Tests/Interposer"),
     .executableTarget(
       name: "Torture",
-      dependencies: ["TortureKit", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      dependencies: [
+        "TortureKit", "StoreInterposer", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
       path: "Tests/Torture"),
     .testTarget(
       name: "StrataTests",

@@ -5,7 +5,7 @@ import TortureKit
 @main
 struct Torture: ParsableCommand {
   /// Everything there is to suffer. Add kinds here.
-  static let kinds: [any TortureKind.Type] = []
+  static let kinds: [any TortureKind.Type] = [PowerCuts.self, LyingDisk.self]
 
   static let configuration = CommandConfiguration(
     commandName: "torture",

@@ -17,6 +17,17 @@ enum TortureSettings {
   /// `STRATA_ROUNDS=n`: how often each worker of the stress test saves.
   static let stressRounds = number("STRATA_ROUNDS") ?? 100
 
+  /// `STRATA_CRASH_STATES=n`: how many states after power cuts are opened.
+  static let crashStates = number("STRATA_CRASH_STATES") ?? 10_000
+  /// Whether the system lets the torture program stand between liblmdb and libc.
+  static let canInterpose: Bool = {
+    #if os(Linux)
+      true
+    #else
+      false
+    #endif
+  }()
+
   private static func number(_ name: String) -> Int? {
     ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
   }

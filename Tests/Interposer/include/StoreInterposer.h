@@ -1,0 +1,74 @@
+// Stands between a store and the operating system: records what is written, and makes calls fail.
+//
+// An executable that links this target defines libc's file calls itself; liblmdb and everybody else resolve to them, and
+// they pass every call on to libc. Nothing more happens until files are watched. Link it into programs that torture
+// stores only, never into a test bundle.
+#ifndef STORE_INTERPOSER_H
+#define STORE_INTERPOSER_H
+
+#include <stdint.h>
+
+/// Watched are the files whose absolute path begins so; null or empty watches nothing. At most 1,023 bytes.
+void si_watch(const char *prefix);
+
+// What happened to watched files, in order. A call is recorded once it succeeded; recorded calls wait for each other, so
+// that the record's order is the order in which they took effect.
+
+enum {
+  SI_OPENED = 1,     // payload: path; flags: 1 when the file was created, 2 when it was cut to nothing
+  SI_WRITTEN = 2,    // payload: bytes; flags: 1 when they were durable on return (O_DSYNC, O_SYNC)
+  SI_SYNCED = 3,     // fsync or fdatasync, of a file or a directory
+  SI_TRUNCATED = 4,  // offset: the new size
+  SI_RENAMED = 5,    // payload: from, zero, to
+  SI_UNLINKED = 6,   // payload: path
+  SI_MARKED = 7,     // flags and offset: what `si_mark` was told
+};
+
+typedef struct {
+  uint32_t kind;
+  uint32_t flags;
+  uint64_t inode;
+  uint64_t offset;
+  uint64_t length;
+  /// Valid until the next `si_record`.
+  const uint8_t *payload;
+} si_event;
+
+/// Forgets the record and starts a new one (1), or stops recording (0). Returns 0, or -1 without memory.
+int si_record(int on);
+/// Notes something in the record, such as a save that returned.
+void si_mark(uint32_t kind, uint64_t value);
+/// How many events there are; -1 when the record overflowed and is worthless.
+int64_t si_event_count(void);
+si_event si_event_at(int64_t index);
+
+// Faults, in calls that concern watched files.
+
+enum {
+  SI_OPEN = 1 << 0,
+  SI_WRITE = 1 << 1,
+  SI_PWRITE = 1 << 2,
+  SI_WRITEV = 1 << 3,
+  SI_FDATASYNC = 1 << 4,
+  SI_FSYNC = 1 << 5,
+  SI_MMAP = 1 << 6,
+  SI_RENAME = 1 << 7,
+  SI_FTRUNCATE = 1 << 8,
+  SI_UNLINK = 1 << 9,
+  /// malloc, calloc, realloc, posix_memalign and strdup when liblmdb calls them, whatever is watched.
+  SI_MALLOC = 1 << 10,
+};
+
+/// From now on the `nth` call (1 is the next) of one of `functions` fails with `code`, and with `forever` all after it. With
+/// `code` 0 a write is short by half and all else passes.
+void si_arm(uint32_t functions, int64_t nth, int forever, int code);
+void si_disarm(void);
+/// How many calls have failed or been cut short since `si_arm`.
+int64_t si_fired(void);
+/// Whether memory requests of liblmdb pass through here; not in sanitized builds.
+int si_sees_malloc(void);
+
+/// A hash of `count` bytes: the same for the same bytes.
+uint64_t si_hash(const void *bytes, uint64_t count);
+
+#endif

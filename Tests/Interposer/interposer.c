@@ -1,0 +1,499 @@
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE
+#endif
+#include "StoreInterposer.h"
+
+#include <string.h>
+
+uint64_t si_hash(const void *bytes, uint64_t count) {
+  const unsigned char *at = bytes;
+  uint64_t hash = 0xCBF29CE484222325u ^ count;
+  while (count >= 8) {
+    uint64_t word;
+    memcpy(&word, at, 8);
+    hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
+    hash ^= hash >> 29;
+    at += 8;
+    count -= 8;
+  }
+  while (count-- > 0) hash = (hash ^ *at++) * 0x100000001B3u;
+  return hash ^ (hash >> 32);
+}
+
+#if defined(__linux__) && defined(__GLIBC__)
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+
+/// libc's own function, looked up at the first call. Two threads may look it up at once and find the same.
+#define REAL(result, name, ...)                                                    \
+  static result (*_Atomic real_##name)(__VA_ARGS__);                               \
+  static result (*find_##name(void))(__VA_ARGS__) {                                \
+    result (*found)(__VA_ARGS__) = atomic_load_explicit(&real_##name, memory_order_relaxed); \
+    if (found == NULL) {                                                           \
+      found = (result(*)(__VA_ARGS__))dlsym(RTLD_NEXT, #name);                     \
+      atomic_store_explicit(&real_##name, found, memory_order_relaxed);            \
+    }                                                                              \
+    return found;                                                                  \
+  }
+
+REAL(int, open, const char *, int, ...)
+REAL(int, open64, const char *, int, ...)
+REAL(int, close, int)
+REAL(ssize_t, write, int, const void *, size_t)
+REAL(ssize_t, writev, int, const struct iovec *, int)
+REAL(ssize_t, pwrite64, int, const void *, size_t, off64_t)
+REAL(int, fsync, int)
+REAL(int, fdatasync, int)
+REAL(int, ftruncate64, int, off64_t)
+REAL(int, rename, const char *, const char *)
+REAL(int, unlink, const char *)
+REAL(void *, mmap, void *, size_t, int, int, int, off_t)
+REAL(void *, mmap64, void *, size_t, int, int, int, off64_t)
+REAL(long, syscall, long, ...)
+
+// MARK: What is watched
+
+enum { MOST_DESCRIPTORS = 1 << 16, MOST_EVENTS = 1 << 20 };
+static const uint64_t ARENA = 1ull << 32;
+
+static char watched_prefix[1024];
+static _Atomic size_t watched_length;
+/// By descriptor the inode of a watched file, else 0.
+static _Atomic uint64_t inodes[MOST_DESCRIPTORS];
+
+void si_watch(const char *prefix) {
+  atomic_store(&watched_length, 0);
+  size_t length = prefix ? strlen(prefix) : 0;
+  if (length == 0 || length >= sizeof watched_prefix) return;
+  memcpy(watched_prefix, prefix, length + 1);
+  atomic_store(&watched_length, length);
+}
+
+static int is_watched(const char *path) {
+  size_t length = atomic_load_explicit(&watched_length, memory_order_relaxed);
+  return length > 0 && path != NULL && strncmp(path, watched_prefix, length) == 0;
+}
+
+static uint64_t inode_of(int descriptor) {
+  if (descriptor < 0 || descriptor >= MOST_DESCRIPTORS) return 0;
+  return atomic_load_explicit(&inodes[descriptor], memory_order_relaxed);
+}
+
+// MARK: The record
+
+static pthread_mutex_t record_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic int is_recording;
+static si_event *events;
+static int64_t event_count;
+static uint8_t *arena;
+static uint64_t arena_used;
+static int has_overflowed;
+
+static void *reserve(size_t size) {
+  void *memory = find_mmap()(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return memory == MAP_FAILED ? NULL : memory;
+}
+
+int si_record(int on) {
+  pthread_mutex_lock(&record_lock);
+  if (on) {
+    if (events == NULL) events = reserve(MOST_EVENTS * sizeof(si_event));
+    if (arena == NULL) arena = reserve(ARENA);
+    if (arena != NULL) madvise(arena, arena_used, MADV_DONTNEED);
+    event_count = 0;
+    arena_used = 0;
+    has_overflowed = 0;
+  }
+  int code = on && (events == NULL || arena == NULL) ? -1 : 0;
+  atomic_store(&is_recording, on && code == 0);
+  pthread_mutex_unlock(&record_lock);
+  return code;
+}
+
+/// Takes the lock when something watched is to be recorded; whether it did.
+static int begin_record(int watched) {
+  if (!watched || !atomic_load_explicit(&is_recording, memory_order_relaxed)) return 0;
+  pthread_mutex_lock(&record_lock);
+  return 1;
+}
+
+static void end_record(int began) {
+  int code = errno;
+  if (began) pthread_mutex_unlock(&record_lock);
+  errno = code;
+}
+
+/// Adds an event with room for `length` bytes. Under the lock.
+static uint8_t *note(uint32_t kind, uint32_t flags, uint64_t inode, uint64_t offset, uint64_t length) {
+  if (event_count >= MOST_EVENTS || arena_used + length > ARENA) {
+    has_overflowed = 1;
+    return NULL;
+  }
+  uint8_t *payload = arena + arena_used;
+  arena_used += length;
+  events[event_count++] = (si_event){kind, flags, inode, offset, length, payload};
+  return payload;
+}
+
+static void note_text(uint32_t kind, uint32_t flags, uint64_t inode, const char *first, const char *second) {
+  size_t one = strlen(first), two = second ? strlen(second) + 1 : 0;
+  uint8_t *payload = note(kind, flags, inode, 0, one + two);
+  if (payload == NULL) return;
+  memcpy(payload, first, one);
+  if (second) {
+    payload[one] = 0;
+    memcpy(payload + one + 1, second, two - 1);
+  }
+}
+
+static uint32_t is_synchronous(int descriptor) {
+  int flags = fcntl(descriptor, F_GETFL);
+  return flags >= 0 && (flags & O_DSYNC) != 0;
+}
+
+void si_mark(uint32_t kind, uint64_t value) {
+  if (!begin_record(1)) return;
+  note(SI_MARKED, kind, 0, value, 0);
+  end_record(1);
+}
+
+int64_t si_event_count(void) { return has_overflowed ? -1 : event_count; }
+si_event si_event_at(int64_t index) { return events[index]; }
+
+// MARK: Faults
+
+static _Atomic uint32_t armed;
+static _Atomic int64_t countdown;
+static _Atomic int64_t fired;
+static _Atomic int fails_forever;
+static _Atomic int fault_code;
+
+void si_arm(uint32_t functions, int64_t nth, int forever, int code) {
+  atomic_store(&armed, 0);
+  atomic_store(&countdown, nth);
+  atomic_store(&fired, 0);
+  atomic_store(&fails_forever, forever);
+  atomic_store(&fault_code, code);
+  atomic_store(&armed, functions);
+}
+
+void si_disarm(void) { atomic_store(&armed, 0); }
+int64_t si_fired(void) { return atomic_load(&fired); }
+
+/// Whether this call of `function` is one that fails.
+static int is_due(uint32_t function) {
+  if ((atomic_load_explicit(&armed, memory_order_relaxed) & function) == 0) return 0;
+  int64_t left = atomic_fetch_sub(&countdown, 1);
+  int due = left == 1 || (left < 1 && atomic_load(&fails_forever));
+  if (due) atomic_fetch_add(&fired, 1);
+  return due;
+}
+
+/// Whether a call other than a write fails; errno is set then.
+static int fails(uint32_t function, int watched) {
+  if (!watched || !is_due(function)) return 0;
+  int code = atomic_load(&fault_code);
+  if (code == 0) return 0;
+  errno = code;
+  return 1;
+}
+
+/// What becomes of a write of `length` bytes: -1 with errno, or how many bytes are to be written.
+static int64_t allowed(uint32_t function, uint64_t inode, size_t length) {
+  if (inode == 0 || !is_due(function)) return (int64_t)length;
+  int code = atomic_load(&fault_code);
+  if (code == 0) return (int64_t)(length / 2);
+  errno = code;
+  return -1;
+}
+
+// MARK: libc's names
+
+static int opened(const char *path, int flags, mode_t mode, int is64) {
+  int watched = is_watched(path);
+  if (fails(SI_OPEN, watched)) return -1;
+  int recording = begin_record(watched);
+  int is_new = 0;
+  struct stat status;
+  if (recording && (flags & O_CREAT)) is_new = fstatat(AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW) != 0;
+  int descriptor = is64 ? find_open64()(path, flags, mode) : find_open()(path, flags, mode);
+  if (descriptor >= 0 && descriptor < MOST_DESCRIPTORS) {
+    uint64_t inode = 0;
+    if (watched && fstat(descriptor, &status) == 0) inode = status.st_ino;
+    atomic_store_explicit(&inodes[descriptor], inode, memory_order_relaxed);
+    if (recording) {
+      note_text(SI_OPENED, (is_new ? 1 : 0) | ((flags & O_TRUNC) ? 2 : 0), inode, path, NULL);
+    }
+  }
+  end_record(recording);
+  return descriptor;
+}
+
+#define MODE_ARGUMENT                             \
+  mode_t mode = 0;                                \
+  if (flags & (O_CREAT | __O_TMPFILE)) {          \
+    va_list arguments;                            \
+    va_start(arguments, flags);                   \
+    mode = (mode_t)va_arg(arguments, unsigned);   \
+    va_end(arguments);                            \
+  }
+
+int open(const char *path, int flags, ...) {
+  MODE_ARGUMENT
+  return opened(path, flags, mode, 0);
+}
+
+int open64(const char *path, int flags, ...) {
+  MODE_ARGUMENT
+  return opened(path, flags, mode, 1);
+}
+
+int close(int descriptor) {
+  if (inode_of(descriptor) != 0) atomic_store_explicit(&inodes[descriptor], 0, memory_order_relaxed);
+  return find_close()(descriptor);
+}
+
+static ssize_t written_at(int descriptor, const void *bytes, size_t length, off64_t offset) {
+  uint64_t inode = inode_of(descriptor);
+  int64_t count = allowed(SI_PWRITE, inode, length);
+  if (count < 0) return -1;
+  int recording = begin_record(inode != 0);
+  ssize_t done = find_pwrite64()(descriptor, bytes, (size_t)count, offset);
+  if (recording && done > 0) {
+    uint8_t *payload = note(SI_WRITTEN, is_synchronous(descriptor), inode, (uint64_t)offset, (uint64_t)done);
+    if (payload) memcpy(payload, bytes, (size_t)done);
+  }
+  end_record(recording);
+  return done;
+}
+
+ssize_t pwrite(int descriptor, const void *bytes, size_t length, off_t offset) {
+  return written_at(descriptor, bytes, length, offset);
+}
+
+ssize_t pwrite64(int descriptor, const void *bytes, size_t length, off64_t offset) {
+  return written_at(descriptor, bytes, length, offset);
+}
+
+/// Where the next write of `descriptor` goes.
+static off_t position(int descriptor) {
+  struct stat status;
+  int flags = fcntl(descriptor, F_GETFL);
+  if (flags >= 0 && (flags & O_APPEND) && fstat(descriptor, &status) == 0) return status.st_size;
+  return lseek(descriptor, 0, SEEK_CUR);
+}
+
+ssize_t write(int descriptor, const void *bytes, size_t length) {
+  uint64_t inode = inode_of(descriptor);
+  int64_t count = allowed(SI_WRITE, inode, length);
+  if (count < 0) return -1;
+  int recording = begin_record(inode != 0);
+  off_t offset = recording ? position(descriptor) : 0;
+  ssize_t done = find_write()(descriptor, bytes, (size_t)count);
+  if (recording && done > 0) {
+    uint8_t *payload = note(SI_WRITTEN, is_synchronous(descriptor), inode, (uint64_t)offset, (uint64_t)done);
+    if (payload) memcpy(payload, bytes, (size_t)done);
+  }
+  end_record(recording);
+  return done;
+}
+
+ssize_t writev(int descriptor, const struct iovec *parts, int part_count) {
+  uint64_t inode = inode_of(descriptor);
+  size_t length = 0;
+  if (inode == 0 || part_count <= 0 || part_count > 1024) return find_writev()(descriptor, parts, part_count);
+  for (int i = 0; i < part_count; i++) length += parts[i].iov_len;
+  int64_t count = allowed(SI_WRITEV, inode, length);
+  if (count < 0) return -1;
+  struct iovec cut[1024];
+  int cut_count = 0;
+  for (size_t left = (size_t)count; cut_count < part_count && left > 0; cut_count++) {
+    cut[cut_count] = parts[cut_count];
+    if (cut[cut_count].iov_len > left) cut[cut_count].iov_len = left;
+    left -= cut[cut_count].iov_len;
+  }
+  int recording = begin_record(1);
+  off_t offset = recording ? position(descriptor) : 0;
+  ssize_t done = find_writev()(descriptor, cut, cut_count);
+  if (recording && done > 0) {
+    uint8_t *payload = note(SI_WRITTEN, is_synchronous(descriptor), inode, (uint64_t)offset, (uint64_t)done);
+    size_t left = payload ? (size_t)done : 0;
+    for (int i = 0; i < cut_count && left > 0; i++) {
+      size_t part = cut[i].iov_len < left ? cut[i].iov_len : left;
+      memcpy(payload, cut[i].iov_base, part);
+      payload += part;
+      left -= part;
+    }
+  }
+  end_record(recording);
+  return done;
+}
+
+static int synced(int descriptor, uint32_t function) {
+  uint64_t inode = inode_of(descriptor);
+  if (fails(function, inode != 0)) return -1;
+  int recording = begin_record(inode != 0);
+  int code = function == SI_FSYNC ? find_fsync()(descriptor) : find_fdatasync()(descriptor);
+  if (recording && code == 0) note(SI_SYNCED, 0, inode, 0, 0);
+  end_record(recording);
+  return code;
+}
+
+int fsync(int descriptor) { return synced(descriptor, SI_FSYNC); }
+int fdatasync(int descriptor) { return synced(descriptor, SI_FDATASYNC); }
+
+static int truncated(int descriptor, off64_t size) {
+  uint64_t inode = inode_of(descriptor);
+  if (fails(SI_FTRUNCATE, inode != 0)) return -1;
+  int recording = begin_record(inode != 0);
+  int code = find_ftruncate64()(descriptor, size);
+  if (recording && code == 0) note(SI_TRUNCATED, 0, inode, (uint64_t)size, 0);
+  end_record(recording);
+  return code;
+}
+
+int ftruncate(int descriptor, off_t size) { return truncated(descriptor, size); }
+int ftruncate64(int descriptor, off64_t size) { return truncated(descriptor, size); }
+
+int rename(const char *from, const char *to) {
+  int watched = is_watched(from) || is_watched(to);
+  if (fails(SI_RENAME, watched)) return -1;
+  int recording = begin_record(watched);
+  int code = find_rename()(from, to);
+  if (recording && code == 0) note_text(SI_RENAMED, 0, 0, from, to);
+  end_record(recording);
+  return code;
+}
+
+int unlink(const char *path) {
+  int watched = is_watched(path);
+  if (fails(SI_UNLINK, watched)) return -1;
+  int recording = begin_record(watched);
+  int code = find_unlink()(path);
+  if (recording && code == 0) note_text(SI_UNLINKED, 0, 0, path, NULL);
+  end_record(recording);
+  return code;
+}
+
+/// Renaming without replacing comes this way.
+long syscall(long number, ...) {
+  va_list arguments;
+  va_start(arguments, number);
+  long a[6];
+  for (int i = 0; i < 6; i++) a[i] = va_arg(arguments, long);
+  va_end(arguments);
+  int recording = 0;
+  if (number == SYS_renameat2) {
+    int watched = is_watched((const char *)a[1]) || is_watched((const char *)a[3]);
+    if (fails(SI_RENAME, watched)) return -1;
+    recording = begin_record(watched);
+  }
+  long code = find_syscall()(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+  if (recording && code == 0) note_text(SI_RENAMED, 0, 0, (const char *)a[1], (const char *)a[3]);
+  end_record(recording);
+  return code;
+}
+
+void *mmap(void *address, size_t length, int protection, int flags, int descriptor, off_t offset) {
+  if (fails(SI_MMAP, inode_of(descriptor) != 0)) return MAP_FAILED;
+  return find_mmap()(address, length, protection, flags, descriptor, offset);
+}
+
+void *mmap64(void *address, size_t length, int protection, int flags, int descriptor, off64_t offset) {
+  if (fails(SI_MMAP, inode_of(descriptor) != 0)) return MAP_FAILED;
+  return find_mmap64()(address, length, protection, flags, descriptor, offset);
+}
+
+// MARK: Memory
+
+#if defined(SANITIZED)
+
+int si_sees_malloc(void) { return 0; }
+
+#else
+
+// glibc's own names: looking up the ordinary ones would itself ask for memory.
+extern void *__libc_malloc(size_t);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_realloc(void *, size_t);
+extern void *__libc_memalign(size_t, size_t);
+
+int si_sees_malloc(void) { return 1; }
+
+/// Whether a request that came from `caller` is one that fails.
+static int is_starved(void *caller) {
+  if (__builtin_expect((atomic_load_explicit(&armed, memory_order_relaxed) & SI_MALLOC) == 0, 1)) return 0;
+  Dl_info information;
+  if (dladdr(caller, &information) == 0 || information.dli_fname == NULL) return 0;
+  if (strstr(information.dli_fname, "liblmdb") == NULL || !is_due(SI_MALLOC)) return 0;
+  errno = ENOMEM;
+  return 1;
+}
+
+void *malloc(size_t size) {
+  return is_starved(__builtin_return_address(0)) ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size) {
+  return is_starved(__builtin_return_address(0)) ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *block, size_t size) {
+  return is_starved(__builtin_return_address(0)) ? NULL : __libc_realloc(block, size);
+}
+
+int posix_memalign(void **block, size_t alignment, size_t size) {
+  if (alignment < sizeof(void *) || (alignment & (alignment - 1)) != 0) return EINVAL;
+  if (is_starved(__builtin_return_address(0))) return ENOMEM;
+  void *found = __libc_memalign(alignment, size);
+  if (found == NULL) return ENOMEM;
+  *block = found;
+  return 0;
+}
+
+char *strdup(const char *text) {
+  if (is_starved(__builtin_return_address(0))) return NULL;
+  size_t size = strlen(text) + 1;
+  char *copy = __libc_malloc(size);
+  return copy ? memcpy(copy, text, size) : NULL;
+}
+
+#endif
+
+#else
+
+// Not on this system: nothing is recorded and nothing fails.
+void si_watch(const char *prefix) { (void)prefix; }
+int si_record(int on) { return on ? -1 : 0; }
+void si_mark(uint32_t kind, uint64_t value) { (void)kind, (void)value; }
+int64_t si_event_count(void) { return 0; }
+si_event si_event_at(int64_t index) { (void)index; return (si_event){0}; }
+void si_arm(uint32_t functions, int64_t nth, int forever, int code) {
+  (void)functions, (void)nth, (void)forever, (void)code;
+}
+void si_disarm(void) {}
+int64_t si_fired(void) { return 0; }
+int si_sees_malloc(void) { return 0; }
+
+#endif

@@ -1,0 +1,95 @@
+import Foundation
+import Strata
+import Synchronization
+import TortureKit
+
+/// What is going on when the power fails: a store is made and written to, alone and by several contexts at once, closed
+/// and opened again, and copied meanwhile.
+struct LedgerStory {
+  let path: String
+  let durability: Durability
+  private var random: SeededGenerator
+  private var plans: [Int: LedgerPlan] = [:]
+  private var backups = 0
+
+  init(path: String, durability: Durability, seed: UInt64) {
+    self.path = path
+    self.durability = durability
+    random = SeededGenerator(seed: seed)
+  }
+
+  static func backupName(_ number: Int) -> String { "Backup \(number).strata" }
+
+  mutating func tell() throws {
+    for chapter in 0..<2 {
+      let container = try Ledger.open(path, durability: durability, mapSize: 1 << 18)
+      Promises.Mark.opened.note()
+      try saveAlone(container, saves: 6 + random.below(4))
+      if chapter == 0 || random.chance(50) { try copy(container) }
+      try saveTogether(container, saves: 3 + random.below(2), copies: chapter == 1)
+      try Ledger.close(container)
+      Promises.Mark.closed.note()
+    }
+  }
+
+  /// One context saves again and again.
+  private mutating func saveAlone(_ container: PersistentContainer, saves: Int) throws {
+    let context = container.newBackgroundContext()
+    plans[1] = try Self.save(plans[1] ?? LedgerPlan(writer: 1), times: saves, context)
+  }
+
+  /// Three contexts save at once, so that saves are written in groups; a copy is made meanwhile.
+  private mutating func saveTogether(_ container: PersistentContainer, saves: Int, copies: Bool) throws {
+    let before = plans
+    let after = Mutex<[Int: LedgerPlan]>([:])
+    let failures = Mutex<[any Error]>([])
+    let number = backups
+    let url = URL(fileURLWithPath: path).deletingLastPathComponent()
+      .appendingPathComponent(Self.backupName(number))
+    if copies { backups += 1 }
+    DispatchQueue.concurrentPerform(iterations: copies ? 4 : 3) { index in
+      do {
+        if index == 3 { return try Self.copy(container, number, to: url, compacting: false) }
+        let writer = index + 1
+        let plan = try Self.save(
+          before[writer] ?? LedgerPlan(writer: writer), times: saves, container.newBackgroundContext())
+        after.withLock { $0[writer] = plan }
+      } catch {
+        failures.withLock { $0.append(error) }
+      }
+    }
+    if let failure = failures.withLock({ $0.first }) { throw failure }
+    plans.merge(after.withLock { $0 }) { $1 }
+  }
+
+  private static func save(
+    _ plan: LedgerPlan, times: Int, _ context: ManagedObjectContext
+  ) throws -> LedgerPlan {
+    var plan = plan
+    for _ in 0..<times {
+      try context.performAndWait {
+        try plan.change(context)
+        Promises.Mark.begun.note(writer: plan.writer, plan.lastSave + 1)
+        try context.save()
+        Promises.Mark.acknowledged.note(writer: plan.writer, plan.lastSave + 1)
+      }
+      plan.advance()
+    }
+    return plan
+  }
+
+  private mutating func copy(_ container: PersistentContainer) throws {
+    let url = URL(fileURLWithPath: path).deletingLastPathComponent()
+      .appendingPathComponent(Self.backupName(backups))
+    try Self.copy(container, backups, to: url, compacting: random.chance(50))
+    backups += 1
+  }
+
+  private static func copy(
+    _ container: PersistentContainer, _ number: Int, to url: URL, compacting: Bool
+  ) throws {
+    Promises.Mark.backupBegun.note(number)
+    try Ledger.store(container).backup(to: url, compacting: compacting)
+    Promises.Mark.backupDone.note(number)
+  }
+}

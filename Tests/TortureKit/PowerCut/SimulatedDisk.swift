@@ -1,0 +1,167 @@
+/// A disk that promises no more than it must: what was not flushed may be there or not, in any combination.
+///
+///     file content     what the last flush of the file left  +  any of the writes since, each torn at 512 bytes
+///     file size        as far as the surviving writes reach, or anything up to what the program made it
+///     names            as the last flush of the folder left them  +  any of the changes since
+///
+/// Assumed are sectors of 512 bytes that are written whole or not at all, and a flush that is honest.
+public struct SimulatedDisk: Sendable {
+  public static let sectorSize = 512
+
+  /// What a file may still lose.
+  enum Change: Sendable {
+    /// A piece of a write that lies in one sector.
+    case piece(offset: Int, bytes: ArraySlice<UInt8>)
+    case truncated(Int)
+  }
+
+  struct File: Sendable {
+    var durable: [UInt8] = []
+    /// Since the last flush, in order. Those that were durable at once are kept in their place, but certain.
+    var pending: [(change: Change, isCertain: Bool)] = []
+    /// What the program has made of its size.
+    var size = 0
+  }
+
+  enum NameChange: Sendable {
+    case created(String, Int)
+    case renamed(String, String)
+    case unlinked(String)
+  }
+
+  let folder: String
+  /// Whether flushing does nothing, as on a disk that lies: for the test of the test.
+  let ignoresFlushes: Bool
+  private(set) var files: [File] = []
+  private var fileByInode: [UInt64: Int] = [:]
+  private var folderInodes: Set<UInt64> = []
+  private(set) var durableNames: [String: Int] = [:]
+  private(set) var pendingNames: [NameChange] = []
+  /// What the program itself sees.
+  private var names: [String: Int] = [:]
+
+  /// An empty folder.
+  public init(folder: String, ignoresFlushes: Bool = false) {
+    self.folder = folder
+    self.ignoresFlushes = ignoresFlushes
+  }
+
+  /// Lets something happen.
+  public mutating func apply(_ event: DiskEvent) throws {
+    switch event {
+    case .marked: break
+    case .opened(let path, let inode, let isNew, let isCut):
+      if path == folder {
+        folderInodes.insert(inode)
+        return
+      }
+      if isNew {
+        files.append(File())
+        // The number may have belonged to a file that is gone.
+        fileByInode[inode] = files.count - 1
+        let name = try name(path)
+        names[name] = files.count - 1
+        pendingNames.append(.created(name, files.count - 1))
+      } else if isCut {
+        try truncate(inode, 0)
+      }
+    case .written(let inode, let offset, let bytes, let isDurable):
+      try write(file(inode), offset, bytes, isDurable: isDurable && !ignoresFlushes)
+    case .truncated(let inode, let size): try truncate(inode, size)
+    case .synced(let inode):
+      if ignoresFlushes { return }
+      if folderInodes.contains(inode) {
+        durableNames = Self.apply(pendingNames, to: durableNames)
+        pendingNames = []
+      } else {
+        flush(try file(inode))
+      }
+    case .renamed(let from, let to):
+      let (from, to) = (try name(from), try name(to))
+      guard let file = names.removeValue(forKey: from) else { throw unknown(from) }
+      names[to] = file
+      pendingNames.append(.renamed(from, to))
+    case .unlinked(let path):
+      let name = try name(path)
+      guard names.removeValue(forKey: name) != nil else { throw unknown(name) }
+      pendingNames.append(.unlinked(name))
+    }
+  }
+
+  // MARK: Files
+
+  private func file(_ inode: UInt64) throws -> Int {
+    guard let file = fileByInode[inode] else { throw unknown("inode \(inode)") }
+    return file
+  }
+
+  private func name(_ path: String) throws -> String {
+    guard path.hasPrefix(folder + "/") else { throw unknown(path) }
+    return String(path.dropFirst(folder.count + 1))
+  }
+
+  private func unknown(_ what: String) -> TortureViolation {
+    TortureViolation("the record of the disk has no beginning for \(what)")
+  }
+
+  private mutating func write(_ file: Int, _ offset: Int, _ bytes: [UInt8], isDurable: Bool) {
+    files[file].size = max(files[file].size, offset + bytes.count)
+    files[file].pending += Self.pieces(offset, bytes).map { ($0, isDurable) }
+  }
+
+  private mutating func truncate(_ inode: UInt64, _ size: Int) throws {
+    let file = try file(inode)
+    files[file].size = size
+    files[file].pending.append((.truncated(size), false))
+  }
+
+  private mutating func flush(_ file: Int) {
+    for (change, _) in files[file].pending { Self.apply(change, to: &files[file].durable) }
+    files[file].pending = []
+  }
+
+  /// Cuts a write where sectors end.
+  private static func pieces(_ offset: Int, _ bytes: [UInt8]) -> [Change] {
+    var pieces: [Change] = []
+    var start = 0
+    while start < bytes.count {
+      let end = min(bytes.count, start + sectorSize - (offset + start) % sectorSize)
+      pieces.append(.piece(offset: offset + start, bytes: bytes[start..<end]))
+      start = end
+    }
+    return pieces
+  }
+
+  static func apply(_ change: Change, to content: inout [UInt8]) {
+    switch change {
+    case .truncated(let size): resize(&content, size)
+    case .piece(let offset, let bytes):
+      if content.count < offset + bytes.count { resize(&content, offset + bytes.count) }
+      content.withUnsafeMutableBytes { target in
+        bytes.withUnsafeBytes { target[offset..<(offset + bytes.count)].copyBytes(from: $0) }
+      }
+    }
+  }
+
+  static func resize(_ content: inout [UInt8], _ size: Int) {
+    if size < content.count {
+      content.removeLast(content.count - size)
+    } else {
+      content += [UInt8](repeating: 0, count: size - content.count)
+    }
+  }
+
+  static func apply(_ changes: some Sequence<NameChange>, to names: [String: Int]) -> [String: Int] {
+    var names = names
+    for change in changes {
+      switch change {
+      case .created(let name, let file): names[name] = file
+      case .renamed(let from, let to):
+        // When the creation was lost there is nothing to rename.
+        if let file = names.removeValue(forKey: from) { names[to] = file }
+      case .unlinked(let name): names[name] = nil
+      }
+    }
+    return names
+  }
+}
