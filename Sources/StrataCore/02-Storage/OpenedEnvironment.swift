@@ -48,7 +48,7 @@ struct OpenedEnvironment {
     if [EACCES, EPERM, EROFS, ETXTBSY].contains(refusal) {
       descriptor = file.system.open(file.path, O_RDONLY | flags, 0)
     }
-    if descriptor < 0 { throw StorageError(-descriptor, "open", path: file.path) }
+    if descriptor < 0 { throw StorageError(-descriptor, "open for reading", path: file.path) }
     defer { _ = file.system.close(descriptor) }
     if !canWrite && !options.isReadOnly {
       throw StorageError(

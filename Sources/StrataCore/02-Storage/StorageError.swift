@@ -95,7 +95,7 @@ public struct StorageError: Error, Sendable, CustomStringConvertible, LocalizedE
 extension StorageError {
   /// The error for a code that LMDB or the system returned.
   init(_ code: Int32, _ operation: String, path: String, detail: String = "") {
-    let (kind, sentence) = StorageError.explanation(of: code)
+    let (kind, sentence) = StorageError.explanation(of: code, reading: Self.readingCalls.contains(operation))
     self.init(
       kind, code: code, operation: operation, path: path,
       detail: detail.isEmpty ? sentence : "\(sentence) \(detail)")
@@ -125,8 +125,11 @@ extension StorageError {
     MDB_BAD_VALSIZE: "MDB_BAD_VALSIZE", MDB_BAD_DBI: "MDB_BAD_DBI",
   ]
 
-  /// What each code means for somebody who keeps data in the file.
-  static func explanation(of code: Int32) -> (Kind, String) {
+  /// The calls that need no permission to write.
+  private static let readingCalls: Set = ["realpath", "lstat", "fstat", "fstatfs", "pread", "open for reading"]
+
+  /// What each code means for somebody who keeps data in the file. `reading` tells which permission is missing.
+  static func explanation(of code: Int32, reading: Bool = false) -> (Kind, String) {
     switch code {
     case MDB_KEYEXIST: (.invalid, "A key was written out of order, or exists already.")
     case MDB_NOTFOUND: (.missing, "There is no entry of that key.")
@@ -152,7 +155,7 @@ extension StorageError {
     case MDB_BAD_DBI: (.invalid, "The keyspace is not open in this transaction.")
     case ENOENT: (.missing, "There is no file or directory of that name.")
     case EEXIST: (.exists, "There is a file of that name already.")
-    case EACCES, EPERM: (.permission, "The process may not use the file that way.")
+    case EACCES, EPERM: (.permission, "Permission to \(reading ? "read" : "write") it is missing.")
     case EROFS: (.readOnlyMedia, "The medium cannot be written.")
     case ENOSPC: (.diskFull, "The disk is full.")
     case EDQUOT: (.diskFull, "The disk quota is used up.")

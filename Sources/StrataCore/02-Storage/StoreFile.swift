@@ -131,10 +131,15 @@ struct StoreFile: Sendable {
     return (directory == "/" ? "" : directory) + "/.strata-\(purpose)-\(getpid())-\(number)"
   }
 
-  private func writeEmptyStore(_ path: String, flush: Bool) throws {
+  /// Under any name; errors speak of the store, which is what the user asked for.
+  private func writeEmptyStore(_ name: String, flush: Bool) throws {
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-    let descriptor = system.open(path, flags, 0o600)
-    if descriptor < 0 { throw StorageError(-descriptor, "open", path: path) }
+    let descriptor = system.open(name, flags, 0o600)
+    if descriptor < 0 {
+      throw StorageError(
+        -descriptor, "open", path: path,
+        detail: descriptor == -EEXIST ? "" : "The store cannot be created in its directory.")
+    }
     defer { _ = system.close(descriptor) }
     do {
       try MetaPage.emptyStore(pageSize: MetaPage.systemPageSize).withUnsafeBytes {
@@ -143,7 +148,7 @@ struct StoreFile: Sendable {
       let code = flush ? system.sync(descriptor) : 0
       if code != 0 { throw StorageError(-code, "fsync", path: path) }
     } catch {
-      _ = system.unlink(path)
+      _ = system.unlink(name)
       throw error
     }
   }

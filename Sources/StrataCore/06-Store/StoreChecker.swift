@@ -27,9 +27,10 @@ struct StoreChecker {
     checkCatalogue()
   }
 
-  private mutating func report(_ kind: StoreCheck.Problem.Kind, _ place: String) {
+  /// `place` is made for problems only: most entries have none.
+  private mutating func report(_ kind: StoreCheck.Problem.Kind, _ place: @autoclosure () -> String) {
     if result.problems.count < StoreCheck.maximumProblemCount {
-      result.problems.append(StoreCheck.Problem(kind: kind, place: place))
+      result.problems.append(StoreCheck.Problem(kind: kind, place: place()))
     }
   }
 
@@ -52,12 +53,11 @@ struct StoreChecker {
       var entry = try cursor.first()
       while let found = entry {
         result.rowCount += 1
-        let place = "\(hierarchy.rootName) \(Self.hex(found.key))"
         if let key = PrimaryKeyBytes.whole(found.key), key > 0, key < PrimaryKeyAllocator.limit {
           if key >= counter { report(.keyBeyondCounter, "\(hierarchy.rootName) p\(key), counter \(counter)") }
           checkRow(found.value, key, hierarchy)
         } else {
-          report(.keyMalformed, place)
+          report(.keyMalformed, "\(hierarchy.rootName) \(Self.hex(found.key))")
         }
         entry = try cursor.next()
       }
@@ -66,7 +66,8 @@ struct StoreChecker {
 
   private mutating func checkRow(_ bytes: UnsafeRawBufferPointer, _ key: UInt64, _ hierarchy: HierarchySchema)
   {
-    let place = "\(hierarchy.rootName) p\(key)"
+    // Made when something is wrong.
+    var place: String { "\(hierarchy.rootName) p\(key)" }
     guard bytes.count >= RowFormat.headerLength, let base = bytes.baseAddress else {
       return report(.rowUnreadable, "\(place): too short")
     }

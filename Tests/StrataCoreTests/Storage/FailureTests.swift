@@ -50,6 +50,27 @@ import Testing
     }
   }
 
+  /// The user knows nothing of the name a store has while it is made.
+  @Test(arguments: [EACCES, EPERM, EROFS, ENOSPC]) func aStoreThatCannotBeMadeIsNamed(code: Int32) throws {
+    let directory = try ScratchDirectory()
+    var options = EnvironmentOptions()
+    options.fileSystem.open = { path, flags, mode in
+      flags & O_CREAT != 0 ? -code : FileSystem.system.open(path, flags, mode)
+    }
+    let error = try storageError { _ = try Environment.open(path: directory("A"), options: options) }
+    #expect(error.path == directory("A") && !error.description.contains(".strata-new"))
+    #expect(error.description.contains("The store cannot be created"))
+    if code == EACCES || code == EPERM {
+      #expect(error.description.contains("Permission to write it is missing."))
+    }
+    try Environment.open(path: directory("A"), options: .scratch).close()
+    options.fileSystem.open = { _, _, _ in -code }
+    let refusal = try storageError { _ = try Environment.open(path: directory("A"), options: options) }
+    if code == EACCES || code == EPERM {
+      #expect(refusal.description.contains("Permission to read it is missing."))
+    }
+  }
+
   @Test func shortWritesAreContinued() throws {
     let directory = try ScratchDirectory()
     var options = EnvironmentOptions()
