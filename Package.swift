@@ -9,6 +9,7 @@ let package = Package(
     .library(name: "StrataCore", targets: ["StrataCore"]),
     .library(name: "CLMDBShim", targets: ["CLMDBShim"]),
     .executable(name: "flight-log", targets: ["FlightLog"]),
+    .executable(name: "strata", targets: ["StrataCommand"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0")
@@ -23,6 +24,9 @@ let package = Package(
       name: "FlightLog",
       dependencies: ["Strata", .product(name: "ArgumentParser", package: "swift-argument-parser")],
       exclude: ["Data"]),
+    .executableTarget(
+      name: "StrataCommand",
+      dependencies: ["StrataCore", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
     .testTarget(name: "StrataCoreTests", dependencies: ["StrataCore", "CLMDBShim"]),
     .executableTarget(
       name: "CrashWriter", dependencies: ["Strata", "StrataCore"], path: "Tests/CrashWriter"),
@@ -31,12 +35,14 @@ let package = Package(
     .executableTarget(
       name: "Torture",
       dependencies: [
-        "TortureKit", "StoreInterposer", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "TortureKit", "StoreInterposer", "CLMDBShim", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Tests/Torture"),
     .testTarget(
       name: "StrataTests",
-      dependencies: ["Strata", "CLMDBShim", "FlightLog", "CrashWriter", "TortureKit", "Torture"]),
+      dependencies: [
+        "Strata", "CLMDBShim", "FlightLog", "CrashWriter", "TortureKit", "Torture", "StrataCommand",
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -80,24 +80,40 @@ extension PageWalk {
   }
 }
 
-/// A set of page numbers: one bit for every page of the file, and a list of the few beyond its end.
+/// A set of page numbers: one bit for every page of the parts of the file that have any, and a list of the few
+/// pages beyond its end. A sparse file costs 8 bytes for each 2¹⁸ pages until some of them are put in.
 struct PageSet {
-  private var bits: [UInt64]
+  /// Bits for 2¹⁸ pages; empty until one of them is put in.
+  private var chunks: [[UInt64]]
   private let filePages: UInt64
   private var beyond: Set<UInt64> = []
+  private static let chunkShift: UInt64 = 18
 
   init(filePages: Int) {
     self.filePages = UInt64(filePages)
-    bits = [UInt64](repeating: 0, count: filePages / 64 + 1)
+    chunks = [[UInt64]](repeating: [], count: filePages >> Int(Self.chunkShift) + 1)
   }
 
   /// Puts a page in; false when it was there.
+  @discardableResult
   mutating func insert(_ page: UInt64) -> Bool {
     guard page < filePages else { return beyond.insert(page).inserted }
-    let word = Int(page / 64)
-    let bit = UInt64(1) << (page % 64)
-    if bits[word] & bit != 0 { return false }
-    bits[word] |= bit
+    let chunk = Int(page >> Self.chunkShift)
+    if chunks[chunk].isEmpty {
+      chunks[chunk] = [UInt64](repeating: 0, count: 1 << Int(Self.chunkShift - 6))
+    }
+    let word = Int(page >> 6) & (1 << Int(Self.chunkShift - 6) - 1)
+    let bit = UInt64(1) << (page & 63)
+    if chunks[chunk][word] & bit != 0 { return false }
+    chunks[chunk][word] |= bit
     return true
+  }
+
+  /// Whether a page was put in.
+  func contains(_ page: UInt64) -> Bool {
+    guard page < filePages else { return beyond.contains(page) }
+    let chunk = chunks[Int(page >> Self.chunkShift)]
+    if chunk.isEmpty { return false }
+    return chunk[Int(page >> 6) & (1 << Int(Self.chunkShift - 6) - 1)] & UInt64(1) << (page & 63) != 0
   }
 }

@@ -26,7 +26,8 @@ final class PageWalk {
     self.anchor = anchor
     self.fileSize = fileSize
     pageSize = anchor.pageSize
-    used = PageSet(filePages: fileSize / anchor.pageSize)
+    // No page beyond the last one is ever put in, however long a sparse file says it is.
+    used = PageSet(filePages: min(fileSize / anchor.pageSize, Int(anchor.lastPage) + 1))
     tiles = .allocate(capacity: anchor.pageSize / 2)
   }
 
@@ -261,7 +262,8 @@ final class PageWalk {
     guard pages >= UInt64(needed) else {
       throw damage(first, "a value of \(node.valueCount) bytes is said to fit into \(pages) pages")
     }
-    guard pages - 1 <= anchor.lastPage - first else {
+    // A run may be longer than its value, but never than the largest one: 4 GiB.
+    guard pages <= UInt64(1 << 32 / pageSize + 1), pages - 1 <= anchor.lastPage - first else {
       throw damage(first, "its run of \(pages) pages ends after the last page")
     }
     guard Int(first) * pageSize + PageWalk.pageHeader + node.valueCount <= fileSize else {

@@ -74,3 +74,18 @@ struct FileInspection {
     }
   }
 }
+
+extension Environment {
+  /// Looks at the file at `path` without opening it as a store.
+  static func inspect(
+    path: String, _ policy: EnvironmentOptions.Inspection, fileSystem: FileSystem = .system
+  ) throws {
+    let file = try StoreFile(path, fileSystem)
+    guard let status = try file.status() else { throw StorageError(ENOENT, "lstat", path: file.path) }
+    try file.check(status)
+    let descriptor = fileSystem.open(file.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
+    if descriptor < 0 { throw StorageError(-descriptor, "open for reading", path: file.path) }
+    defer { _ = fileSystem.close(descriptor) }
+    try FileInspection(file: file, descriptor: descriptor).run(policy)
+  }
+}

@@ -185,6 +185,12 @@ extension RowLayout {
   ///
   /// - Throws: ``ModelError`` when the text is not a signature.
   public convenience init(signature: String) throws(ModelError) {
+    try self.init(slots: try Self.slots(ofSignature: signature))
+    guard self.signature == signature else { throw ModelError("The row layout is damaged.") }
+  }
+
+  /// The slots that a signature describes; nothing immortal is made of them.
+  static func slots(ofSignature signature: String) throws(ModelError) -> [Slot] {
     guard signature.utf8.count <= 16_000_000 else { throw ModelError("The row layout is too long.") }
     var slots: [Slot] = []
     var names = Set<String>()
@@ -197,7 +203,6 @@ extension RowLayout {
       slots.append(
         Slot(name: String(name), canonicalName: String(parts.last ?? name), kind: kind))
     }
-    try self.init(slots: slots)
-    guard self.signature == signature else { throw ModelError("The row layout is damaged.") }
+    return slots
   }
 }

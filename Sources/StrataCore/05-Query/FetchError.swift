@@ -16,6 +16,8 @@ public struct FetchError: Error, Sendable, Hashable, CustomStringConvertible, Lo
     case notAString(operation: String)
     /// A negative limit or offset.
     case negativeWindow
+    /// A predicate of more than 500 levels.
+    case tooDeep
   }
 
   /// What is wrong.
@@ -34,6 +36,7 @@ public struct FetchError: Error, Sendable, Hashable, CustomStringConvertible, Lo
     case .wrongType(let expected, let found):
       return "\(place) is of type \(expected) and cannot be compared with \(found)."
     case .notAString(let operation): return "\(operation) needs a string attribute, \(place) is none."
+    case .tooDeep: return "The predicate on \(entityName) is nested too deeply; 500 levels are the limit."
     case .negativeWindow: return "A fetch limit or offset of \(entityName) is negative."
     }
   }

@@ -3,15 +3,20 @@ import Foundation
 /// Looks up the keys of a predicate in an entity and brings its values into the attributes' types.
 struct PredicateResolver {
   let entity: EntitySchema
+  /// How deep predicates may be nested: compiling them recurses.
+  static let depthLimit = 500
 
   /// - Throws: ``FetchError``.
-  func resolve(_ predicate: FetchPredicate) throws -> ResolvedPredicate {
+  func resolve(_ predicate: FetchPredicate, depth: Int = 0) throws -> ResolvedPredicate {
+    guard depth < Self.depthLimit else {
+      throw FetchError(reason: .tooDeep, entityName: entity.name, key: nil)
+    }
     switch predicate {
     case .all: return .all
     case .none: return .none
-    case .and(let parts): return .conjunction(try parts.map(resolve))
-    case .or(let parts): return .disjunction(try parts.map(resolve))
-    case .not(let part): return try resolve(part).negated
+    case .and(let parts): return .conjunction(try parts.map { try resolve($0, depth: depth + 1) })
+    case .or(let parts): return .disjunction(try parts.map { try resolve($0, depth: depth + 1) })
+    case .not(let part): return try resolve(part, depth: depth + 1).negated
     case .selfIn(let identifiers): return identifiers.isEmpty ? .none : .selfIn(identifiers)
     case .comparison(let key, let operation, let value):
       return try compare(attribute(key), operation, value)

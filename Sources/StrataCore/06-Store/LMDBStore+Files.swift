@@ -43,6 +43,16 @@ extension LMDBStore {
     }
   }
 
+  /// Walks the bytes of the store at `url` without opening it, as opening does, and leaves them alone.
+  ///
+  /// - Parameter everyPage: Whether to look at every page. Without, only at the anchors and the roots of the trees;
+  ///   opening chooses that for files over 1 GiB.
+  /// - Throws: ``StorageError`` `.notADatabase`, `.damaged`, `.truncated`, `.unsupportedFormat` with page and reason;
+  ///   `.missing`, `.aliased`, `.permission`, `.io`.
+  public static func inspect(at url: URL, everyPage: Bool = true) throws {
+    try Environment.inspect(path: url.path, everyPage ? .full : .quick)
+  }
+
   /// Deletes the store at `url` and its lock file (rule 329). It must not be open in this process.
   public static func destroy(at url: URL) throws {
     try Environment.destroy(path: url.path)

@@ -1,0 +1,268 @@
+import Foundation
+
+extension LMDBStore {
+  /// Reads what is readable of the damaged store at `source` into a new store at `destination`.
+  ///
+  /// The damaged file is only read, page by page, and never mapped. Rows are taken over when their checksum,
+  /// key, entity and layout agree. First everything that the newest readable tree leads to; then, for the stretches
+  /// of keys that no tree leads to any more, the newest version of each row found on any page. Indexes are built
+  /// anew. Object IDs stay valid when the store's identity is readable. Nothing else may write the source meanwhile.
+  ///
+  /// - Parameters:
+  ///   - model: The model to use when the one in the store cannot be read.
+  ///   - includesLoosePages: Whether to look at pages that no tree leads to. They can bring back rows that had been
+  ///     deleted, and whoever could choose the bytes of large values could make rows appear.
+  ///   - progress: Called now and then on the calling thread.
+  /// - Returns: What came back and what did not; the new store passes its check when the report says so.
+  /// - Throws: ``StorageError``: `.exists` when there is a file at `destination`; `.notADatabase` when there is
+  ///   nothing to salvage or no model; what writing a store throws. Then there is no new store.
+  public static func salvage(
+    from source: URL, to destination: URL, model: ManagedObjectModel? = nil, includesLoosePages: Bool = true,
+    progress: @escaping (SalvageProgress) -> Void = { _ in }
+  ) throws -> SalvageReport {
+    let target = try StoreFile(destination.path, .system)
+    if try target.status() != nil { throw StorageError(EEXIST, "salvage", path: target.path) }
+    let damaged = try DamagedFile(StoreFile(source.path, .system))
+    var salvage = Salvage(source: damaged, includesLoosePages: includesLoosePages, progress: progress)
+    let schema = try salvage.readMeta(model: model)
+    do {
+      return try salvage.run(schema, to: destination)
+    } catch {
+      try? destroy(at: destination)
+      throw error
+    }
+  }
+}
+
+/// The steps of a salvage: what the store says of itself, where its trees are, rows by trees, rows by pages.
+struct Salvage {
+  let source: DamagedFile
+  let includesLoosePages: Bool
+  let progress: (SalvageProgress) -> Void
+  private var report = SalvageReport()
+  private var codes = SalvageCodes()
+  /// The roots of the keyspaces, by name.
+  private var roots: [String: TreeRecord] = [:]
+  /// Whether keyspaces may be missing among them.
+  private var areRootsLost = false
+  /// Where large values lie.
+  private var largeValues: [LargeValueKey: DamagedPage.Entry] = [:]
+  private var lostLargeValues: [LostRange] = []
+  private var looseLargeValues: [LargeValueKey: [DamagedPage.Entry]] = [:]
+
+  init(source: DamagedFile, includesLoosePages: Bool, progress: @escaping (SalvageProgress) -> Void) {
+    self.source = source
+    self.includesLoosePages = includesLoosePages
+    self.progress = progress
+  }
+
+  // MARK: The store's description of itself
+
+  /// Finds the keyspaces and the meaning of codes; the schema to read rows with.
+  mutating func readMeta(model: ManagedObjectModel?) throws -> Schema {
+    progress(SalvageProgress(phase: "looking for trees", rowCount: 0))
+    areRootsLost = findKeyspaces()
+    if readMetaTree() && includesLoosePages {
+      source.forEachLoosePage { page in
+        for entry in (0..<page.count).lazy.compactMap({ page.entry($0) }) where SalvageCodes.isMeta(entry.key)
+        {
+          if let value = source.value(of: entry) { codes.addLoose(entry.key, value) }
+        }
+      }
+    }
+    codes.settle()
+    if let stored = codes.model() { return try stored.schema() }
+    guard let model else {
+      throw StorageError(
+        .notADatabase, operation: "salvage", path: source.file.path,
+        detail: "The file holds no readable model of a store. Pass the model it was written with.")
+    }
+    report.modelSource = .caller
+    return try model.schema()
+  }
+
+  /// Finds the keyspaces by the newest anchor that leads to some; whether names may be missing.
+  private mutating func findKeyspaces() -> Bool {
+    if source.anchors.count < 2 {
+      report.remarks.append(
+        source.anchors.isEmpty
+          ? "Both anchors are damaged: rows were looked for on all pages."
+          : "One of the two anchors is damaged: if it was the newer one, the last save is missing.")
+    }
+    for (place, anchor) in source.anchors.enumerated() {
+      var tree = DamagedTree(source)
+      tree.walk(root: anchor.mainTree.root) { entry in
+        guard entry.isKeyspace, let name = String(validating: entry.key, as: UTF8.self) else { return false }
+        roots[name] = entry.value.withUnsafeBytes { TreeRecord($0.baseAddress!) }  // 48 bytes, never nil.
+        return true
+      }
+      if !roots.isEmpty || (tree.lost.isEmpty && place == 0) {
+        if place > 0 {
+          report.remarks.append("The newest tree is unreadable: the save before the last was used.")
+        }
+        return !tree.lost.isEmpty
+      }
+    }
+    return true
+  }
+
+  /// Whether entries may be missing.
+  private mutating func readMetaTree() -> Bool {
+    guard let record = roots["meta"] else { return true }
+    var tree = DamagedTree(source)
+    tree.walk(root: record.root) { entry in
+      guard let value = source.value(of: entry) else { return false }
+      codes.add(entry.key, value)
+      return true
+    }
+    return !tree.lost.isEmpty
+  }
+
+  // MARK: Rows
+
+  /// Fills the new store.
+  mutating func run(_ schema: Schema, to destination: URL) throws -> SalvageReport {
+    report.guessedCodes = codes.guessIfLost(schema)
+    var store = try LMDBStore(url: destination, schema: schema)
+    defer { store.close() }
+    let reader = SalvageReader(schema: schema, codes: codes, store: store)
+    let writer = SalvageWriter(store: store, progress: progress)
+    findLargeValues()
+    var lostRows: [String: [LostRange]] = [:]
+    for hierarchy in schema.hierarchies {
+      let lost = try readRows(hierarchy, reader, writer)
+      if !lost.isEmpty { lostRows[hierarchy.rootName] = lost }
+    }
+    try writer.flush()
+    if includesLoosePages && !lostRows.isEmpty { try readLooseRows(lostRows, reader, writer) }
+    try writer.flush()
+    writer.complete(&report)
+    report.unreadablePages = source.unreadablePages
+    // The keys that were reserved along the way are given back before the counters are set.
+    store.close()
+    store = try LMDBStore(url: destination, schema: schema)
+    progress(SalvageProgress(phase: "checking", rowCount: report.rowCount))
+    try finish(store, schema)
+    report.check = try store.check()
+    return report
+  }
+
+  private mutating func findLargeValues() {
+    var tree = DamagedTree(source)
+    if let record = roots["large"] {
+      tree.walk(root: record.root) { entry in
+        guard let key = entry.key.withUnsafeBytes({ LargeValueKey($0) }) else { return false }
+        largeValues[key] = entry
+        return entry.overflowPage.map { source.overflowRun($0, byteCount: entry.valueCount) != nil } ?? true
+      }
+    } else if areRootsLost {
+      tree.loseEverything()
+    }
+    lostLargeValues = tree.lost
+  }
+
+  /// Takes over the rows of one tree; what could not be seen of it.
+  private mutating func readRows(
+    _ hierarchy: HierarchySchema, _ reader: SalvageReader, _ writer: SalvageWriter
+  ) throws -> [LostRange] {
+    var tree = DamagedTree(source)
+    guard let record = roots["rows:" + hierarchy.rootName] else {
+      // A store of one configuration has no trees for the others' entities.
+      if areRootsLost { tree.loseEverything() }
+      return tree.lost
+    }
+    try tree.walk(root: record.root) { entry in
+      guard let bytes = source.value(of: entry), let found = reader.row(entry.key, bytes),
+        found.hierarchy == hierarchy.number
+      else {
+        report.damagedEntryCount += 1
+        return false
+      }
+      try take(found, reader, writer)
+      return true
+    }
+    return tree.lost
+  }
+
+  /// Takes over, for the stretches that are lost, the newest version of each row on any loose page.
+  private mutating func readLooseRows(
+    _ lost: [String: [LostRange]], _ reader: SalvageReader, _ writer: SalvageWriter
+  ) throws {
+    progress(SalvageProgress(phase: "looking at loose pages", rowCount: writer.rowCount))
+    var newest: [RowAddress: SalvageReader.Found] = [:]
+    source.forEachLoosePage { page in
+      for entry in (0..<page.count).lazy.compactMap({ page.entry($0) }) {
+        if let key = entry.key.withUnsafeBytes({ LargeValueKey($0) }) {
+          if lostLargeValues.contains(where: { $0.contains(entry.key) }) {
+            looseLargeValues[key, default: []].append(entry)
+          }
+        } else if entry.key.count == 8, let bytes = source.value(of: entry),
+          let found = reader.row(entry.key, bytes),
+          let ranges = lost[reader.schema.hierarchies[found.hierarchy].rootName],
+          ranges.contains(where: { $0.contains(entry.key) })
+        {
+          let address = RowAddress(hierarchy: found.hierarchy, key: found.primaryKey)
+          if let known = newest[address], known.row.version >= found.row.version { continue }
+          newest[address] = found
+        }
+      }
+    }
+    let found = newest.values.sorted { ($0.hierarchy, $0.primaryKey) < ($1.hierarchy, $1.primaryKey) }
+    for row in found where !writer.hasRow(row) {
+      try take(row, reader, writer)
+      report.addLoose(reader.description(of: row))
+    }
+  }
+
+  private mutating func take(
+    _ found: SalvageReader.Found, _ reader: SalvageReader, _ writer: SalvageWriter
+  ) throws {
+    let (change, lost) = try reader.change(found) { largeValue($0, byteCount: $1) }
+    for attribute in lost where report.lostValues.count < 10_000 {
+      report.lostValues.append((reader.description(of: found), attribute))
+    }
+    try writer.add(change, reader.description(of: found))
+  }
+
+  /// The bytes of a large value: by its tree, or from a loose page when all that mention it agree.
+  private func largeValue(_ key: LargeValueKey, byteCount: UInt64) -> [UInt8]? {
+    if let entry = largeValues[key] {
+      return UInt64(entry.valueCount) == byteCount ? source.value(of: entry) : nil
+    }
+    guard let entries = looseLargeValues[key]?.filter({ UInt64($0.valueCount) == byteCount }) else {
+      return nil
+    }
+    let values = Set(entries.compactMap { source.value(of: $0) })
+    return values.count == 1 ? values.first : nil
+  }
+
+  // MARK: The end
+
+  /// Gives the new store the counters, the identity and the metadata of the old one.
+  private mutating func finish(_ store: LMDBStore, _ schema: Schema) throws {
+    let identifier = codes.identifier
+    let metadata = codes.metadata
+    let commitNumber = codes.commitNumber ?? 0
+    let parts = store.parts
+    let counters = try schema.hierarchies.map { hierarchy in
+      let current = try parts.environment.read { try parts.counter(hierarchy.number, $0) }
+      let old = codes.counter(hierarchy.rootName).flatMap { $0 <= PrimaryKeyAllocator.limit ? $0 : nil }
+      return max(current, old ?? 1)
+    }
+    try parts.environment.write { transaction in
+      for (hierarchy, counter) in counters.enumerated() {
+        try parts.setCounter(hierarchy, counter, transaction)
+      }
+      if let metadata {
+        let own = metadata.withoutStandardKeys
+        try parts.meta.put("metadata", try JSONEncoder.sorted.encode(own.values), transaction)
+      }
+      guard let identifier else { return }
+      let own = CommitStamp(try parts.meta.bytes("stamp", transaction.read))?.commitNumber ?? 0
+      let stamp = CommitStamp(identifier: identifier, commitNumber: max(own, commitNumber))
+      try parts.meta.put("identity", withUnsafeBytes(of: identifier.uuid) { Array($0) }, transaction)
+      try parts.meta.put("stamp", stamp.bytes + [UInt8](repeating: 0, count: 8), transaction)
+    }
+    report.keepsIdentity = identifier != nil
+  }
+}

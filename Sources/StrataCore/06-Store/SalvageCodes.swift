@@ -1,0 +1,126 @@
+import Foundation
+
+/// What the keyspace "meta" of a damaged store still says: the model, and what the codes in rows mean.
+struct SalvageCodes {
+  /// Entries by key.
+  private(set) var entries: [String: [UInt8]] = [:]
+  /// Entries from loose pages; several values mean that nobody knows which is right.
+  private var loose: [String: Set<[UInt8]>] = [:]
+
+  private(set) var entityNames: [UInt16: String] = [:]
+  private(set) var layouts: [UInt16: RowLayout] = [:]
+  private(set) var attributeCodes: [String: UInt16] = [:]
+  /// By root entity.
+  private(set) var hierarchyCodes: [String: UInt16] = [:]
+
+  private static let prefixes = ["entity/", "attribute/", "hierarchy/", "layout/", "counter/"]
+  private static let names: Set = ["identity", "model", "metadata", "versions", "format", "stamp"]
+
+  /// Takes over an entry that a tree led to.
+  mutating func add(_ key: [UInt8], _ value: [UInt8]) {
+    guard let name = String(validating: key, as: UTF8.self) else { return }
+    entries[name] = value
+  }
+
+  /// Whether a loose entry looks like one of these.
+  static func isMeta(_ key: [UInt8]) -> Bool {
+    guard let name = String(validating: key, as: UTF8.self) else { return false }
+    return names.contains(name) || prefixes.contains { name.hasPrefix($0) }
+  }
+
+  /// Takes over an entry from a loose page.
+  mutating func addLoose(_ key: [UInt8], _ value: [UInt8]) {
+    loose[String(decoding: key, as: UTF8.self), default: []].insert(value)
+  }
+
+  /// Fills gaps from loose pages where they agree. Codes and identity never change in a store, so any page is as
+  /// good as the newest; of counters the largest is safe.
+  mutating func settle() {
+    for (name, values) in loose where entries[name] == nil {
+      if name.hasPrefix("counter/") {
+        entries[name] = values.filter { $0.count == 8 }.max {
+          $0.reversed().lexicographicallyPrecedes($1.reversed())
+        }
+      } else if values.count == 1 {
+        entries[name] = values.first
+      }
+    }
+    for (name, value) in entries {
+      if let number = Self.code(value) {
+        if let entity = name.dropping("entity/") { entityNames[number] = entity }
+        if let attribute = name.dropping("attribute/") { attributeCodes[attribute] = number }
+        if let root = name.dropping("hierarchy/") { hierarchyCodes[root] = number }
+      }
+      if let number = name.dropping("layout/").flatMap({ UInt16($0) }),
+        let signature = String(validating: value, as: UTF8.self),
+        let layout = try? RowLayout(signature: signature)
+      {
+        layouts[number] = layout
+      }
+    }
+  }
+
+  /// The model in the store; nil when none can be decoded. A model is checked by the hashes it carries.
+  func model() -> ManagedObjectModel? {
+    let candidates = entries["model"].map { [$0] } ?? Array(loose["model"] ?? [])
+    return candidates.lazy.compactMap { try? ModelCoding.decode(Data($0)) }.first {
+      (try? $0.schema()) != nil
+    }
+  }
+
+  /// The store's identity.
+  var identifier: UUID? {
+    guard let bytes = entries["identity"], bytes.count == 16 else { return nil }
+    return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+  }
+
+  /// The user's metadata.
+  var metadata: StoreMetadata? {
+    entries["metadata"].flatMap { try? JSONDecoder().decode([String: MetadataValue].self, from: Data($0)) }
+      .map { StoreMetadata(values: $0) }
+  }
+
+  /// How often the store was committed.
+  var commitNumber: UInt64? {
+    entries["stamp"].flatMap { stamp in stamp.withUnsafeBytes { CommitStamp($0)?.commitNumber } }
+  }
+
+  /// The smallest key of a hierarchy that was never reserved.
+  func counter(_ root: String) -> UInt64? {
+    entries["counter/" + root].flatMap { bytes in
+      guard bytes.count == 8 else { return nil }
+      return bytes.withUnsafeBytes { UInt64(littleEndian: $0.loadUnaligned(as: UInt64.self)) }
+    }
+  }
+
+  /// The codes that a new store of the schema would have, for one that has lost all of its own; whether they
+  /// were needed.
+  mutating func guessIfLost(_ schema: Schema) -> Bool {
+    guard entityNames.isEmpty else { return false }
+    let isWithoutLayouts = layouts.isEmpty
+    var signatures = Set<String>()
+    for (place, entity) in schema.entities.enumerated() {
+      entityNames[UInt16(place + 1)] = entity.name
+      let root = schema.hierarchies[entity.hierarchyNumber].rootName
+      if hierarchyCodes[root] == nil { hierarchyCodes[root] = UInt16(hierarchyCodes.count + 1) }
+      for attribute in entity.attributes where attributeCodes[attribute.name] == nil {
+        attributeCodes[attribute.name] = UInt16(attributeCodes.count + 1)
+      }
+      if isWithoutLayouts && signatures.insert(entity.layout.signature).inserted {
+        layouts[UInt16(layouts.count + 1)] = entity.layout
+      }
+    }
+    return true
+  }
+
+  private static func code(_ bytes: [UInt8]) -> UInt16? {
+    bytes.count == 2 ? UInt16(bytes[0]) | UInt16(bytes[1]) << 8 : nil
+  }
+}
+
+extension String {
+  /// The rest after a prefix; nil when the text does not begin with it.
+  fileprivate func dropping(_ prefix: String) -> String? {
+    hasPrefix(prefix) ? String(dropFirst(prefix.count)) : nil
+  }
+}
