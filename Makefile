@@ -3,16 +3,18 @@
 # SIZES="1k …"  numbers of rows for the benchmarks
 # ARGUMENTS=…   further arguments of flight-log, benchmarks or swift test
 # MINUTES=n     how long `make torture` goes on, with ONLY= its kinds and SEED= its first seed
+# DECODER=…     the decoders that `make fuzz` feeds, SECONDS=n each
 # STRICT=1      test the strict build that `make check` made instead of making another one
 
 strict := --scratch-path .build/strict -Xswiftc -warnings-as-errors
 
-.PHONY: help setup run test torture check format bench
+.PHONY: help setup run test torture fuzz check format bench
 
 help:
 	@echo "make run [DATA=dir]  import real flight data into a store, query it, edit it, reopen it, check it"
 	@echo "make test            build and run all tests"
 	@echo "make torture [MINUTES=60] [ONLY=kinds] [SEED=n]  the long mode of the torture tests; prints totals"
+	@echo "make fuzz [DECODER=row] [SECONDS=60]  libFuzzer on one decoder, or on all of them by turns"
 	@echo "make check           formatting, floor order, file lengths, build with warnings as errors"
 	@echo "make bench           compare with GRDB and raw LMDB (release build)"
 	@echo "make format          format all Swift sources in place"
@@ -28,6 +30,10 @@ test: setup
 
 torture: setup
 	swift run Torture --minutes $(or $(MINUTES),60) $(if $(ONLY),--only $(ONLY)) $(if $(SEED),--seed $(SEED)) $(ARGUMENTS)
+
+fuzz: setup
+	@for decoder in $(or $(DECODER),row key uri model metadata predicate); do \
+	  Tests/Fuzz/run $$decoder $(or $(SECONDS),60) || exit 1; done
 
 check: setup
 	@Scripts/swift-files | xargs swift format lint --strict --parallel

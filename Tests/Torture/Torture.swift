@@ -5,7 +5,11 @@ import TortureKit
 @main
 struct Torture: ParsableCommand {
   /// Everything there is to suffer. Add kinds here.
-  static let kinds: [any TortureKind.Type] = [PowerCuts.self, LyingDisk.self]
+  static let kinds: [any TortureKind.Type] = [
+    PowerCuts.self, LyingDisk.self, DamageKind.self, ValidStoresKind.self, FuzzKind<RowDecoding>.self,
+    FuzzKind<KeyDecoding>.self, FuzzKind<URIDecoding>.self, FuzzKind<ModelDecoding>.self,
+    FuzzKind<MetadataDecoding>.self, FuzzKind<PredicateDecoding>.self,
+  ]
 
   static let configuration = CommandConfiguration(
     commandName: "torture",

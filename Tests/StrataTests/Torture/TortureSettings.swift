@@ -28,6 +28,13 @@ enum TortureSettings {
     #endif
   }()
 
+  /// `STRATA_DAMAGED_FILES=n`: how many damaged files are tried.
+  static let damagedFiles = number("STRATA_DAMAGED_FILES") ?? 9_000
+  /// `STRATA_VALID_FILES=n`: how many sound files are inspected.
+  static let validFiles = number("STRATA_VALID_FILES") ?? 10_000
+  /// `STRATA_FUZZ_INPUTS=n`: how many mutated inputs each decoder gets.
+  static let fuzzInputs = number("STRATA_FUZZ_INPUTS") ?? 100_000
+
   private static func number(_ name: String) -> Int? {
     ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
   }

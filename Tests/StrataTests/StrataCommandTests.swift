@@ -1,0 +1,88 @@
+import Foundation
+import Strata
+import Testing
+import TortureKit
+
+/// The program `strata`: what it prints, and one sentence with exit code 1 when it cannot.
+@Suite struct StrataCommandTests {
+  private func run(_ arguments: String...) throws -> (code: Int32, output: String, error: String) {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: ChildProcess.program("strata"))
+    process.arguments = arguments
+    let (output, error) = (Pipe(), Pipe())
+    process.standardOutput = output
+    process.standardError = error
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    let complaint = String(decoding: error.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    return (process.terminationStatus, text, complaint)
+  }
+
+  private func makeStore(_ url: URL) throws {
+    let book = EntityDescription("Book", properties: [AttributeDescription("title", .string)])
+    let container = PersistentContainer(name: "Books", model: ManagedObjectModel(entities: [book]))
+    let store = try container.persistentStoreCoordinator.addPersistentStore(
+      PersistentStoreDescription(url: url))
+    let context = container.newBackgroundContext()
+    try context.performAndWait {
+      for number in 0..<300 {
+        let object = ManagedObject(entity: book, insertInto: context)
+        object.setValue("title \(number)", forKey: "title")
+      }
+      try context.save()
+    }
+    try container.persistentStoreCoordinator.remove(store)
+  }
+
+  @Test func aStoreIsDescribedCheckedAndCopied() throws {
+    let folder = try TemporaryFolder()
+    defer { folder.remove() }
+    let store = folder.url.appendingPathComponent("Books.strata")
+    try makeStore(store)
+    let info = try run("info", store.path)
+    #expect(info.code == 0 && info.output.contains("rows:Book: 300 entries"), "\(info)")
+    let check = try run("check", store.path)
+    #expect(check.code == 0 && check.output.contains("Sound: 300 rows"), "\(check)")
+    let copy = folder.url.appendingPathComponent("Copy.strata")
+    #expect(try run("backup", store.path, copy.path).code == 0)
+    let copied = try run("check", copy.path)
+    #expect(copied.output == check.output)
+    let again = try run("backup", store.path, copy.path)
+    #expect(again.code == 1 && again.error.split(separator: "\n").count == 1, "\(again)")
+  }
+
+  @Test func aDamagedStoreIsRefusedAndSalvaged() throws {
+    let folder = try TemporaryFolder()
+    defer { folder.remove() }
+    let store = folder.url.appendingPathComponent("Books.strata")
+    let new = folder.url.appendingPathComponent("New.strata")
+    try makeStore(store)
+    var bytes = try Data(contentsOf: store)
+    // The root of the main tree, by the newer anchor.
+    let roots = [0, 4096].map { page in
+      bytes.withUnsafeBytes {
+        (
+          $0.loadUnaligned(fromByteOffset: page + 144, as: UInt64.self),
+          Int($0.loadUnaligned(fromByteOffset: page + 128, as: UInt64.self))
+        )
+      }
+    }
+    let root = roots[0].0 > roots[1].0 ? roots[0].1 : roots[1].1
+    bytes[root * 4096 + 12] ^= 0xFF
+    try bytes.write(to: store)
+    for task in ["check", "info"] {
+      let refusal = try run(task, store.path)
+      #expect(refusal.code == 1 && refusal.error.contains("Page \(root)"), "\(refusal)")
+      #expect(refusal.error.hasPrefix("strata: ") && refusal.error.split(separator: "\n").count == 1)
+    }
+    let salvage = try run("salvage", store.path, new.path)
+    #expect(salvage.code == 0 && salvage.output.contains("Book: 300 rows"), "\(salvage)")
+    #expect(try run("check", new.path).output.contains("Sound: 300 rows"))
+    #expect(try Data(contentsOf: store) == bytes)
+    let taken = try run("salvage", store.path, new.path)
+    #expect(taken.code == 1 && taken.error.contains("already"), "\(taken)")
+    let missing = try run("check", store.path + ".none")
+    #expect(missing.code == 1 && missing.error.contains("There is no file"), "\(missing)")
+  }
+}

@@ -1,0 +1,49 @@
+import Foundation
+@_spi(Testing) import StrataCore
+import TortureKit
+
+/// Which decoder is fed.
+protocol FuzzedDecoder: SendableMetatype {
+  static var probe: DecoderProbe { get }
+}
+
+enum RowDecoding: FuzzedDecoder { static let probe = DecoderProbe.row }
+enum KeyDecoding: FuzzedDecoder { static let probe = DecoderProbe.key }
+enum URIDecoding: FuzzedDecoder { static let probe = DecoderProbe.uri }
+enum ModelDecoding: FuzzedDecoder { static let probe = DecoderProbe.model }
+enum MetadataDecoding: FuzzedDecoder { static let probe = DecoderProbe.metadata }
+enum PredicateDecoding: FuzzedDecoder { static let probe = DecoderProbe.predicate }
+
+/// Valid inputs of a decoder, mutated again and again. A trap or a hang ends the process, which counts.
+struct FuzzKind<Decoder: FuzzedDecoder>: TortureKind {
+  static var name: String { "fuzz-\(Decoder.probe.rawValue)" }
+  static var cases: String { "inputs" }
+
+  private var mutator: ByteMutator
+  private(set) var details: [String: Int] = [:]
+
+  init(seed: UInt64) throws {
+    mutator = ByteMutator(seed: seed, samples: Decoder.probe.samples())
+  }
+
+  mutating func round() throws -> Int {
+    defer { alarm(0) }
+    alarm(120)
+    for sample in mutator.samples where Decoder.probe != .predicate {
+      guard sample.withUnsafeBytes({ Decoder.probe.run($0) }) else {
+        throw TortureViolation("a valid input was refused: \(sample)")
+      }
+    }
+    let count = 10_000
+    var accepted = 0
+    for _ in 0..<count {
+      let input = mutator.next()
+      if input.withUnsafeBytes({ Decoder.probe.run($0) }) {
+        accepted += 1
+        mutator.keep(input)
+      }
+    }
+    details["accepted"] = accepted
+    return count
+  }
+}
