@@ -35,7 +35,8 @@ let package = Package(
     .executableTarget(
       name: "Torture",
       dependencies: [
-        "TortureKit", "StoreInterposer", "CLMDBShim", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "TortureKit", "StoreInterposer", "CLMDBShim",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Tests/Torture"),
     .testTarget(

@@ -126,7 +126,9 @@ extension StorageError {
   ]
 
   /// The calls that need no permission to write.
-  private static let readingCalls: Set = ["realpath", "lstat", "fstat", "fstatfs", "pread", "open for reading"]
+  private static let readingCalls: Set = [
+    "realpath", "lstat", "fstat", "fstatfs", "pread", "open for reading",
+  ]
 
   /// What each code means for somebody who keeps data in the file. `reading` tells which permission is missing.
   static func explanation(of code: Int32, reading: Bool = false) -> (Kind, String) {

@@ -41,7 +41,9 @@ import Foundation
         "X-COREDATA://9f3d2b6a-0c1e-4b57-8a55-1d2e3f405162/E/p0",
       ].map { Array($0.utf8) }
     case .model:
-      [DecoderProbe.wholeModel, DecoderProbe.smallModel].compactMap { try? ModelCoding.encode($0) }.map { Array($0) }
+      [DecoderProbe.wholeModel, DecoderProbe.smallModel].compactMap { try? ModelCoding.encode($0) }.map {
+        Array($0)
+      }
     case .metadata: DecoderProbe.metadataSamples()
     case .predicate: PredicateProbe.samples()
     }
