@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import StrataCore
+@_spi(Testing) @testable import StrataCore
 
 /// Values nested as deeply as JSON allows are decoded, or refused, on the small stacks of secondary threads.
 @Suite struct NestingTests {
