@@ -25,6 +25,7 @@ uint64_t si_hash(const void *bytes, uint64_t count) {
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -187,13 +188,15 @@ static _Atomic uint32_t armed;
 static _Atomic int64_t countdown;
 static _Atomic int64_t fired;
 static _Atomic int fails_forever;
+static _Atomic int fails_late;
 static _Atomic int fault_code;
 
-void si_arm(uint32_t functions, int64_t nth, int forever, int code) {
+void si_arm(uint32_t functions, int64_t nth, uint32_t how, int code) {
   atomic_store(&armed, 0);
   atomic_store(&countdown, nth);
   atomic_store(&fired, 0);
-  atomic_store(&fails_forever, forever);
+  atomic_store(&fails_forever, (how & SI_FOREVER) != 0);
+  atomic_store(&fails_late, (how & SI_LATE) != 0);
   atomic_store(&fault_code, code);
   atomic_store(&armed, functions);
 }
@@ -219,12 +222,38 @@ static int fails(uint32_t function, int watched) {
   return 1;
 }
 
-/// What becomes of a write of `length` bytes: -1 with errno, or how many bytes are to be written.
-static int64_t allowed(uint32_t function, uint64_t inode, size_t length) {
+/// What becomes of a write of `length` bytes: -1 with errno, or how many bytes are to be written. `late` becomes the error
+/// that is to be reported after all was written, else 0.
+static int64_t allowed(uint32_t function, uint64_t inode, size_t length, int *late) {
+  *late = 0;
   if (inode == 0 || !is_due(function)) return (int64_t)length;
   int code = atomic_load(&fault_code);
   if (code == 0) return (int64_t)(length / 2);
+  if (atomic_load(&fails_late)) {
+    *late = code;
+    return (int64_t)length;
+  }
   errno = code;
+  return -1;
+}
+
+/// Notes a write and ends the record. A late failure has reached the system's memory only.
+static ssize_t end_write(
+    int recording, int descriptor, uint64_t inode, off64_t offset, const struct iovec *parts, ssize_t done, int late) {
+  if (recording && done > 0) {
+    uint32_t durable = late == 0 && is_synchronous(descriptor);
+    uint8_t *payload = note(SI_WRITTEN, durable, inode, (uint64_t)offset, (uint64_t)done);
+    size_t left = payload ? (size_t)done : 0;
+    for (; left > 0; parts++) {
+      size_t part = parts->iov_len < left ? parts->iov_len : left;
+      memcpy(payload, parts->iov_base, part);
+      payload += part;
+      left -= part;
+    }
+  }
+  end_record(recording);
+  if (late == 0) return done;
+  errno = late;
   return -1;
 }
 
@@ -276,16 +305,13 @@ int close(int descriptor) {
 
 static ssize_t written_at(int descriptor, const void *bytes, size_t length, off64_t offset) {
   uint64_t inode = inode_of(descriptor);
-  int64_t count = allowed(SI_PWRITE, inode, length);
+  int late;
+  int64_t count = allowed(SI_PWRITE, inode, length, &late);
   if (count < 0) return -1;
   int recording = begin_record(inode != 0);
   ssize_t done = find_pwrite64()(descriptor, bytes, (size_t)count, offset);
-  if (recording && done > 0) {
-    uint8_t *payload = note(SI_WRITTEN, is_synchronous(descriptor), inode, (uint64_t)offset, (uint64_t)done);
-    if (payload) memcpy(payload, bytes, (size_t)done);
-  }
-  end_record(recording);
-  return done;
+  struct iovec part = {(void *)bytes, (size_t)count};
+  return end_write(recording, descriptor, inode, offset, &part, done, late);
 }
 
 ssize_t pwrite(int descriptor, const void *bytes, size_t length, off_t offset) {
@@ -306,17 +332,14 @@ static off_t position(int descriptor) {
 
 ssize_t write(int descriptor, const void *bytes, size_t length) {
   uint64_t inode = inode_of(descriptor);
-  int64_t count = allowed(SI_WRITE, inode, length);
+  int late;
+  int64_t count = allowed(SI_WRITE, inode, length, &late);
   if (count < 0) return -1;
   int recording = begin_record(inode != 0);
   off_t offset = recording ? position(descriptor) : 0;
   ssize_t done = find_write()(descriptor, bytes, (size_t)count);
-  if (recording && done > 0) {
-    uint8_t *payload = note(SI_WRITTEN, is_synchronous(descriptor), inode, (uint64_t)offset, (uint64_t)done);
-    if (payload) memcpy(payload, bytes, (size_t)done);
-  }
-  end_record(recording);
-  return done;
+  struct iovec part = {(void *)bytes, (size_t)count};
+  return end_write(recording, descriptor, inode, offset, &part, done, late);
 }
 
 ssize_t writev(int descriptor, const struct iovec *parts, int part_count) {
@@ -324,7 +347,8 @@ ssize_t writev(int descriptor, const struct iovec *parts, int part_count) {
   size_t length = 0;
   if (inode == 0 || part_count <= 0 || part_count > 1024) return find_writev()(descriptor, parts, part_count);
   for (int i = 0; i < part_count; i++) length += parts[i].iov_len;
-  int64_t count = allowed(SI_WRITEV, inode, length);
+  int late;
+  int64_t count = allowed(SI_WRITEV, inode, length, &late);
   if (count < 0) return -1;
   struct iovec cut[1024];
   int cut_count = 0;
@@ -336,18 +360,7 @@ ssize_t writev(int descriptor, const struct iovec *parts, int part_count) {
   int recording = begin_record(1);
   off_t offset = recording ? position(descriptor) : 0;
   ssize_t done = find_writev()(descriptor, cut, cut_count);
-  if (recording && done > 0) {
-    uint8_t *payload = note(SI_WRITTEN, is_synchronous(descriptor), inode, (uint64_t)offset, (uint64_t)done);
-    size_t left = payload ? (size_t)done : 0;
-    for (int i = 0; i < cut_count && left > 0; i++) {
-      size_t part = cut[i].iov_len < left ? cut[i].iov_len : left;
-      memcpy(payload, cut[i].iov_base, part);
-      payload += part;
-      left -= part;
-    }
-  }
-  end_record(recording);
-  return done;
+  return end_write(recording, descriptor, inode, offset, cut, done, late);
 }
 
 static int synced(int descriptor, uint32_t function) {
@@ -441,12 +454,26 @@ extern void *__libc_memalign(size_t, size_t);
 
 int si_sees_malloc(void) { return 1; }
 
+/// Where liblmdb's code lies.
+static uintptr_t library_start, library_end;
+
+static int note_library(struct dl_phdr_info *library, size_t size, void *unused) {
+  (void)size, (void)unused;
+  if (library->dlpi_name == NULL || strstr(library->dlpi_name, "liblmdb") == NULL) return 0;
+  for (int i = 0; i < library->dlpi_phnum; i++) {
+    if (library->dlpi_phdr[i].p_type != PT_LOAD || !(library->dlpi_phdr[i].p_flags & PF_X)) continue;
+    library_start = library->dlpi_addr + library->dlpi_phdr[i].p_vaddr;
+    library_end = library_start + library->dlpi_phdr[i].p_memsz;
+  }
+  return 1;
+}
+
+__attribute__((constructor)) static void find_library(void) { dl_iterate_phdr(note_library, NULL); }
+
 /// Whether a request that came from `caller` is one that fails.
 static int is_starved(void *caller) {
   if (__builtin_expect((atomic_load_explicit(&armed, memory_order_relaxed) & SI_MALLOC) == 0, 1)) return 0;
-  Dl_info information;
-  if (dladdr(caller, &information) == 0 || information.dli_fname == NULL) return 0;
-  if (strstr(information.dli_fname, "liblmdb") == NULL || !is_due(SI_MALLOC)) return 0;
+  if ((uintptr_t)caller < library_start || (uintptr_t)caller >= library_end || !is_due(SI_MALLOC)) return 0;
   errno = ENOMEM;
   return 1;
 }
@@ -489,8 +516,8 @@ int si_record(int on) { return on ? -1 : 0; }
 void si_mark(uint32_t kind, uint64_t value) { (void)kind, (void)value; }
 int64_t si_event_count(void) { return 0; }
 si_event si_event_at(int64_t index) { (void)index; return (si_event){0}; }
-void si_arm(uint32_t functions, int64_t nth, int forever, int code) {
-  (void)functions, (void)nth, (void)forever, (void)code;
+void si_arm(uint32_t functions, int64_t nth, uint32_t how, int code) {
+  (void)functions, (void)nth, (void)how, (void)code;
 }
 void si_disarm(void) {}
 int64_t si_fired(void) { return 0; }

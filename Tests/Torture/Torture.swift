@@ -5,11 +5,26 @@ import TortureKit
 @main
 struct Torture: ParsableCommand {
   /// Everything there is to suffer. Add kinds here.
-  static let kinds: [any TortureKind.Type] = [
-    PowerCuts.self, LyingDisk.self, DamageKind.self, ValidStoresKind.self, FuzzKind<RowDecoding>.self,
-    FuzzKind<KeyDecoding>.self, FuzzKind<URIDecoding>.self, FuzzKind<ModelDecoding>.self,
-    FuzzKind<MetadataDecoding>.self, FuzzKind<PredicateDecoding>.self,
-  ]
+  static let kinds: [any TortureKind.Type] = {
+    var kinds: [any TortureKind.Type] = [
+      DamageKind.self, ValidStoresKind.self, FuzzKind<RowDecoding>.self, FuzzKind<KeyDecoding>.self,
+      FuzzKind<URIDecoding>.self, FuzzKind<ModelDecoding>.self, FuzzKind<MetadataDecoding>.self,
+      FuzzKind<PredicateDecoding>.self,
+    ]
+    #if os(Linux)
+      // They stand between liblmdb and libc, or use what only Linux has.
+      kinds += [PowerCuts.self, LyingDisk.self, Faults.self, Limits.self]
+    #endif
+    return kinds
+  }()
+
+  private static let workers: [any ParsableCommand.Type] = {
+    var commands: [any ParsableCommand.Type] = [Run.self, Worker.self]
+    #if os(Linux)
+      commands.append(LimitCommand.self)
+    #endif
+    return commands
+  }()
 
   static let configuration = CommandConfiguration(
     commandName: "torture",
@@ -18,7 +33,7 @@ struct Torture: ParsableCommand {
       Each kind of torture runs in processes of its own, in slices, by turns. A violation is printed with the seed that \
       repeats it: torture --only <kind> --seed <seed> --rounds 1. The exit code is 1 when there was one.
       """,
-    subcommands: [Run.self, Worker.self], defaultSubcommand: Run.self)
+    subcommands: workers, defaultSubcommand: Run.self)
 
   static func kind(_ name: String) throws -> any TortureKind.Type {
     if let kind = kinds.first(where: { $0.name == name }) { return kind }

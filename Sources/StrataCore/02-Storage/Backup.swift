@@ -57,7 +57,13 @@ extension Environment {
       _ = file.system.unlink(draft)
       throw StorageError(-code, "rename", path: destination.path)
     }
-    try file.system.syncDirectory(destination.directory)
+    do {
+      try file.system.syncDirectory(destination.directory)
+    } catch {
+      // Nobody knows whether the name will last, and whoever tries again must not find it taken.
+      _ = file.system.unlink(destination.path)
+      throw error
+    }
   }
 
   /// The copy under its temporary name.

@@ -97,9 +97,10 @@ struct CommitBatch: Sendable {
     for (hierarchy, key) in largest.enumerated() {
       guard let key else { continue }
       let old = try parts.counter(hierarchy, transaction.read)
-      let start = max(old, key + 1)
+      // What another context has in hand and not saved yet may be unsecured: that is over now.
+      let start = max(old, key + 1, allocators[hierarchy].unsecuredEnd)
       let wanted = allocators[hierarchy].wanted
-      let end = min(start + wanted, PrimaryKeyAllocator.limit)
+      let end = max(start, min(start + wanted, PrimaryKeyAllocator.limit))
       if end > old { try parts.setCounter(hierarchy, end, transaction) }
       if end > start { outcome.reserved.append((hierarchy, start..<end)) }
     }

@@ -92,19 +92,28 @@ public final class LMDBStore: PersistentStore {
   }
 
   public func makePrimaryKey(hierarchy: Int) throws -> UInt64 {
-    try allocators[hierarchy].next { count in
+    let allocator = allocators[hierarchy]
+    return try allocator.next { count in
       try requireOpen()
       let parts = parts
-      return try parts.environment.write { transaction in
-        let start = try parts.counter(hierarchy, transaction.read)
-        let end = min(start + count, PrimaryKeyAllocator.limit)
-        guard end > start else {
-          throw StorageError(
-            .tooLarge, operation: "make primary key", path: parts.environment.path,
-            detail: "The hierarchy has no primary keys left.")
+      do {
+        return try parts.environment.write { transaction in
+          let start = max(try parts.counter(hierarchy, transaction.read), allocator.unsecuredEnd)
+          let end = min(start + count, PrimaryKeyAllocator.limit)
+          guard end > start else {
+            throw StorageError(
+              .tooLarge, operation: "make primary key", path: parts.environment.path,
+              detail: "The hierarchy has no primary keys left.")
+          }
+          try parts.setCounter(hierarchy, end, transaction)
+          return start..<end
         }
-        try parts.setCounter(hierarchy, end, transaction)
-        return start..<end
+      } catch let error as StorageError where error.kind != .tooLarge && error.kind != .permission {
+        // The store cannot be written now. Objects can be made all the same, as long as it can be read.
+        guard let counter = try? parts.environment.read({ try parts.counter(hierarchy, $0) }),
+          allocator.addUnsecured(after: counter)
+        else { throw error }
+        return nil
       }
     }
   }

@@ -21,6 +21,8 @@ final class PrimaryKeyAllocator: Sendable {
     var blocks: [Range<UInt64>] = []
     /// How many keys the next reservation asks for.
     var size = PrimaryKeyAllocator.smallestBlock
+    /// Keys below this may have been given away although no commit has reserved them.
+    var unsecuredEnd: UInt64 = 0
   }
   private let spare = Mutex(Spare())
   /// Held while a slow path reserves, so that threads that run dry together reserve once.
@@ -28,8 +30,9 @@ final class PrimaryKeyAllocator: Sendable {
 
   /// A key, from the block at hand or, when none is left, from one that `reserve` gets.
   ///
-  /// - Parameter reserve: Raises the counter in the store by a number and returns the keys gained.
-  func next(reserve: (UInt64) throws -> Range<UInt64>) throws -> UInt64 {
+  /// - Parameter reserve: Raises the counter in the store by a number and returns the keys gained; or adds unsecured keys
+  ///   and returns nil.
+  func next(reserve: (UInt64) throws -> Range<UInt64>?) throws -> UInt64 {
     while true {
       if let key = take() { return key }
       if installSpare() { continue }
@@ -40,7 +43,7 @@ final class PrimaryKeyAllocator: Sendable {
           state.size = min(size * 4, Self.largestBlock)
           return size
         }
-        add(try reserve(size))
+        if let keys = try reserve(size) { add(keys) }
       }
     }
   }
@@ -59,6 +62,27 @@ final class PrimaryKeyAllocator: Sendable {
     if keys.isEmpty { return }
     spare.withLock { $0.blocks.append(keys) }
   }
+
+  /// Adds keys that could not be reserved: `counter` is the store's, which could be read but not be raised.
+  ///
+  /// Objects can so be made while the disk is full or somebody else is writing; only saving them needs the store.
+  /// The keys begin beyond a random gap, where another process does not come by counting. The next commit
+  /// raises the counter above all of them (`unsecuredEnd`); one that finds a row under such a key is a conflict.
+  func addUnsecured(after counter: UInt64) -> Bool {
+    spare.withLock { state in
+      let start = max(counter, state.unsecuredEnd) + UInt64.random(in: 0..<Self.widestGap)
+      let end = start + state.size
+      guard end <= Self.limit else { return false }
+      state.unsecuredEnd = end
+      state.blocks.append(start..<end)
+      return true
+    }
+  }
+
+  private static let widestGap: UInt64 = 1 << 32
+
+  /// No reservation may begin below this.
+  var unsecuredEnd: UInt64 { spare.withLock { $0.unsecuredEnd } }
 
   /// Ends the giving of keys and returns the unused ones, in no particular order.
   func close() -> [Range<UInt64>] {

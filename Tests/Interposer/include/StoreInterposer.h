@@ -59,9 +59,16 @@ enum {
   SI_MALLOC = 1 << 10,
 };
 
-/// From now on the `nth` call (1 is the next) of one of `functions` fails with `code`, and with `forever` all after it. With
-/// `code` 0 a write is short by half and all else passes.
-void si_arm(uint32_t functions, int64_t nth, int forever, int code);
+enum {
+  /// All calls after the `nth` fail, too.
+  SI_FOREVER = 1 << 0,
+  /// A write fails after the system took its bytes, as when the medium refuses them: later reads see them.
+  SI_LATE = 1 << 1,
+};
+
+/// From now on the `nth` call (1 is the next) of one of `functions` fails with `code`. With `code` 0 a write is short by half
+/// and all else passes.
+void si_arm(uint32_t functions, int64_t nth, uint32_t how, int code);
 void si_disarm(void);
 /// How many calls have failed or been cut short since `si_arm`.
 int64_t si_fired(void);

@@ -16,7 +16,9 @@ import Testing
       #expect(StorageError.name(of: code).hasPrefix("MDB_"), "\(code)")
       #expect(kind != .other || code == MDB_TLS_FULL, "\(code)")
     }
-    for code in [ENOENT, EACCES, EPERM, EROFS, ENOSPC, EDQUOT, EFBIG, ENOMEM, EMFILE, EIO, EINVAL, ELOOP] {
+    for code in [
+      ENOENT, EACCES, EPERM, EROFS, ENOSPC, EDQUOT, EFBIG, ENOMEM, EMFILE, EIO, EINTR, EINVAL, ELOOP,
+    ] {
       #expect(StorageError.explanation(of: code).0 != .other, "\(code)")
     }
   }
@@ -127,6 +129,28 @@ import Testing
     #expect(
       try storageError { _ = try Environment.open(path: directory("A"), options: options) }.kind == .exists)
     try inspect(directory("A"))
+  }
+
+  /// A backup whose name may not last is none, and does not stand in the way of the next.
+  @Test func aBackupWhoseFolderCannotBeFlushedIsRemoved() throws {
+    let directory = try ScratchDirectory()
+    let fails = Mutex(false)
+    var options = EnvironmentOptions()
+    options.fileSystem.sync = { descriptor in
+      let kind = (try? FileSystem.system.statusOfDescriptor(descriptor).get())?.kind
+      if kind == .directory, fails.withLock({ $0 }) { return -EIO }
+      return FileSystem.system.sync(descriptor)
+    }
+    let environment = try Environment.open(path: directory("A"), options: options)
+    defer { environment.close() }
+    fails.withLock { $0 = true }
+    let error = try storageError { try environment.copy(to: directory("B"), compacting: false) }
+    #expect(error.kind == .io)
+    let names = try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
+    #expect(names == ["A", "A-lock"])
+    fails.withLock { $0 = false }
+    try environment.copy(to: directory("B"), compacting: false)
+    try inspect(directory("B"))
   }
 
   // MARK: §1.6 Network file systems and read-only media

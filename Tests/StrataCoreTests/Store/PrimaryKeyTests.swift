@@ -82,4 +82,36 @@ import Testing
     for _ in 0..<600 { keys.insert(try fixture.store.makePrimaryKey(hierarchy: 1)) }
     #expect(!keys.contains(5000))
   }
+
+  // MARK: When the store cannot be written
+
+  /// Objects can be made while saves fail; the first save that succeeds secures their keys.
+  @Test func keysAreGivenWhileTheStoreCannotBeWritten() throws {
+    let fixture = try StoreFixture()
+    try fixture.commit(inserts: [fixture.insert("Place", [:])])
+    let path = fixture.url.path
+    #expect(rename(path, path + ".away") == 0)
+    // More than was reserved, and more than one block that cannot be.
+    let changes = try (0..<3_000).map { _ in try fixture.insert("Place", [:]) }
+    #expect(Set(changes.map(\.primaryKey)).count == 3_000)
+    #expect(throws: StorageError.self) { try fixture.commit(inserts: changes) }
+    #expect(rename(path + ".away", path) == 0)
+    // A later object of another context, saved first: its commit must not reserve what is in hand already.
+    try fixture.commit(inserts: [fixture.insert("Place", [:])])
+    let others = try (0..<3_000).map { _ in try fixture.insert("Place", [:]) }
+    try fixture.commit(inserts: others)
+    try fixture.commit(inserts: changes)
+    #expect(try fixture.store.check().problems == [])
+    #expect(try fixture.fetch("Place", mode: .count).count == 6_002)
+    try fixture.reopen()
+    var used = Set((changes + others).map(\.primaryKey))
+    for _ in 0..<600 { #expect(used.insert(try fixture.store.makePrimaryKey(hierarchy: 1)).inserted) }
+  }
+
+  /// A store that was closed gives no keys, nor does one that cannot be read.
+  @Test func aClosedStoreGivesNoKeys() throws {
+    let fixture = try StoreFixture()
+    fixture.store.close()
+    #expect(throws: StorageError.self) { _ = try fixture.store.makePrimaryKey(hierarchy: 1) }
+  }
 }

@@ -19,6 +19,8 @@ enum TortureSettings {
 
   /// `STRATA_CRASH_STATES=n`: how many states after power cuts are opened.
   static let crashStates = number("STRATA_CRASH_STATES") ?? 10_000
+  /// `STRATA_FAULTS=n`: how many calls fail.
+  static let faults = number("STRATA_FAULTS") ?? 1_000
   /// Whether the system lets the torture program stand between liblmdb and libc.
   static let canInterpose: Bool = {
     #if os(Linux)
