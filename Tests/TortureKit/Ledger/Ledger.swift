@@ -31,12 +31,14 @@ public enum Ledger {
 
   /// Opens the store at `path`. A small map keeps opening cheap and makes the store outgrow it.
   public static func open(
-    _ path: String, durability: Durability = .full, createsIfMissing: Bool = true, mapSize: Int? = 1 << 24
+    _ path: String, durability: Durability = .full, createsIfMissing: Bool = true, isReadOnly: Bool = false,
+    mapSize: Int? = 1 << 24
   ) throws -> PersistentContainer {
     let container = PersistentContainer(name: "Ledger", model: model)
     var options = LMDBStoreOptions()
     options.durability = durability
     options.createsIfMissing = createsIfMissing
+    options.isReadOnly = isReadOnly
     options.mapSize = mapSize
     let store = try LMDBStore(url: URL(fileURLWithPath: path), schema: model.schema(), options: options)
     do {

@@ -1,0 +1,34 @@
+import Foundation
+import Testing
+import TortureKit
+
+/// What the operating system withholds (storage.md §1.6, §2.6, §5), each in a process of its own.
+@Suite(.enabled(if: TortureSettings.canInterpose, "the limits are Linux's"))
+struct LimitTests {
+  @Test(arguments: ["file-size", "descriptors", "folder"])
+  func aLimitIsAnErrorAndNothingIsLost(limit: String) throws {
+    try run(ChildProcess.program("Torture"), ["limit", limit])
+  }
+
+  @Test(.enabled(if: !isSanitized, "sanitizers need terabytes of address space"))
+  func littleAddressSpaceMeansASmallMap() throws {
+    try run(ChildProcess.program("Torture"), ["limit", "address-space"])
+  }
+
+  @Test(.enabled(if: canMount, "this process may not mount"), arguments: ["small-disk", "read-only-disk"])
+  func aFullOrReadOnlyDiskIsCalledSo(limit: String) throws {
+    try run(Self.unshare, ["-r", "-m", ChildProcess.program("Torture"), "limit", limit])
+  }
+
+  private func run(_ program: String, _ arguments: [String]) throws {
+    let child = try ChildProcess(program, arguments)
+    let lines = child.readLines()
+    #expect(child.wait() == 0, "\(lines)")
+    let totals = lines.last.flatMap { TortureTotals(line: $0) }
+    #expect((totals?.cases ?? 0) > 0, "nothing was refused: \(lines)")
+  }
+
+  private static let unshare = "/usr/bin/unshare"
+  private static let canMount = (try? ChildProcess(unshare, ["-r", "-m", "true"]))?.wait() == 0
+  private static let isSanitized = ["__asan_init", "__tsan_init"].contains { dlsym(nil, $0) != nil }
+}
