@@ -6,29 +6,26 @@ import TortureKit
 @Suite(.enabled(if: TortureSettings.canInterpose, "the limits are Linux's"))
 struct LimitTests {
   @Test(arguments: ["file-size", "descriptors", "folder"])
-  func aLimitIsAnErrorAndNothingIsLost(limit: String) throws {
-    try run(ChildProcess.program("Torture"), ["limit", limit])
+  func aLimitIsAnErrorAndNothingIsLost(limit: String) async throws {
+    try await run(ChildProcess.program("Torture"), ["limit", limit])
   }
 
   @Test(.enabled(if: !isSanitized, "sanitizers need terabytes of address space"))
-  func littleAddressSpaceMeansASmallMap() throws {
-    try run(ChildProcess.program("Torture"), ["limit", "address-space"])
+  func littleAddressSpaceMeansASmallMap() async throws {
+    try await run(ChildProcess.program("Torture"), ["limit", "address-space"])
   }
 
   @Test(.enabled(if: canMount, "this process may not mount"), arguments: ["small-disk", "read-only-disk"])
-  func aFullOrReadOnlyDiskIsCalledSo(limit: String) throws {
-    try run(Self.unshare, ["-r", "-m", ChildProcess.program("Torture"), "limit", limit])
+  func aFullOrReadOnlyDiskIsCalledSo(limit: String) async throws {
+    try await run(Self.unshare, ["-r", "-m", ChildProcess.program("Torture"), "limit", limit])
   }
 
-  private func run(_ program: String, _ arguments: [String]) throws {
-    let child = try ChildProcess(program, arguments)
-    let lines = child.readLines()
-    #expect(child.wait() == 0, "\(lines)")
-    let totals = lines.last.flatMap { TortureTotals(line: $0) }
-    #expect((totals?.cases ?? 0) > 0, "nothing was refused: \(lines)")
+  private func run(_ program: String, _ arguments: [String]) async throws {
+    let totals = try await TortureWorker.totals(of: program, [arguments])
+    #expect(totals.cases > 0, "nothing was refused")
   }
 
   private static let unshare = "/usr/bin/unshare"
   private static let canMount = (try? ChildProcess(unshare, ["-r", "-m", "true"]))?.wait() == 0
-  private static let isSanitized = ["__asan_init", "__tsan_init"].contains { dlsym(nil, $0) != nil }
+  private static let isSanitized = dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
 }

@@ -4,7 +4,7 @@ import Synchronization
 import TortureKit
 
 /// What is going on when the power fails: a store is made and written to, alone and by several contexts at once, closed
-/// and opened again, and copied meanwhile.
+/// and opened again, and copied meanwhile; now and then the medium refuses a write.
 struct LedgerStory {
   let path: String
   let durability: Durability
@@ -35,7 +35,34 @@ struct LedgerStory {
   /// One context saves again and again.
   private mutating func saveAlone(_ container: PersistentContainer, saves: Int) throws {
     let context = container.newBackgroundContext()
-    plans[1] = try Self.save(plans[1] ?? LedgerPlan(writer: 1), times: saves, context)
+    let early = random.below(saves)
+    var plan = try Self.save(plans[1] ?? LedgerPlan(writer: 1), times: early, context)
+    if random.chance(50) { plan = try saveOnFailingDisk(plan, context) }
+    plans[1] = try Self.save(plan, times: saves - early, context)
+  }
+
+  /// A save during which the medium refuses a block that the system has taken already: reading shows the write, a power
+  /// cut undoes it. Most telling where the block is the anchor.
+  private mutating func saveOnFailingDisk(
+    _ plan: LedgerPlan, _ context: ManagedObjectContext
+  ) throws -> LedgerPlan {
+    var plan = plan
+    let nth = 1 + random.below(3)
+    try context.performAndWait {
+      try plan.change(context)
+      Promises.Mark.begun.note(writer: plan.writer, plan.lastSave + 1)
+      Fault(function: .pwrite, code: EIO, manner: .late).arm(nth)
+      do {
+        try context.save()
+        _ = Fault.heal()
+      } catch {
+        guard Fault.heal() > 0 else { throw error }
+        try context.save()
+      }
+      Promises.Mark.acknowledged.note(writer: plan.writer, plan.lastSave + 1)
+    }
+    plan.advance()
+    return plan
   }
 
   /// Three contexts save at once, so that saves are written in groups; a copy is made meanwhile.
