@@ -3,19 +3,19 @@ import Testing
 /// Damaged files are refused and left alone, or can be used without harm; sound files are never refused
 /// (storage.md §4). The files are tried in processes of their own: a signal or a hang would end one.
 @Suite struct DamageTests {
-  @Test func damagedFilesNeverEndTheProcess() throws {
-    try TortureWorker.run("damage", cases: TortureSettings.damagedFiles, seed: TortureWorker.seed)
+  @Test func damagedFilesNeverEndTheProcess() async throws {
+    try await TortureWorker.run("damage", cases: TortureSettings.damagedFiles, seed: TortureWorker.seed)
   }
 
-  @Test func soundFilesAreNeverRefused() throws {
-    try TortureWorker.run("valid-stores", cases: TortureSettings.validFiles, seed: TortureWorker.seed)
+  @Test func soundFilesAreNeverRefused() async throws {
+    try await TortureWorker.run("valid-stores", cases: TortureSettings.validFiles, seed: TortureWorker.seed)
   }
 }
 
 /// Decoders fed with mutated inputs neither trap nor hang, and keep their words about what they accept.
 @Suite struct FuzzTests {
   @Test(arguments: ["row", "key", "uri", "model", "metadata", "predicate"])
-  func mutatedInputsNeverTrap(decoder: String) throws {
-    try TortureWorker.run("fuzz-\(decoder)", cases: TortureSettings.fuzzInputs, seed: TortureWorker.seed)
+  func mutatedInputsNeverTrap(decoder: String) async throws {
+    try await TortureWorker.run("fuzz-\(decoder)", cases: TortureSettings.fuzzInputs, seed: TortureWorker.seed)
   }
 }
