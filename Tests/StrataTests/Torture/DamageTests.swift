@@ -16,6 +16,7 @@ import Testing
 @Suite struct FuzzTests {
   @Test(arguments: ["row", "key", "uri", "model", "metadata", "predicate"])
   func mutatedInputsNeverTrap(decoder: String) async throws {
-    try await TortureWorker.run("fuzz-\(decoder)", cases: TortureSettings.fuzzInputs, seed: TortureWorker.seed)
+    try await TortureWorker.run(
+      "fuzz-\(decoder)", cases: TortureSettings.fuzzInputs, seed: TortureWorker.seed)
   }
 }
