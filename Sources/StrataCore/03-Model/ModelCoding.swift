@@ -21,7 +21,7 @@ enum ModelCoding {
     guard data.count <= maximumLength else { throw ModelError("The stored model is too long.") }
     let document: ModelDocument
     do {
-      document = try JSONDecoder().decode(ModelDocument.self, from: data)
+      document = try BoundedJSON.decode(ModelDocument.self, from: data)
     } catch {
       throw ModelError("The stored model is damaged: \(error)")
     }

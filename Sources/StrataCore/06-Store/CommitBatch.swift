@@ -54,7 +54,7 @@ struct CommitBatch: Sendable {
       }
       if let metadata = changeSet.metadata {
         let own = metadata.withoutStandardKeys
-        try parts.meta.put("metadata", try JSONEncoder.sorted.encode(own.values), transaction)
+        try parts.meta.put("metadata", try own.encoded(path: parts.environment.path), transaction)
         outcome.metadata = own
         hasWritten = true
       }

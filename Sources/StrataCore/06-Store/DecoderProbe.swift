@@ -242,12 +242,12 @@ import Foundation
     guard let choice = bytes.first else { return false }
     let rest = UnsafeRawBufferPointer(rebasing: bytes.dropFirst())
     switch choice % 3 {
-    case 0: return (try? JSONDecoder().decode(StoredVersions.self, from: Data(rest))) != nil
+    case 0: return (try? BoundedJSON.decode(StoredVersions.self, from: Data(rest))) != nil
     case 1:
-      guard let values = try? JSONDecoder().decode([String: MetadataValue].self, from: Data(rest)) else {
+      guard let metadata = try? StoreMetadata(encoded: Data(rest)) else {
         return false
       }
-      _ = StoreMetadata(values: values).dictionary
+      _ = metadata.dictionary
       return true
     default: return (try? RowLayout.slots(ofSignature: String(decoding: rest, as: UTF8.self))) != nil
     }

@@ -30,8 +30,7 @@ extension LMDBStore {
 
   /// Replaces the user's metadata of the store at `url` at once (rule 148). The standard keys stay.
   public static func setMetadata(_ metadata: StoreMetadata, at url: URL) throws {
-    let own = metadata.withoutStandardKeys
-    let encoded = try JSONEncoder.sorted.encode(own.values)
+    let encoded = try metadata.encoded(path: url.path)
     let environment = try openAsItIs(url, isReadOnly: false)
     defer { environment.close() }
     try StoreHeader.requireMeta(environment)

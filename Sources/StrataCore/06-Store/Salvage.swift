@@ -254,8 +254,7 @@ struct Salvage {
         try parts.setCounter(hierarchy, counter, transaction)
       }
       if let metadata {
-        let own = metadata.withoutStandardKeys
-        try parts.meta.put("metadata", try JSONEncoder.sorted.encode(own.values), transaction)
+        try parts.meta.put("metadata", try metadata.encoded(path: parts.environment.path), transaction)
       }
       guard let identifier else { return }
       let own = CommitStamp(try parts.meta.bytes("stamp", transaction.read))?.commitNumber ?? 0

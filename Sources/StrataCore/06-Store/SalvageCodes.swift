@@ -76,8 +76,7 @@ struct SalvageCodes {
 
   /// The user's metadata.
   var metadata: StoreMetadata? {
-    entries["metadata"].flatMap { try? JSONDecoder().decode([String: MetadataValue].self, from: Data($0)) }
-      .map { StoreMetadata(values: $0) }
+    entries["metadata"].flatMap { try? StoreMetadata(encoded: Data($0)) }
   }
 
   /// How often the store was committed.

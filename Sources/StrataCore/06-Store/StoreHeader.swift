@@ -22,7 +22,7 @@ struct StoreHeader: Sendable {
     let stamp = CommitStamp(try meta.bytes("stamp", transaction))
     guard let identity = try meta.bytes("identity", transaction), identity.count == 16, let stamp,
       let versions = try meta.data("versions", transaction),
-      let decoded = try? JSONDecoder().decode(StoredVersions.self, from: versions)
+      let decoded = try? BoundedJSON.decode(StoredVersions.self, from: versions)
     else {
       throw StorageError(
         .damaged, operation: "read header", path: path,
@@ -35,11 +35,11 @@ struct StoreHeader: Sendable {
       metadata = StoreMetadata()
       return
     }
-    guard let values = try? JSONDecoder().decode([String: MetadataValue].self, from: data) else {
+    guard let decoded = try? StoreMetadata(encoded: data) else {
       throw StorageError(
         .damaged, operation: "read header", path: path, detail: "The store's metadata is damaged.")
     }
-    metadata = StoreMetadata(values: values)
+    metadata = decoded
   }
 
   /// Whether the file holds nothing yet: one that was just created, or whose creator was interrupted before it wrote more

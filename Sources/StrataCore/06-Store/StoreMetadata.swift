@@ -83,6 +83,15 @@ public indirect enum MetadataValue: Sendable, Hashable, Codable {
     }
   }
 
+  /// Whether arrays and dictionaries lie at most so deep inside each other.
+  func isNested(atMost levels: Int) -> Bool {
+    switch self {
+    case .array(let values): levels > 0 && values.allSatisfy { $0.isNested(atMost: levels - 1) }
+    case .dictionary(let values): levels > 0 && values.values.allSatisfy { $0.isNested(atMost: levels - 1) }
+    default: true
+    }
+  }
+
   /// The value as a Foundation type.
   public var anyValue: Any {
     switch self {

@@ -128,6 +128,25 @@ struct LargeValueKey: Sendable, Hashable {
 }
 
 extension StoreMetadata {
+  /// How deep the values of metadata may be nested.
+  static let depthLimit = 32
+
+  /// Metadata as a store keeps it.
+  init(encoded: Data) throws { values = try BoundedJSON.decode([String: MetadataValue].self, from: encoded) }
+
+  /// The user's part as a store keeps it.
+  ///
+  /// - Throws: ``StorageError`` of kind `tooLarge` when values are nested so deeply that nobody would read them again.
+  func encoded(path: String) throws -> Data {
+    let own = withoutStandardKeys
+    guard own.values.values.allSatisfy({ $0.isNested(atMost: Self.depthLimit) }) else {
+      throw StorageError(
+        .tooLarge, operation: "write metadata", path: path,
+        detail: "The metadata is nested more than \(Self.depthLimit) levels deep.")
+    }
+    return try JSONEncoder.sorted.encode(own.values)
+  }
+
   /// The user's part.
   var withoutStandardKeys: StoreMetadata {
     StoreMetadata(values: values.filter { !Self.standardKeys.contains($0.key) })

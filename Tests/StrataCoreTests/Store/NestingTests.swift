@@ -35,6 +35,28 @@ import Testing
     }
   }
 
+  /// What is written is read again; what would not be is refused in time.
+  @Test func metadataIsRefusedBeforeItCannotBeRead() throws {
+    let fixture = try StoreFixture()
+    func nested(_ depth: Int) -> StoreMetadata {
+      var value = MetadataValue.string("]]]}}}\"[[[{{{")
+      for level in 0..<depth { value = level % 2 == 0 ? .array([value]) : .dictionary(["k": value]) }
+      return StoreMetadata(values: ["deep": value])
+    }
+    let limit = StoreMetadata.depthLimit
+    try fixture.commit(metadata: nested(limit))
+    #expect(try storageError { try fixture.commit(metadata: nested(limit + 1)) }.kind == .tooLarge)
+    try fixture.reopen()
+    #expect(fixture.store.metadata["deep"] == nested(limit).values["deep"])
+    fixture.store.close()
+    #expect(
+      try storageError { try LMDBStore.setMetadata(nested(limit + 1), at: fixture.url) }.kind == .tooLarge)
+    let text = String(repeating: "[", count: 129) + String(repeating: "]", count: 129)
+    #expect(!BoundedJSON.isBounded(Data(text.utf8)))
+    #expect(BoundedJSON.isBounded(Data(text.dropFirst().dropLast().utf8)))
+    #expect(!BoundedJSON.isBounded(try #require("[1]".data(using: .utf16LittleEndian))))
+  }
+
   @Test func deepPredicatesAreRefused() throws {
     let schema = try StoreFixture.model().schema()
     var predicate = FetchPredicate.all
