@@ -18,7 +18,7 @@ struct Run: ParsableCommand {
     let kinds = try only.isEmpty ? Torture.kinds : only.map(Torture.kind)
     guard !kinds.isEmpty else { throw ValidationError("There is no kind to run.") }
     let seed = seed ?? .random(in: 1...999_999_999)
-    print("torture: seed \(seed), \(kinds.map { $0.name }.joined(separator: ", "))")
+    Worker.say("torture: seed \(seed), \(kinds.map { $0.name }.joined(separator: ", "))")
     let schedule = Schedule(
       kinds: kinds, seed: seed, rounds: rounds, slice: slice,
       deadline: .now.advanced(by: .seconds(minutes * 60)))
@@ -101,17 +101,17 @@ private final class Schedule: Sendable {
         } else if line.hasPrefix("seed ") {
           roundSeed = UInt64(line.dropFirst(5)) ?? 0
         } else {
-          print("\(kind.name): \(line)")
+          Worker.say("\(kind.name): \(line)")
         }
       }
       let code = child.wait()
       if code != 0 && totals.violations == 0 {
         totals.violations += 1
-        print("\(kind.name): violation seed \(roundSeed): the worker ended with \(code)")
+        Worker.say("\(kind.name): violation seed \(roundSeed): the worker ended with \(code)")
       }
     } catch {
       totals.violations += 1
-      print("\(kind.name): no worker: \(error)")
+      Worker.say("\(kind.name): no worker: \(error)")
     }
     return totals
   }
@@ -120,10 +120,10 @@ private final class Schedule: Sendable {
   func printTotals() -> Int {
     state.withLock { state in
       for (kind, totals) in zip(kinds, state.totals) {
-        print(
+        Worker.say(
           "\(kind.name): \(totals.cases) \(kind.cases) in \(totals.rounds) rounds, \(totals.violations) violations"
         )
-        for (name, count) in totals.details.sorted(by: { $0.key < $1.key }) { print("    \(name): \(count)") }
+        for (name, count) in totals.details.sorted(by: { $0.key < $1.key }) { Worker.say("    \(name): \(count)") }
       }
       return state.totals.reduce(0) { $0 + $1.violations }
     }
