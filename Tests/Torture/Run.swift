@@ -123,7 +123,9 @@ private final class Schedule: Sendable {
         Worker.say(
           "\(kind.name): \(totals.cases) \(kind.cases) in \(totals.rounds) rounds, \(totals.violations) violations"
         )
-        for (name, count) in totals.details.sorted(by: { $0.key < $1.key }) { Worker.say("    \(name): \(count)") }
+        for (name, count) in totals.details.sorted(by: { $0.key < $1.key }) {
+          Worker.say("    \(name): \(count)")
+        }
       }
       return state.totals.reduce(0) { $0 + $1.violations }
     }
