@@ -52,4 +52,8 @@ static inline void strata_name_thread(const char *name) {
 #endif
 }
 
+/// Tells the processor that the memory at `address` is needed soon; any address will do. For loops over many objects, which
+/// lie apart from one another: each would wait for its own.
+static inline void strata_prefetch(const void *address) { __builtin_prefetch(address, 1, 3); }
+
 #endif

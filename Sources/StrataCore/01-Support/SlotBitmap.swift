@@ -3,7 +3,8 @@
 /// The first 64 slots live inline in one word, so sets of ordinary entities never allocate.
 public struct SlotBitmap: Hashable, Sendable {
   @usableFromInline var low: UInt64 = 0
-  @usableFromInline var high: [UInt64] = []
+  /// The words of slots 64 and up, without zeros at the end; nil rather than empty, which costs nothing to copy.
+  @usableFromInline var high: [UInt64]?
 
   /// The empty set.
   @inlinable public init() {}
@@ -11,24 +12,20 @@ public struct SlotBitmap: Hashable, Sendable {
   /// The set of all slots below `count`.
   public init(allBelow count: Int) {
     low = count >= 64 ? .max : (1 << UInt64(count)) &- 1
-    var rest = count - 64
-    while rest > 0 {
-      high.append(rest >= 64 ? .max : (1 << UInt64(rest)) &- 1)
-      rest -= 64
-    }
+    guard count > 64 else { return }
+    high = stride(from: count - 64, to: 0, by: -64).map { $0 >= 64 ? .max : (1 << UInt64($0)) &- 1 }
   }
 
   /// Whether no slot is in the set.
-  @inlinable public var isEmpty: Bool { low == 0 && high.allSatisfy { $0 == 0 } }
+  @inlinable public var isEmpty: Bool { low == 0 && high == nil }
 
   /// How many slots are in the set.
-  public var count: Int { high.reduce(low.nonzeroBitCount) { $0 + $1.nonzeroBitCount } }
+  public var count: Int { (high ?? []).reduce(low.nonzeroBitCount) { $0 + $1.nonzeroBitCount } }
 
   /// Whether `slot` is in the set. Constant time.
   @inlinable public func contains(_ slot: Int) -> Bool {
     if slot < 64 { return low & (1 << UInt64(slot)) != 0 }
-    let word = slot / 64 - 1
-    return word < high.count && high[word] & (1 << UInt64(slot % 64)) != 0
+    return containsHigh(slot)
   }
 
   /// Puts `slot` into the set.
@@ -36,32 +33,48 @@ public struct SlotBitmap: Hashable, Sendable {
     if slot < 64 {
       low |= 1 << UInt64(slot)
     } else {
-      let word = slot / 64 - 1
-      while high.count <= word { high.append(0) }
-      high[word] |= 1 << UInt64(slot % 64)
+      insertHigh(slot)
     }
+  }
+
+  @usableFromInline func containsHigh(_ slot: Int) -> Bool {
+    let word = slot / 64 - 1
+    guard let high, word < high.count else { return false }
+    return high[word] & (1 << UInt64(slot % 64)) != 0
+  }
+
+  @usableFromInline mutating func insertHigh(_ slot: Int) {
+    let word = slot / 64 - 1
+    var words = high.take() ?? []
+    while words.count <= word { words.append(0) }
+    words[word] |= 1 << UInt64(slot % 64)
+    high = words
   }
 
   /// Takes `slot` out of the set.
   public mutating func remove(_ slot: Int) {
     if slot < 64 {
       low &= ~(1 << UInt64(slot))
-    } else if slot / 64 - 1 < high.count {
-      high[slot / 64 - 1] &= ~(1 << UInt64(slot % 64))
-      while high.last == 0 { high.removeLast() }
+    } else if containsHigh(slot), var words = high.take() {
+      words[slot / 64 - 1] &= ~(1 << UInt64(slot % 64))
+      while words.last == 0 { words.removeLast() }
+      if !words.isEmpty { high = words }
     }
   }
 
   /// Adds every slot of `other`.
   public mutating func formUnion(_ other: SlotBitmap) {
     low |= other.low
-    while high.count < other.high.count { high.append(0) }
-    for (index, word) in other.high.enumerated() { high[index] |= word }
+    guard let others = other.high else { return }
+    var words = high.take() ?? []
+    while words.count < others.count { words.append(0) }
+    for (index, word) in others.enumerated() { words[index] |= word }
+    high = words
   }
 
   /// Whether the two sets share a slot.
   public func intersects(_ other: SlotBitmap) -> Bool {
-    low & other.low != 0 || zip(high, other.high).contains { $0 & $1 != 0 }
+    low & other.low != 0 || zip(high ?? [], other.high ?? []).contains { $0 & $1 != 0 }
   }
 
   /// Calls `body` with every slot of the set, in ascending order.
@@ -71,6 +84,7 @@ public struct SlotBitmap: Hashable, Sendable {
       try body(word.trailingZeroBitCount)
       word &= word &- 1
     }
+    guard let high else { return }
     for (index, bits) in high.enumerated() {
       var word = bits
       while word != 0 {

@@ -21,9 +21,15 @@ struct ReadTransaction: ~Copyable {
   /// - Throws: `StorageError` `.invalid` for a key that is empty or longer than 511 bytes; `.damaged`.
   @inline(__always)
   func get(_ keyspace: Keyspace, _ key: UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer? {
+    try get(keyspace.handle, key)
+  }
+
+  /// The same by the keyspace's handle, which is nothing to count references of.
+  @inline(__always)
+  func get(_ keyspace: MDB_dbi, _ key: UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer? {
     var keyValue = MDB_val(key)
     var value = MDB_val()
-    let code = mdb_get(handle, keyspace.handle, &keyValue, &value)
+    let code = mdb_get(handle, keyspace, &keyValue, &value)
     if code == 0 { return UnsafeRawBufferPointer(value) }
     if code == MDB_NOTFOUND { return nil }
     throw failure(code, "mdb_get")

@@ -31,7 +31,11 @@ public final class EntityDescription: @unchecked Sendable {
     }
   }
   /// The entity this one inherits from.
-  public internal(set) weak var superentity: EntityDescription?
+  public internal(set) var superentity: EntityDescription? {
+    get { superentityReference?.target }
+    set { superentityReference = newValue?.ownReference }
+  }
+  private var superentityReference: BackReference<EntityDescription>?
   /// The model the entity belongs to.
   public internal(set) weak var managedObjectModel: ManagedObjectModel?
 
@@ -42,8 +46,13 @@ public final class EntityDescription: @unchecked Sendable {
   var explicitClass: AnyClass? { willSet { requireMutable("managedObjectClass") } }
   var isFrozen = false
 
+  /// How properties, indexes, subentities and relationships know this entity.
+  let ownReference = BackReference<EntityDescription>()
+
   /// An entity without a name yet.
-  public init() {}
+  public init() { ownReference.lead(to: self) }
+
+  deinit { ownReference.end() }
 
   /// An entity, in one expression.
   public init(
@@ -51,6 +60,7 @@ public final class EntityDescription: @unchecked Sendable {
     properties: [PropertyDescription] = [], uniquenessConstraints: [[String]] = [],
     indexes: [FetchIndexDescription] = [], subentities: [EntityDescription] = []
   ) {
+    ownReference.lead(to: self)
     self.name = name
     self.isAbstract = isAbstract
     self.uniquenessConstraints = uniquenessConstraints

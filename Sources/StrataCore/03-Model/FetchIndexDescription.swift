@@ -12,7 +12,11 @@ public final class FetchIndexDescription: @unchecked Sendable {
     didSet { adopt() }
   }
   /// The entity that declares the index; nil until it belongs to one.
-  public internal(set) weak var entity: EntityDescription?
+  public internal(set) var entity: EntityDescription? {
+    get { entityReference?.target }
+    set { entityReference = newValue?.ownReference }
+  }
+  private var entityReference: BackReference<EntityDescription>?
 
   var isFrozen = false
 

@@ -36,7 +36,20 @@ public struct ManagedObjectID: Sendable {
 
   /// The same ID, temporary or not.
   func with(isTemporary: Bool) -> ManagedObjectID {
-    ManagedObjectID(token: token, primaryKey: primaryKey, isTemporary: isTemporary)
+    ManagedObjectID(
+      unmanagedToken: unmanagedToken, bits: isTemporary ? bits | Self.temporaryBit : primaryKey)
+  }
+
+  private init(unmanagedToken: Unmanaged<StoreEntityToken>, bits: UInt64) {
+    self.unmanagedToken = unmanagedToken
+    self.bits = bits
+  }
+
+  /// The hierarchy's address, without counting references.
+  @inlinable var hierarchyAddress: UInt64 {
+    unmanagedToken._withUnsafeGuaranteedRef {
+      UInt64(UInt(bitPattern: Unmanaged.passUnretained($0.hierarchy).toOpaque()))
+    }
   }
 }
 
@@ -44,12 +57,12 @@ extension ManagedObjectID: Hashable {
   @inlinable public static func == (a: ManagedObjectID, b: ManagedObjectID) -> Bool {
     (a.bits ^ b.bits) & ~temporaryBit == 0
       && (a.unmanagedToken.toOpaque() == b.unmanagedToken.toOpaque()
-        || a.token.hierarchy === b.token.hierarchy)
+        || a.hierarchyAddress == b.hierarchyAddress)
   }
 
   @inlinable public func hash(into hasher: inout Hasher) {
-    hasher.combine(primaryKey)
-    hasher.combine(ObjectIdentifier(token.hierarchy))
+    // Keys take 48 bits, and addresses differ in the lower ones: one word for the hasher instead of two.
+    hasher.combine(primaryKey ^ (hierarchyAddress &<< 40))
   }
 }
 

@@ -24,7 +24,11 @@ public class PropertyDescription: @unchecked Sendable {
   /// Text that is part of the version hash, to mark a change that the description does not show.
   public var versionHashModifier: String? { willSet { requireMutable("versionHashModifier") } }
   /// The entity that declares the property; nil until it belongs to one.
-  public internal(set) weak var entity: EntityDescription?
+  public internal(set) var entity: EntityDescription? {
+    get { entityReference?.target }
+    set { entityReference = newValue?.ownReference }
+  }
+  private var entityReference: BackReference<EntityDescription>?
 
   var explicitRenamingIdentifier: String? { willSet { requireMutable("renamingIdentifier") } }
   var isFrozen = false

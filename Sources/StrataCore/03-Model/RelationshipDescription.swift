@@ -15,9 +15,14 @@ public final class RelationshipDescription: PropertyDescription, @unchecked Send
   // @unchecked Sendable: see PropertyDescription.
 
   /// The entity at the other end. Held weakly: the model holds its entities.
-  public weak var destinationEntity: EntityDescription? {
-    willSet { requireMutable("destinationEntity") }
+  public var destinationEntity: EntityDescription? {
+    get { destinationReference?.target }
+    set {
+      requireMutable("destinationEntity")
+      destinationReference = newValue?.ownReference
+    }
   }
+  private var destinationReference: BackReference<EntityDescription>?
   /// The relationship that leads back. Held weakly.
   public weak var inverseRelationship: RelationshipDescription? {
     willSet { requireMutable("inverseRelationship") }

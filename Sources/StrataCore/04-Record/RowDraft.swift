@@ -1,146 +1,267 @@
-/// What a draft knows besides its values.
-@usableFromInline struct RowDraftHeader {
-  @usableFromInline let slotCount: Int
-  @usableFromInline var changed: SlotBitmap
-  /// The slots set since the last did-change notification.
-  @usableFromInline var eventChanged = SlotBitmap()
-  /// The slots set in silence, by primitive setters.
-  @usableFromInline var primitive = SlotBitmap()
+import Foundation
 
-  @inlinable init(slotCount: Int, changed: SlotBitmap) {
-    self.slotCount = slotCount
-    self.changed = changed
-  }
-}
-
-/// The values of one object while it is edited: a value per slot and the set of slots that were set.
+/// The values of one object while it is edited: a cell per slot and the set of slots that were set.
 ///
-/// One allocation. A new object's draft starts with the defaults and is complete; an edited object's draft
-/// starts empty over its snapshot, and only the changed slots mean anything. Belongs to one object and is used
-/// on its context's queue only.
-@usableFromInline final class RowDraft: ManagedBuffer<RowDraftHeader, AttributeValue> {
-  /// A complete draft for a new object, nothing changed.
-  static func make(defaults: [AttributeValue]) -> RowDraft {
-    let draft = makeUninitialized(slotCount: defaults.count)
-    draft.withUnsafeMutablePointerToElements { elements in
-      defaults.withUnsafeBufferPointer {
-        if let source = $0.baseAddress { elements.initialize(from: source, count: $0.count) }
-      }
-    }
-    return draft
+///     header │ cell 0 │ cell 1 │ …        a cell is 16 bytes:
+///     numbers, booleans, dates: their 64 bits · UUID: its 16 bytes · string, data: the Swift value itself ·
+///     URL, decimal: a reference to a box · transient slots: nothing, their values live elsewhere
+///
+/// One allocation, and no enum to take apart on the way into a row: a setter stores the bits, the encoder copies them. A new
+/// object's draft starts with the defaults and is complete; an edited object's draft starts empty over its snapshot, and
+/// only the changed slots mean anything. Belongs to one object and is used on its context's queue only.
+final class RowDraft: ManagedBuffer<RowDraft.Header, RowDraft.Cell> {
+  /// What a draft knows besides its values.
+  struct Header {
+    /// See `RowLayout`: immortal memory.
+    let table: UnsafePointer<UInt32>
+    let variableSlots: UnsafeBufferPointer<Int32>
+    let slotCount: Int
+    /// The slots that were set.
+    var changed: SlotBitmap
+    /// The slots set since the last did-change notification.
+    var eventChanged = SlotBitmap()
+    /// The slots whose cell holds a value; the others are nil.
+    var present = SlotBitmap()
+    /// The slots set in silence, by primitive setters.
+    var primitive = SlotBitmap()
+    /// The slots that were given a value of another kind: they cannot be encoded.
+    var misfits = SlotBitmap()
   }
 
-  /// A complete draft for a new object whose defaults are all nil, with `changed` set.
-  static func make(allNil slotCount: Int, changed: SlotBitmap) -> RowDraft {
-    let draft = make(slotCount: slotCount)
-    draft.header.changed = changed
-    return draft
+  /// Room for one value.
+  struct Cell {
+    var low: UInt64
+    var high: UInt64
   }
 
-  /// An empty draft over a snapshot.
-  static func make(slotCount: Int) -> RowDraft {
-    let draft = makeUninitialized(slotCount: slotCount)
-    draft.withUnsafeMutablePointerToElements { $0.initialize(repeating: .null, count: slotCount) }
-    return draft
+  /// What does not fit into a cell.
+  fileprivate final class Box {
+    let value: AttributeValue
+    init(_ value: AttributeValue) { self.value = value }
   }
 
-  /// A draft with the same values and changed slots.
-  func copy() -> RowDraft {
-    let draft = Self.makeUninitialized(slotCount: slotCount)
-    draft.header.changed = header.changed
-    withUnsafeMutablePointerToElements { source in
-      draft.withUnsafeMutablePointerToElements { $0.initialize(from: source, count: slotCount) }
-    }
-    return draft
-  }
-
-  private static func makeUninitialized(slotCount: Int) -> RowDraft {
-    let draft = create(minimumCapacity: slotCount) { _ in
-      RowDraftHeader(slotCount: slotCount, changed: SlotBitmap())
+  /// A draft with no values; `changed` says which slots count as set.
+  @inline(__always)
+  static func make(_ layout: RowLayout, changed: SlotBitmap = SlotBitmap()) -> RowDraft {
+    let draft = create(minimumCapacity: layout.slotCount) { _ in
+      Header(
+        table: layout.table, variableSlots: layout.variableSlots, slotCount: layout.slotCount,
+        changed: changed)
     }
     // `create` makes an instance of the class it is called on.
     return unsafeDowncast(draft, to: RowDraft.self)
   }
 
+  /// A complete draft for a new object, nothing changed.
+  static func make(_ layout: RowLayout, defaults: [AttributeValue]) -> RowDraft {
+    let draft = make(layout)
+    let pointers = draft.pointers
+    for (slot, value) in defaults.enumerated() where !value.isNull { pointers.store(value, slot) }
+    return draft
+  }
+
   deinit {
-    _ = withUnsafeMutablePointers { header, elements in elements.deinitialize(count: header.pointee.slotCount)
-    }
+    // Values that hold nothing need no end.
+    let pointers = pointers
+    for slot in pointers.header.pointee.variableSlots { pointers.clear(Int(slot)) }
   }
 
   /// How many slots the object has.
-  @inlinable var slotCount: Int { withUnsafeMutablePointerToHeader { $0.pointee.slotCount } }
+  var slotCount: Int { withUnsafeMutablePointerToHeader { $0.pointee.slotCount } }
 
   /// The slots that were set.
-  @inlinable var changed: SlotBitmap {
+  var changed: SlotBitmap {
     get { withUnsafeMutablePointerToHeader { $0.pointee.changed } }
     set { withUnsafeMutablePointerToHeader { $0.pointee.changed = newValue } }
   }
 
   /// The slots set since the last did-change notification.
-  @inlinable var eventChanged: SlotBitmap {
+  var eventChanged: SlotBitmap {
     get { header.eventChanged }
     set { header.eventChanged = newValue }
   }
 
   /// The slots set in silence, by primitive setters: saved with the object, but no change by themselves.
-  @inlinable var primitive: SlotBitmap {
+  var primitive: SlotBitmap {
     get { header.primitive }
     set { header.primitive = newValue }
   }
 
-  /// Where the values and the set of changed slots are. Valid while the draft lives.
-  @inline(__always)
-  var addresses: (values: UnsafePointer<AttributeValue>, changed: UnsafePointer<SlotBitmap>) {
-    withUnsafeMutablePointers { header, elements in
-      // The offset of a stored property is known.
-      let offset = MemoryLayout<RowDraftHeader>.offset(of: \.changed).unsafelyUnwrapped
-      let changed = (UnsafeRawPointer(header) + offset).assumingMemoryBound(to: SlotBitmap.self)
-      return (UnsafePointer(elements), changed)
-    }
-  }
-
   /// Whether the slot was set.
-  @inlinable @inline(__always) func isChanged(_ slot: Int) -> Bool {
+  @inline(__always) func isChanged(_ slot: Int) -> Bool {
     withUnsafeMutablePointerToHeader { $0.pointee.changed.contains(slot) }
   }
 
-  /// A slot's value; setting it marks the slot as changed.
-  @inlinable subscript(_ slot: Int) -> AttributeValue {
+  /// Whether the slot's value is nil.
+  func isNil(_ slot: Int) -> Bool { !withUnsafeMutablePointerToHeader { $0.pointee.present.contains(slot) } }
+
+  /// A slot's value; setting it marks the slot as changed. A value of another kind than the slot's is found when the row is
+  /// encoded.
+  subscript(_ slot: Int) -> AttributeValue {
     get {
-      withUnsafeMutablePointers { header, elements in
-        precondition(slot >= 0 && slot < header.pointee.slotCount, "no such slot")
-        return elements[slot]
-      }
+      precondition(slot >= 0 && slot < slotCount, "no such slot")
+      return pointers.value(slot)
     }
     set {
-      withUnsafeMutablePointers { header, elements in
-        precondition(slot >= 0 && slot < header.pointee.slotCount, "no such slot")
-        elements[slot] = newValue
-        header.pointee.changed.insert(slot)
-      }
+      precondition(slot >= 0 && slot < slotCount, "no such slot")
+      pointers.store(newValue, slot)
+      withUnsafeMutablePointerToHeader { $0.pointee.changed.insert(slot) }
     }
   }
-
-  /// Where a draft keeps what it knows; valid as long as the draft lives.
-  struct Pointers {
-    fileprivate let header: UnsafeMutablePointer<RowDraftHeader>
-    fileprivate let values: UnsafeMutablePointer<AttributeValue>
-
-    /// Sets a slot's value as an edit of the current event. The caller has checked the slot.
-    @inline(__always)
-    func put(_ value: consuming AttributeValue, _ slot: Int) {
-      values[slot] = value
-      header.pointee.changed.insert(slot)
-      header.pointee.eventChanged.insert(slot)
-    }
-  }
-
-  /// For the owner of the draft, who keeps it alive meanwhile.
-  var pointers: Pointers { withUnsafeMutablePointers { Pointers(header: $0, values: $1) } }
 
   /// Forgets the slot's value and that it was set.
   func clear(_ slot: Int) {
     self[slot] = .null
     header.changed.remove(slot)
+  }
+
+  /// For the owner of the draft, who keeps it alive meanwhile.
+  @inline(__always)
+  var pointers: Pointers {
+    withUnsafeMutablePointers { header, cells in
+      let pointers = Pointers(header: header)
+      assert(pointers.cells == cells, "the cells follow the header")
+      return pointers
+    }
+  }
+
+  /// Where a draft keeps what it knows; valid as long as the draft lives. Counts no references.
+  struct Pointers {
+    let header: UnsafeMutablePointer<Header>
+
+    /// The cells follow the header, aligned.
+    @inline(__always)
+    fileprivate var cells: UnsafeMutablePointer<Cell> {
+      let offset =
+        (MemoryLayout<Header>.size + MemoryLayout<Cell>.alignment - 1) & ~(MemoryLayout<Cell>.alignment - 1)
+      return (UnsafeMutableRawPointer(header) + offset).assumingMemoryBound(to: Cell.self)
+    }
+
+    /// Where the slot's value is. Means something when the slot is present.
+    @inline(__always)
+    func cell(_ slot: Int) -> UnsafeRawPointer { UnsafeRawPointer(cells + slot) }
+  }
+}
+
+// MARK: Typed setters, for slots the caller has checked to be of that kind
+
+extension RowDraft.Pointers {
+  /// Sets a slot as an edit of the current event.
+  @inline(__always)
+  func put(bits: UInt64, _ slot: Int) {
+    cells[slot].low = bits
+    header.pointee.present.insert(slot)
+    mark(slot)
+  }
+
+  /// Sets a string slot as an edit of the current event.
+  @inline(__always)
+  func put(_ value: consuming String, _ slot: Int) {
+    own(value, slot)
+    mark(slot)
+  }
+
+  /// Sets a slot of any kind as an edit of the current event.
+  @inline(__always)
+  func put(_ value: AttributeValue, _ slot: Int) {
+    store(value, slot)
+    mark(slot)
+  }
+
+  @inline(__always)
+  private func mark(_ slot: Int) {
+    header.pointee.changed.insert(slot)
+    header.pointee.eventChanged.insert(slot)
+  }
+
+  /// Puts a value that owns memory into a cell of its kind.
+  @inline(__always)
+  private func own<Value>(_ value: consuming Value, _ slot: Int) {
+    // Known when compiled; costs nothing.
+    precondition(MemoryLayout<Value>.size <= MemoryLayout<RowDraft.Cell>.size)
+    let place = UnsafeMutableRawPointer(cells + slot)
+    if header.pointee.present.contains(slot) {
+      place.assumingMemoryBound(to: Value.self).pointee = value
+    } else {
+      place.initializeMemory(as: Value.self, to: value)
+      header.pointee.present.insert(slot)
+    }
+  }
+}
+
+// MARK: Values of any kind
+
+extension RowDraft.Pointers {
+  /// The slot's value.
+  func value(_ slot: Int) -> AttributeValue {
+    guard header.pointee.present.contains(slot) else { return .null }
+    let bits = cells[slot].low
+    switch RowBytes.kind(header.pointee.table[slot]) {
+    case .transient: return .null
+    case .int16, .int32, .int64: return .integer(Int64(bitPattern: bits))
+    case .boolean: return .boolean(bits != 0)
+    case .float: return .float(Float(bitPattern: UInt32(truncatingIfNeeded: bits)))
+    case .double: return .double(Double(bitPattern: bits))
+    case .date: return .date(Date(timeIntervalSinceReferenceDate: Double(bitPattern: bits)))
+    case .uuid: return .uuid(UUID(uuid: cell(slot).load(as: uuid_t.self)))
+    case .string: return .string(cell(slot).assumingMemoryBound(to: String.self).pointee)
+    case .data: return .data(cell(slot).assumingMemoryBound(to: Data.self).pointee)
+    case .url, .decimal: return cell(slot).assumingMemoryBound(to: RowDraft.Box.self).pointee.value
+    }
+  }
+
+  /// Puts a value into its cell; one of another kind is remembered as a misfit.
+  func store(_ value: AttributeValue, _ slot: Int) {
+    if !header.pointee.misfits.isEmpty { header.pointee.misfits.remove(slot) }
+    switch (value, RowBytes.kind(header.pointee.table[slot])) {
+    case (.integer(let value), .int64), (.integer(let value), .int32), (.integer(let value), .int16):
+      set(UInt64(bitPattern: value), slot)
+    case (.boolean(let value), .boolean): set(value ? 1 : 0, slot)
+    case (.double(let value), .double): set(value.bitPattern, slot)
+    case (.float(let value), .float): set(UInt64(value.bitPattern), slot)
+    case (.date(let value), .date): set(value.timeIntervalSinceReferenceDate.bitPattern, slot)
+    case (.uuid(let value), .uuid):
+      UnsafeMutableRawPointer(cells + slot).storeBytes(of: value.uuid, as: uuid_t.self)
+      header.pointee.present.insert(slot)
+    case (.string(let value), .string): own(value, slot)
+    case (.data(let value), .data): own(value, slot)
+    case (.url, .url), (.decimal, .decimal): own(RowDraft.Box(value), slot)
+    case (.null, _), (_, .transient): clear(slot)
+    default:
+      clear(slot)
+      header.pointee.misfits.insert(slot)
+    }
+  }
+
+  /// The bytes the slot's value takes in a row's tail; 0 for fixed ones.
+  @inline(__always)
+  func variableLength(_ slot: Int) -> Int {
+    guard header.pointee.present.contains(slot) else { return 0 }
+    switch RowBytes.kind(header.pointee.table[slot]) {
+    case .string: return cell(slot).assumingMemoryBound(to: String.self).pointee.utf8.count
+    case .data: return cell(slot).assumingMemoryBound(to: Data.self).pointee.count
+    case .url, .decimal: return RowEncoder.variableLength(of: value(slot))
+    default: return 0
+    }
+  }
+
+  @inline(__always)
+  private func set(_ bits: UInt64, _ slot: Int) {
+    cells[slot].low = bits
+    header.pointee.present.insert(slot)
+  }
+
+  /// Makes the slot nil and lets go of what its cell held.
+  @inline(__always)
+  fileprivate func clear(_ slot: Int) {
+    guard header.pointee.present.contains(slot) else { return }
+    header.pointee.present.remove(slot)
+    let place = UnsafeMutableRawPointer(cells + slot)
+    switch RowBytes.kind(header.pointee.table[slot]) {
+    case .string: place.assumingMemoryBound(to: String.self).deinitialize(count: 1)
+    case .data: place.assumingMemoryBound(to: Data.self).deinitialize(count: 1)
+    case .url, .decimal: place.assumingMemoryBound(to: RowDraft.Box.self).deinitialize(count: 1)
+    default: return
+    }
   }
 }

@@ -15,8 +15,9 @@ enum RowEncoder {
     draft: RowDraft, into writer: inout RowSlabWriter, valueLimit: Int = RowFormat.maximumValueLength
   ) throws(RowError) -> (snapshot: RowSnapshot, externals: [ExternalValue]) {
     precondition(draft.slotCount == layout.slotCount, "the draft belongs to another entity")
-    let source = RowSource(layout: layout, base: base?.base, draft: draft)
+    let source = RowSource(layout: layout, base: base?.base, draft: draft.pointers)
     defer { withExtendedLifetime((base, draft)) {} }
+    if let misfit = source.firstMisfit() { throw .wrongType(slot: misfit) }
     var spill = Spill()
     var length = try source.plainLength(valueLimit: valueLimit)
     let isSpilling = length < 0
@@ -26,7 +27,7 @@ enum RowEncoder {
     for slot in 0..<layout.slotCount {
       if let base = source.base, !source.isFromDraft(slot) {
         row.keep(slot, of: base, isSpilled: isSpilling && spill.contains(slot))
-      } else if !row.write(source.values + slot, slot, isSpilled: isSpilling && spill.contains(slot)) {
+      } else if !row.write(source.draft, slot, isSpilled: isSpilling && spill.contains(slot)) {
         throw .wrongType(slot: slot)
       }
     }
@@ -34,10 +35,9 @@ enum RowEncoder {
     return (writer.commit(length), row.externals)
   }
 
-  /// The bytes a value takes in the tail (by address: nothing is copied or counted); 0 for fixed ones. A value of a wrong type is found when written.
-  @inline(__always)
-  static func variableLength(of value: UnsafePointer<AttributeValue>) -> Int {
-    switch value.pointee {
+  /// The bytes a value takes in the tail; 0 for fixed ones.
+  static func variableLength(of value: AttributeValue) -> Int {
+    switch value {
     case .string(let string): string.utf8.count
     case .data(let data): data.count
     case .url(let url): url.absoluteString.utf8.count
@@ -55,21 +55,29 @@ private struct RowSource {
   let variableSlots: UnsafeBufferPointer<Int32>
   let fixedEnd: Int
   let base: UnsafeRawPointer?
-  let values: UnsafePointer<AttributeValue>
-  let changed: UnsafePointer<SlotBitmap>
+  let draft: RowDraft.Pointers
 
   /// Layout, base and draft live, unchanged, as long as this is used.
   @inline(__always)
-  init(layout: RowLayout, base: UnsafeRawPointer?, draft: RowDraft) {
+  init(layout: RowLayout, base: UnsafeRawPointer?, draft: RowDraft.Pointers) {
     table = layout.table
     variableSlots = layout.variableSlots
     fixedEnd = layout.fixedEnd
     self.base = base
-    (values, changed) = draft.addresses
+    self.draft = draft
   }
 
   @inline(__always)
-  func isFromDraft(_ slot: Int) -> Bool { base == nil || changed.pointee.contains(slot) }
+  func isFromDraft(_ slot: Int) -> Bool { base == nil || draft.header.pointee.changed.contains(slot) }
+
+  /// A slot that is to be written and holds a value of another kind.
+  @inline(__always)
+  func firstMisfit() -> Int? {
+    if draft.header.pointee.misfits.isEmpty { return nil }
+    return (0..<draft.header.pointee.slotCount).first {
+      draft.header.pointee.misfits.contains($0) && isFromDraft($0) && RowBytes.kind(table[$0]) != .transient
+    }
+  }
 
   /// The row's length when no value goes outside it anew, else -1.
   @inline(__always)
@@ -86,12 +94,12 @@ private struct RowSource {
   /// The bytes the slot's value takes in the tail while it stays as it is.
   @inline(__always)
   func inlineLength(_ slot: Int, valueLimit: Int) throws(RowError) -> Int {
-    if let base, !changed.pointee.contains(slot) {
+    if let base, !draft.header.pointee.changed.contains(slot) {
       let entry = table[slot]
       if RowBytes.isExternal(base, entry) { return RowFormat.externalReferenceLength }
       return RowBytes.variable(base, entry).count
     }
-    let count = RowEncoder.variableLength(of: values + slot)
+    let count = draft.variableLength(slot)
     if count > valueLimit { throw .valueTooLong(slot: slot, byteCount: count, limit: valueLimit) }
     return count
   }

@@ -17,7 +17,7 @@ struct RowTranscoder: Sendable {
     self.old = old
     self.new = new
     self.defaults = defaults
-    defaultLengths = defaults.map { withUnsafePointer(to: $0) { RowEncoder.variableLength(of: $0) } }
+    defaultLengths = defaults.map(RowEncoder.variableLength)
     let byName = Dictionary(uniqueKeysWithValues: old.slots.enumerated().map { ($1.name, $0) })
     let byCanonicalName = Dictionary(
       old.slots.enumerated().map { ($1.canonicalName, $0) }, uniquingKeysWith: { first, _ in first })
@@ -52,9 +52,9 @@ struct RowTranscoder: Sendable {
       let source = sources[slot]
       if source < 0 {
         // Defaults are of their attribute's type: the schema has coerced them.
-        guard row.write(value: defaults[slot], slot) else { throw .wrongType(slot: slot) }
+        guard row.write(defaults[slot], slot) else { throw .wrongType(slot: slot) }
       } else if RowBytes.isNil(base, source) || new.kind(of: slot) == .transient {
-        _ = row.write(value: .null, slot)
+        _ = row.write(.null, slot)
       } else {
         row.copy(old.table[source], of: base, to: slot)
       }

@@ -52,74 +52,101 @@ struct RowWriter {
         writeVariable(RowBytes.variable(base, source), entry)
       }
     case .double where RowBytes.kind(source) == .float:
-      _ = write(value: .double(Double(RowBytes.float(base, source))), slot)
+      _ = write(.double(Double(RowBytes.float(base, source))), slot)
     case .int32, .int64:
-      _ = write(value: .integer(RowBytes.integer(base, source)), slot)
+      _ = write(.integer(RowBytes.integer(base, source)), slot)
     case let kind:
       (row + RowBytes.offset(entry)).copyMemory(from: base + RowBytes.offset(source), byteCount: kind.width)
     }
   }
 
-  /// Writes a value that stays in the row; `false` when it is not of the slot's kind.
-  mutating func write(value: AttributeValue, _ slot: Int) -> Bool {
-    withUnsafePointer(to: value) { write($0, slot, isSpilled: false) }
+  /// Writes the draft's value; `false` when it is out of the slot's range.
+  @inline(__always)
+  mutating func write(_ draft: RowDraft.Pointers, _ slot: Int, isSpilled: Bool) -> Bool {
+    let entry = table[slot]
+    let kind = RowBytes.kind(entry)
+    let place = row + RowBytes.offset(entry)
+    guard draft.header.pointee.present.contains(slot) else {
+      // Rows begin with zeros, or with the base's values.
+      zero(place, kind.width)
+      setNil(slot, true)
+      return true
+    }
+    setNil(slot, false)
+    let cell = draft.cell(slot)
+    switch kind {
+    case .int64, .double, .date:
+      place.storeBytes(of: cell.load(as: UInt64.self).littleEndian, as: UInt64.self)
+    case .string:
+      if isSpilled {
+        writeExternal(Data(cell.assumingMemoryBound(to: String.self).pointee.utf8), slot, entry)
+      } else {
+        writeString(cell.assumingMemoryBound(to: String.self), entry)
+      }
+    case .int32, .int16:
+      return writeInteger(cell.load(as: Int64.self), kind, place)
+    case .boolean:
+      place.storeBytes(of: cell.load(as: UInt8.self), as: UInt8.self)
+    case .float:
+      place.storeBytes(
+        of: UInt32(truncatingIfNeeded: cell.load(as: UInt64.self)).littleEndian, as: UInt32.self)
+    case .uuid:
+      place.copyMemory(from: cell, byteCount: 16)
+    case .data:
+      let data = cell.assumingMemoryBound(to: Data.self)
+      if isSpilled {
+        writeExternal(data.pointee, slot, entry)
+      } else {
+        data.pointee.withUnsafeBytes { writeVariable($0, entry) }
+      }
+    case .url, .decimal:
+      return writeBoxed(draft.value(slot), slot, entry, isSpilled: isSpilled)
+    case .transient:
+      setNil(slot, true)
+    }
+    return true
   }
 
-  /// Writes a value, by address; `false` when it is not of the slot's kind.
-  @inline(__always)
-  mutating func write(_ value: UnsafePointer<AttributeValue>, _ slot: Int, isSpilled: Bool) -> Bool {
+  /// Writes a value that stays in the row; `false` when it is not of the slot's kind.
+  mutating func write(_ value: AttributeValue, _ slot: Int) -> Bool {
     let entry = table[slot]
     let kind = RowBytes.kind(entry)
     let place = row + RowBytes.offset(entry)
     setNil(slot, false)
-    switch value.pointee {
-    case .null:
+    switch (value, kind) {
+    case (.null, _), (_, .transient):
       zero(place, kind.width)
       setNil(slot, true)
-    case _ where kind == .transient:
-      setNil(slot, true)
-    case .string(let string):
-      guard kind == .string else { return false }
-      if isSpilled {
-        writeExternal(Data(string.utf8), slot, entry)
-      } else {
-        writeString(string, entry)
-      }
-    case .integer(let value):
-      return writeInteger(value, kind, place)
-    case .double(let value):
-      guard kind == .double else { return false }
+    case (.integer(let value), _): return writeInteger(value, kind, place)
+    case (.double(let value), .double):
       place.storeBytes(of: value.bitPattern.littleEndian, as: UInt64.self)
-    case .date(let value):
-      guard kind == .date else { return false }
+    case (.date(let value), .date):
       let seconds = value.timeIntervalSinceReferenceDate
       place.storeBytes(of: seconds.bitPattern.littleEndian, as: UInt64.self)
-    case .boolean(let value):
-      guard kind == .boolean else { return false }
-      place.storeBytes(of: value ? 1 : 0, as: UInt8.self)
-    case .float(let value):
-      guard kind == .float else { return false }
-      place.storeBytes(of: value.bitPattern.littleEndian, as: UInt32.self)
-    case .uuid(let value):
-      guard kind == .uuid else { return false }
-      place.storeBytes(of: value.uuid, as: uuid_t.self)
-    case .data(let data):
-      guard kind == .data else { return false }
+    case (.boolean(let value), .boolean): place.storeBytes(of: value ? 1 : 0, as: UInt8.self)
+    case (.float(let value), .float): place.storeBytes(of: value.bitPattern.littleEndian, as: UInt32.self)
+    case (.uuid(let value), .uuid): place.storeBytes(of: value.uuid, as: uuid_t.self)
+    case (.data(let data), .data): data.withUnsafeBytes { writeVariable($0, entry) }
+    case (.string(let string), .string): withUnsafePointer(to: string) { writeString($0, entry) }
+    default: return writeBoxed(value, slot, entry, isSpilled: false)
+    }
+    return true
+  }
+
+  private mutating func writeBoxed(_ value: AttributeValue, _ slot: Int, _ entry: UInt32, isSpilled: Bool)
+    -> Bool
+  {
+    switch (value, RowBytes.kind(entry)) {
+    case (.url(let url), .url):
+      let text = url.absoluteString
       if isSpilled {
-        writeExternal(data, slot, entry)
+        writeExternal(Data(text.utf8), slot, entry)
       } else {
-        data.withUnsafeBytes { writeVariable($0, entry) }
+        withUnsafePointer(to: text) { writeString($0, entry) }
       }
-    case .url(let url):
-      guard kind == .url else { return false }
-      if isSpilled {
-        writeExternal(Data(url.absoluteString.utf8), slot, entry)
-      } else {
-        writeString(url.absoluteString, entry)
-      }
-    case .decimal(let value):
-      guard kind == .decimal else { return false }
+    case (.decimal(let value), .decimal):
       DecimalBytes.encode(DecimalDigits(value)).withUnsafeBytes { writeVariable($0, entry) }
+    default: return false
     }
     return true
   }
@@ -172,12 +199,12 @@ struct RowWriter {
   }
 
   @inline(__always)
-  private mutating func writeString(_ string: String, _ entry: UInt32) {
-    let isWritten: Void? = string.utf8.withContiguousStorageIfAvailable {
+  private mutating func writeString(_ string: UnsafePointer<String>, _ entry: UInt32) {
+    let isWritten: Void? = string.pointee.utf8.withContiguousStorageIfAvailable {
       writeVariable(UnsafeRawBufferPointer($0), entry)
     }
     if isWritten == nil {
-      var copy = string
+      var copy = string.pointee
       copy.withUTF8 { writeVariable(UnsafeRawBufferPointer($0), entry) }
     }
   }

@@ -12,6 +12,8 @@ public struct ChangeSet: Sendable {
   public var checks: [RowCheck]
   /// New metadata of the store; the standard keys are kept whatever it says (rule 148).
   public var metadata: StoreMetadata?
+  /// Index entries that another thread is making.
+  var earlyEntries: EarlyIndexEntries?
 
   public init(
     inserts: [RowChange] = [], updates: [RowChange] = [], deletes: [RowDeletion] = [],
@@ -44,6 +46,10 @@ public struct RowChange: Sendable {
   public let externals: [ExternalValue]
   /// The slots whose values differ from the base; all for an insert.
   public let changedSlots: SlotBitmap
+
+  /// The row's bytes, valid as long as this lives.
+  @inline(__always)
+  var rowBytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: row.base, count: Int(row.count)) }
 
   public init(
     entity: Int, primaryKey: UInt64, baseVersion: UInt32, row: RowSnapshot, externals: [ExternalValue],

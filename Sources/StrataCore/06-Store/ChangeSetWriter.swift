@@ -20,6 +20,10 @@ final class ChangeSetWriter {
   var deleted: [StoredRow] = []
   /// Index changes by index number.
   var indexChanges: [(index: IndexSchema, changes: IndexChanges)] = []
+  /// Whether some new row has values outside it.
+  private var hasLargeValues = false
+  /// Indexes whose entries another thread is making meanwhile.
+  var awaitedIndexes: [IndexSchema] = []
   /// Large values that no row refers to any more.
   var staleLargeValues: [LargeValueKey] = []
   /// Inserts and updates by key; made only when a constraint has to be looked at closely.
@@ -50,26 +54,47 @@ final class ChangeSetWriter {
   /// Writes what was prepared.
   func write(_ transaction: borrowing WriteTransaction) throws {
     try writeRows(transaction)
-    for (index, changes) in indexChanges {
-      guard let keyspace = parts.indexes[index.number] else { continue }
-      try changes.write(keyspace, transaction)
+    for (index, changes) in indexChanges { try write(index, changes, transaction) }
+    if !awaitedIndexes.isEmpty {
+      let early = changeSet.earlyEntries?.wait()
+      for index in awaitedIndexes {
+        try write(
+          index, early?.changes[index.number] ?? collectIndexChanges(index, transaction.read), transaction)
+      }
     }
     try writeLargeValues(transaction)
   }
 
+  private func write(
+    _ index: IndexSchema, _ changes: IndexChanges, _ transaction: borrowing WriteTransaction
+  ) throws {
+    guard let keyspace = parts.indexes[index.number], !changes.isEmpty else { return }
+    try changes.write(keyspace, transaction)
+  }
+
+  /// Looks over the changes once: of which entities they are, and whether there are large values.
   private func foreignEntity() -> (any Error)? {
-    let numbers = changeSet.inserts.lazy.map(\.entity)
-    for number in [
-      numbers.first { !self.parts.held[$0] },
-      changeSet.updates.lazy.map(\.entity).first { !self.parts.held[$0] },
-      changeSet.deletes.lazy.map(\.entity).first { !self.parts.held[$0] },
-    ] {
-      guard let number else { continue }
-      return StorageError(
-        .invalid, operation: "commit", path: parts.environment.path,
-        detail: "The store's configuration does not hold the entity \(parts.schema.entities[number].name).")
+    var entities = SlotBitmap()
+    var last = -1
+    for changes in [changeSet.inserts, changeSet.updates] {
+      changes.withUnsafeBufferPointer { changes in
+        for place in changes.indices {
+          if changes[place].entity != last {
+            last = changes[place].entity
+            entities.insert(last)
+          }
+          if !changes[place].externals.isEmpty { hasLargeValues = true }
+        }
+      }
     }
-    return nil
+    for deletion in changeSet.deletes { entities.insert(deletion.entity) }
+    var foreign: Int?
+    entities.forEach { if foreign == nil && !parts.held[$0] { foreign = $0 } }
+    return foreign.map {
+      StorageError(
+        .invalid, operation: "commit", path: parts.environment.path,
+        detail: "The store's configuration does not hold the entity \(parts.schema.entities[$0].name).")
+    }
   }
 
   func hierarchy(ofEntity number: Int) -> Int { parts.schema.entities[number].hierarchyNumber }
@@ -210,9 +235,9 @@ extension ChangeSetWriter {
       for (key, operation) in operations {
         switch operation {
         case .insert(let place):
-          try put(changeSet.inserts[place].row, key, &last, &cursor)
+          try put(changeSet.inserts[place].rowBytes, key, &last, &cursor)
         case .update(let place):
-          try put(changeSet.updates[place].row, key, &last, &cursor)
+          try put(changeSet.updates[place].rowBytes, key, &last, &cursor)
         case .delete:
           if try PrimaryKeyBytes.with(key, { try cursor.seek(exactly: $0) }) != nil { try cursor.delete() }
         // What is last now does not matter: later keys are put, not appended, up to the old last one.
@@ -223,12 +248,10 @@ extension ChangeSetWriter {
 
   @inline(__always)
   private func put(
-    _ row: RowSnapshot, _ key: UInt64, _ last: inout UInt64?, _ cursor: inout Cursor
+    _ row: UnsafeRawBufferPointer, _ key: UInt64, _ last: inout UInt64?, _ cursor: inout Cursor
   ) throws {
     let isLater = last.map { key > $0 } ?? true
-    try PrimaryKeyBytes.with(key) { key in
-      try row.withBytes { try cursor.put(key, $0, append: isLater) }
-    }
+    try PrimaryKeyBytes.with(key) { key in try cursor.put(key, row, append: isLater) }
     if isLater { last = key }
   }
 
@@ -254,6 +277,7 @@ extension ChangeSetWriter {
     for key in staleLargeValues {
       _ = try key.withBytes { try transaction.delete(large, $0) }
     }
+    guard hasLargeValues else { return }
     for changes in [changeSet.inserts, changeSet.updates] {
       for place in changes.indices where !changes[place].externals.isEmpty {
         let change = changes[place]

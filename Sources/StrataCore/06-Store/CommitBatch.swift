@@ -89,9 +89,19 @@ struct CommitBatch: Sendable {
     var largest = [UInt64?](repeating: nil, count: allocators.count)
     for (changeSet, result) in zip(changeSets, outcome.results) {
       guard case .success = result else { continue }
-      for insert in changeSet.inserts {
-        let hierarchy = parts.schema.entities[insert.entity].hierarchyNumber
-        largest[hierarchy] = max(largest[hierarchy] ?? 0, insert.primaryKey)
+      changeSet.inserts.withUnsafeBufferPointer { inserts in
+        var place = 0
+        while place < inserts.count {
+          // Runs of one entity after the other: the entity is looked up once for each.
+          let entity = inserts[place].entity
+          var key: UInt64 = 0
+          while place < inserts.count, inserts[place].entity == entity {
+            key = max(key, inserts[place].primaryKey)
+            place += 1
+          }
+          let hierarchy = parts.schema.entities[entity].hierarchyNumber
+          largest[hierarchy] = max(largest[hierarchy] ?? 0, key)
+        }
       }
     }
     for (hierarchy, key) in largest.enumerated() {

@@ -28,8 +28,11 @@ final class IndexChanges {
       } else {
         start = 0
       }
-      for place in 0..<start { try cursor.put(insertions.key(place), none) }
-      for place in start..<insertions.count { try cursor.put(insertions.key(place), none, append: true) }
+      for place in 0..<insertions.count {
+        // Sorted entries point all over the buffer of bytes.
+        insertions.prefetch(place + 8)
+        try cursor.put(insertions.key(place), none, append: place >= start)
+      }
     }
   }
 }
@@ -51,15 +54,34 @@ extension ChangeSetWriter {
   /// Builds the index entries of every row that changes, from its old and its new bytes.
   ///
   /// An update whose indexed slots are the same touches no index (only changed slots are looked at).
+  ///
+  /// Those that another thread is making are left out.
   func collectIndexChanges(_ transaction: borrowing ReadTransaction) throws {
-    for index in parts.schema.indexes
-    where catalogue.usableIndexes[index.number] && parts.indexes[index.number] != nil {
-      let changes = IndexChanges()
-      try collect(index, changes, transaction)
-      if changes.isEmpty { continue }
-      changes.sort()
-      indexChanges.append((index, changes))
+    let early = changeSet.earlyEntries
+    for index in maintainedIndexes {
+      if !index.isUnique, let early, early.generation == catalogue.generation {
+        awaitedIndexes.append(index)
+      } else {
+        indexChanges.append((index, try collectIndexChanges(index, transaction)))
+      }
     }
+  }
+
+  /// The indexes that are complete and must stay so.
+  var maintainedIndexes: some Sequence<IndexSchema> {
+    parts.schema.indexes.lazy.filter {
+      self.catalogue.usableIndexes[$0.number] && self.parts.indexes[$0.number] != nil
+    }
+  }
+
+  /// The changes of one index, sorted.
+  func collectIndexChanges(_ index: IndexSchema, _ transaction: borrowing ReadTransaction) throws
+    -> IndexChanges
+  {
+    let changes = IndexChanges()
+    try collect(index, changes, transaction)
+    changes.sort()
+    return changes
   }
 
   private func collect(
@@ -77,6 +99,10 @@ extension ChangeSetWriter {
     try inserts.withUnsafeBufferPointer { inserts in
       for place in inserts.indices where isCovered[inserts[place].entity] {
         // `inserts` keeps the row alive: nothing to count for each of perhaps a million.
+        if try keys.makeInline(inserts[place].row.base, inserts[place].entity, inserts[place].primaryKey) {
+          keys.append(to: &changes.insertions)
+          continue
+        }
         let row = StoredRow(
           base: inserts[place].row.base, count: Int(inserts[place].row.count), entity: inserts[place].entity)
         try keys.make(row, inserts[place].primaryKey, externals: inserts[place].externals, transaction)

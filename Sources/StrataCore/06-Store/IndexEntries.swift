@@ -1,3 +1,4 @@
+import CLMDBShim
 import Foundation
 
 /// Index keys on their way into an index: one flat buffer of bytes and small entries that are sorted.
@@ -57,6 +58,12 @@ struct IndexEntries: ~Copyable {
   func key(_ place: Int) -> UnsafeRawBufferPointer {
     let entry = entries[place]
     return UnsafeRawBufferPointer(start: base + entry.offset, count: Int(entry.length))
+  }
+
+  /// Says that the bytes of a key, if there is one, are needed soon.
+  @inline(__always)
+  func prefetch(_ place: Int) {
+    if place < entries.count { strata_prefetch(base + entries[place].offset) }
   }
 
   /// The bytes of a key without its primary key.

@@ -9,6 +9,10 @@ struct IndexKeyMaker: ~Copyable {
   let index: IndexSchema
   let reader: RowReader
   private var builder = KeyBuilder()
+  private let parts: ContiguousArray<IndexSchema.Part>
+  /// The entity of the last row and its layout. Set together.
+  private var lastEntity = -1
+  private var lastLayout: RowLayout?
   /// Whether the last key stands for other values too.
   private(set) var isTruncated = false
   /// Whether no part of the last key is nil: only then a uniqueness constraint applies.
@@ -16,6 +20,7 @@ struct IndexKeyMaker: ~Copyable {
 
   init(index: IndexSchema, reader: RowReader) {
     self.index = index
+    parts = ContiguousArray(index.parts)
     self.reader = reader
   }
 
@@ -44,6 +49,31 @@ struct IndexKeyMaker: ~Copyable {
       if made == .truncated { isTruncated = true }
     }
     builder.appendPrimaryKey(primaryKey)
+  }
+
+  /// Makes the key of a row with the entity's own layout; false when a value lies outside the row. Counts no references.
+  @inline(__always)
+  mutating func makeInline(_ row: UnsafeRawPointer, _ entity: Int, _ primaryKey: UInt64) throws -> Bool {
+    if entity != lastEntity {
+      lastEntity = entity
+      lastLayout = reader.parts.schema.entities[entity].layout
+    }
+    builder.reset()
+    isTruncated = false
+    isConstrained = true
+    // Kept by this.
+    return Unmanaged.passUnretained(lastLayout.unsafelyUnwrapped)._withUnsafeGuaranteedRef { layout in
+      for place in 0..<parts.count {
+        let part = parts[place]
+        if RowBytes.isNil(row, part.slot) { isConstrained = false }
+        let made = builder.append(
+          fromRow: row, slot: part.slot, layout: layout, isAscending: part.isAscending, limit: part.keyLimit)
+        if made == .external { return false }
+        if made == .truncated { isTruncated = true }
+      }
+      builder.appendPrimaryKey(primaryKey)
+      return true
+    }
   }
 
   /// Adds the last key to `entries`.

@@ -54,12 +54,15 @@ public final class LMDBStore: PersistentStore {
   private let versions: StoredVersions
 
   private struct State {
-    var catalogue: StoreCatalogue
+    /// The newest catalogue is the last. The earlier ones stay, a few at most: readers do not count references to theirs.
+    var catalogues: [StoreCatalogue]
     /// The user's part.
     var metadata: StoreMetadata
-    var isClosed = false
   }
   private let state: Mutex<State>
+  /// The newest catalogue, for readers: kept by `state`, hence never dangling.
+  private let newest: Atomic<UInt>
+  private let closed = Atomic<Bool>(false)
 
   /// Opens the store at `url`, creating it if it is missing. A nil `url` makes a store in memory.
   ///
@@ -81,7 +84,8 @@ public final class LMDBStore: PersistentStore {
     self.configurationName = configurationName
     isReadOnly = options.isReadOnly
     allocators = schema.hierarchies.map { _ in PrimaryKeyAllocator() }
-    state = Mutex(State(catalogue: opened.catalogue, metadata: opened.metadata))
+    state = Mutex(State(catalogues: [opened.catalogue], metadata: opened.metadata))
+    newest = Atomic(UInt(bitPattern: Unmanaged.passUnretained(opened.catalogue).toOpaque()))
   }
 
   deinit { close() }
@@ -92,29 +96,36 @@ public final class LMDBStore: PersistentStore {
   }
 
   public func makePrimaryKey(hierarchy: Int) throws -> UInt64 {
-    let allocator = allocators[hierarchy]
-    return try allocator.next { count in
-      try requireOpen()
-      let parts = parts
-      do {
-        return try parts.environment.write { transaction in
-          let start = max(try parts.counter(hierarchy, transaction.read), allocator.unsecuredEnd)
-          let end = min(start + count, PrimaryKeyAllocator.limit)
-          guard end > start else {
-            throw StorageError(
-              .tooLarge, operation: "make primary key", path: parts.environment.path,
-              detail: "The hierarchy has no primary keys left.")
-          }
-          try parts.setCounter(hierarchy, end, transaction)
-          return start..<end
+    // The store keeps its allocators: nothing to count.
+    try Unmanaged.passUnretained(allocators[hierarchy])._withUnsafeGuaranteedRef { allocator in
+      try allocator.next { count in try reserveKeys(count, hierarchy, allocator) }
+    }
+  }
+
+  /// Nil when the store cannot be written now and the allocator has been given keys that are not secured yet.
+  private func reserveKeys(_ count: UInt64, _ hierarchy: Int, _ allocator: PrimaryKeyAllocator) throws
+    -> Range<UInt64>?
+  {
+    try requireOpen()
+    let parts = parts
+    do {
+      return try parts.environment.write { transaction in
+        let start = max(try parts.counter(hierarchy, transaction.read), allocator.unsecuredEnd)
+        let end = min(start + count, PrimaryKeyAllocator.limit)
+        guard end > start else {
+          throw StorageError(
+            .tooLarge, operation: "make primary key", path: parts.environment.path,
+            detail: "The hierarchy has no primary keys left.")
         }
-      } catch let error as StorageError where error.kind != .tooLarge && error.kind != .permission {
-        // The store cannot be written now. Objects can be made all the same, as long as it can be read.
-        guard let counter = try? parts.environment.read({ try parts.counter(hierarchy, $0) }),
-          allocator.addUnsecured(after: counter)
-        else { throw error }
-        return nil
+        try parts.setCounter(hierarchy, end, transaction)
+        return start..<end
       }
+    } catch let error as StorageError where error.kind != .tooLarge && error.kind != .permission {
+      // The store cannot be written now. Objects can be made all the same, as long as it can be read.
+      guard let counter = try? parts.environment.read({ try parts.counter(hierarchy, $0) }),
+        allocator.addUnsecured(after: counter)
+      else { throw error }
+      return nil
     }
   }
 
@@ -125,11 +136,7 @@ public final class LMDBStore: PersistentStore {
   }
 
   public func close() {
-    let wasClosed = state.withLock { state in
-      defer { state.isClosed = true }
-      return state.isClosed
-    }
-    if wasClosed { return }
+    if closed.exchange(true, ordering: .acquiringAndReleasing) { return }
     giveBackKeys()
     parts.environment.close()
   }
@@ -158,10 +165,19 @@ public final class LMDBStore: PersistentStore {
 
   // MARK: State
 
-  var catalogue: StoreCatalogue { state.withLock { $0.catalogue } }
+  var catalogue: StoreCatalogue { newestCatalogue.takeUnretainedValue() }
 
+  /// The newest catalogue, without counting references.
+  @inline(__always)
+  var newestCatalogue: Unmanaged<StoreCatalogue> {
+    // The address of an object that `state` keeps: never nil.
+    let address = UnsafeRawPointer(bitPattern: newest.load(ordering: .acquiring)).unsafelyUnwrapped
+    return Unmanaged.fromOpaque(address)
+  }
+
+  @inline(__always)
   func requireOpen() throws {
-    if state.withLock({ $0.isClosed }) { throw closedError }
+    if closed.load(ordering: .acquiring) { throw closedError }
   }
 
   var closedError: StorageError {
@@ -172,7 +188,13 @@ public final class LMDBStore: PersistentStore {
   /// Takes over what a commit changed.
   func adopt(catalogue: StoreCatalogue?, metadata: StoreMetadata?) {
     state.withLock { state in
-      if let catalogue, catalogue.generation >= state.catalogue.generation { state.catalogue = catalogue }
+      if let catalogue, let last = state.catalogues.last, catalogue !== last,
+        catalogue.generation >= last.generation
+      {
+        state.catalogues.append(catalogue)
+        newest.store(
+          UInt(bitPattern: Unmanaged.passUnretained(catalogue).toOpaque()), ordering: .releasing)
+      }
       if let metadata { state.metadata = metadata }
     }
   }
@@ -194,8 +216,8 @@ public final class LMDBStore: PersistentStore {
 
   @inline(__always)
   private func readOnce<R>(_ body: (RowReader, borrowing ReadTransaction) throws -> R) throws -> R {
-    let (catalogue, isClosed) = state.withLock { ($0.catalogue, $0.isClosed) }
-    if isClosed { throw closedError }
+    try requireOpen()
+    let catalogue = catalogue
     return try parts.environment.read { try body(RowReader(parts: parts, catalogue: catalogue), $0) }
   }
 

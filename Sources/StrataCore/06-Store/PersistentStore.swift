@@ -48,8 +48,18 @@ public protocol PersistentStore: AnyObject, Sendable {
     _ changeSets: [ChangeSet], deadline: Duration?,
     completion: @escaping @Sendable ([Result<CommitResult, any Error>]) -> Void)
 
+  /// What the saving thread can do for a change set while the store writes it; nil when there is nothing.
+  ///
+  /// Called before `commit` of the change set, which it may mark; what it returns must be called once, afterwards: the commit
+  /// may wait for it. The default returns nil.
+  func workAlongside(_ changes: inout ChangeSet) -> (() -> Void)?
+
   /// Gives back what the store holds. Every later call throws ``StorageError`` of kind `closed`.
   func close()
+}
+
+extension PersistentStore {
+  public func workAlongside(_ changes: inout ChangeSet) -> (() -> Void)? { nil }
 }
 
 /// A row of a store.

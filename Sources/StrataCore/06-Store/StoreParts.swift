@@ -1,3 +1,4 @@
+import CLMDBShim
 import Foundation
 import Synchronization
 
@@ -17,6 +18,8 @@ final class StoreParts: Sendable {
   /// By entity number: whether the store's configuration holds the entity.
   let held: [Bool]
   let verifiesChecksums: Bool
+  /// The handles of `rows`; nil for hierarchies the configuration leaves out.
+  let rowHandles: ContiguousArray<MDB_dbi?>
   private let layouts: LayoutTable
 
   init(
@@ -32,6 +35,7 @@ final class StoreParts: Sendable {
     self.indexes = indexes
     self.held = held
     self.verifiesChecksums = verifiesChecksums
+    rowHandles = ContiguousArray(rows.map { $0?.handle })
     layouts = LayoutTable(schema)
   }
 

@@ -35,6 +35,8 @@ final class CommitQueue: Sendable {
     committed: @escaping @Sendable (CommitResult) -> Void
   ) throws -> CommitResult {
     let reply = Reply<Result<CommitResult, any Error>>()
+    var changes = changes
+    let work = store.workAlongside(&changes)
     let waiting = Waiting(changes: changes) { result in
       if case .success(let value) = result { committed(value) }
       reply.fulfil(result)
@@ -45,6 +47,7 @@ final class CommitQueue: Sendable {
       return !state.isWriting
     }
     if isFirst { writeNext(deadline) }
+    work?()
     meanwhile()
     return try reply.wait().get()
   }

@@ -18,6 +18,10 @@ final class BoundEntity: Sendable {
   /// Unsafe: immortal, constant memory.
   nonisolated(unsafe) let table: UnsafePointer<UInt32>
   let slotCount: Int32
+  /// The entity's layout and number, one step nearer.
+  let layout: RowLayout
+  let entityNumber: Int
+  let hierarchyNumber: Int
   /// Whether some attribute of a new object is not nil.
   let hasDefaults: Bool
   /// What the transient attributes of a new object start with, by slot.
@@ -28,6 +32,7 @@ final class BoundEntity: Sendable {
   let persistentSlots: SlotBitmap
   /// The stored attributes that must not be nil in a save.
   let requiredSlots: SlotBitmap
+  let hasRequiredSlots: Bool
 
   init(entity: EntitySchema, token: StoreEntityToken, stamp: RowStamp, storeIndex: Int) {
     self.entity = entity
@@ -36,6 +41,9 @@ final class BoundEntity: Sendable {
     self.storeIndex = storeIndex
     table = entity.layout.table
     slotCount = Int32(entity.layout.slotCount)
+    layout = entity.layout
+    entityNumber = entity.number
+    hierarchyNumber = entity.hierarchyNumber
     hasDefaults = entity.defaults.contains { !$0.isNull }
     var transientDefaults: [Int: Any] = [:]
     for attribute in entity.attributes where attribute.isTransient {
@@ -51,14 +59,15 @@ final class BoundEntity: Sendable {
     }
     persistentSlots = persistent
     requiredSlots = required
+    hasRequiredSlots = !required.isEmpty
     // Balanced by nothing, see above.
     _ = Unmanaged.passRetained(self)
   }
 
   /// The draft of a new object: every attribute is set, to its default.
   func makeDraft() -> RowDraft {
-    if !hasDefaults { return RowDraft.make(allNil: Int(slotCount), changed: persistentSlots) }
-    let draft = RowDraft.make(defaults: entity.defaults)
+    if !hasDefaults { return RowDraft.make(entity.layout, changed: persistentSlots) }
+    let draft = RowDraft.make(entity.layout, defaults: entity.defaults)
     draft.changed = persistentSlots
     return draft
   }

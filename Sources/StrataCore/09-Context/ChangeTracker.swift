@@ -1,3 +1,5 @@
+import CLMDBShim
+
 /// Which objects of a context have unsaved changes, and which changes the next did-change notification tells of.
 ///
 /// Each list only grows until a save: an object that leaves a state leaves its entry behind, and readers skip entries whose
@@ -14,9 +16,9 @@ struct ChangeTracker {
   private(set) var insertedCount = 0
   private(set) var updatedCount = 0
   private(set) var deletedCount = 0
-  /// Whose changes these are. Unsafe: the context owns the tracker. An object that was inserted here, deleted and inserted
+  /// Whose changes these are. Unmanaged: the context owns the tracker. An object that was inserted here, deleted and inserted
   /// into another context stays in a list until the next save: it is not this context's any more.
-  unowned(unsafe) var owner: ManagedObjectContext?
+  var owner: Unmanaged<ManagedObjectContext>?
   /// Objects for which `detectConflicts(for:)` was called.
   var locked: [ManagedObject] = []
 
@@ -28,7 +30,10 @@ struct ChangeTracker {
   /// New objects, in the order of their insertion.
   var inserted: [ManagedObject] {
     insertedList.count == insertedCount
-      ? insertedList : insertedList.filter { $0.state.contains(.inserted) && $0.context === owner }
+      ? insertedList
+      : insertedList.filter {
+        $0.state.contains(.inserted) && $0.contextReference?.toOpaque() == owner?.toOpaque()
+      }
   }
   /// Edited objects, in the order of their first edit.
   var updated: [ManagedObject] {
@@ -161,11 +166,11 @@ struct ChangeTracker {
   /// Everything in the lists is saved or gone: forgets it all.
   mutating func removeAllPending() {
     keepNotes()
-    for object in insertedList where !isElsewhere(object) {
-      object.state.subtract([.listedInserted, .inserted])
+    ManagedObject.forEach(insertedList) { object in
+      if !isElsewhere(object) { object.state.subtract([.listedInserted, .inserted]) }
     }
-    for object in updatedList { object.state.subtract([.listedUpdated, .updated]) }
-    for object in deletedList { object.state.subtract([.listedDeleted, .deleted]) }
+    ManagedObject.forEach(updatedList) { $0.state.subtract([.listedUpdated, .updated]) }
+    ManagedObject.forEach(deletedList) { $0.state.subtract([.listedDeleted, .deleted]) }
     for object in locked { object.state.remove(.locked) }
     insertedList = []
     updatedList = []
@@ -195,7 +200,12 @@ struct ChangeTracker {
   /// What was inserted in this event and not told yet stays to be told when `insertedList` goes.
   private mutating func keepNotes() {
     if eventStart < insertedList.count {
-      notedList += insertedList[eventStart...].filter { $0.state.contains(.notedInsert) }
+      for place in eventStart..<insertedList.count
+      where Unmanaged.passUnretained(insertedList[place])._withUnsafeGuaranteedRef({
+        $0.state.contains(.notedInsert)
+      }) {
+        notedList.append(insertedList[place])
+      }
     }
     eventStart = insertedList.count
   }
@@ -203,7 +213,7 @@ struct ChangeTracker {
   /// Every object in any list that is still the context's.
   func forEachListed(_ body: (ManagedObject) -> Void) {
     for list in [insertedList, updatedList, deletedList, notedList] {
-      for object in list where object.context === owner { body(object) }
+      for object in list where object.contextReference?.toOpaque() == owner?.toOpaque() { body(object) }
     }
   }
 
@@ -214,7 +224,7 @@ struct ChangeTracker {
   }
 
   private func isElsewhere(_ object: ManagedObject) -> Bool {
-    object.context != nil && object.context !== owner
+    object.contextReference != nil && object.contextReference?.toOpaque() != owner?.toOpaque()
   }
 }
 
@@ -222,10 +232,23 @@ extension ManagedObject {
   /// Calls `body` with each object, without counting references: the array holds them all the while.
   @inline(__always)
   static func forEach(_ objects: [ManagedObject], _ body: (ManagedObject) throws -> Void) rethrows {
-    try withExtendedLifetime(objects) {
-      for place in objects.indices {
-        try Unmanaged.passUnretained(objects[place])._withUnsafeGuaranteedRef(body)
+    try objects.withUnsafeBufferPointer { try forEach($0[...], body) }
+  }
+
+  /// The same for a part of an array that somebody else holds.
+  @inline(__always)
+  static func forEach(
+    _ objects: Slice<UnsafeBufferPointer<ManagedObject>>, _ body: (ManagedObject) throws -> Void
+  ) rethrows {
+    for place in objects.startIndex..<objects.endIndex {
+      // Each object lies somewhere of its own: by the time it is needed it has arrived.
+      if place + 12 < objects.endIndex {
+        let address = Unmanaged.passUnretained(objects[place + 12]).toOpaque()
+        strata_prefetch(address)
+        strata_prefetch(address + 64)
       }
+      try Unmanaged.passUnretained(objects[place])._withUnsafeGuaranteedRef(body)
     }
   }
+
 }

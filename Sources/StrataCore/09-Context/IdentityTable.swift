@@ -1,7 +1,7 @@
 /// One object per primary key, for one entity hierarchy of one store in one context: the uniquing of rule 40.
 ///
-///     keys     [ 0 | 17 | 0 | 4 | 9 | 0 | … ]   open addressing, linear probing, 0 = free (keys start at 1)
-///     objects  [ – |  ● | – | ● | ● | – | … ]   strong references
+///     [ 0 – | 17 ● | 0 – | 4 ● | 9 ● | 0 – | … ]   key and strong reference side by side
+///     open addressing, linear probing, 0 = free (keys start at 1)
 ///
 /// References are strong because weak ones cost a side allocation each. What nobody else holds and has no changes is let go
 /// when the table fills up, so a loop over a million rows runs in bounded memory; and such an object counts as gone even
@@ -10,49 +10,53 @@
 /// Lives on the context's queue.
 final class IdentityTable {
   // `@exclusivity(unchecked)`: each access is one load or store on the context's queue.
-  @exclusivity(unchecked) private var keys: UnsafeMutablePointer<UInt64>
-  @exclusivity(unchecked) private var objects: UnsafeMutablePointer<ManagedObject?>
+  @exclusivity(unchecked) private var entries: UnsafeMutablePointer<Entry>
   @exclusivity(unchecked) private var capacity: Int
   @exclusivity(unchecked) private(set) var count = 0
   /// When true, objects are kept although nobody else holds them (`retainsRegisteredObjects`).
   @exclusivity(unchecked) var retainsObjects = false
 
-  init() {
-    capacity = 16
-    (keys, objects) = Self.allocate(16)
+  private struct Entry {
+    var key: UInt64
+    var object: ManagedObject?
   }
 
-  deinit { Self.release(keys, objects, capacity) }
+  init() {
+    capacity = 16
+    entries = Self.allocate(16)
+  }
+
+  deinit { Self.release(entries, capacity) }
 
   /// The live object for `key`, or nil when there is none or only the table still holds it.
   func object(for key: UInt64) -> ManagedObject? {
     let index = slot(of: key)
-    guard keys[index] == key else { return nil }
+    guard entries[index].key == key else { return nil }
     if isGone(index) {
       remove(at: index)
       return nil
     }
-    return objects[index]
+    return entries[index].object
   }
 
   /// Whether `key` is in the table, gone or not.
-  func contains(_ key: UInt64) -> Bool { keys[slot(of: key)] == key }
+  func contains(_ key: UInt64) -> Bool { entries[slot(of: key)].key == key }
 
   /// Puts in an object whose key is not in the table.
   func insert(_ object: ManagedObject, for key: UInt64) {
     if (count + 1) * 2 > capacity { makeRoom(for: 1) }
     let index = slot(of: key)
-    if keys[index] != key {
-      keys[index] = key
+    if entries[index].key != key {
+      entries[index].key = key
       count += 1
     }
-    objects[index] = object
+    entries[index].object = object
   }
 
   /// Takes `key` out, if it is in.
   func remove(_ key: UInt64) {
     let index = slot(of: key)
-    if keys[index] == key { remove(at: index) }
+    if entries[index].key == key { remove(at: index) }
   }
 
   /// Makes room for `additional` more objects at once.
@@ -62,23 +66,23 @@ final class IdentityTable {
 
   /// Takes everything out.
   func removeAll() {
-    Self.release(keys, objects, capacity)
+    Self.release(entries, capacity)
     capacity = 16
-    (keys, objects) = Self.allocate(16)
+    entries = Self.allocate(16)
     count = 0
   }
 
   /// Calls `body` with every object that somebody outside holds or that has changes.
   func forEachLive(_ body: (ManagedObject) throws -> Void) rethrows {
-    for index in 0..<capacity where keys[index] != 0 && !isGone(index) {
-      if let object = objects[index] { try body(object) }
+    for index in 0..<capacity where entries[index].key != 0 && !isGone(index) {
+      if let object = entries[index].object { try body(object) }
     }
   }
 
   /// Calls `body` with every object in the table.
   func forEach(_ body: (ManagedObject) throws -> Void) rethrows {
-    for index in 0..<capacity where keys[index] != 0 {
-      if let object = objects[index] { try body(object) }
+    for index in 0..<capacity where entries[index].key != 0 {
+      if let object = entries[index].object { try body(object) }
     }
   }
 
@@ -86,8 +90,8 @@ final class IdentityTable {
   @inline(__always)
   private func isGone(_ index: Int) -> Bool {
     // The state first: it is one load, and most objects of a large save are in it.
-    if retainsObjects || objects[index]?.hasPendingState == true { return false }
-    return isKnownUniquelyReferenced(&objects[index])
+    if retainsObjects || entries[index].object?.hasPendingState == true { return false }
+    return isKnownUniquelyReferenced(&entries[index].object)
   }
 
   /// The place where the search for `key` begins. Eight neighbouring keys are eight neighbouring places, which is one cache
@@ -103,7 +107,7 @@ final class IdentityTable {
   private func slot(of key: UInt64) -> Int {
     let mask = capacity &- 1
     var index = home(of: key)
-    while keys[index] != 0 && keys[index] != key { index = (index &+ 1) & mask }
+    while entries[index].key != 0 && entries[index].key != key { index = (index &+ 1) & mask }
     return index
   }
 
@@ -112,16 +116,16 @@ final class IdentityTable {
     let mask = capacity &- 1
     var hole = place
     var next = (hole &+ 1) & mask
-    let doomed = objects[hole]
-    objects[hole] = nil
-    keys[hole] = 0
+    let doomed = entries[hole].object
+    entries[hole].object = nil
+    entries[hole].key = 0
     count -= 1
-    while keys[next] != 0 {
-      let home = home(of: keys[next])
+    while entries[next].key != 0 {
+      let home = home(of: entries[next].key)
       if (next &- home) & mask >= (next &- hole) & mask {
-        keys[hole] = keys[next]
-        keys[next] = 0
-        swap(&objects[hole], &objects[next])
+        entries[hole].key = entries[next].key
+        entries[next].key = 0
+        swap(&entries[hole].object, &entries[next].object)
         hole = next
       }
       next = (next &+ 1) & mask
@@ -132,45 +136,53 @@ final class IdentityTable {
 
   /// Lets go of what is gone; grows when that did not free half the places.
   private func makeRoom(for additional: Int) {
-    var live = 0
-    var gone = 0
-    for index in 0..<capacity where keys[index] != 0 {
-      if isGone(index) { gone += 1 } else { live += 1 }
+    // Looking at every object costs more than moving it. When a few that stand for all are in use, all are taken to be.
+    let isSweeping = !retainsObjects && looksWorthSweeping()
+    var live = count
+    if isSweeping {
+      live = 0
+      for index in 0..<capacity where entries[index].key != 0 && !isGone(index) { live += 1 }
     }
     var target = capacity
     while (live + additional) * 2 > target { target *= 2 }
+    // A small one grows fast: it would be moved over and over.
+    if !isSweeping && target <= 1 << 14 { target *= 2 }
     // A table that is nearly all live would sweep again and again: leave it room to breathe.
-    if gone * 4 < count && (live + additional) * 3 > target { target *= 2 }
-    let (oldKeys, oldObjects, oldCapacity) = (keys, objects, capacity)
-    (keys, objects) = Self.allocate(target)
+    if isSweeping && (count - live) * 4 < count && (live + additional) * 3 > target { target *= 2 }
+    let (old, oldCapacity) = (entries, capacity)
+    entries = Self.allocate(target)
     capacity = target
     count = 0
-    for index in 0..<oldCapacity where oldKeys[index] != 0 {
-      let isKept = retainsObjects || oldObjects[index]?.hasPendingState == true
-      if !isKept && isKnownUniquelyReferenced(&oldObjects[index]) { continue }
-      let place = slot(of: oldKeys[index])
-      keys[place] = oldKeys[index]
-      swap(&objects[place], &oldObjects[index])
+    for index in 0..<oldCapacity where old[index].key != 0 {
+      if isSweeping && old[index].object?.hasPendingState != true
+        && isKnownUniquelyReferenced(&old[index].object)
+      {
+        continue
+      }
+      let place = slot(of: old[index].key)
+      swap(&entries[place], &old[index])
       count += 1
     }
-    Self.release(oldKeys, oldObjects, oldCapacity)
+    Self.release(old, oldCapacity)
   }
 
-  private static func allocate(_ capacity: Int) -> (
-    UnsafeMutablePointer<UInt64>, UnsafeMutablePointer<ManagedObject?>
-  ) {
-    let keys = UnsafeMutablePointer<UInt64>.allocate(capacity: capacity)
-    keys.initialize(repeating: 0, count: capacity)
-    let objects = UnsafeMutablePointer<ManagedObject?>.allocate(capacity: capacity)
-    objects.initialize(repeating: nil, count: capacity)
-    return (keys, objects)
+  /// Whether some of about 64 objects spread over the table are gone.
+  private func looksWorthSweeping() -> Bool {
+    let step = max(capacity / 128, 1)
+    for index in stride(from: 0, to: capacity, by: step) where entries[index].key != 0 {
+      if isGone(index) { return true }
+    }
+    return false
   }
 
-  private static func release(
-    _ keys: UnsafeMutablePointer<UInt64>, _ objects: UnsafeMutablePointer<ManagedObject?>, _ capacity: Int
-  ) {
-    objects.deinitialize(count: capacity)
-    objects.deallocate()
-    keys.deallocate()
+  private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Entry> {
+    let entries = UnsafeMutablePointer<Entry>.allocate(capacity: capacity)
+    entries.initialize(repeating: Entry(key: 0, object: nil), count: capacity)
+    return entries
+  }
+
+  private static func release(_ entries: UnsafeMutablePointer<Entry>, _ capacity: Int) {
+    entries.deinitialize(count: capacity)
+    entries.deallocate()
   }
 }

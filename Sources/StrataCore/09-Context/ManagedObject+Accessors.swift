@@ -196,48 +196,70 @@ extension ManagedObject {
 
 extension ManagedObject {
   /// Sets the `Int16` attribute in `slot`. Traps when the slot has another type.
-  public final func write(_ value: Int16, slot: Int) { set(slot, .int16, .integer(Int64(value))) }
+  public final func write(_ value: Int16, slot: Int) {
+    if let edits = openEdits(slot, .int16) { return edits.put(bits: UInt64(bitPattern: Int64(value)), slot) }
+    slowWrite(slot, .int16, .integer(Int64(value)))
+  }
   /// Sets the `Int16` attribute in `slot`, or makes it nil.
   public final func write(_ value: Int16?, slot: Int) {
-    set(slot, .int16, value.map { value in .integer(Int64(value)) } ?? .null)
+    if let value { write(value, slot: slot) } else { slowWrite(slot, .int16, .null) }
   }
   /// Sets the `Int32` attribute in `slot`. Traps when the slot has another type.
-  public final func write(_ value: Int32, slot: Int) { set(slot, .int32, .integer(Int64(value))) }
+  public final func write(_ value: Int32, slot: Int) {
+    if let edits = openEdits(slot, .int32) { return edits.put(bits: UInt64(bitPattern: Int64(value)), slot) }
+    slowWrite(slot, .int32, .integer(Int64(value)))
+  }
   /// Sets the `Int32` attribute in `slot`, or makes it nil.
   public final func write(_ value: Int32?, slot: Int) {
-    set(slot, .int32, value.map { value in .integer(Int64(value)) } ?? .null)
+    if let value { write(value, slot: slot) } else { slowWrite(slot, .int32, .null) }
   }
   /// Sets the `Int64` attribute in `slot`. Traps when the slot has another type.
-  public final func write(_ value: Int64, slot: Int) { set(slot, .int64, .integer(value)) }
+  public final func write(_ value: Int64, slot: Int) {
+    if let edits = openEdits(slot, .int64) { return edits.put(bits: UInt64(bitPattern: value), slot) }
+    slowWrite(slot, .int64, .integer(value))
+  }
   /// Sets the `Int64` attribute in `slot`, or makes it nil.
   public final func write(_ value: Int64?, slot: Int) {
-    set(slot, .int64, value.map { value in .integer(value) } ?? .null)
+    if let value { write(value, slot: slot) } else { slowWrite(slot, .int64, .null) }
   }
   /// Sets the `Double` attribute in `slot`. Traps when the slot has another type.
-  public final func write(_ value: Double, slot: Int) { set(slot, .double, .double(value)) }
+  public final func write(_ value: Double, slot: Int) {
+    if let edits = openEdits(slot, .double) { return edits.put(bits: value.bitPattern, slot) }
+    slowWrite(slot, .double, .double(value))
+  }
   /// Sets the `Double` attribute in `slot`, or makes it nil.
   public final func write(_ value: Double?, slot: Int) {
-    set(slot, .double, value.map { value in .double(value) } ?? .null)
+    if let value { write(value, slot: slot) } else { slowWrite(slot, .double, .null) }
   }
   /// Sets the `Float` attribute in `slot`. Traps when the slot has another type.
-  public final func write(_ value: Float, slot: Int) { set(slot, .float, .float(value)) }
+  public final func write(_ value: Float, slot: Int) {
+    if let edits = openEdits(slot, .float) { return edits.put(bits: UInt64(value.bitPattern), slot) }
+    slowWrite(slot, .float, .float(value))
+  }
   /// Sets the `Float` attribute in `slot`, or makes it nil.
   public final func write(_ value: Float?, slot: Int) {
-    set(slot, .float, value.map { value in .float(value) } ?? .null)
+    if let value { write(value, slot: slot) } else { slowWrite(slot, .float, .null) }
   }
   /// Sets the `Bool` attribute in `slot`. Traps when the slot has another type.
-  public final func write(_ value: Bool, slot: Int) { set(slot, .boolean, .boolean(value)) }
+  public final func write(_ value: Bool, slot: Int) {
+    if let edits = openEdits(slot, .boolean) { return edits.put(bits: value ? 1 : 0, slot) }
+    slowWrite(slot, .boolean, .boolean(value))
+  }
   /// Sets the `Bool` attribute in `slot`, or makes it nil.
   public final func write(_ value: Bool?, slot: Int) {
-    set(slot, .boolean, value.map { value in .boolean(value) } ?? .null)
+    if let value { write(value, slot: slot) } else { slowWrite(slot, .boolean, .null) }
   }
   /// Sets the `String` attribute in `slot`, or makes it nil. Traps when the slot has another type.
   public final func write(_ value: String?, slot: Int) {
-    set(slot, .string, value.map { .string($0) } ?? .null)
+    if let value, let edits = openEdits(slot, .string) { return edits.put(value, slot) }
+    slowWrite(slot, .string, value.map { .string($0) } ?? .null)
   }
   /// Sets the `Date` attribute in `slot`, or makes it nil. Traps when the slot has another type.
   public final func write(_ value: Date?, slot: Int) {
-    set(slot, .date, value.map { .date($0) } ?? .null)
+    if let value, let edits = openEdits(slot, .date) {
+      return edits.put(bits: value.timeIntervalSinceReferenceDate.bitPattern, slot)
+    }
+    slowWrite(slot, .date, value.map { .date($0) } ?? .null)
   }
   /// Sets the `Data` attribute in `slot`, or makes it nil. Traps when the slot has another type.
   public final func write(_ value: Data?, slot: Int) {
@@ -270,15 +292,16 @@ extension ManagedObject {
     return storedValue(slot)
   }
 
-  /// Sets an attribute. The fast half serves an object that already counts as changed in this event.
+  /// Where a setter may store its value at once: the object counts as changed in this event, and the slot is of `kind`.
   @inline(__always)
+  private final func openEdits(_ slot: Int, _ kind: SlotKind) -> RowDraft.Pointers? {
+    guard let edits, state.isBeingEdited, fastEntry(slot, kind) != nil else { return nil }
+    checkConfinementHere()
+    return edits
+  }
+
   private final func set(_ slot: Int, _ kind: SlotKind, _ value: AttributeValue) {
-    if let edits, state.isBeingEdited, fastEntry(slot, kind) != nil {
-      checkConfinementHere()
-      edits.put(value, slot)
-    } else {
-      slowWrite(slot, kind, value)
-    }
+    if let edits = openEdits(slot, kind) { edits.put(value, slot) } else { slowWrite(slot, kind, value) }
   }
 
   @inline(never)
@@ -309,5 +332,12 @@ extension ManagedObject {
   @usableFromInline final func checkConfinement() { checkConfinementHere() }
 
   @inline(__always)
-  final func checkConfinementHere() { context?.checkAccess(bound?.token.entityName) }
+  final func checkConfinementHere() {
+    #if DEBUG
+      context?.checkAccess(bound?.token.entityName)
+    #else
+      // The switch first: asking the context counts references.
+      if ManagedObjectContext.checksEveryAccess { context?.checkAccess(bound?.token.entityName) }
+    #endif
+  }
 }

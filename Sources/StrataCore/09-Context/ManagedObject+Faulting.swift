@@ -175,7 +175,7 @@ extension ManagedObject {
   /// The draft, made if there is none. Does not say that the object changed.
   final func editableDraft() -> RowDraft {
     if let draft { return draft }
-    let new = RowDraft.make(slotCount: Int(slotCount))
+    let new = RowDraft.make(home.entity.layout)
     draft = new
     fastRow = nil
     return new

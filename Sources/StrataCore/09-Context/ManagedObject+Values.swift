@@ -122,7 +122,7 @@ extension ManagedObject {
 
   /// The value in memory, edits included; null while the object is a fault.
   final func storedValue(_ slot: Int) -> AttributeValue {
-    if let draft, draft.changed.contains(slot) { return draft[slot] }
+    if let draft, draft.isChanged(slot) { return draft[slot] }
     if home.entity.attributes[slot].isTransient {
       return transients?[slot].flatMap { AttributeValue($0, type: home.entity.attributes[slot].type) }
         ?? .null
@@ -207,10 +207,9 @@ extension ManagedObject {
 extension ManagedObject {
   /// Checks that no mandatory attribute is nil; all failures are collected (rules 226, 228).
   final func validateAttributes() throws {
-    let missing = home.requiredSlots
-    if missing.isEmpty { return }
+    if !withHome({ home in home.hasRequiredSlots && hasNil(in: home.requiredSlots) }) { return }
     var failures: [CoreDataError] = []
-    missing.forEach { slot in
+    home.requiredSlots.forEach { slot in
       if isNil(slot) { failures.append(missingValue(slot)) }
     }
     if failures.count == 1 { throw failures[0] }
@@ -219,8 +218,14 @@ extension ManagedObject {
     }
   }
 
+  private final func hasNil(in slots: borrowing SlotBitmap) -> Bool {
+    var found = false
+    slots.forEach { if isNil($0) { found = true } }
+    return found
+  }
+
   private final func isNil(_ slot: Int) -> Bool {
-    if let draft, draft.changed.contains(slot) { return draft[slot].isNull }
+    if let draft, draft.isChanged(slot) { return draft.isNil(slot) }
     return snapshot?.isNil(slot, home.entity.layout) ?? true
   }
 

@@ -1,3 +1,4 @@
+import CLMDBShim
 import Foundation
 
 /// A live record of the object graph: an entity's values, unique for its ID within its context.
@@ -32,11 +33,15 @@ open class ManagedObject: NSObject, SlotDeclaring {
   /// What the object is to its context.
   @exclusivity(unchecked) final var state: ObjectState = []
   /// The entity in its store (in no store, for an object made without a context). Nil only while the object is being made.
-  /// Unsafe: immortal.
-  @exclusivity(unchecked) final unowned(unsafe) var bound: BoundEntity?
+  /// Unmanaged: immortal, and not worth counting references for.
+  @exclusivity(unchecked) final var boundReference: Unmanaged<BoundEntity>?
   @exclusivity(unchecked) final var primaryKey: UInt64 = 0
-  /// Unsafe: cleared by the context itself, in `deinit` and whenever it lets an object go; so never dangling.
-  @exclusivity(unchecked) final unowned(unsafe) var context: ManagedObjectContext?
+  /// Unmanaged: cleared by the context itself, in `deinit` and whenever it lets an object go; so never dangling.
+  @exclusivity(unchecked) final var contextReference: Unmanaged<ManagedObjectContext>?
+  final var context: ManagedObjectContext? {
+    get { contextReference?.takeUnretainedValue() }
+    set { contextReference = newValue.map { .passUnretained($0) } }
+  }
   /// The row as last read or saved.
   @exclusivity(unchecked) final var snapshot: RowSnapshot?
   /// The values edited since.
@@ -48,6 +53,22 @@ open class ManagedObject: NSObject, SlotDeclaring {
     }
   }
   @exclusivity(unchecked) private final var storedDraft: RowDraft?
+  final var hasDraft: Bool { storedDraft != nil }
+  /// Calls `body` with the draft, which there is, without counting references.
+  @inline(__always)
+  final func withDraft<R>(_ body: (RowDraft) throws -> R) rethrows -> R {
+    // The caller has asked `hasDraft`.
+    try Unmanaged.passUnretained(storedDraft.unsafelyUnwrapped)._withUnsafeGuaranteedRef(body)
+  }
+  /// Says that the draft, if there is one, is needed soon.
+  @inline(__always)
+  final func prefetchDraft() {
+    guard let edits else { return }
+    strata_prefetch(edits.header)
+    strata_prefetch(UnsafeRawPointer(edits.header) + 64)
+    strata_prefetch(UnsafeRawPointer(edits.header) + 128)
+    strata_prefetch(UnsafeRawPointer(edits.header) + 192)
+  }
   /// Where `draft` keeps its values: so that a setter counts no references.
   @exclusivity(unchecked) final var edits: RowDraft.Pointers?
   /// Values of transient attributes by slot: they survive a save and go when the object becomes a fault (rule 71).
@@ -98,14 +119,25 @@ open class ManagedObject: NSObject, SlotDeclaring {
 
   /// The record's handle: thread-safe, equal for equal records, final from birth (contexts.md, rule 8). Never fires a fault.
   public final var objectID: ManagedObjectID {
-    ManagedObjectID(
-      token: home.token, primaryKey: primaryKey, isTemporary: state.contains(.inserted) || home.storeIndex < 0
-    )
+    withHome {
+      ManagedObjectID(
+        token: $0.token, primaryKey: primaryKey, isTemporary: state.contains(.inserted) || $0.storeIndex < 0)
+    }
   }
 
   /// The object's entity. Never fires a fault.
   public final var entity: EntityDescription {
     home.entity.entityDescription
+  }
+
+  /// The entity in its store; nil only while the object is being made.
+  final var bound: BoundEntity? { boundReference?.takeUnretainedValue() }
+
+  /// Calls `body` with what `home` is, without counting references.
+  @inline(__always)
+  final func withHome<R>(_ body: (BoundEntity) throws -> R) rethrows -> R {
+    guard let boundReference else { return try body(home) }
+    return try boundReference._withUnsafeGuaranteedRef(body)
   }
 
   /// `bound`, which every object has once it is made.

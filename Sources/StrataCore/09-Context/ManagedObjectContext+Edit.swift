@@ -48,16 +48,19 @@ extension ManagedObjectContext {
   /// What `init(entity:insertInto:)` does for an object that is born into this context.
   func adoptNew(_ object: ManagedObject, entity: EntityDescription) {
     checkAccess(entity.name)
-    let home = boundForNew(entity)
-    if home.bound.hasTransientDefaults { object.transients = home.bound.transientDefaults }
-    register(object, as: home)
+    // Kept by `lastHome` all the while: nothing to count.
+    Unmanaged.passUnretained(boundForNew(entity))._withUnsafeGuaranteedRef { home in
+      if home.bound.hasTransientDefaults { object.transients = home.bound.transientDefaults }
+      register(object, as: home)
+    }
     object.awakeFromInsert()
   }
 
+  @inline(__always)
   private func register(_ object: ManagedObject, as home: HomeForNew) {
     object.context = self
     bind(object, to: home)
-    if object.draft == nil { object.draft = home.bound.makeDraft() }
+    if object.edits == nil, object.draft == nil { object.draft = home.bound.makeDraft() }
     noteFirstEdit()
     changes.insert(object)
   }
@@ -71,6 +74,7 @@ extension ManagedObjectContext {
     object.state = changes.lists(inserted: object) ? .listedInserted : []
   }
 
+  @inline(__always)
   private func bind(_ object: ManagedObject, to home: HomeForNew) {
     object.become(home.bound)
     do {
@@ -119,7 +123,12 @@ extension ManagedObjectContext {
 
   /// The one entity of the model that has this class.
   func entityDescription(for type: ManagedObject.Type) -> EntityDescription {
-    if let known = classes.entities[ObjectIdentifier(type)] { return known.entityDescription }
+    let key = ObjectIdentifier(type)
+    if let lastClass, lastClass.key == key { return lastClass.entity }
+    if let known = classes.entities[key] {
+      lastClass = (key, known.entityDescription)
+      return known.entityDescription
+    }
     trap(
       "\(type) is the class of \(classes.ambiguous.contains(ObjectIdentifier(type)) ? "several entities" : "no entity") of "
         + "this context's model; use init(entity:insertInto:).")
@@ -189,7 +198,7 @@ extension ManagedObjectContext {
 extension ManagedObject {
   /// Gives the object its entity and, with it, its slots.
   func become(_ bound: BoundEntity) {
-    self.bound = bound
+    boundReference = .passUnretained(bound)
     table = bound.table
     slotCount = bound.slotCount
   }

@@ -51,28 +51,29 @@ extension ManagedObjectContext {
   /// - Throws: `CoreDataError` 133000 when there is no such record (rule 47); `StorageError` when it cannot be read.
   public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
     checkAccess(id.entityName)
-    guard let place = locate(id) else { throw missing(id) }
-    if let known = place.table.object(for: id.primaryKey) {
-      if known.state.contains(.rowGone) { throw missing(id) }
-      if !known.isFault { return known }
-      if known.snapshot != nil, stalenessInterval < 0 {
-        known.fire()
+    guard let kept = locate(id) else { throw missing(id) }
+    let object = try Unmanaged.passUnretained(kept)._withUnsafeGuaranteedRef { place in
+      if let known = place.table.object(for: id.primaryKey) {
+        if known.state.contains(.rowGone) { throw missing(id) }
+        if !known.isFault || (known.snapshot != nil && stalenessInterval < 0) { return known }
+      }
+      statistics.fetches += 1
+      guard
+        let row = try place.store.store.row(
+          hierarchy: place.bound.hierarchyNumber, primaryKey: id.primaryKey)
+      else { throw missing(id) }
+      if row.entity == place.bound.entityNumber, !place.table.contains(id.primaryKey) {
+        return makeObject(id.primaryKey, row.snapshot, place.bound, place.table)
+      }
+      guard let bound = place.store.entities[row.entity] else { throw missing(id) }
+      if let known = known(id.primaryKey, as: bound, in: place.table) {
+        known.take(row.snapshot)
         return known
       }
+      return makeObject(id.primaryKey, row.snapshot, bound, place.table)
     }
-    statistics.fetches += 1
-    guard
-      let row = try place.store.store.row(
-        hierarchy: place.bound.entity.hierarchyNumber, primaryKey: id.primaryKey)
-    else { throw missing(id) }
-    guard let bound = place.store.entities[row.entity] else { throw missing(id) }
-    let object: ManagedObject
-    if let known = known(id.primaryKey, as: bound, in: place.table) {
-      known.take(row.snapshot)
-      object = known
-    } else {
-      object = makeObject(id.primaryKey, row.snapshot, bound, place.table)
-    }
+    // `kept` lives until here; what follows may call anybody.
+    withExtendedLifetime(kept) {}
     object.fire()
     return object
   }
@@ -100,7 +101,7 @@ extension ManagedObjectContext {
 
   @inline(__always)
   private func fill(_ object: ManagedObject, _ key: UInt64, _ row: RowSnapshot?, _ bound: BoundEntity) {
-    object.bound = bound
+    object.boundReference = .passUnretained(bound)
     object.table = bound.table
     object.slotCount = bound.slotCount
     object.primaryKey = key

@@ -52,9 +52,24 @@ extension ManagedObjectContext {
     var sets = ObjectSets()
     var hasMerged = false
     let noted = changes.takeNoted()
+    // A large import: everything noted is new, and what is noted is the list of it.
+    var isAllNew = true
     ManagedObject.forEach(noted) { object in
+      if object.state.isDisjoint(with: .notedInsert) || object.state.contains(.notedDelete) {
+        isAllNew = false
+      }
+    }
+    if isAllNew {
+      ManagedObject.forEach(noted) { object in
+        hasMerged = hasMerged || !object.state.contains(.inserted)
+        object.state.subtract(.noted)
+      }
+      sets.inserted = noted
+    }
+    for place in noted.indices where !isAllNew {
+      let object = noted[place]
       let state = object.state
-      guard !state.isDisjoint(with: .noted) else { return }
+      guard !state.isDisjoint(with: .noted) else { continue }
       object.state = state.subtracting(.noted)
       if state.contains(.notedDelete) {
         sets.deleted.append(object)
@@ -67,7 +82,7 @@ extension ManagedObjectContext {
       }
     }
     if sets.isEmpty { return }
-    let inserted = Set(sets.inserted)
+    let inserted = Set.roomy(sets.inserted)
     // Most saves follow the event in which their objects were inserted, and tell of the same set. Objects inserted
     // elsewhere and merged are not kept: nobody here will save them.
     lastInserted = hasMerged ? nil : inserted
@@ -122,13 +137,48 @@ struct DidSaveSets {
     if let known, known.count == inserted.count, inserted.first.map(known.contains) ?? true {
       self.inserted = known
     } else {
-      self.inserted = Set(inserted)
+      self.inserted = .roomy(inserted)
     }
-    self.updated = Set(updated)
-    self.deleted = Set(deleted)
-    insertedIDs = Set(inserted.lazy.map { $0.objectID.with(isTemporary: false) })
-    updatedIDs = Set(updated.lazy.map(\.objectID))
-    deletedIDs = Set(deleted.lazy.map(\.objectID))
+    self.updated = .roomy(updated)
+    self.deleted = .roomy(deleted)
+    func ids(_ objects: [ManagedObject]) -> Set<ManagedObjectID> {
+      var ids = Set<ManagedObjectID>(minimumCapacity: objects.count)
+      ManagedObject.forEach(objects) { ids.insert($0.objectID.with(isTemporary: false)) }
+      return ids
+    }
+    insertedIDs = ids(inserted)
+    updatedIDs = ids(updated)
+    deletedIDs = ids(deleted)
+  }
+}
+
+extension Set where Element == ManagedObject {
+  /// A set with some room to spare: two objects that fall on one place must be compared, which means looking at an object
+  /// somewhere else in memory, and costs several times what an insertion without that costs.
+  static func roomy(_ objects: [ManagedObject]) -> Set {
+    if objects.isEmpty { return [] }
+    var set = Set(minimumCapacity: objects.count + objects.count / 3)
+    // The references are counted beforehand and moved into the set: counting waits for every store that is under way, and
+    // the stores into a set go all over memory.
+    withUnsafeTemporaryAllocation(of: ManagedObject.self, capacity: Swift.min(objects.count, 1_024)) {
+      batch in
+      // The capacity is not zero.
+      let start = batch.baseAddress.unsafelyUnwrapped
+      objects.withUnsafeBufferPointer { objects in
+        var place = 0
+        while place < objects.count {
+          let part = objects[place..<Swift.min(place + batch.count, objects.count)]
+          var count = 0
+          ManagedObject.forEach(part) { object in
+            (start + count).initialize(to: object)
+            count += 1
+          }
+          for index in 0..<count { set.update(with: (start + index).move()) }
+          place += count
+        }
+      }
+    }
+    return set
   }
 }
 
@@ -148,7 +198,7 @@ struct ObjectSets {
     var result: [AnyHashable: Any] = [:]
     if !inserted.isEmpty { result[ManagedObjectContext.NotificationKey.insertedObjects.rawValue] = inserted }
     func put(_ key: ManagedObjectContext.NotificationKey, _ objects: [ManagedObject]) {
-      if !objects.isEmpty { result[key.rawValue] = Set(objects) }
+      if !objects.isEmpty { result[key.rawValue] = Set.roomy(objects) }
     }
     put(.updatedObjects, updated)
     put(.deletedObjects, deleted)

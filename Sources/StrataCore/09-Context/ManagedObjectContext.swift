@@ -60,6 +60,8 @@ public final class ManagedObjectContext: @unchecked Sendable {
 
   /// Classes by entity and entities by class.
   let classes: EntityClasses
+  /// The class of the last object that was made by its class, and its entity.
+  @exclusivity(unchecked) var lastClass: (key: ObjectIdentifier, entity: EntityDescription)?
   /// Where the last new object went, and the next of its entity goes while the coordinator's stores stay the same.
   @exclusivity(unchecked) var lastHome: HomeForNew?
 
@@ -125,7 +127,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
     shared = Mutex(Settings())
     stores = RegisteredStores(hierarchyCount: schema.hierarchies.count)
     _ = Self.environmentSwitch
-    changes.owner = self
+    changes.owner = .passUnretained(self)
   }
 
   deinit {

@@ -27,16 +27,19 @@ final class PendingSave {
   /// All of `objects` are new and of this store.
   func add(inserted objects: [ManagedObject]) throws {
     inserted = objects
-    changes.inserts.reserveCapacity(objects.count)
-    try ManagedObject.forEach(objects) { object in
-      guard let draft = object.draft else { trap("\(object) is new and has no values") }
-      changes.inserts.append(try encode(object, draft, base: nil, slots: object.home.persistentSlots))
+    let parts = Self.encodingParts(objects.count)
+    if parts > 1 {
+      changes.inserts = try encodeNew(objects, parts: parts)
+    } else {
+      changes.inserts.reserveCapacity(objects.count)
+      try ManagedObject.forEach(objects) { object in
+        changes.inserts.append(try encodeNew(object, &writer))
+      }
     }
   }
 
   func add(inserted object: ManagedObject) throws {
-    guard let draft = object.draft else { trap("\(object) is new and has no values") }
-    changes.inserts.append(try encode(object, draft, base: nil, slots: object.home.persistentSlots))
+    changes.inserts.append(try encodeNew(object, &writer))
     inserted.append(object)
   }
 
@@ -72,19 +75,33 @@ final class PendingSave {
         baseVersion: base.version))
   }
 
-  private func encode(
-    _ object: ManagedObject, _ draft: RowDraft, base: RowSnapshot?, slots: SlotBitmap
-  ) throws -> RowChange {
+  /// The object holds its draft, and everything the entity's: nothing to count for each of perhaps a million.
+  @inline(__always)
+  func encodeNew(_ object: ManagedObject, _ writer: inout RowSlabWriter) throws -> RowChange {
+    guard object.hasDraft else { trap("\(object) is new and has no values") }
+    return try object.withHome { home in
+      let counted = lostVersions.isEmpty ? 0 : lostVersions[object.objectID] ?? 0
+      let (row, externals) = try object.withDraft { draft in
+        try RowEncoder.encode(
+          layout: home.layout, stamp: home.stamp, primaryKey: object.primaryKey, version: counted &+ 1,
+          base: nil, draft: draft, into: &writer)
+      }
+      return RowChange(
+        entity: home.entityNumber, primaryKey: object.primaryKey, baseVersion: 0, row: row,
+        externals: externals, changedSlots: home.persistentSlots)
+    }
+  }
+
+  private func encode(_ object: ManagedObject, _ draft: RowDraft, base: RowSnapshot, slots: SlotBitmap) throws
+    -> RowChange
+  {
     let home = object.home
-    let version = base?.version ?? 0
-    let counted = base == nil && !lostVersions.isEmpty ? lostVersions[object.objectID] ?? 0 : version
     let (row, externals) = try RowEncoder.encode(
-      layout: home.entity.layout, stamp: home.stamp, primaryKey: object.primaryKey, version: counted &+ 1,
+      layout: home.layout, stamp: home.stamp, primaryKey: object.primaryKey, version: base.version &+ 1,
       base: base, draft: draft, into: &writer)
     return RowChange(
-      entity: home.entity.number, primaryKey: object.primaryKey, baseVersion: version, row: row,
-      externals: externals,
-      changedSlots: slots)
+      entity: home.entityNumber, primaryKey: object.primaryKey, baseVersion: base.version, row: row,
+      externals: externals, changedSlots: slots)
   }
 
   /// What the did-save notifications of a save that is this alone carry.
@@ -95,10 +112,13 @@ final class PendingSave {
   /// The store has it all: the objects take over the rows that were written.
   func adopt(into outcome: inout ManagedObjectContext.SaveOutcome) {
     let checksEveryAccess = ManagedObjectContext.checksEveryAccess
-    for place in inserted.indices {
-      Unmanaged.passUnretained(inserted[place])._withUnsafeGuaranteedRef {
-        $0.adoptSaved(changes.inserts[place].row, isFast: !checksEveryAccess)
+    var place = 0
+    ManagedObject.forEach(inserted) { object in
+      if place + 6 < inserted.count {
+        Unmanaged.passUnretained(inserted[place + 6])._withUnsafeGuaranteedRef { $0.prefetchDraft() }
       }
+      object.adoptSaved(changes.inserts[place].row, isFast: !checksEveryAccess)
+      place += 1
     }
     for place in updated.indices {
       updated[place].adoptSaved(changes.updates[place].row, isFast: !checksEveryAccess)
@@ -127,7 +147,7 @@ extension ManagedObjectContext {
       }
     }
     let inserted = changes.inserted
-    if let first = inserted.first?.home.storeIndex, inserted.allSatisfy({ $0.home.storeIndex == first }) {
+    if let first = inserted.first?.home.storeIndex, inserted.allAreOf(store: first) {
       if let position = try position(inserted[0]) { try saves[position].add(inserted: inserted) }
     } else {
       try addOneByOne(inserted)
@@ -164,5 +184,16 @@ extension ManagedObjectContext {
         "The store \(binding.store.url?.lastPathComponent ?? "in memory") is read-only (rule 324).")
     }
     return binding
+  }
+}
+
+extension [ManagedObject] {
+  /// Whether every object belongs to the store attached as number `index`.
+  fileprivate func allAreOf(store index: Int) -> Bool {
+    var found = true
+    ManagedObject.forEach(self) { object in
+      if !object.withHome({ $0.storeIndex == index }) { found = false }
+    }
+    return found
   }
 }

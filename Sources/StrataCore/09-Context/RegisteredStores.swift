@@ -17,10 +17,16 @@ final class RegisteredStores {
   }
 
   /// Where the object of an ID is kept, if it is registered.
-  struct Place {
+  final class Place {
     let store: StoreBinding
     let bound: BoundEntity
     let table: IdentityTable
+
+    init(store: StoreBinding, bound: BoundEntity, table: IdentityTable) {
+      self.store = store
+      self.bound = bound
+      self.table = table
+    }
   }
 
   private let hierarchyCount: Int
@@ -62,8 +68,8 @@ final class RegisteredStores {
   }
 
   /// The remembered place for a token.
-  func place(for token: StoreEntityToken) -> Place? {
-    let key = ObjectIdentifier(token)
+  @inline(__always)
+  func place(for key: ObjectIdentifier) -> Place? {
     if let lastPlace, lastPlace.token == key { return lastPlace.place }
     guard let place = places[key] else { return nil }
     lastPlace = (key, place)
@@ -103,16 +109,23 @@ extension ManagedObjectContext {
   @inline(__always)
   func known(_ key: UInt64, as bound: BoundEntity, in table: IdentityTable) -> ManagedObject? {
     guard let known = table.object(for: key) else { return nil }
-    if known.bound === bound { return known }
+    if known.boundReference?.toOpaque() == Unmanaged.passUnretained(bound).toOpaque() { return known }
     changes.undelete(known)
     letGo(known, of: .rowGone)
     return nil
   }
 
   /// Where the object of `id` is, or would be, kept; nil when no attached store holds its entity.
+  @inline(__always)
   func locate(_ id: ManagedObjectID) -> RegisteredStores.Place? {
-    stores.forgetPlaces(unlessOf: persistentStoreCoordinator.storesGeneration)
-    if let place = stores.place(for: id.token) { return place }
+    // The context keeps its coordinator.
+    let generation = Unmanaged.passUnretained(persistentStoreCoordinator)._withUnsafeGuaranteedRef {
+      $0.storesGeneration
+    }
+    stores.forgetPlaces(unlessOf: generation)
+    // Tokens live as long as the process: their addresses name them.
+    let token = id.unmanagedToken._withUnsafeGuaranteedRef { ObjectIdentifier($0) }
+    if let place = stores.place(for: token) { return place }
     guard let entity = schema.entity(named: id.entityName) else { return nil }
     for binding in persistentStoreCoordinator.bindings where binding.store.identifier == id.storeIdentifier {
       guard let bound = binding.entities[entity.number] else { return nil }

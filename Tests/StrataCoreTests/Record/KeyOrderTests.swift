@@ -74,7 +74,7 @@ import Testing
     for _ in 0..<5_000 {
       let value = random.value(type, longest: 1_100)
       let isAscending = Bool.random(using: &random)
-      let row = try encode(layout, .of([true, value, "tail"])).snapshot
+      let row = try encode(layout, .of(layout, [true, value, "tail"])).snapshot
       fromRow.reset()
       fromValue.reset()
       let expected = fromValue.append(value, isAscending: isAscending)

@@ -13,7 +13,7 @@ import Testing
         ValueGenerator.storedTypes.randomElement(using: &random)!
       }
       let layout = try RowLayout.of(types.map { SlotKind($0)! })
-      let row = try encode(layout, .of(types.map { random.value($0, longest: 1_200) })).snapshot
+      let row = try encode(layout, .of(layout, types.map { random.value($0, longest: 1_200) })).snapshot
       let original = row.withBytes { Array($0) }
       for _ in 0..<1_000 {
         let bytes = mutate(original, &random)
@@ -59,7 +59,7 @@ import Testing
         allTypes.randomElement(using: &random)!
       }
       let layout = try RowLayout.of(types.map { SlotKind($0)! })
-      let row = try encode(layout, .of(types.map { random.value($0, longest: 40) })).snapshot
+      let row = try encode(layout, .of(layout, types.map { random.value($0, longest: 40) })).snapshot
       guard !row.hasExternalValues else { continue }
       let original = row.withBytes { Array($0) }
       for _ in 0..<300 {
@@ -69,7 +69,7 @@ import Testing
             let base = copy.baseAddress, !RowBytes.hasExternalValues(base)
           else { return nil }
           let values = try types.indices.map { try #require(RowBytes.value(base, $0, layout)) }
-          return try encode(layout, .of(values)).snapshot.withBytes { Array($0) }
+          return try encode(layout, .of(layout, values)).snapshot.withBytes { Array($0) }
         }
         guard let rebuilt else { continue }
         passed += 1
@@ -86,7 +86,7 @@ import Testing
   @Test("A row under another primary key is refused")
   func rowsBelongToTheirKey() throws {
     let layout = try RowLayout.of([.string])
-    let row = try encode(layout, .of(["a"]), primaryKey: 5).snapshot
+    let row = try encode(layout, .of(layout, ["a"]), primaryKey: 5).snapshot
     try row.withBytes { try RowDecoder.validate($0, primaryKey: 5, layout: layout) }
     #expect(throws: RowError.wrongChecksum) {
       try row.withBytes { try RowDecoder.validate($0, primaryKey: 6, layout: layout) }
@@ -96,7 +96,7 @@ import Testing
   @Test("Invalid UTF-8 is an error of the check and repaired when read")
   func invalidUTF8IsRepaired() throws {
     let layout = try RowLayout.of([.string])
-    var bytes = try encode(layout, .of(["abc"])).snapshot.withBytes { Array($0) }
+    var bytes = try encode(layout, .of(layout, ["abc"])).snapshot.withBytes { Array($0) }
     bytes[bytes.count - 2] = 0xFF
     try withExactCopy(of: bytes) { copy in
       #expect(throws: RowError.damagedValue(slot: 0)) {
@@ -110,7 +110,9 @@ import Testing
   @Test("A single changed bit anywhere changes the checksum")
   func checksumFindsEveryBit() throws {
     let layout = try RowLayout.of([.string, .int64])
-    let bytes = try encode(layout, .of(["a text of some length", 99])).snapshot.withBytes { Array($0) }
+    let bytes = try encode(layout, .of(layout, ["a text of some length", 99])).snapshot.withBytes {
+      Array($0)
+    }
     for bit in 0..<(bytes.count * 8) {
       var damaged = bytes
       damaged[bit / 8] ^= 1 << UInt8(bit % 8)

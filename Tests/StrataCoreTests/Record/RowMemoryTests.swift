@@ -16,7 +16,7 @@ import Testing
       let (row, _) = try RowEncoder.encode(
         layout: layout, stamp: RowStamp(layoutNumber: 0, entityCode: 0), primaryKey: UInt64(number),
         version: 1,
-        base: nil, draft: .of([text, .integer(Int64(number))]), into: &writer)
+        base: nil, draft: .of(layout, [text, .integer(Int64(number))]), into: &writer)
       rows.append((row, text, Int64(number)))
     }
     for (row, text, number) in rows {
@@ -27,23 +27,40 @@ import Testing
   @Test("A snapshot holds the memory it reads")
   func snapshotsHoldTheirMemory() throws {
     let layout = try RowLayout.of([.string])
-    var row: RowSnapshot? = try encode(layout, .of(["held"])).snapshot
+    var row: RowSnapshot? = try encode(layout, .of(layout, ["held"])).snapshot
     let copy = try #require(row).withBytes { RowSnapshot(copying: $0) }
     row = nil
     #expect(copy.string(0, layout) == "held")
   }
 
-  @Test("A draft knows what was set; copies are independent")
-  func draftsTrackChanges() {
-    let draft = RowDraft.make(defaults: ["a", 1, .null])
+  @Test("A draft knows what was set, and lets go of what it held")
+  func draftsTrackChanges() throws {
+    let layout = try RowLayout.of([.string, .int64, .string])
+    let draft = RowDraft.make(layout, defaults: ["a", 1, .null])
     #expect(draft.changed.isEmpty && draft[0] == "a" && draft[1] == 1)
+    #expect(draft.isNil(2) && !draft.isNil(0))
     draft[2] = "c"
-    let copy = draft.copy()
-    copy[0] = "b"
-    #expect(draft[0] == "a" && copy[0] == "b" && copy[2] == "c")
-    #expect(draft.isChanged(2) && !draft.isChanged(0) && copy.isChanged(0))
+    #expect(draft.isChanged(2) && !draft.isChanged(0))
+    draft[2] = .string(String(repeating: "long", count: 10))
+    draft[2] = "d"
+    #expect(draft[2] == "d")
     draft.clear(2)
     #expect(draft.changed.isEmpty && draft[2].isNull)
+  }
+
+  @Test("Every kind of value comes out of a draft as it went in, also in place of another one")
+  func draftsKeepValues() throws {
+    var random = ValueGenerator.printed()
+    let types = (0..<80).map { ValueGenerator.storedTypes[$0 % ValueGenerator.storedTypes.count] }
+    let draft = RowDraft.make(try RowLayout.of(types.map { SlotKind($0)! }))
+    var values = [AttributeValue](repeating: .null, count: types.count)
+    for _ in 0..<5_000 {
+      let slot = Int.random(in: 0..<types.count, using: &random)
+      values[slot] = random.chance(5) ? .null : random.value(types[slot], longest: 100)
+      draft[slot] = values[slot]
+      let other = Int.random(in: 0..<types.count, using: &random)
+      #expect(isIdentical(draft[other], values[other]) && draft.isNil(other) == values[other].isNull)
+    }
   }
 
   @Test("A key builder is used again without forgetting to forget")

@@ -39,9 +39,11 @@ import Testing
     for (slot, value) in [(0, 32_768), (0, -32_769), (1, 2_147_483_648)] as [(Int, Int64)] {
       var values: [AttributeValue] = [.null, .null, .null, .null, .null]
       values[slot] = .integer(value)
-      #expect(throws: RowError.wrongType(slot: slot)) { try encode(layout, .of(values)) }
+      #expect(throws: RowError.wrongType(slot: slot)) { try encode(layout, .of(layout, values)) }
     }
-    #expect(throws: RowError.wrongType(slot: 2)) { try encode(layout, .of([1, 1, "1", true, .null])) }
+    #expect(throws: RowError.wrongType(slot: 2)) {
+      try encode(layout, .of(layout, [1, 1, "1", true, .null]))
+    }
   }
 
   @Test(
@@ -50,7 +52,7 @@ import Testing
     let layout = try RowLayout.of([.string, .data, .string])
     let text = AttributeValue.string(String(repeating: "x", count: size))
     let data = AttributeValue.data(Data(repeating: 0, count: size))
-    let (row, externals) = try encode(layout, .of([text, data, "end"]), version: 5)
+    let (row, externals) = try encode(layout, .of(layout, [text, data, "end"]), version: 5)
     #expect(externals.map(\.slot) == (size > 1_024 ? [0, 1] : []))
     #expect(row.hasExternalValues == (size > 1_024))
     if size > 1_024 {
@@ -64,7 +66,7 @@ import Testing
   func longRowsSpill() throws {
     let layout = try RowLayout.of(Array(repeating: .string, count: 100))
     let values = (0..<100).map { AttributeValue.string(String(repeating: "y", count: 500 + $0 * 5)) }
-    let (row, externals) = try encode(layout, .of(values))
+    let (row, externals) = try encode(layout, .of(layout, values))
     #expect(row.count <= 60_000 && row.count > 58_000)
     let spilled = externals.map(\.slot)
     #expect(!spilled.isEmpty && spilled == Array((100 - spilled.count)..<100))
@@ -89,14 +91,15 @@ import Testing
     #expect(throws: RowError.valueTooLong(slot: 1, byteCount: 2_000, limit: 1_999)) {
       try RowEncoder.encode(
         layout: layout, stamp: RowStamp(layoutNumber: 0, entityCode: 0), primaryKey: 1, version: 1, base: nil,
-        draft: .of([1, .string(String(repeating: "x", count: 2_000))]), into: &writer, valueLimit: 1_999)
+        draft: .of(layout, [1, .string(String(repeating: "x", count: 2_000))]), into: &writer,
+        valueLimit: 1_999)
     }
   }
 
   @Test("Transient slots take no bytes and read as nil")
   func transientSlotsAreNotStored() throws {
     let layout = try RowLayout.of([.transient, .int16, .transient])
-    let row = try encode(layout, .of(["kept in memory", 3, 4])).snapshot
+    let row = try encode(layout, .of(layout, ["kept in memory", 3, 4])).snapshot
     #expect(row.count == 16 + 1 + 2)
     #expect(row.value(0, layout) == .null && row.value(1, layout) == 3 && row.value(2, layout) == .null)
     try validate(row, layout)
@@ -113,7 +116,7 @@ import Testing
   @Test("The header carries stamp and version")
   func headerCarriesStampAndVersion() throws {
     let layout = try RowLayout.of([.int16])
-    let row = try encode(layout, .of([1]), version: 77).snapshot
+    let row = try encode(layout, .of(layout, [1]), version: 77).snapshot
     #expect(row.version == 77 && row.layoutNumber == 7 && row.entityCode == 9 && !row.hasExternalValues)
   }
 
@@ -126,8 +129,8 @@ import Testing
       }
       let layout = try RowLayout.of(types.map { SlotKind($0)! })
       var values = types.map { random.value($0, longest: 1_500) }
-      let (base, baseExternals) = try encode(layout, .of(values))
-      let draft = RowDraft.make(slotCount: types.count)
+      let (base, baseExternals) = try encode(layout, .of(layout, values))
+      let draft = RowDraft.make(layout)
       for slot in types.indices where random.chance(3) {
         values[slot] = random.value(types[slot], longest: 1_500)
         draft[slot] = values[slot]
@@ -142,8 +145,8 @@ import Testing
   func baseValuesCanSpill() throws {
     let layout = try RowLayout.of(Array(repeating: .string, count: 80))
     var values = (0..<80).map { _ in AttributeValue.string(String(repeating: "b", count: 700)) }
-    let base = try encode(layout, .of(values)).snapshot
-    let draft = RowDraft.make(slotCount: 80)
+    let base = try encode(layout, .of(layout, values)).snapshot
+    let draft = RowDraft.make(layout)
     for slot in 0..<40 {
       values[slot] = .string(String(repeating: "c", count: 1_000 - slot))
       draft[slot] = values[slot]
@@ -161,11 +164,11 @@ import Testing
   }
 
   private func check(_ layout: RowLayout, _ values: [AttributeValue]) throws {
-    let (row, externals) = try encode(layout, .of(values))
+    let (row, externals) = try encode(layout, .of(layout, values))
     try validate(row, layout)
     try expect(row, layout, values, old: [], new: externals)
     // Equal values have equal bytes.
-    let again = try encode(layout, .of(values)).snapshot
+    let again = try encode(layout, .of(layout, values)).snapshot
     #expect(row.withBytes { a in again.withBytes { a.elementsEqual($0) } })
   }
 

@@ -63,7 +63,7 @@ import Testing
       .init(name: "flag", canonicalName: "flag", kind: .boolean),
     ])
     let row = try encode(
-      old, .of(["x", "Titel", -5, .float(1.5), .data(Data(count: 5_000)), .null]), version: 8
+      old, .of(old, ["x", "Titel", -5, .float(1.5), .data(Data(count: 5_000)), .null]), version: 8
     ).snapshot
     let result = try row.withBytes {
       try RowDecoder.transcode(
@@ -89,7 +89,7 @@ import Testing
       let order = Array(types.indices).shuffled(using: &random)
       let new = try RowLayout(slots: order.map { old.slots[$0] })
       let values = types.map { random.value($0, longest: 1_000) }
-      let row = try encode(old, .of(values)).snapshot
+      let row = try encode(old, .of(old, values)).snapshot
       let result = try row.withBytes {
         try RowDecoder.transcode(
           $0, from: old, to: new, stamp: stamp, primaryKey: 1, defaults: order.map { _ in .null })

@@ -183,7 +183,9 @@ extension RowLayout {
 
 extension RowDraft {
   /// A complete draft with these values.
-  static func of(_ values: [AttributeValue]) -> RowDraft { make(defaults: values) }
+  static func of(_ layout: RowLayout, _ values: [AttributeValue]) -> RowDraft {
+    make(layout, defaults: values)
+  }
 }
 
 /// Encodes one row by itself.

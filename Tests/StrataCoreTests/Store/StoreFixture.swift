@@ -102,7 +102,7 @@ extension StoreFixture {
     let store = store ?? self.store
     let entity = entity(name)
     let key = try key ?? store.makePrimaryKey(hierarchy: entity.hierarchyNumber)
-    let draft = RowDraft.make(defaults: entity.defaults)
+    let draft = RowDraft.make(entity.layout, defaults: entity.defaults)
     for (name, value) in values { draft[slot(entity, name)] = value }
     return try encode(entity, key, base: nil, draft, SlotBitmap(allBelow: entity.attributes.count), store)
   }
@@ -112,7 +112,7 @@ extension StoreFixture {
     -> RowChange
   {
     let entity = schema.entities[row.entity]
-    let draft = RowDraft.make(slotCount: entity.attributes.count)
+    let draft = RowDraft.make(entity.layout)
     for (name, value) in values { draft[slot(entity, name)] = value }
     return try encode(entity, row.primaryKey, base: row.snapshot, draft, draft.changed, store ?? self.store)
   }
