@@ -156,7 +156,7 @@ import Foundation
         let row = try? RowEncoder.encode(
           layout: layout, stamp: RowStamp(layoutNumber: 1, entityCode: 1), primaryKey: 1, version: 3,
           base: nil,
-          draft: RowDraft.make(defaults: values), into: &writer)
+          draft: RowDraft.make(layout, defaults: values), into: &writer)
         return row.map { row in row.snapshot.withBytes { [UInt8(choice | choice << 4)] + Array($0) } }
       }
     }

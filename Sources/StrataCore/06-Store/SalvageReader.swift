@@ -79,7 +79,7 @@ struct SalvageReader {
     var row = found.row
     var externals: [ExternalValue] = []
     var lost: [String] = []
-    let draft = RowDraft.make(slotCount: entity.attributes.count)
+    let draft = RowDraft.make(entity.layout)
     for slot in 0..<(row.hasExternalValues ? entity.layout.slotCount : 0) {
       guard let reference = row.externalReference(slot, entity.layout) else { continue }
       if let bytes = try value(found, slot, reference, largeValue) {

@@ -108,7 +108,7 @@ import Testing
   @Test("Scalars of nil read as 0 and false (rule 345)")
   func nilScalarsReadAsZero() throws {
     let layout = try RowLayout.of([.int64, .double, .boolean, .float, .date])
-    let row = try encode(layout, .make(slotCount: 5)).snapshot
+    let row = try encode(layout, .make(layout)).snapshot
     #expect(row.integer(0, layout) == 0 && row.double(1, layout) == 0 && !row.boolean(2, layout))
     #expect(row.float(3, layout) == 0 && row.date(4, layout) == nil && row.isNil(0, layout))
   }
