@@ -96,6 +96,8 @@ private struct RowSource {
   func inlineLength(_ slot: Int, valueLimit: Int) throws(RowError) -> Int {
     if let base, !draft.header.pointee.changed.contains(slot) {
       let entry = table[slot]
+      // In a damaged row a nil value may claim bytes; they are not copied.
+      if RowBytes.isNil(base, slot) { return 0 }
       if RowBytes.isExternal(base, entry) { return RowFormat.externalReferenceLength }
       return RowBytes.variable(base, entry).count
     }

@@ -31,7 +31,8 @@ enum PredicateProbe {
     guard
       let row = try? RowEncoder.encode(
         layout: entity.layout, stamp: RowStamp(layoutNumber: 1, entityCode: 1), primaryKey: 1, version: 1,
-        base: nil, draft: RowDraft.make(entity.layout, defaults: values), into: &writer), row.externals.isEmpty
+        base: nil, draft: RowDraft.make(entity.layout, defaults: values), into: &writer),
+      row.externals.isEmpty
     else { return }
     let token = StoreEntityToken.token(
       storeIdentifier: identifier, entityName: entity.name, entityNumber: entity.number, rootName: "Whole")
