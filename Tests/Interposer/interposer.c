@@ -27,6 +27,7 @@ uint64_t si_hash(const void *bytes, uint64_t count) {
 #include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -189,6 +190,7 @@ static _Atomic int64_t countdown;
 static _Atomic int64_t fired;
 static _Atomic int fails_forever;
 static _Atomic int fails_late;
+static _Atomic int stops;
 static _Atomic int fault_code;
 
 void si_arm(uint32_t functions, int64_t nth, uint32_t how, int code) {
@@ -197,6 +199,7 @@ void si_arm(uint32_t functions, int64_t nth, uint32_t how, int code) {
   atomic_store(&fired, 0);
   atomic_store(&fails_forever, (how & SI_FOREVER) != 0);
   atomic_store(&fails_late, (how & SI_LATE) != 0);
+  atomic_store(&stops, (how & SI_STOP) != 0);
   atomic_store(&fault_code, code);
   atomic_store(&armed, functions);
 }
@@ -209,8 +212,11 @@ static int is_due(uint32_t function) {
   if ((atomic_load_explicit(&armed, memory_order_relaxed) & function) == 0) return 0;
   int64_t left = atomic_fetch_sub(&countdown, 1);
   int due = left == 1 || (left < 1 && atomic_load(&fails_forever));
-  if (due) atomic_fetch_add(&fired, 1);
-  return due;
+  if (!due) return 0;
+  atomic_fetch_add(&fired, 1);
+  if (!atomic_load(&stops)) return 1;
+  raise(SIGSTOP);
+  return 0;
 }
 
 /// Whether a call other than a write fails; errno is set then.

@@ -13,7 +13,7 @@ struct Torture: ParsableCommand {
     ]
     #if os(Linux)
       // They stand between liblmdb and libc, or use what only Linux has.
-      kinds += [PowerCuts.self, LyingDisk.self, Faults.self, Limits.self]
+      kinds += [PowerCuts.self, LyingDisk.self, Faults.self, Limits.self, Processes.self]
     #endif
     return kinds
   }()
@@ -21,7 +21,7 @@ struct Torture: ParsableCommand {
   private static let workers: [any ParsableCommand.Type] = {
     var commands: [any ParsableCommand.Type] = [Run.self, Worker.self]
     #if os(Linux)
-      commands.append(LimitCommand.self)
+      commands += [LimitCommand.self, MemberCommand.self]
     #endif
     return commands
   }()

@@ -73,6 +73,35 @@ public final class ChildProcess {
     return lines
   }
 
+  /// The lines that are there already, without waiting.
+  public func linesAtHand() -> [String] {
+    var lines: [String] = []
+    while rest.contains(UInt8(ascii: "\n")) || Self.haveOutput([self], within: 0) {
+      guard let line = readLine() else { break }
+      lines.append(line)
+    }
+    return lines
+  }
+
+  /// Waits until one of `children` has written something or ended. Returns false when the time is over.
+  @discardableResult
+  public static func haveOutput(_ children: [ChildProcess], within milliseconds: Int32) -> Bool {
+    var polled = children.map { pollfd(fd: $0.output, events: Int16(POLLIN), revents: 0) }
+    return poll(&polled, nfds_t(polled.count), milliseconds) > 0
+  }
+
+  /// Stops the child where it is, until `resume`.
+  public func stop() { Foundation.kill(identifier, SIGSTOP) }
+  public func resume() { Foundation.kill(identifier, SIGCONT) }
+
+  /// Whether the child has stopped since the last time this was asked.
+  public func hasStopped() -> Bool {
+    var information = siginfo_t()
+    // Without WEXITED: a child that ended is left to `wait`.
+    let code = waitid(P_PID, id_t(identifier), &information, WSTOPPED | WNOHANG)
+    return code == 0 && information.si_signo == SIGCHLD
+  }
+
   /// Kills the child, which cannot do anything about it, and waits until it is gone.
   public func kill() {
     Foundation.kill(identifier, SIGKILL)

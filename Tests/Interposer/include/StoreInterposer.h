@@ -64,6 +64,8 @@ enum {
   SI_FOREVER = 1 << 0,
   /// A write fails after the system took its bytes, as when the medium refuses them: later reads see them.
   SI_LATE = 1 << 1,
+  /// Nothing fails: the process stops itself (SIGSTOP) before the call, which passes once it is continued.
+  SI_STOP = 1 << 2,
 };
 
 /// From now on the `nth` call (1 is the next) of one of `functions` fails with `code`. With `code` 0 a write is short by half

@@ -37,6 +37,9 @@ enum TortureSettings {
   /// `STRATA_FUZZ_INPUTS=n`: how many mutated inputs each decoder gets.
   static let fuzzInputs = number("STRATA_FUZZ_INPUTS") ?? 100_000
 
+  /// `STRATA_PROCESS_SAVES=n`: how many saves processes make that share a store.
+  static let processSaves = number("STRATA_PROCESS_SAVES") ?? 2_000
+
   private static func number(_ name: String) -> Int? {
     ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
   }
