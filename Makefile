@@ -29,7 +29,7 @@ test: setup
 	swift test $(if $(STRICT),$(strict)) $(ARGUMENTS)
 
 torture: setup
-	swift run Torture --minutes $(or $(MINUTES),60) $(if $(ONLY),--only $(ONLY)) $(if $(SEED),--seed $(SEED)) $(ARGUMENTS)
+	swift run -c release Torture --minutes $(or $(MINUTES),60) $(if $(ONLY),--only $(ONLY)) $(if $(SEED),--seed $(SEED)) $(ARGUMENTS)
 
 fuzz: setup
 	@for decoder in $(or $(DECODER),row key uri model metadata predicate); do \

@@ -81,6 +81,15 @@ final class RawStore {
     }
   }
 
+  /// Deletes an entry that is there.
+  static func delete(_ transaction: OpaquePointer, _ keyspace: MDB_dbi, _ key: [UInt8]) throws {
+    var key = key
+    try key.withUnsafeMutableBytes { key in
+      var keyValue = MDB_val(mv_size: key.count, mv_data: key.baseAddress)
+      try check(mdb_del(transaction, keyspace, &keyValue, nil), "mdb_del")
+    }
+  }
+
   /// Deletes about `share` of a hundred of the entries, or everything at once.
   static func delete(
     _ transaction: OpaquePointer, _ keyspace: MDB_dbi, share: Int, _ random: inout SeededGenerator

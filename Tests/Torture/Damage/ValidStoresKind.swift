@@ -46,6 +46,7 @@ struct ValidStoresKind: TortureKind {
             try RawStore.put(transaction, keyspace, random.bytes(1 + random.below(keyLength)), value)
           }
         }
+        if random.chance(40) { try leaveOddPages(transaction, keyspace, &random) }
       }
       self.random = random
       if self.random.chance(15) { pins.append(try store.pin()) }
@@ -66,10 +67,25 @@ struct ValidStoresKind: TortureKind {
     return count
   }
 
+  /// Values that shrink or go in the transaction that made them: an overflow run longer than its value, pages that were
+  /// given out and never written.
+  private func leaveOddPages(
+    _ transaction: OpaquePointer, _ keyspace: MDB_dbi, _ random: inout SeededGenerator
+  ) throws {
+    let key = [UInt8](repeating: 0xFF, count: 1 + random.below(3))
+    try RawStore.put(transaction, keyspace, key, random.bytes(9_000 + random.below(30_000)))
+    if random.chance(50) {
+      try RawStore.put(transaction, keyspace, key, random.bytes(5_000))
+    } else {
+      try RawStore.delete(transaction, keyspace, key)
+    }
+  }
+
   private mutating func inspect(_ path: String) throws {
     var status = stat()
     if stat(path, &status) == 0 {
       details["bytes", default: 0] += Int(status.st_size)
+      if try isShort(path, Int(status.st_size)) { details["shorter than their last page", default: 0] += 1 }
     }
     do {
       try LMDBStore.inspect(at: URL(fileURLWithPath: path), everyPage: true)
@@ -77,5 +93,25 @@ struct ValidStoresKind: TortureKind {
     } catch {
       throw TortureViolation("a valid file was refused: \(error)")
     }
+  }
+
+  /// Whether the newer anchor's last page lies beyond the file's end.
+  private func isShort(_ path: String, _ size: Int) throws -> Bool {
+    let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+    defer { try? file.close() }
+    let pageSize = Int(sysconf(Int32(_SC_PAGESIZE)))
+    guard let head = try file.read(upToCount: pageSize + 152), head.count == pageSize + 152 else {
+      return false
+    }
+    let anchors = [0, pageSize].map { start in
+      head.withUnsafeBytes {
+        (
+          $0.loadUnaligned(fromByteOffset: start + 144, as: UInt64.self),
+          $0.loadUnaligned(fromByteOffset: start + 136, as: UInt64.self)
+        )
+      }
+    }
+    let lastPage = anchors[0].0 > anchors[1].0 ? anchors[0].1 : anchors[1].1
+    return size < (Int(lastPage) + 1) * pageSize
   }
 }
