@@ -40,14 +40,22 @@ extension Environment {
 
   /// Without a writer thread the gate keeps two of these apart.
   private func openExisting(_ names: [String]) throws -> [Keyspace] {
-    var opened: [Keyspace] = []
+    let deadline = ContinuousClock.now.advanced(by: options.writerDeadline)
     try checkProcess()
-    try pool.exclusively(until: .now.advanced(by: options.writerDeadline)) { environment in
-      guard let environment else { throw closedError("mdb_dbi_open") }
-      opened = try Environment.openExisting(names, environment, path)
-      return .success(environment)
+    while true {
+      var opened: [Keyspace] = []
+      do {
+        try pool.exclusively(until: deadline) { environment in
+          guard let environment else { throw closedError("mdb_dbi_open") }
+          opened = try Environment.openExisting(names, environment, path)
+          return .success(environment)
+        }
+        return opened
+      } catch let error as StorageError where error.code == MDB_MAP_RESIZED {
+        // Another process has written since LMDB mapped the file.
+        try adoptForeignGrowth(until: deadline)
+      }
     }
-    return opened
   }
 
   private static func openExisting(

@@ -30,6 +30,31 @@ import Testing
     #expect(try environment.read { try $0.entryCount(rows) } == 22)
   }
 
+  /// §2.4: the same before a process that only reads has found its keyspaces.
+  @Test func growthBetweenOpeningAndFindingKeyspacesIsAdopted() async throws {
+    let directory = try ScratchDirectory()
+    let path = directory("A")
+    let creator = try Environment.open(path: path, options: .scratch)
+    try creator.put(try creator.keyspace("rows"), "a", "1")
+    creator.close()
+    var options = EnvironmentOptions.scratch
+    options.create = .never
+    options.isReadOnly = true
+    options.mapSize = 1 << 16
+    let environment = try Environment.open(path: path, options: options)
+    defer { environment.close() }
+    await #expect(processExitsWith: .success) { [path = path as String] in
+      let environment = try Environment.open(path: path, options: .scratch)
+      let rows = try environment.keyspace("rows")
+      for number in 0..<20 {
+        try environment.put(rows, "other \(number)", String(repeating: "x", count: 100_000))
+      }
+      environment.close()
+    }
+    let rows = try #require(try environment.keyspaces(["rows"])[0])
+    #expect(try environment.get(rows, "other 19")?.count == 100_000)
+  }
+
   /// §2.5: another process keeps the write lock; ours give up, and go on when it is free.
   @Test func aWriterInAnotherProcessMeansBusy() async throws {
     let directory = try ScratchDirectory()
