@@ -73,11 +73,17 @@ public final class ChildProcess {
     return lines
   }
 
+  /// Whether everything the child had to say was read, and it can say no more.
+  public private(set) var isSilenced = false
+
   /// The lines that are there already, without waiting.
   public func linesAtHand() -> [String] {
     var lines: [String] = []
     while rest.contains(UInt8(ascii: "\n")) || Self.haveOutput([self], within: 0) {
-      guard let line = readLine() else { break }
+      guard let line = readLine() else {
+        isSilenced = true
+        break
+      }
       lines.append(line)
     }
     return lines

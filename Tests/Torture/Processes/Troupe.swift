@@ -128,7 +128,7 @@ import TortureKit
       for member in members where !member.isDone {
         let lines = member.child.linesAtHand()
         for line in lines { try hear(member, line) }
-        if lines.isEmpty && member.stop == nil && ChildProcess.haveOutput([member.child], within: 0) {
+        if member.child.isSilenced && !member.isDone {
           throw TortureViolation("\(name(member)) has ended with \(member.child.wait())")
         }
       }
