@@ -24,10 +24,9 @@ public indirect enum FetchPredicate: Sendable, Hashable {
   /// The predicate is false.
   case not(FetchPredicate)
   /// True for every object.
-  case all
-  /// True for no object. Write `FetchPredicate.none`: where an optional is expected, `.none` alone means nil, and that
-  /// stands for all objects (the compiler warns).
-  case none
+  case everything
+  /// True for no object.
+  case nothing
   /// The object itself is one of those identified (rule 107).
   case selfIn([ManagedObjectID])
 }
@@ -48,8 +47,8 @@ extension FetchPredicate: CustomStringConvertible {
     case .and(let parts): Self.list(parts, separator: " AND ", empty: "TRUE")
     case .or(let parts): Self.list(parts, separator: " OR ", empty: "FALSE")
     case .not(let part): "NOT (\(part))"
-    case .all: "TRUE"
-    case .none: "FALSE"
+    case .everything: "TRUE"
+    case .nothing: "FALSE"
     case .selfIn(let identifiers): "SELF IN {\(identifiers.map { "\($0)" }.joined(separator: ", "))}"
     }
   }

@@ -12,8 +12,8 @@ struct PredicateResolver {
       throw FetchError(reason: .tooDeep, entityName: entity.name, key: nil)
     }
     switch predicate {
-    case .all: return .all
-    case .none: return .none
+    case .everything: return .all
+    case .nothing: return .none
     case .and(let parts): return .conjunction(try parts.map { try resolve($0, depth: depth + 1) })
     case .or(let parts): return .disjunction(try parts.map { try resolve($0, depth: depth + 1) })
     case .not(let part): return try resolve(part, depth: depth + 1).negated

@@ -33,7 +33,7 @@ public struct ResolvedFetchRequest: Sendable {
     guard request.fetchLimit >= 0, request.fetchOffset >= 0 else {
       throw FetchError(reason: .negativeWindow, entityName: entity.name, key: nil)
     }
-    let predicate = try PredicateResolver(entity: entity).resolve(request.predicate ?? .all)
+    let predicate = try PredicateResolver(entity: entity).resolve(request.predicate ?? .everything)
     self.schema = schema
     self.entity = entity
     entityNumbers = request.includesSubentities ? entity.subtree.sorted() : [entity.number]

@@ -118,7 +118,7 @@ private struct Recipe {
 
   mutating func predicate(depth: Int) -> FetchPredicate {
     let choice = byte() % 12
-    if depth > 20 || place >= bytes.count { return choice & 1 == 0 ? .all : FetchPredicate.none }
+    if depth > 20 || place >= bytes.count { return choice & 1 == 0 ? .everything : .nothing }
     switch choice {
     case 0: return .and((0..<(byte() & 3)).map { _ in predicate(depth: depth + 1) })
     case 1: return .or((0..<(byte() & 3)).map { _ in predicate(depth: depth + 1) })

@@ -90,7 +90,7 @@ import Testing
   @Test func wrongNamesAndTypesAreNamed() throws {
     #expect(try error(Attribute("nothing") == 1)?.reason == .unknownKey)
     #expect(try error(Attribute("memo") == "a")?.reason == .transientKey)
-    #expect(try error(.all, sort: [FetchSort("nothing")])?.reason == .unknownKey)
+    #expect(try error(.everything, sort: [FetchSort("nothing")])?.reason == .unknownKey)
     #expect(
       try error(Attribute("s") == 1)?.description == "Item.s is of type string and cannot be compared with 1."
     )
@@ -116,7 +116,7 @@ import Testing
     #expect(try resolved(Attribute("i64") <= 2.5) == "i64 <= 2")
     #expect(try resolved(Attribute("i64") >= -2.5) == "i64 > -3")
     #expect(try resolved(Attribute("i64") == 2.0) == "i64 == 2")
-    #expect(try resolved(.and([.all, .or([.none, .and([])])])) == "TRUE")
+    #expect(try resolved(.and([.everything, .or([.nothing, .and([])])])) == "TRUE")
     #expect(
       try resolved(!(Attribute("s") == "a" && Attribute("i16") > 1))
         == "(NOT (s == \"a\")) OR (NOT (i16 > 1))")

@@ -24,7 +24,7 @@ import Testing
     #expect(
       try explain("Item", sort: [FetchSort("t"), FetchSort("f", ascending: false)], limit: 5, offset: 2)
         == "scan of Item; sort by t, f descending; skip 2; take 5")
-    #expect(try explain("Item", FetchPredicate.none) == "nothing")
+    #expect(try explain("Item", .nothing) == "nothing")
   }
 
   @Test func equalityAndRangesUseAnIndex() throws {

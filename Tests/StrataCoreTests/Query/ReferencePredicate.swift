@@ -8,8 +8,8 @@ enum ReferencePredicate {
     _ predicate: FetchPredicate, identifier: ManagedObjectID, value: (String) -> AttributeValue
   ) -> Bool {
     switch predicate {
-    case .all: true
-    case .none: false
+    case .everything: true
+    case .nothing: false
     case .and(let parts): parts.allSatisfy { matches($0, identifier: identifier, value: value) }
     case .or(let parts): parts.contains { matches($0, identifier: identifier, value: value) }
     case .not(let part): !matches(part, identifier: identifier, value: value)
@@ -56,8 +56,8 @@ extension RandomValues {
       }
     }
     switch below(30) {
-    case 0: return .all
-    case 1: return .none
+    case 0: return .everything
+    case 1: return .nothing
     case 2 where !identifiers.isEmpty: return .selfIn((0..<below(6)).map { _ in pick(identifiers) })
     default: return test(pick(entity.attributes.filter { !$0.isTransient }))
     }

@@ -92,8 +92,8 @@ struct FetchTests {
     #expect(
       try locations(Attribute("rating") == 2 || Attribute("location") == "Bells") == ["Bells", "Torquay"])
     #expect(try locations(!(Attribute("rating") == 3)) == ["Bells", "Torquay", "Winki"])
-    #expect(try locations(.all).count == 5)
-    #expect(try locations(FetchPredicate.none).isEmpty)
+    #expect(try locations(.everything).count == 5)
+    #expect(try locations(.nothing).isEmpty)
   }
 
   @Test("rule 108: strings begin, contain and end; between includes both ends; in; nil")

@@ -93,7 +93,7 @@ extension RandomOperations {
         if object.isDeleted || object.isUpdated { isOverlaid = true }
         if object.isDeleted { continue }
         let value = valueReader(object, tested)
-        if ReferenceOrder.evaluate(request.predicate ?? .all, value) {
+        if ReferenceOrder.evaluate(request.predicate ?? .everything, value) {
           matches.append(Match(key: object.key, value: value))
           isOverlaid = true
         }
@@ -102,7 +102,7 @@ extension RandomOperations {
     for (key, row) in store.rows where isWanted(row.entity) && !hidden.contains(key) {
       let value = { (name: String) in TortureModel.slot(name, of: row.entity).map { row.values[$0] } ?? .null
       }
-      if ReferenceOrder.evaluate(request.predicate ?? .all, value) {
+      if ReferenceOrder.evaluate(request.predicate ?? .everything, value) {
         matches.append(Match(key: key, value: value))
       }
     }

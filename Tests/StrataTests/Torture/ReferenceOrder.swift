@@ -38,8 +38,8 @@ enum ReferenceOrder {
   /// Whether the values, by attribute name, satisfy the predicate. Values must be of the attributes' types.
   static func evaluate(_ predicate: FetchPredicate, _ value: (String) -> AttributeValue) -> Bool {
     switch predicate {
-    case .all: true
-    case .none: false
+    case .everything: true
+    case .nothing: false
     case .and(let parts): parts.allSatisfy { evaluate($0, value) }
     case .or(let parts): parts.contains { evaluate($0, value) }
     case .not(let part): !evaluate(part, value)
