@@ -73,7 +73,7 @@ extension ManagedObjectContext {
       }
       for change in notice.changes.deletes {
         guard let bound = binding.entities[change.entity] else { continue }
-        mergeDelete(change.primaryKey, bound, store, &merged)
+        mergeDelete(change.primaryKey, ofVersion: change.baseVersion, bound, store, &merged)
       }
     }
     finishMerge(merged)
@@ -95,7 +95,8 @@ extension ManagedObjectContext {
     }
     for id in remote.deleted {
       guard let place = locate(id) else { continue }
-      mergeDelete(id.primaryKey, place.bound, stores.tables(for: place.store), &merged)
+      mergeDelete(
+        id.primaryKey, ofVersion: nil, place.bound, stores.tables(for: place.store), &merged)
     }
     finishMerge(merged)
   }
@@ -150,13 +151,16 @@ extension ManagedObjectContext {
     return true
   }
 
-  /// Deleted elsewhere: an object in use becomes deleted here, its values stay readable (rules 174, 175, 179).
+  /// Deleted elsewhere: an object in use becomes deleted here, its values stay readable (rules 174, 175, 179). An object
+  /// whose row was, or is to be, written anew after that deletion has outlived it (rule 199).
   private func mergeDelete(
-    _ key: UInt64, _ bound: BoundEntity, _ store: RegisteredStores.Registered,
+    _ key: UInt64, ofVersion version: UInt32?, _ bound: BoundEntity, _ store: RegisteredStores.Registered,
     _ merged: inout MergedIdentifiers
   ) {
     merged.deleted.insert(ManagedObjectID(token: bound.token, primaryKey: key))
     guard let known = known(key, as: bound, in: store.tables[bound.entity.hierarchyNumber]) else { return }
+    if known.isInserted { return }
+    if let version, let row = known.snapshot, row.version > version { return }
     if known.isFault, known.snapshot != nil { known.fire() }
     known.state.insert(.rowGone)
     if known.isDeleted {

@@ -14,7 +14,8 @@ extension ManagedObjectContext {
     } else {
       changes.undelete(object)
       changes.unupdate(object)
-      object.state.subtract([.notedUpdate, .notedDelete])
+      // Whether there is a row, the fault will find out.
+      object.state.subtract([.notedUpdate, .notedDelete, .rowGone])
       object.turnIntoFault()
       changes.note(object, .notedRefresh)
     }

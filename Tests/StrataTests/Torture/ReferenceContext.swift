@@ -81,10 +81,11 @@ final class ReferenceStore {
 struct ReferenceNotice: CustomStringConvertible {
   var inserted: [(RecordKey, ReferenceRow)] = []
   var updated: [(RecordKey, ReferenceRow)] = []
-  var deleted: [RecordKey] = []
+  /// With the writing that was deleted.
+  var deleted: [(RecordKey, stamp: Int)] = []
 
   var description: String {
-    let words = inserted.map { "+\($0.0)" } + updated.map { "=\($0.0)" } + deleted.map { "-\($0)" }
+    let words = inserted.map { "+\($0.0)" } + updated.map { "=\($0.0)" } + deleted.map { "-\($0.0)" }
     return words.joined(separator: " ")
   }
 }
@@ -170,7 +171,6 @@ final class ReferenceContext {
       return
     }
     object.take(row)
-    object.isRowGone = false
   }
 
   /// The value an attribute has; fires a fault. A large value that was replaced in the store before it was read
@@ -241,6 +241,7 @@ final class ReferenceContext {
     } else {
       object.isDeleted = false
       object.isUpdated = false
+      object.isRowGone = false
       turnIntoFault(object)
     }
   }
@@ -271,8 +272,11 @@ final class ReferenceContext {
     for (key, row) in notice.inserted + notice.updated {
       if let object = objects[key] { takeNewer(row, object) }
     }
-    for key in notice.deleted {
+    for (key, stamp) in notice.deleted {
       guard let object = objects[key] else { continue }
+      // The deletion of a row that was, or is to be, written anew since.
+      if object.isInserted { continue }
+      if let row = object.snapshot, row.stamp > stamp { continue }
       if object.snapshot != nil { object.isFault = false }
       object.isRowGone = true
       object.isDeleted = true
@@ -387,9 +391,9 @@ final class ReferenceContext {
     var rows = store.rows
     for object in objects.values.sorted(by: { $0.key < $1.key }) where object.hasChanges {
       if object.isDeleted {
-        if object.isRowGone || object.snapshot == nil { continue }
+        guard !object.isRowGone, let snapshot = object.snapshot else { continue }
         rows[object.key] = nil
-        notice.deleted.append(object.key)
+        notice.deleted.append((object.key, snapshot.stamp))
       } else if object.isInserted || !object.slotsThatDiffer.isEmpty {
         let row = newRow(object)
         rows[object.key] = row

@@ -1,0 +1,91 @@
+import Foundation
+import Strata
+import Testing
+
+/// Deletions that are merged only after the object has outlived them (rules 174, 199).
+struct LateDeletionTests {
+  let store: TemporaryStore
+  let mine: ManagedObjectContext
+  let theirs: ManagedObjectContext
+  let entry: Entry
+
+  init() throws {
+    store = try TemporaryStore()
+    mine = store.context()
+    theirs = store.context()
+    mine.mergePolicy = .mergeByPropertyObjectTrump
+    entry = Entry.make("Bells", rating: 1, in: mine)
+    try mine.save()
+  }
+
+  /// Deleted there; what tells of it is kept for later.
+  private func deleteThere() throws -> Notification {
+    try catchingSave { theirs.delete(try theirs.entry("Bells")) }
+  }
+
+  private func catchingSave(_ edit: () throws -> Void) throws -> Notification {
+    let caught = Log<Notification>()
+    let token = NotificationCenter.default.addObserver(forName: .didSave, object: theirs, queue: nil) {
+      caught.add($0)
+    }
+    defer { NotificationCenter.default.removeObserver(token) }
+    try edit()
+    try theirs.save()
+    return try #require(caught.first)
+  }
+
+  private func storedRatings() throws -> [Int16] { try store.context().entries().map(\.rating) }
+
+  @Test("rule 199: a row that was written anew is not deleted by the news of its former deletion")
+  func rowWrittenAnewOutlivesItsDeletion() throws {
+    let deletion = try deleteThere()
+    entry.rating = 5
+    try mine.save()
+    mine.mergeChanges(fromContextDidSave: deletion)
+    #expect(!entry.isDeleted && !mine.hasChanges && entry.managedObjectContext === mine)
+    entry.rating = 6
+    try mine.save()
+    #expect(try storedRatings() == [6])
+    mine.delete(entry)
+    try mine.save()
+    #expect(try storedRatings() == [])
+  }
+
+  @Test("rule 199: an object that is still to be written anew is not deleted by the news of its deletion")
+  func objectToBeWrittenAnewOutlivesItsDeletion() throws {
+    let surfer = Surfer.make("a", in: mine)
+    try mine.save()
+    let deletion = try catchingSave {
+      theirs.delete(try theirs.existingObject(with: surfer.objectID))
+      Surfer.make("taken", in: theirs)
+    }
+    surfer.email = "taken"
+    let error = #expect(throws: CoreDataError.self) { try mine.save() }
+    #expect(error?.code == .managedObjectConstraintMerge)
+    #expect(surfer.isInserted)
+    mine.mergeChanges(fromContextDidSave: deletion)
+    #expect(surfer.isInserted && !surfer.isDeleted)
+    surfer.email = "b"
+    try mine.save()
+    #expect(surfer.managedObjectContext === mine && !mine.hasChanges)
+    let request = FetchRequest<Surfer>(entityName: "Surfer", sortDescriptors: [FetchSort("email")])
+    #expect(try store.context().fetch(request).map(\.email) == ["b", "taken"])
+  }
+
+  @Test("rules 59, 174: refreshing an object whose deletion was merged asks the store again")
+  func refreshForgetsTheDeletion() throws {
+    let deletion = try deleteThere()
+    entry.rating = 5
+    try mine.save()
+    // A fault without a row cannot tell that the news is old.
+    mine.refresh(entry, mergeChanges: false)
+    mine.mergeChanges(fromContextDidSave: deletion)
+    #expect(entry.isDeleted)
+    mine.refresh(entry, mergeChanges: false)
+    #expect(try mine.existingObject(with: entry.objectID) === entry)
+    #expect(!entry.isDeleted && entry.rating == 5)
+    mine.delete(entry)
+    try mine.save()
+    #expect(try storedRatings() == [])
+  }
+}
