@@ -102,7 +102,10 @@ public struct CoreDataError: Error, CustomNSError, LocalizedError, @unchecked Se
   }
 
   public var errorCode: Int { code.rawValue }
-  public var errorUserInfo: [String: Any] { userInfo }
+  public var errorUserInfo: [String: Any] {
+    // Without a description Foundation says no more than the code, whatever `errorDescription` is.
+    userInfo.merging([NSLocalizedDescriptionKey: code.sentence]) { own, _ in own }
+  }
   public var errorDescription: String? {
     userInfo[NSLocalizedDescriptionKey] as? String ?? code.sentence
   }

@@ -87,6 +87,8 @@ final class StoreCatalogue: Sendable {
     _ entityNumbers: [Int32], _ layoutNumbers: [UInt16], _ schema: Schema
   ) -> RowCodes {
     let entries = UnsafeMutablePointer<RowCodes.Entry>.allocate(capacity: max(entityNumbers.count, 1))
+    // A model without entities knows no code, and has no layout to stand in for those it does not know.
+    if schema.entities.isEmpty { return RowCodes(entries: entries, count: 0) }
     for (code, number) in entityNumbers.enumerated() {
       // Entries of unknown codes are never looked into beyond their number.
       let layout = schema.entities[max(0, Int(number))].layout
@@ -95,7 +97,7 @@ final class StoreCatalogue: Sendable {
           entity: number, layoutNumber: number < 0 ? 0 : layoutNumbers[Int(number)],
           fixedEnd: Int32(layout.fixedEnd), layout: .passUnretained(layout), table: layout.table))
     }
-    return RowCodes(entries: entries, count: schema.entities.isEmpty ? 0 : entityNumbers.count)
+    return RowCodes(entries: entries, count: entityNumbers.count)
   }
 
   /// The entity a row's code means; nil for a code the schema does not know.

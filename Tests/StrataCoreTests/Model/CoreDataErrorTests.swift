@@ -23,4 +23,14 @@ import Testing
     #expect(CoreDataError.Code.persistentStoreIncompatibleVersionHash.rawValue == 134_100)
     #expect(CoreDataError.Code.allCases.count == 49)
   }
+
+  @Test func everyErrorSaysASentence() {
+    for code in CoreDataError.Code.allCases {
+      let error: any Error = CoreDataError(code, userInfo: [CoreDataError.Key.validationKey: "name"])
+      #expect(error.localizedDescription == code.sentence)
+      #expect((error as NSError).localizedDescription == code.sentence)
+      #expect((error as NSError).userInfo[CoreDataError.Key.validationKey] as? String == "name")
+      #expect(CoreDataError(code, "mine").localizedDescription == "mine")
+    }
+  }
 }

@@ -36,6 +36,15 @@ import Testing
     #expect(fixture.store.metadata["a"] == .integer(5))
   }
 
+  @Test func aModelWithoutEntitiesMakesAStoreWithoutRows() throws {
+    let fixture = try StoreFixture(model: ManagedObjectModel())
+    try fixture.commit(metadata: StoreMetadata(values: ["a": .integer(5)]))
+    try fixture.reopen()
+    #expect(fixture.store.metadata["a"] == .integer(5))
+    let check = try fixture.store.check()
+    #expect(check.isSound && check.rowCount == 0)
+  }
+
   @Test func theModelCanBeReadFromTheStore() throws {
     let fixture = try StoreFixture()
     fixture.store.close()
