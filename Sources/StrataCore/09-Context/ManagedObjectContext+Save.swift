@@ -13,11 +13,15 @@ extension ManagedObjectContext {
   /// - Throws: `CoreDataError` for failed validation (1570, or 1560 with all failures in `NSDetailedErrorsKey`), for
   ///   unresolved conflicts (133020), violated uniqueness (133021) and read-only stores; `StorageError` for the disk and the
   ///   file; 134040 when several stores are concerned and only some could be written. The context keeps its changes.
+  ///
+  /// Traps inside a save of the same context: in `willSave()`, in observers of the will-save notification, in validation
+  /// and in merge policies. `didSave()` and observers of the did-save notifications may save again.
   public func save() throws {
     checkAccess()
     if isSaving {
       trap(
-        "save() was called inside a save of the same context (from willSave, validation or a merge policy).")
+        "save() was called inside a save of the same context (from willSave, an observer of the will-save notification, "
+          + "validation or a merge policy); observers of the did-save notification may save.")
     }
     isSaving = true
     defer { isSaving = false }
