@@ -59,7 +59,7 @@ import Testing
 
   @Test func deepPredicatesAreRefused() throws {
     let schema = try StoreFixture.model().schema()
-    var predicate = FetchPredicate.all
+    var predicate = FetchPredicate.everything
     for _ in 0..<499 { predicate = .not(predicate) }
     _ = try ResolvedFetchRequest(
       FetchRequest<ManagedObjectID>(entityName: "Item", predicate: predicate), schema: schema)

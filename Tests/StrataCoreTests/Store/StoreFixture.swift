@@ -33,6 +33,9 @@ final class StoreFixture {
     store = try LMDBStore(url: url, schema: schema, options: options)
   }
 
+  /// Closes the store; its file stays as long as the fixture.
+  func close() { store.close() }
+
   /// A second store object of the same file.
   func secondStore(_ model: ManagedObjectModel? = nil, options: LMDBStoreOptions = .scratch) throws
     -> LMDBStore
