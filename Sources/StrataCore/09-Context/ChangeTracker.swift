@@ -19,6 +19,9 @@ struct ChangeTracker {
   /// Whose changes these are. Unmanaged: the context owns the tracker. An object that was inserted here, deleted and inserted
   /// into another context stays in a list until the next save: it is not this context's any more.
   var owner: Unmanaged<ManagedObjectContext>?
+  /// Grows with everything that can change what a save would write, but for further edits of an object whose edit is noted
+  /// and not told yet.
+  private(set) var editCount = 0
   /// Objects for which `detectConflicts(for:)` was called.
   var locked: [ManagedObject] = []
 
@@ -47,8 +50,12 @@ struct ChangeTracker {
 
   // MARK: State changes
 
+  /// Something a save writes has changed although nobody is told of it.
+  mutating func countEdit() { editCount &+= 1 }
+
   /// `object` is new.
   mutating func insert(_ object: ManagedObject) {
+    editCount &+= 1
     insertedCount += 1
     if object.state.contains(.listedInserted) {
       object.state.insert(.inserted)
@@ -61,6 +68,7 @@ struct ChangeTracker {
 
   /// `object`, whose row is gone, is to be written anew. Nobody needs to hear of it: it was here all the time.
   mutating func reinsert(_ object: ManagedObject) {
+    editCount &+= 1
     unupdate(object)
     insertedCount += 1
     if !object.state.contains(.listedInserted) { insertedList.append(object) }
@@ -69,6 +77,7 @@ struct ChangeTracker {
 
   /// `object` was to be written anew, but its row is back: it counts as edited.
   mutating func unreinsert(_ object: ManagedObject) {
+    editCount &+= 1
     object.state.remove(.inserted)
     insertedCount -= 1
     object.state.insert(.updated)
@@ -81,6 +90,7 @@ struct ChangeTracker {
 
   /// `object` has been edited.
   mutating func update(_ object: ManagedObject) {
+    editCount &+= 1
     if object.state.isDisjoint(with: [.inserted, .updated, .deleted]) {
       object.state.insert(.updated)
       updatedCount += 1
@@ -95,6 +105,7 @@ struct ChangeTracker {
 
   /// `object`, which is not new, is to be deleted.
   mutating func delete(_ object: ManagedObject) {
+    editCount &+= 1
     if object.state.contains(.deleted) { return }
     if object.state.contains(.updated) { updatedCount -= 1 }
     object.state.insert(.deleted)
@@ -109,6 +120,7 @@ struct ChangeTracker {
 
   /// `object` is no longer to be deleted. Its edits, if any, count again.
   mutating func undelete(_ object: ManagedObject) {
+    editCount &+= 1
     guard object.state.contains(.deleted) else { return }
     object.state.remove(.deleted)
     deletedCount -= 1
@@ -117,6 +129,7 @@ struct ChangeTracker {
 
   /// `object` is no longer new: its insertion was taken back.
   mutating func uninsert(_ object: ManagedObject) {
+    editCount &+= 1
     guard object.state.contains(.inserted) else { return }
     object.state.remove(.inserted)
     insertedCount -= 1
@@ -131,6 +144,7 @@ struct ChangeTracker {
 
   /// `object` has no edits left.
   mutating func unupdate(_ object: ManagedObject) {
+    editCount &+= 1
     guard object.state.contains(.updated) else { return }
     object.state.remove(.updated)
     if !object.state.contains(.deleted) { updatedCount -= 1 }
@@ -138,6 +152,7 @@ struct ChangeTracker {
 
   /// The next did-change notification tells of `object`.
   mutating func note(_ object: ManagedObject, _ what: ObjectState) {
+    editCount &+= 1
     if object.state.isDisjoint(with: .noted) { notedList.append(object) }
     object.state.insert(what)
   }
@@ -165,6 +180,7 @@ struct ChangeTracker {
 
   /// Everything in the lists is saved or gone: forgets it all.
   mutating func removeAllPending() {
+    editCount &+= 1
     keepNotes()
     ManagedObject.forEach(insertedList) { object in
       if !isElsewhere(object) { object.state.subtract([.listedInserted, .inserted]) }
@@ -184,6 +200,7 @@ struct ChangeTracker {
 
   /// These objects are saved, others are not: takes them out of the lists.
   mutating func forgetSaved(_ objects: [ManagedObject]) {
+    editCount &+= 1
     keepNotes()
     for object in objects {
       object.state.subtract([.inserted, .updated, .deleted, .listedInserted, .listedUpdated, .listedDeleted])

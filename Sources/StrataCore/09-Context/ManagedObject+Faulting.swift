@@ -91,6 +91,22 @@ extension ManagedObject {
     fastRow = isFast && !state.contains(.fault) ? row?.base : nil
   }
 
+  /// The row that was taken over for saved was not: the object is new, with the values the row has.
+  final func takeBack(_ change: RowChange) {
+    let layout = home.layout
+    let draft = RowDraft.make(layout, changed: home.persistentSlots)
+    home.persistentSlots.forEach { slot in
+      if let large = change.externals.first(where: { $0.slot == slot }) {
+        draft[slot] = RowBytes.externalValue(large.bytes, kind: layout.kind(of: slot)) ?? .null
+      } else {
+        draft[slot] = change.row.value(slot, layout) ?? .null
+      }
+    }
+    fastRow = nil
+    snapshot = nil
+    self.draft = draft
+  }
+
   /// Turns the object into a fault: edits, transient values and the row go (rules 59, 61).
   final func turnIntoFault() {
     if state.contains(.fault) {

@@ -172,6 +172,7 @@ extension ManagedObject {
   private final func noteSilentEdit(_ slot: Int) {
     draft?.primitive.insert(slot)
     edits = nil
+    context?.changes.countEdit()
   }
 
   final func setTransient(_ value: Any?, _ slot: Int) {

@@ -84,6 +84,7 @@ extension ManagedObjectContext {
       trap("no primary key could be had for a new \(home.bound.entity.name): \(error)")
     }
     home.table.insert(object, for: object.primaryKey)
+    changes.countEdit()
   }
 
   private func boundForNew(_ entity: EntityDescription) -> HomeForNew {

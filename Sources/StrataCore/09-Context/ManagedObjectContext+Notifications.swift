@@ -86,6 +86,8 @@ extension ManagedObjectContext {
     // Most saves follow the event in which their objects were inserted, and tell of the same set. Objects inserted
     // elsewhere and merged are not kept: nobody here will save them.
     lastInserted = hasMerged ? nil : inserted
+    // Observers may edit the objects.
+    encodingAhead?.wait()
     post(Self.didChangeObjectsNotification, sets.userInfo(inserted: inserted))
   }
 

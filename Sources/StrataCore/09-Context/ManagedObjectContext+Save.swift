@@ -24,8 +24,13 @@ extension ManagedObjectContext {
           + "validation or a merge policy); observers of the did-save notification may save.")
     }
     isSaving = true
-    defer { isSaving = false }
+    defer {
+      isSaving = false
+      encodingAhead = nil
+    }
+    encodingAhead = startEncodingAhead()
     processPendingChanges()
+    encodingAhead?.wait()
     try runWillSave()
     postWillSave()
     try validatePendingChanges()
@@ -101,13 +106,7 @@ extension ManagedObjectContext {
         do {
           if !save.changes.isEmpty || save.hasMetadata {
             outcome.sets = nil
-            outcome.notices.append(
-              try persistentStoreCoordinator.commit(
-                save.changes, to: save.store, origin: ObjectIdentifier(self)
-              ) {
-                // This thread has nothing to do while the store writes, and nearly every save has one store.
-                if outcome.notices.isEmpty { outcome.sets = save.didSaveSets(known: lastInserted) }
-              })
+            outcome.notices.append(try commit(save, &outcome))
           }
           written[save.store.index] = save
         } catch let conflict as CommitConflict {
@@ -133,6 +132,21 @@ extension ManagedObjectContext {
     throw CoreDataError(
       .persistentStoreSaveConflicts,
       "Other writers changed the same rows \(Self.mostAttempts) times while this save was being merged.")
+  }
+
+  private func commit(_ save: PendingSave, _ outcome: inout SaveOutcome) throws -> CommitNotice {
+    do {
+      return try persistentStoreCoordinator.commit(
+        save.changes, to: save.store, origin: ObjectIdentifier(self)
+      ) {
+        // This thread has nothing to do while the store writes, and nearly every save has one store.
+        if outcome.notices.isEmpty { outcome.sets = save.didSaveSets(known: lastInserted) }
+        save.adoptEarly()
+      }
+    } catch {
+      save.takeBack()
+      throw error
+    }
   }
 
   private static let mostAttempts = 100

@@ -95,6 +95,8 @@ public final class ManagedObjectContext: @unchecked Sendable {
   @exclusivity(unchecked) var isRunningEvent = false
   /// The inserted objects the last did-change notification told of, until the save or rollback that ends it.
   @exclusivity(unchecked) var lastInserted: Set<ManagedObject>?
+  /// Rows of new objects that another thread encodes while a save tells of the objects.
+  @exclusivity(unchecked) var encodingAhead: EncodingAhead?
   /// For objects whose row is gone and that are to be written anew: the version their rows count on from.
   @exclusivity(unchecked) var lostVersions: [ManagedObjectID: UInt32] = [:]
   /// Guards against hooks and observers that call back into a save.

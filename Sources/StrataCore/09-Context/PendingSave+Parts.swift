@@ -18,7 +18,7 @@ extension PendingSave {
     try objects.withUnsafeBufferPointer { try encodeNew($0, parts: parts) }
   }
 
-  private func encodeNew(_ objects: UnsafeBufferPointer<ManagedObject>, parts: Int) throws -> [RowChange] {
+  func encodeNew(_ objects: UnsafeBufferPointer<ManagedObject>, parts: Int) throws -> [RowChange] {
     try [RowChange](unsafeUninitializedCapacity: objects.count) { target, count in
       // Unsafe: each part reads and writes places of its own.
       nonisolated(unsafe) let (target, objects, save) = (target, objects, self)

@@ -24,9 +24,16 @@ final class PendingSave {
     self.lostVersions = lostVersions
   }
 
-  /// All of `objects` are new and of this store.
-  func add(inserted objects: [ManagedObject]) throws {
+  /// Whether the new objects have taken over their rows already.
+  private var isAdopted = false
+
+  /// All of `objects` are new and of this store; `rows` are theirs when they are encoded already.
+  func add(inserted objects: [ManagedObject], rows: [RowChange]?) throws {
     inserted = objects
+    if let rows {
+      changes.inserts = rows
+      return
+    }
     let parts = Self.encodingParts(objects.count)
     if parts > 1 {
       changes.inserts = try encodeNew(objects, parts: parts)
@@ -109,8 +116,32 @@ final class PendingSave {
     DidSaveSets(inserted: inserted, updated: updated + unchanged, deleted: deleted, known: known)
   }
 
-  /// The store has it all: the objects take over the rows that were written.
-  func adopt(into outcome: inout ManagedObjectContext.SaveOutcome) {
+  /// Lets the new objects take over their rows while the store is still writing them: nobody can look at the objects until
+  /// the save is over, and the thread that owns them has nothing else to do.
+  func adoptEarly() {
+    guard updated.isEmpty, unchanged.isEmpty, deleted.isEmpty, inserted.count >= Self.fewestAhead else {
+      return
+    }
+    var isPlain = true
+    ManagedObject.forEach(inserted) { object in
+      if !object.withDraft({ $0.primitive.isEmpty }) { isPlain = false }
+    }
+    if !isPlain { return }
+    adoptInserted()
+    isAdopted = true
+  }
+
+  /// The store refused what `adoptEarly` took for granted: the objects are new and unsaved as before.
+  func takeBack() {
+    guard isAdopted else { return }
+    isAdopted = false
+    for place in inserted.indices { inserted[place].takeBack(changes.inserts[place]) }
+  }
+
+  /// From how many new objects on it pays to do things ahead of time.
+  static let fewestAhead = 4_096
+
+  private func adoptInserted() {
     let checksEveryAccess = ManagedObjectContext.checksEveryAccess
     var place = 0
     ManagedObject.forEach(inserted) { object in
@@ -120,6 +151,12 @@ final class PendingSave {
       object.adoptSaved(changes.inserts[place].row, isFast: !checksEveryAccess)
       place += 1
     }
+  }
+
+  /// The store has it all: the objects take over the rows that were written.
+  func adopt(into outcome: inout ManagedObjectContext.SaveOutcome) {
+    let checksEveryAccess = ManagedObjectContext.checksEveryAccess
+    if !isAdopted { adoptInserted() }
     for place in updated.indices {
       updated[place].adoptSaved(changes.updates[place].row, isFast: !checksEveryAccess)
     }
@@ -147,8 +184,10 @@ extension ManagedObjectContext {
       }
     }
     let inserted = changes.inserted
-    if let first = inserted.first?.home.storeIndex, inserted.allAreOf(store: first) {
-      if let position = try position(inserted[0]) { try saves[position].add(inserted: inserted) }
+    let ahead = encodingAhead?.rows(of: inserted, asOf: changes.editCount)
+    encodingAhead = nil
+    if let first = inserted.first?.home.storeIndex, ahead != nil || inserted.allAreOf(store: first) {
+      if let position = try position(inserted[0]) { try saves[position].add(inserted: inserted, rows: ahead) }
     } else {
       try addOneByOne(inserted)
     }
@@ -189,7 +228,7 @@ extension ManagedObjectContext {
 
 extension [ManagedObject] {
   /// Whether every object belongs to the store attached as number `index`.
-  fileprivate func allAreOf(store index: Int) -> Bool {
+  func allAreOf(store index: Int) -> Bool {
     var found = true
     ManagedObject.forEach(self) { object in
       if !object.withHome({ $0.storeIndex == index }) { found = false }
