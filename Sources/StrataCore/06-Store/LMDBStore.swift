@@ -121,10 +121,9 @@ public final class LMDBStore: PersistentStore {
         return start..<end
       }
     } catch let error as StorageError where error.kind != .tooLarge && error.kind != .permission {
-      // The store cannot be written now. Objects can be made all the same, as long as it can be read.
-      guard let counter = try? parts.environment.read({ try parts.counter(hierarchy, $0) }),
-        allocator.addUnsecured(after: counter)
-      else { throw error }
+      // The store cannot be written now, perhaps not even read. Objects can be made all the same.
+      let counter = try? parts.environment.read { try parts.counter(hierarchy, $0) }
+      guard allocator.addUnsecured(after: counter) else { throw error }
       return nil
     }
   }
