@@ -77,7 +77,8 @@ final class PrimaryKeyAllocator: Sendable {
   func addUnsecured(after counter: UInt64?) -> Bool {
     spare.withLock { state in
       if counter == nil && state.reservedEnd == 0 { return false }
-      let start = max(counter ?? state.reservedEnd, state.unsecuredEnd) + UInt64.random(in: 0..<Self.widestGap)
+      let start =
+        max(counter ?? state.reservedEnd, state.unsecuredEnd) + UInt64.random(in: 0..<Self.widestGap)
       let end = start + state.size
       guard end <= Self.limit else { return false }
       state.unsecuredEnd = end

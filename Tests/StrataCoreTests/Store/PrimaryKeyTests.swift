@@ -114,4 +114,18 @@ import Testing
     fixture.store.close()
     #expect(throws: StorageError.self) { _ = try fixture.store.makePrimaryKey(hierarchy: 1) }
   }
+
+  @Test("A store that can be neither written nor read still gives keys, beyond all it has given")
+  func keysWithoutTheStore() throws {
+    struct Unreachable: Error {}
+    let allocator = PrimaryKeyAllocator()
+    #expect(!allocator.addUnsecured(after: nil))
+    allocator.add(1..<10)
+    for expected in 1..<10 {
+      #expect(try allocator.next { _ in throw Unreachable() } == UInt64(expected))
+    }
+    #expect(throws: Unreachable.self) { try allocator.next { _ in throw Unreachable() } }
+    #expect(allocator.addUnsecured(after: nil))
+    #expect(try allocator.next { _ in throw Unreachable() } >= 10)
+  }
 }
