@@ -54,7 +54,7 @@ struct MetaPage: Equatable {
   }
 
   /// The page size of a store made on this machine.
-  static var systemPageSize: Int { min(max(sysconf(Int32(_SC_PAGESIZE)), pageSizes.lowerBound), 32768) }
+  static var systemPageSize: Int { min(max(Int(getpagesize()), pageSizes.lowerBound), 32768) }
 
   /// The bytes of an empty store: its two anchors, as LMDB itself would write them.
   static func emptyStore(pageSize: Int) -> [UInt8] {

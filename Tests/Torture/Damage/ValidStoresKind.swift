@@ -99,7 +99,7 @@ struct ValidStoresKind: TortureKind {
   private func isShort(_ path: String, _ size: Int) throws -> Bool {
     let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
     defer { try? file.close() }
-    let pageSize = Int(sysconf(Int32(_SC_PAGESIZE)))
+    let pageSize = Int(getpagesize())
     guard let head = try file.read(upToCount: pageSize + 152), head.count == pageSize + 152 else {
       return false
     }

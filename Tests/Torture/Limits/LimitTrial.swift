@@ -281,7 +281,7 @@ import TortureKit
     /// In bytes.
     private static func addressSpaceInUse() throws -> Int {
       let words = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
-      return (words.first.flatMap { Int($0) } ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE)))
+      return (words.first.flatMap { Int($0) } ?? 0) * Int(getpagesize())
     }
 
     private static func descriptorNumbers() throws -> [Int] {
