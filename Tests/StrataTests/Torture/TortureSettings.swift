@@ -2,10 +2,11 @@ import Foundation
 
 /// What a run of the torture tests can be told by environment variables.
 enum TortureSettings {
-  /// `STRATA_SEED=n`: that seed alone. Otherwise some fixed seeds and one that nobody knew before.
+  /// `STRATA_SEED=n`: that seed alone. Otherwise fixed ones, of which the last has found a fault: a change is judged by the
+  /// same runs as the one before it. Seeds that nobody knew before are for `make torture` and for `STRATA_SEED=$RANDOM`.
   static let seeds: [UInt64] = {
     if let seed = number("STRATA_SEED") { return [UInt64(bitPattern: Int64(seed))] }
-    return [1, 2, 3, 4, UInt64.random(in: 1_000...999_999_999)]
+    return [1, 2, 3, 4, 715_170_541]
   }()
   /// `STRATA_STEPS=n`: how many steps each seed takes.
   static let steps = number("STRATA_STEPS") ?? 10_000

@@ -54,6 +54,6 @@ enum TortureWorker {
     return (totals, rest)
   }
 
-  /// `STRATA_SEED=n`, or a seed that nobody knew before.
+  /// `STRATA_SEED=n`, or a fixed one.
   static let seed = TortureSettings.seeds.last ?? 1
 }
