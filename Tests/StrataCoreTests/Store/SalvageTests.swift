@@ -36,7 +36,6 @@ import Testing
       }
       let report = try history.salvage(image)
       #expect(report.check.isSound, "\(damaged): \(report.check.problems)")
-      let loose = Set(report.looseRows.map(\.primaryKey))
       let incomplete = Set(report.lostValues.map { $0.row.primaryKey })
       // A damaged anchor may mean the save before the last; a lost uniqueness conflict is named.
       let isOlder = damaged.contains { $0 < 2 } || !report.remarks.isEmpty
@@ -46,9 +45,8 @@ import Testing
           let isTouchedValue = row.hasLargeValue && !history.pages(of: key).isDisjoint(with: damaged)
           let isKnown = history.all[key, default: []].contains(row) || isTouchedValue
           #expect(isKnown, "invented p\(key) after damage to \(damaged)")
-          if !isOlder && !loose.contains(key) && !isTouchedValue {
-            #expect(history.current[key] == row, "p\(key) is out of date after damage to \(damaged)")
-          }
+          // Which save a row is of cannot be asked: a changed page number in a damaged page may lead to an older page of
+          // the same tree, which is whole in itself.
         }
         if isOlder { return }
         for (key, row) in history.current
