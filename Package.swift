@@ -28,8 +28,6 @@ let package = Package(
       name: "StrataCommand",
       dependencies: ["StrataCore", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
     .testTarget(name: "StrataCoreTests", dependencies: ["StrataCore", "CLMDBShim"]),
-    .executableTarget(
-      name: "CrashWriter", dependencies: ["Strata", "StrataCore"], path: "Tests/CrashWriter"),
     .target(name: "TortureKit", dependencies: ["Strata", "StrataCore"], path: "Tests/TortureKit"),
     .target(name: "StoreInterposer", path: "Tests/Interposer"),
     .executableTarget(
@@ -42,7 +40,7 @@ let package = Package(
     .testTarget(
       name: "StrataTests",
       dependencies: [
-        "Strata", "CLMDBShim", "FlightLog", "CrashWriter", "TortureKit", "Torture", "StrataCommand",
+        "Strata", "CLMDBShim", "FlightLog", "TortureKit", "Torture", "StrataCommand",
       ]),
   ],
   swiftLanguageModes: [.v6]

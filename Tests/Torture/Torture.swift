@@ -9,7 +9,7 @@ struct Torture: ParsableCommand {
     var kinds: [any TortureKind.Type] = [
       DamageKind.self, ValidStoresKind.self, FuzzKind<RowDecoding>.self, FuzzKind<KeyDecoding>.self,
       FuzzKind<URIDecoding>.self, FuzzKind<ModelDecoding>.self, FuzzKind<MetadataDecoding>.self,
-      FuzzKind<PredicateDecoding>.self,
+      FuzzKind<PredicateDecoding>.self, Kills.self,
     ]
     #if os(Linux)
       // They stand between liblmdb and libc, or use what only Linux has.
@@ -19,7 +19,7 @@ struct Torture: ParsableCommand {
   }()
 
   private static let workers: [any ParsableCommand.Type] = {
-    var commands: [any ParsableCommand.Type] = [Run.self, Worker.self]
+    var commands: [any ParsableCommand.Type] = [Run.self, Worker.self, WriterCommand.self]
     #if os(Linux)
       commands += [LimitCommand.self, MemberCommand.self]
     #endif

@@ -108,10 +108,11 @@ public final class ChildProcess {
     return code == 0 && information.si_signo == SIGCHLD
   }
 
-  /// Kills the child, which cannot do anything about it, and waits until it is gone.
-  public func kill() {
+  /// Kills the child, which cannot do anything about it, and waits until it is gone; answers what `wait` does.
+  @discardableResult
+  public func kill() -> Int32 {
     Foundation.kill(identifier, SIGKILL)
-    wait()
+    return wait()
   }
 
   /// Waits until the child has ended; answers its exit code, or 128 and the signal that ended it.

@@ -5,7 +5,10 @@ import TortureKit
 /// The program of the long mode, which tests run for a while.
 enum TortureWorker {
   /// Runs rounds of `kind`, two processes at once, until there are `cases` of them; expects no violation.
-  static func run(_ kind: String, cases: Int, seed: UInt64, processes: Int = 2) async throws {
+  @discardableResult
+  static func run(
+    _ kind: String, cases: Int, seed: UInt64, processes: Int = 2
+  ) async throws -> TortureTotals {
     let commands = (0..<UInt64(processes)).map {
       ["worker", kind, "--cases", "\(cases / processes)", "--seed", "\(seed + $0)"]
     }
@@ -13,6 +16,7 @@ enum TortureWorker {
     let details = totals.details.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
     print("torture: \(kind), seed \(seed): \((["\(totals.cases) cases"] + details).joined(separator: ", "))")
     #expect(totals.cases >= cases, "\(kind)")
+    return totals
   }
 
   /// Runs `program` once with each list of arguments, at the same time, and adds up the totals they write; expects nothing

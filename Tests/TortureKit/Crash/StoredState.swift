@@ -1,29 +1,29 @@
 import Strata
 
-/// Everything the crash tests look for in a store.
-struct StoredState {
+/// Everything that is looked for in a store whose writers were killed.
+public struct StoredState {
   /// By worker.
-  private(set) var lastSaves: [Int: Int] = [:]
+  public private(set) var lastSaves: [Int: Int] = [:]
   /// By worker and place, the save that filled the place.
-  private(set) var stamps: [Int: [Int: Int]] = [:]
-  /// Entries whose values are not those of their place and save.
-  private(set) var brokenEntries: [String] = []
-  private(set) var entryCount = 0
+  public private(set) var stamps: [Int: [Int: Int]] = [:]
+  /// By worker, entries whose values are not those of their place and save.
+  public private(set) var brokenEntries: [Int: [String]] = [:]
+  public private(set) var entryCount = 0
 
   /// Reads the store. On the context's queue.
-  init(_ context: ManagedObjectContext) throws {
+  public init(_ context: ManagedObjectContext) throws {
     for journal in try context.fetch(FetchRequest<Journal>(entityName: "Journal")) {
       lastSaves[journal.worker] = journal.lastSave
     }
     for entry in try context.fetch(FetchRequest<Entry>(entityName: "Entry")) {
       entryCount += 1
-      if !entry.isWhole { brokenEntries.append("\(entry)") }
+      if !entry.isWhole { brokenEntries[entry.worker, default: []].append("\(entry)") }
       stamps[entry.worker, default: [:]][entry.place] = entry.stamp
     }
   }
 
   /// Where the worker goes on.
-  func plan(_ worker: Int) -> WorkerPlan {
+  public func plan(_ worker: Int) -> WorkerPlan {
     WorkerPlan(worker: worker, lastSave: lastSaves[worker] ?? 0, stamps: stamps[worker] ?? [:])
   }
 }

@@ -2,12 +2,12 @@ import Foundation
 @_spi(Testing) import StrataCore
 import Strata
 
-/// The model of the crash tests.
+/// The store that is written to by programs which are killed.
 ///
 ///     Entry      what workers write: one of a worker's numbered places, filled by one of its saves
 ///     Journal    the last save of each worker, changed in the same save as the entries
-enum CrashModel {
-  static func make() -> ManagedObjectModel {
+public enum CrashModel {
+  public static func make() -> ManagedObjectModel {
     let entry = EntityDescription(
       "Entry", managedObjectClass: Entry.self,
       properties: [
@@ -34,7 +34,7 @@ enum CrashModel {
   }
 
   /// Opens the store at `url`, making it when there is none.
-  static func open(_ url: URL, mapSize: Int? = nil) throws -> PersistentContainer {
+  public static func open(_ url: URL, mapSize: Int? = nil) throws -> PersistentContainer {
     let container = PersistentContainer(name: "Crash", model: make())
     let coordinator = container.persistentStoreCoordinator
     if let mapSize {
@@ -48,50 +48,50 @@ enum CrashModel {
     return container
   }
 
-  static func close(_ container: PersistentContainer) throws {
+  public static func close(_ container: PersistentContainer) throws {
     let coordinator = container.persistentStoreCoordinator
     for store in coordinator.persistentStores { try coordinator.remove(store) }
   }
 }
 
 /// One of a worker's places, when it is filled.
-final class Entry: ManagedObject {
-  override class var declaredSlots: [String]? {
+public final class Entry: ManagedObject {
+  public override class var declaredSlots: [String]? {
     ["worker", "place", "stamp", "name", "measure", "text", "blob"]
   }
 
-  var worker: Int {
+  public var worker: Int {
     get { Int(readInt32(slot: 0)) }
     set { write(Int32(newValue), slot: 0) }
   }
-  var place: Int {
+  public var place: Int {
     get { Int(readInt32(slot: 1)) }
     set { write(Int32(newValue), slot: 1) }
   }
   /// The worker's save that filled the place.
-  var stamp: Int {
+  public var stamp: Int {
     get { Int(readInt64(slot: 2)) }
     set { write(Int64(newValue), slot: 2) }
   }
-  var name: String? {
+  public var name: String? {
     get { readString(slot: 3) }
     set { write(newValue, slot: 3) }
   }
-  var measure: Double {
+  public var measure: Double {
     get { readDouble(slot: 4) }
     set { write(newValue, slot: 4) }
   }
-  var text: String? {
+  public var text: String? {
     get { readString(slot: 5) }
     set { write(newValue, slot: 5) }
   }
-  var blob: Data? {
+  public var blob: Data? {
     get { readData(slot: 6) }
     set { write(newValue, slot: 6) }
   }
 
   /// Gives the entry all the values that place and save determine.
-  func fill(_ worker: Int, _ place: Int, _ stamp: Int) {
+  public func fill(_ worker: Int, _ place: Int, _ stamp: Int) {
     let content = EntryContent(worker: worker, place: place, stamp: stamp)
     self.worker = worker
     self.place = place
@@ -103,19 +103,19 @@ final class Entry: ManagedObject {
   }
 
   /// Whether the entry has exactly those values.
-  var isWhole: Bool {
+  public var isWhole: Bool {
     let content = EntryContent(worker: worker, place: place, stamp: stamp)
     return name == content.name && measure == content.measure && text == content.text && blob == content.blob
   }
 }
 
 /// How far a worker has come.
-final class Journal: ManagedObject {
-  var worker: Int {
+public final class Journal: ManagedObject {
+  public var worker: Int {
     get { Int(readInt32(slot: 0)) }
     set { write(Int32(newValue), slot: 0) }
   }
-  var lastSave: Int {
+  public var lastSave: Int {
     get { Int(readInt64(slot: 1)) }
     set { write(Int64(newValue), slot: 1) }
   }

@@ -1,56 +1,46 @@
+import ArgumentParser
 import Foundation
 import Strata
+import TortureKit
 
-/// A program that writes to a store until it is killed: the child of the crash tests.
+/// A program that writes to a store until it is killed. Says on standard output, line by line, each with one `write`:
 ///
-///     CrashWriter <store> save <worker>…              each worker saves on a context and thread of its own, for ever
-///     CrashWriter <store> insert <worker> <n> <map>   inserts n entries in saves of 50, from a map of `map` bytes
+///     open        the store is open
+///     <w> <n>     save n of worker w returned
+///     done        everything asked for was inserted
 ///
-/// It writes a line to standard output when the store is open (`open`) and after each save that returned
-/// (`<worker> <number of the save>`), each with one `write`, so that a line is whole or not there. Anything unexpected is a
-/// line that begins with `error`.
-@main
-struct CrashWriter {
-  static func main() {
-    let arguments = Array(CommandLine.arguments.dropFirst())
+/// Anything else is a complaint.
+struct WriterCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "writer", abstract: "Writes to a store until it is killed.", shouldDisplay: false)
+
+  @Argument var path: String
+  @Option(parsing: .upToNextOption, help: "Each saves on a context and thread of its own, for ever.")
+  var workers: [Int] = [1]
+  @Option(help: "Inserts so many entries in saves of 50 instead, as the first worker.") var insert: Int?
+  @Option(help: "Bytes of address space at first.") var mapSize: Int?
+
+  func run() throws {
     do {
-      guard arguments.count >= 3 else { throw Complaint("usage: CrashWriter <store> save|insert <worker>…") }
-      let url = URL(fileURLWithPath: arguments[0])
-      let numbers = arguments.dropFirst(2).compactMap { Int($0) }
-      switch arguments[1] {
-      case "save": try save(url, workers: numbers)
-      case "insert": try insert(url, worker: numbers[0], count: numbers[1], mapSize: numbers[2])
-      default: throw Complaint("unknown verb \(arguments[1])")
-      }
+      let container = try CrashModel.open(URL(fileURLWithPath: path), mapSize: mapSize)
+      Worker.say("open")
+      if let insert { try self.insert(insert, container) } else { saveForEver(container) }
     } catch {
-      say("error \(error)")
-      exit(1)
+      Worker.say("error \(error)")
+      throw ExitCode.failure
     }
-  }
-
-  struct Complaint: Error, CustomStringConvertible {
-    let description: String
-    init(_ description: String) { self.description = description }
-  }
-
-  static func say(_ line: String) {
-    let bytes = Array((line.replacingOccurrences(of: "\n", with: " ") + "\n").utf8)
-    // Lines of a pipe are short and written at once. When nobody listens any more there is nobody to tell.
-    _ = bytes.withUnsafeBytes { write(STDOUT_FILENO, $0.baseAddress, $0.count) }
   }
 
   // MARK: Saving for ever
 
-  private static func save(_ url: URL, workers: [Int]) throws {
-    let container = try CrashModel.open(url)
-    say("open")
+  private func saveForEver(_ container: PersistentContainer) {
     for worker in workers {
       let thread = Thread {
         do {
-          try save(container, worker)
+          try Self.save(container, worker)
         } catch {
-          say("error worker \(worker): \(error)")
-          exit(1)
+          Worker.say("error worker \(worker): \(error)")
+          Foundation.exit(1)
         }
       }
       thread.start()
@@ -70,7 +60,7 @@ struct CrashWriter {
         try context.save()
       }
       plan.advance()
-      say("\(worker) \(plan.lastSave)")
+      Worker.say("\(worker) \(plan.lastSave)")
     }
   }
 
@@ -83,7 +73,7 @@ struct CrashWriter {
         entry.fill(plan.worker, place, plan.lastSave + 1)
       case .empty(let place):
         guard let entry = try find(plan.worker, place, context) else {
-          throw Complaint(
+          throw TortureViolation(
             "place \(place) of worker \(plan.worker) should be full after save \(plan.lastSave)")
         }
         context.delete(entry)
@@ -103,20 +93,18 @@ struct CrashWriter {
 
   // MARK: Inserting
 
-  private static func insert(_ url: URL, worker: Int, count: Int, mapSize: Int) throws {
-    let container = try CrashModel.open(url, mapSize: mapSize)
-    say("open")
+  private func insert(_ count: Int, _ container: PersistentContainer) throws {
     let context = container.newBackgroundContext()
     try context.performAndWait {
       for place in 0..<count {
-        Entry(context: context).fill(worker, place, place)
+        Entry(context: context).fill(workers[0], place, place)
         if place % 50 == 49 || place == count - 1 {
           try context.save()
-          say("\(worker) \(place)")
+          Worker.say("\(workers[0]) \(place)")
         }
       }
     }
     try CrashModel.close(container)
-    say("done")
+    Worker.say("done")
   }
 }

@@ -2,33 +2,33 @@ import Foundation
 
 /// What a worker's places hold after a number of its saves, and what its next save changes. Depends on nothing but
 /// the numbers, so that whoever reads the store can tell what must be in it.
-struct WorkerPlan {
+public struct WorkerPlan {
   /// How many places a worker has.
-  static let placeCount = 24
+  public static let placeCount = 24
 
-  enum Change {
+  public enum Change {
     /// Fills the place, which may be empty or full.
     case fill(Int)
     case empty(Int)
   }
 
-  let worker: Int
+  public let worker: Int
   /// How many saves have been made.
-  private(set) var lastSave = 0
+  public private(set) var lastSave = 0
   /// The full places, and the save that filled each.
-  private(set) var stamps: [Int: Int] = [:]
+  public private(set) var stamps: [Int: Int] = [:]
 
-  init(worker: Int) { self.worker = worker }
+  public init(worker: Int) { self.worker = worker }
 
   /// The state somebody found in a store.
-  init(worker: Int, lastSave: Int, stamps: [Int: Int]) {
+  public init(worker: Int, lastSave: Int, stamps: [Int: Int]) {
     self.worker = worker
     self.lastSave = lastSave
     self.stamps = stamps
   }
 
   /// What the next save changes: one to eight places, each once.
-  var nextChanges: [Change] {
+  public var nextChanges: [Change] {
     var numbers = Numbers(worker, lastSave + 1, 0)
     var places = Set<Int>()
     for _ in 0...numbers.below(8) { places.insert(numbers.below(Self.placeCount)) }
@@ -38,7 +38,7 @@ struct WorkerPlan {
   }
 
   /// Makes the next save.
-  mutating func advance() {
+  public mutating func advance() {
     let changes = nextChanges
     lastSave += 1
     for change in changes {
