@@ -161,7 +161,7 @@ extension Environment {
       // Readers are bounded; a backup may take longer than any deadline.
       try? pool.exclusively(until: .now.advanced(by: .seconds(60))) { environment in
         if let environment {
-          if options.durability == .relaxed && !isReadOnly { mdb_env_sync(environment, 1) }
+          markClean(environment)
           discard(environment)
         }
         isDone = true

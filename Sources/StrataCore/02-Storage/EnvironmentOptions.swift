@@ -12,7 +12,7 @@ struct EnvironmentOptions: Sendable {
 
   /// How thoroughly the file is looked at before LMDB maps it.
   enum Inspection: Sendable {
-    /// Every page up to 1 GiB of file, the anchors above.
+    /// Quick when the file is as it was when it was closed in order (`CleanMark`), else full.
     case automatic
     /// Both meta pages, the records and roots of all keyspaces.
     case quick

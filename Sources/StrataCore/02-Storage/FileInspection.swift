@@ -18,8 +18,8 @@ struct FileInspection {
   /// The data file, open for reading.
   let descriptor: Int32
 
-  /// Up to this size `.automatic` looks at every page.
-  static let fullWalkLimit = 1 << 30
+  /// A larger file is walked in full only once while another process keeps changing it.
+  private static let patientWalkLimit = 1 << 30
 
   /// Walks the file as `policy` says.
   ///
@@ -34,15 +34,23 @@ struct FileInspection {
       do {
         let size = try fileSize()
         let anchor = try newestAnchor(before, fileSize: size)
-        let isFull = policy == .full || (policy == .automatic && size <= FileInspection.fullWalkLimit)
-        let walk = PageWalk(self, anchor, fileSize: size)
-        try walk.run(everyPage: isFull && attempt < 4)
+        let attempts = size <= FileInspection.patientWalkLimit ? 4 : 1
+        let isFull = try attempt < attempts && needsFullWalk(policy, anchor)
+        try PageWalk(self, anchor, fileSize: size).run(everyPage: isFull)
         return
       } catch let error as StorageError {
         let isMoving = try readAnchors() != before
         guard isMoving, attempt < 8 else { throw error }
         usleep(2_000 << UInt32(attempt))
       }
+    }
+  }
+
+  private func needsFullWalk(_ policy: EnvironmentOptions.Inspection, _ anchor: MetaPage) throws -> Bool {
+    switch policy {
+    case .none, .quick: false
+    case .automatic: try !CleanMark.holds(self, anchor)
+    case .full: true
     }
   }
 

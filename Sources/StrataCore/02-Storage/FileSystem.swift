@@ -26,6 +26,8 @@ struct FileSystem: Sendable {
   var status: @Sendable (_ path: String) -> Result<Status, Code>
   /// What a descriptor stands for.
   var statusOfDescriptor: @Sendable (_ descriptor: Int32) -> Result<Status, Code>
+  /// Sets the time of the last change: 0 or negative errno.
+  var setModified: @Sendable (_ descriptor: Int32, _ moment: Moment) -> Int32
   /// The network or device kind of the file system below a descriptor; nil for a local one.
   var remoteKind: @Sendable (_ descriptor: Int32) -> String?
   /// Bytes an ordinary user may still write below `path`; nil when nobody knows.
@@ -44,6 +46,18 @@ struct FileSystem: Sendable {
     var inode: UInt64
   }
 
+  /// A time as files have it: since 1970.
+  struct Moment: Hashable, Sendable {
+    var seconds: Int64
+    var nanoseconds: Int64
+
+    static var now: Moment {
+      var time = timespec()
+      clock_gettime(CLOCK_REALTIME, &time)
+      return Moment(seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
+    }
+  }
+
   /// What `stat` says, as far as Storage cares.
   struct Status: Hashable, Sendable {
     enum Kind: String, Sendable {
@@ -59,6 +73,7 @@ struct FileSystem: Sendable {
     var kind: Kind
     var linkCount: Int
     var size: Int
+    var modified: Moment
   }
 
   /// The real thing.
@@ -88,6 +103,10 @@ struct FileSystem: Sendable {
     statusOfDescriptor: { descriptor in
       var status = stat()
       return fstat(descriptor, &status) == 0 ? .success(Status(status)) : .failure(Code(number: errno))
+    },
+    setModified: { descriptor, moment in
+      let time = timespec(tv_sec: Int(moment.seconds), tv_nsec: Int(moment.nanoseconds))
+      return futimens(descriptor, [time, time]) == 0 ? 0 : -errno
     },
     remoteKind: { RemoteFileSystem.kind(descriptor: $0) },
     freeSpace: { path in
@@ -129,6 +148,12 @@ extension FileSystem.Status {
       }
     linkCount = Int(status.st_nlink)
     size = Int(status.st_size)
+    #if canImport(Darwin)
+      let time = status.st_mtimespec
+    #else
+      let time = status.st_mtim
+    #endif
+    modified = FileSystem.Moment(seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
   }
 }
 

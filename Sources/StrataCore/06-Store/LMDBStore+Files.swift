@@ -45,7 +45,7 @@ extension LMDBStore {
   /// Walks the bytes of the store at `url` without opening it, as opening does, and leaves them alone.
   ///
   /// - Parameter everyPage: Whether to look at every page. Without, only at the anchors and the roots of the trees;
-  ///   opening chooses that for files over 1 GiB.
+  ///   opening chooses that after an orderly close.
   /// - Throws: ``StorageError`` `.notADatabase`, `.damaged`, `.truncated`, `.unsupportedFormat` with page and reason;
   ///   `.missing`, `.aliased`, `.permission`, `.io`.
   public static func inspect(at url: URL, everyPage: Bool = true) throws {
