@@ -83,7 +83,7 @@ public final class LMDBStore: PersistentStore {
     storeType = url == nil ? Self.inMemoryType : Self.type
     self.configurationName = configurationName
     isReadOnly = options.isReadOnly
-    allocators = schema.hierarchies.map { _ in PrimaryKeyAllocator() }
+    allocators = opened.counters.map { PrimaryKeyAllocator(counter: $0) }
     state = Mutex(State(catalogues: [opened.catalogue], metadata: opened.metadata))
     newest = Atomic(UInt(bitPattern: Unmanaged.passUnretained(opened.catalogue).toOpaque()))
   }

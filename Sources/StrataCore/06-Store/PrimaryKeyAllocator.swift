@@ -23,12 +23,15 @@ final class PrimaryKeyAllocator: Sendable {
     var size = PrimaryKeyAllocator.smallestBlock
     /// Keys below this may have been given away although no commit has reserved them.
     var unsecuredEnd: UInt64 = 0
-    /// The end of the last keys that were reserved; 0 before there were any.
-    var reservedEnd: UInt64 = 0
+    /// The store's counter when it was last known: at opening, then the end of the last keys that were reserved.
+    var knownCounter: UInt64?
   }
-  private let spare = Mutex(Spare())
+  private let spare: Mutex<Spare>
   /// Held while a slow path reserves, so that threads that run dry together reserve once.
   private let refill = Mutex<Void>(())
+
+  /// - Parameter counter: the store's when it was opened; nil when that could not be told.
+  init(counter: UInt64?) { spare = Mutex(Spare(knownCounter: counter)) }
 
   /// A key, from the block at hand or, when none is left, from one that `reserve` gets.
   ///
@@ -64,21 +67,20 @@ final class PrimaryKeyAllocator: Sendable {
     if keys.isEmpty { return }
     spare.withLock { state in
       state.blocks.append(keys)
-      state.reservedEnd = max(state.reservedEnd, keys.upperBound)
+      state.knownCounter = max(state.knownCounter ?? 0, keys.upperBound)
     }
   }
 
   /// Adds keys that could not be reserved: `counter` is the store's, which could be read but not be raised; nil when it could
-  /// not even be read, and the keys this process has had tell where new ones may begin.
+  /// not even be read, and what was last known of it tells where new ones may begin.
   ///
   /// Objects can so be made while the disk is full or somebody else is writing; only saving them needs the store.
   /// The keys begin beyond a random gap, where another process does not come by counting. The next commit
   /// raises the counter above all of them (`unsecuredEnd`); one that finds a row under such a key is a conflict.
   func addUnsecured(after counter: UInt64?) -> Bool {
     spare.withLock { state in
-      if counter == nil && state.reservedEnd == 0 { return false }
-      let start =
-        max(counter ?? state.reservedEnd, state.unsecuredEnd) + UInt64.random(in: 0..<Self.widestGap)
+      guard let counter = counter ?? state.knownCounter else { return false }
+      let start = max(counter, state.unsecuredEnd) + UInt64.random(in: 0..<Self.widestGap)
       let end = start + state.size
       guard end <= Self.limit else { return false }
       state.unsecuredEnd = end

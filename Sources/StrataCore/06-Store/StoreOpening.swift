@@ -13,6 +13,8 @@ struct StoreOpening {
     let catalogue: StoreCatalogue
     let metadata: StoreMetadata
     let versions: StoredVersions
+    /// By hierarchy number, where primary keys begin that nobody has reserved; nil for a damaged counter.
+    let counters: [UInt64?]
   }
 
   let url: URL?
@@ -45,7 +47,12 @@ struct StoreOpening {
     if !options.ignoresVersionHashes { try compare(header.versions, versions) }
     let parts = try openKeyspaces(environment, meta, held: held, identifier: header.identifier)
     let catalogue = try completeCatalogue(parts, stored: header.versions, wanted: versions)
-    return Result(parts: parts, catalogue: catalogue, metadata: header.metadata, versions: versions)
+    // Known from the beginning, so that objects can be made even if the store can never be read again.
+    let counters = try environment.read { transaction in
+      schema.hierarchies.map { try? parts.counter($0.number, transaction) }
+    }
+    return Result(
+      parts: parts, catalogue: catalogue, metadata: header.metadata, versions: versions, counters: counters)
   }
 
   // MARK: Steps

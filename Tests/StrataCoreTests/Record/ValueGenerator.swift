@@ -10,13 +10,8 @@ struct ValueGenerator: RandomNumberGenerator {
 
   init(seed: UInt64) { state = seed }
 
-  /// A generator with a new seed, which is printed; `STRATA_SEED` repeats a run.
-  static func printed(_ test: String = #function) -> ValueGenerator {
-    let seed =
-      ProcessInfo.processInfo.environment["STRATA_SEED"].flatMap { UInt64($0) } ?? .random(in: 0 ... .max)
-    print("seed of \(test): \(seed)")
-    return ValueGenerator(seed: seed)
-  }
+  /// A generator with the seed of `testSeed`.
+  static func printed(_ test: String = #function) -> ValueGenerator { ValueGenerator(seed: testSeed(test)) }
 
   mutating func next() -> UInt64 {
     // SplitMix64.

@@ -118,8 +118,11 @@ import Testing
   @Test("A store that can be neither written nor read still gives keys, beyond all it has given")
   func keysWithoutTheStore() throws {
     struct Unreachable: Error {}
-    let allocator = PrimaryKeyAllocator()
-    #expect(!allocator.addUnsecured(after: nil))
+    #expect(!PrimaryKeyAllocator(counter: nil).addUnsecured(after: nil))
+    let fresh = PrimaryKeyAllocator(counter: 5_000)
+    #expect(fresh.addUnsecured(after: nil))
+    #expect(try fresh.next { _ in throw Unreachable() } >= 5_000)
+    let allocator = PrimaryKeyAllocator(counter: 1)
     allocator.add(1..<10)
     for expected in 1..<10 {
       #expect(try allocator.next { _ in throw Unreachable() } == UInt64(expected))

@@ -25,6 +25,9 @@ public struct LedgerPlan: Sendable, Hashable {
     return places.sorted().map { ($0, stamps[$0] == nil || !random.chance(40)) }
   }
 
+  /// Whether the next save makes new items, and does not only change and delete them.
+  public var insertsNext: Bool { nextChanges.contains { stamps[$0.place] == nil } }
+
   /// Makes the next save.
   public mutating func advance() {
     let changes = nextChanges
