@@ -47,10 +47,14 @@ uint64_t si_hash(const void *bytes, uint64_t count) {
 #endif
 #endif
 
+/// For what Foundation calls when a thread ends: by then the thread sanitizer has forgotten the thread, and a function that
+/// tells it of itself stops the process.
+#define UNSEEN_BY_SANITIZERS __attribute__((disable_sanitizer_instrumentation))
+
 /// libc's own function, looked up at the first call. Two threads may look it up at once and find the same.
 #define REAL(result, name, ...)                                                    \
   static result (*_Atomic real_##name)(__VA_ARGS__);                               \
-  static result (*find_##name(void))(__VA_ARGS__) {                                \
+  UNSEEN_BY_SANITIZERS static result (*find_##name(void))(__VA_ARGS__) {           \
     result (*found)(__VA_ARGS__) = atomic_load_explicit(&real_##name, memory_order_relaxed); \
     if (found == NULL) {                                                           \
       found = (result(*)(__VA_ARGS__))dlsym(RTLD_NEXT, #name);                     \
@@ -415,23 +419,25 @@ int unlink(const char *path) {
   return code;
 }
 
-/// Renaming without replacing comes this way.
-long syscall(long number, ...) {
+/// Renaming without replacing.
+static long renamed(const long *a) {
+  int watched = is_watched((const char *)a[1]) || is_watched((const char *)a[3]);
+  if (fails(SI_RENAME, watched)) return -1;
+  int recording = begin_record(watched);
+  long code = find_syscall()(SYS_renameat2, a[0], a[1], a[2], a[3], a[4], a[5]);
+  if (recording && code == 0) note_text(SI_RENAMED, 0, 0, (const char *)a[1], (const char *)a[3]);
+  end_record(recording);
+  return code;
+}
+
+UNSEEN_BY_SANITIZERS long syscall(long number, ...) {
   va_list arguments;
   va_start(arguments, number);
   long a[6];
   for (int i = 0; i < 6; i++) a[i] = va_arg(arguments, long);
   va_end(arguments);
-  int recording = 0;
-  if (number == SYS_renameat2) {
-    int watched = is_watched((const char *)a[1]) || is_watched((const char *)a[3]);
-    if (fails(SI_RENAME, watched)) return -1;
-    recording = begin_record(watched);
-  }
-  long code = find_syscall()(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-  if (recording && code == 0) note_text(SI_RENAMED, 0, 0, (const char *)a[1], (const char *)a[3]);
-  end_record(recording);
-  return code;
+  if (number == SYS_renameat2) return renamed(a);
+  return find_syscall()(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
 void *mmap(void *address, size_t length, int protection, int flags, int descriptor, off_t offset) {

@@ -178,9 +178,11 @@ extension ManagedObjectContext {
   private func makeObjects(
     _ rows: inout ContiguousArray<FetchedRow>, in binding: StoreBinding, _ table: IdentityTable
   ) -> [ManagedObject] {
+    let total = rows.count
+    // The standard library writes into the one empty array that all threads share.
+    if total == 0 { return [] }
     let readAt = SnapshotClock.now
     var made = 0
-    let total = rows.count
     let objects = [ManagedObject](unsafeUninitializedCapacity: total) { buffer, count in
       rows.withUnsafeMutableBufferPointer { rows in
         var index = 0
