@@ -20,7 +20,7 @@ struct ModelValidation {
       checkProperties(of: entity)
       checkIndexes(of: entity)
       checkConstraints(of: entity)
-      checkDeclaredSlots(of: entity)
+      checkClass(of: entity)
       checkUserInfo(entity.userInfo, of: "Entity \(label(entity))")
     }
   }
@@ -179,9 +179,13 @@ struct ModelValidation {
 
   // MARK: The rest
 
-  private mutating func checkDeclaredSlots(of entity: EntityDescription) {
-    guard let type = entity.managedObjectClass as? any SlotDeclaring.Type, let declared = type.declaredSlots
-    else { return }
+  private mutating func checkClass(of entity: EntityDescription) {
+    guard let declaredClass = entity.managedObjectClass else { return }
+    guard let type = declaredClass as? any SlotDeclaring.Type else {
+      sentences.append("Class \(declaredClass) of entity \(label(entity)) is no subclass of ManagedObject.")
+      return
+    }
+    guard let declared = type.declaredSlots else { return }
     let actual = entity.properties.compactMap { ($0 as? AttributeDescription)?.name }
     guard declared != actual else { return }
     sentences.append(

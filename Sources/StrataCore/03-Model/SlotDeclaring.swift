@@ -1,4 +1,4 @@
-/// A class of managed objects that knows the slot of each of its properties at compile time.
+/// A class of managed objects, which may know the slot of each of its properties at compile time.
 ///
 /// When an entity's class conforms and answers names, they must equal the entity's attributes in slot order
 /// (inherited first, then own in declaration order); a difference is reported when the model is taken into use,

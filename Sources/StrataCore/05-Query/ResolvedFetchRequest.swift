@@ -52,7 +52,10 @@ public struct ResolvedFetchRequest: Sendable {
   public var hierarchyNumber: Int { entity.hierarchyNumber }
 
   /// The end of the window: how many matches in order suffice to fill it; nil without limit.
-  public var windowEnd: Int? { limit == 0 ? nil : offset.addingReportingOverflow(limit).partialValue }
+  public var windowEnd: Int? {
+    let (end, isBeyondAll) = offset.addingReportingOverflow(limit)
+    return limit == 0 || isBeyondAll ? nil : end
+  }
 
   /// Whether an object takes part in the result, by its entity and the values it has in memory.
   ///

@@ -267,7 +267,7 @@ open class ManagedObject: NSObject, SlotDeclaring {
       + (words.isEmpty ? "" : " " + words.joined(separator: " "))
     if isFault { return head + " (fault)>" }
     let values = bound.entity.attributes.map { attribute in
-      "\(attribute.name): \(storedValue(attribute.slot).anyValue.map { "\($0)" } ?? "nil")"
+      "\(attribute.name): \(storedValue(attribute.slot))"
     }
     return head + " {" + values.joined(separator: ", ") + "}>"
   }

@@ -143,6 +143,11 @@ extension ManagedObjectContext {
   @discardableResult
   private func take(_ row: RowSnapshot, _ object: ManagedObject) -> Bool {
     if let old = object.snapshot, old.version >= row.version { return false }
+    if row.version == 1, object.state.contains(.rowGone) {
+      // Looked for before it was saved for the first time, and so taken for deleted (rule 48).
+      object.state.remove(.rowGone)
+      changes.undelete(object)
+    }
     object.take(row)
     if object.isFault { return false }
     object.settleFastRow()

@@ -142,7 +142,8 @@ extension ManagedObjectContext {
   ) throws -> ArraySlice<FetchMatch> {
     var wide = request
     wide.offset = 0
-    if let end = request.windowEnd { wide.limit = end + overlay.hidden }
+    let (last, isBeyondAll) = (request.windowEnd ?? .max).addingReportingOverflow(overlay.hidden)
+    wide.limit = isBeyondAll || request.windowEnd == nil ? 0 : last
     func isBefore(_ left: FetchMatch, _ right: FetchMatch) -> Bool {
       request.compare(left.value, left.primaryKey, right.value, right.primaryKey) < 0
     }

@@ -14,8 +14,9 @@ extension ManagedObjectContext {
   ///   unresolved conflicts (133020), violated uniqueness (133021) and read-only stores; `StorageError` for the disk and the
   ///   file; 134040 when several stores are concerned and only some could be written. The context keeps its changes.
   ///
-  /// Traps inside a save of the same context: in `willSave()`, in observers of the will-save notification, in validation
-  /// and in merge policies. `didSave()` and observers of the did-save notifications may save again.
+  /// Traps inside a save of the same context: in `willSave()`, in observers of the will-save notification and of a did-change
+  /// notification about what `willSave()` did, in validation and in merge policies. Observers of the did-change notification
+  /// that begins a save, `didSave()` and observers of the did-save notifications may save.
   public func save() throws {
     checkAccess()
     if isSaving {
@@ -23,14 +24,15 @@ extension ManagedObjectContext {
         "save() was called inside a save of the same context (from willSave, an observer of the will-save notification, "
           + "validation or a merge policy); observers of the did-save notification may save.")
     }
-    isSaving = true
     defer {
       isSaving = false
       encodingAhead = nil
     }
     encodingAhead = startEncodingAhead()
+    // Who hears of the changes may save them: then there is nothing left to do.
     processPendingChanges()
     encodingAhead?.wait()
+    isSaving = true
     try runWillSave()
     postWillSave()
     try validatePendingChanges()
@@ -140,7 +142,10 @@ extension ManagedObjectContext {
         save.changes, to: save.store, origin: ObjectIdentifier(self)
       ) {
         // This thread has nothing to do while the store writes, and nearly every save has one store.
-        if outcome.notices.isEmpty { outcome.sets = save.didSaveSets(known: lastInserted) }
+        // What was inserted or taken back since the last event, by observers of the will-save notification, has been noted.
+        if outcome.notices.isEmpty {
+          outcome.sets = save.didSaveSets(known: changes.hasNoted ? nil : lastInserted)
+        }
         save.adoptEarly()
       }
     } catch {

@@ -2,7 +2,7 @@ import Foundation
 
 @testable import StrataCore
 
-final class PlainObject: NSObject {}
+final class PlainObject: ManagedObject {}
 
 final class TrueSlots: NSObject, SlotDeclaring {
   static let declaredSlots: [String]? = ["name", "age", "nickname"]

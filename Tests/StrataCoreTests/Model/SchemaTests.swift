@@ -75,6 +75,19 @@ import Testing
     #expect(!model.entitiesByName["Item"]!.isKindOf(entity: book))
   }
 
+  @Test("A class that is no managed object's is reported with the model's other mistakes")
+  func classesMustBeOfManagedObjects() throws {
+    let model = ManagedObjectModel(entities: [
+      EntityDescription("Text", managedObjectClass: NSString.self),
+      EntityDescription("Plain", managedObjectClass: ManagedObject.self), EntityDescription(""),
+    ])
+    let error = #expect(throws: ModelError.self) { try model.schema() }
+    #expect(
+      error?.sentences.sorted() == [
+        "An entity has no name.", "Class NSString of entity Text is no subclass of ManagedObject.",
+      ])
+  }
+
   @Test("A class that declares its slots must declare the entity's (SlotDeclaring)")
   func declaredSlotsMustMatch() throws {
     func model(_ type: AnyClass) -> ManagedObjectModel {

@@ -389,4 +389,17 @@ struct AttributeTests {
       context.delete(entries.remove(at: dice.roll(entries.count)))
     }
   }
+
+  @Test(
+    "rule 42: objects describe themselves whatever their dates are, also dates Foundation cannot describe")
+  func oddDatesAreDescribed() throws {
+    let store = try TemporaryStore()
+    let context = store.context()
+    for seconds in [Double.nan, .infinity, -.infinity, 1e300, -1e300, 0] {
+      let entry = Entry.make("odd", in: context)
+      entry.day = Date(timeIntervalSinceReferenceDate: seconds)
+      #expect(entry.description.contains("day: "), "\(seconds)")
+    }
+    #expect(try context.entries().last?.description.contains("2001-01-01") == true)
+  }
 }

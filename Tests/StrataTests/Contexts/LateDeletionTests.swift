@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// Deletions that are merged only after the object has outlived them (rules 174, 199).
+/// Deletions that are merged only after the object has outlived them (rules 174, 199), and rows that come late.
 struct LateDeletionTests {
   let store: TemporaryStore
   let mine: ManagedObjectContext
@@ -87,5 +87,21 @@ struct LateDeletionTests {
     mine.delete(entry)
     try mine.save()
     #expect(try storedRatings() == [])
+  }
+
+  @Test("rules 48, 172: an object that was looked for before its row was saved is whole once that is merged")
+  func objectsLookedForTooEarly() throws {
+    let new = Entry.make("new", in: theirs)
+    let early = try #require(mine.object(with: new.objectID) as? Entry)
+    #expect(early.location == nil)
+    #expect(early.isDeleted)
+    mine.mergeChanges(fromContextDidSave: try catchingSave {})
+    #expect(early.location == "new")
+    #expect(!early.isDeleted)
+    #expect(!mine.hasChanges)
+    #expect(try mine.entries().last === early)
+    early.rating = 5
+    try mine.save()
+    #expect(try store.context().entry("new").rating == 5)
   }
 }

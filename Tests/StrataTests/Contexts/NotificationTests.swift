@@ -272,4 +272,19 @@ struct NotificationTests {
     try coordinator.remove(added)
     #expect(log.list == ["changed added", "will remove", "changed removed"])
   }
+
+  @Test("rule 118: what an observer of will-save inserts instead of something else is told of instead of it")
+  func willSaveObserversMayExchangeInserts() throws {
+    let kept = Entry.make("kept", in: context)
+    let doomed = Smuggled((context, Entry.make("doomed", in: context)))
+    let token = NotificationCenter.default.addObserver(forName: .willSave, object: context, queue: nil) { _ in
+      doomed.value.0.delete(doomed.value.1)
+      Entry.make("late", in: doomed.value.0)
+    }
+    defer { NotificationCenter.default.removeObserver(token) }
+    try context.save()
+    let late = try context.entry("late")
+    #expect(recorder.all(.didSave).only?.inserted == [kept.objectID, late.objectID])
+    #expect(recorder.all(.didSaveIDs).only?.insertedIDs == [kept.objectID, late.objectID])
+  }
 }

@@ -216,4 +216,17 @@ struct PendingChangesFetchTests {
     let rest = sorted.dropFirst(request.fetchOffset)
     return Array(request.fetchLimit == 0 ? rest : rest.prefix(request.fetchLimit))
   }
+
+  @Test("rule 92: a window that ends beyond every number has no end, with pending changes and without")
+  func windowsBeyondEveryNumber() throws {
+    let window = request(limit: .max, offset: 2)
+    #expect(try locations(window) == ["c", "d"])
+    context.delete(try context.entry("c"))
+    #expect(try locations(window) == ["d"])
+    Entry.make("e", in: context)
+    #expect(try locations(window) == ["d", "e"])
+    #expect(try context.count(for: window) == 2)
+    #expect(try locations(request(limit: .max)) == ["a", "b", "d", "e"])
+    #expect(try locations(request(limit: .max, offset: .max)) == [])
+  }
 }

@@ -259,6 +259,30 @@ struct SaveTests {
     #expect(try store.savedEntries() == ["Bells 120"])
   }
 
+  @Test(
+    "contexts 16: an observer of did-change may save the context, also when a save is what makes it known")
+  func observersOfDidChangeMaySave() throws {
+    let store = try TemporaryStore()
+    let context = store.context()
+    let observed = Smuggled(context)
+    let failures = Log<any Error>()
+    let token = NotificationCenter.default.addObserver(forName: .didChange, object: context, queue: nil) {
+      _ in
+      do { try observed.value.save() } catch { failures.add(error) }
+    }
+    defer { NotificationCenter.default.removeObserver(token) }
+    Entry.make("first", in: context)
+    context.processPendingChanges()
+    #expect(!context.hasChanges)
+    Entry.make("second", in: context)
+    try context.save()
+    for number in 0..<5_000 { Entry.make("\(number)", in: context) }
+    try context.save()
+    #expect(!context.hasChanges)
+    #expect(failures.list.isEmpty)
+    #expect(try store.context().count(for: FetchRequest<Entry>(entityName: "Entry")) == 5_002)
+  }
+
   @Test("contexts 16: an observer of did-save may save the same context again")
   func savingInDidSave() throws {
     let context = context
