@@ -63,13 +63,19 @@ public indirect enum MetadataValue: Sendable, Hashable, Codable {
     case let value as MetadataValue: self = value
     case let value as String: self = .string(value)
     case let value as Bool: self = .boolean(value)
-    case let value as Date: self = .date(value)
+    case let value as Date:
+      // Neither these nor numbers that are none have a form in the store.
+      guard value.timeIntervalSinceReferenceDate.isFinite else { return nil }
+      self = .date(value)
     case let value as Data: self = .data(value)
     case let value as UUID: self = .string(value.uuidString)
     case let value as any BinaryInteger:
       guard let integer = Int64(exactly: value) else { return nil }
       self = .integer(integer)
-    case let value as any BinaryFloatingPoint: self = .double(Double(value))
+    case let value as any BinaryFloatingPoint:
+      let double = Double(value)
+      guard double.isFinite else { return nil }
+      self = .double(double)
     case let value as [Any]:
       let parts = value.compactMap { MetadataValue($0) }
       guard parts.count == value.count else { return nil }

@@ -115,7 +115,7 @@ public final class PersistentStoreCoordinator: Sendable {
     guard let values = StoreMetadata(metadata) else {
       throw CoreDataError(
         .persistentStoreOperation,
-        "Store metadata takes strings, numbers, booleans, dates, data, arrays and dictionaries only.")
+        "Store metadata takes strings, finite numbers, booleans, dates, data, arrays and dictionaries only.")
     }
     try state.withLock { state in
       guard let index = state.bindings.firstIndex(where: { $0?.store === store }) else {

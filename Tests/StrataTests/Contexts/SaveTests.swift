@@ -195,11 +195,18 @@ struct SaveTests {
   }
 
   @Test("rule 148: metadata that is no property list is refused")
-  func badMetadataIsRefused() {
-    let error = #expect(throws: CoreDataError.self) {
-      try store.coordinator.setMetadata(["object": NSObject()], for: store.store)
+  func badMetadataIsRefused() throws {
+    let values: [Any] = [
+      NSObject(), Double.nan, Float.infinity, [-Double.infinity], ["deep": Double.nan],
+      Date(timeIntervalSinceReferenceDate: .nan), UInt64.max,
+    ]
+    for value in values {
+      let error = #expect(throws: CoreDataError.self) {
+        try store.coordinator.setMetadata(["value": value], for: store.store)
+      }
+      #expect(error?.code == .persistentStoreOperation)
     }
-    #expect(error?.code == .persistentStoreOperation)
+    try store.context().save()
   }
 
   @Test("contexts 13: saves of many contexts at once all arrive, each alone in success and failure")
