@@ -12,13 +12,16 @@ let package = Package(
     .executable(name: "strata", targets: ["StrataCommand"]),
   ],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0")
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+    .package(url: "https://github.com/apple/swift-collections", from: "1.2.0"),
   ],
   targets: [
     .systemLibrary(
       name: "CLMDBShim", path: "CLMDBShim", pkgConfig: "lmdb",
       providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
-    .target(name: "StrataCore", dependencies: ["CLMDBShim"]),
+    .target(
+      name: "StrataCore",
+      dependencies: ["CLMDBShim", .product(name: "HashTreeCollections", package: "swift-collections")]),
     .target(name: "Strata", dependencies: ["StrataCore"]),
     .executableTarget(
       name: "FlightLog",

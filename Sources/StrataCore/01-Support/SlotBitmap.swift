@@ -37,6 +37,13 @@ public struct SlotBitmap: Hashable, Sendable {
     }
   }
 
+  /// The slots of both sets.
+  func union(_ other: SlotBitmap) -> SlotBitmap {
+    var result = self
+    other.forEach { result.insert($0) }
+    return result
+  }
+
   @usableFromInline func containsHigh(_ slot: Int) -> Bool {
     let word = slot / 64 - 1
     guard let high, word < high.count else { return false }

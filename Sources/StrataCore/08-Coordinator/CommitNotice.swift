@@ -12,6 +12,8 @@ struct CommitNotice: Sendable {
   let origin: ObjectIdentifier
   /// The rows written and deleted.
   let changes: ChangeSet
+  /// False when a context has saved to its parent and no store has the rows yet.
+  var isStored: Bool { commitNumber > 0 }
 }
 
 /// Whoever wants to hear of commits. Called on a thread of the store, in commit order; must not wait, and must not hold a

@@ -88,6 +88,29 @@ struct ChangeTracker {
     }
   }
 
+  /// What a child did to `object` counts as done here. Nobody needs to hear of it: they have.
+  mutating func adopt(_ object: ManagedObject, as state: ObjectState) {
+    editCount &+= 1
+    switch state {
+    case .inserted:
+      insertedCount += 1
+      if !object.state.contains(.listedInserted) { insertedList.append(object) }
+      object.state.formUnion([.inserted, .listedInserted])
+      // The end of the list is for what was inserted in this event.
+      if !object.state.contains(.notedInsert), eventStart == insertedList.count - 1 {
+        eventStart = insertedList.count
+      }
+    case .updated:
+      updatedCount += 1
+      if !object.state.contains(.listedUpdated) { updatedList.append(object) }
+      object.state.formUnion([.updated, .listedUpdated])
+    default:
+      deletedCount += 1
+      if !object.state.contains(.listedDeleted) { deletedList.append(object) }
+      object.state.formUnion([.deleted, .listedDeleted])
+    }
+  }
+
   /// `object` has been edited.
   mutating func update(_ object: ManagedObject) {
     editCount &+= 1

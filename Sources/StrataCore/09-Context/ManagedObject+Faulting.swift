@@ -25,6 +25,12 @@ extension ManagedObject {
   /// Reads the object's row from its store. False when the row is gone, or cannot be read.
   final func loadRow() -> Bool {
     guard let context, let place = context.locate(objectID) else { return false }
+    context.flushAncestors()
+    if let found = context.unsavedRow(for: self) {
+      guard found.row.kind != .delete else { return false }
+      take(found.row, isOwn: found.isOwn)
+      return true
+    }
     do {
       context.statistics.faultsFired += 1
       guard
@@ -37,6 +43,7 @@ extension ManagedObject {
         return false
       }
       take(row.snapshot)
+      state.subtract([.unsavedRow, .unstored])
       return snapshot != nil
     } catch {
       context.report(error, reading: self)
@@ -191,6 +198,10 @@ extension ManagedObject {
   /// The draft, made if there is none. Does not say that the object changed.
   final func editableDraft() -> RowDraft {
     if let draft { return draft }
+    if !state.isDisjoint(with: .received) {
+      claim()
+      if let draft { return draft }
+    }
     let new = RowDraft.make(home.entity.layout)
     draft = new
     fastRow = nil

@@ -69,6 +69,7 @@ extension ManagedObject {
   /// nil. Fires nothing (rule 73).
   public final func changedValues() -> [String: Any] {
     context?.checkAccess(home.token.entityName)
+    if let received { return dictionary(received.changedSlots) { storedValue($0) } }
     guard let draft else { return [:] }
     var slots = slotsThatDiffer
     draft.primitive.forEach { slots.remove($0) }
@@ -87,7 +88,8 @@ extension ManagedObject {
   public final func committedValues(forKeys keys: [String]?) -> [String: Any] {
     context?.checkAccess(home.token.entityName)
     fire()
-    guard let snapshot else { return [:] }
+    let received = received
+    guard let snapshot = received == nil ? snapshot : received?.base else { return [:] }
     let all = dictionary(of: snapshot)
     guard let keys else { return all }
     return all.filter { keys.contains($0.key) }
@@ -97,7 +99,13 @@ extension ManagedObject {
   /// deleted. Setting a value back makes it false again, unlike `hasChanges` (rule 75).
   public final var hasPersistentChangedValues: Bool {
     context?.checkAccess(home.token.entityName)
+    if let received { return received.kind != .update || !received.changedSlots.isEmpty }
     return isInserted || isDeleted || (isUpdated && !slotsThatDiffer.isEmpty)
+  }
+
+  /// What a child has saved of the object, as long as nobody edits it here.
+  private final var received: StratumRow? {
+    state.isDisjoint(with: .received) ? nil : context?.unsavedRow(for: self)?.row
   }
 
   // MARK: Shared steps
@@ -188,6 +196,7 @@ extension ManagedObject {
   }
 
   private final func storeTransient(_ value: Any?, _ slot: Int) {
+    claim()
     transients = transients ?? [:]
     transients?[slot] = value
   }

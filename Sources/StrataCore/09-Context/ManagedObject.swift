@@ -121,7 +121,9 @@ open class ManagedObject: NSObject, SlotDeclaring {
   public final var objectID: ManagedObjectID {
     withHome {
       ManagedObjectID(
-        token: $0.token, primaryKey: primaryKey, isTemporary: state.contains(.inserted) || $0.storeIndex < 0)
+        token: $0.token, primaryKey: primaryKey,
+        isTemporary: !state.isDisjoint(with: .anyInserted) || $0.storeIndex < 0
+          || state.contains(.unstored) && isStillUnstored)
     }
   }
 
@@ -152,13 +154,19 @@ open class ManagedObject: NSObject, SlotDeclaring {
   // MARK: State (none of these fires a fault, rule 42)
 
   /// Whether the object is new and has never been saved.
-  public final var isInserted: Bool { state.contains(.inserted) }
+  public final var isInserted: Bool { !state.isDisjoint(with: .anyInserted) }
   /// Whether the object has unsaved changes (and is neither new nor deleted).
-  public final var isUpdated: Bool { state.contains(.updated) && !state.contains(.deleted) }
+  public final var isUpdated: Bool {
+    !state.isDisjoint(with: [.updated, .receivedUpdate]) && state.isDisjoint(with: .anyDeleted)
+  }
   /// Whether the next save deletes the object. False again once that deletion has been saved (rule 143).
-  public final var isDeleted: Bool { state.contains(.deleted) }
+  public final var isDeleted: Bool { !state.isDisjoint(with: .anyDeleted) }
   /// Whether the object is in any of the three states above, also when only transient values changed (rule 15).
-  public final var hasChanges: Bool { !state.isDisjoint(with: [.inserted, .updated, .deleted]) }
+  public final var hasChanges: Bool {
+    !state.isDisjoint(with: [
+      .inserted, .updated, .deleted, .receivedInsert, .receivedUpdate, .receivedDelete,
+    ])
+  }
   /// Whether the object's values have not been looked at since it was fetched or refreshed. Its row may be in memory all
   /// the same (rule 43).
   public final var isFault: Bool { state.contains(.fault) }
@@ -328,6 +336,15 @@ struct ObjectState: OptionSet {
   static let listedDeleted = ObjectState(rawValue: 1 << 12)
   /// `detectConflicts(for:)` was asked for: the next save checks the row although it is not changed.
   static let locked = ObjectState(rawValue: 1 << 13)
+  /// What a child has saved to the context and the context not handed down yet, as long as nobody edits it here: the row is
+  /// the child's, and the context's strata know what lies beneath.
+  static let receivedInsert = ObjectState(rawValue: 1 << 14)
+  static let receivedUpdate = ObjectState(rawValue: 1 << 15)
+  static let receivedDelete = ObjectState(rawValue: 1 << 16)
+  /// The row is one that another context has not saved yet.
+  static let unsavedRow = ObjectState(rawValue: 1 << 17)
+  /// The record was in no store when the row was read or saved.
+  static let unstored = ObjectState(rawValue: 1 << 18)
 
   /// An object in one of these states is kept by its context.
   static let pending: ObjectState = [
@@ -340,6 +357,9 @@ struct ObjectState: OptionSet {
       && rawValue & (Self.fault.rawValue | Self.awaking.rawValue | Self.deleted.rawValue) == 0
   }
 
+  static let received: ObjectState = [.receivedInsert, .receivedUpdate, .receivedDelete]
+  static let anyInserted: ObjectState = [.inserted, .receivedInsert]
+  static let anyDeleted: ObjectState = [.deleted, .receivedDelete]
   static let noted: ObjectState = [.notedInsert, .notedUpdate, .notedDelete, .notedRefresh]
   static let listed: ObjectState = [.listedInserted, .listedUpdated, .listedDeleted]
 }

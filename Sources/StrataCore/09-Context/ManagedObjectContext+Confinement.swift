@@ -89,9 +89,13 @@ extension ManagedObjectContext {
     switch concurrencyType {
     case .confinement:
       checkAccess()
+      if strata.mustMerge { mergeReceived() }
       return try scope.run(in: self, block)
     case .mainQueue:
-      if ContextQueue.isOnMainQueue { return try scope.run(in: self, block) }
+      if ContextQueue.isOnMainQueue {
+        if strata.mustMerge { mergeReceived() }
+        return try scope.run(in: self, block)
+      }
       let alarm = MainQueueWatch.warnLater(about: description)
       defer { alarm.cancel() }
       return try runSynchronously(block)
@@ -104,7 +108,10 @@ extension ManagedObjectContext {
     guard let queue = queue.queue else { trapHasNoQueue("performAndWait") }
     let servesMainQueue = ContextQueue.isOnMainQueue
     return try queue.sync {
-      try ThreadScope.current.run(in: self, servingMainQueue: servesMainQueue, block)
+      try ThreadScope.current.run(in: self, servingMainQueue: servesMainQueue) {
+        if strata.mustMerge { mergeReceived() }
+        return try block()
+      }
     }
   }
 
@@ -151,6 +158,8 @@ extension ManagedObjectContext {
   func runAsEvent<R>(_ block: () -> R) -> R {
     ThreadScope.current.run(in: self) {
       isRunningEvent = true
+      // What children have saved comes before any block (contexts.md, rule 6).
+      if strata.mustMerge { mergeReceived() }
       let result = block()
       processPendingChanges()
       isRunningEvent = false
@@ -161,6 +170,7 @@ extension ManagedObjectContext {
   /// Work handed to another context is a flush point of the current one (contexts.md, rule 5).
   private func flushCurrentContext() {
     if let current = ThreadScope.current.current, current !== self { current.processPendingChanges() }
+    flushAncestors()
   }
 
   private func trapHasNoQueue(_ verb: String) -> Never {

@@ -22,6 +22,7 @@ extension ManagedObjectContext {
   /// - Throws: `CoreDataError` 134060 when the object has already been saved, or the store does not hold its entity.
   public func assign(_ object: ManagedObject, to store: any PersistentStore) throws {
     checkAccess(object.home.token.entityName)
+    if object.context === self { object.claim() }
     guard object.context === self, object.isInserted else {
       throw CoreDataError(
         .coreData, "\(object) cannot be assigned to a store: only new, unsaved objects of this context can.")
@@ -145,9 +146,11 @@ extension ManagedObjectContext {
       return  // Deleted, reset or detached before: nothing is left to delete.
     }
     object.prepareForDeletion()
+    object.claim()
     noteFirstEdit()
     if object.isInserted {
       changes.uninsert(object)
+      if !strata.isEmpty { forgetUnsaved(object) }
       letGo(object, of: .rowGone)
     } else {
       changes.delete(object)

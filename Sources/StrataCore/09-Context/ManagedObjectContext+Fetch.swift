@@ -24,6 +24,7 @@ extension ManagedObjectContext {
   /// How many objects `fetch(request)` would return (rule 91).
   public func count<T: FetchRequestResult>(for request: FetchRequest<T>) throws -> Int {
     checkAccess(request.entityName)
+    flushAncestors()
     processPendingChanges()
     let resolved = try ResolvedFetchRequest(request.specification, schema: schema)
     let overlay = makeOverlay(resolved, request.specification)
@@ -40,6 +41,7 @@ extension ManagedObjectContext {
   /// Traps when the ID belongs to no store of this context's coordinator.
   public func object(with id: ManagedObjectID) -> ManagedObject {
     checkAccess(id.entityName)
+    drainReceived()
     guard let place = locate(id) else {
       trap(
         "\(id) belongs to no store of this context's coordinator; use the context of the stack it came from.")
@@ -51,11 +53,19 @@ extension ManagedObjectContext {
   /// - Throws: `CoreDataError` 133000 when there is no such record (rule 47); `StorageError` when it cannot be read.
   public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
     checkAccess(id.entityName)
+    flushAncestors()
+    drainReceived()
     guard let kept = locate(id) else { throw missing(id) }
     let object = try Unmanaged.passUnretained(kept)._withUnsafeGuaranteedRef { place in
       if let known = place.table.object(for: id.primaryKey) {
         if known.state.contains(.rowGone) { throw missing(id) }
         if !known.isFault || (known.snapshot != nil && stalenessInterval < 0) { return known }
+      }
+      if let found = unsavedRow(place.table(id), id.primaryKey) {
+        guard found.row.kind != .delete, let object = self.object(for: found.row, isOwn: found.isOwn) else {
+          throw missing(id)
+        }
+        return object
       }
       statistics.fetches += 1
       guard
@@ -145,6 +155,7 @@ extension ManagedObjectContext {
 
   func fetchObjects(_ specification: FetchSpecification) throws -> [ManagedObject] {
     checkAccess(specification.entityName)
+    flushAncestors()
     processPendingChanges()
     let resolved = try ResolvedFetchRequest(specification, schema: schema)
     let overlay = makeOverlay(resolved, specification)
@@ -244,6 +255,7 @@ extension ManagedObjectContext {
 
   private func fetchIdentifiers(_ specification: FetchSpecification) throws -> [ManagedObjectID] {
     checkAccess(specification.entityName)
+    flushAncestors()
     processPendingChanges()
     let resolved = try ResolvedFetchRequest(specification, schema: schema)
     let overlay = makeOverlay(resolved, specification)

@@ -63,13 +63,18 @@ extension ManagedObjectContext {
     for notice in notices {
       guard let binding = persistentStoreCoordinator.binding(notice.storeIndex) else { continue }
       let store = stores.tables(for: binding)
+      func newest(_ change: RowChange, _ bound: BoundEntity) -> NewestRow? {
+        // What the parent has saved, somebody below may have saved or changed since.
+        ancestors.isEmpty
+          ? NewestRow(row: change.row) : newestRow(change.primaryKey, bound, binding, change.row, notice)
+      }
       for change in notice.changes.inserts {
-        guard let bound = binding.entities[change.entity] else { continue }
-        mergeInsert(change.primaryKey, change.row, bound, store, &merged)
+        guard let bound = binding.entities[change.entity], let row = newest(change, bound) else { continue }
+        mergeInsert(change.primaryKey, row, bound, store, &merged)
       }
       for change in notice.changes.updates {
-        guard let bound = binding.entities[change.entity] else { continue }
-        mergeUpdate(change.primaryKey, change.row, bound, store, &merged)
+        guard let bound = binding.entities[change.entity], let row = newest(change, bound) else { continue }
+        mergeUpdate(change.primaryKey, row, bound, store, &merged)
       }
       for change in notice.changes.deletes {
         guard let bound = binding.entities[change.entity] else { continue }
@@ -85,7 +90,8 @@ extension ManagedObjectContext {
     processPendingChanges()
     var merged = MergedIdentifiers()
     for id in remote.inserted + remote.updated {
-      guard let place = locate(id), let row = readForMerge(id, place) else { continue }
+      guard let place = locate(id), let row = newestRow(id.primaryKey, place.bound, place.store, nil, nil)
+      else { continue }
       let store = stores.tables(for: place.store)
       if remote.isInserted(id) {
         mergeInsert(id.primaryKey, row, place.bound, store, &merged)
@@ -101,28 +107,59 @@ extension ManagedObjectContext {
     finishMerge(merged)
   }
 
-  private func readForMerge(_ id: ManagedObjectID, _ place: RegisteredStores.Place) -> RowSnapshot? {
+  /// A row to be merged, from the store or from a context below that has not saved it.
+  private struct NewestRow {
+    var row: RowSnapshot
+    var unsaved: StratumRow?
+  }
+
+  /// The record as it is below this context: unsaved further down, told of by a notice, or stored. Nil when it is gone.
+  private func newestRow(
+    _ key: UInt64, _ bound: BoundEntity, _ binding: StoreBinding, _ told: RowSnapshot?,
+    _ notice: CommitNotice?
+  ) -> NewestRow? {
+    let table = StratumLayer.Table(storeIndex: binding.index, hierarchy: bound.hierarchyNumber)
+    for layer in ancestors {
+      guard let unsaved = layer.row(table, key) else { continue }
+      return unsaved.row.map { NewestRow(row: $0, unsaved: unsaved) }
+    }
+    // A notice of a save that reached no store tells of rows that somebody has saved or dropped since.
+    if let told, let notice, notice.isStored { return NewestRow(row: told) }
     do {
-      return try place.store.store.row(
-        hierarchy: place.bound.entity.hierarchyNumber, primaryKey: id.primaryKey)?.snapshot
+      let row = try binding.store.row(hierarchy: bound.hierarchyNumber, primaryKey: key)?.snapshot
+      return row.map { NewestRow(row: $0) }
     } catch {
-      let text = "Strata: \(id) could not be read while merging: \(error)\n"
+      let text = "Strata: \(bound.token.entityName)/p\(key) could not be read while merging: \(error)\n"
       FileHandle.standardError.write(Data(text.utf8))
       return nil
     }
   }
 
+  /// The object a merge is about, with what children have saved of it as an edit of its own.
+  private func mergeTarget(_ key: UInt64, _ bound: BoundEntity, _ table: IdentityTable) -> ManagedObject? {
+    var object = known(key, as: bound, in: table)
+    if object == nil, !strata.isEmpty,
+      let unsaved = strata.row(
+        StratumLayer.Table(storeIndex: bound.storeIndex, hierarchy: bound.hierarchyNumber), key)
+    {
+      object = self.object(for: unsaved, isOwn: true)
+    }
+    object?.claim()
+    return object
+  }
+
   /// Inserted elsewhere: always made known (rule 179), registered only while somebody holds it (rule 176).
   private func mergeInsert(
-    _ key: UInt64, _ row: RowSnapshot, _ bound: BoundEntity, _ store: RegisteredStores.Registered,
+    _ key: UInt64, _ row: NewestRow, _ bound: BoundEntity, _ store: RegisteredStores.Registered,
     _ merged: inout MergedIdentifiers
   ) {
     let table = store.tables[bound.entity.hierarchyNumber]
-    if let known = known(key, as: bound, in: table) {
+    if let known = mergeTarget(key, bound, table) {
       take(row, known)
     } else {
-      let object = makeObject(key, row, bound, table)
+      let object = makeObject(key, row.row, bound, table)
       object.readAt = SnapshotClock.now
+      if let unsaved = row.unsaved { object.take(unsaved, isOwn: false) }
       changes.note(object, .notedInsert)
     }
     merged.inserted.insert(ManagedObjectID(token: bound.token, primaryKey: key))
@@ -130,25 +167,35 @@ extension ManagedObjectContext {
 
   /// Updated elsewhere: told of only when in use and not a fault (rules 177, 179).
   private func mergeUpdate(
-    _ key: UInt64, _ row: RowSnapshot, _ bound: BoundEntity, _ store: RegisteredStores.Registered,
+    _ key: UInt64, _ row: NewestRow, _ bound: BoundEntity, _ store: RegisteredStores.Registered,
     _ merged: inout MergedIdentifiers
   ) {
     let id = ManagedObjectID(token: bound.token, primaryKey: key)
     merged.updated.insert(id)
-    guard let known = known(key, as: bound, in: store.tables[bound.entity.hierarchyNumber]) else { return }
+    guard let known = mergeTarget(key, bound, store.tables[bound.entity.hierarchyNumber]) else { return }
     if take(row, known) { merged.refreshed.insert(id) }
   }
 
   /// A newer row for a registered object. True when the object was in use and now shows something else.
   @discardableResult
-  private func take(_ row: RowSnapshot, _ object: ManagedObject) -> Bool {
-    if let old = object.snapshot, old.version >= row.version { return false }
-    if row.version == 1, object.state.contains(.rowGone) {
+  private func take(_ row: NewestRow, _ object: ManagedObject) -> Bool {
+    if let old = object.snapshot {
+      if old.base == row.row.base { return false }
+      // Versions count stored rows.
+      let isStored = row.unsaved == nil && !object.state.contains(.unsavedRow)
+      if isStored, old.version >= row.row.version { return false }
+    }
+    if row.row.version == 1, object.state.contains(.rowGone) {
       // Looked for before it was saved for the first time, and so taken for deleted (rule 48).
       object.state.remove(.rowGone)
       changes.undelete(object)
     }
-    object.take(row)
+    if let unsaved = row.unsaved {
+      object.take(unsaved, isOwn: false)
+    } else {
+      object.take(row.row)
+      object.state.subtract([.unsavedRow, .unstored])
+    }
     if object.isFault { return false }
     object.settleFastRow()
     changes.note(object, .notedRefresh)
@@ -163,9 +210,15 @@ extension ManagedObjectContext {
     _ merged: inout MergedIdentifiers
   ) {
     merged.deleted.insert(ManagedObjectID(token: bound.token, primaryKey: key))
-    guard let known = known(key, as: bound, in: store.tables[bound.entity.hierarchyNumber]) else { return }
+    guard let known = mergeTarget(key, bound, store.tables[bound.entity.hierarchyNumber]) else { return }
     if known.isInserted { return }
-    if let version, let row = known.snapshot, row.version > version { return }
+    if !ancestors.isEmpty {
+      // Somebody below has it all the same.
+      if let found = unsavedRow(for: known), !found.isOwn, found.row.kind != .delete { return }
+    }
+    if let version, let row = known.snapshot, row.version > version, !known.state.contains(.unsavedRow) {
+      return
+    }
     if known.isFault, known.snapshot != nil { known.fire() }
     known.state.insert(.rowGone)
     if known.isDeleted {

@@ -42,8 +42,10 @@ extension ManagedObjectContext {
   /// `perform`, in a job on the main queue.
   public func processPendingChanges() {
     checkAccess()
+    drainReceived()
     // Observers may change more; what they change is told in a notification of its own, within reason.
     for _ in 0..<Self.mostNotificationRounds where changes.hasNoted { postDidChange() }
+    publishEdits()
   }
 
   private static let mostNotificationRounds = 100
@@ -52,6 +54,7 @@ extension ManagedObjectContext {
     var sets = ObjectSets()
     var hasMerged = false
     let noted = changes.takeNoted()
+    if strata.publishes { unpublished += noted }
     // A large import: everything noted is new, and what is noted is the list of it.
     var isAllNew = true
     ManagedObject.forEach(noted) { object in
@@ -98,20 +101,23 @@ extension ManagedObjectContext {
     let sets =
       outcome.sets
       ?? DidSaveSets(
-        inserted: outcome.inserted, updated: outcome.updated, deleted: outcome.deleted, known: nil)
+        inserted: outcome.inserted, updated: outcome.updated, deleted: outcome.deleted, known: nil,
+        areStored: parent == nil)
     var userInfo: [AnyHashable: Any] = [
       NotificationKey.insertedObjects.rawValue: sets.inserted,
       NotificationKey.updatedObjects.rawValue: sets.updated,
       NotificationKey.deletedObjects.rawValue: sets.deleted,
     ]
-    if !outcome.notices.isEmpty { userInfo[Self.noticesKey] = outcome.notices }
+    // What was saved to a parent is merged by reading it there.
+    let notices = parent == nil ? outcome.notices : []
+    if !notices.isEmpty { userInfo[Self.noticesKey] = notices }
     post(Self.didSaveObjectsNotification, userInfo)
     userInfo = [
       NotificationKey.insertedObjectIDs.rawValue: sets.insertedIDs,
       NotificationKey.updatedObjectIDs.rawValue: sets.updatedIDs,
       NotificationKey.deletedObjectIDs.rawValue: sets.deletedIDs,
     ]
-    if !outcome.notices.isEmpty { userInfo[Self.noticesKey] = outcome.notices }
+    if !notices.isEmpty { userInfo[Self.noticesKey] = notices }
     post(Self.didSaveObjectIDsNotification, userInfo)
   }
 
@@ -133,8 +139,10 @@ struct DidSaveSets {
   let deletedIDs: Set<ManagedObjectID>
 
   /// `known` is a set of objects of the same context that were all new at the last event.
+  /// Inserted IDs of a save that reached no store are temporary still (rule 131).
   init(
-    inserted: [ManagedObject], updated: [ManagedObject], deleted: [ManagedObject], known: Set<ManagedObject>?
+    inserted: [ManagedObject], updated: [ManagedObject], deleted: [ManagedObject], known: Set<ManagedObject>?,
+    areStored: Bool = true
   ) {
     if let known, known.count == inserted.count, inserted.first.map(known.contains) ?? true {
       self.inserted = known
@@ -145,7 +153,9 @@ struct DidSaveSets {
     self.deleted = .roomy(deleted)
     func ids(_ objects: [ManagedObject]) -> Set<ManagedObjectID> {
       var ids = Set<ManagedObjectID>(minimumCapacity: objects.count)
-      ManagedObject.forEach(objects) { ids.insert($0.objectID.with(isTemporary: false)) }
+      ManagedObject.forEach(objects) {
+        ids.insert(areStored ? $0.objectID.with(isTemporary: false) : $0.objectID)
+      }
       return ids
     }
     insertedIDs = ids(inserted)

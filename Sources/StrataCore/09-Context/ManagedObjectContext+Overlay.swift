@@ -25,21 +25,30 @@ extension FetchRequest {
 struct FetchOverlay {
   /// New and edited objects that match by the values they have now.
   var matching: [ManagedObject] = []
+  /// Rows that children or contexts below have not saved, and that match.
+  var rows: [FetchMatch] = []
   /// How many stored rows are hidden, being edited or deleted here.
   var hidden = 0
+  /// The keys of stored rows that unsaved rows hide, by store.
+  var hiddenKeys: [Int: Set<UInt64>] = [:]
 
-  var isEmpty: Bool { matching.isEmpty && hidden == 0 }
+  var isEmpty: Bool { matching.isEmpty && rows.isEmpty && hidden == 0 && hiddenKeys.isEmpty }
+  /// How many stored rows are hidden in all.
+  var hiddenCount: Int { hiddenKeys.values.reduce(hidden) { $0 + $1.count } }
 }
 
 /// One match: a stored row, or an object of the context with unsaved values.
 enum FetchMatch {
   case row(FetchedRow, RegisteredStores.Registered)
   case object(ManagedObject)
+  /// An unsaved row; `isOwn` when a child of this context has saved it.
+  case unsaved(StratumRow, StoreBinding, isOwn: Bool)
 
   var primaryKey: UInt64 {
     switch self {
     case .row(let row, _): row.primaryKey
     case .object(let object): object.primaryKey
+    case .unsaved(let row, _, _): row.primaryKey
     }
   }
 
@@ -47,6 +56,7 @@ enum FetchMatch {
   func value(_ slot: Int) -> AttributeValue {
     switch self {
     case .object(let object): return object.currentValue(slot)
+    case .unsaved(let row, let store, _): return row.value(slot, in: store)
     case .row(let row, let store):
       guard let snapshot = row.snapshot, let bound = store.binding.entities[row.entity] else { return .null }
       return store.binding.value(of: snapshot, slot, bound, row.primaryKey)
@@ -56,6 +66,11 @@ enum FetchMatch {
   func object(in context: ManagedObjectContext) -> ManagedObject {
     switch self {
     case .object(let object): return object
+    case .unsaved(let row, _, let isOwn):
+      guard let object = context.object(for: row, isOwn: isOwn) else {
+        trap("an unsaved row of a store that is not attached took part in a fetch")
+      }
+      return object
     case .row(let row, let store):
       guard let object = context.object(for: row, in: store, readAt: SnapshotClock.now) else {
         trap("the store answered with a row of an entity that its configuration does not hold")
@@ -67,6 +82,7 @@ enum FetchMatch {
   var identifier: ManagedObjectID {
     switch self {
     case .object(let object): return object.objectID
+    case .unsaved(let row, _, _): return row.identifier.with(isTemporary: row.kind == .insert)
     case .row(let row, let store):
       guard let bound = store.binding.entities[row.entity] else {
         trap("the store answered with a row of an entity that its configuration does not hold")
@@ -113,6 +129,7 @@ extension ManagedObjectContext {
   /// What the unsaved changes do to `request`.
   func makeOverlay(_ request: ResolvedFetchRequest, _ specification: FetchSpecification) -> FetchOverlay {
     var overlay = FetchOverlay()
+    addUnsavedRows(to: &overlay, request, specification)
     guard specification.includesPendingChanges, changes.hasChanges else { return overlay }
     func isConcerned(_ object: ManagedObject) -> Bool {
       object.home.entity.hierarchyNumber == request.hierarchyNumber
@@ -142,19 +159,21 @@ extension ManagedObjectContext {
   ) throws -> ArraySlice<FetchMatch> {
     var wide = request
     wide.offset = 0
-    let (last, isBeyondAll) = (request.windowEnd ?? .max).addingReportingOverflow(overlay.hidden)
+    let (last, isBeyondAll) = (request.windowEnd ?? .max).addingReportingOverflow(overlay.hiddenCount)
     wide.limit = isBeyondAll || request.windowEnd == nil ? 0 : last
     func isBefore(_ left: FetchMatch, _ right: FetchMatch) -> Bool {
       request.compare(left.value, left.primaryKey, right.value, right.primaryKey) < 0
     }
-    var result = overlay.matching.map { FetchMatch.object($0) }.sorted(by: isBefore)
+    var result = (overlay.matching.map { FetchMatch.object($0) } + overlay.rows).sorted(by: isBefore)
     for binding in bindings(for: request, specification) {
       statistics.fetches += 1
       // Sorting across sources needs the sort keys, which identifiers alone do not have.
       let fetched = try binding.store.fetch(wide, mode: specification.sortDescriptors.isEmpty ? mode : .rows)
       let store = stores.tables(for: binding)
       let table = store.tables[request.hierarchyNumber]
+      let hiddenKeys = overlay.hiddenKeys[binding.index] ?? []
       let rows = fetched.rows.lazy.filter { row in
+        if !hiddenKeys.isEmpty, hiddenKeys.contains(row.primaryKey) { return false }
         guard overlay.hidden > 0, let known = table.object(for: row.primaryKey) else { return true }
         return known.state.isDisjoint(with: [.updated, .deleted])
       }

@@ -8,14 +8,18 @@ extension ManagedObjectContext {
   ///   A new object has no row: its edits stay in both cases.
   public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
     checkAccess(object.home.token.entityName)
+    drainReceived()
     guard object.context === self, !object.isInserted else { return }
     if mergeChanges {
+      object.claim()
       refreshKeepingChanges(object)
     } else {
       changes.undelete(object)
       changes.unupdate(object)
       // Whether there is a row, the fault will find out.
-      object.state.subtract([.notedUpdate, .notedDelete, .rowGone])
+      object.state.subtract([.notedUpdate, .notedDelete, .rowGone, .receivedUpdate, .receivedDelete])
+      object.state.subtract([.unsavedRow, .unstored])
+      if !strata.isEmpty { forgetUnsaved(object) }
       object.turnIntoFault()
       changes.note(object, .notedRefresh)
     }
@@ -62,6 +66,7 @@ extension ManagedObjectContext {
     lostVersions = [:]
     lastInserted = nil
     stores.removeAll()
+    forgetStrata()
     post(Self.didChangeObjectsNotification, [NotificationKey.invalidatedAllObjects.rawValue: identifiers])
   }
 
@@ -89,10 +94,12 @@ extension ManagedObjectContext {
       revert(object)
       sets.refreshed.append(object)
     }
+    rollBackReceived(&sets)
     for object in changes.takeNoted() { object.state.subtract(.noted) }
     changes.removeAllPending()
     lostVersions = [:]
     lastInserted = nil
+    forgetStrata()
     if !sets.isEmpty { post(Self.didChangeObjectsNotification, sets.userInfo) }
   }
 

@@ -28,15 +28,18 @@ extension ManagedObjectContext {
       isSaving = false
       encodingAhead = nil
     }
+    flushAncestors()
+    drainReceived()
     encodingAhead = startEncodingAhead()
     // Who hears of the changes may save them: then there is nothing left to do.
     processPendingChanges()
     encodingAhead?.wait()
+    if !untold.isEmpty { tellReceived(all: true) }
     isSaving = true
     try runWillSave()
     postWillSave()
     try validatePendingChanges()
-    let outcome = try writePendingChanges()
+    let outcome = try saveFrozen { try parent == nil ? writePendingChanges() : handToParent() }
     // It is done: who hears of it may save again.
     isSaving = false
     finish(outcome)
@@ -92,6 +95,8 @@ extension ManagedObjectContext {
     var updated: [ManagedObject] = []
     var deleted: [ManagedObject] = []
     var notices: [CommitNotice] = []
+    /// What children had saved before, with the rows as they are saved now.
+    var received: [(unsaved: StratumRow, row: RowSnapshot?)] = []
     /// What the did-save notifications carry, when it could be made while the store was writing.
     var sets: DidSaveSets?
   }
@@ -122,7 +127,7 @@ extension ManagedObjectContext {
         for save in written.values.sorted(by: { $0.store.index < $1.store.index }) {
           save.adopt(into: &outcome)
         }
-        if written.count > 1 { outcome.sets = nil }
+        if written.count > 1 || !outcome.received.isEmpty { outcome.sets = nil }
         return outcome
       }
       do {
@@ -170,7 +175,7 @@ extension ManagedObjectContext {
   private func makeMergeConflicts(_ error: CommitConflict, in binding: StoreBinding) -> [MergeConflict] {
     let tables = stores.tables(for: binding).tables
     return error.conflicts.compactMap { row in
-      guard let object = tables[row.hierarchy].object(for: row.primaryKey) else { return nil }
+      guard let object = objectInConflict(row, binding, tables[row.hierarchy]) else { return nil }
       if row.stored == nil, object.isDeleted {
         // Both sides deleted the row: no conflict, nothing left to write.
         object.state.insert(.rowGone)
@@ -213,6 +218,8 @@ extension ManagedObjectContext {
   // MARK: After the store
 
   private func finish(_ outcome: SaveOutcome) {
+    var outcome = outcome
+    settleReceived(&outcome)
     changes.removeAllPending()
     lostVersions = [:]
     lastInserted = nil
@@ -222,5 +229,6 @@ extension ManagedObjectContext {
     ManagedObject.forEach(outcome.updated) { $0.didSave() }
     ManagedObject.forEach(outcome.deleted) { $0.didSave() }
     postDidSave(outcome)
+    if !outcome.notices.isEmpty { children.tell(outcome.notices) }
   }
 }

@@ -21,8 +21,14 @@ public final class ManagedObjectContext: @unchecked Sendable {
 
   /// How the context is confined.
   public var concurrencyType: ConcurrencyType { queue.type }
-  /// The coordinator the context reads from and saves to.
+  /// The coordinator the context reads from and saves to; of a context with a parent, the one at the bottom of the stack.
   public let persistentStoreCoordinator: PersistentStoreCoordinator
+  /// The context this one reads through and saves to; nil for a context on a coordinator (rule 10).
+  public let parent: ManagedObjectContext?
+  /// What the context has not saved, for its children.
+  let strata = Strata()
+  /// The unsaved changes of the contexts below, nearest first.
+  let ancestors: [Strata]
 
   let queue: ContextQueue
   let schema: Schema
@@ -86,6 +92,17 @@ public final class ManagedObjectContext: @unchecked Sendable {
 
   /// Objects by store and hierarchy.
   let stores: RegisteredStores
+  /// Children that want to hear of this context's saves.
+  let children = ChildObservers()
+  /// What children have saved that no did-change notification has told of yet.
+  @exclusivity(unchecked) var untold: [StratumRow] = []
+  @exclusivity(unchecked) var untoldStart = 0
+  /// What children have saved and the save that is under way hands down.
+  @exclusivity(unchecked) var frozenRows: [StratumRow] = []
+  /// A save has frozen the strata.
+  @exclusivity(unchecked) var isFrozen = false
+  /// Objects whose published edits are not those they have.
+  @exclusivity(unchecked) var unpublished: [ManagedObject] = []
   /// What has changed since the last save, and since the last did-change notification.
   // `@exclusivity(unchecked)`: its methods call no user code and come back before anybody else looks.
   @exclusivity(unchecked) var changes = ChangeTracker()
@@ -121,11 +138,22 @@ public final class ManagedObjectContext: @unchecked Sendable {
   /// Makes a context of the given kind over `coordinator`.
   ///
   /// A private-queue context makes its own serial queue; a confinement context belongs to the calling thread.
-  public init(_ concurrencyType: ConcurrencyType, coordinator: PersistentStoreCoordinator) {
+  public convenience init(_ concurrencyType: ConcurrencyType, coordinator: PersistentStoreCoordinator) {
+    self.init(
+      concurrencyType, coordinator, parent: nil, classes: EntityClasses(coordinator.requireSchema()))
+  }
+
+  init(
+    _ concurrencyType: ConcurrencyType, _ coordinator: PersistentStoreCoordinator,
+    parent: ManagedObjectContext?,
+    classes: EntityClasses
+  ) {
     queue = ContextQueue(concurrencyType)
     persistentStoreCoordinator = coordinator
+    self.parent = parent
+    ancestors = parent.map { [$0.strata] + $0.ancestors } ?? []
     schema = coordinator.requireSchema()
-    classes = EntityClasses(schema)
+    self.classes = classes
     shared = Mutex(Settings())
     stores = RegisteredStores(hierarchyCount: schema.hierarchies.count)
     _ = Self.environmentSwitch
@@ -133,7 +161,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
   }
 
   deinit {
-    persistentStoreCoordinator.removeObserver(for: ObjectIdentifier(self))
+    stopListening()
     // The objects outlive their context safely: last values readable, no context (contexts.md, rule 9).
     stores.forEach { $0.context = nil }
     changes.forEachListed { $0.context = nil }
@@ -159,8 +187,8 @@ public final class ManagedObjectContext: @unchecked Sendable {
     set { shared.withLock { $0.mergePolicy = newValue } }
   }
 
-  /// Whether what sibling contexts save to the same coordinator is merged in by itself, in commit order, on this
-  /// context's queue (rule 184). Default false.
+  /// Whether what sibling contexts save to the same coordinator, or what the parent context saves (rule 167), is merged in
+  /// by itself, in commit order, on this context's queue (rule 184). Default false.
   public var automaticallyMergesChangesFromParent: Bool {
     get { shared.withLock { $0.mergesAutomatically } }
     set {
@@ -169,24 +197,46 @@ public final class ManagedObjectContext: @unchecked Sendable {
         return settings.mergesAutomatically != newValue
       }
       guard changed else { return }
-      if newValue {
-        persistentStoreCoordinator.addObserver(CommitListener(self), for: ObjectIdentifier(self))
-      } else {
-        persistentStoreCoordinator.removeObserver(for: ObjectIdentifier(self))
-      }
+      if newValue { listen() } else { stopListening() }
+    }
+  }
+
+  private func listen() {
+    if let parent {
+      parent.children.add(CommitListener(self), for: ObjectIdentifier(self))
+    } else {
+      persistentStoreCoordinator.addObserver(CommitListener(self), for: ObjectIdentifier(self))
+    }
+  }
+
+  private func stopListening() {
+    if let parent {
+      parent.children.remove(for: ObjectIdentifier(self))
+    } else {
+      persistentStoreCoordinator.removeObserver(for: ObjectIdentifier(self))
     }
   }
 
   // MARK: What is in the context
 
   /// Whether there is anything to save: new, changed or deleted objects (rule 15).
-  public var hasChanges: Bool { checkAccess(); return changes.hasChanges }
+  /// What children have saved counts, until this context saves it (rule 151).
+  public var hasChanges: Bool { checkAccess(); return changes.hasChanges || hasReceivedChanges }
   /// New objects that have not been saved.
-  public var insertedObjects: Set<ManagedObject> { checkAccess(); return Set(changes.inserted) }
+  public var insertedObjects: Set<ManagedObject> {
+    checkAccess()
+    return Set(changes.inserted + receivedObjects(.insert))
+  }
   /// Objects with unsaved edits.
-  public var updatedObjects: Set<ManagedObject> { checkAccess(); return Set(changes.updated) }
+  public var updatedObjects: Set<ManagedObject> {
+    checkAccess()
+    return Set(changes.updated + receivedObjects(.update))
+  }
   /// Objects the next save deletes.
-  public var deletedObjects: Set<ManagedObject> { checkAccess(); return Set(changes.deleted) }
+  public var deletedObjects: Set<ManagedObject> {
+    checkAccess()
+    return Set(changes.deleted + receivedObjects(.delete))
+  }
   /// The objects in the context that somebody holds or that have changes.
   public var registeredObjects: Set<ManagedObject> {
     checkAccess()
@@ -198,6 +248,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
   /// The object for `id` if it is in the context. Never reads the store (rule 44).
   public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
     checkAccess()
+    drainReceived()
     return locate(id)?.table.object(for: id.primaryKey)
   }
 }

@@ -14,6 +14,8 @@ final class PendingSave {
   /// Changed objects whose values are what they were: not written.
   private var unchanged: [ManagedObject] = []
   private var deleted: [ManagedObject] = []
+  /// What children have saved and nobody has edited since, with the rows that are written.
+  private var received: [(unsaved: StratumRow, row: RowSnapshot?)] = []
   @exclusivity(unchecked) private var writer = RowSlabWriter()
 
   /// What rows written anew count on from.
@@ -72,6 +74,32 @@ final class PendingSave {
     changes.deletes.append(
       RowDeletion(entity: object.home.entity.number, primaryKey: object.primaryKey, baseVersion: base.version)
     )
+  }
+
+  /// What a child has saved goes on as it is, unless it was made from more than one save.
+  func add(received unsaved: StratumRow) throws {
+    switch unsaved.kind {
+    case .delete:
+      received.append((unsaved, nil))
+      guard let base = unsaved.base else { return }
+      changes.deletes.append(
+        RowDeletion(
+          entity: unsaved.bound.entityNumber, primaryKey: unsaved.primaryKey, baseVersion: base.version))
+    case .insert, .update:
+      let isInsert = unsaved.kind == .insert
+      // Only transient values have changed.
+      if !isInsert, unsaved.changedSlots.isEmpty {
+        received.append((unsaved, unsaved.base))
+        return
+      }
+      let (row, externals) = try unsaved.encoded(for: store, into: &writer)
+      let change = RowChange(
+        entity: unsaved.bound.entityNumber, primaryKey: unsaved.primaryKey,
+        baseVersion: unsaved.base?.version ?? 0, row: row, externals: externals,
+        changedSlots: unsaved.changedSlots)
+      if isInsert { changes.inserts.append(change) } else { changes.updates.append(change) }
+      received.append((unsaved, row))
+    }
   }
 
   func add(locked object: ManagedObject) {
@@ -164,6 +192,76 @@ final class PendingSave {
     if outcome.inserted.isEmpty { outcome.inserted = inserted } else { outcome.inserted += inserted }
     outcome.updated += updated + unchanged
     outcome.deleted += deleted
+    outcome.received += received
+  }
+
+  // MARK: For a parent
+
+  /// The changes as a parent takes them, and the objects they are of (nil for what children have saved here).
+  func stratumRows() -> (rows: [StratumRow], objects: [ManagedObject?]) {
+    var rows: [StratumRow] = []
+    var objects: [ManagedObject?] = []
+    func add(_ object: ManagedObject, _ change: RowChange?, _ kind: StratumRow.Kind) {
+      let base = kind == .insert ? nil : object.snapshot
+      let row = change?.row ?? (kind == .delete ? nil : base)
+      rows.append(
+        StratumRow(
+          kind, object.home, object.primaryKey, row: row,
+          externals: change.map { change in change.externals.map { StratumValue($0, of: change.row) } } ?? [],
+          changedSlots: change?.changedSlots ?? SlotBitmap(), base: base,
+          isBaseStored: kind == .insert || !object.state.contains(.unsavedRow), isFinal: change != nil,
+          transients: TransientValues(object.transients)))
+      objects.append(object)
+    }
+    for (place, object) in inserted.enumerated() { add(object, changes.inserts[place], .insert) }
+    for (place, object) in updated.enumerated() { add(object, changes.updates[place], .update) }
+    for object in unchanged where object.snapshot != nil && TransientValues(object.transients) != nil {
+      add(object, nil, .update)
+    }
+    for object in deleted where !object.state.contains(.rowGone) { add(object, nil, .delete) }
+    for (unsaved, _) in received {
+      rows.append(unsaved)
+      objects.append(nil)
+    }
+    return (rows, objects)
+  }
+
+  /// The parent has taken it all: the objects take over the rows that nobody has saved yet.
+  func adoptUnsaved(into outcome: inout ManagedObjectContext.SaveOutcome) {
+    func adopt(_ object: ManagedObject, _ change: RowChange?) {
+      object.adoptSaved(change?.row ?? object.snapshot, isFast: false)
+      if let change {
+        object.state.insert(.unsavedRow)
+        for value in change.externals {
+          let kind = object.home.layout.kind(of: value.slot)
+          guard let found = RowBytes.externalValue(value.bytes, kind: kind) else { continue }
+          object.transients = (object.transients ?? [:]).merging([~value.slot: found]) { $1 }
+        }
+      }
+      object.settleFastRow()
+    }
+    for (place, object) in inserted.enumerated() {
+      adopt(object, changes.inserts[place])
+      object.state.insert(.unstored)
+    }
+    for (place, object) in updated.enumerated() { adopt(object, changes.updates[place]) }
+    for object in unchanged { adopt(object, nil) }
+    outcome.inserted += inserted
+    outcome.updated += updated + unchanged
+    outcome.deleted += deleted
+    outcome.received += received
+  }
+}
+
+extension StratumRow {
+  /// The row as a store takes it: encoded over its base.
+  fileprivate func encoded(for store: StoreBinding, into writer: inout RowSlabWriter) throws -> (
+    RowSnapshot, [ExternalValue]
+  ) {
+    if isFinal, let row { return (row, externals.map { ExternalValue(slot: $0.slot, bytes: $0.bytes) }) }
+    return try RowEncoder.encode(
+      layout: bound.layout, stamp: bound.stamp, primaryKey: primaryKey, version: (base?.version ?? 0) &+ 1,
+      base: kind == .insert ? nil : base, draft: draft(from: store), into: &writer)
   }
 }
 
@@ -171,8 +269,8 @@ extension ManagedObjectContext {
   /// The context's changes by store, in the order the stores were attached.
   func makePendingSaves(except done: Set<Int>) throws -> [PendingSave] {
     var saves: [PendingSave] = []
-    func position(_ object: ManagedObject) throws -> Int? {
-      let index = object.home.storeIndex
+    func position(_ object: ManagedObject) throws -> Int? { try position(object.home.storeIndex) }
+    func position(_ index: Int) throws -> Int? {
       if let position = saves.firstIndex(where: { $0.store.index == index }) { return position }
       if done.contains(index) { return nil }
       saves.append(PendingSave(store: try writableStore(index), lostVersions: lostVersions))
@@ -197,6 +295,10 @@ extension ManagedObjectContext {
     for object in changes.deleted {
       if let position = try position(object) { try saves[position].add(deleted: object) }
     }
+    for row in frozenRows {
+      if let position = try position(row.bound.storeIndex) { try saves[position].add(received: row) }
+    }
+    if parent != nil { return saves }
     for object in changes.locked where !object.hasChanges && object.state.contains(.locked) {
       if let position = try position(object) { saves[position].add(locked: object) }
     }

@@ -27,6 +27,11 @@ final class RegisteredStores {
       self.bound = bound
       self.table = table
     }
+
+    /// Where unsaved rows of the ID's hierarchy are.
+    func table(_ id: ManagedObjectID) -> StratumLayer.Table {
+      StratumLayer.Table(storeIndex: store.index, hierarchy: bound.hierarchyNumber)
+    }
   }
 
   private let hierarchyCount: Int

@@ -1,0 +1,111 @@
+import Foundation
+
+extension ManagedObject {
+  /// What contexts above see of the object's unsaved changes; nil when it has none of its own.
+  final func stratumRow() throws -> StratumRow? {
+    let home = home
+    let isBaseStored = !state.contains(.unsavedRow)
+    if state.contains(.deleted) {
+      return StratumRow(.delete, home, primaryKey, row: nil, base: snapshot, isBaseStored: isBaseStored)
+    }
+    if state.isDisjoint(with: [.inserted, .updated]) { return nil }
+    let transients = TransientValues(transients)
+    let base = isNew ? nil : snapshot
+    guard let draft else {
+      guard let base, transients != nil else { return nil }
+      return StratumRow(
+        .update, home, primaryKey, row: base, base: base, isBaseStored: isBaseStored, isFinal: false,
+        transients: transients)
+    }
+    var writer = RowSlabWriter()
+    let (row, externals) = try RowEncoder.encode(
+      layout: home.layout, stamp: home.stamp, primaryKey: primaryKey, version: (base?.version ?? 0) &+ 1,
+      base: base,
+      draft: draft, into: &writer)
+    return StratumRow(
+      isNew ? .insert : .update, home, primaryKey, row: row,
+      externals: externals.map { StratumValue($0, of: row) },
+      changedSlots: isNew ? home.persistentSlots : slotsThatDiffer, base: base, isBaseStored: isBaseStored,
+      isFinal: true, transients: transients)
+  }
+
+  /// Inserted here, in this context.
+  private final var isNew: Bool { state.contains(.inserted) }
+
+  /// Takes an unsaved row as what the object looks like: one that a child of this context has saved (`isOwn`), or one that a
+  /// context below has not saved yet.
+  final func take(_ unsaved: StratumRow, isOwn: Bool) {
+    state.subtract(.received)
+    if isOwn {
+      switch unsaved.kind {
+      case .insert: state.insert(.receivedInsert)
+      case .update: state.insert(.receivedUpdate)
+      case .delete: state.insert(.receivedDelete)
+      }
+    }
+    guard let row = unsaved.row ?? unsaved.base else { return }
+    take(row)
+    state.insert(.unsavedRow)
+    if unsaved.kind == .insert { state.insert(.unstored) } else { state.remove(.unstored) }
+    keepUnsavedValues(of: unsaved)
+    if let values = unsaved.transients?.values {
+      transients = (transients ?? [:]).merging(values) { $1 }
+    }
+    settleFastRow()
+  }
+
+  /// Large values that are in no store are kept with the object.
+  final func keepUnsavedValues(of unsaved: StratumRow) {
+    for value in unsaved.externals {
+      guard let found = unsaved.unsavedValue(value.slot) else { continue }
+      transients = (transients ?? [:]).merging([~value.slot: found]) { $1 }
+    }
+  }
+
+  /// A context below has saved the object's record since, or not.
+  final var isStillUnstored: Bool {
+    guard let context else { return true }
+    if context.isUnstored(self) { return true }
+    state.remove(.unstored)
+    return false
+  }
+
+  /// What a child has saved becomes an edit of this context's own, because it is about to be edited, or settled.
+  final func claim() {
+    guard !state.isDisjoint(with: .received), let context else { return }
+    // Whatever children have saved before comes first.
+    context.drainReceived()
+    guard !state.isDisjoint(with: .received) else { return }
+    let table = StratumLayer.Table(storeIndex: home.storeIndex, hierarchy: home.hierarchyNumber)
+    guard let unsaved = context.strata.row(table, primaryKey),
+      let binding = context.persistentStoreCoordinator.binding(home.storeIndex)
+    else {
+      state.subtract(.received)
+      return
+    }
+    claim(unsaved, from: binding)
+  }
+
+  /// The same, for a row that is known.
+  final func claim(_ unsaved: StratumRow, from binding: StoreBinding) {
+    guard let context else { return }
+    fire()
+    state.subtract(.received)
+    fastRow = nil
+    if unsaved.kind == .delete {
+      takeBase(of: unsaved)
+      context.changes.adopt(self, as: .deleted)
+      return
+    }
+    let draft = unsaved.draft(from: binding)
+    takeBase(of: unsaved)
+    self.draft = draft
+    context.changes.adopt(self, as: unsaved.kind == .insert ? .inserted : .updated)
+  }
+
+  private final func takeBase(of unsaved: StratumRow) {
+    take(unsaved.base)
+    state.subtract([.unsavedRow, .unstored])
+    if !unsaved.isBaseStored { state.insert(.unsavedRow) }
+  }
+}

@@ -1,0 +1,48 @@
+extension ManagedObjectContext {
+  /// The context was rolled back or reset: what children have saved to it is gone as well.
+  func forgetStrata() {
+    untold = []
+    untoldStart = 0
+    unpublished = []
+    if !strata.isEmpty || strata.mustMerge { strata.removeAll() }
+  }
+
+  /// What this context or its children have changed of one record is dropped.
+  func forgetUnsaved(_ object: ManagedObject) {
+    let table = StratumLayer.Table(
+      storeIndex: object.home.storeIndex, hierarchy: object.home.hierarchyNumber)
+    unpublished.removeAll { $0 === object }
+    repeat { drainReceived() } while !strata.publish([(table, object.primaryKey, nil)])
+  }
+
+  /// Takes back what children have saved of the objects that are here.
+  func rollBackReceived(_ sets: inout ObjectSets) {
+    if strata.isEmpty { return }
+    drainReceived()
+    var received: [ManagedObject] = []
+    stores.forEachLive { if !$0.state.isDisjoint(with: .received) { received.append($0) } }
+    for object in received {
+      let state = object.state
+      let base = unsavedRow(for: object)?.row
+      object.state.subtract(.received)
+      if state.contains(.receivedInsert) {
+        letGo(object, of: .rowGone)
+        sets.deleted.append(object)
+        continue
+      }
+      object.state.subtract([.unsavedRow, .unstored])
+      if let base, !base.isBaseStored { object.state.insert(.unsavedRow) }
+      guard let row = base?.base else {
+        object.turnIntoFault()
+        continue
+      }
+      object.discardEdits(takingRow: row)
+      object.awake(fromSnapshotEvents: .rollback)
+      if state.contains(.receivedDelete) {
+        sets.inserted.append(object)
+      } else {
+        sets.refreshed.append(object)
+      }
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import Dispatch
+import Foundation
+
+extension ManagedObjectContext {
+  /// Runs `save` with everything that children have saved so far frozen: what they save meanwhile lies above it and is not
+  /// part of it.
+  func saveFrozen(_ save: () throws -> SaveOutcome) throws -> SaveOutcome {
+    guard strata.publishes else { return try save() }
+    // willSave() and validation may have taken time: what children have saved since takes part.
+    drainReceived()
+    strata.freeze()
+    isFrozen = true
+    frozenRows = receivedRows()
+    defer { frozenRows = [] }
+    do {
+      return try save()
+    } catch {
+      isFrozen = false
+      strata.thaw()
+      throw error
+    }
+  }
+
+  /// Hands the changes of this context to its parent as one layer (rules 149–151). Waits for nobody.
+  func handToParent() throws -> SaveOutcome {
+    guard let parent else { trap("a context without a parent saves to its coordinator") }
+    let saves = try makePendingSaves(except: [])
+    var rows: [StratumRow] = []
+    var objects: [ManagedObject?] = []
+    for save in saves {
+      let made = save.stratumRows()
+      rows += made.rows
+      objects += made.objects
+    }
+    var outcome = SaveOutcome()
+    var dropped: [Int] = []
+    if !rows.isEmpty {
+      let coordinator = persistentStoreCoordinator
+      let result = try parent.strata.receive(
+        rows, store: { coordinator.binding($0) }, beneath: { try parent.rowBeneath($0) }, inspect: nil)
+      dropped = result.dropped
+    }
+    for save in saves { save.adoptUnsaved(into: &outcome) }
+    outcome.notices = notices(of: rows)
+    let gone = Set(dropped.compactMap { objects[$0] })
+    if !gone.isEmpty {
+      // The parent has deleted what was edited here: it stays deleted (rule 169).
+      outcome.inserted.removeAll(where: gone.contains)
+      outcome.updated.removeAll(where: gone.contains)
+      for object in gone where !object.isDeleted { dropVanished(object) }
+    }
+    if !rows.isEmpty { parent.scheduleMerge() }
+    return outcome
+  }
+
+  /// What this save changed, for children that merge it.
+  private func notices(of rows: [StratumRow]) -> [CommitNotice] {
+    var changes: [Int: ChangeSet] = [:]
+    for row in rows {
+      let index = row.bound.storeIndex
+      switch row.kind {
+      case .delete:
+        changes[index, default: ChangeSet()].deletes.append(
+          RowDeletion(
+            entity: row.bound.entityNumber, primaryKey: row.primaryKey, baseVersion: row.base?.version ?? .max
+          ))
+      case .insert, .update:
+        guard let bytes = row.row else { continue }
+        let change = RowChange(
+          entity: row.bound.entityNumber, primaryKey: row.primaryKey, baseVersion: row.base?.version ?? 0,
+          row: bytes,
+          externals: [], changedSlots: row.changedSlots)
+        if row.kind == .insert {
+          changes[index, default: ChangeSet()].inserts.append(change)
+        } else {
+          changes[index, default: ChangeSet()].updates.append(change)
+        }
+      }
+    }
+    return changes.sorted { $0.key < $1.key }.map {
+      CommitNotice(storeIndex: $0.key, commitNumber: 0, origin: ObjectIdentifier(self), changes: $0.value)
+    }
+  }
+
+  /// A save has handed down what children had saved: the objects that are here show it as saved, and the layer goes.
+  func settleReceived(_ outcome: inout SaveOutcome) {
+    for (unsaved, row) in outcome.received {
+      guard let object = object(for: unsaved, isOwn: true) else { continue }
+      object.state.subtract(.received)
+      if unsaved.kind == .delete {
+        outcome.deleted.append(object)
+        continue
+      }
+      if object.snapshot?.base == unsaved.row?.base { object.take(row) }
+      object.state.subtract([.unsavedRow, .unstored])
+      if parent != nil {
+        object.state.insert(.unsavedRow)
+        if unsaved.kind == .insert { object.state.insert(.unstored) }
+        object.keepUnsavedValues(of: unsaved)
+      }
+      object.settleFastRow()
+      if unsaved.kind == .insert { outcome.inserted.append(object) } else { outcome.updated.append(object) }
+    }
+    if isFrozen { strata.drop() }
+    isFrozen = false
+  }
+
+  /// The object of a row that a store refuses to overwrite; one that only children have changed becomes an object here, so
+  /// that a merge policy can settle it.
+  func objectInConflict(_ row: RowConflict, _ binding: StoreBinding, _ table: IdentityTable) -> ManagedObject?
+  {
+    let place = StratumLayer.Table(storeIndex: binding.index, hierarchy: row.hierarchy)
+    let known = table.object(for: row.primaryKey)
+    if let known, known.state.isDisjoint(with: .received) { return known }
+    guard
+      let index = frozenRows.firstIndex(where: { $0.primaryKey == row.primaryKey && $0.table == place }),
+      let object = known ?? object(for: frozenRows[index], isOwn: true)
+    else { return nil }
+    object.claim(frozenRows[index], from: binding)
+    frozenRows.remove(at: index)
+    return object
+  }
+}

@@ -1,0 +1,206 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+extension ManagedObjectContext {
+  /// Makes a context above `parent`: it reads what `parent` and the contexts below have not saved yet over what is stored, and
+  /// saves one level down, to `parent` (rules 149–153, 159).
+  ///
+  ///     let scratchpad = ManagedObjectContext(.mainQueue, parent: container.viewContext)
+  ///
+  /// Any kind of context may stand above any other, at any depth. It never waits for its parent's queue, neither to fetch nor
+  /// to save (contexts.md, rule 4): it reads what the parent has published. A context publishes its edits from its first child
+  /// on: those of before at once when the child is made on the parent's queue, otherwise as soon as that queue gets to it;
+  /// later ones at the end of each event (contexts.md, rule 5). May be called from any thread. The parent is kept alive.
+  public convenience init(_ concurrencyType: ConcurrencyType, parent: ManagedObjectContext) {
+    self.init(concurrencyType, parent.persistentStoreCoordinator, parent: parent, classes: parent.classes)
+    parent.becomeParent()
+  }
+
+  private func becomeParent() {
+    if isAccessible {
+      if strata.startPublishing() { unpublished += changes.inserted + changes.updated + changes.deleted }
+      processPendingChanges()
+      publishEdits()
+    } else if strata.startPublishing() {
+      queue.queue?.async { [weak self] in
+        guard let self else { return }
+        ThreadScope.current.run(in: self) {
+          self.unpublished += self.changes.inserted + self.changes.updated + self.changes.deleted
+          self.publishEdits()
+        }
+      }
+    }
+  }
+
+  // MARK: Publishing the context's own edits
+
+  /// Makes what has been edited visible to children. Cheap when there are none, or nothing was.
+  func publishEdits() {
+    guard !unpublished.isEmpty else { return }
+    let objects = unpublished
+    unpublished = []
+    repeat {
+      // A child may have saved in between: its changes are part of the objects first.
+      drainReceived()
+    } while !strata.publish(objects.map(publication))
+  }
+
+  /// What children are to see of `object`.
+  private func publication(of object: ManagedObject) -> (StratumLayer.Table, UInt64, StratumRow?) {
+    let home = object.home
+    let table = StratumLayer.Table(storeIndex: home.storeIndex, hierarchy: home.hierarchyNumber)
+    var row: StratumRow?
+    if object.context === self {
+      if !object.state.isDisjoint(with: .received) {
+        row = strata.row(table, object.primaryKey)
+      } else {
+        // What cannot be encoded is not published: the save will say why.
+        row = try? object.stratumRow()
+      }
+    }
+    return (table, object.primaryKey, row)
+  }
+
+  // MARK: Reading through the layers
+
+  /// What was edited before in contexts below that the caller may use as well, on the main queue without `perform` say, is
+  /// published: it happened before (contexts.md, rule 5).
+  @inline(__always)
+  func flushAncestors() {
+    if let parent { parent.flushIfAccessible() }
+  }
+
+  private func flushIfAccessible() {
+    var context: ManagedObjectContext? = self
+    while let next = context {
+      if next.isAccessible, next.changes.hasNoted || !next.unpublished.isEmpty || next.strata.mustMerge {
+        next.processPendingChanges()
+      }
+      context = next.parent
+    }
+  }
+
+  /// What unsaved changes, its own or those of contexts below, say of a record; nil when only the store knows.
+  @inline(__always)
+  func unsavedRow(_ table: StratumLayer.Table, _ key: UInt64) -> (row: StratumRow, isOwn: Bool)? {
+    if strata.isEmpty && ancestors.isEmpty { return nil }
+    return findUnsavedRow(table, key)
+  }
+
+  /// The same for the record of `object`. Its own edits do not count: they lie above.
+  func unsavedRow(for object: ManagedObject) -> (row: StratumRow, isOwn: Bool)? {
+    if strata.isEmpty && ancestors.isEmpty { return nil }
+    let table = StratumLayer.Table(
+      storeIndex: object.home.storeIndex, hierarchy: object.home.hierarchyNumber)
+    if object.state.isDisjoint(with: [.inserted, .updated, .deleted]) {
+      return findUnsavedRow(table, object.primaryKey)
+    }
+    for layer in ancestors { if let row = layer.row(table, object.primaryKey) { return (row, false) } }
+    return nil
+  }
+
+  private func findUnsavedRow(_ table: StratumLayer.Table, _ key: UInt64) -> (row: StratumRow, isOwn: Bool)? {
+    if let row = strata.row(table, key) { return (row, true) }
+    for layer in ancestors { if let row = layer.row(table, key) { return (row, false) } }
+    return nil
+  }
+
+  /// What lies beneath this context, for a child's change whose base is no longer there.
+  func rowBeneath(_ change: StratumRow) throws -> (
+    row: RowSnapshot, isStored: Bool, externals: [StratumValue]
+  )? {
+    for layer in ancestors {
+      guard let found = layer.row(change.table, change.primaryKey) else { continue }
+      return found.row.map { ($0, false, found.externals) }
+    }
+    guard let binding = persistentStoreCoordinator.binding(change.bound.storeIndex),
+      let row = try binding.store.row(hierarchy: change.bound.hierarchyNumber, primaryKey: change.primaryKey)?
+        .snapshot
+    else { return nil }
+    return (row, true, [])
+  }
+
+  /// Whether the record of `object` is in no store: a context below has not saved it.
+  func isUnstored(_ object: ManagedObject) -> Bool {
+    let table = StratumLayer.Table(
+      storeIndex: object.home.storeIndex, hierarchy: object.home.hierarchyNumber)
+    return ancestors.contains { $0.row(table, object.primaryKey)?.kind == .insert }
+      || strata.row(table, object.primaryKey)?.kind == .insert
+  }
+
+  // MARK: What children have saved
+
+  /// Whether children have saved something that this context has not.
+  var hasReceivedChanges: Bool {
+    if strata.isEmpty { return false }
+    return strata.layers.contains { layer in
+      layer.contains { !isOwnEdit($0) }
+    }
+  }
+
+  /// Whether `row` is what this context published of an object it has edited itself.
+  func isOwnEdit(_ row: StratumRow) -> Bool {
+    guard let object = stores.table(for: row.bound)?.object(for: row.primaryKey) else { return false }
+    return !object.state.isDisjoint(with: [.inserted, .updated, .deleted])
+  }
+
+  /// The objects of one kind that children have saved and nobody has edited here.
+  func receivedObjects(_ kind: StratumRow.Kind) -> [ManagedObject] {
+    if strata.isEmpty { return [] }
+    drainReceived()
+    return receivedRows().filter { $0.kind == kind }.compactMap { object(for: $0, isOwn: true) }
+  }
+
+  /// What children have saved and nobody has edited here: the net effect, record by record (rule 153).
+  func receivedRows() -> [StratumRow] {
+    var result: [StratumRow] = []
+    let layers = strata.layers
+    for (place, layer) in layers.enumerated() {
+      layer.forEach { row in
+        if layers[..<place].contains(where: { $0.row(row.table, row.primaryKey) != nil }) { return }
+        if !isOwnEdit(row) { result.append(row) }
+      }
+    }
+    return result
+  }
+
+  /// The object for an unsaved row: the one there is, or a new one.
+  func object(for row: StratumRow, isOwn: Bool) -> ManagedObject? {
+    guard let binding = persistentStoreCoordinator.binding(row.bound.storeIndex) else { return nil }
+    let table = stores.tables(for: binding).tables[row.bound.hierarchyNumber]
+    if let known = known(row.primaryKey, as: row.bound, in: table) {
+      if known.isFault, row.row != nil, known.state.isDisjoint(with: [.inserted, .updated, .deleted]) {
+        known.take(row, isOwn: isOwn)
+      }
+      return known
+    }
+    let object = makeObject(row.primaryKey, nil, row.bound, table)
+    object.take(row, isOwn: isOwn)
+    return object
+  }
+}
+
+extension StratumLayer {
+  func contains(where predicate: (StratumRow) -> Bool) -> Bool {
+    tables.values.contains { $0.values.contains(where: predicate) }
+  }
+}
+
+/// Those of a context's children that want to hear of its saves.
+final class ChildObservers: Sendable {
+  private let observers = Mutex<[ObjectIdentifier: any CommitObserver]>([:])
+
+  func add(_ observer: any CommitObserver, for context: ObjectIdentifier) {
+    observers.withLock { $0[context] = observer }
+  }
+
+  func remove(for context: ObjectIdentifier) {
+    _ = observers.withLock { $0.removeValue(forKey: context) }
+  }
+
+  func tell(_ notices: [CommitNotice]) {
+    let all = observers.withLock { Array($0.values) }
+    for observer in all { for notice in notices { observer.coordinatorDidCommit(notice) } }
+  }
+}

@@ -1,0 +1,291 @@
+import Dispatch
+import HashTreeCollections
+import Synchronization
+
+/// One layer of unsaved changes: records by store, hierarchy and primary key. A value; copies share what they have in common.
+struct StratumLayer: Sendable {
+  /// A hierarchy of one attached store.
+  struct Table: Hashable, Sendable {
+    let storeIndex: Int
+    let hierarchy: Int
+  }
+
+  private(set) var tables: [Table: TreeDictionary<UInt64, StratumRow>] = [:]
+
+  var isEmpty: Bool { tables.isEmpty }
+
+  func row(_ table: Table, _ key: UInt64) -> StratumRow? { tables[table]?[key] }
+
+  mutating func put(_ row: StratumRow?, _ table: Table, _ key: UInt64) {
+    if let row {
+      tables[table, default: [:]][key] = row
+    } else if tables[table]?.removeValue(forKey: key) != nil, tables[table]?.isEmpty == true {
+      tables[table] = nil
+    }
+  }
+
+  func forEach(_ body: (StratumRow) throws -> Void) rethrows {
+    for rows in tables.values { for row in rows.values { try body(row) } }
+  }
+
+  var count: Int { tables.values.reduce(0) { $0 + $1.count } }
+}
+
+extension StratumRow {
+  var table: StratumLayer.Table {
+    StratumLayer.Table(storeIndex: bound.storeIndex, hierarchy: bound.hierarchyNumber)
+  }
+}
+
+/// The unsaved changes of one context as the contexts above it see them (contexts.md, rules 4–7).
+///
+///     top      ◀── what the context published of its own edits, what its children saved
+///     frozen   ── what a save that is under way is handing down
+///
+/// Used from any thread. The lock is held to look at or to replace a layer, never to make one: a reader takes the layers as
+/// they are and goes on without it, and who changes them makes the new layer first and begins again if somebody was faster.
+final class Strata: Sendable {
+  private let state = Mutex(State())
+  /// Whether there is any layer: readers of contexts that do not nest ask no more than this.
+  private let hasLayers = Atomic<Bool>(false)
+  /// Whether a child has saved something the context's objects do not show yet.
+  private let hasReceived = Atomic<Bool>(false)
+  /// Whether the context has, or had, a child: until then it publishes nothing.
+  private let isPublishing = Atomic<Bool>(false)
+
+  struct State: Sendable {
+    var top = StratumLayer()
+    /// Layers on their way down, oldest first.
+    var frozen: [StratumLayer] = []
+    /// Grows with every change of the layers.
+    var generation = 0
+    /// Saves of children that the context's objects do not show yet, oldest first.
+    var received: [[StratumRow]] = []
+    var isMergeScheduled = false
+  }
+
+  // MARK: Reading
+
+  var isEmpty: Bool { !hasLayers.load(ordering: .acquiring) }
+  var mustMerge: Bool { hasReceived.load(ordering: .acquiring) }
+  var publishes: Bool { isPublishing.load(ordering: .acquiring) }
+
+  func startPublishing() -> Bool { !isPublishing.exchange(true, ordering: .acquiringAndReleasing) }
+
+  /// The layers, newest first.
+  var layers: [StratumLayer] {
+    if isEmpty { return [] }
+    return state.withLock { state in
+      (state.frozen + [state.top]).reversed().filter { !$0.isEmpty }
+    }
+  }
+
+  /// What the layers say of a record: nil when they say nothing.
+  func row(_ table: StratumLayer.Table, _ key: UInt64) -> StratumRow? {
+    if isEmpty { return nil }
+    return state.withLock { state in
+      if let row = state.top.row(table, key) { return row }
+      for layer in state.frozen.reversed() { if let row = layer.row(table, key) { return row } }
+      return nil
+    }
+  }
+
+  // MARK: Changing
+
+  /// Replaces the top layer by what `change` makes of it. `change` runs without the lock, and again when somebody was faster.
+  /// It may answer false to leave everything as it is.
+  private func update(
+    receiving save: [StratumRow]? = nil, onlyIf condition: (State) -> Bool = { _ in true },
+    _ change: (inout StratumLayer, [StratumLayer]) throws -> Void
+  ) rethrows -> Bool {
+    while true {
+      let seen = state.withLock { $0 }
+      guard condition(seen) else { return false }
+      var top = seen.top
+      try change(&top, seen.frozen)
+      let new = top
+      let isDone = state.withLock { state in
+        guard state.generation == seen.generation, condition(state) else { return false }
+        state.top = new
+        state.generation += 1
+        if let save { state.received.append(save) }
+        note(state)
+        return true
+      }
+      if isDone { return true }
+    }
+  }
+
+  private func note(_ state: borrowing State) {
+    hasLayers.store(!state.top.isEmpty || state.frozen.contains { !$0.isEmpty }, ordering: .releasing)
+    hasReceived.store(!state.received.isEmpty, ordering: .releasing)
+  }
+
+  /// What lies beneath the context for a change that was based on something no longer there.
+  typealias Beneath = (StratumRow) throws -> (
+    row: RowSnapshot, isStored: Bool, externals: [StratumValue]
+  )?
+
+  /// Takes over what a child saves, as one layer: readers see all of it or nothing.
+  ///
+  /// - Parameters:
+  ///   - beneath: reads below the context.
+  ///   - inspect: looks at what a change is laid over before it is, and may throw to refuse the save.
+  /// - Returns: the places of changes to records that the parent has deleted, which are dropped (rule 169), and whether
+  ///   somebody must tell the context.
+  func receive(
+    _ changes: [StratumRow], store: (Int) -> StoreBinding?, beneath: Beneath,
+    inspect: (([StratumRow?]) throws -> Void)?
+  ) throws -> (dropped: [Int], mustSchedule: Bool) {
+    var dropped: [Int] = []
+    _ = try update(receiving: changes) { top, frozen in
+      dropped = []
+      try inspect?(changes.map { Self.find($0.table, $0.primaryKey, top, frozen) })
+      for (place, change) in changes.enumerated() {
+        guard let binding = store(change.bound.storeIndex) else {
+          dropped.append(place)
+          continue
+        }
+        if try !Self.lay(change, over: &top, frozen, binding, beneath) { dropped.append(place) }
+      }
+    }
+    let mustSchedule = state.withLock { state in
+      defer { state.isMergeScheduled = true }
+      return !state.isMergeScheduled
+    }
+    return (dropped, mustSchedule)
+  }
+
+  private static func find(
+    _ table: StratumLayer.Table, _ key: UInt64, _ top: StratumLayer, _ frozen: [StratumLayer]
+  ) -> StratumRow? {
+    if let row = top.row(table, key) { return row }
+    for layer in frozen.reversed() { if let row = layer.row(table, key) { return row } }
+    return nil
+  }
+
+  /// Lays one change over the layers. False when the record is gone below.
+  private static func lay(
+    _ change: StratumRow, over top: inout StratumLayer, _ frozen: [StratumLayer], _ store: StoreBinding,
+    _ beneath: Beneath
+  ) throws -> Bool {
+    let (table, key) = (change.table, change.primaryKey)
+    if let mine = top.row(table, key) {
+      if mine.kind == .delete, change.kind != .insert { return change.kind == .delete }
+      top.put(try mine.followed(by: change, in: store), table, key)
+      return true
+    }
+    for layer in frozen.reversed() {
+      guard let mine = layer.row(table, key) else { continue }
+      if mine.kind == .delete, change.kind != .insert { return change.kind == .delete }
+      top.put(try mine.covered(by: change, in: store), table, key)
+      return true
+    }
+    if change.kind == .insert || change.isBaseStored {
+      top.put(change, table, key)
+      return true
+    }
+    guard let found = try beneath(change) else { return change.kind == .delete }
+    let moved = try change.moved(
+      onto: found.row, isStored: found.isStored, keeping: found.externals, in: store)
+    top.put(moved, table, key)
+    return true
+  }
+
+  // MARK: For the context itself, on its queue
+
+  /// Publishes the context's own edits: `rows` replace what was published of these records, nil takes it back. Leaves everything
+  /// as it is, and answers false, when a child has saved in between: its changes must come into the objects first.
+  func publish(_ rows: [(StratumLayer.Table, UInt64, StratumRow?)]) -> Bool {
+    update(onlyIf: { $0.received.isEmpty }) { top, _ in
+      for (table, key, row) in rows { top.put(row, table, key) }
+    }
+  }
+
+  /// The next save of a child that the context's objects do not show yet.
+  func takeReceived() -> [[StratumRow]] {
+    if !mustMerge { return [] }
+    return state.withLock { state in
+      defer {
+        state.received = []
+        note(state)
+      }
+      return state.received
+    }
+  }
+
+  /// The job that merges is running: a later save needs another one.
+  func mergeBegins() { state.withLock { $0.isMergeScheduled = false } }
+
+  /// Everything up to now is about to be saved. What comes later lies above it.
+  func freeze() {
+    state.withLock { state in
+      state.frozen.append(state.top)
+      state.top = StratumLayer()
+      state.generation += 1
+      note(state)
+    }
+  }
+
+  /// The oldest frozen layer has been saved: it lies further down now.
+  func drop() {
+    let old = state.withLock { state in
+      defer { note(state) }
+      state.generation += 1
+      return state.frozen.removeFirst()
+    }
+    Garbage.release(old, count: old.count)
+  }
+
+  /// The oldest frozen layer was not saved: its changes are pending again, beneath those made since.
+  func thaw() {
+    state.withLock { state in
+      let old = state.frozen.removeFirst()
+      if state.frozen.isEmpty {
+        state.top = state.top.laid(over: old)
+      } else {
+        state.frozen[0] = state.frozen[0].laid(over: old)
+      }
+      state.generation += 1
+      note(state)
+    }
+  }
+
+  /// Forgets everything: the context was rolled back or reset.
+  func removeAll() {
+    let old = state.withLock { state in
+      let old = state
+      state.top = StratumLayer()
+      state.frozen = []
+      state.received = []
+      state.generation += 1
+      note(state)
+      return old
+    }
+    Garbage.release(old, count: old.top.count)
+  }
+}
+
+extension StratumLayer {
+  /// Both layers as one.
+  fileprivate func laid(over older: StratumLayer) -> StratumLayer {
+    var result = older
+    forEach { row in
+      guard let mine = older.row(row.table, row.primaryKey) else {
+        result.put(row, row.table, row.primaryKey)
+        return
+      }
+      result.put(row.merged(with: mine), row.table, row.primaryKey)
+    }
+    return result
+  }
+}
+
+/// Lets go of much at once somewhere else: freeing a hundred thousand rows takes longer than a frame.
+enum Garbage {
+  private static let queue = DispatchQueue(label: "strata.garbage", qos: .utility)
+
+  static func release<Value: Sendable>(_ value: Value, count: Int) {
+    if count > 1_000 { queue.async { withExtendedLifetime(value) {} } }
+  }
+}
