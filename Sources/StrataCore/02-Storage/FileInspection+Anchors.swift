@@ -77,6 +77,10 @@ extension FileInspection {
     if anchor.transactionID != 0 && anchor.transactionID & 1 != number {
       throw damage(number, "transaction \(anchor.transactionID) belongs into the other anchor")
     }
+    // A commit counts on from here: after the largest number comes 0, and LMDB would overwrite what it stands on.
+    if anchor.transactionID >= MetaPage.transactionLimit {
+      throw damage(number, "transaction \(anchor.transactionID) cannot have happened")
+    }
     if anchor.lastPage < 1 || anchor.lastPage >= UInt64(1) << 47 / UInt64(pageSize) {
       throw damage(number, "the last page cannot be number \(anchor.lastPage)")
     }

@@ -26,6 +26,8 @@ struct MetaPage: Equatable {
   static let size = 152
   /// Page sizes that LMDB can hold in its 16-bit offsets and that hold two keys of 511 bytes.
   static let pageSizes = 4096...32768
+  /// Numbers of transactions are below this: more than anybody will ever count.
+  static let transactionLimit: UInt64 = 1 << 62
 
   var pageNumber: UInt64
   var pageFlags: UInt16

@@ -148,7 +148,11 @@ public final class LMDBStore: PersistentStore {
     let lower: @Sendable (borrowing WriteTransaction) throws -> Void = { transaction in
       for (hierarchy, blocks) in unused.enumerated() {
         for block in blocks where try parts.counter(hierarchy, transaction.read) == block.upperBound {
-          try parts.setCounter(hierarchy, block.lowerBound, transaction)
+          // Rows may lie in a block that was given to nobody: those that a salvage brought back under their keys.
+          let used = try parts.lastKey(hierarchy, transaction.read) ?? 0
+          if used < block.upperBound {
+            try parts.setCounter(hierarchy, max(block.lowerBound, used + 1), transaction)
+          }
         }
       }
     }

@@ -54,6 +54,12 @@ final class StoreParts: Sendable {
     try meta.put("counter/" + schema.hierarchies[hierarchy].rootName, number: value, transaction)
   }
 
+  /// The largest key of a row; nil when there is none.
+  func lastKey(_ hierarchy: Int, _ transaction: borrowing ReadTransaction) throws -> UInt64? {
+    guard let rows = rows[hierarchy] else { return nil }
+    return try transaction.withCursor(rows) { try $0.last().flatMap { PrimaryKeyBytes.whole($0.key) } }
+  }
+
   /// The bytes of a large value; nil when there are none under this version.
   func largeValue(
     _ key: LargeValueKey, _ transaction: borrowing ReadTransaction

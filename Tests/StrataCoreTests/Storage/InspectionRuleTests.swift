@@ -37,6 +37,19 @@ struct PlantedDamage: Sendable, CustomTestStringConvertible {
   var plant: @Sendable (inout StoreImage) -> Int?
 
   static let all: [PlantedDamage] = [
+    .init(testDescription: "child beyond the file", reason: "it needs page", kind: .truncated) { store in
+      guard let branch = store.page(PageFlags.branch) else { return nil }
+      let last = store.newestMeta * 4096 + 136
+      let beyond = store.load(last, as: UInt64.self) + 20
+      store.set(last, beyond + 30)
+      store.set(store.node(branch, 1), UInt32(beyond))
+      return branch
+    },
+    .init(testDescription: "transaction number without a next one", reason: "cannot have happened") { store in
+      let meta = store.newestMeta
+      store.set(meta * 4096 + 144, UInt64.max - 1 + UInt64(meta))
+      return meta
+    },
     .init(testDescription: "page number", reason: "numbered 999") { store in
       guard let leaf = store.page(PageFlags.leaf) else { return nil }
       store.set(leaf * 4096, UInt64(999))

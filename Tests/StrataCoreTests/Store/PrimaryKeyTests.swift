@@ -1,3 +1,4 @@
+import CLMDBShim
 import Foundation
 import Synchronization
 import Testing
@@ -106,6 +107,71 @@ import Testing
     try fixture.reopen()
     var used = Set((changes + others).map(\.primaryKey))
     for _ in 0..<600 { #expect(used.insert(try fixture.store.makePrimaryKey(hierarchy: 1)).inserted) }
+  }
+
+  /// Threads that run dry together wait for the one that reserves.
+  @Test func threadsThatRunDryTogetherReserveOnce() {
+    let allocator = PrimaryKeyAllocator(counter: 1)
+    let reservations = Atomic(0)
+    DispatchQueue.concurrentPerform(iterations: 8) { _ in
+      _ = try? allocator.next { count in
+        let number = UInt64(reservations.wrappingAdd(1, ordering: .relaxed).newValue)
+        // Long enough for the others to come by.
+        usleep(50_000)
+        return number * 10_000..<number * 10_000 + count
+      }
+    }
+    let count = reservations.load(ordering: .relaxed)
+    #expect(count == 1)
+  }
+
+  /// A salvage brings rows back under their keys: closing must not give back what they lie in.
+  @Test func keysThatCameFromElsewhereAreNotGivenBack() throws {
+    let fixture = try StoreFixture()
+    // This commit reserves more keys ahead, of which none is used.
+    try fixture.commit(inserts: [fixture.insert("Place", [:])])
+    try fixture.commit(inserts: [
+      fixture.insert("Place", [:], key: 40), fixture.insert("Place", [:], key: 20),
+    ])
+    try fixture.reopen()
+    #expect(try fixture.store.check().problems == [])
+    #expect(try fixture.store.makePrimaryKey(hierarchy: 1) == 41)
+  }
+
+  /// Keys that were given without the store are not reserved again once it can be written.
+  @Test func keysGivenWithoutTheStoreAreSteppedOver() throws {
+    let fixture = try StoreFixture()
+    let path = fixture.url.path
+    #expect(rename(path, path + ".away") == 0)
+    let early = try (0..<300).map { _ in try fixture.store.makePrimaryKey(hierarchy: 1) }
+    #expect(rename(path + ".away", path) == 0)
+    let late = try (0..<5_000).map { _ in try fixture.store.makePrimaryKey(hierarchy: 1) }
+    #expect(try #require(early.max()) < #require(late.min()))
+    #expect(Set(early + late).count == 5_300)
+  }
+
+  /// Where keys begin is known from the opening on, though nothing can be asked any more when the first one is needed.
+  @Test func theFirstKeyDoesNotNeedTheStore() throws {
+    let fixture = try StoreFixture()
+    try fixture.commit(inserts: (0..<500).map { _ in try fixture.insert("Place", [:]) })
+    try fixture.reopen()
+    let path = fixture.url.path
+    #expect(rename(path, path + ".away") == 0)
+    let environment = fixture.store.parts.environment
+    #expect(throws: StorageError.self) {
+      // What is left when the file cannot be mapped again.
+      try environment.pool.exclusively(until: .now.advanced(by: .seconds(30))) { mapped in
+        if let mapped { environment.discard(mapped) }
+        return .failure(StorageError(MDB_PANIC, "mdb_env_open", path: path))
+      }
+    }
+    let changes = try (0..<300).map { _ in try fixture.insert("Place", [:]) }
+    #expect(try #require(changes.map(\.primaryKey).min()) > 500)
+    #expect(throws: StorageError.self) { try fixture.commit(inserts: changes) }
+    #expect(rename(path + ".away", path) == 0)
+    try fixture.commit(inserts: changes)
+    #expect(try fixture.fetch("Place", mode: .count).count == 800)
+    #expect(try fixture.store.check().problems == [])
   }
 
   /// A store that was closed gives no keys, nor does one that cannot be read.
