@@ -8,11 +8,12 @@
 
 strict := --scratch-path .build/strict -Xswiftc -warnings-as-errors
 
-.PHONY: help setup run test torture fuzz check format bench
+.PHONY: help setup run test race torture fuzz check format bench
 
 help:
 	@echo "make run [DATA=dir]  import real flight data into a store, query it, edit it, reopen it, check it"
 	@echo "make test            build and run all tests"
+	@echo "make race            run the tests under the thread sanitizer"
 	@echo "make torture [MINUTES=60] [ONLY=kinds] [SEED=n]  the long mode of the torture tests; prints totals"
 	@echo "make fuzz [DECODER=row] [SECONDS=60]  libFuzzer on one decoder, or on all of them by turns"
 	@echo "make check           formatting, floor order, file lengths, build with warnings as errors"
@@ -27,6 +28,9 @@ run: setup
 
 test: setup
 	swift test $(if $(STRICT),$(strict)) $(ARGUMENTS)
+
+race: setup
+	swift test --sanitize=thread --scratch-path .build/race $(ARGUMENTS)
 
 torture: setup
 	swift run -c release Torture --minutes $(or $(MINUTES),60) $(if $(ONLY),--only $(ONLY)) $(if $(SEED),--seed $(SEED)) $(ARGUMENTS)

@@ -83,6 +83,20 @@ import Testing
     #expect(passed > 100)
   }
 
+  @Test("A row that was cut off anywhere is refused before anything of it is read")
+  func cutRowsAreRefused() throws {
+    let layout = try RowLayout.of([.int64, .double, .string])
+    let bytes = try encode(layout, .of(layout, [7, .double(1.5), "abc"])).snapshot.withBytes { Array($0) }
+    for count in bytes.indices {
+      // The value lies at the end, and nothing is missing between it and the fixed part.
+      let expected: RowError =
+        count < layout.fixedEnd ? .tooShort(byteCount: count) : .valueOutsideRow(slot: 2)
+      #expect(throws: expected, "\(count) bytes") {
+        try withExactCopy(of: Array(bytes[..<count])) { try RowDecoder.checkBounds($0, layout) }
+      }
+    }
+  }
+
   @Test("A row under another primary key is refused")
   func rowsBelongToTheirKey() throws {
     let layout = try RowLayout.of([.string])

@@ -136,8 +136,30 @@ import Testing
     #expect(try !isMarked(path))
     try visit()
     #expect(try isMarked(path))
+    let marked = try FileSystem.system.status(path).get()
     try #require(truncate(path, off_t(bytes.count + MetaPage.systemPageSize)) == 0)
+    try setTime(marked.modified)
+    #expect(try !isMarked(path), "the time is that of the mark, the size is not")
+  }
+
+  /// A commit within the same moment, as far as the file system can tell.
+  @Test func aCommitMakesTheMarkVoidWhateverTheTime() throws {
+    for _ in 0..<4 { try visit(putting: 10) }
+    let marked = try FileSystem.system.status(path).get()
+    let environment = try Environment.open(path: path)
+    defer { environment.close() }
+    try put(10, environment)
+    try setTime(marked.modified)
+    // Pages that were free took the changes: all but the commit's number is as it was.
+    try #require(try FileSystem.system.status(path).get() == marked)
     #expect(try !isMarked(path))
+  }
+
+  private func setTime(_ moment: FileSystem.Moment) throws {
+    let descriptor = open(path, O_RDWR)
+    try #require(descriptor >= 0)
+    defer { close(descriptor) }
+    try #require(FileSystem.system.setModified(descriptor, moment) == 0)
   }
 
   @Test func everyByteOfTheMarkCounts() throws {

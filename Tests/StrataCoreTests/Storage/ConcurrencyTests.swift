@@ -140,6 +140,31 @@ import Testing
     }
   }
 
+  /// LMDB's transaction behind a pin is one thread's at a time.
+  @Test func readersOfOneSnapshotTakeTurns() throws {
+    try withEnvironment { environment in
+      let pin = try environment.makeSnapshot()
+      defer { pin.release() }
+      let isInside = Atomic(false)
+      let started = DispatchSemaphore(value: 0)
+      let ended = DispatchSemaphore(value: 0)
+      try pin.read { _ in
+        Thread {
+          started.signal()
+          do { try pin.read { _ in isInside.store(true, ordering: .relaxed) } } catch { Issue.record(error) }
+          ended.signal()
+        }.start()
+        started.wait()
+        usleep(50_000)
+        let came = isInside.load(ordering: .relaxed)
+        #expect(!came)
+      }
+      ended.wait()
+      let came = isInside.load(ordering: .relaxed)
+      #expect(came)
+    }
+  }
+
   @Test func aSnapshotEndsWithItsEnvironment() throws {
     let directory = try ScratchDirectory()
     let environment = try Environment.open(path: directory("A"), options: .scratch)

@@ -146,6 +146,8 @@ import Testing
       try environment.put(rows, "a", "1")
       _ = try environment.get(rows, "a")
       let pin = try environment.makeSnapshot()
+      // A reader is parked again: the fast way in must be shut for the child, too.
+      _ = try environment.get(rows, "a")
       // Swift hides fork, for good reasons; the child below calls nothing but Storage and _exit.
       let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: (@convention(c) () -> Int32).self)
       let child = fork()
@@ -166,11 +168,21 @@ import Testing
         expectForked(16) { _ = try environment.statistics() }
         pin.release()
         environment.close()
+        // Opened anew it is the child's own. Should it hang, it ends all the same.
+        alarm(60)
+        do {
+          let own = try Environment.open(path: directory("A"), options: .scratch)
+          try own.put(own.keyspace("rows"), "b", "child")
+          own.close()
+        } catch {
+          failures |= 32
+        }
         _exit(failures)
       }
       var status: Int32 = 0
       #expect(waitpid(child, &status, 0) == child)
       #expect(status == 0)
+      #expect(try environment.get(rows, "b") == "child")
       try environment.put(rows, "a", "3")
       #expect(try environment.get(rows, "a") == "3")
       pin.release()

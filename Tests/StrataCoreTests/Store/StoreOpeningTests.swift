@@ -98,6 +98,24 @@ import Testing
     #expect(try Data(contentsOf: text) == Data(repeating: 65, count: 20_000))
   }
 
+  /// Entries of the header have one length each; others are neither read beyond their end nor cut.
+  @Test(arguments: ["format", "identity", "stamp"]) func headersOfTheWrongLengthAreRefused(key: String) throws
+  {
+    let fixture = try StoreFixture()
+    let parts = fixture.store.parts
+    let whole = try #require(
+      try parts.environment.read { try parts.meta.bytes(key, $0).map { Array($0) } })
+    fixture.close()
+    for bytes in [[], Array(whole.prefix(1)), whole.dropLast(), whole + [0], whole + whole] {
+      let environment = try Environment.open(path: fixture.url.path, options: .scratch)
+      let meta = MetaKeyspace(keyspace: try environment.keyspace(MetaKeyspace.name))
+      try environment.write { try meta.put(key, bytes, $0) }
+      environment.close()
+      let error = #expect(throws: StorageError.self, "\(bytes.count) bytes") { try fixture.reopen() }
+      #expect([.notADatabase, .damaged].contains(error?.kind))
+    }
+  }
+
   @Test func missingFileIsOnlyCreatedWhenWanted() throws {
     let fixture = try StoreFixture()
     let url = fixture.directory.appendingPathComponent("New.strata")
