@@ -26,6 +26,9 @@ public struct ChangeSet: Sendable {
     self.metadata = metadata
   }
 
+  /// How many rows are inserted, updated and deleted.
+  var count: Int { inserts.count + updates.count + deletes.count }
+
   /// Whether there is nothing to write and nothing to check.
   public var isEmpty: Bool {
     inserts.isEmpty && updates.isEmpty && deletes.isEmpty && checks.isEmpty && metadata == nil

@@ -140,6 +140,12 @@ extension ManagedObject {
   /// The object takes the stored row and loses its edits.
   final func discardEdits(takingRow row: RowSnapshot?) {
     context?.changes.unupdate(self)
+    if state.contains(.inFlight), let frozen = context?.flight?.draft(of: self) {
+      // What is being saved stays as it is.
+      draft = frozen
+      state.insert(.draftFrozen)
+      return
+    }
     draft = nil
     take(row)
     settleFastRow()
@@ -168,7 +174,7 @@ extension ManagedObject {
         if let mine = base.externalReference(slot, layout) {
           mine == stored.externalReference(slot, layout)
         } else {
-          isSame(base.value(slot, layout), stored.value(slot, layout))
+          Self.isSame(base.value(slot, layout), stored.value(slot, layout))
         }
       if !isSame { draft.clear(slot) }
     }
@@ -176,18 +182,21 @@ extension ManagedObject {
 
   /// The persistent attributes whose edited value is not the saved one; of a new object, not the default.
   final var slotsThatDiffer: SlotBitmap {
-    guard let draft else { return SlotBitmap() }
-    let layout = home.entity.layout
+    draft.map { Self.slotsThatDiffer($0, from: snapshot, home) } ?? SlotBitmap()
+  }
+
+  /// The same for any draft and row.
+  static func slotsThatDiffer(_ draft: RowDraft, from row: RowSnapshot?, _ home: BoundEntity) -> SlotBitmap {
     var result = SlotBitmap()
     draft.changed.forEach { slot in
-      let saved = snapshot.map { $0.value(slot, layout) } ?? home.entity.defaults[slot]
+      let saved = row.map { $0.value(slot, home.layout) } ?? home.entity.defaults[slot]
       if !isSame(saved, draft[slot]) { result.insert(slot) }
     }
     return result
   }
 
   /// Whether two values are known to be the same; a value too large for its row (nil) is never known to be.
-  private final func isSame(_ left: AttributeValue?, _ right: AttributeValue?) -> Bool {
+  private static func isSame(_ left: AttributeValue?, _ right: AttributeValue?) -> Bool {
     guard let left, let right else { return false }
     // Bit for bit: the order of values calls 0.0 and -0.0 equal, but who sets one must read it back.
     if case .double(let a) = left, case .double(let b) = right { return a.bitPattern == b.bitPattern }
@@ -197,7 +206,7 @@ extension ManagedObject {
 
   /// The draft, made if there is none. Does not say that the object changed.
   final func editableDraft() -> RowDraft {
-    if let draft { return draft }
+    if let draft { return state.contains(.draftFrozen) ? thawedDraft(draft) : draft }
     if !state.isDisjoint(with: .received) {
       claim()
       if let draft { return draft }

@@ -70,7 +70,7 @@ extension ManagedObject {
   public final func changedValues() -> [String: Any] {
     context?.checkAccess(home.token.entityName)
     if let received { return dictionary(received.changedSlots) { storedValue($0) } }
-    guard let draft else { return [:] }
+    guard let draft, !state.contains(.draftFrozen) else { return [:] }
     var slots = slotsThatDiffer
     draft.primitive.forEach { slots.remove($0) }
     return dictionary(slots) { draft[$0] }

@@ -345,11 +345,20 @@ struct ObjectState: OptionSet {
   static let unsavedRow = ObjectState(rawValue: 1 << 17)
   /// The record was in no store when the row was read or saved.
   static let unstored = ObjectState(rawValue: 1 << 18)
+  /// Part of a save that is under way off the context's queue.
+  static let inFlight = ObjectState(rawValue: 1 << 19)
+  /// The draft is that save's: it is copied before the object is edited.
+  static let draftFrozen = ObjectState(rawValue: 1 << 20)
+  /// That save deletes the object.
+  static let flyingDelete = ObjectState(rawValue: 1 << 21)
 
   /// An object in one of these states is kept by its context.
   static let pending: ObjectState = [
     .inserted, .updated, .deleted, .notedInsert, .notedUpdate, .notedDelete, .notedRefresh, .locked,
+    .inFlight,
   ]
+  /// What the context itself has changed and not saved, a save that is under way included.
+  static let ownChange: ObjectState = [.inserted, .updated, .deleted, .inFlight]
   /// Whether an edit changes nothing but the value: the object counts as changed and as noted in this event.
   var isBeingEdited: Bool {
     rawValue & (Self.notedInsert.rawValue | Self.notedUpdate.rawValue) != 0
@@ -359,7 +368,7 @@ struct ObjectState: OptionSet {
 
   static let received: ObjectState = [.receivedInsert, .receivedUpdate, .receivedDelete]
   static let anyInserted: ObjectState = [.inserted, .receivedInsert]
-  static let anyDeleted: ObjectState = [.deleted, .receivedDelete]
+  static let anyDeleted: ObjectState = [.deleted, .receivedDelete, .flyingDelete]
   static let noted: ObjectState = [.notedInsert, .notedUpdate, .notedDelete, .notedRefresh]
   static let listed: ObjectState = [.listedInserted, .listedUpdated, .listedDeleted]
 }

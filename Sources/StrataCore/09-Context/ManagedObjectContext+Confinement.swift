@@ -48,6 +48,9 @@ extension ManagedObjectContext {
     #endif
   }
 
+  /// The same, whatever the switch says.
+  func checkAccessAlways() { if !isAccessible { trapForeignAccess(nil) } }
+
   /// Whether the caller is on the context's queue.
   var isAccessible: Bool { ThreadScope.currentHolds(self) || queue.isOwnedByCaller }
 

@@ -17,7 +17,7 @@ final class CommitListener: CommitObserver, @unchecked Sendable {
   func coordinatorDidCommit(_ notice: CommitNotice) {
     queue?.async {
       guard let context = self.context else { return }
-      ThreadScope.current.run(in: context) { context.merge([notice]) }
+      ThreadScope.current.run(in: context) { context.mergeBySlices(notice) }
     }
   }
 }
@@ -58,35 +58,44 @@ extension ManagedObjectContext {
 
   /// Merges commits, whose rows are at hand: reads nothing.
   func merge(_ notices: [CommitNotice]) {
+    finishMergeBacklog()
     processPendingChanges()
     var merged = MergedIdentifiers()
-    for notice in notices {
-      guard let binding = persistentStoreCoordinator.binding(notice.storeIndex) else { continue }
-      let store = stores.tables(for: binding)
-      func newest(_ change: RowChange, _ bound: BoundEntity) -> NewestRow? {
-        // What the parent has saved, somebody below may have saved or changed since.
-        ancestors.isEmpty
-          ? NewestRow(row: change.row) : newestRow(change.primaryKey, bound, binding, change.row, notice)
-      }
-      for change in notice.changes.inserts {
+    for notice in notices { merge(notice, 0..<notice.changes.count, &merged) }
+    finishMerge(merged)
+  }
+
+  /// Merges a part of a commit: its inserts, updates and deletes count as one list.
+  func merge(_ notice: CommitNotice, _ places: Range<Int>, _ merged: inout MergedIdentifiers) {
+    guard let binding = persistentStoreCoordinator.binding(notice.storeIndex) else { return }
+    let store = stores.tables(for: binding)
+    func newest(_ change: RowChange, _ bound: BoundEntity) -> NewestRow? {
+      // What the parent has saved, somebody below may have saved or changed since.
+      ancestors.isEmpty
+        ? NewestRow(row: change.row) : newestRow(change.primaryKey, bound, binding, change.row, notice)
+    }
+    let (inserts, updates) = (notice.changes.inserts.count, notice.changes.updates.count)
+    for place in places {
+      if place < inserts {
+        let change = notice.changes.inserts[place]
         guard let bound = binding.entities[change.entity], let row = newest(change, bound) else { continue }
         mergeInsert(change.primaryKey, row, bound, store, &merged)
-      }
-      for change in notice.changes.updates {
+      } else if place < inserts + updates {
+        let change = notice.changes.updates[place - inserts]
         guard let bound = binding.entities[change.entity], let row = newest(change, bound) else { continue }
         mergeUpdate(change.primaryKey, row, bound, store, &merged)
-      }
-      for change in notice.changes.deletes {
+      } else {
+        let change = notice.changes.deletes[place - inserts - updates]
         guard let bound = binding.entities[change.entity] else { continue }
         mergeDelete(change.primaryKey, ofVersion: change.baseVersion, bound, store, &merged)
       }
     }
-    finishMerge(merged)
   }
 
   /// Merges changes of which only the IDs are known: reads the rows of registered objects.
   func merge(_ remote: RemoteChanges) {
     checkAccess()
+    finishMergeBacklog()
     processPendingChanges()
     var merged = MergedIdentifiers()
     for id in remote.inserted + remote.updated {
@@ -227,14 +236,14 @@ extension ManagedObjectContext {
     changes.delete(known)
   }
 
-  private func finishMerge(_ merged: MergedIdentifiers) {
+  func finishMerge(_ merged: MergedIdentifiers) {
     processPendingChanges()
     post(Self.didMergeChangesObjectIDsNotification, merged.userInfo)
   }
 }
 
 /// What a merge was about, for the did-merge notification (rules 120, 181).
-private struct MergedIdentifiers {
+struct MergedIdentifiers {
   var inserted: Set<ManagedObjectID> = []
   var updated: Set<ManagedObjectID> = []
   var deleted: Set<ManagedObjectID> = []

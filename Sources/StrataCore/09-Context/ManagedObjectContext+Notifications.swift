@@ -144,13 +144,6 @@ struct DidSaveSets {
     inserted: [ManagedObject], updated: [ManagedObject], deleted: [ManagedObject], known: Set<ManagedObject>?,
     areStored: Bool = true
   ) {
-    if let known, known.count == inserted.count, inserted.first.map(known.contains) ?? true {
-      self.inserted = known
-    } else {
-      self.inserted = .roomy(inserted)
-    }
-    self.updated = .roomy(updated)
-    self.deleted = .roomy(deleted)
     func ids(_ objects: [ManagedObject]) -> Set<ManagedObjectID> {
       var ids = Set<ManagedObjectID>(minimumCapacity: objects.count)
       ManagedObject.forEach(objects) {
@@ -158,9 +151,33 @@ struct DidSaveSets {
       }
       return ids
     }
-    insertedIDs = ids(inserted)
-    updatedIDs = ids(updated)
-    deletedIDs = ids(deleted)
+    self.init(
+      inserted: inserted, updated: updated, deleted: deleted, known: known,
+      ids: Identifiers(inserted: ids(inserted), updated: ids(updated), deleted: ids(deleted)))
+  }
+
+  /// The IDs of a save's objects.
+  struct Identifiers {
+    var inserted: Set<ManagedObjectID> = []
+    var updated: Set<ManagedObjectID> = []
+    var deleted: Set<ManagedObjectID> = []
+  }
+
+  /// Looks at no object.
+  init(
+    inserted: [ManagedObject], updated: [ManagedObject], deleted: [ManagedObject], known: Set<ManagedObject>?,
+    ids: Identifiers
+  ) {
+    if let known, known.count == inserted.count, inserted.first.map(known.contains) ?? true {
+      self.inserted = known
+    } else {
+      self.inserted = .roomy(inserted)
+    }
+    self.updated = .roomy(updated)
+    self.deleted = .roomy(deleted)
+    insertedIDs = ids.inserted
+    updatedIDs = ids.updated
+    deletedIDs = ids.deleted
   }
 }
 

@@ -130,7 +130,7 @@ extension ManagedObjectContext {
   func makeOverlay(_ request: ResolvedFetchRequest, _ specification: FetchSpecification) -> FetchOverlay {
     var overlay = FetchOverlay()
     addUnsavedRows(to: &overlay, request, specification)
-    guard specification.includesPendingChanges, changes.hasChanges else { return overlay }
+    guard specification.includesPendingChanges, changes.hasChanges || flight != nil else { return overlay }
     func isConcerned(_ object: ManagedObject) -> Bool {
       object.home.entity.hierarchyNumber == request.hierarchyNumber
         && request.entityNumbers.contains(object.home.entity.number)
@@ -149,6 +149,14 @@ extension ManagedObjectContext {
       if matches(object) { overlay.matching.append(object) }
     }
     for object in changes.deleted where isConcerned(object) { overlay.hidden += 1 }
+    // What is being saved and was not edited since.
+    flight?.forEachObject { object, kind in
+      guard object.context === self, object.state.isDisjoint(with: [.inserted, .updated, .deleted]),
+        object.state.contains(.inFlight), isConcerned(object)
+      else { return }
+      overlay.hidden += 1
+      if kind != .delete, matches(object) { overlay.matching.append(object) }
+    }
     return overlay
   }
 
@@ -175,7 +183,7 @@ extension ManagedObjectContext {
       let rows = fetched.rows.lazy.filter { row in
         if !hiddenKeys.isEmpty, hiddenKeys.contains(row.primaryKey) { return false }
         guard overlay.hidden > 0, let known = table.object(for: row.primaryKey) else { return true }
-        return known.state.isDisjoint(with: [.updated, .deleted])
+        return known.state.isDisjoint(with: [.updated, .deleted, .inFlight])
       }
       result = merge(result, rows.map { .row($0, store) }, by: isBefore)
     }

@@ -10,6 +10,12 @@ extension ManagedObjectContext {
     checkAccess(object.home.token.entityName)
     drainReceived()
     guard object.context === self, !object.isInserted else { return }
+    if object.state.contains(.inFlight), !mergeChanges {
+      changes.undelete(object)
+      object.discardEdits(takingRow: nil)
+      changes.note(object, .notedRefresh)
+      return
+    }
     if mergeChanges {
       object.claim()
       refreshKeepingChanges(object)
@@ -32,7 +38,7 @@ extension ManagedObjectContext {
     var objects: [ManagedObject] = []
     stores.forEachLive { objects.append($0) }
     for object in objects where !object.isInserted {
-      if object.hasChanges {
+      if object.hasChanges || object.state.contains(.inFlight) {
         refreshKeepingChanges(object)
       } else {
         object.turnIntoFault()
@@ -48,7 +54,7 @@ extension ManagedObjectContext {
       object.snapshot = nil
       return
     }
-    guard object.loadRow() else { return }
+    guard !object.state.contains(.inFlight), object.loadRow() else { return }
     object.settleFastRow()
     changes.note(object, .notedRefresh)
     object.awake(fromSnapshotEvents: .refresh)

@@ -30,15 +30,13 @@ extension ManagedObjectContext {
     }
     flushAncestors()
     drainReceived()
+    joinFlight()
+    finishMergeBacklog()
     encodingAhead = startEncodingAhead()
     // Who hears of the changes may save them: then there is nothing left to do.
     processPendingChanges()
     encodingAhead?.wait()
-    if !untold.isEmpty { tellReceived(all: true) }
-    isSaving = true
-    try runWillSave()
-    postWillSave()
-    try validatePendingChanges()
+    try prepareToSave()
     let outcome = try saveFrozen { try parent == nil ? writePendingChanges() : handToParent() }
     // It is done: who hears of it may save again.
     isSaving = false
@@ -46,6 +44,15 @@ extension ManagedObjectContext {
   }
 
   // MARK: Before the store
+
+  /// What comes between the end of the event and the store: hooks, will-save, validation. `isSaving` is true afterwards.
+  func prepareToSave() throws {
+    if !untold.isEmpty { tellReceived(all: true) }
+    isSaving = true
+    try runWillSave()
+    postWillSave()
+    try validatePendingChanges()
+  }
 
   /// Calls `willSave()` on every changed object, again on those that changed meanwhile, until nothing changes any more.
   private func runWillSave() throws {
@@ -159,10 +166,10 @@ extension ManagedObjectContext {
     }
   }
 
-  private static let mostAttempts = 100
+  static let mostAttempts = 100
 
   /// Objects found inaccessible whose store has been removed have nothing left to save (rule 48).
-  private func forgetObjectsOfRemovedStores() {
+  func forgetObjectsOfRemovedStores() {
     for object in changes.deleted
     where object.state.contains(.rowGone) && persistentStoreCoordinator.binding(object.home.storeIndex) == nil
     {
@@ -172,7 +179,7 @@ extension ManagedObjectContext {
     }
   }
 
-  private func makeMergeConflicts(_ error: CommitConflict, in binding: StoreBinding) -> [MergeConflict] {
+  func makeMergeConflicts(_ error: CommitConflict, in binding: StoreBinding) -> [MergeConflict] {
     let tables = stores.tables(for: binding).tables
     return error.conflicts.compactMap { row in
       guard let object = objectInConflict(row, binding, tables[row.hierarchy]) else { return nil }
@@ -194,7 +201,7 @@ extension ManagedObjectContext {
     return written.isEmpty ? error : incomplete(error, having: written)
   }
 
-  private func describe(_ violation: UniquenessViolation, in binding: StoreBinding) -> CoreDataError {
+  func describe(_ violation: UniquenessViolation, in binding: StoreBinding) -> CoreDataError {
     let tables = stores.tables(for: binding).tables
     let objects = violation.violations.compactMap { found in
       tables[schema.entities[found.entity].hierarchyNumber].object(for: found.primaryKey)
@@ -208,6 +215,7 @@ extension ManagedObjectContext {
   private func incomplete(_ error: any Error, having written: [Int: PendingSave]) -> CoreDataError {
     var outcome = SaveOutcome()
     for save in written.values { save.adopt(into: &outcome) }
+    settledRows = outcome.received.map(\.unsaved)
     changes.forgetSaved(outcome.inserted + outcome.updated + outcome.deleted)
     for object in outcome.deleted { letGo(object, of: .rowGone) }
     return CoreDataError(

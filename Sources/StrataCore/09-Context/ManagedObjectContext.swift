@@ -40,6 +40,8 @@ public final class ManagedObjectContext: @unchecked Sendable {
     var transactionAuthor: String?
     var mergePolicy = MergePolicy.error
     var mergesAutomatically = false
+    var detectsConflictsWithParent = false
+    var checksUniquenessAtParent = false
   }
 
   // MARK: State, on the context's queue
@@ -99,8 +101,14 @@ public final class ManagedObjectContext: @unchecked Sendable {
   @exclusivity(unchecked) var untoldStart = 0
   /// What children have saved and the save that is under way hands down.
   @exclusivity(unchecked) var frozenRows: [StratumRow] = []
+  /// What children had saved and a save that failed as a whole has written all the same.
+  @exclusivity(unchecked) var settledRows: [StratumRow] = []
+  /// A save that is under way off the context's queue.
+  @exclusivity(unchecked) var flight: SaveFlight?
   /// A save has frozen the strata.
   @exclusivity(unchecked) var isFrozen = false
+  /// Commits that are being merged automatically.
+  @exclusivity(unchecked) var mergeBacklog = MergeBacklog()
   /// Objects whose published edits are not those they have.
   @exclusivity(unchecked) var unpublished: [ManagedObject] = []
   /// What has changed since the last save, and since the last did-change notification.
@@ -215,6 +223,22 @@ public final class ManagedObjectContext: @unchecked Sendable {
     } else {
       persistentStoreCoordinator.removeObserver(for: ObjectIdentifier(self))
     }
+  }
+
+  /// Whether a save to the parent looks for changes that the parent, or one of its other children, has made to the same
+  /// records since they were read here, and asks the merge policy about them, as a save to a coordinator does (rule 155).
+  /// Default false: what was changed here wins, property by property. Means nothing without a parent.
+  public var detectsConflictsWithParent: Bool {
+    get { shared.withLock { $0.detectsConflictsWithParent } }
+    set { shared.withLock { $0.detectsConflictsWithParent = newValue } }
+  }
+
+  /// Whether a save to the parent checks uniqueness constraints against what this context, the contexts below and the store
+  /// hold (rule 156). Default false: only the save to the coordinator checks them. Costs a fetch for each new or changed
+  /// object whose entity has constraints. Means nothing without a parent.
+  public var checksUniquenessAtParent: Bool {
+    get { shared.withLock { $0.checksUniquenessAtParent } }
+    set { shared.withLock { $0.checksUniquenessAtParent = newValue } }
   }
 
   // MARK: What is in the context

@@ -78,28 +78,7 @@ final class PendingSave {
 
   /// What a child has saved goes on as it is, unless it was made from more than one save.
   func add(received unsaved: StratumRow) throws {
-    switch unsaved.kind {
-    case .delete:
-      received.append((unsaved, nil))
-      guard let base = unsaved.base else { return }
-      changes.deletes.append(
-        RowDeletion(
-          entity: unsaved.bound.entityNumber, primaryKey: unsaved.primaryKey, baseVersion: base.version))
-    case .insert, .update:
-      let isInsert = unsaved.kind == .insert
-      // Only transient values have changed.
-      if !isInsert, unsaved.changedSlots.isEmpty {
-        received.append((unsaved, unsaved.base))
-        return
-      }
-      let (row, externals) = try unsaved.encoded(for: store, into: &writer)
-      let change = RowChange(
-        entity: unsaved.bound.entityNumber, primaryKey: unsaved.primaryKey,
-        baseVersion: unsaved.base?.version ?? 0, row: row, externals: externals,
-        changedSlots: unsaved.changedSlots)
-      if isInsert { changes.inserts.append(change) } else { changes.updates.append(change) }
-      received.append((unsaved, row))
-    }
+    received.append((unsaved, try unsaved.add(to: &changes, for: store, &writer)))
   }
 
   func add(locked object: ManagedObject) {
@@ -232,11 +211,7 @@ final class PendingSave {
       object.adoptSaved(change?.row ?? object.snapshot, isFast: false)
       if let change {
         object.state.insert(.unsavedRow)
-        for value in change.externals {
-          let kind = object.home.layout.kind(of: value.slot)
-          guard let found = RowBytes.externalValue(value.bytes, kind: kind) else { continue }
-          object.transients = (object.transients ?? [:]).merging([~value.slot: found]) { $1 }
-        }
+        object.keep(change.externals)
       }
       object.settleFastRow()
     }
@@ -254,6 +229,26 @@ final class PendingSave {
 }
 
 extension StratumRow {
+  /// Adds the record to what goes to `store`; returns the row it has from then on.
+  func add(to changes: inout ChangeSet, for store: StoreBinding, _ writer: inout RowSlabWriter) throws
+    -> RowSnapshot?
+  {
+    if kind == .delete {
+      guard let base else { return nil }
+      changes.deletes.append(
+        RowDeletion(entity: bound.entityNumber, primaryKey: primaryKey, baseVersion: base.version))
+      return nil
+    }
+    // Only transient values have changed.
+    if kind == .update, changedSlots.isEmpty { return base }
+    let (row, externals) = try encoded(for: store, into: &writer)
+    let change = RowChange(
+      entity: bound.entityNumber, primaryKey: primaryKey, baseVersion: base?.version ?? 0, row: row,
+      externals: externals, changedSlots: changedSlots)
+    if kind == .insert { changes.inserts.append(change) } else { changes.updates.append(change) }
+    return row
+  }
+
   /// The row as a store takes it: encoded over its base.
   fileprivate func encoded(for store: StoreBinding, into writer: inout RowSlabWriter) throws -> (
     RowSnapshot, [ExternalValue]
@@ -314,7 +309,7 @@ extension ManagedObjectContext {
     return saves.sorted { $0.store.index < $1.store.index }
   }
 
-  private func writableStore(_ index: Int) throws -> StoreBinding {
+  func writableStore(_ index: Int) throws -> StoreBinding {
     guard let binding = persistentStoreCoordinator.binding(index) else {
       throw CoreDataError(
         .persistentStoreSave, "The store of a changed object has been removed from the coordinator.")

@@ -65,6 +65,7 @@ extension ManagedObject {
   /// A context below has saved the object's record since, or not.
   final var isStillUnstored: Bool {
     guard let context else { return true }
+    if state.contains(.inFlight), snapshot == nil { return true }
     if context.isUnstored(self) { return true }
     state.remove(.unstored)
     return false

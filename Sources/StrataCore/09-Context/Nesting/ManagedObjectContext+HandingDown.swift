@@ -8,21 +8,37 @@ extension ManagedObjectContext {
     guard strata.publishes else { return try save() }
     // willSave() and validation may have taken time: what children have saved since takes part.
     drainReceived()
-    strata.freeze()
     isFrozen = true
-    frozenRows = receivedRows()
+    frozenRows = receivedRows(in: strata.freeze())
     defer { frozenRows = [] }
     do {
       return try save()
     } catch {
       isFrozen = false
       strata.thaw()
+      if !settledRows.isEmpty { forgetSettled(settledRows) }
+      settledRows = []
       throw error
     }
   }
 
   /// Hands the changes of this context to its parent as one layer (rules 149–151). Waits for nobody.
   func handToParent() throws -> SaveOutcome {
+    if checksUniquenessAtParent { try checkUniqueness() }
+    for _ in 0..<Self.mostAttempts {
+      do {
+        return try handOver()
+      } catch let conflict as ParentConflict {
+        try settle(conflict)
+      }
+    }
+    throw CoreDataError(
+      .persistentStoreSaveConflicts,
+      "Others changed the same records of the parent \(Self.mostAttempts) times while this save was being merged."
+    )
+  }
+
+  private func handOver() throws -> SaveOutcome {
     guard let parent else { trap("a context without a parent saves to its coordinator") }
     let saves = try makePendingSaves(except: [])
     var rows: [StratumRow] = []
@@ -37,7 +53,8 @@ extension ManagedObjectContext {
     if !rows.isEmpty {
       let coordinator = persistentStoreCoordinator
       let result = try parent.strata.receive(
-        rows, store: { coordinator.binding($0) }, beneath: { try parent.rowBeneath($0) }, inspect: nil)
+        rows, store: { coordinator.binding($0) }, beneath: { try parent.rowBeneath($0) },
+        inspect: detectsConflictsWithParent ? { try self.findConflicts(rows, in: $0) } : nil)
       dropped = result.dropped
     }
     for save in saves { save.adoptUnsaved(into: &outcome) }
@@ -53,8 +70,18 @@ extension ManagedObjectContext {
     return outcome
   }
 
+  /// These rows were written although the save as a whole failed: they are not pending any more.
+  func forgetSettled(_ rows: [StratumRow]) {
+    repeat { drainReceived() } while !strata.publish(rows.map { ($0.table, $0.primaryKey, nil) })
+    stores.forEachLive { object in
+      if !object.state.isDisjoint(with: .received), unsavedRow(for: object) == nil {
+        object.state.subtract([.receivedInsert, .receivedUpdate, .receivedDelete, .unsavedRow, .unstored])
+      }
+    }
+  }
+
   /// What this save changed, for children that merge it.
-  private func notices(of rows: [StratumRow]) -> [CommitNotice] {
+  func notices(of rows: [StratumRow]) -> [CommitNotice] {
     var changes: [Int: ChangeSet] = [:]
     for row in rows {
       let index = row.bound.storeIndex

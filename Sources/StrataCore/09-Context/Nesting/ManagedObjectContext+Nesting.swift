@@ -93,7 +93,7 @@ extension ManagedObjectContext {
     if strata.isEmpty && ancestors.isEmpty { return nil }
     let table = StratumLayer.Table(
       storeIndex: object.home.storeIndex, hierarchy: object.home.hierarchyNumber)
-    if object.state.isDisjoint(with: [.inserted, .updated, .deleted]) {
+    if object.state.isDisjoint(with: .ownChange) {
       return findUnsavedRow(table, object.primaryKey)
     }
     for layer in ancestors { if let row = layer.row(table, object.primaryKey) { return (row, false) } }
@@ -134,34 +134,27 @@ extension ManagedObjectContext {
   /// Whether children have saved something that this context has not.
   var hasReceivedChanges: Bool {
     if strata.isEmpty { return false }
-    return strata.layers.contains { layer in
-      layer.contains { !isOwnEdit($0) }
-    }
+    return strata.top.contains { !isOwnEdit($0) }
   }
 
   /// Whether `row` is what this context published of an object it has edited itself.
   func isOwnEdit(_ row: StratumRow) -> Bool {
     guard let object = stores.table(for: row.bound)?.object(for: row.primaryKey) else { return false }
-    return !object.state.isDisjoint(with: [.inserted, .updated, .deleted])
+    return !object.state.isDisjoint(with: .ownChange)
   }
 
   /// The objects of one kind that children have saved and nobody has edited here.
   func receivedObjects(_ kind: StratumRow.Kind) -> [ManagedObject] {
     if strata.isEmpty { return [] }
     drainReceived()
-    return receivedRows().filter { $0.kind == kind }.compactMap { object(for: $0, isOwn: true) }
+    return receivedRows(in: strata.top).filter { $0.kind == kind }
+      .compactMap { object(for: $0, isOwn: true) }
   }
 
   /// What children have saved and nobody has edited here: the net effect, record by record (rule 153).
-  func receivedRows() -> [StratumRow] {
+  func receivedRows(in layer: StratumLayer) -> [StratumRow] {
     var result: [StratumRow] = []
-    let layers = strata.layers
-    for (place, layer) in layers.enumerated() {
-      layer.forEach { row in
-        if layers[..<place].contains(where: { $0.row(row.table, row.primaryKey) != nil }) { return }
-        if !isOwnEdit(row) { result.append(row) }
-      }
-    }
+    layer.forEach { if !isOwnEdit($0) { result.append($0) } }
     return result
   }
 
@@ -170,7 +163,7 @@ extension ManagedObjectContext {
     guard let binding = persistentStoreCoordinator.binding(row.bound.storeIndex) else { return nil }
     let table = stores.tables(for: binding).tables[row.bound.hierarchyNumber]
     if let known = known(row.primaryKey, as: row.bound, in: table) {
-      if known.isFault, row.row != nil, known.state.isDisjoint(with: [.inserted, .updated, .deleted]) {
+      if known.isFault, row.row != nil, known.state.isDisjoint(with: .ownChange) {
         known.take(row, isOwn: isOwn)
       }
       return known

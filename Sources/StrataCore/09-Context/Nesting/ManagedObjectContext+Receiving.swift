@@ -45,7 +45,7 @@ extension ManagedObjectContext {
     guard let binding = persistentStoreCoordinator.binding(change.bound.storeIndex) else { return true }
     let table = stores.tables(for: binding).tables[change.bound.hierarchyNumber]
     guard let known = known(change.primaryKey, as: change.bound, in: table) else { return false }
-    if known.state.isDisjoint(with: [.inserted, .updated, .deleted]) {
+    if known.state.isDisjoint(with: .ownChange) {
       applyToClean(change, known)
     } else {
       applyToEdited(change, known, binding)
@@ -125,9 +125,9 @@ extension ManagedObjectContext {
   }
 
   /// How long a slice may hold the main queue, in nanoseconds.
-  private static let sliceLength: UInt64 = 4_000_000
+  static let sliceLength: UInt64 = 4_000_000
   /// How many records between two looks at the clock.
-  private static let sliceStep = 256
+  static let sliceStep = 256
 
   private func tell(_ change: StratumRow) {
     // What was saved further down meanwhile is told of as it was.

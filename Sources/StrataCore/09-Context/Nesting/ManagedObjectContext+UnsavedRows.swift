@@ -21,7 +21,7 @@ extension ManagedObjectContext {
           guard row.kind != .delete, request.entityNumbers.contains(row.bound.entityNumber) else { continue }
           // What is edited here takes part by itself.
           if specification.includesPendingChanges, let object = objects.object(for: key),
-            !object.state.isDisjoint(with: [.inserted, .updated, .deleted])
+            !object.state.isDisjoint(with: .ownChange)
           {
             continue
           }

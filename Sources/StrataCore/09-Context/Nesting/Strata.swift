@@ -72,6 +72,9 @@ final class Strata: Sendable {
 
   func startPublishing() -> Bool { !isPublishing.exchange(true, ordering: .acquiringAndReleasing) }
 
+  /// What is not being saved yet.
+  var top: StratumLayer { isEmpty ? StratumLayer() : state.withLock { $0.top } }
+
   /// The layers, newest first.
   var layers: [StratumLayer] {
     if isEmpty { return [] }
@@ -218,12 +221,14 @@ final class Strata: Sendable {
   func mergeBegins() { state.withLock { $0.isMergeScheduled = false } }
 
   /// Everything up to now is about to be saved. What comes later lies above it.
-  func freeze() {
+  func freeze() -> StratumLayer {
     state.withLock { state in
-      state.frozen.append(state.top)
+      let layer = state.top
+      state.frozen.append(layer)
       state.top = StratumLayer()
       state.generation += 1
       note(state)
+      return layer
     }
   }
 
@@ -251,12 +256,11 @@ final class Strata: Sendable {
     }
   }
 
-  /// Forgets everything: the context was rolled back or reset.
+  /// Forgets everything but what is being saved: the context was rolled back or reset.
   func removeAll() {
     let old = state.withLock { state in
       let old = state
       state.top = StratumLayer()
-      state.frozen = []
       state.received = []
       state.generation += 1
       note(state)

@@ -23,8 +23,13 @@ final class TemporaryStore: Sendable {
     try self.init(model, folder: try Folder(), fileName: "Journal.strata", configure: configure)
   }
 
+  /// A new store whose commits pass `gate`.
+  convenience init(behind gate: StoreGate) throws {
+    try self.init(SurfModel.make(), folder: try Folder(), fileName: "Journal.strata", gate: gate) { _ in }
+  }
+
   private init(
-    _ model: ManagedObjectModel, folder: Folder, fileName: String,
+    _ model: ManagedObjectModel, folder: Folder, fileName: String, gate: StoreGate? = nil,
     configure: (inout PersistentStoreDescription) -> Void
   ) throws {
     self.folder = folder
@@ -32,7 +37,12 @@ final class TemporaryStore: Sendable {
     container = PersistentContainer(name: "Journal", model: model)
     var description = PersistentStoreDescription(url: url)
     configure(&description)
-    try coordinator.addPersistentStore(description)
+    if let gate {
+      let engine = try LMDBStore(url: url, schema: try coordinator.managedObjectModel.schema())
+      try coordinator.attach(GatedStore(engine, gate))
+    } else {
+      try coordinator.addPersistentStore(description)
+    }
   }
 
   deinit { try? close() }

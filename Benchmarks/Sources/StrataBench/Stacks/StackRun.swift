@@ -1,0 +1,123 @@
+import Foundation
+import Strata
+
+/// The ways to import beside a main context that scrolls (contexts.md, §3).
+enum Stack: String, CaseIterable {
+  /// A background context on the coordinator; its saves are merged into the main context.
+  case siblings = "B siblings"
+  /// A child of the main context, which saves without stopping.
+  case childOfMain = "C child of main"
+  /// A worker above main above a private writer.
+  case writer = "D writer ← main ← worker"
+}
+
+/// What one run of one stack took.
+struct StackResult {
+  var seconds = 0.0
+  /// The longest time the main queue was held.
+  var stall = 0.0
+  var fetches = 0
+  /// Growth of the process's private memory, in bytes.
+  var memory = 0
+}
+
+@MainActor
+struct StackRun {
+  let stack: Stack
+  let flights: [Flight]
+  let directory: URL
+  static let batch = 250
+
+  func run() async throws -> StackResult {
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let container = PersistentContainer(name: "Flights", model: FlightObject.model)
+    var description = PersistentStoreDescription(url: directory.appendingPathComponent("flights.strata"))
+    description.durability = .full
+    container.persistentStoreDescriptions = [description]
+    try await container.loadPersistentStores()
+    var result = StackResult()
+    let memory = ResidentMemory.anonymous()
+    let clock = ContinuousClock()
+    let (main, write): (ManagedObjectContext, () async throws -> Void)
+    let worker: ManagedObjectContext
+    var finish: () async throws -> Void = {}
+    switch stack {
+    case .siblings:
+      main = container.viewContext
+      main.automaticallyMergesChangesFromParent = true
+      worker = container.newBackgroundContext()
+      write = {}
+    case .childOfMain:
+      main = container.viewContext
+      worker = ManagedObjectContext(.privateQueue, parent: main)
+      write = { [main] in try await main.saveAsynchronously() }
+    case .writer:
+      let stack = AsynchronousStack(container, autosaveDelay: nil)
+      main = stack.main
+      worker = stack.newWorker()
+      write = { try await stack.save() }
+      finish = { withExtendedLifetime(stack) {} }
+    }
+    let scrolling = Scrolling(main)
+    let watch = MainThreadWatch()
+    let start = clock.now
+    for first in stride(from: 0, to: flights.count, by: Self.batch) {
+      let part = flights[first..<min(first + Self.batch, flights.count)]
+      try await worker.perform {
+        for flight in part { FlightObject.make(flight, in: worker) }
+        try worker.save()
+      }
+      try await write()
+    }
+    result.seconds = (clock.now - start).seconds
+    result.stall = await watch.stop()
+    try scrolling.stop()
+    result.fetches = scrolling.fetches
+    result.memory = ResidentMemory.anonymous() - memory
+    try await finish()
+    let check = container.newBackgroundContext()
+    let stored = try await check.perform {
+      try check.count(for: FetchRequest<FlightObject>(entityName: "Flight"))
+    }
+    guard stored == flights.count else {
+      throw BenchmarkError("\(stack.rawValue) stored \(stored) of \(flights.count) rows")
+    }
+    for store in container.persistentStoreCoordinator.persistentStores {
+      try container.persistentStoreCoordinator.remove(store)
+    }
+    return result
+  }
+}
+
+extension FlightObject {
+  @discardableResult
+  static func make(_ flight: Flight, in context: ManagedObjectContext) -> FlightObject {
+    let object = FlightObject(context: context)
+    object.number = flight.number
+    object.distance = flight.distance
+    object.delay = flight.delay
+    object.airTime = flight.airTime
+    object.departure = flight.departure
+    object.carrier = flight.carrier
+    object.tail = flight.tail
+    object.location = flight.location
+    object.destination = flight.destination
+    object.remark = flight.remark
+    return object
+  }
+}
+
+/// The private part of this process's resident set; zero where there is no `/proc`.
+enum ResidentMemory {
+  static func anonymous() -> Int {
+    guard let handle = FileHandle(forReadingAtPath: "/proc/self/status") else { return 0 }
+    let text = String(decoding: handle.readDataToEndOfFile(), as: UTF8.self)
+    for line in text.split(separator: "\n") where line.hasPrefix("RssAnon:") {
+      return line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }.map {
+        $0 * 1_024
+      } ?? 0
+    }
+    return 0
+  }
+}

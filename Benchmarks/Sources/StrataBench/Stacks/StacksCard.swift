@@ -1,0 +1,171 @@
+import ArgumentParser
+import Foundation
+import Strata
+
+/// The card “stacks”: what contexts above contexts cost, and whether the main thread ever notices.
+struct Stacks: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract:
+      "Import beside a scrolling main context in stacks B, C and D; save without stopping; read through a parent."
+  )
+
+  @Option(parsing: .upToNextOption, help: "Row counts of the imports.")
+  var sizes = [Size(15_000), Size(100_000)]
+  @Option(help: "Counted runs of each.") var runs = 5
+  @Option(help: "Folder for the stores.") var directory = ".build/bench-stores"
+
+  @MainActor
+  func run() async throws {
+    let root = URL(fileURLWithPath: directory)
+    for size in sizes.map(\.rows) { try await imports(size, root) }
+    try await saveWithoutStopping(100_000, root)
+    try await reading(100_000, root)
+    try await making(root)
+  }
+
+  private func show(_ text: String) {
+    print(text)
+    fflush(nil)
+  }
+
+  @MainActor
+  private func imports(_ size: Int, _ root: URL) async throws {
+    let flights = Flight.make(count: size)
+    var results: [Stack: [StackResult]] = [:]
+    for round in 0...runs {
+      for stack in Stack.allCases {
+        let folder = root.appendingPathComponent("stack-\(stack)-\(round)")
+        let result = try await StackRun(stack: stack, flights: flights, directory: folder).run()
+        if round > 0 { results[stack, default: []].append(result) }
+      }
+    }
+    var table = Table(header: [
+      "\(size) rows, a save each 250", "ms", "× fastest", "longest stall ms", "MB", "fetches",
+    ])
+    let fastest = results.values.map { $0.map(\.seconds).median }.min() ?? .nan
+    for stack in Stack.allCases {
+      let mine = results[stack] ?? []
+      let median = mine.map(\.seconds).median
+      table.rows.append([
+        stack.rawValue, String(format: "%.0f", median * 1_000), String(format: "%.2f", median / fastest),
+        String(
+          format: "%.1f (worst %.1f)", mine.map(\.stall).median * 1_000,
+          (mine.map(\.stall).max() ?? 0) * 1_000),
+        String(format: "%.0f", mine.map { Double($0.memory) / 1e6 }.median),
+        "\(mine.map(\.fetches).reduce(0, +) / max(mine.count, 1))",
+      ])
+    }
+    show("\(table)\n")
+  }
+
+  /// 100,000 new objects of the main context, made in slices as an app would, then saved without stopping.
+  @MainActor
+  private func saveWithoutStopping(_ size: Int, _ root: URL) async throws {
+    let flights = Flight.make(count: size)
+    var stalls: [Double] = []
+    var times: [Double] = []
+    for round in 0...runs {
+      let container = try await open(root.appendingPathComponent("without-stopping-\(round)"))
+      let main = container.viewContext
+      for first in stride(from: 0, to: size, by: 500) {
+        for flight in flights[first..<min(first + 500, size)] { FlightObject.make(flight, in: main) }
+        main.processPendingChanges()
+        await Task.yield()
+      }
+      let watch = MainThreadWatch()
+      let clock = ContinuousClock()
+      let start = clock.now
+      try await main.saveAsynchronously()
+      let seconds = (clock.now - start).seconds
+      let stall = await watch.stop()
+      if round > 0 {
+        stalls.append(stall)
+        times.append(seconds)
+      }
+      try close(container)
+    }
+    var table = Table(header: ["saveAsynchronously of \(size) inserts on the main context", "ms"])
+    table.rows.append(["the save", String(format: "%.0f", times.median * 1_000)])
+    table.rows.append([
+      "longest stall of the main queue",
+      String(format: "%.1f (worst %.1f)", stalls.median * 1_000, (stalls.max() ?? 0) * 1_000),
+    ])
+    show("\(table)\n")
+  }
+
+  /// The same fetch in a root context and in children.
+  @MainActor
+  private func reading(_ size: Int, _ root: URL) async throws {
+    let container = try await open(root.appendingPathComponent("reading"))
+    let filler = container.newBackgroundContext()
+    try filler.performAndWait {
+      for flight in Flight.make(count: size) { FlightObject.make(flight, in: filler) }
+      try filler.save()
+    }
+    var times: [[Double]] = [[], [], []]
+    for round in 0...runs * 3 {
+      for depth in 0..<3 {
+        var context = container.newBackgroundContext()
+        for _ in 0..<depth { context = ManagedObjectContext(.privateQueue, parent: context) }
+        let clock = ContinuousClock()
+        let start = clock.now
+        let found = try context.performAndWait {
+          try context.fetch(FetchRequest<FlightObject>(entityName: "Flight")).count
+        }
+        guard found == size else { throw BenchmarkError("a child found \(found) of \(size) rows") }
+        if round > 0 { times[depth].append((clock.now - start).seconds) }
+      }
+    }
+    var table = Table(header: ["fetch of \(size) rows", "ms", "× root"])
+    for depth in 0..<3 {
+      table.rows.append([
+        depth == 0 ? "root" : "child, depth \(depth)", String(format: "%.1f", times[depth].median * 1_000),
+        String(format: "%.2f", times[depth].median / times[0].median),
+      ])
+    }
+    show("\(table)\n")
+    try close(container)
+  }
+
+  /// Making a child, using it, letting it go.
+  @MainActor
+  private func making(_ root: URL) async throws {
+    let container = try await open(root.appendingPathComponent("making"))
+    let parent = container.newBackgroundContext()
+    var times: [Double] = []
+    for _ in 0..<2_000 {
+      let clock = ContinuousClock()
+      let start = clock.now
+      do {
+        let child = ManagedObjectContext(.privateQueue, parent: parent)
+        try child.performAndWait {
+          _ = try child.fetch(FetchRequest<FlightObject>(entityName: "Flight"))
+        }
+      }
+      times.append((clock.now - start).seconds)
+    }
+    var table = Table(header: ["a child context", "µs"])
+    table.rows.append(["made, one fetch in it, let go", String(format: "%.1f", times.median * 1e6)])
+    show("\(table)\n")
+    try close(container)
+  }
+
+  private func open(_ folder: URL) async throws -> PersistentContainer {
+    try? FileManager.default.removeItem(at: folder)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let container = PersistentContainer(name: "Flights", model: FlightObject.model)
+    var description = PersistentStoreDescription(url: folder.appendingPathComponent("flights.strata"))
+    description.durability = .full
+    container.persistentStoreDescriptions = [description]
+    try await container.loadPersistentStores()
+    return container
+  }
+
+  private func close(_ container: PersistentContainer) throws {
+    let urls = container.persistentStoreCoordinator.persistentStores.compactMap(\.url)
+    for store in container.persistentStoreCoordinator.persistentStores {
+      try container.persistentStoreCoordinator.remove(store)
+    }
+    for url in urls { try? FileManager.default.removeItem(at: url.deletingLastPathComponent()) }
+  }
+}

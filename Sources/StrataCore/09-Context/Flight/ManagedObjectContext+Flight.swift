@@ -1,0 +1,162 @@
+import Dispatch
+import Foundation
+
+extension ManagedObjectContext {
+  /// Saves without stopping: writes what is pending now while the context stays in use (contexts.md, rule 15), and returns
+  /// when that is as durable as the store promises, or, with a parent, when the parent has it.
+  ///
+  ///     try await context.saveAsynchronously()
+  ///
+  /// Hooks and validation run first, on the context's queue, as in `save()`. Then the pending changes are frozen: they are not
+  /// pending any more (`hasChanges` is false, the objects keep their values), and edits made from then on are changes above
+  /// them, saved by the next save. Encoding, writing and syncing happen elsewhere. At the end the objects take over what was
+  /// saved, on the main queue in slices, and the did-save notifications are posted.
+  ///
+  /// A save, synchronous or not, that comes while one is under way waits for it first. `rollback()` and
+  /// `refresh(_:mergeChanges:)` take back only what was edited since. After `reset()` the objects are gone and what is under
+  /// way is saved all the same. May be called from any task.
+  ///
+  /// - Throws: what `save()` throws; the changes are pending again then, beneath the edits made since. `CoreDataError` 134060
+  ///   for a confinement context, which has no queue to come back to.
+  public func saveAsynchronously() async throws {
+    guard queue.queue != nil else {
+      throw CoreDataError(
+        .coreData,
+        "\(description) has no queue to come back to, so it cannot save asynchronously; make it with .privateQueue or "
+          + ".mainQueue.")
+    }
+    for _ in 0..<Self.mostAttempts {
+      let flight: SaveFlight
+      switch try await perform({ try self.takeOff() }) {
+      case .behind(let other):
+        await other.landed()
+        continue
+      case .under(let new): flight = new
+      }
+      await withCheckedContinuation { continuation in
+        flight.start(self, persistentStoreCoordinator) { continuation.resume() }
+      }
+      while await !perform(schedule: .enqueued, { self.land(flight, all: false) }) {}
+      switch flight.ending {
+      case .refused: continue
+      case .failed(let error, _): throw error
+      case .saved, nil: return
+      }
+    }
+    throw CoreDataError(
+      .persistentStoreSaveConflicts,
+      "Other writers changed the same rows \(Self.mostAttempts) times while this save was being merged.")
+  }
+
+  /// Whether a save could begin, or has to wait for another.
+  enum TakeOff: Sendable {
+    case under(SaveFlight)
+    case behind(SaveFlight)
+  }
+
+  // MARK: On the context's queue, before
+
+  private func takeOff() throws -> TakeOff {
+    if let flight { return .behind(flight) }
+    if isSaving {
+      throw CoreDataError(.coreData, "saveAsynchronously() was called inside a save of the same context.")
+    }
+    flushAncestors()
+    drainReceived()
+    processPendingChanges()
+    defer { isSaving = false }
+    try prepareToSave()
+    return .under(try freeze())
+  }
+
+  /// Takes the pending changes out of the context's hands.
+  private func freeze() throws -> SaveFlight {
+    forgetObjectsOfRemovedStores()
+    let parts = Parts(self)
+    try parts.add(changes.inserted, .insert)
+    try parts.add(changes.updated, .update)
+    try parts.add(changes.deleted, .delete)
+    if parent == nil { try parts.addChecks(changes.locked) }
+    if strata.publishes {
+      drainReceived()
+      isFrozen = true
+      do {
+        for row in receivedRows(in: strata.freeze()) { try parts.add(row) }
+      } catch {
+        isFrozen = false
+        strata.thaw()
+        throw error
+      }
+    }
+    if parent == nil { try parts.addMetadata() }
+    let new = SaveFlight(parts.list, isForParent: parent != nil, known: lastInserted)
+    lastInserted = nil
+    changes.removeAllPending()
+    for part in new.parts {
+      for entry in part.entries {
+        entry.object.state.insert(.inFlight)
+        if entry.draft != nil { entry.object.state.insert(.draftFrozen) }
+        if entry.kind == .delete { entry.object.state.insert(.flyingDelete) }
+        if entry.kind == .insert { entry.object.state.insert(.unstored) }
+      }
+    }
+    flight = new
+    return new
+  }
+
+  /// The pending changes, store by store.
+  private final class Parts {
+    private let context: ManagedObjectContext
+    private(set) var list: [SaveFlight.Part] = []
+
+    init(_ context: ManagedObjectContext) { self.context = context }
+
+    private func part(_ index: Int) throws -> SaveFlight.Part {
+      if let known = list.first(where: { $0.store.index == index }) { return known }
+      let new = SaveFlight.Part(try context.writableStore(index))
+      list.append(new)
+      return new
+    }
+
+    func add(_ objects: [ManagedObject], _ kind: StratumRow.Kind) throws {
+      guard let first = objects.first else { return }
+      var part = try part(first.home.storeIndex)
+      if list.count == 1 { part.entries.reserveCapacity(part.entries.count + objects.count) }
+      let lost = context.lostVersions
+      try ManagedObject.forEach(objects) { object in
+        if kind == .delete, !object.state.contains(.rowGone), object.snapshot == nil { _ = object.loadRow() }
+        guard let home = object.boundReference else { return }
+        let index = home._withUnsafeGuaranteedRef { $0.storeIndex }
+        if index != part.store.index { part = try self.part(index) }
+        let isGone = object.state.contains(.rowGone)
+        part.entries.append(
+          SaveFlight.Entry(
+            kind: kind, object: object, home: home, primaryKey: object.primaryKey,
+            draft: kind == .delete ? nil : object.draft,
+            base: kind == .insert || (kind == .delete && isGone) ? nil : object.snapshot,
+            isBaseStored: !object.state.contains(.unsavedRow),
+            transients: object.transients == nil ? nil : TransientValues(object.transients),
+            lostVersion: lost.isEmpty ? 0 : lost[object.objectID] ?? 0))
+      }
+    }
+
+    func addChecks(_ locked: [ManagedObject]) throws {
+      for object in locked where !object.hasChanges && object.state.contains(.locked) {
+        guard let base = object.snapshot else { continue }
+        try part(object.home.storeIndex).checks.append(
+          RowCheck(
+            hierarchy: object.home.hierarchyNumber, primaryKey: object.primaryKey, baseVersion: base.version))
+      }
+    }
+
+    func add(_ received: StratumRow) throws {
+      try part(received.bound.storeIndex).received.append(received)
+    }
+
+    func addMetadata() throws {
+      for index in context.persistentStoreCoordinator.storesWithPendingMetadata {
+        try part(index).hasMetadata = true
+      }
+    }
+  }
+}

@@ -1,0 +1,209 @@
+import Dispatch
+import Foundation
+
+extension ManagedObjectContext {
+  /// A save that is under way comes first: waits for its writing, and brings what came of it into the objects.
+  func joinFlight() {
+    guard let flight else { return }
+    flight.wait()
+    _ = land(flight, all: true)
+  }
+
+  /// Brings what came of `flight` into the objects; on the main queue in slices unless `all`. True when that is done.
+  func land(_ flight: SaveFlight, all: Bool) -> Bool {
+    if flight.isLanded { return true }
+    switch flight.ending {
+    case .saved:
+      let end =
+        all || queue.type != .mainQueue ? nil : DispatchTime.now().uptimeNanoseconds + Self.sliceLength
+      guard adopt(flight, until: end) else { return false }
+      finish(flight)
+    case .refused(let conflict, let store):
+      putBack(flight)
+      // A save that has come in between settles conflicts by itself.
+      if !all { settle(conflict, in: store, flight) }
+    case .failed(let error, let store):
+      flight.fail(describe(error, in: store, having: flight.parts.filter(\.isWritten)))
+      putBack(flight)
+    case nil: trap("a save was brought home before it had ended")
+    }
+    flight.markLanded()
+    return true
+  }
+
+  private func settle(_ conflict: CommitConflict, in store: StoreBinding, _ flight: SaveFlight) {
+    isSaving = true
+    defer { isSaving = false }
+    do {
+      let conflicts = makeMergeConflicts(conflict, in: store)
+      if !conflicts.isEmpty { try mergePolicy.resolve(mergeConflicts: conflicts) }
+    } catch {
+      flight.fail(error)
+    }
+  }
+
+  private func describe(_ error: any Error, in store: StoreBinding?, having written: [SaveFlight.Part])
+    -> any Error
+  {
+    var error = error
+    if let violation = error as? UniquenessViolation, let store { error = describe(violation, in: store) }
+    if written.isEmpty { return error }
+    return CoreDataError(
+      .persistentStoreIncompleteSave, "Only some of the stores could be saved: \(error)",
+      userInfo: [NSUnderlyingErrorKey: error])
+  }
+
+  // MARK: Saved
+
+  /// The objects take over what was saved. False when the time is up before all have.
+  private func adopt(_ flight: SaveFlight, until end: UInt64?) -> Bool {
+    var start = 0
+    var released: [RowDraft] = []
+    defer { Garbage.release(Released(drafts: released), count: released.count) }
+    for part in flight.parts {
+      for place in max(flight.landedCount - start, 0)..<max(part.entries.count, flight.landedCount - start) {
+        if let end, place % 128 == 127, DispatchTime.now().uptimeNanoseconds >= end { return false }
+        flight.landedCount = start + place + 1
+        adopt(
+          part.entries[place], part.rows[place], isDropped: flight.dropped.contains(start + place), &released)
+      }
+      start += part.entries.count
+    }
+    return true
+  }
+
+  /// Drafts on their way to be freed. Unchecked: nobody else has them any more.
+  private struct Released: @unchecked Sendable { let drafts: [RowDraft] }
+
+  private func adopt(
+    _ entry: SaveFlight.Entry, _ change: RowChange?, isDropped: Bool, _ released: inout [RowDraft]
+  ) {
+    let object = entry.object
+    // Reset meanwhile.
+    guard object.context === self else { return }
+    object.state.subtract([.inFlight, .flyingDelete])
+    let isFrozen = object.state.contains(.draftFrozen)
+    object.state.remove(.draftFrozen)
+    if entry.kind == .delete {
+      changes.undelete(object)
+      letGo(object, of: .rowGone)
+      object.didSave()
+      return
+    }
+    if isDropped {
+      if isFrozen { object.draft = nil }
+      dropVanished(object)
+      return
+    }
+    if isFrozen {
+      if let draft = object.draft { released.append(draft) }
+      object.draft = nil
+    }
+    if let change {
+      object.take(change.row)
+      if parent != nil {
+        object.state.insert(.unsavedRow)
+        if entry.kind == .insert { object.state.insert(.unstored) }
+        object.keep(change.externals)
+      } else {
+        object.state.subtract([.unsavedRow, .unstored])
+      }
+    }
+    // Edited since: what is the same as it was saved is no change.
+    if let draft = object.draft { draft.changed = object.slotsThatDiffer }
+    object.settleFastRow()
+    object.didSave()
+  }
+
+  private func finish(_ flight: SaveFlight) {
+    self.flight = nil
+    lostVersions = [:]
+    var outcome = SaveOutcome()
+    outcome.received = flight.parts.flatMap(\.receivedRows)
+    let hasReceived = !outcome.received.isEmpty
+    settleReceived(&outcome)
+    outcome.notices = parent == nil ? flight.parts.compactMap(\.notice) : notices(of: flight.unsavedRows)
+    if !outcome.notices.isEmpty { statistics.saves += 1 }
+    ManagedObject.forEach(outcome.inserted + outcome.updated + outcome.deleted) { $0.didSave() }
+    if hasReceived {
+      flight.forEachObject { object, kind in
+        switch kind {
+        case .insert: outcome.inserted.append(object)
+        case .update: outcome.updated.append(object)
+        case .delete: outcome.deleted.append(object)
+        }
+      }
+    } else {
+      outcome.sets = flight.sets
+    }
+    postDidSave(outcome)
+    if !outcome.notices.isEmpty { children.tell(outcome.notices) }
+  }
+
+  // MARK: Not saved
+
+  /// The changes are pending again, but for those of stores that were written.
+  private func putBack(_ flight: SaveFlight) {
+    self.flight = nil
+    var released: [RowDraft] = []
+    var settled: [(unsaved: StratumRow, row: RowSnapshot?)] = []
+    for part in flight.parts {
+      for (place, entry) in part.entries.enumerated() {
+        if part.isWritten {
+          adopt(entry, part.rows[place], isDropped: false, &released)
+        } else {
+          putBack(entry)
+        }
+      }
+      if part.isWritten { settled += part.receivedRows }
+    }
+    if isFrozen {
+      isFrozen = false
+      strata.thaw()
+      if !settled.isEmpty { forgetSettled(settled.map(\.unsaved)) }
+    }
+  }
+
+  private func putBack(_ entry: SaveFlight.Entry) {
+    let object = entry.object
+    guard object.context === self else { return }
+    object.state.subtract([.inFlight, .flyingDelete, .draftFrozen])
+    switch entry.kind {
+    case .insert:
+      if object.state.contains(.deleted) {
+        changes.undelete(object)
+        changes.unupdate(object)
+        letGo(object, of: .rowGone)
+        return
+      }
+      changes.unupdate(object)
+      changes.adopt(object, as: .inserted)
+    case .update:
+      if object.state.isDisjoint(with: [.updated, .deleted]) { changes.adopt(object, as: .updated) }
+    case .delete:
+      if !object.state.contains(.deleted) { changes.adopt(object, as: .deleted) }
+    }
+  }
+}
+
+extension ManagedObject {
+  /// The draft is being saved, and the object is edited: from now on it has a draft of its own.
+  final func thawedDraft(_ frozen: RowDraft) -> RowDraft {
+    state.remove(.draftFrozen)
+    let copy = RowDraft.make(home.layout, changed: frozen.changed)
+    frozen.changed.forEach { copy[$0] = frozen[$0] }
+    copy.primitive = frozen.primitive
+    draft = copy
+    return copy
+  }
+
+  /// Large values that are in no store are kept with the object.
+  final func keep(_ values: [ExternalValue]) {
+    for value in values {
+      guard let found = RowBytes.externalValue(value.bytes, kind: home.layout.kind(of: value.slot)) else {
+        continue
+      }
+      transients = (transients ?? [:]).merging([~value.slot: found]) { $1 }
+    }
+  }
+}

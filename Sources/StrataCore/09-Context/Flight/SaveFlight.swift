@@ -1,0 +1,297 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+/// A save under way off its context's queue (contexts.md, rule 15): the pending changes as they were when it began, frozen.
+///
+///     on the context's queue          on a thread of its own          on the context's queue
+///     hooks, validation, freeze ────▶ encode, commit ──────────────▶ adopt, in slices; or pending again
+///
+/// Frozen drafts are edited by nobody: an object that is edited meanwhile gets a copy.
+final class SaveFlight: @unchecked Sendable {
+  // Unchecked: entries are set before the flight begins; what the worker makes is read when it is done; objects are only
+  // touched on the context's queue.
+
+  /// One object's part.
+  struct Entry {
+    let kind: StratumRow.Kind
+    let object: ManagedObject
+    let home: Unmanaged<BoundEntity>
+    let primaryKey: UInt64
+    /// Nil for a deletion, and for a change of transient values alone.
+    let draft: RowDraft?
+    let base: RowSnapshot?
+    let isBaseStored: Bool
+    let transients: TransientValues?
+    /// What a row written anew counts on from.
+    let lostVersion: UInt32
+  }
+
+  /// What goes to one store.
+  final class Part {
+    let store: StoreBinding
+    var entries: ContiguousArray<Entry> = []
+    var checks: [RowCheck] = []
+    var received: [StratumRow] = []
+    var hasMetadata = false
+    // The worker's:
+    /// Parallel to `entries`: what was written; nil where there was nothing to write, and for deletions.
+    fileprivate(set) var rows: ContiguousArray<RowChange?> = []
+    fileprivate(set) var receivedRows: [(unsaved: StratumRow, row: RowSnapshot?)] = []
+    fileprivate(set) var notice: CommitNotice?
+    fileprivate(set) var isWritten = false
+
+    init(_ store: StoreBinding) { self.store = store }
+  }
+
+  enum Ending {
+    case saved
+    /// Rows have changed underneath: the merge policy is to be asked.
+    case refused(CommitConflict, StoreBinding)
+    case failed(any Error, StoreBinding?)
+  }
+
+  let parts: [Part]
+  let isForParent: Bool
+  fileprivate(set) var ending: Ending?
+  /// What the did-save notifications tell.
+  private(set) var sets: DidSaveSets?
+  /// Places, among all entries, of changes to what the parent has deleted.
+  private(set) var dropped: Set<Int> = []
+  private(set) var unsavedRows: [StratumRow] = []
+  /// How far adoption has come, counted over all parts.
+  var landedCount = 0
+  private let known: Set<ManagedObject>?
+  private let running = DispatchGroup()
+  private let waiting = Mutex<Waiting>(Waiting())
+  private var places: [ObjectIdentifier: RowDraft]?
+
+  private struct Waiting {
+    var isOver = false
+    var continuations: [CheckedContinuation<Void, Never>] = []
+  }
+
+  init(_ parts: [Part], isForParent: Bool, known: Set<ManagedObject>?) {
+    self.parts = parts
+    self.isForParent = isForParent
+    self.known = known
+  }
+
+  var count: Int { parts.reduce(0) { $0 + $1.entries.count } }
+
+  /// Every object with what is done to it.
+  func forEachObject(_ body: (ManagedObject, StratumRow.Kind) -> Void) {
+    for part in parts { for entry in part.entries { body(entry.object, entry.kind) } }
+  }
+
+  /// The draft that is being saved of `object`.
+  func draft(of object: ManagedObject) -> RowDraft? {
+    if places == nil {
+      var found: [ObjectIdentifier: RowDraft] = [:]
+      for part in parts { for entry in part.entries { found[ObjectIdentifier(entry.object)] = entry.draft } }
+      places = found
+    }
+    return places?[ObjectIdentifier(object)]
+  }
+
+  // MARK: Off the queue
+
+  /// Begins; `done` is called on a thread of nobody's.
+  func start(
+    _ context: ManagedObjectContext, _ coordinator: PersistentStoreCoordinator,
+    done: @escaping @Sendable () -> Void
+  ) {
+    let parent = context.parent
+    let origin = ObjectIdentifier(context)
+    DispatchQueue.global(qos: .userInitiated).async(group: running) { [self] in
+      do {
+        if let parent {
+          try handDown(to: parent, coordinator)
+        } else {
+          for part in parts { try commit(part, coordinator, origin) }
+          ending = .saved
+        }
+        makeSets()
+      } catch let refusal as Refusal {
+        if let conflict = refusal.error as? CommitConflict {
+          ending = .refused(conflict, refusal.store)
+        } else {
+          ending = .failed(refusal.error, refusal.store)
+        }
+      } catch {
+        ending = .failed(error, nil)
+      }
+    }
+    running.notify(queue: .global(qos: .userInitiated)) { done() }
+  }
+
+  /// Waits, blocking, until the worker is done. For a save that has come in between.
+  func wait() { running.wait() }
+
+  /// What comes of a refused attempt, when the merge policy has spoken.
+  func fail(_ error: any Error) { ending = .failed(error, nil) }
+
+  private struct Refusal: Error {
+    let error: any Error
+    let store: StoreBinding
+  }
+
+  private func commit(_ part: Part, _ coordinator: PersistentStoreCoordinator, _ origin: ObjectIdentifier)
+    throws
+  {
+    var changes = try encode(part)
+    changes.checks = part.checks
+    if changes.isEmpty && !part.hasMetadata {
+      part.isWritten = true
+      return
+    }
+    do {
+      part.notice = try coordinator.commit(changes, to: part.store, origin: origin) {}
+      part.isWritten = true
+    } catch {
+      throw Refusal(error: error, store: part.store)
+    }
+  }
+
+  private func encode(_ part: Part) throws -> ChangeSet {
+    var changes = ChangeSet()
+    var writer = RowSlabWriter(expectedLength: part.entries.count * 128)
+    part.rows = []
+    part.rows.reserveCapacity(part.entries.count)
+    part.receivedRows = []
+    for entry in part.entries {
+      let home = entry.home.takeUnretainedValue()
+      guard entry.kind != .delete else {
+        if let base = entry.base {
+          changes.deletes.append(
+            RowDeletion(entity: home.entityNumber, primaryKey: entry.primaryKey, baseVersion: base.version))
+        }
+        part.rows.append(nil)
+        continue
+      }
+      let isInsert = entry.kind == .insert
+      guard let draft = entry.draft else {
+        part.rows.append(nil)
+        continue
+      }
+      let slots =
+        isInsert ? home.persistentSlots : ManagedObject.slotsThatDiffer(draft, from: entry.base, home)
+      if !isInsert, slots.isEmpty {
+        part.rows.append(nil)
+        continue
+      }
+      let version = isInsert ? entry.lostVersion : entry.base?.version ?? 0
+      let (row, externals) = try RowEncoder.encode(
+        layout: home.layout, stamp: home.stamp, primaryKey: entry.primaryKey, version: version &+ 1,
+        base: isInsert ? nil : entry.base, draft: draft, into: &writer)
+      let change = RowChange(
+        entity: home.entityNumber, primaryKey: entry.primaryKey, baseVersion: entry.base?.version ?? 0,
+        row: row,
+        externals: externals, changedSlots: slots)
+      part.rows.append(change)
+      if isInsert { changes.inserts.append(change) } else { changes.updates.append(change) }
+    }
+    for unsaved in part.received {
+      part.receivedRows.append((unsaved, try unsaved.add(to: &changes, for: part.store, &writer)))
+    }
+    return changes
+  }
+
+  private func handDown(to parent: ManagedObjectContext, _ coordinator: PersistentStoreCoordinator) throws {
+    var rows: [StratumRow] = []
+    var places: [Int?] = []
+    var place = 0
+    for part in parts {
+      _ = try encode(part)
+      for (index, entry) in part.entries.enumerated() {
+        if let row = entry.stratumRow(part.rows[index]) {
+          rows.append(row)
+          places.append(place)
+        }
+        place += 1
+      }
+      rows += part.received
+      places += part.received.map { _ in nil }
+      part.isWritten = true
+    }
+    if !rows.isEmpty {
+      let result = try parent.strata.receive(
+        rows, store: { coordinator.binding($0) }, beneath: { try parent.rowBeneath($0) }, inspect: nil)
+      dropped = Set(result.dropped.compactMap { places[$0] })
+      parent.scheduleMerge()
+    }
+    unsavedRows = rows
+    ending = .saved
+  }
+
+  /// The sets of the did-save notifications, made here: a large set takes longer than a frame.
+  private func makeSets() {
+    var (inserted, updated, deleted): ([ManagedObject], [ManagedObject], [ManagedObject]) = ([], [], [])
+    var ids = DidSaveSets.Identifiers()
+    var place = 0
+    for part in parts {
+      for entry in part.entries {
+        defer { place += 1 }
+        if dropped.contains(place) { continue }
+        let id = ManagedObjectID(
+          token: entry.home.takeUnretainedValue().token, primaryKey: entry.primaryKey,
+          isTemporary: isForParent && entry.kind == .insert)
+        switch entry.kind {
+        case .insert:
+          inserted.append(entry.object)
+          ids.inserted.insert(id)
+        case .update:
+          updated.append(entry.object)
+          ids.updated.insert(id)
+        case .delete:
+          deleted.append(entry.object)
+          ids.deleted.insert(id)
+        }
+      }
+    }
+    sets = DidSaveSets(inserted: inserted, updated: updated, deleted: deleted, known: known, ids: ids)
+  }
+
+  // MARK: Those who wait
+
+  /// Returns when the flight is over and the context shows what came of it.
+  func landed() async {
+    await withCheckedContinuation { continuation in
+      let isOver = waiting.withLock { waiting in
+        if !waiting.isOver { waiting.continuations.append(continuation) }
+        return waiting.isOver
+      }
+      if isOver { continuation.resume() }
+    }
+  }
+
+  /// The context shows what came of it.
+  func markLanded() {
+    let continuations = waiting.withLock { waiting in
+      waiting.isOver = true
+      defer { waiting.continuations = [] }
+      return waiting.continuations
+    }
+    for continuation in continuations { continuation.resume() }
+  }
+
+  var isLanded: Bool { waiting.withLock { $0.isOver } }
+}
+
+extension SaveFlight.Entry {
+  /// The entry as a parent takes it.
+  fileprivate func stratumRow(_ change: RowChange?) -> StratumRow? {
+    let home = home.takeUnretainedValue()
+    if kind == .delete {
+      guard let base else { return nil }
+      return StratumRow(.delete, home, primaryKey, row: nil, base: base, isBaseStored: isBaseStored)
+    }
+    guard let row = change?.row ?? base else { return nil }
+    if change == nil, transients == nil { return nil }
+    return StratumRow(
+      kind, home, primaryKey, row: row,
+      externals: change.map { change in change.externals.map { StratumValue($0, of: row) } } ?? [],
+      changedSlots: change?.changedSlots ?? SlotBitmap(), base: kind == .insert ? nil : base,
+      isBaseStored: isBaseStored, isFinal: change != nil, transients: transients)
+  }
+}

@@ -1,0 +1,62 @@
+import Dispatch
+
+/// Commits that are being merged automatically, in commit order, and how far that has come.
+struct MergeBacklog {
+  var notices: [CommitNotice] = []
+  /// The place in the first of them.
+  var place = 0
+  var merged = MergedIdentifiers()
+
+  var isEmpty: Bool { notices.isEmpty }
+}
+
+extension ManagedObjectContext {
+  /// Merges a commit behind those that wait. On the main queue in slices, so that a hundred thousand changes never hold it for
+  /// long: each slice posts a did-change notification of its own, the last one the did-merge notification.
+  func mergeBySlices(_ notice: CommitNotice) {
+    let isUnderWay = !mergeBacklog.isEmpty
+    mergeBacklog.notices.append(notice)
+    // A slice that is on its way comes to it.
+    if !isUnderWay { mergeNextSlice() }
+  }
+
+  private func mergeNextSlice() {
+    let end = queue.type == .mainQueue ? DispatchTime.now().uptimeNanoseconds + Self.sliceLength : nil
+    guard !mergeUntil(end) else { return }
+    DispatchQueue.main.async { [weak self] in
+      guard let self else { return }
+      ThreadScope.current.run(in: self) { self.mergeNextSlice() }
+    }
+  }
+
+  /// Merges what waits, at once.
+  func finishMergeBacklog() {
+    if !mergeBacklog.isEmpty { _ = mergeUntil(nil) }
+  }
+
+  /// True when nothing waits any more.
+  private func mergeUntil(_ end: UInt64?) -> Bool {
+    processPendingChanges()
+    while let notice = mergeBacklog.notices.first {
+      let count = notice.changes.count
+      while mergeBacklog.place < count {
+        let next = min(mergeBacklog.place + Self.sliceStep, count)
+        merge(notice, mergeBacklog.place..<next, &mergeBacklog.merged)
+        mergeBacklog.place = next
+        if let end, next < count, DispatchTime.now().uptimeNanoseconds >= end {
+          processPendingChanges()
+          return false
+        }
+      }
+      let merged = mergeBacklog.merged
+      mergeBacklog.merged = MergedIdentifiers()
+      mergeBacklog.place = 0
+      // Who hears of it may merge more.
+      mergeBacklog.notices.removeFirst()
+      Garbage.release(notice, count: count)
+      finishMerge(merged)
+      if let end, !mergeBacklog.isEmpty, DispatchTime.now().uptimeNanoseconds >= end { return false }
+    }
+    return true
+  }
+}

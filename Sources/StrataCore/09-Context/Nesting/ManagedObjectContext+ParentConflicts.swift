@@ -1,0 +1,104 @@
+import Foundation
+
+/// Records that a save to a parent is based on are not what they were there (rule 155): nothing was handed over.
+struct ParentConflict: Error {
+  /// What was to be handed over, and what the parent has: nil when the record is gone.
+  let records: [(change: StratumRow, current: RowSnapshot?, isStored: Bool)]
+}
+
+extension ManagedObjectContext {
+  /// Compares what the changes are based on with what the parent has. `present` is what the parent's own layers say of each.
+  func findConflicts(_ changes: [StratumRow], in present: [StratumRow?]) throws {
+    guard let parent else { return }
+    var found: [(change: StratumRow, current: RowSnapshot?, isStored: Bool)] = []
+    for (change, mine) in zip(changes, present) where change.kind != .insert {
+      guard let base = change.base else { continue }
+      if let mine {
+        if !change.isSame(base, mine.row) { found.append((change, mine.row, false)) }
+      } else {
+        let beneath = try parent.rowBeneath(change)
+        if !change.isSame(base, beneath?.row) {
+          found.append((change, beneath?.row, beneath?.isStored ?? true))
+        }
+      }
+    }
+    if !found.isEmpty { throw ParentConflict(records: found) }
+  }
+
+  /// Asks the merge policy.
+  func settle(_ conflict: ParentConflict) throws {
+    var conflicts: [MergeConflict] = []
+    var unsaved: [ManagedObject] = []
+    for (change, current, isStored) in conflict.records {
+      guard let binding = persistentStoreCoordinator.binding(change.bound.storeIndex) else { continue }
+      let table = stores.tables(for: binding).tables[change.bound.hierarchyNumber]
+      let row = RowConflict(
+        hierarchy: change.bound.hierarchyNumber, primaryKey: change.primaryKey,
+        stored: current.map {
+          FetchedRow(primaryKey: change.primaryKey, entity: change.bound.entityNumber, snapshot: $0)
+        })
+      guard let object = objectInConflict(row, binding, table) else { continue }
+      if current == nil, object.isDeleted {
+        // Both sides deleted the record.
+        object.state.insert(.rowGone)
+        continue
+      }
+      conflicts.append(MergeConflict(object, stored: current, newestVersion: change.base?.version ?? 0))
+      if !isStored, current != nil { unsaved.append(object) }
+    }
+    if !conflicts.isEmpty { try mergePolicy.resolve(mergeConflicts: conflicts) }
+    for object in unsaved where object.context === self { object.state.insert(.unsavedRow) }
+  }
+
+  // MARK: Uniqueness (rule 156)
+
+  /// - Throws: `CoreDataError` 133021 with the objects that share values of a constraint with others.
+  func checkUniqueness() throws {
+    var duplicates: [ManagedObject] = []
+    var sentences: [String] = []
+    for object in changes.inserted + changes.updated {
+      for index in object.home.entity.indexes where index.isUnique {
+        guard let other = try twin(of: object, index) else { continue }
+        duplicates.append(object)
+        let names = index.parts.map { object.home.entity.attributes[$0.slot].name }.joined(separator: ", ")
+        sentences.append("\(object.objectID) has the same \(names) as \(other)")
+      }
+    }
+    if duplicates.isEmpty { return }
+    throw CoreDataError(
+      .managedObjectConstraintMerge,
+      "Uniqueness constraints are violated, nothing was saved: \(sentences.prefix(5).joined(separator: "; ")).",
+      userInfo: [CoreDataError.Key.affectedObjects: duplicates])
+  }
+
+  /// Another record with the same values of a constraint. Values that are nil are equal to nothing.
+  private func twin(of object: ManagedObject, _ index: IndexSchema) throws -> ManagedObjectID? {
+    var parts: [FetchPredicate] = []
+    for part in index.parts {
+      let value = object.currentValue(part.slot)
+      if value.isNull { return nil }
+      parts.append(.comparison(key: object.home.entity.attributes[part.slot].name, .equal, value))
+    }
+    var request = FetchRequest<ManagedObjectID>(entityName: schema.entities[index.owner].name)
+    request.predicate = .and(parts)
+    request.fetchLimit = 2
+    return try fetch(request).first { $0 != object.objectID }
+  }
+}
+
+extension StratumRow {
+  /// Whether two rows of the record have the same values.
+  fileprivate func isSame(_ base: RowSnapshot, _ current: RowSnapshot?) -> Bool {
+    guard let current else { return false }
+    if base.base == current.base { return true }
+    var isSame = true
+    bound.persistentSlots.forEach { slot in
+      if let left = base.value(slot, bound.layout), let right = current.value(slot, bound.layout) {
+        if left != right { isSame = false }
+      } else if base.externalReference(slot, bound.layout) != current.externalReference(slot, bound.layout) {
+        isSame = false
+      }
+    }
+    return isSame
+  }
+}

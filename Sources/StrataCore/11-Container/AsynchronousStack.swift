@@ -1,0 +1,112 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+/// The stack in which no save ever stalls the main thread: a private writer on the coordinator, the main context above it,
+/// workers above that (contexts.md §3, stack D).
+///
+///     workers   newWorker()    private, children of `main`: their saves reach `main`
+///        ▼
+///     main                     on the main queue: what the user interface shows
+///        ▼
+///     writer                   private: the only one that waits for the disk
+///        ▼
+///     coordinator
+///
+/// What is changed in `main`, or saved to it by workers, is written by itself after a quiet moment, and whenever `save()` is
+/// called. May be used from any thread.
+public final class AsynchronousStack: Sendable {
+  /// Saves to the coordinator.
+  public let writer: ManagedObjectContext
+  /// The main-queue context. A child of `writer`.
+  public let main: ManagedObjectContext
+  /// How long nothing must have changed before changes are written by themselves; nil to write only on `save()`.
+  public let autosaveDelay: Duration?
+
+  private let state: Mutex<State>
+  private let failure: (@Sendable (any Error) -> Void)?
+  private let token: Token
+
+  private struct State {
+    /// Counts what has changed, so that a timer can tell whether it is the last one.
+    var changes = 0
+    /// The last of the saves that follow one another.
+    var last: Task<Void, any Error>?
+  }
+
+  /// An observer's token. Unchecked: it is handed back once, by `deinit`.
+  private final class Token: @unchecked Sendable { var value: (any NSObjectProtocol)? }
+
+  /// Makes the two contexts. Load the container's stores first.
+  ///
+  /// - Parameters:
+  ///   - autosaveDelay: see the property; two seconds by default.
+  ///   - failure: is told when an autosave fails, on a thread of nobody's; the changes stay pending, and are tried again after
+  ///     the next change. By default the error goes to standard error.
+  public init(
+    _ container: PersistentContainer, autosaveDelay: Duration? = .seconds(2),
+    failure: (@Sendable (any Error) -> Void)? = nil
+  ) {
+    writer = container.newBackgroundContext()
+    writer.name = "writer"
+    main = ManagedObjectContext(.mainQueue, parent: writer)
+    main.name = "main"
+    self.autosaveDelay = autosaveDelay
+    self.failure = failure
+    state = Mutex(State())
+    token = Token()
+    guard let autosaveDelay else { return }
+    token.value = NotificationCenter.default.addObserver(
+      forName: ManagedObjectContext.didChangeObjectsNotification, object: main, queue: nil
+    ) { [weak self] _ in self?.scheduleAutosave(autosaveDelay) }
+  }
+
+  deinit { if let value = token.value { NotificationCenter.default.removeObserver(value) } }
+
+  /// A new private context whose saves go to `main`.
+  public func newWorker() -> ManagedObjectContext { ManagedObjectContext(.privateQueue, parent: main) }
+
+  /// Runs `block` with a fresh worker on its queue and returns its value. What `block` saves is in `main` then.
+  public func performInWorker<T: Sendable>(
+    _ block: @escaping @Sendable (ManagedObjectContext) throws -> T
+  ) async throws -> T {
+    let worker = newWorker()
+    return try await worker.perform { try block(worker) }
+  }
+
+  /// Writes everything that is in `main` and returns when it is as durable as the store promises. Stalls nobody.
+  ///
+  /// Saves follow one another in the order they were asked for.
+  /// - Throws: what `ManagedObjectContext.saveAsynchronously()` throws, of `main` or of `writer`; what could not be written
+  ///   stays pending there.
+  public func save() async throws {
+    let task = state.withLock { state in
+      let before = state.last
+      let task = Task { [main, writer] in
+        _ = await before?.result
+        try await main.saveAsynchronously()
+        try await writer.saveAsynchronously()
+      }
+      state.last = task
+      return task
+    }
+    try await task.value
+  }
+
+  private func scheduleAutosave(_ delay: Duration) {
+    let number = state.withLock { state in
+      state.changes += 1
+      return state.changes
+    }
+    Task { [weak self] in
+      try await Task.sleep(for: delay)
+      guard let self, self.state.withLock({ $0.changes == number }) else { return }
+      do { try await self.save() } catch { self.report(error) }
+    }
+  }
+
+  private func report(_ error: any Error) {
+    if let failure { return failure(error) }
+    FileHandle.standardError.write(Data("Strata: an autosave failed: \(error)\n".utf8))
+  }
+}
