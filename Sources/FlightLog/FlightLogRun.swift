@@ -34,6 +34,7 @@ final class FlightLogRun {
     try await prove(container)
     try await readEverything(container, tally)
     try await export(container, tally)
+    try await importByStacks(tally)
     try store.close(container)
     try conclude()
   }
@@ -195,6 +196,22 @@ final class FlightLogRun {
       time: counts.slowest)
     let reread = try await Task.detached { try FlightExport.digest(of: file) }.value
     report.check("digest of the exported file", reread, expected: tally.flightDigest)
+  }
+
+  /// Imports the flights again by contexts above contexts, and says how long the main thread was held at a stretch.
+  private func importByStacks(_ tally: FlightTally) async throws {
+    let imports = StackImports(source: source, folder: store.url.deletingLastPathComponent())
+    for stack in StackImports.Stack.allCases {
+      let start = clock.now
+      let result = try await imports.run(stack)
+      let expected = tally.rows[FlightRow.table]
+      report.check("flights imported by stack \(stack)", result.rows, expected: expected)
+      report.check("flights stored by stack \(stack)", result.stored, expected: expected)
+      report.add("stack \(stack.rawValue)", count: result.rows, of: "flights", time: clock.now - start)
+      report.add(
+        "… scrolling meanwhile", count: result.windows, of: "windows, the main thread's longest stall",
+        time: result.stall)
+    }
   }
 
   private func conclude() throws {

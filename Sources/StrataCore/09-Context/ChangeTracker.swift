@@ -221,6 +221,21 @@ struct ChangeTracker {
     deletedCount = 0
   }
 
+  /// Everything in the lists belongs to a save that is under way, and its states say so already.
+  mutating func handOver() {
+    editCount &+= 1
+    keepNotes()
+    for object in locked { object.state.remove(.locked) }
+    insertedList = []
+    updatedList = []
+    deletedList = []
+    locked = []
+    eventStart = 0
+    insertedCount = 0
+    updatedCount = 0
+    deletedCount = 0
+  }
+
   /// These objects are saved, others are not: takes them out of the lists.
   mutating func forgetSaved(_ objects: [ManagedObject]) {
     editCount &+= 1

@@ -39,9 +39,9 @@ struct StackRun {
     var result = StackResult()
     let memory = ResidentMemory.anonymous()
     let clock = ContinuousClock()
-    let (main, write): (ManagedObjectContext, () async throws -> Void)
+    let (main, write): (ManagedObjectContext, @Sendable () async throws -> Void)
     let worker: ManagedObjectContext
-    var finish: () async throws -> Void = {}
+    var writing: Task<Void, any Error>?
     switch stack {
     case .siblings:
       main = container.viewContext
@@ -57,7 +57,6 @@ struct StackRun {
       main = stack.main
       worker = stack.newWorker()
       write = { try await stack.save() }
-      finish = { withExtendedLifetime(stack) {} }
     }
     let scrolling = Scrolling(main)
     let watch = MainThreadWatch()
@@ -68,14 +67,17 @@ struct StackRun {
         for flight in part { FlightObject.make(flight, in: worker) }
         try worker.save()
       }
-      try await write()
+      // The worker goes on while what it has saved goes down to the disk, one batch behind.
+      let previous = writing
+      writing = Task { try await write() }
+      try await previous?.value
     }
+    try await writing?.value
     result.seconds = (clock.now - start).seconds
     result.stall = await watch.stop()
     try scrolling.stop()
     result.fetches = scrolling.fetches
     result.memory = ResidentMemory.anonymous() - memory
-    try await finish()
     let check = container.newBackgroundContext()
     let stored = try await check.perform {
       try check.count(for: FetchRequest<FlightObject>(entityName: "Flight"))

@@ -12,15 +12,20 @@ struct Stacks: AsyncParsableCommand {
   @Option(parsing: .upToNextOption, help: "Row counts of the imports.")
   var sizes = [Size(15_000), Size(100_000)]
   @Option(help: "Counted runs of each.") var runs = 5
+  @Option(parsing: .upToNextOption, help: "Which parts: imports, saving, reading, making.") var only = Part.allCases
   @Option(help: "Folder for the stores.") var directory = ".build/bench-stores"
 
   @MainActor
   func run() async throws {
     let root = URL(fileURLWithPath: directory)
-    for size in sizes.map(\.rows) { try await imports(size, root) }
-    try await saveWithoutStopping(100_000, root)
-    try await reading(100_000, root)
-    try await making(root)
+    if only.contains(.imports) { for size in sizes.map(\.rows) { try await imports(size, root) } }
+    if only.contains(.saving) { try await saveWithoutStopping(100_000, root) }
+    if only.contains(.reading) { try await reading(100_000, root) }
+    if only.contains(.making) { try await making(root) }
+  }
+
+  enum Part: String, CaseIterable, ExpressibleByArgument {
+    case imports, saving, reading, making
   }
 
   private func show(_ text: String) {

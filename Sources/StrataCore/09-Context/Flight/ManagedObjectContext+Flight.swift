@@ -72,6 +72,7 @@ extension ManagedObjectContext {
   /// Takes the pending changes out of the context's hands.
   private func freeze() throws -> SaveFlight {
     forgetObjectsOfRemovedStores()
+    try requireWritableStores()
     let parts = Parts(self)
     try parts.add(changes.inserted, .insert)
     try parts.add(changes.updated, .update)
@@ -91,17 +92,19 @@ extension ManagedObjectContext {
     if parent == nil { try parts.addMetadata() }
     let new = SaveFlight(parts.list, isForParent: parent != nil, known: lastInserted)
     lastInserted = nil
-    changes.removeAllPending()
-    for part in new.parts {
-      for entry in part.entries {
-        entry.object.state.insert(.inFlight)
-        if entry.draft != nil { entry.object.state.insert(.draftFrozen) }
-        if entry.kind == .delete { entry.object.state.insert(.flyingDelete) }
-        if entry.kind == .insert { entry.object.state.insert(.unstored) }
-      }
-    }
+    changes.handOver()
     flight = new
     return new
+  }
+
+  /// Before anything is frozen: nothing may go wrong in the middle. Most contexts have one store, which is writable.
+  private func requireWritableStores() throws {
+    let bindings = persistentStoreCoordinator.bindings
+    if bindings.count == 1, bindings[0].index == 0, !bindings[0].store.isReadOnly { return }
+    for object in changes.inserted + changes.updated + changes.deleted {
+      _ = try writableStore(object.home.storeIndex)
+    }
+    for row in receivedRows(in: strata.top) { _ = try writableStore(row.bound.storeIndex) }
   }
 
   /// The pending changes, store by store.
@@ -137,6 +140,16 @@ extension ManagedObjectContext {
             isBaseStored: !object.state.contains(.unsavedRow),
             transients: object.transients == nil ? nil : TransientValues(object.transients),
             lostVersion: lost.isEmpty ? 0 : lost[object.objectID] ?? 0))
+        // While the object is at hand: from here on it is in flight and in no list.
+        var state = object.state.subtracting(
+          [.inserted, .updated, .deleted, .listedInserted, .listedUpdated, .listedDeleted])
+        state.insert(.inFlight)
+        switch kind {
+        case .insert: state.formUnion([.draftFrozen, .unstored])
+        case .update: if object.hasDraft { state.insert(.draftFrozen) }
+        case .delete: state.insert(.flyingDelete)
+        }
+        object.state = state
       }
     }
 

@@ -61,7 +61,7 @@ final class SaveFlight: @unchecked Sendable {
   private(set) var unsavedRows: [StratumRow] = []
   /// How far adoption has come, counted over all parts.
   var landedCount = 0
-  private let known: Set<ManagedObject>?
+  private var known: Set<ManagedObject>?
   private let running = DispatchGroup()
   private let waiting = Mutex<Waiting>(Waiting())
   private var places: [ObjectIdentifier: RowDraft]?
@@ -265,14 +265,37 @@ final class SaveFlight: @unchecked Sendable {
     }
   }
 
-  /// The context shows what came of it.
+  /// The context shows what came of it. Entries, rows and sets are freed elsewhere: objects are in the context's tables as
+  /// well, so this is not the end of them.
   func markLanded() {
+    let old = Leftovers(
+      entries: parts.map(\.entries), rows: parts.map(\.rows), received: parts.map(\.received), sets: sets, known: known)
+    let count = count
+    for part in parts {
+      part.entries = []
+      part.rows = []
+      part.received = []
+    }
+    sets = nil
+    known = nil
+    places = nil
+    unsavedRows = []
+    Garbage.release(old, count: count)
     let continuations = waiting.withLock { waiting in
       waiting.isOver = true
       defer { waiting.continuations = [] }
       return waiting.continuations
     }
     for continuation in continuations { continuation.resume() }
+  }
+
+  /// Unchecked: nobody else has them any more.
+  private struct Leftovers: @unchecked Sendable {
+    let entries: [ContiguousArray<Entry>]
+    let rows: [ContiguousArray<RowChange?>]
+    let received: [[StratumRow]]
+    let sets: DidSaveSets?
+    let known: Set<ManagedObject>?
   }
 
   var isLanded: Bool { waiting.withLock { $0.isOver } }
