@@ -12,7 +12,8 @@ struct Stacks: AsyncParsableCommand {
   @Option(parsing: .upToNextOption, help: "Row counts of the imports.")
   var sizes = [Size(15_000), Size(100_000)]
   @Option(help: "Counted runs of each.") var runs = 5
-  @Option(parsing: .upToNextOption, help: "Which parts: imports, saving, reading, making.") var only = Part.allCases
+  @Option(parsing: .upToNextOption, help: "Which parts: imports, saving, reading, making.") var only = Part
+    .allCases
   @Option(help: "Folder for the stores.") var directory = ".build/bench-stores"
 
   @MainActor

@@ -269,7 +269,8 @@ final class SaveFlight: @unchecked Sendable {
   /// well, so this is not the end of them.
   func markLanded() {
     let old = Leftovers(
-      entries: parts.map(\.entries), rows: parts.map(\.rows), received: parts.map(\.received), sets: sets, known: known)
+      entries: parts.map(\.entries), rows: parts.map(\.rows), received: parts.map(\.received), sets: sets,
+      known: known)
     let count = count
     for part in parts {
       part.entries = []
