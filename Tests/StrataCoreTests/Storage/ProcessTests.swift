@@ -168,21 +168,23 @@ import Testing
         expectForked(16) { _ = try environment.statistics() }
         pin.release()
         environment.close()
-        // Opened anew it is the child's own. Should it hang, it ends all the same.
+        // Opened anew it is the child's own. For reading only: writing would start threads, which not every tool likes
+        // after fork. Should it hang, it ends all the same.
         alarm(60)
         do {
-          let own = try Environment.open(path: directory("A"), options: .scratch)
-          try own.put(own.keyspace("rows"), "b", "child")
+          var options = EnvironmentOptions.scratch
+          options.isReadOnly = true
+          let own = try Environment.open(path: directory("A"), options: options)
+          if try own.get(own.keyspace("rows"), "a") != "1" { failures |= 32 }
           own.close()
         } catch {
-          failures |= 32
+          failures |= 64
         }
         _exit(failures)
       }
       var status: Int32 = 0
       #expect(waitpid(child, &status, 0) == child)
       #expect(status == 0)
-      #expect(try environment.get(rows, "b") == "child")
       try environment.put(rows, "a", "3")
       #expect(try environment.get(rows, "a") == "3")
       pin.release()

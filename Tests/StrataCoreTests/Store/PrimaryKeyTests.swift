@@ -113,14 +113,19 @@ import Testing
   @Test func threadsThatRunDryTogetherReserveOnce() {
     let allocator = PrimaryKeyAllocator(counter: 1)
     let reservations = Atomic(0)
-    DispatchQueue.concurrentPerform(iterations: 8) { _ in
-      _ = try? allocator.next { count in
-        let number = UInt64(reservations.wrappingAdd(1, ordering: .relaxed).newValue)
-        // Long enough for the others to come by.
-        usleep(50_000)
-        return number * 10_000..<number * 10_000 + count
-      }
+    let ended = DispatchSemaphore(value: 0)
+    for _ in 0..<4 {
+      Thread {
+        _ = try? allocator.next { count in
+          let number = UInt64(reservations.wrappingAdd(1, ordering: .relaxed).newValue)
+          // Long enough for the others to come by.
+          usleep(100_000)
+          return number * 10_000..<number * 10_000 + count
+        }
+        ended.signal()
+      }.start()
     }
+    for _ in 0..<4 { ended.wait() }
     let count = reservations.load(ordering: .relaxed)
     #expect(count == 1)
   }
