@@ -5,7 +5,7 @@ import Foundation
 /// Batch-sized: one call per request, not per object. All methods may be called from any thread and
 /// concurrently; reads never wait for writers. Entity and hierarchy numbers are those of the schema the store
 /// was opened with.
-public protocol PersistentStore: AnyObject, Sendable {
+public protocol PersistentStore: AnyObject, StoreReading {
   /// The store's UUID, the same for the life of the store.
   var identifier: UUID { get }
   /// Where the store is; nil for a store in memory.
@@ -27,17 +27,8 @@ public protocol PersistentStore: AnyObject, Sendable {
   /// What rows of the entity begin with.
   func rowStamp(entity: Int) -> RowStamp
 
-  /// The rows that match, in order, windowed, as of the newest commit.
-  func fetch(_ request: ResolvedFetchRequest, mode: FetchMode) throws -> FetchedRows
-
-  /// The rows with the given keys, nil for those that do not exist, all from one state of the store.
-  func rows(hierarchy: Int, primaryKeys: [UInt64]) throws -> [FetchedRow?]
-
-  /// The row with the given key, or nil.
-  func row(hierarchy: Int, primaryKey: UInt64) throws -> FetchedRow?
-
-  /// The bytes of a large value whose row holds a reference of this version; nil when it was replaced since.
-  func externalValue(entity: Int, primaryKey: UInt64, slot: Int, version: UInt32) throws -> Data?
+  /// A view of the newest commit that stays what it is; nil when the engine has none to give (rule 295). The default is nil.
+  func makeSnapshot() throws -> (any StoreSnapshot)?
 
   /// Writes change sets together, each of which succeeds or fails alone: one transaction, one sync.
   ///
@@ -59,6 +50,7 @@ public protocol PersistentStore: AnyObject, Sendable {
 }
 
 extension PersistentStore {
+  public func makeSnapshot() throws -> (any StoreSnapshot)? { nil }
   public func workAlongside(_ changes: inout ChangeSet) -> (() -> Void)? { nil }
 }
 

@@ -21,6 +21,7 @@ public final class PersistentStoreCoordinator: Sendable {
     var observers: [ObjectIdentifier: any CommitObserver] = [:]
     /// Metadata to be written with the next save, by store index (rule 148).
     var metadata: [Int: StoreMetadata] = [:]
+    var queryGenerationLimit = Duration.seconds(600)
   }
 
   /// Makes a coordinator for `managedObjectModel` and freezes it. A wrong model is reported when a store is added.
@@ -123,6 +124,13 @@ public final class PersistentStoreCoordinator: Sendable {
       }
       state.metadata[index] = values
     }
+  }
+
+  /// How long a pinned query generation may be read: then it ends by itself, so that a forgotten one does not make the stores'
+  /// files grow for ever (rule 296). Ten minutes by default; holds for generations pinned from then on.
+  public var queryGenerationLimit: Duration {
+    get { state.withLock { $0.queryGenerationLimit } }
+    set { state.withLock { $0.queryGenerationLimit = newValue } }
   }
 
   // MARK: IDs

@@ -34,7 +34,7 @@ extension ManagedObject {
     do {
       context.statistics.faultsFired += 1
       guard
-        let row = try place.store.store.row(
+        let row = try context.reading(place.store).row(
           hierarchy: place.bound.entity.hierarchyNumber, primaryKey: primaryKey)
       else { return false }
       guard row.entity == home.entity.number else {

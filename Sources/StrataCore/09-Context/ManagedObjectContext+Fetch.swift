@@ -31,7 +31,7 @@ extension ManagedObjectContext {
     let bindings = bindings(for: resolved, request.specification)
     if overlay.isEmpty, bindings.count == 1 {
       statistics.fetches += 1
-      return try bindings[0].store.fetch(resolved, mode: .count).count
+      return try reading(bindings[0]).fetch(resolved, mode: .count).count
     }
     return try matches(resolved, request.specification, mode: .identifiers, overlay: overlay).count
   }
@@ -69,8 +69,9 @@ extension ManagedObjectContext {
       }
       statistics.fetches += 1
       guard
-        let row = try place.store.store.row(
-          hierarchy: place.bound.hierarchyNumber, primaryKey: id.primaryKey)
+        let row = try generation.isSet
+          ? reading(place.store).row(hierarchy: place.bound.hierarchyNumber, primaryKey: id.primaryKey)
+          : place.store.store.row(hierarchy: place.bound.hierarchyNumber, primaryKey: id.primaryKey)
       else { throw missing(id) }
       if row.entity == place.bound.entityNumber, !place.table.contains(id.primaryKey) {
         return makeObject(id.primaryKey, row.snapshot, place.bound, place.table)
@@ -177,7 +178,7 @@ extension ManagedObjectContext {
     _ request: ResolvedFetchRequest, from binding: StoreBinding, mode: FetchMode
   ) throws -> [ManagedObject] {
     statistics.fetches += 1
-    var fetched = try binding.store.fetch(request, mode: mode)
+    var fetched = try reading(binding).fetch(request, mode: mode)
     let table = stores.tables(for: binding).tables[request.entity.hierarchyNumber]
     table.reserve(fetched.rows.count)
     var rows = fetched.rows
@@ -262,7 +263,7 @@ extension ManagedObjectContext {
     let bindings = bindings(for: resolved, specification)
     if overlay.isEmpty, bindings.count == 1 {
       statistics.fetches += 1
-      return try bindings[0].store.fetch(resolved, mode: .identifiers).rows.compactMap { row in
+      return try reading(bindings[0]).fetch(resolved, mode: .identifiers).rows.compactMap { row in
         bindings[0].entities[row.entity].map {
           ManagedObjectID(token: $0.token, primaryKey: row.primaryKey)
         }

@@ -59,6 +59,7 @@ extension ManagedObjectContext {
   /// Merges commits, whose rows are at hand: reads nothing.
   func merge(_ notices: [CommitNotice]) {
     finishMergeBacklog()
+    if parent == nil { generation.advance() }
     processPendingChanges()
     var merged = MergedIdentifiers()
     for notice in notices { merge(notice, 0..<notice.changes.count, &merged) }
@@ -96,6 +97,7 @@ extension ManagedObjectContext {
   func merge(_ remote: RemoteChanges) {
     checkAccess()
     finishMergeBacklog()
+    if parent == nil { generation.advance() }
     processPendingChanges()
     var merged = MergedIdentifiers()
     for id in remote.inserted + remote.updated {

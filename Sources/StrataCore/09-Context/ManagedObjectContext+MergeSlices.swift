@@ -16,6 +16,7 @@ extension ManagedObjectContext {
   func mergeBySlices(_ notice: CommitNotice) {
     let isUnderWay = !mergeBacklog.isEmpty
     mergeBacklog.notices.append(notice)
+    if parent == nil { generation.advance() }
     // A slice that is on its way comes to it.
     if !isUnderWay { mergeNextSlice() }
   }

@@ -59,7 +59,7 @@ enum FetchMatch {
     case .unsaved(let row, let store, _): return row.value(slot, in: store)
     case .row(let row, let store):
       guard let snapshot = row.snapshot, let bound = store.binding.entities[row.entity] else { return .null }
-      return store.binding.value(of: snapshot, slot, bound, row.primaryKey)
+      return store.binding.value(of: snapshot, slot, bound, row.primaryKey, in: store.view)
     }
   }
 
@@ -97,20 +97,23 @@ extension StoreBinding {
   ///
   /// A large value that was replaced in the store before anybody read it is nowhere any more: then the newest one is
   /// what a reader gets. Nil-valued when the row is gone or cannot be read.
-  func value(of row: RowSnapshot, _ slot: Int, _ bound: BoundEntity, _ primaryKey: UInt64) -> AttributeValue {
+  func value(
+    of row: RowSnapshot, _ slot: Int, _ bound: BoundEntity, _ primaryKey: UInt64, in view: (any StoreReading)? = nil
+  ) -> AttributeValue {
+    let view: any StoreReading = view ?? store
     let layout = bound.entity.layout
     var row = row
     do {
       while true {
         if let value = row.value(slot, layout) { return value }
         guard let reference = row.externalReference(slot, layout) else { return .null }
-        if let bytes = try store.externalValue(
+        if let bytes = try view.externalValue(
           entity: bound.entity.number, primaryKey: primaryKey, slot: slot, version: reference.version)
         {
           return RowBytes.externalValue(bytes, kind: layout.kind(of: slot)) ?? .null
         }
         guard
-          let newest = try store.row(hierarchy: bound.entity.hierarchyNumber, primaryKey: primaryKey)?
+          let newest = try view.row(hierarchy: bound.entity.hierarchyNumber, primaryKey: primaryKey)?
             .snapshot,
           newest.version != row.version
         else { return .null }
@@ -176,8 +179,10 @@ extension ManagedObjectContext {
     for binding in bindings(for: request, specification) {
       statistics.fetches += 1
       // Sorting across sources needs the sort keys, which identifiers alone do not have.
-      let fetched = try binding.store.fetch(wide, mode: specification.sortDescriptors.isEmpty ? mode : .rows)
+      let view = try reading(binding)
+      let fetched = try view.fetch(wide, mode: specification.sortDescriptors.isEmpty ? mode : .rows)
       let store = stores.tables(for: binding)
+      store.view = view
       let table = store.tables[request.hierarchyNumber]
       let hiddenKeys = overlay.hiddenKeys[binding.index] ?? []
       let rows = fetched.rows.lazy.filter { row in

@@ -73,6 +73,7 @@ extension ManagedObjectContext {
     lastInserted = nil
     stores.removeAll()
     forgetStrata()
+    if parent == nil { generation.advance() }
     post(Self.didChangeObjectsNotification, [NotificationKey.invalidatedAllObjects.rawValue: identifiers])
   }
 

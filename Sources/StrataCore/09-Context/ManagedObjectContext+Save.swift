@@ -227,6 +227,7 @@ extension ManagedObjectContext {
 
   private func finish(_ outcome: SaveOutcome) {
     var outcome = outcome
+    if parent == nil { generation.advance() }
     settleReceived(&outcome)
     changes.removeAllPending()
     lostVersions = [:]

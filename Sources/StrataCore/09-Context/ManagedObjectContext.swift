@@ -29,6 +29,8 @@ public final class ManagedObjectContext: @unchecked Sendable {
   let strata = Strata()
   /// The unsaved changes of the contexts below, nearest first.
   let ancestors: [Strata]
+  /// The query generation, shared with the contexts above.
+  let generation: PinnedGeneration
 
   let queue: ContextQueue
   let schema: Schema
@@ -160,6 +162,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
     persistentStoreCoordinator = coordinator
     self.parent = parent
     ancestors = parent.map { [$0.strata] + $0.ancestors } ?? []
+    generation = parent?.generation ?? PinnedGeneration()
     schema = coordinator.requireSchema()
     self.classes = classes
     shared = Mutex(Settings())

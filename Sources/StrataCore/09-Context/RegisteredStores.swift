@@ -3,6 +3,8 @@ final class RegisteredStores {
   /// One attached store as this context uses it.
   final class Registered {
     let binding: StoreBinding
+    /// What the last fetch read the store through.
+    var view: (any StoreReading)?
     /// Objects by primary key, one table per hierarchy number.
     let tables: [IdentityTable]
 

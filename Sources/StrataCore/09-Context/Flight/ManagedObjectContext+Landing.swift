@@ -117,6 +117,7 @@ extension ManagedObjectContext {
 
   private func finish(_ flight: SaveFlight) {
     self.flight = nil
+    if parent == nil { generation.advance() }
     lostVersions = [:]
     var outcome = SaveOutcome()
     outcome.received = flight.parts.flatMap(\.receivedRows)

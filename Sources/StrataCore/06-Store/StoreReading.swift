@@ -1,0 +1,28 @@
+import Foundation
+
+/// What can be read of a store: of its newest commit, or of the one a snapshot shows.
+///
+/// All methods may be called from any thread and concurrently.
+public protocol StoreReading: Sendable {
+  /// The rows that match, in order, windowed.
+  func fetch(_ request: ResolvedFetchRequest, mode: FetchMode) throws -> FetchedRows
+
+  /// The rows with the given keys, nil for those that do not exist, all from one state of the store.
+  func rows(hierarchy: Int, primaryKeys: [UInt64]) throws -> [FetchedRow?]
+
+  /// The row with the given key, or nil.
+  func row(hierarchy: Int, primaryKey: UInt64) throws -> FetchedRow?
+
+  /// The bytes of a large value whose row holds a reference of this version; nil when it was replaced since.
+  func externalValue(entity: Int, primaryKey: UInt64, slot: Int, version: UInt32) throws -> Data?
+}
+
+/// One commit of a store, readable until it is released.
+///
+/// While it lives the store cannot use again the space of what has been replaced since: its file grows (rule 296).
+public protocol StoreSnapshot: AnyObject, StoreReading {
+  /// How long it has been held.
+  var age: Duration { get }
+  /// Lets go of the commit; later reads throw `StorageError` of kind `closed`. Calling it again does nothing.
+  func release()
+}

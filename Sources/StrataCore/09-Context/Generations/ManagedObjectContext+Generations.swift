@@ -1,0 +1,32 @@
+extension ManagedObjectContext {
+  /// The query generation the context is pinned to; nil when each read sees the newest commit, which is the default (rule 289),
+  /// and in contexts with a parent, whose generation is their parent's (rule 168).
+  public var queryGenerationToken: QueryGenerationToken? {
+    checkAccess()
+    return parent == nil ? generation.current : nil
+  }
+
+  /// Pins the context's reads, and those of the contexts above it, to a query generation.
+  ///
+  /// `.current` pins the newest commit at the next read; the token of another context of the same coordinator aligns both; nil
+  /// unpins (rules 289, 290). Objects that were read before stay as they are (rule 292). Saving does not look at the generation
+  /// (rule 293); `save()`, merging and `reset()` move a pinned context on to the newest commit (rule 291). Stores of an engine
+  /// without snapshots are not part of it (rule 295).
+  ///
+  /// - Throws: `CoreDataError` 134060 in a context with a parent.
+  public func setQueryGenerationFrom(_ token: QueryGenerationToken?) throws {
+    checkAccess()
+    guard parent == nil else {
+      throw CoreDataError(
+        .coreData,
+        "\(description) has a parent, whose query generation is its own (rule 168); pin the context at the bottom.")
+    }
+    generation.set(token)
+  }
+
+  /// What a store is read through.
+  @inline(__always)
+  func reading(_ binding: StoreBinding) throws -> any StoreReading {
+    generation.isSet ? try generation.reading(binding, persistentStoreCoordinator) : binding.store
+  }
+}

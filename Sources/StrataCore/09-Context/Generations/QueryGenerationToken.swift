@@ -1,0 +1,124 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+/// A query generation: one commit of each store, kept readable so that a context sees the same data until it moves on.
+///
+///     try context.setQueryGenerationFrom(.current)                     // pins at the next read (rule 289)
+///     try other.setQueryGenerationFrom(context.queryGenerationToken)   // both see the same (rule 290)
+///     try context.setQueryGenerationFrom(nil)                          // sees the newest commit again
+///
+/// Stores keep the space of what has been replaced since the oldest generation that somebody holds, so their files grow
+/// meanwhile (rule 296): look at `age`, and let go. After the coordinator's `queryGenerationLimit` a generation ends by itself.
+/// Equal tokens name the same generation. May be used from any thread.
+public final class QueryGenerationToken: Sendable {
+  /// Stands for the newest commit at the moment of the next read.
+  public static let current = QueryGenerationToken(snapshots: [:], limit: nil)
+
+  /// Nil once the generation has ended.
+  private let snapshots: Mutex<[Int: any StoreSnapshot]?>
+  private let birth = ContinuousClock.now
+  private let limit: Duration?
+
+  private init(snapshots: [Int: any StoreSnapshot], limit: Duration?) {
+    self.snapshots = Mutex(snapshots)
+    self.limit = limit
+  }
+
+  /// Pins the newest commit of every store that can be pinned.
+  static func make(_ bindings: [StoreBinding], limit: Duration) throws -> QueryGenerationToken {
+    var snapshots: [Int: any StoreSnapshot] = [:]
+    for binding in bindings { snapshots[binding.index] = try binding.store.makeSnapshot() }
+    let token = QueryGenerationToken(snapshots: snapshots, limit: limit)
+    DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + limit.inSeconds) { [weak token] in
+      token?.end()
+    }
+    return token
+  }
+
+  /// How long the generation has been held; zero for `current`.
+  public var age: Duration { limit == nil ? .zero : ContinuousClock.now - birth }
+
+  /// Whether it can still be read: false once it has lived as long as the coordinator lets generations live.
+  public var isAlive: Bool { snapshots.withLock { $0 != nil } }
+
+  private func end() { snapshots.withLock { $0 = nil } }
+
+  /// The commit of one store. A store that was added later has none, and shows nothing (rule 294).
+  func reading(_ binding: StoreBinding) throws -> any StoreReading {
+    let found = snapshots.withLock { $0.map { $0[binding.index] } }
+    switch found {
+    case .some(.some(let snapshot)): return snapshot
+    case .some(nil): return NoReading(storeIdentifier: binding.store.identifier)
+    case nil:
+      throw CoreDataError(
+        .persistentStoreOperation,
+        "The pinned query generation has ended: generations live for \(limit.map { "\($0)" } ?? "?") here "
+          + "(queryGenerationLimit). Pin a new one with setQueryGenerationFrom(.current).")
+    }
+  }
+}
+
+extension QueryGenerationToken: Hashable {
+  public static func == (left: QueryGenerationToken, right: QueryGenerationToken) -> Bool { left === right }
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+/// A store that is not part of a generation.
+private struct NoReading: StoreReading {
+  let storeIdentifier: UUID
+  func fetch(_ request: ResolvedFetchRequest, mode: FetchMode) throws -> FetchedRows {
+    FetchedRows(
+      rows: [], count: 0, plan: FetchPlanner.plan(request, mode: mode, storeIdentifier: storeIdentifier) { _ in false })
+  }
+  func rows(hierarchy: Int, primaryKeys: [UInt64]) throws -> [FetchedRow?] { primaryKeys.map { _ in nil } }
+  func row(hierarchy: Int, primaryKey: UInt64) throws -> FetchedRow? { nil }
+  func externalValue(entity: Int, primaryKey: UInt64, slot: Int, version: UInt32) throws -> Data? { nil }
+}
+
+/// The generation of a context on a coordinator and of all contexts above it (rule 168).
+final class PinnedGeneration: Sendable {
+  private let token = Mutex<QueryGenerationToken?>(nil)
+  private let hasToken = Atomic<Bool>(false)
+
+  var isSet: Bool { hasToken.load(ordering: .acquiring) }
+  var current: QueryGenerationToken? { token.withLock { $0 } }
+
+  func set(_ new: QueryGenerationToken?) {
+    let old = token.withLock { token in
+      defer { token = new }
+      hasToken.store(new != nil, ordering: .releasing)
+      return token
+    }
+    withExtendedLifetime(old) {}
+  }
+
+  /// What a store is read through; pins now what was to be pinned at the next read.
+  func reading(_ binding: StoreBinding, _ coordinator: PersistentStoreCoordinator) throws -> any StoreReading {
+    guard let found = current else { return binding.store }
+    if found != .current { return try found.reading(binding) }
+    let new = try QueryGenerationToken.make(
+      coordinator.bindings, limit: coordinator.queryGenerationLimit)
+    let pinned = token.withLock { token in
+      // Somebody above may have read first.
+      if token == .current { token = new }
+      return token
+    }
+    return try pinned?.reading(binding) ?? binding.store
+  }
+
+  /// The next read sees the newest commit again, and pins it (rule 291).
+  func advance() {
+    let old = token.withLock { token in
+      defer { if token != nil { token = .current } }
+      return token
+    }
+    withExtendedLifetime(old) {}
+  }
+}
+
+extension Duration {
+  fileprivate var inSeconds: Double {
+    Double(components.seconds) + Double(components.attoseconds) * 1e-18
+  }
+}
