@@ -27,7 +27,8 @@ extension ManagedObject {
     guard let context, let place = context.locate(objectID) else { return false }
     context.flushAncestors()
     if let found = context.unsavedRow(for: self) {
-      guard found.row.kind != .delete else { return false }
+      // What a child has deleted, and the context not handed down yet, looks as it did.
+      guard found.row.row != nil || found.isOwn && found.row.base != nil else { return false }
       take(found.row, isOwn: found.isOwn)
       return true
     }
@@ -42,8 +43,7 @@ extension ManagedObject {
         context.letGo(self, of: .rowGone)
         return false
       }
-      take(row.snapshot)
-      state.subtract([.unsavedRow, .unstored])
+      takeStored(row.snapshot, readAt: SnapshotClock.now)
       return snapshot != nil
     } catch {
       context.report(error, reading: self)
@@ -77,9 +77,18 @@ extension ManagedObject {
 
   /// Takes a row as the saved state; large values loaded for an older one are forgotten.
   final func take(_ row: RowSnapshot?) {
+    if transients != nil, row?.base != snapshot?.base { forgetLoadedValues() }
     snapshot = row
     readAt = SnapshotClock.now
+  }
+
+  /// Takes a row of the store, which was read at `readAt`.
+  @inline(__always)
+  final func takeStored(_ row: RowSnapshot?, readAt: UInt32) {
     if transients != nil { forgetLoadedValues() }
+    state.subtract([.unsavedRow, .unstored])
+    snapshot = row
+    self.readAt = readAt
   }
 
   /// Decides whether attributes may be read without further questions.

@@ -146,7 +146,9 @@ extension ManagedObject {
     let isOwn = row.base == snapshot?.base
     if isOwn, let loaded = transients?[~slot] as? AttributeValue { return loaded }
     guard let context, let place = context.locate(objectID) else { return .null }
-    let value = place.store.value(of: row, slot, home, primaryKey, in: try? context.reading(place.store))
+    let value =
+      context.unsavedValue(of: row, slot, self)
+      ?? place.store.value(of: row, slot, home, primaryKey, in: try? context.reading(place.store))
     if isOwn, !value.isNull { transients = (transients ?? [:]).merging([~slot: value]) { $1 } }
     return value
   }

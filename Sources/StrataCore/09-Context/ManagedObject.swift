@@ -163,9 +163,7 @@ open class ManagedObject: NSObject, SlotDeclaring {
   public final var isDeleted: Bool { !state.isDisjoint(with: .anyDeleted) }
   /// Whether the object is in any of the three states above, also when only transient values changed (rule 15).
   public final var hasChanges: Bool {
-    !state.isDisjoint(with: [
-      .inserted, .updated, .deleted, .receivedInsert, .receivedUpdate, .receivedDelete,
-    ])
+    !state.isDisjoint(with: .unsaved)
   }
   /// Whether the object's values have not been looked at since it was fetched or refreshed. Its row may be in memory all
   /// the same (rule 43).
@@ -367,6 +365,8 @@ struct ObjectState: OptionSet {
   }
 
   static let received: ObjectState = [.receivedInsert, .receivedUpdate, .receivedDelete]
+  /// There is something to save, by whomever.
+  static let unsaved: ObjectState = [.inserted, .updated, .deleted, .received]
   static let anyInserted: ObjectState = [.inserted, .receivedInsert]
   static let anyDeleted: ObjectState = [.deleted, .receivedDelete, .flyingDelete]
   static let noted: ObjectState = [.notedInsert, .notedUpdate, .notedDelete, .notedRefresh]

@@ -46,7 +46,11 @@ extension ManagedObjectContext {
       trap(
         "\(id) belongs to no store of this context's coordinator; use the context of the stack it came from.")
     }
-    return place.table.object(for: id.primaryKey) ?? makeObject(id.primaryKey, nil, place.bound, place.table)
+    if let known = place.table.object(for: id.primaryKey) { return known }
+    if let received = receivedObject(id.primaryKey, place.bound) { return received }
+    let object = makeObject(id.primaryKey, nil, place.bound, place.table)
+    object.noteWhetherStored()
+    return object
   }
 
   /// The object for `id` with its values, never a fault (rule 46).
@@ -78,7 +82,7 @@ extension ManagedObjectContext {
       }
       guard let bound = place.store.entities[row.entity] else { throw missing(id) }
       if let known = known(id.primaryKey, as: bound, in: place.table) {
-        known.take(row.snapshot)
+        known.takeStored(row.snapshot, readAt: SnapshotClock.now)
         return known
       }
       return makeObject(id.primaryKey, row.snapshot, bound, place.table)
@@ -127,12 +131,12 @@ extension ManagedObjectContext {
     guard let bound = store.binding.entities[row.entity] else { return nil }
     let table = store.tables[bound.entity.hierarchyNumber]
     if let known = known(row.primaryKey, as: bound, in: table) {
-      if known.isFault, row.snapshot != nil {
-        known.snapshot = row.snapshot
-        known.readAt = readAt
+      if known.isFault, row.snapshot != nil, known.state.isDisjoint(with: .received) {
+        known.takeStored(row.snapshot, readAt: readAt)
       }
       return known
     }
+    if let received = receivedObject(row.primaryKey, bound) { return received }
     let object = makeObject(row.primaryKey, row.snapshot, bound, table)
     object.readAt = readAt
     return object
@@ -163,7 +167,8 @@ extension ManagedObjectContext {
     let bindings = bindings(for: resolved, specification)
     let mode: FetchMode = specification.includesPropertyValues ? .rows : .identifiers
     let objects: [ManagedObject]
-    if overlay.isEmpty, bindings.count == 1 {
+    // What children have saved may be left out of the answer, but not out of its objects.
+    if overlay.isEmpty, strata.isEmpty, bindings.count == 1 {
       objects = try fetchDirectly(resolved, from: bindings[0], mode: mode)
     } else {
       objects = try matches(resolved, specification, mode: mode, overlay: overlay).map { $0.object(in: self) }
@@ -237,8 +242,7 @@ extension ManagedObjectContext {
       (rows + place).initialize(to: FetchedRow(primaryKey: 0, entity: 0, snapshot: nil))
       if let known = known(row.primaryKey, as: bound, in: table) {
         if known.isFault, let snapshot = row.snapshot {
-          known.snapshot = snapshot
-          known.readAt = run.readAt
+          known.takeStored(snapshot, readAt: run.readAt)
         }
         (target + count).initialize(to: known)
       } else {
@@ -269,7 +273,9 @@ extension ManagedObjectContext {
         }
       }
     }
-    return try matches(resolved, specification, mode: .identifiers, overlay: overlay).map(\.identifier)
+    return try matches(resolved, specification, mode: .identifiers, overlay: overlay).map {
+      $0.identifier(in: self)
+    }
   }
 
   /// `shouldRefreshRefetchedObjects`: objects without changes take the newest rows, changed ones keep their edits on top

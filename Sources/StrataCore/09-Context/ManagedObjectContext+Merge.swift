@@ -39,7 +39,9 @@ extension ManagedObjectContext {
         return
       }
     }
-    merge(RemoteChanges(notification.userInfo ?? [:], persistentStoreCoordinator))
+    let userInfo = notification.userInfo ?? [:]
+    let ids = userInfo[Self.identifiersKey] as? [AnyHashable: Any]
+    merge(RemoteChanges(ids ?? userInfo, persistentStoreCoordinator))
   }
 
   /// Merges changes made elsewhere into several contexts. `changes` has arrays or sets of object IDs, or of their URIs,
@@ -134,8 +136,12 @@ extension ManagedObjectContext {
       guard let unsaved = layer.row(table, key) else { continue }
       return unsaved.row.map { NewestRow(row: $0, unsaved: unsaved) }
     }
-    // A notice of a save that reached no store tells of rows that somebody has saved or dropped since.
-    if let told, let notice, notice.isStored { return NewestRow(row: told) }
+    // A notice of a save that reached no store tells of rows that somebody has saved or dropped since; and an object with a row
+    // that nobody had saved when it was read may be ahead of any notice.
+    let known = stores.tables(for: binding).tables[bound.hierarchyNumber].object(for: key)
+    if let told, let notice, notice.isStored, known?.state.contains(.unsavedRow) != true {
+      return NewestRow(row: told)
+    }
     do {
       let row = try binding.store.row(hierarchy: bound.hierarchyNumber, primaryKey: key)?.snapshot
       return row.map { NewestRow(row: $0) }

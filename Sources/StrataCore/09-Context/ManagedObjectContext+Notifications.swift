@@ -103,6 +103,11 @@ extension ManagedObjectContext {
       ?? DidSaveSets(
         inserted: outcome.inserted, updated: outcome.updated, deleted: outcome.deleted, known: nil,
         areStored: parent == nil)
+    let ids: [AnyHashable: Any] = [
+      NotificationKey.insertedObjectIDs.rawValue: sets.insertedIDs,
+      NotificationKey.updatedObjectIDs.rawValue: sets.updatedIDs,
+      NotificationKey.deletedObjectIDs.rawValue: sets.deletedIDs,
+    ]
     var userInfo: [AnyHashable: Any] = [
       NotificationKey.insertedObjects.rawValue: sets.inserted,
       NotificationKey.updatedObjects.rawValue: sets.updated,
@@ -110,19 +115,17 @@ extension ManagedObjectContext {
     ]
     // What was saved to a parent is merged by reading it there.
     let notices = parent == nil ? outcome.notices : []
-    if !notices.isEmpty { userInfo[Self.noticesKey] = notices }
+    if !notices.isEmpty { userInfo[Self.noticesKey] = notices } else { userInfo[Self.identifiersKey] = ids }
     post(Self.didSaveObjectsNotification, userInfo)
-    userInfo = [
-      NotificationKey.insertedObjectIDs.rawValue: sets.insertedIDs,
-      NotificationKey.updatedObjectIDs.rawValue: sets.updatedIDs,
-      NotificationKey.deletedObjectIDs.rawValue: sets.deletedIDs,
-    ]
+    userInfo = ids
     if !notices.isEmpty { userInfo[Self.noticesKey] = notices }
     post(Self.didSaveObjectIDsNotification, userInfo)
   }
 
   /// Under this key did-save notifications carry the commit's rows, so that merging them reads nothing.
   static let noticesKey = "strata.commitNotices"
+  /// Under this key, without rows to carry, the IDs: whoever merges them on another queue must not look at the objects.
+  static let identifiersKey = "strata.savedIdentifiers"
 
   func post(_ name: Notification.Name, _ userInfo: [AnyHashable: Any]?) {
     NotificationCenter.default.post(name: name, object: self, userInfo: userInfo)

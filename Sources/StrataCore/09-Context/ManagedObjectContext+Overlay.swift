@@ -79,10 +79,10 @@ enum FetchMatch {
     }
   }
 
-  var identifier: ManagedObjectID {
+  func identifier(in context: ManagedObjectContext) -> ManagedObjectID {
     switch self {
     case .object(let object): return object.objectID
-    case .unsaved(let row, _, _): return row.identifier.with(isTemporary: row.kind == .insert)
+    case .unsaved(let row, _, _): return row.identifier.with(isTemporary: context.isUnstored(row))
     case .row(let row, let store):
       guard let bound = store.binding.entities[row.entity] else {
         trap("the store answered with a row of an entity that its configuration does not hold")

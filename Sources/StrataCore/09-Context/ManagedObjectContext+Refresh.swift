@@ -26,6 +26,7 @@ extension ManagedObjectContext {
       object.state.subtract([.notedUpdate, .notedDelete, .rowGone, .receivedUpdate, .receivedDelete])
       object.state.subtract([.unsavedRow, .unstored])
       if !strata.isEmpty { forgetUnsaved(object) }
+      object.noteWhetherStored()
       object.turnIntoFault()
       changes.note(object, .notedRefresh)
     }

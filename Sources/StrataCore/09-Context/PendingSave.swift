@@ -166,6 +166,7 @@ final class PendingSave {
     if !isAdopted { adoptInserted() }
     for place in updated.indices {
       updated[place].adoptSaved(changes.updates[place].row, isFast: !checksEveryAccess)
+      updated[place].state.subtract([.unsavedRow, .unstored])
     }
     for object in unchanged { object.adoptSaved(object.snapshot, isFast: !checksEveryAccess) }
     if outcome.inserted.isEmpty { outcome.inserted = inserted } else { outcome.inserted += inserted }
@@ -208,7 +209,10 @@ final class PendingSave {
   /// The parent has taken it all: the objects take over the rows that nobody has saved yet.
   func adoptUnsaved(into outcome: inout ManagedObjectContext.SaveOutcome) {
     func adopt(_ object: ManagedObject, _ change: RowChange?) {
+      // Large values that did not change may be in no store: the object keeps them.
+      let kept = object.transients?.filter { $0.key < 0 && change?.changedSlots.contains(~$0.key) != true }
       object.adoptSaved(change?.row ?? object.snapshot, isFast: false)
+      if let kept, !kept.isEmpty { object.transients?.merge(kept) { $1 } }
       if let change {
         object.state.insert(.unsavedRow)
         object.keep(change.externals)

@@ -15,6 +15,11 @@ enum TortureSettings {
   /// `STRATA_KILLS=n`: how often the crash test kills its child.
   static let kills = number("STRATA_KILLS") ?? 200
 
+  /// `STRATA_TREE_STEPS=n`: how many steps each seed takes in a tree of contexts.
+  static let treeSteps = number("STRATA_TREE_STEPS") ?? 2_000
+  /// `STRATA_TREE_SECONDS=n`: how long each seed drives a tree of contexts from many threads at once.
+  static let treeSeconds = number("STRATA_TREE_SECONDS") ?? 5
+
   /// `STRATA_ROUNDS=n`: how often each worker of the stress test saves.
   static let stressRounds = number("STRATA_ROUNDS") ?? 100
 

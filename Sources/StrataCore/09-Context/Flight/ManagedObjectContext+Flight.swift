@@ -73,23 +73,23 @@ extension ManagedObjectContext {
   private func freeze() throws -> SaveFlight {
     forgetObjectsOfRemovedStores()
     try requireWritableStores()
+    let layer = strata.publishes ? freezeStrata() : nil
     let parts = Parts(self)
-    try parts.add(changes.inserted, .insert)
-    try parts.add(changes.updated, .update)
-    try parts.add(changes.deleted, .delete)
-    if parent == nil { try parts.addChecks(changes.locked) }
-    if strata.publishes {
-      drainReceived()
-      isFrozen = true
-      do {
-        for row in receivedRows(in: strata.freeze()) { try parts.add(row) }
-      } catch {
+    do {
+      // First, while nothing can have gone wrong: from the first object on all of it is in flight.
+      if parent == nil { try parts.addMetadata() }
+      try parts.add(changes.inserted, .insert)
+      try parts.add(changes.updated, .update)
+      try parts.add(changes.deleted, .delete)
+      if parent == nil { try parts.addChecks(changes.locked) }
+      if let layer { for row in receivedRows(in: layer) { try parts.add(row) } }
+    } catch {
+      if layer != nil {
         isFrozen = false
         strata.thaw()
-        throw error
       }
+      throw error
     }
-    if parent == nil { try parts.addMetadata() }
     let new = SaveFlight(parts.list, isForParent: parent != nil, known: lastInserted)
     lastInserted = nil
     changes.handOver()

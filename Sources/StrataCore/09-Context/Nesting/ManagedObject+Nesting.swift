@@ -24,7 +24,7 @@ extension ManagedObject {
       draft: draft, into: &writer)
     return StratumRow(
       isNew ? .insert : .update, home, primaryKey, row: row,
-      externals: externals.map { StratumValue($0, of: row) },
+      externals: externals.map { StratumValue($0, of: row) } + keptValues(in: row, besides: draft),
       changedSlots: isNew ? home.persistentSlots : slotsThatDiffer, base: base, isBaseStored: isBaseStored,
       isFinal: true, transients: transients)
   }
@@ -46,7 +46,8 @@ extension ManagedObject {
     guard let row = unsaved.row ?? unsaved.base else { return }
     take(row)
     state.insert(.unsavedRow)
-    if unsaved.kind == .insert { state.insert(.unstored) } else { state.remove(.unstored) }
+    state.remove(.unstored)
+    if context?.isUnstored(unsaved) == true { state.insert(.unstored) }
     keepUnsavedValues(of: unsaved)
     if let values = unsaved.transients?.values {
       transients = (transients ?? [:]).merging(values) { $1 }
@@ -59,6 +60,17 @@ extension ManagedObject {
     for value in unsaved.externals {
       guard let found = unsaved.unsavedValue(value.slot) else { continue }
       transients = (transients ?? [:]).merging([~value.slot: found]) { $1 }
+    }
+  }
+
+  /// Those of them that `row`, which was encoded over the object's own, still refers to.
+  private final func keptValues(in row: RowSnapshot, besides draft: RowDraft) -> [StratumValue] {
+    guard state.contains(.unsavedRow), let kept = transients else { return [] }
+    return kept.compactMap { place, value in
+      guard place < 0, !draft.isChanged(~place), let bytes = (value as? AttributeValue)?.externalBytes,
+        let reference = row.externalReference(~place, home.layout)
+      else { return nil }
+      return StratumValue(slot: ~place, version: reference.version, bytes: bytes)
     }
   }
 
@@ -106,7 +118,40 @@ extension ManagedObject {
 
   private final func takeBase(of unsaved: StratumRow) {
     take(unsaved.base)
+    settleBase(isStored: unsaved.isBaseStored)
+  }
+
+  /// What lies beneath the context's own changes is the object's row again.
+  final func settleBase(isStored: Bool) {
     state.subtract([.unsavedRow, .unstored])
-    if !unsaved.isBaseStored { state.insert(.unsavedRow) }
+    if isStored { return }
+    state.insert(.unsavedRow)
+    noteWhetherStored()
+    guard let row = snapshot, let context else { return }
+    // Whoever else has them may be rolled back.
+    home.persistentSlots.forEach { slot in
+      guard row.externalReference(slot, home.layout) != nil, transients?[~slot] == nil,
+        let found = context.unsavedValue(of: row, slot, self)
+      else { return }
+      transients = (transients ?? [:]).merging([~slot: found]) { $1 }
+    }
+  }
+
+  /// A context below may have inserted the record and not saved it.
+  final func noteWhetherStored() {
+    guard let context, !context.ancestors.isEmpty, context.isUnstored(self) else { return }
+    state.insert(.unstored)
+  }
+}
+
+extension AttributeValue {
+  /// The bytes that stand for a large value outside its row.
+  fileprivate var externalBytes: Data? {
+    switch self {
+    case .string(let text): Data(text.utf8)
+    case .data(let bytes): bytes
+    case .url(let url): Data(url.absoluteString.utf8)
+    default: nil
+    }
   }
 }

@@ -30,13 +30,13 @@ extension ManagedObjectContext {
         sets.deleted.append(object)
         continue
       }
-      object.state.subtract([.unsavedRow, .unstored])
-      if let base, !base.isBaseStored { object.state.insert(.unsavedRow) }
       guard let row = base?.base else {
+        object.state.subtract([.unsavedRow, .unstored])
         object.turnIntoFault()
         continue
       }
       object.discardEdits(takingRow: row)
+      object.settleBase(isStored: base?.isBaseStored ?? true)
       object.awake(fromSnapshotEvents: .rollback)
       if state.contains(.receivedDelete) {
         sets.inserted.append(object)

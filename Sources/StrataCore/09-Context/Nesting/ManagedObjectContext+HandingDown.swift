@@ -7,9 +7,7 @@ extension ManagedObjectContext {
   func saveFrozen(_ save: () throws -> SaveOutcome) throws -> SaveOutcome {
     guard strata.publishes else { return try save() }
     // willSave() and validation may have taken time: what children have saved since takes part.
-    drainReceived()
-    isFrozen = true
-    frozenRows = receivedRows(in: strata.freeze())
+    frozenRows = receivedRows(in: freezeStrata())
     defer { frozenRows = [] }
     do {
       return try save()
@@ -19,6 +17,17 @@ extension ManagedObjectContext {
       if !settledRows.isEmpty { forgetSettled(settledRows) }
       settledRows = []
       throw error
+    }
+  }
+
+  /// Freezes what is published and what children have saved, all of which the objects show by then.
+  func freezeStrata() -> StratumLayer {
+    while true {
+      drainReceived()
+      if let layer = strata.freeze() {
+        isFrozen = true
+        return layer
+      }
     }
   }
 
@@ -121,15 +130,24 @@ extension ManagedObjectContext {
       if object.snapshot?.base == unsaved.row?.base { object.take(row) }
       object.state.subtract([.unsavedRow, .unstored])
       if parent != nil {
-        object.state.insert(.unsavedRow)
-        if unsaved.kind == .insert { object.state.insert(.unstored) }
+        object.settleBase(isStored: false)
         object.keepUnsavedValues(of: unsaved)
       }
       object.settleFastRow()
       if unsaved.kind == .insert { outcome.inserted.append(object) } else { outcome.updated.append(object) }
     }
-    if isFrozen { strata.drop() }
+    if isFrozen { strata.drop { parent == nil ? movedOntoStored($0) : $0 } }
     isFrozen = false
+  }
+
+  /// A change that a child laid over a row on its way to the store, as a change of the row that is there now.
+  private func movedOntoStored(_ change: StratumRow) -> StratumRow {
+    guard let binding = persistentStoreCoordinator.binding(change.bound.storeIndex),
+      let found = try? rowBeneath(change)
+    else { return change }
+    let moved = try? change.moved(
+      onto: found.row, isStored: found.isStored, keeping: found.externals, in: binding)
+    return moved ?? change
   }
 
   /// The object of a row that a store refuses to overwrite; one that only children have changed becomes an object here, so

@@ -106,7 +106,8 @@ extension ManagedObjectContext {
     return nil
   }
 
-  /// What lies beneath this context, for a child's change whose base is no longer there.
+  /// What lies beneath this context, for a child's change: it may be newer than what the child has read, and the child has
+  /// only changed some values of it.
   func rowBeneath(_ change: StratumRow) throws -> (
     row: RowSnapshot, isStored: Bool, externals: [StratumValue]
   )? {
@@ -123,10 +124,18 @@ extension ManagedObjectContext {
 
   /// Whether the record of `object` is in no store: a context below has not saved it.
   func isUnstored(_ object: ManagedObject) -> Bool {
-    let table = StratumLayer.Table(
-      storeIndex: object.home.storeIndex, hierarchy: object.home.hierarchyNumber)
-    return ancestors.contains { $0.row(table, object.primaryKey)?.kind == .insert }
-      || strata.row(table, object.primaryKey)?.kind == .insert
+    isUnstored(
+      StratumLayer.Table(storeIndex: object.home.storeIndex, hierarchy: object.home.hierarchyNumber),
+      object.primaryKey)
+  }
+
+  /// The same for the record of an unsaved row: its change may lie over an insertion further down.
+  func isUnstored(_ row: StratumRow) -> Bool {
+    row.kind == .insert || !row.isBaseStored && isUnstored(row.table, row.primaryKey)
+  }
+
+  private func isUnstored(_ table: StratumLayer.Table, _ key: UInt64) -> Bool {
+    ancestors.contains { $0.row(table, key)?.kind == .insert } || strata.row(table, key)?.kind == .insert
   }
 
   // MARK: What children have saved
@@ -158,16 +167,27 @@ extension ManagedObjectContext {
     return result
   }
 
+  /// A new object for a record that children have saved and that has no object yet; nil for all others.
+  @inline(__always)
+  func receivedObject(_ key: UInt64, _ bound: BoundEntity) -> ManagedObject? {
+    if strata.isEmpty { return nil }
+    let table = StratumLayer.Table(storeIndex: bound.storeIndex, hierarchy: bound.hierarchyNumber)
+    return strata.row(table, key).flatMap { object(for: $0, isOwn: true) }
+  }
+
   /// The object for an unsaved row: the one there is, or a new one.
   func object(for row: StratumRow, isOwn: Bool) -> ManagedObject? {
     guard let binding = persistentStoreCoordinator.binding(row.bound.storeIndex) else { return nil }
     let table = stores.tables(for: binding).tables[row.bound.hierarchyNumber]
     if let known = known(row.primaryKey, as: row.bound, in: table) {
-      if known.isFault, row.row != nil, known.state.isDisjoint(with: .ownChange) {
+      if known.isFault, row.row != nil,
+        known.state.isDisjoint(with: isOwn ? .inFlight : [.received, .inFlight])
+      {
         known.take(row, isOwn: isOwn)
       }
       return known
     }
+    if !isOwn, let received = receivedObject(row.primaryKey, row.bound) { return received }
     let object = makeObject(row.primaryKey, nil, row.bound, table)
     object.take(row, isOwn: isOwn)
     return object

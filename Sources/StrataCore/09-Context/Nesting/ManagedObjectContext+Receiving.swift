@@ -103,14 +103,18 @@ extension ManagedObjectContext {
   /// Tells, in did-change notifications, of records that children have saved and that are no objects here yet (rule 152). On
   /// the main queue in slices, so that a hundred thousand of them never hold it for long.
   func tellReceived(all: Bool = false) {
-    let end = all || queue.type != .mainQueue ? nil : DispatchTime.now().uptimeNanoseconds + Self.sliceLength
-    while untoldStart < untold.count {
-      if let end, DispatchTime.now().uptimeNanoseconds >= end { break }
-      let next = min(untoldStart + Self.sliceStep, untold.count)
-      for place in untoldStart..<next { tell(untold[place]) }
-      untoldStart = next
-    }
-    processPendingChanges()
+    let isSliced = !all && queue.type == .mainQueue
+    let end = DispatchTime.now().uptimeNanoseconds + Self.sliceLength
+    repeat {
+      while untoldStart < untold.count {
+        if isSliced, DispatchTime.now().uptimeNanoseconds >= end { break }
+        let next = min(untoldStart + Self.sliceStep, untold.count)
+        for place in untoldStart..<next { tell(untold[place]) }
+        untoldStart = next
+      }
+      // Children may save meanwhile, and observers look: then there is more to tell.
+      processPendingChanges()
+    } while !isSliced && untoldStart < untold.count
     if untoldStart == untold.count {
       let old = untold
       untold = []

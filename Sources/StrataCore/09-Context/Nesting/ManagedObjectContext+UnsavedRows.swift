@@ -7,7 +7,13 @@ extension ManagedObjectContext {
   ) {
     var layers: [(layer: StratumLayer, isOwn: Bool)] = []
     // Seen from here, what contexts below have not saved is what is stored (rule 87).
-    if specification.includesPendingChanges { layers = strata.layers.map { ($0, true) } }
+    if specification.includesPendingChanges {
+      // Objects that are here must show just what the layers say: what a child saves at this very moment is in both or in neither.
+      repeat {
+        drainReceived()
+        layers = strata.layers.map { ($0, true) }
+      } while strata.mustMerge
+    }
     for strata in ancestors where !strata.isEmpty { layers += strata.layers.map { ($0, false) } }
     if layers.isEmpty { return }
     for binding in bindings(for: request, specification) {
@@ -34,5 +40,22 @@ extension ManagedObjectContext {
       }
       overlay.hiddenKeys[binding.index] = hidden
     }
+  }
+
+  /// A large value of an unsaved row that no store has: the context that wrote it, or one it was handed to, does.
+  func unsavedValue(of row: RowSnapshot, _ slot: Int, _ object: ManagedObject) -> AttributeValue? {
+    guard object.state.contains(.unsavedRow), let reference = row.externalReference(slot, object.home.layout)
+    else { return nil }
+    let table = StratumLayer.Table(
+      storeIndex: object.home.storeIndex, hierarchy: object.home.hierarchyNumber)
+    for strata in [strata] + ancestors where !strata.isEmpty {
+      for layer in strata.layers {
+        let values = layer.row(table, object.primaryKey)?.externals ?? []
+        for value in values where value.slot == slot && value.version == reference.version {
+          return RowBytes.externalValue(value.bytes, kind: object.home.layout.kind(of: slot))
+        }
+      }
+    }
+    return nil
   }
 }

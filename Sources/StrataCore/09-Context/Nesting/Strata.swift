@@ -124,7 +124,7 @@ final class Strata: Sendable {
     hasReceived.store(!state.received.isEmpty, ordering: .releasing)
   }
 
-  /// What lies beneath the context for a change that was based on something no longer there.
+  /// What lies beneath the context for a change that is laid over it.
   typealias Beneath = (StratumRow) throws -> (
     row: RowSnapshot, isStored: Bool, externals: [StratumValue]
   )?
@@ -184,11 +184,16 @@ final class Strata: Sendable {
       top.put(try mine.covered(by: change, in: store), table, key)
       return true
     }
-    if change.kind == .insert || change.isBaseStored {
+    if change.kind == .insert {
       top.put(change, table, key)
       return true
     }
     guard let found = try beneath(change) else { return change.kind == .delete }
+    // The usual case: what the child has read is still what is there.
+    if change.isBaseStored, found.isStored, change.base?.version == found.row.version {
+      top.put(change, table, key)
+      return true
+    }
     let moved = try change.moved(
       onto: found.row, isStored: found.isStored, keeping: found.externals, in: store)
     top.put(moved, table, key)
@@ -220,9 +225,11 @@ final class Strata: Sendable {
   /// The job that merges is running: a later save needs another one.
   func mergeBegins() { state.withLock { $0.isMergeScheduled = false } }
 
-  /// Everything up to now is about to be saved. What comes later lies above it.
-  func freeze() -> StratumLayer {
+  /// Everything up to now is about to be saved. What comes later lies above it. Leaves everything as it is, and answers nil,
+  /// when a child has saved in between: its changes must come into the objects first, or the save would leave them out.
+  func freeze() -> StratumLayer? {
     state.withLock { state in
+      guard state.received.isEmpty else { return nil }
       let layer = state.top
       state.frozen.append(layer)
       state.top = StratumLayer()
@@ -232,14 +239,28 @@ final class Strata: Sendable {
     }
   }
 
-  /// The oldest frozen layer has been saved: it lies further down now.
-  func drop() {
-    let old = state.withLock { state in
-      defer { note(state) }
-      state.generation += 1
-      return state.frozen.removeFirst()
+  /// The oldest frozen layer has been saved: it lies further down now. What children have laid over it meanwhile is put onto
+  /// what was saved by `rebase`, which runs without the lock.
+  func drop(rebasing rebase: (StratumRow) -> StratumRow) {
+    while true {
+      let seen = state.withLock { $0 }
+      let layers = (seen.frozen.dropFirst() + [seen.top]).map { layer in
+        var layer = layer
+        layer.forEach { if !$0.isBaseStored { layer.put(rebase($0), $0.table, $0.primaryKey) } }
+        return layer
+      }
+      let isDone = state.withLock { state in
+        guard state.generation == seen.generation else { return false }
+        state.frozen = Array(layers.dropLast())
+        state.top = layers[layers.count - 1]
+        state.generation += 1
+        note(state)
+        return true
+      }
+      if !isDone { continue }
+      if let old = seen.frozen.first { Garbage.release(old, count: old.count) }
+      return
     }
-    Garbage.release(old, count: old.count)
   }
 
   /// The oldest frozen layer was not saved: its changes are pending again, beneath those made since.

@@ -1,0 +1,193 @@
+// Handing changes down, and hearing of them.
+
+/// What a save did, for contexts that merge it.
+struct ReferenceSave {
+  var written: [Int: ReferenceTreeRow] = [:]
+  var inserted: Set<Int> = []
+  var deleted: Set<Int> = []
+  /// Whether it reached the store.
+  var isStored = false
+  /// Objects that left the context that saved.
+  var gone: [Int] = []
+  /// Objects that left its parent.
+  var goneBelow: [Int] = []
+  /// Named in the did-save notification although nothing was handed down: edited to what they were.
+  var unchanged: Set<Int> = []
+  /// Named in it although there was nothing left to delete.
+  var deletedBefore: Set<Int> = []
+  /// Whether rows travelled, and not only the notification's sets.
+  var hasRows: Bool { !written.isEmpty || !deleted.isEmpty }
+}
+
+extension ReferenceNode {
+  /// Everything the next save hands down.
+  private var pending: [(number: Int, change: ReferenceChange)] {
+    let own = leaves.values.filter { !$0.isRowGone }.compactMap { leaf in
+      leaf.ownChange.map { (number: leaf.number, change: $0) }
+    }
+    let changed = own.filter { $0.change.kind != .update || !$0.change.changed.isEmpty }
+    return (changed + received.map { (number: $0.key, change: $0.value) }).sorted { $0.number < $1.number }
+  }
+
+  func save() -> ReferenceSave {
+    var result = ReferenceSave()
+    result.isStored = parent == nil
+    for (number, change) in pending {
+      var row = change.row
+      var isDropped = false
+      if let parent {
+        isDropped = !parent.lay(number, change, &result)
+      } else {
+        row = write(number, change)
+      }
+      if isDropped, leaves[number]?.own == .update { result.gone.append(number) }
+      if let row, !isDropped {
+        result.written[number] = row
+        if change.kind == .insert { result.inserted.insert(number) }
+      } else if change.kind == .delete {
+        result.deleted.insert(number)
+      }
+      settle(number, change, row)
+    }
+    for leaf in leaves.values where leaf.isListed {
+      if leaf.own == .delete { result.gone.append(leaf.number) }
+      if leaf.own == .delete, leaf.isRowGone { result.deletedBefore.insert(leaf.number) }
+      if leaf.own == .update, result.written[leaf.number] == nil { result.unchanged.insert(leaf.number) }
+      leaf.own = nil
+      leaf.edits = [:]
+      leaf.isListed = false
+    }
+    for number in result.gone { leaves[number] = nil }
+    received = [:]
+    return result
+  }
+
+  /// The store takes it.
+  private func write(_ number: Int, _ change: ReferenceChange) -> ReferenceTreeRow? {
+    if change.kind == .delete {
+      store.rows[number] = nil
+      return nil
+    }
+    guard let row = change.row else { return nil }
+    let old = store.rows[number]
+    let new = ReferenceTreeRow(values: row.values, version: (old?.version ?? 0) + 1)
+    store.rows[number] = new
+    store.everStored.insert(number)
+    return new
+  }
+
+  /// The context's own object shows what was saved.
+  private func settle(_ number: Int, _ change: ReferenceChange, _ row: ReferenceTreeRow?) {
+    guard let leaf = leaves[number] else { return }
+    if change.kind == .delete {
+      leaf.own = .delete
+    } else if let row {
+      leaf.row = row
+    }
+  }
+
+  /// Lays what a child saves over what is here: value by value; what is deleted here, or gone, stays so. False when it was
+  /// dropped.
+  private func lay(_ number: Int, _ change: ReferenceChange, _ save: inout ReferenceSave) -> Bool {
+    if let leaf = leaves[number], leaf.own != nil {
+      return layOverOwn(leaf, change, &save)
+    }
+    if var mine = received[number] {
+      switch (mine.kind, change.kind) {
+      case (.delete, _): return change.kind == .delete
+      case (.insert, .delete):
+        received[number] = nil
+        if leaves.removeValue(forKey: number) != nil { save.goneBelow.append(number) }
+        return true
+      case (_, .delete):
+        mine.kind = .delete
+        mine.row = nil
+      default:
+        mine.row = mine.row?.with(change.changes)
+        mine.changed.formUnion(change.changed)
+      }
+      show(number, mine)
+      return true
+    }
+    if change.kind == .insert {
+      show(number, change)
+      return true
+    }
+    guard let below = beneath(number) else {
+      // An object of a leaf that is nowhere any more goes.
+      if change.kind == .delete, leaves.removeValue(forKey: number) != nil { save.goneBelow.append(number) }
+      return change.kind == .delete
+    }
+    show(
+      number,
+      ReferenceChange(
+        kind: change.kind, row: change.kind == .delete ? nil : below.with(change.changes), base: below,
+        changed: change.changed))
+    return true
+  }
+
+  private func layOverOwn(_ leaf: ReferenceLeaf, _ change: ReferenceChange, _ save: inout ReferenceSave)
+    -> Bool
+  {
+    switch (leaf.own, change.kind) {
+    case (.delete, _): return change.kind == .delete
+    case (.insert, .delete):
+      leaves[leaf.number] = nil
+      save.goneBelow.append(leaf.number)
+    case (_, .delete): leaf.own = .delete
+    default: leaf.edits.merge(change.changes) { $1 }
+    }
+    return true
+  }
+
+  /// What a child saved is here now, and the object shows it.
+  private func show(_ number: Int, _ change: ReferenceChange) {
+    received[number] = change
+    guard let leaf = leaves[number] else { return }
+    if change.kind == .delete {
+      if leaf.isFault, leaf.row != nil { leaf.isFault = false }
+    } else {
+      leaf.row = change.row
+    }
+  }
+
+  // MARK: Merging
+
+  /// Another context has saved. `hasRows`: the rows themselves travel, not only the names of those who changed.
+  func merge(_ save: ReferenceSave, hasRows: Bool) {
+    for number in Set(save.written.keys).union(hasRows ? [] : save.unchanged).sorted() {
+      guard let row = newest(number, save, hasRows: hasRows) else { continue }
+      guard let leaf = mergeTarget(number) else { continue }
+      take(row, leaf)
+    }
+    for number in save.deleted.union(hasRows ? [] : save.deletedBefore).sorted() {
+      guard let leaf = mergeTarget(number), leaf.own != .insert else { continue }
+      // Somebody below has it all the same.
+      if let parent, parent.hasUnsaved(number), beneath(number) != nil { continue }
+      if leaf.isFault, leaf.row != nil { leaf.isFault = false }
+      leaf.isRowGone = true
+      leaf.own = .delete
+    }
+  }
+
+  private func newest(_ number: Int, _ save: ReferenceSave, hasRows: Bool) -> ReferenceTreeRow? {
+    if let parent, parent.hasUnsaved(number) { return beneath(number) }
+    if hasRows, save.isStored { return save.written[number] }
+    return store.rows[number]
+  }
+
+  /// Whether this context, or one below, has unsaved changes of a leaf.
+  private func hasUnsaved(_ number: Int) -> Bool {
+    change(number) != nil || parent?.hasUnsaved(number) ?? false
+  }
+
+  private func mergeTarget(_ number: Int) -> ReferenceLeaf? {
+    if received[number] != nil { claim(leaf(number)) }
+    return leaves[number]
+  }
+
+  private func take(_ row: ReferenceTreeRow, _ leaf: ReferenceLeaf) {
+    if let old = leaf.row?.version, let new = row.version, old >= new { return }
+    leaf.row = row
+  }
+}
