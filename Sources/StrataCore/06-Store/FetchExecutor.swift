@@ -172,7 +172,10 @@ extension FetchExecutor {
   ) throws -> StoredRow? {
     guard let entry = codes.entry(bytes) else { return try matchSlowly(bytes, key, transaction) }
     let entity = Int(entry.pointee.entity)
-    if filtersEntities && !wanted.contains(entity) { return nil }
+    if !wanted.contains(entity) {
+      if filtersEntities { return nil }
+      throw reader.isAstray(key)
+    }
     // The header says that there are bytes.
     let base = bytes.baseAddress.unsafelyUnwrapped
     if isFixed, let residual {
@@ -197,8 +200,9 @@ extension FetchExecutor {
   private func matchSlowly(
     _ bytes: UnsafeRawBufferPointer, _ key: UInt64, _ transaction: borrowing ReadTransaction
   ) throws -> StoredRow? {
-    if filtersEntities {
-      guard wanted.contains(try reader.entity(of: bytes, primaryKey: key)) else { return nil }
+    guard wanted.contains(try reader.entity(of: bytes, primaryKey: key)) else {
+      if filtersEntities { return nil }
+      throw reader.isAstray(key)
     }
     let row = try reader.row(bytes, primaryKey: key)
     guard let residual else { return row }

@@ -74,7 +74,7 @@ extension RowReader {
     guard let keyspace = parts.rows[hierarchy] else { return nil }
     return try PrimaryKeyBytes.with(key) { bytes in
       guard let found = try transaction.get(keyspace, bytes) else { return nil }
-      return fetchedRow(try row(found, primaryKey: key), primaryKey: key)
+      return fetchedRow(try row(found, primaryKey: key, of: hierarchy), primaryKey: key)
     }
   }
 }

@@ -26,7 +26,7 @@ extension LMDBStore {
         guard let bytes = try PrimaryKeyBytes.with(key, { try transaction.get(keyspace, $0) }) else {
           return nil
         }
-        let row = try reader.row(bytes, primaryKey: key)
+        let row = try reader.row(bytes, primaryKey: key, of: hierarchy)
         let snapshot = row.keeper ?? slab.append(copying: row.bytes)
         return FetchedRow(primaryKey: key, entity: row.entity, snapshot: snapshot)
       }
@@ -62,7 +62,7 @@ extension LMDBStore {
             return .missing
           }
           guard let entry = catalogue._withUnsafeGuaranteedRef({ $0.codes.entry(bytes) }),
-            entry.pointee.isInBounds(bytes)
+            entry.pointee.hierarchy == hierarchy, entry.pointee.isInBounds(bytes)
           else { return .unusual }
           let row = RowSnapshot(copying: bytes)
           return .found(
@@ -78,7 +78,8 @@ extension LMDBStore {
       guard let keyspace = parts.rows[hierarchy] else { return nil }
       return try PrimaryKeyBytes.with(primaryKey) { key in
         guard let bytes = try transaction.get(keyspace, key) else { return nil }
-        return reader.fetchedRow(try reader.row(bytes, primaryKey: primaryKey), primaryKey: primaryKey)
+        return reader.fetchedRow(
+          try reader.row(bytes, primaryKey: primaryKey, of: hierarchy), primaryKey: primaryKey)
       }
     }
   }

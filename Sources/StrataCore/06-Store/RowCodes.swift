@@ -7,6 +7,8 @@ struct RowCodes {
   struct Entry {
     /// The number of the entity in the schema; -1 for codes the schema does not know.
     var entity: Int32
+    /// The number of the entity's hierarchy.
+    var hierarchy: Int32
     /// The layout the entity's rows have now.
     var layoutNumber: UInt16
     var fixedEnd: Int32

@@ -72,6 +72,18 @@ struct RowReader {
     return StoredRow(base: base, count: bytes.count, entity: entity)
   }
 
+  /// The same for a row that was found among those of a hierarchy.
+  func row(_ bytes: UnsafeRawBufferPointer, primaryKey: UInt64, of hierarchy: Int) throws -> StoredRow {
+    let row = try row(bytes, primaryKey: primaryKey)
+    guard parts.schema.entities[row.entity].hierarchyNumber == hierarchy else { throw isAstray(primaryKey) }
+    return row
+  }
+
+  /// A row that says it is of an entity that has no rows where it was found.
+  func isAstray(_ primaryKey: UInt64) -> StorageError {
+    parts.damaged("The row p\(primaryKey) is of an entity of another hierarchy.")
+  }
+
   /// The entity of a row, by its code alone.
   @inline(__always)
   func entity(of bytes: UnsafeRawBufferPointer, primaryKey: UInt64) throws -> Int {

@@ -91,10 +91,12 @@ final class StoreCatalogue: Sendable {
     if schema.entities.isEmpty { return RowCodes(entries: entries, count: 0) }
     for (code, number) in entityNumbers.enumerated() {
       // Entries of unknown codes are never looked into beyond their number.
-      let layout = schema.entities[max(0, Int(number))].layout
+      let entity = schema.entities[max(0, Int(number))]
+      let layout = entity.layout
       (entries + code).initialize(
         to: RowCodes.Entry(
-          entity: number, layoutNumber: number < 0 ? 0 : layoutNumbers[Int(number)],
+          entity: number, hierarchy: Int32(entity.hierarchyNumber),
+          layoutNumber: number < 0 ? 0 : layoutNumbers[Int(number)],
           fixedEnd: Int32(layout.fixedEnd), layout: .passUnretained(layout), table: layout.table))
     }
     return RowCodes(entries: entries, count: entityNumbers.count)

@@ -49,7 +49,13 @@ struct StoreOpening {
     let catalogue = try completeCatalogue(parts, stored: header.versions, wanted: versions)
     // Known from the beginning, so that objects can be made even if the store can never be read again.
     let counters = try environment.read { transaction in
-      schema.hierarchies.map { try? parts.counter($0.number, transaction) }
+      try schema.hierarchies.map { hierarchy in
+        let counter = try? parts.counter(hierarchy.number, transaction)
+        if let counter, counter > PrimaryKeyAllocator.limit {
+          throw parts.damaged("The counter of primary keys of \(hierarchy.rootName) is beyond all keys.")
+        }
+        return counter
+      }
     }
     return Result(
       parts: parts, catalogue: catalogue, metadata: header.metadata, versions: versions, counters: counters)

@@ -98,7 +98,8 @@ extension StoreBinding {
   /// A large value that was replaced in the store before anybody read it is nowhere any more: then the newest one is
   /// what a reader gets. Nil-valued when the row is gone or cannot be read.
   func value(
-    of row: RowSnapshot, _ slot: Int, _ bound: BoundEntity, _ primaryKey: UInt64, in view: (any StoreReading)? = nil
+    of row: RowSnapshot, _ slot: Int, _ bound: BoundEntity, _ primaryKey: UInt64,
+    in view: (any StoreReading)? = nil
   ) -> AttributeValue {
     let view: any StoreReading = view ?? store
     let layout = bound.entity.layout

@@ -7,6 +7,13 @@ import Testing
     try await TortureWorker.run("damage", cases: TortureSettings.damagedFiles, seed: TortureWorker.seed)
   }
 
+  @Test(
+    "what once ended the process: a row's entity code of another hierarchy, a counter of keys beyond all keys",
+    arguments: [33_276_764_124_321, 258_347_535_205_090] as [UInt64])
+  func whatOnceEndedTheProcess(seed: UInt64) async throws {
+    try await TortureWorker.run("damage", cases: 1, seed: seed, processes: 1)
+  }
+
   @Test func soundFilesAreNeverRefused() async throws {
     try await TortureWorker.run("valid-stores", cases: TortureSettings.validFiles, seed: TortureWorker.seed)
   }

@@ -69,7 +69,8 @@ private struct NoReading: StoreReading {
   let storeIdentifier: UUID
   func fetch(_ request: ResolvedFetchRequest, mode: FetchMode) throws -> FetchedRows {
     FetchedRows(
-      rows: [], count: 0, plan: FetchPlanner.plan(request, mode: mode, storeIdentifier: storeIdentifier) { _ in false })
+      rows: [], count: 0,
+      plan: FetchPlanner.plan(request, mode: mode, storeIdentifier: storeIdentifier) { _ in false })
   }
   func rows(hierarchy: Int, primaryKeys: [UInt64]) throws -> [FetchedRow?] { primaryKeys.map { _ in nil } }
   func row(hierarchy: Int, primaryKey: UInt64) throws -> FetchedRow? { nil }
@@ -94,7 +95,8 @@ final class PinnedGeneration: Sendable {
   }
 
   /// What a store is read through; pins now what was to be pinned at the next read.
-  func reading(_ binding: StoreBinding, _ coordinator: PersistentStoreCoordinator) throws -> any StoreReading {
+  func reading(_ binding: StoreBinding, _ coordinator: PersistentStoreCoordinator) throws -> any StoreReading
+  {
     guard let found = current else { return binding.store }
     if found != .current { return try found.reading(binding) }
     let new = try QueryGenerationToken.make(
