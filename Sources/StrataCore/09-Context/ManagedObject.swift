@@ -69,6 +69,11 @@ open class ManagedObject: NSObject, SlotDeclaring {
     strata_prefetch(UnsafeRawPointer(edits.header) + 128)
     strata_prefetch(UnsafeRawPointer(edits.header) + 192)
   }
+  /// Says that the draft itself, not its values, is needed soon.
+  @inline(__always)
+  final func prefetchDraftHead() {
+    if let edits { strata_prefetch(UnsafeRawPointer(edits.header) - 16) }
+  }
   /// Where `draft` keeps its values: so that a setter counts no references.
   @exclusivity(unchecked) final var edits: RowDraft.Pointers?
   /// Values of transient attributes by slot: they survive a save and go when the object becomes a fault (rule 71).

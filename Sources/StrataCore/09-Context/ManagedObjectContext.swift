@@ -107,6 +107,8 @@ public final class ManagedObjectContext: @unchecked Sendable {
   @exclusivity(unchecked) var settledRows: [StratumRow] = []
   /// A save that is under way off the context's queue.
   @exclusivity(unchecked) var flight: SaveFlight?
+  /// Those who asked for a save while one was under way.
+  @exclusivity(unchecked) var waitingForFlight: [CheckedContinuation<Void, any Error>] = []
   /// A save has frozen the strata.
   @exclusivity(unchecked) var isFrozen = false
   /// Commits that are being merged automatically.

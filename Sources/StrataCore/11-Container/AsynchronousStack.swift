@@ -30,8 +30,6 @@ public final class AsynchronousStack: Sendable {
   private struct State {
     /// Counts what has changed, so that a timer can tell whether it is the last one.
     var changes = 0
-    /// The last of the saves that follow one another.
-    var last: Task<Void, any Error>?
   }
 
   /// An observer's token. Unchecked: it is handed back once, by `deinit`.
@@ -76,21 +74,13 @@ public final class AsynchronousStack: Sendable {
 
   /// Writes everything that is in `main` and returns when it is as durable as the store promises. Stalls nobody.
   ///
-  /// Saves follow one another in the order they were asked for.
+  /// While one save is written another may already be handed down: each context saves once at a time, and what is asked for
+  /// meanwhile follows.
   /// - Throws: what `ManagedObjectContext.saveAsynchronously()` throws, of `main` or of `writer`; what could not be written
   ///   stays pending there.
   public func save() async throws {
-    let task = state.withLock { state in
-      let before = state.last
-      let task = Task { [main, writer] in
-        _ = await before?.result
-        try await main.saveAsynchronously()
-        try await writer.saveAsynchronously()
-      }
-      state.last = task
-      return task
-    }
-    try await task.value
+    try await main.saveAsynchronously()
+    try await writer.saveAsynchronously()
   }
 
   private func scheduleAutosave(_ delay: Duration) {

@@ -25,39 +25,79 @@ extension ManagedObjectContext {
         "\(description) has no queue to come back to, so it cannot save asynchronously; make it with .privateQueue or "
           + ".mainQueue.")
     }
-    for _ in 0..<Self.mostAttempts {
-      let flight: SaveFlight
-      switch try await perform({ try self.takeOff() }) {
-      case .behind(let other):
-        await other.landed()
-        continue
-      case .under(let new): flight = new
-      }
-      await withCheckedContinuation { continuation in
-        flight.start(self, persistentStoreCoordinator) { continuation.resume() }
-      }
-      while await !perform(schedule: .enqueued, { self.land(flight, all: false) }) {}
-      switch flight.ending {
-      case .refused: continue
-      case .failed(let error, _): throw error
-      case .saved, nil: return
-      }
+    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+      onQueue { self.request(continuation) }
     }
-    throw CoreDataError(
-      .persistentStoreSaveConflicts,
-      "Other writers changed the same rows \(Self.mostAttempts) times while this save was being merged.")
   }
 
-  /// Whether a save could begin, or has to wait for another.
-  enum TakeOff: Sendable {
-    case under(SaveFlight)
-    case behind(SaveFlight)
+  /// Runs `job` inside the context: at once if the caller is there already.
+  private func onQueue(_ job: @escaping @Sendable () -> Void) {
+    if ThreadScope.current.holds(self) {
+      ThreadScope.current.run(in: self, job)
+    } else {
+      queue.queue?.async { self.runAsEvent(job) }
+    }
   }
 
-  // MARK: On the context's queue, before
+  // MARK: On the context's queue
 
-  private func takeOff() throws -> TakeOff {
-    if let flight { return .behind(flight) }
+  /// Whoever asks while a save is under way shares the next one with the others who wait: it saves what is pending then.
+  private func request(_ continuation: CheckedContinuation<Void, any Error>) {
+    waitingForFlight.append(continuation)
+    if flight == nil { begin() }
+  }
+
+  private func begin() {
+    let riders = waitingForFlight
+    waitingForFlight = []
+    attempt(riders, 1)
+  }
+
+  private func attempt(_ riders: [CheckedContinuation<Void, any Error>], _ number: Int) {
+    do {
+      let flight = try takeOff()
+      flight.start(self, persistentStoreCoordinator) {
+        self.queue.queue?.async { self.runAsEvent { self.bringHome(flight, riders, number) } }
+      }
+    } catch {
+      for rider in riders { rider.resume(throwing: error) }
+    }
+  }
+
+  /// Lands `flight`, on the main queue slice by slice, tells those who wait for it, and begins the next one.
+  private func bringHome(
+    _ flight: SaveFlight, _ riders: [CheckedContinuation<Void, any Error>], _ number: Int
+  ) {
+    guard land(flight, all: false) else {
+      queue.queue?.async { self.runAsEvent { self.bringHome(flight, riders, number) } }
+      return
+    }
+    switch flight.ending {
+    case .saved, nil: for rider in riders { rider.resume() }
+    case .failed(let error, _): for rider in riders { rider.resume(throwing: error) }
+    case .refused:
+      guard number < Self.mostAttempts else {
+        let error = CoreDataError(
+          .persistentStoreSaveConflicts,
+          "Other writers changed the same rows \(number) times while this save was being merged.")
+        for rider in riders { rider.resume(throwing: error) }
+        break
+      }
+      // The merge policy has spoken. Somebody's save may be under way by now.
+      if self.flight == nil { return attempt(riders + takeWaiting(), number + 1) }
+      waitingForFlight = riders + waitingForFlight
+    }
+    if self.flight == nil, !waitingForFlight.isEmpty { begin() }
+  }
+
+  private func takeWaiting() -> [CheckedContinuation<Void, any Error>] {
+    defer { waitingForFlight = [] }
+    return waitingForFlight
+  }
+
+  // MARK: Taking off
+
+  private func takeOff() throws -> SaveFlight {
     if isSaving {
       throw CoreDataError(.coreData, "saveAsynchronously() was called inside a save of the same context.")
     }
@@ -66,7 +106,7 @@ extension ManagedObjectContext {
     processPendingChanges()
     defer { isSaving = false }
     try prepareToSave()
-    return .under(try freeze())
+    return try freeze()
   }
 
   /// Takes the pending changes out of the context's hands.
@@ -126,7 +166,13 @@ extension ManagedObjectContext {
       var part = try part(first.home.storeIndex)
       if list.count == 1 { part.entries.reserveCapacity(part.entries.count + objects.count) }
       let lost = context.lostVersions
+      var place = 0
       try ManagedObject.forEach(objects) { object in
+        // Its draft is kept as well, which means looking at it.
+        if place + 6 < objects.count {
+          Unmanaged.passUnretained(objects[place + 6])._withUnsafeGuaranteedRef { $0.prefetchDraftHead() }
+        }
+        place += 1
         if kind == .delete, !object.state.contains(.rowGone), object.snapshot == nil { _ = object.loadRow() }
         guard let home = object.boundReference else { return }
         let index = home._withUnsafeGuaranteedRef { $0.storeIndex }

@@ -61,13 +61,20 @@ extension ManagedObjectContext {
     var released: [RowDraft] = []
     defer { Garbage.release(Released(drafts: released), count: released.count) }
     for part in flight.parts {
-      for place in max(flight.landedCount - start, 0)..<max(part.entries.count, flight.landedCount - start) {
-        if let end, place % 128 == 127, DispatchTime.now().uptimeNanoseconds >= end { return false }
-        flight.landedCount = start + place + 1
-        adopt(
-          part.entries[place], part.rows[place], isDropped: flight.dropped.contains(start + place), &released)
+      let count = part.entries.count
+      let first = min(max(flight.landedCount - start, 0), count)
+      // Entries are looked at where they lie: copying one counts five references.
+      let isDone = part.entries.withUnsafeBufferPointer { entries in
+        for place in first..<count {
+          if let end, place % 128 == 127, DispatchTime.now().uptimeNanoseconds >= end { return false }
+          flight.landedCount = start + place + 1
+          adopt(
+            entries[place], part.rows[place], isDropped: flight.dropped.contains(start + place), &released)
+        }
+        return true
       }
-      start += part.entries.count
+      if !isDone { return false }
+      start += count
     }
     return true
   }

@@ -1,6 +1,5 @@
 import Dispatch
 import Foundation
-import Synchronization
 
 /// A save under way off its context's queue (contexts.md, rule 15): the pending changes as they were when it began, frozen.
 ///
@@ -63,13 +62,9 @@ final class SaveFlight: @unchecked Sendable {
   var landedCount = 0
   private var known: Set<ManagedObject>?
   private let running = DispatchGroup()
-  private let waiting = Mutex<Waiting>(Waiting())
+  /// The context shows what came of it.
+  private(set) var isLanded = false
   private var places: [ObjectIdentifier: RowDraft]?
-
-  private struct Waiting {
-    var isOver = false
-    var continuations: [CheckedContinuation<Void, Never>] = []
-  }
 
   init(_ parts: [Part], isForParent: Bool, known: Set<ManagedObject>?) {
     self.parts = parts
@@ -103,7 +98,8 @@ final class SaveFlight: @unchecked Sendable {
   ) {
     let parent = context.parent
     let origin = ObjectIdentifier(context)
-    DispatchQueue.global(qos: .userInitiated).async(group: running) { [self] in
+    running.enter()
+    DispatchQueue.global(qos: .userInitiated).async { [self] in
       do {
         if let parent {
           try handDown(to: parent, coordinator)
@@ -121,8 +117,9 @@ final class SaveFlight: @unchecked Sendable {
       } catch {
         ending = .failed(error, nil)
       }
+      running.leave()
+      done()
     }
-    running.notify(queue: .global(qos: .userInitiated)) { done() }
   }
 
   /// Waits, blocking, until the worker is done. For a save that has come in between.
@@ -252,18 +249,7 @@ final class SaveFlight: @unchecked Sendable {
     sets = DidSaveSets(inserted: inserted, updated: updated, deleted: deleted, known: known, ids: ids)
   }
 
-  // MARK: Those who wait
-
-  /// Returns when the flight is over and the context shows what came of it.
-  func landed() async {
-    await withCheckedContinuation { continuation in
-      let isOver = waiting.withLock { waiting in
-        if !waiting.isOver { waiting.continuations.append(continuation) }
-        return waiting.isOver
-      }
-      if isOver { continuation.resume() }
-    }
-  }
+  // MARK: At the end
 
   /// The context shows what came of it. Entries, rows and sets are freed elsewhere: objects are in the context's tables as
   /// well, so this is not the end of them.
@@ -282,12 +268,7 @@ final class SaveFlight: @unchecked Sendable {
     places = nil
     unsavedRows = []
     Garbage.release(old, count: count)
-    let continuations = waiting.withLock { waiting in
-      waiting.isOver = true
-      defer { waiting.continuations = [] }
-      return waiting.continuations
-    }
-    for continuation in continuations { continuation.resume() }
+    isLanded = true
   }
 
   /// Unchecked: nobody else has them any more.
@@ -299,7 +280,6 @@ final class SaveFlight: @unchecked Sendable {
     let known: Set<ManagedObject>?
   }
 
-  var isLanded: Bool { waiting.withLock { $0.isOver } }
 }
 
 extension SaveFlight.Entry {
