@@ -17,7 +17,7 @@ help:
 	@echo "make torture [MINUTES=60] [ONLY=kinds] [SEED=n]  the long mode of the torture tests; prints totals"
 	@echo "make fuzz [DECODER=row] [SECONDS=60]  libFuzzer on one decoder, or on all of them by turns"
 	@echo "make check           formatting, floor order, file lengths, build with warnings as errors"
-	@echo "make bench           compare with GRDB and raw LMDB (release build)"
+	@echo "make bench           compare with GRDB and raw LMDB (release build); CARD=stacks: contexts above contexts"
 	@echo "make format          format all Swift sources in place"
 
 setup:
@@ -50,4 +50,4 @@ format:
 
 bench:
 	@Scripts/setup-bench
-	swift run -c release --package-path Benchmarks strata-bench $(if $(SIZES),--sizes $(SIZES)) $(ARGUMENTS)
+	swift run -c release --package-path Benchmarks strata-bench $(CARD) $(if $(SIZES),--sizes $(SIZES)) $(ARGUMENTS)
