@@ -378,6 +378,46 @@ struct ChildSaveTests {
     #expect(try store.context().entry("Bells").notes == "theirs")
   }
 
+  @Test(
+    "a child that saves inside the parent's merge policy leaves nothing behind that a later save would trip over"
+  )
+  func aChildSavesInsideTheMergePolicy() throws {
+    try store.save("Bells")
+    let mine = try parent.entry("Bells")
+    mine.rating = 5
+    parent.processPendingChanges()
+    let sibling = store.context()
+    try sibling.entry("Bells").rating = 1
+    try sibling.save()
+    Entry.make("Winki", in: child)
+    parent.mergePolicy = BusyPolicy { [parent, child] in
+      try child.save()
+      mine.notes = "settled"
+      parent.processPendingChanges()
+    }
+    try parent.save()
+    #expect(try store.context().entry("Bells").notes == "settled")
+    #expect(parent.updatedObjects.isEmpty && parent.insertedObjects.count == 1)
+    parent.mergePolicy = .error
+    try parent.save()
+    #expect(try store.savedEntries() == ["Bells 5", "Winki 3"])
+  }
+
+  /// Object trump, after some work of its own. Unchecked: used on the thread of the test alone.
+  private final class BusyPolicy: MergePolicy, @unchecked Sendable {
+    private let work: () throws -> Void
+
+    init(_ work: @escaping () throws -> Void) {
+      self.work = work
+      super.init(merge: .mergeByPropertyObjectTrump)
+    }
+
+    override func resolve(mergeConflicts: [MergeConflict]) throws {
+      try work()
+      try super.resolve(mergeConflicts: mergeConflicts)
+    }
+  }
+
   @Test("a save of the parent that fails keeps what children saved, and a later one writes it")
   func aFailedSaveKeepsEverything() throws {
     Surfer.make("kelly@example.com", in: child)

@@ -38,6 +38,9 @@ extension ManagedObjectContext {
   /// Makes what has been edited visible to children. Cheap when there are none, or nothing was.
   func publishEdits() {
     guard !unpublished.isEmpty else { return }
+    // A save that blocks this queue has frozen what it saves: what its hooks and policies change is part of it, and what is
+    // published above it would outlive it.
+    if isFrozen, flight == nil { return }
     let objects = unpublished
     unpublished = []
     repeat {
