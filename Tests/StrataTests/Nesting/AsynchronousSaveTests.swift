@@ -142,6 +142,49 @@ struct AsynchronousSaveTests {
     #expect(entry.rating == 5 && entry.notes == (isMerged ? "theirs" : nil))
   }
 
+  @Test("conflicts over what only a child has changed go to the merge policy, too")
+  func conflictsOfChildren() async throws {
+    try store.save("Bells", "Winki")
+    let child = ManagedObjectContext(.privateQueue, parent: main)
+    try await child.perform {
+      for entry in try child.entries() { entry.rating = 5 }
+      try child.save()
+    }
+    let other = store.context()
+    for entry in try other.entries() { (entry.rating, entry.notes) = (1, "theirs") }
+    try other.save()
+    await #expect(throws: CoreDataError.self) { try await main.saveAsynchronously() }
+    #expect(main.updatedObjects.count == 2)
+    main.mergePolicy = .mergeByPropertyObjectTrump
+    try await main.saveAsynchronously()
+    #expect(try store.savedEntries() == ["Bells 5", "Winki 5"])
+    #expect(try store.context().entry("Winki").notes == "theirs")
+  }
+
+  @Test(
+    "a child that asks for it hears of conflicts with its parent and of duplicates, without stopping as well")
+  func checksAgainstTheParent() async throws {
+    try store.save("Bells")
+    let (child, sibling) = (
+      ManagedObjectContext(.mainQueue, parent: main), ManagedObjectContext(.mainQueue, parent: main)
+    )
+    child.detectsConflictsWithParent = true
+    child.checksUniquenessAtParent = true
+    let mine = try child.entry("Bells")
+    mine.rating = 5
+    try sibling.entry("Bells").rating = 1
+    Surfer.make("kelly@example.com", in: sibling)
+    try sibling.save()
+    await #expect(throws: CoreDataError.self) { try await child.saveAsynchronously() }
+    #expect(child.updatedObjects == [mine])
+    child.mergePolicy = .mergeByPropertyObjectTrump
+    let twin = Surfer.make("kelly@example.com", in: child)
+    await #expect(throws: CoreDataError.self) { try await child.saveAsynchronously() }
+    twin.email = "layne@example.com"
+    try await child.saveAsynchronously()
+    #expect(try main.entry("Bells").rating == 5 && !child.hasChanges)
+  }
+
   @Test("rollback takes back what was edited since, and nothing of what is under way")
   func rollback() async throws {
     try store.save("Bells")

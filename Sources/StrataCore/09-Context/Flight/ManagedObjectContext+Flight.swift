@@ -75,7 +75,7 @@ extension ManagedObjectContext {
     switch flight.ending {
     case .saved, nil: for rider in riders { rider.resume() }
     case .failed(let error, _): for rider in riders { rider.resume(throwing: error) }
-    case .refused:
+    case .refused, .disputed:
       guard number < Self.mostAttempts else {
         let error = CoreDataError(
           .persistentStoreSaveConflicts,
@@ -106,6 +106,7 @@ extension ManagedObjectContext {
     processPendingChanges()
     defer { isSaving = false }
     try prepareToSave()
+    if parent != nil, checksUniquenessAtParent { try checkUniqueness() }
     return try freeze()
   }
 

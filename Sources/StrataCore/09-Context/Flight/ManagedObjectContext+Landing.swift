@@ -21,7 +21,15 @@ extension ManagedObjectContext {
     case .refused(let conflict, let store):
       putBack(flight)
       // A save that has come in between settles conflicts by itself.
-      if !all { settle(conflict, in: store, flight) }
+      if !all {
+        settle(flight) {
+          let conflicts = makeMergeConflicts(conflict, in: store)
+          if !conflicts.isEmpty { try mergePolicy.resolve(mergeConflicts: conflicts) }
+        }
+      }
+    case .disputed(let conflict):
+      putBack(flight)
+      if !all { settle(flight) { try settle(conflict) } }
     case .failed(let error, let store):
       flight.fail(describe(error, in: store, having: flight.parts.filter(\.isWritten)))
       putBack(flight)
@@ -31,15 +39,10 @@ extension ManagedObjectContext {
     return true
   }
 
-  private func settle(_ conflict: CommitConflict, in store: StoreBinding, _ flight: SaveFlight) {
+  private func settle(_ flight: SaveFlight, _ ask: () throws -> Void) {
     isSaving = true
     defer { isSaving = false }
-    do {
-      let conflicts = makeMergeConflicts(conflict, in: store)
-      if !conflicts.isEmpty { try mergePolicy.resolve(mergeConflicts: conflicts) }
-    } catch {
-      flight.fail(error)
-    }
+    do { try ask() } catch { flight.fail(error) }
   }
 
   private func describe(_ error: any Error, in store: StoreBinding?, having written: [SaveFlight.Part])

@@ -47,6 +47,8 @@ final class SaveFlight: @unchecked Sendable {
     case saved
     /// Rows have changed underneath: the merge policy is to be asked.
     case refused(CommitConflict, StoreBinding)
+    /// The parent's records are not what the changes are based on: the merge policy is to be asked.
+    case disputed(ParentConflict)
     case failed(any Error, StoreBinding?)
   }
 
@@ -98,11 +100,13 @@ final class SaveFlight: @unchecked Sendable {
   ) {
     let parent = context.parent
     let origin = ObjectIdentifier(context)
+    let inspect: (@Sendable ([StratumRow], [StratumRow?]) throws -> Void)? =
+      context.detectsConflictsWithParent ? { @Sendable in try context.findConflicts($0, in: $1) } : nil
     running.enter()
     DispatchQueue.global(qos: .userInitiated).async { [self] in
       do {
         if let parent {
-          try handDown(to: parent, coordinator)
+          try handDown(to: parent, coordinator, inspect: inspect)
         } else {
           for part in parts { try commit(part, coordinator, origin) }
           ending = .saved
@@ -114,6 +118,8 @@ final class SaveFlight: @unchecked Sendable {
         } else {
           ending = .failed(refusal.error, refusal.store)
         }
+      } catch let conflict as ParentConflict {
+        ending = .disputed(conflict)
       } catch {
         ending = .failed(error, nil)
       }
@@ -194,7 +200,10 @@ final class SaveFlight: @unchecked Sendable {
     return changes
   }
 
-  private func handDown(to parent: ManagedObjectContext, _ coordinator: PersistentStoreCoordinator) throws {
+  private func handDown(
+    to parent: ManagedObjectContext, _ coordinator: PersistentStoreCoordinator,
+    inspect: (([StratumRow], [StratumRow?]) throws -> Void)?
+  ) throws {
     var rows: [StratumRow] = []
     var places: [Int?] = []
     var place = 0
@@ -209,14 +218,15 @@ final class SaveFlight: @unchecked Sendable {
       }
       rows += part.received
       places += part.received.map { _ in nil }
-      part.isWritten = true
     }
     if !rows.isEmpty {
       let result = try parent.strata.receive(
-        rows, store: { coordinator.binding($0) }, beneath: { try parent.rowBeneath($0) }, inspect: nil)
+        rows, store: { coordinator.binding($0) }, beneath: { try parent.rowBeneath($0) },
+        inspect: inspect.map { inspect in { try inspect(rows, $0) } })
       dropped = Set(result.dropped.compactMap { places[$0] })
       parent.scheduleMerge()
     }
+    for part in parts { part.isWritten = true }
     unsavedRows = rows
     ending = .saved
   }

@@ -157,12 +157,13 @@ extension ManagedObjectContext {
     let place = StratumLayer.Table(storeIndex: binding.index, hierarchy: row.hierarchy)
     let known = table.object(for: row.primaryKey)
     if let known, known.state.isDisjoint(with: .received) { return known }
-    guard
-      let index = frozenRows.firstIndex(where: { $0.primaryKey == row.primaryKey && $0.table == place }),
-      let object = known ?? object(for: frozenRows[index], isOwn: true)
+    let index = frozenRows.firstIndex { $0.primaryKey == row.primaryKey && $0.table == place }
+    // After a save off the queue everything is pending again.
+    guard let unsaved = index.map({ frozenRows[$0] }) ?? strata.row(place, row.primaryKey),
+      let object = known ?? object(for: unsaved, isOwn: true)
     else { return nil }
-    object.claim(frozenRows[index], from: binding)
-    frozenRows.remove(at: index)
+    object.claim(unsaved, from: binding)
+    if let index { frozenRows.remove(at: index) }
     return object
   }
 }

@@ -22,7 +22,7 @@ final class TreeCrowd: Sendable {
   let kinds: [ConcurrencyType]
   let seed: UInt64
   let tallyIDs: [ManagedObjectID]
-  private let shared = Mutex(Shared())
+  private let shared = Guarded(Shared())
   private let isOver = Atomic<Bool>(false)
 
   private struct Shared {
