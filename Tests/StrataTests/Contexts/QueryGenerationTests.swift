@@ -136,7 +136,7 @@ struct QueryGenerationTests {
   @Test("rule 296: a generation ends after the coordinator's limit; reading it says so, pinning anew helps")
   func aGenerationEnds() async throws {
     try store.save("Bells")
-    store.coordinator.queryGenerationLimit = .milliseconds(30)
+    store.coordinator.queryGenerationLimit = .seconds(1)
     let context = store.context(.privateQueue)
     let token = try await context.perform {
       try context.setQueryGenerationFrom(.current)
