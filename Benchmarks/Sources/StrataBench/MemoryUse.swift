@@ -62,7 +62,7 @@ extension MemoryUse {
 }
 
 /// What the kernel says of this process; zeros where there is no `/proc`.
-private struct ResidentSet {
+struct ResidentSet {
   var current = 0
   var peak = 0
   var anonymous = 0

@@ -20,18 +20,7 @@ final class StrataPeer: PeerStore {
       var objects: [FlightObject] = []
       objects.reserveCapacity(flights.count)
       for flight in flights {
-        let object = FlightObject(context: context)
-        object.number = flight.number
-        object.distance = flight.distance
-        object.delay = flight.delay
-        object.airTime = flight.airTime
-        object.departure = flight.departure
-        object.carrier = flight.carrier
-        object.tail = flight.tail
-        object.location = flight.location
-        object.destination = flight.destination
-        object.remark = flight.remark
-        objects.append(object)
+        objects.append(FlightObject.make(flight, in: context))
       }
       try context.save()
       return objects

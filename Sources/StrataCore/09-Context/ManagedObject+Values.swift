@@ -146,9 +146,18 @@ extension ManagedObject {
     let isOwn = row.base == snapshot?.base
     if isOwn, let loaded = transients?[~slot] as? AttributeValue { return loaded }
     guard let context, let place = context.locate(objectID) else { return .null }
-    let value =
-      context.unsavedValue(of: row, slot, self)
-      ?? place.store.value(of: row, slot, home, primaryKey, in: try? context.reading(place.store))
+    let value: AttributeValue
+    if let unsaved = context.unsavedValue(of: row, slot, self) {
+      value = unsaved
+    } else {
+      do {
+        value = place.store.value(of: row, slot, home, primaryKey, in: try context.reading(place.store))
+      } catch {
+        // The generation has ended: the newest commit is not what was asked for.
+        context.report(error, reading: self)
+        return .null
+      }
+    }
     if isOwn, !value.isNull { transients = (transients ?? [:]).merging([~slot: value]) { $1 } }
     return value
   }

@@ -37,7 +37,7 @@ struct StackRun {
     container.persistentStoreDescriptions = [description]
     try await container.loadPersistentStores()
     var result = StackResult()
-    let memory = ResidentMemory.anonymous()
+    let memory = ResidentSet.current().anonymous
     let clock = ContinuousClock()
     let (main, write): (ManagedObjectContext, @Sendable () async throws -> Void)
     let worker: ManagedObjectContext
@@ -77,7 +77,7 @@ struct StackRun {
     result.stall = await watch.stop()
     try scrolling.stop()
     result.fetches = scrolling.fetches
-    result.memory = ResidentMemory.anonymous() - memory
+    result.memory = ResidentSet.current().anonymous - memory
     let check = container.newBackgroundContext()
     let stored = try await check.perform {
       try check.count(for: FetchRequest<FlightObject>(entityName: "Flight"))
@@ -107,19 +107,5 @@ extension FlightObject {
     object.destination = flight.destination
     object.remark = flight.remark
     return object
-  }
-}
-
-/// The private part of this process's resident set; zero where there is no `/proc`.
-enum ResidentMemory {
-  static func anonymous() -> Int {
-    guard let handle = FileHandle(forReadingAtPath: "/proc/self/status") else { return 0 }
-    let text = String(decoding: handle.readDataToEndOfFile(), as: UTF8.self)
-    for line in text.split(separator: "\n") where line.hasPrefix("RssAnon:") {
-      return line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }.map {
-        $0 * 1_024
-      } ?? 0
-    }
-    return 0
   }
 }

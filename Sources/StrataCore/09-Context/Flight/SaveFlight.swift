@@ -223,7 +223,7 @@ final class SaveFlight: @unchecked Sendable {
       let result = try parent.strata.receive(
         rows, store: { coordinator.binding($0) }, beneath: { try parent.rowBeneath($0) },
         inspect: inspect.map { inspect in { try inspect(rows, $0) } })
-      dropped = Set(result.dropped.compactMap { places[$0] })
+      dropped = Set(result.compactMap { places[$0] })
       parent.scheduleMerge()
     }
     for part in parts { part.isWritten = true }

@@ -64,7 +64,7 @@ extension ManagedObjectContext {
       let result = try parent.strata.receive(
         rows, store: { coordinator.binding($0) }, beneath: { try parent.rowBeneath($0) },
         inspect: detectsConflictsWithParent ? { try self.findConflicts(rows, in: $0) } : nil)
-      dropped = result.dropped
+      dropped = result
     }
     for save in saves { save.adoptUnsaved(into: &outcome) }
     outcome.notices = notices(of: rows)
@@ -145,6 +145,7 @@ extension ManagedObjectContext {
     guard let binding = persistentStoreCoordinator.binding(change.bound.storeIndex),
       let found = try? rowBeneath(change)
     else { return change }
+    // What cannot be read or encoded now stays as it is: the next save meets the store's own row and asks the merge policy.
     let moved = try? change.moved(
       onto: found.row, isStored: found.isStored, keeping: found.externals, in: binding)
     return moved ?? change

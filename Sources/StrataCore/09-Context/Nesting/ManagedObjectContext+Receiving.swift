@@ -22,7 +22,6 @@ extension ManagedObjectContext {
 
   /// Brings what children have saved into the objects here, and tells of it.
   func mergeReceived() {
-    strata.mergeBegins()
     drainReceived()
     tellReceived()
   }

@@ -61,7 +61,6 @@ final class Strata: Sendable {
     var generation = 0
     /// Saves of children that the context's objects do not show yet, oldest first.
     var received: [[StratumRow]] = []
-    var isMergeScheduled = false
   }
 
   // MARK: Reading
@@ -134,12 +133,11 @@ final class Strata: Sendable {
   /// - Parameters:
   ///   - beneath: reads below the context.
   ///   - inspect: looks at what a change is laid over before it is, and may throw to refuse the save.
-  /// - Returns: the places of changes to records that the parent has deleted, which are dropped (rule 169), and whether
-  ///   somebody must tell the context.
+  /// - Returns: the places of changes to records that the parent has deleted, which are dropped (rule 169).
   func receive(
     _ changes: [StratumRow], store: (Int) -> StoreBinding?, beneath: Beneath,
     inspect: (([StratumRow?]) throws -> Void)?
-  ) throws -> (dropped: [Int], mustSchedule: Bool) {
+  ) throws -> [Int] {
     var dropped: [Int] = []
     _ = try update(receiving: changes) { top, frozen in
       dropped = []
@@ -152,11 +150,7 @@ final class Strata: Sendable {
         if try !Self.lay(change, over: &top, frozen, binding, beneath) { dropped.append(place) }
       }
     }
-    let mustSchedule = state.withLock { state in
-      defer { state.isMergeScheduled = true }
-      return !state.isMergeScheduled
-    }
-    return (dropped, mustSchedule)
+    return dropped
   }
 
   private static func find(
@@ -221,9 +215,6 @@ final class Strata: Sendable {
       return state.received
     }
   }
-
-  /// The job that merges is running: a later save needs another one.
-  func mergeBegins() { state.withLock { $0.isMergeScheduled = false } }
 
   /// Everything up to now is about to be saved. What comes later lies above it. Leaves everything as it is, and answers nil,
   /// when a child has saved in between: its changes must come into the objects first, or the save would leave them out.

@@ -138,6 +138,7 @@ final class TreeCrowd: Sendable {
         let (progress, doing) = self.shared.withLock { ($0.progress, $0.doing) }
         let stuck = progress.indices.filter { last.indices.contains($0) && last[$0] == progress[$0] }
         if stuck.count == progress.count {
+          // Stuck threads cannot be ended one by one: only the end of the process shows where they stand.
           fatalError(
             "seed \(self.seed), \(self.description): nothing moves; "
               + stuck.map { "\($0) is stuck in: \(doing[$0])" }.joined(separator: "; "))
