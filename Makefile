@@ -1,5 +1,5 @@
 # What people type here. `make run` and `make test` bring in what they need (Scripts/setup).
-# DATA=dir      the folder with airlines, airports, planes, weather and flights as .csv or .csv.gz
+# DATA=dir      the folder with airlines, airports, planes, weather and flights as .csv or .csv.gz (run, bench CARD=graph)
 # SIZES="1k …"  numbers of rows for the benchmarks
 # ARGUMENTS=…   further arguments of flight-log, benchmarks or swift test
 # MINUTES=n     how long `make torture` goes on, with ONLY= its kinds and SEED= its first seed
@@ -17,7 +17,8 @@ help:
 	@echo "make torture [MINUTES=60] [ONLY=kinds] [SEED=n]  the long mode of the torture tests; prints totals"
 	@echo "make fuzz [DECODER=row] [SECONDS=60]  libFuzzer on one decoder, or on all of them by turns"
 	@echo "make check           formatting, floor order, file lengths, build with warnings as errors"
-	@echo "make bench           compare with GRDB and raw LMDB (release build); CARD=stacks: contexts above contexts"
+	@echo "make bench           compare with GRDB and raw LMDB (release build)"
+	@echo "make bench CARD=stacks  contexts above contexts; CARD=graph [DATA=dir]: relationships, against GRDB"
 	@echo "make format          format all Swift sources in place"
 
 setup:
@@ -50,4 +51,4 @@ format:
 
 bench:
 	@Scripts/setup-bench
-	swift run -c release --package-path Benchmarks strata-bench $(CARD) $(if $(SIZES),--sizes $(SIZES)) $(ARGUMENTS)
+	swift run -c release --package-path Benchmarks strata-bench $(CARD) $(if $(filter graph,$(CARD)),$(if $(DATA),--data "$(DATA)")) $(if $(SIZES),--sizes $(SIZES)) $(ARGUMENTS)

@@ -1,7 +1,7 @@
 import Foundation
 import Strata
 
-/// The whole job, on the main actor: open, count, import, ask, edit, reopen, read everything, export, report.
+/// The whole job, on the main actor: open, count, import, ask, follow the links, delete, edit, reopen, read everything, export, report.
 ///
 /// Import, export and reading of everything run on background contexts; meanwhile the main context goes on counting.
 @MainActor
@@ -28,6 +28,8 @@ final class FlightLogRun {
     try await importTables(into: container, tally)
     try checkCounts(container.viewContext, tally)
     try ask(container.viewContext, tally)
+    try await followLinks(container, tally)
+    try await delete(container, tally)
     try await edit(container)
     container = try await reopen(container)
     try checkCounts(container.viewContext, tally)
@@ -44,15 +46,14 @@ final class FlightLogRun {
   /// Opens the store and says what an earlier run left in it.
   private func open() async throws -> PersistentContainer {
     let start = clock.now
+    if startsFresh { try store.destroy() }
     var container = try await store.open()
     let journal = try container.viewContext.fetch(
       FetchRequest<ImportState>(entityName: "ImportState", sortDescriptors: [FetchSort("table")]))
     let foreign = try journal.first { try $0.fingerprint != source.fingerprint(of: $0.table) }?.table
     var rowsFound = 0
-    if startsFresh || foreign != nil {
-      if let foreign {
-        terminal.say("Found a log of other data (\(foreign) differ): starting again from nothing.")
-      }
+    if let foreign {
+      terminal.say("Found a log of other data (\(foreign) differ): starting again from nothing.")
       try store.destroy(with: container)
       container = try await store.open()
     } else if !journal.isEmpty {
@@ -132,6 +133,28 @@ final class FlightLogRun {
     let start = clock.now
     let (lines, answers) = try FlightQueries(context: context, tally: tally).run(report)
     report.add("ask", count: answers, of: "objects and counts", time: clock.now - start)
+    for line in lines { terminal.say("  " + line) }
+  }
+
+  /// Reads the links of every flight on a background context and compares them with what the codes in the files say.
+  private func followLinks(_ container: PersistentContainer, _ tally: FlightTally) async throws {
+    let start = clock.now
+    let findings = try await container.performBackgroundTask { try FlightLinks(context: $0).follow() }
+    report.check("links", findings.tally, expected: tally.links)
+    report.check("flights linked to something wrong", findings.wrong, expected: 0)
+    report.check("links that lead back", findings.ledBack, expected: tally.links.ofFlights)
+    report.check("flights of each plane", findings.flightsByPlane, expected: tally.flightsByPlane)
+    report.add(
+      "follow the links", count: 2 * findings.tally.ofFlights, of: "links, from both ends",
+      time: clock.now - start)
+    for line in findings.tally.lines { terminal.say("  " + line) }
+    if let plane = findings.busiestPlane { terminal.say("  The busiest plane: \(plane)") }
+  }
+
+  private func delete(_ container: PersistentContainer, _ tally: FlightTally) async throws {
+    let start = clock.now
+    let (lines, count) = try await FlightDeletions(container: container, tally: tally).run(report)
+    report.add("delete, in part taken back", count: count, of: "objects", time: clock.now - start)
     for line in lines { terminal.say("  " + line) }
   }
 

@@ -31,7 +31,15 @@ struct FlightStore: Sendable {
     for store in coordinator.persistentStores { try coordinator.remove(store) }
   }
 
-  /// Deletes a closed store.
+  /// Deletes the store without loading it, whatever model it was made with. There need not be one.
+  func destroy() throws {
+    guard FileManager.default.fileExists(atPath: url.path) else { return }
+    // Throws for a file that is no store, which is left alone.
+    _ = try LMDBStore.metadata(at: url)
+    try PersistentStoreCoordinator(managedObjectModel: FlightModel.make()).destroyPersistentStore(at: url)
+  }
+
+  /// Closes the store and deletes it.
   func destroy(with container: PersistentContainer) throws {
     try close(container)
     try container.persistentStoreCoordinator.destroyPersistentStore(at: url)

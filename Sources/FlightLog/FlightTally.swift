@@ -20,6 +20,10 @@ struct FlightTally: Equatable, Sendable {
   var flightsOnFirstDay = 0
   var oldPlanes = 0
   var windyHours = 0
+  var links = LinkTally()
+  /// Flights by plane, of the planes that are known and have flown.
+  var flightsByPlane: [String: Int] = [:]
+  var weatherByAirport: [String: Int] = [:]
   /// A digest of all fields of all flights in the file's order.
   var flightDigest = Digest()
 
@@ -36,15 +40,26 @@ struct FlightTally: Equatable, Sendable {
 
   /// Counts all five tables.
   init(of source: DataFolder) throws {
-    try count(AirlineRow.self, in: source) { _, _ in }
-    try count(AirportRow.self, in: source) { _, _ in }
+    var keys = LinkKeys()
+    try count(AirlineRow.self, in: source) { keys.airlines.insert($1.carrier) }
+    try count(AirportRow.self, in: source) { keys.airports.insert($1.faa) }
     try count(PlaneRow.self, in: source) { tally, row in
+      keys.planes.insert(row.tailNumber)
       if let year = row.year, year < Self.oldPlaneYear { tally.oldPlanes += 1 }
     }
     try count(WeatherRow.self, in: source) { tally, row in
+      keys.hours.insert(.init(origin: row.origin, hour: row.hour))
+      tally.weatherByAirport[row.origin, default: 0] += 1
+      if keys.airports.contains(row.origin) { tally.links.weatherToAirports += 1 }
       if let speed = row.windSpeed, speed > Self.windySpeed { tally.windyHours += 1 }
     }
-    try count(FlightRow.self, in: source) { $0.add($1) }
+    try count(FlightRow.self, in: source) { tally, row in
+      tally.add(row)
+      tally.links.add(row, keys)
+      if let tail = row.tailNumber, keys.planes.contains(tail) {
+        tally.flightsByPlane[tail, default: 0] += 1
+      }
+    }
   }
 
   private mutating func count<Row: TableRow>(

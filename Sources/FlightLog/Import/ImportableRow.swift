@@ -2,12 +2,19 @@ import Strata
 
 /// A row that knows which managed object it becomes.
 protocol ImportableRow: TableRow {
-  /// Makes the row's object in `context`, on the context's queue. `line` is the row's line in its file.
-  func insert(into context: ManagedObjectContext, line: Int)
+  /// What the rows of this table refer to, to be fetched once for all of them. On the queue of `context`.
+  static func links(in context: ManagedObjectContext) throws -> LinkTables
+  /// Makes the row's object in `context`, on the context's queue, and relates it to what it names and `links` knows. `line` is
+  /// the row's line in its file.
+  func insert(into context: ManagedObjectContext, line: Int, _ links: LinkTables)
+}
+
+extension ImportableRow {
+  static func links(in context: ManagedObjectContext) -> LinkTables { LinkTables() }
 }
 
 extension AirlineRow: ImportableRow {
-  func insert(into context: ManagedObjectContext, line: Int) {
+  func insert(into context: ManagedObjectContext, line: Int, _ links: LinkTables) {
     let airline = Airline(context: context)
     airline.carrier = carrier
     airline.name = name
@@ -15,7 +22,7 @@ extension AirlineRow: ImportableRow {
 }
 
 extension AirportRow: ImportableRow {
-  func insert(into context: ManagedObjectContext, line: Int) {
+  func insert(into context: ManagedObjectContext, line: Int, _ links: LinkTables) {
     let airport = Airport(context: context)
     airport.faa = faa
     airport.name = name
@@ -29,7 +36,7 @@ extension AirportRow: ImportableRow {
 }
 
 extension PlaneRow: ImportableRow {
-  func insert(into context: ManagedObjectContext, line: Int) {
+  func insert(into context: ManagedObjectContext, line: Int, _ links: LinkTables) {
     let plane = Plane(context: context)
     plane.tailNumber = tailNumber
     plane.year = year
@@ -44,7 +51,11 @@ extension PlaneRow: ImportableRow {
 }
 
 extension WeatherRow: ImportableRow {
-  func insert(into context: ManagedObjectContext, line: Int) {
+  static func links(in context: ManagedObjectContext) throws -> LinkTables {
+    try LinkTables(airportsIn: context)
+  }
+
+  func insert(into context: ManagedObjectContext, line: Int, _ links: LinkTables) {
     let weather = Weather(context: context)
     weather.origin = origin
     weather.hour = hour
@@ -57,11 +68,16 @@ extension WeatherRow: ImportableRow {
     weather.precipitation = precipitation
     weather.pressure = pressure
     weather.visibility = visibility
+    weather.airport = links.airports[origin]
   }
 }
 
 extension FlightRow: ImportableRow {
-  func insert(into context: ManagedObjectContext, line: Int) {
+  static func links(in context: ManagedObjectContext) throws -> LinkTables {
+    try LinkTables(allIn: context)
+  }
+
+  func insert(into context: ManagedObjectContext, line: Int, _ links: LinkTables) {
     let flight = Flight(context: context)
     flight.line = Int64(line)
     flight.year = year
@@ -83,6 +99,11 @@ extension FlightRow: ImportableRow {
     flight.hour = hour
     flight.minute = minute
     flight.scheduledHour = scheduledHour
+    flight.airline = links.airlines[carrier]
+    flight.plane = tailNumber.flatMap { links.planes[$0] }
+    flight.originAirport = links.airports[origin]
+    flight.destinationAirport = links.airports[destination]
+    flight.weather = links.weather[.init(origin: origin, hour: scheduledHour)]
   }
 
   /// The row an object was made from.

@@ -3,7 +3,8 @@ import Strata
 /// Reads the five tables and saves them in batches on a context of its own.
 ///
 /// Each batch is one save that also writes the table's `ImportState`: killed at any moment, the store holds exactly the rows
-/// up to the line its journal names, and the next import goes on after it. Memory: one batch.
+/// up to the line its journal names, and the next import goes on after it. Memory: one batch, and the rows of the small
+/// tables that flights refer to.
 struct Importer: Sendable {
   let source: DataFolder
   let container: PersistentContainer
@@ -35,6 +36,7 @@ struct Importer: Sendable {
     return try await context.perform {
       let state = try ImportState.state(of: Row.table, fingerprint: fingerprint, in: context)
       if state.isFinished { return 0 }
+      let links = try Row.links(in: context)
       let firstLine = Int(state.lastLine) + 1
       var reader = try TableReader<Row>(source) { damage in
         if damage.line >= firstLine { report(damage) }
@@ -55,7 +57,7 @@ struct Importer: Sendable {
 
       while let row = try reader.next() {
         if reader.line < firstLine { continue }
-        row.insert(into: context, line: reader.line)
+        row.insert(into: context, line: reader.line, links)
         pending += 1
         if pending == batchSize { try saveBatch(isLast: false) }
       }

@@ -3,7 +3,7 @@ import Strata
 /// A carrier, by its two-letter code.
 final class Airline: ManagedObject {
   enum Slot: Int, CodingKey, CaseIterable {
-    case carrier, name
+    case carrier, name, flights
   }
 
   override class var declaredSlots: [String]? { Slot.allCases.map(\.stringValue) }
@@ -16,4 +16,5 @@ final class Airline: ManagedObject {
     get { readString(slot: Slot.name.rawValue) ?? "" }
     set { write(newValue, slot: Slot.name.rawValue) }
   }
+  var flights: RelatedObjects<Flight> { related(slot: Slot.flights.rawValue) }
 }

@@ -4,6 +4,7 @@ import Strata
 final class Airport: ManagedObject {
   enum Slot: Int, CodingKey, CaseIterable {
     case faa, name, latitude, longitude, altitude, utcOffset, daylightSaving, timeZone
+    case departures, arrivals, weather
   }
 
   override class var declaredSlots: [String]? { Slot.allCases.map(\.stringValue) }
@@ -40,4 +41,8 @@ final class Airport: ManagedObject {
     get { readString(slot: Slot.timeZone.rawValue) }
     set { write(newValue, slot: Slot.timeZone.rawValue) }
   }
+  var departures: RelatedObjects<Flight> { related(slot: Slot.departures.rawValue) }
+  var arrivals: RelatedObjects<Flight> { related(slot: Slot.arrivals.rawValue) }
+  /// What was measured here, hour by hour.
+  var weather: RelatedObjects<Weather> { related(slot: Slot.weather.rawValue) }
 }

@@ -3,11 +3,15 @@ import Strata
 
 /// One scheduled departure from New York.
 /// Clock times are local numbers: 517 is 05:17; nil when it never left.
+///
+/// `carrier`, `tailNumber`, `origin` and `destination` are the codes of the file. They stay beside the relationships, and keep
+/// the plain names: queries ask for them, and they are all there is where the file of airports or planes has no such row.
 final class Flight: ManagedObject {
   enum Slot: Int, CodingKey, CaseIterable {
     case line, year, month, day, departureTime, scheduledDepartureTime, departureDelay, arrivalTime
     case scheduledArrivalTime, arrivalDelay, carrier, number, tailNumber, origin, destination, airTime
     case distance, hour, minute, scheduledHour, remark
+    case airline, plane, originAirport, destinationAirport, weather
   }
 
   override class var declaredSlots: [String]? { Slot.allCases.map(\.stringValue) }
@@ -97,5 +101,27 @@ final class Flight: ManagedObject {
   var remark: String? {
     get { readString(slot: Slot.remark.rawValue) }
     set { write(newValue, slot: Slot.remark.rawValue) }
+  }
+
+  var airline: Airline? {
+    get { readObject(slot: Slot.airline.rawValue) }
+    set { write(newValue, slot: Slot.airline.rawValue) }
+  }
+  var plane: Plane? {
+    get { readObject(slot: Slot.plane.rawValue) }
+    set { write(newValue, slot: Slot.plane.rawValue) }
+  }
+  var originAirport: Airport? {
+    get { readObject(slot: Slot.originAirport.rawValue) }
+    set { write(newValue, slot: Slot.originAirport.rawValue) }
+  }
+  var destinationAirport: Airport? {
+    get { readObject(slot: Slot.destinationAirport.rawValue) }
+    set { write(newValue, slot: Slot.destinationAirport.rawValue) }
+  }
+  /// The weather at the origin in the hour of the scheduled departure.
+  var weather: Weather? {
+    get { readObject(slot: Slot.weather.rawValue) }
+    set { write(newValue, slot: Slot.weather.rawValue) }
   }
 }

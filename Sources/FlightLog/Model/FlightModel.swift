@@ -2,14 +2,37 @@ import Strata
 
 /// The model of the flight log, built in code: five tables of data and the journal of their import.
 ///
-/// Each entity's attributes stand in the order of its class's slots.
+/// Each entity's attributes stand in the order of its class's slots, its relationships after them.
 enum FlightModel {
   static func make() -> ManagedObjectModel {
-    let model = ManagedObjectModel()
-    model.entities = [
-      makeAirline(), makeAirport(), makePlane(), makeWeather(), makeFlight(), makeImportState(),
-    ]
-    return model
+    let airline = makeAirline()
+    let airport = makeAirport()
+    let plane = makePlane()
+    let weather = makeWeather()
+    let flight = makeFlight()
+    // An airline is part of what a flight is: one that has flown may not be deleted.
+    join(airline, "flights", .deny, flight, "airline")
+    // Planes and airports come from files with gaps; a flight does without them and keeps their codes.
+    join(plane, "flights", .nullify, flight, "plane")
+    join(airport, "departures", .nullify, flight, "originAirport")
+    join(airport, "arrivals", .nullify, flight, "destinationAirport")
+    // Weather was measured at an airport and means nothing without it: it goes with it.
+    join(airport, "weather", .cascade, weather, "airport")
+    join(weather, "flights", .nullify, flight, "weather")
+    return ManagedObjectModel(entities: [airline, airport, plane, weather, flight, makeImportState()])
+  }
+
+  /// One `owner` has many `member`s, each member at most one owner; `rule` says what becomes of them when the owner goes.
+  private static func join(
+    _ owner: EntityDescription, _ members: String, _ rule: DeleteRule, _ member: EntityDescription,
+    _ inverse: String
+  ) {
+    let toMany = RelationshipDescription(members, to: member, maxCount: 0, deleteRule: rule)
+    let toOne = RelationshipDescription(inverse, to: owner, maxCount: 1)
+    toMany.inverseRelationship = toOne
+    toOne.inverseRelationship = toMany
+    owner.properties.append(toMany)
+    member.properties.append(toOne)
   }
 
   private static func makeAirline() -> EntityDescription {

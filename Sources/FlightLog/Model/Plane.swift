@@ -3,7 +3,7 @@ import Strata
 /// An aircraft, by its tail number.
 final class Plane: ManagedObject {
   enum Slot: Int, CodingKey, CaseIterable {
-    case tailNumber, year, type, manufacturer, model, engines, seats, speed, engine
+    case tailNumber, year, type, manufacturer, model, engines, seats, speed, engine, flights
   }
 
   override class var declaredSlots: [String]? { Slot.allCases.map(\.stringValue) }
@@ -44,4 +44,5 @@ final class Plane: ManagedObject {
     get { readString(slot: Slot.engine.rawValue) }
     set { write(newValue, slot: Slot.engine.rawValue) }
   }
+  var flights: RelatedObjects<Flight> { related(slot: Slot.flights.rawValue) }
 }

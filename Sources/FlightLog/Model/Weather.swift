@@ -5,11 +5,12 @@ import Strata
 final class Weather: ManagedObject {
   enum Slot: Int, CodingKey, CaseIterable {
     case origin, hour, temperature, dewPoint, humidity, windDirection, windSpeed, windGust
-    case precipitation, pressure, visibility
+    case precipitation, pressure, visibility, airport, flights
   }
 
   override class var declaredSlots: [String]? { Slot.allCases.map(\.stringValue) }
 
+  /// The airport's code, also where `airport` leads nowhere.
   var origin: String {
     get { readString(slot: Slot.origin.rawValue) ?? "" }
     set { write(newValue, slot: Slot.origin.rawValue) }
@@ -54,4 +55,10 @@ final class Weather: ManagedObject {
     get { readOptionalDouble(slot: Slot.visibility.rawValue) }
     set { write(newValue, slot: Slot.visibility.rawValue) }
   }
+  var airport: Airport? {
+    get { readObject(slot: Slot.airport.rawValue) }
+    set { write(newValue, slot: Slot.airport.rawValue) }
+  }
+  /// The flights that were to leave here in this hour.
+  var flights: RelatedObjects<Flight> { related(slot: Slot.flights.rawValue) }
 }

@@ -29,8 +29,12 @@ struct FlightEdits {
     let added = try context.fetch(
       FetchRequest<Flight>(entityName: "Flight", predicate: Attribute("line") < 1))
     for flight in added { context.delete(flight) }
+    // Its weather goes with it.
+    let fields = try context.fetch(
+      FetchRequest<Airport>(entityName: "Airport", predicate: Attribute("faa") == FlightDeletions.airfield))
+    for field in fields { context.delete(field) }
     if context.hasChanges { try context.save() }
-    return remarked.count + added.count
+    return remarked.count + added.count + fields.count
   }
 
   private func remarkLongestDelays(_ report: RunReport) throws -> Int {
@@ -50,7 +54,7 @@ struct FlightEdits {
     let before = try context.count(for: all)
     guard let model = try context.fetch(FetchRequest<Flight>(entityName: "Flight", fetchLimit: 1)).first
     else { return 0 }
-    FlightRow(model).insert(into: context, line: 0)
+    FlightRow(model).insert(into: context, line: 0, LinkTables())
     report.check("flights with one that is not saved", try context.count(for: all), expected: before + 1)
     try context.save()
     report.check("flights with one added", try context.count(for: all), expected: before + 1)

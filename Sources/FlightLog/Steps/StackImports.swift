@@ -71,7 +71,7 @@ struct StackImports {
       if batch.isEmpty { break }
       let rows = batch
       try await worker.perform {
-        for (row, line) in rows { row.insert(into: worker, line: line) }
+        for (row, line) in rows { row.insert(into: worker, line: line, LinkTables()) }
         try worker.save()
       }
       result.rows += batch.count

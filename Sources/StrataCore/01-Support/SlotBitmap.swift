@@ -44,6 +44,13 @@ public struct SlotBitmap: Hashable, Sendable {
     return result
   }
 
+  /// The slots that are in both sets.
+  func intersection(_ other: SlotBitmap) -> SlotBitmap {
+    var result = SlotBitmap()
+    forEach { if other.contains($0) { result.insert($0) } }
+    return result
+  }
+
   @usableFromInline func containsHigh(_ slot: Int) -> Bool {
     let word = slot / 64 - 1
     guard let high, word < high.count else { return false }

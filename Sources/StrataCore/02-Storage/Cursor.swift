@@ -68,6 +68,16 @@ struct Cursor: ~Copyable {
     if code != 0 { throw failure(code, "mdb_cursor_put") }
   }
 
+  /// Stores `value` under `key` unless the key exists; whether it did. Only in a write transaction.
+  mutating func insert(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool {
+    var keyValue = MDB_val(key)
+    var dataValue = MDB_val(value)
+    let code = mdb_cursor_put(handle, &keyValue, &dataValue, UInt32(MDB_NOOVERWRITE))
+    if code == 0 { return true }
+    if code == MDB_KEYEXIST { return false }
+    throw failure(code, "mdb_cursor_put")
+  }
+
   /// Deletes the entry the cursor stands on. Only in a write transaction.
   mutating func delete() throws {
     let code = mdb_cursor_del(handle, 0)

@@ -7,7 +7,7 @@ extension AttributeValue {
   ///
   /// `null` first, then booleans (`false` before `true`), numbers (by value across integer, float, double and
   /// decimal; `-0.0` is `0.0`; NaN is the same as NaN and above +infinity), strings by UTF-8 bytes, dates,
-  /// data by bytes, UUIDs by bytes, URLs by the bytes of their absolute string.
+  /// data by bytes, UUIDs by bytes, URLs by the bytes of their absolute string, references by primary key.
   public static func compare(_ a: AttributeValue, _ b: AttributeValue) -> Int {
     switch (a, b) {
     case (.null, .null): 0
@@ -23,6 +23,7 @@ extension AttributeValue {
     case (.uuid(let x), .uuid(let y)):
       withUnsafeBytes(of: x.uuid) { left in withUnsafeBytes(of: y.uuid) { orderBytes(left, $0) } }
     case (.url(let x), .url(let y)): orderUTF8(x.absoluteString, y.absoluteString)
+    case (.reference(let x), .reference(let y)): order(x, y)
     default: compareMixed(a, b)
     }
   }
@@ -55,6 +56,7 @@ extension AttributeValue {
     case .data: 5
     case .uuid: 6
     case .url: 7
+    case .reference: 8
     }
   }
 
@@ -132,6 +134,7 @@ extension AttributeValue: Hashable {
     case .data(let value): value.withUnsafeBytes { hasher.combine(bytes: $0) }
     case .uuid(let value): hasher.combine(value)
     case .url(let value): Self.hash(value.absoluteString, into: &hasher)
+    case .reference(let value): hasher.combine(value)
     }
   }
 

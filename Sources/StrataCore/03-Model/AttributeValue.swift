@@ -18,6 +18,8 @@ public enum AttributeValue: Sendable {
   case data(Data)
   case uuid(UUID)
   case url(URL)
+  /// The other end of a to-one relationship, as the store of the object writes it; see `Reference`.
+  case reference(UInt64)
 }
 
 extension AttributeValue {
@@ -41,6 +43,7 @@ extension AttributeValue {
     case .data(let value): value
     case .uuid(let value): value
     case .url(let value): value
+    case .reference(let value): value
     }
   }
 
@@ -54,7 +57,7 @@ extension AttributeValue {
     case (.integer(let value), .integer32): Int32(exactly: value) != nil
     case (.integer, .integer64), (.boolean, .boolean), (.double, .double), (.float, .float),
       (.decimal, .decimal), (.string, .string), (.date, .date), (.data, .binaryData), (.uuid, .uuid),
-      (.url, .uri):
+      (.url, .uri), (.reference, .objectID):
       true
     default: false
     }
@@ -76,6 +79,7 @@ extension AttributeValue: CustomStringConvertible {
     case .data(let value): "\(value.count) bytes"
     case .uuid(let value): value.uuidString
     case .url(let value): value.absoluteString
+    case .reference(let bits): "p\(Reference.primaryKey(bits))"
     }
   }
 }

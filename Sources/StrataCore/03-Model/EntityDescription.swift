@@ -102,6 +102,13 @@ extension EntityDescription {
     return chain.reversed().flatMap(\.ownProperties)
   }
 
+  /// All properties in the order of their slots: inherited ones first; of each entity attributes, then relationships.
+  var propertiesBySlot: [PropertyDescription] {
+    let inherited = superentity?.propertiesBySlot ?? []
+    return inherited + ownProperties.filter { $0 is AttributeDescription }
+      + ownProperties.filter { !($0 is AttributeDescription) }
+  }
+
   /// Own and inherited properties by name.
   public var propertiesByName: [String: PropertyDescription] { byName(properties) }
   /// Own and inherited attributes by name.

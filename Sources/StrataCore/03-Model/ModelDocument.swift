@@ -103,6 +103,8 @@ struct ValueDocument: Codable, Equatable {
     case .data(let value): ("data", value.base64EncodedString())
     case .uuid(let value): ("uuid", value.uuidString)
     case .url(let value): ("url", value.absoluteString)
+    // No attribute has references.
+    case .reference: ("reference", "")
     }
   }
 

@@ -106,14 +106,14 @@ struct ModelValidation {
       if let attribute = property as? AttributeDescription {
         checkAttribute(attribute, place)
       } else {
-        sentences.append("Property \(place) is a relationship; relationships are not supported yet.")
+        checkRelationship(property as? RelationshipDescription, place)
       }
     }
   }
 
   private mutating func checkAttribute(_ attribute: AttributeDescription, _ place: String) {
     let type = attribute.attributeType
-    if SlotKind(type) == nil {
+    if SlotKind(type) == nil || type == .objectID {
       if type == .undefined {
         if !attribute.isTransient {
           sentences.append(
@@ -186,7 +186,7 @@ struct ModelValidation {
       return
     }
     guard let declared = type.declaredSlots else { return }
-    let actual = entity.properties.compactMap { ($0 as? AttributeDescription)?.name }
+    let actual = entity.propertiesBySlot.map(\.name)
     guard declared != actual else { return }
     sentences.append(
       """
@@ -215,7 +215,9 @@ struct ModelValidation {
     if name.contains("/") { sentences.append("\(place) contains a slash.") }
   }
 
-  private func isMember(_ entity: EntityDescription) -> Bool { model.entities.contains { $0 === entity } }
+  mutating func report(_ sentence: String) { sentences.append(sentence) }
+
+  func isMember(_ entity: EntityDescription) -> Bool { model.entities.contains { $0 === entity } }
 
   private func label(_ entity: EntityDescription) -> String {
     entity.name.flatMap { $0.isEmpty ? nil : $0 } ?? "without a name"

@@ -12,10 +12,12 @@ public enum SlotKind: UInt8, Sendable, Hashable, CaseIterable {
   case double = 6
   case date = 7
   case uuid = 8
-  case string = 9
-  case data = 10
-  case url = 11
-  case decimal = 12
+  /// The other end of a to-one relationship, see `Reference`.
+  case reference = 9
+  case string = 10
+  case data = 11
+  case url = 12
+  case decimal = 13
 
   /// The bytes a value takes in the fixed part of a row.
   var width: Int {
@@ -24,13 +26,13 @@ public enum SlotKind: UInt8, Sendable, Hashable, CaseIterable {
     case .boolean: 1
     case .int16: 2
     case .int32, .float, .string, .data, .url, .decimal: 4
-    case .int64, .double, .date: 8
+    case .int64, .double, .date, .reference: 8
     case .uuid: 16
     }
   }
 
   /// Whether the value's bytes lie in the row's tail, the fixed part holding offset and length.
-  @inlinable @inline(__always) var isVariable: Bool { rawValue >= 9 }
+  @inlinable @inline(__always) var isVariable: Bool { rawValue >= 10 }
 
   /// The kind of a stored attribute of `type`; nil for types that rows cannot hold yet.
   init?(_ type: AttributeType) {
@@ -47,7 +49,8 @@ public enum SlotKind: UInt8, Sendable, Hashable, CaseIterable {
     case .binaryData: self = .data
     case .uri: self = .url
     case .decimal: self = .decimal
-    case .undefined, .transformable, .objectID, .composite: return nil
+    case .objectID: self = .reference
+    case .undefined, .transformable, .composite: return nil
     }
   }
 
@@ -57,7 +60,7 @@ public enum SlotKind: UInt8, Sendable, Hashable, CaseIterable {
   }
 
   /// The letter that stands for the kind in signatures.
-  var letter: Character { "tsilbfdazSDUN"[self] }
+  var letter: Character { "tsilbfdazrSDUN"[self] }
 
   init?(letter: Character) {
     guard let kind = SlotKind.allCases.first(where: { $0.letter == letter }) else { return nil }

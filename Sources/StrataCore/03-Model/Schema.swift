@@ -10,13 +10,21 @@ public final class Schema: Sendable {
   public let hierarchies: [HierarchySchema]
   /// All indexes; the index is the index's number.
   public let indexes: [IndexSchema]
+  /// All relationships; the index is the relationship's number.
+  public let relationships: [RelationshipSchema]
+
+  /// The relationship that leads back, if there is one.
+  func inverse(of relationship: RelationshipSchema) -> RelationshipSchema? {
+    relationship.inverse.map { relationships[$0] }
+  }
 
   private let numbers: [String: Int]
 
   init(
     model: ManagedObjectModel, entities: [EntitySchema], hierarchies: [HierarchySchema],
-    indexes: [IndexSchema]
+    indexes: [IndexSchema], relationships: [RelationshipSchema]
   ) {
+    self.relationships = relationships
     self.model = model
     self.entities = entities
     self.hierarchies = hierarchies
@@ -47,20 +55,22 @@ public final class HierarchySchema: Sendable {
   }
 }
 
-/// One attribute of a compiled entity.
+/// One property of a compiled entity: an attribute, or a relationship.
 public struct AttributeSchema: Sendable {
-  /// The attribute's name.
+  /// The property's name.
   public let name: String
-  /// The type of its values.
+  /// The type of its values; `objectID` for a to-one relationship.
   public let type: AttributeType
   /// Whether the value may be nil in a saved object.
   public let isOptional: Bool
-  /// Whether the value is kept in memory only.
+  /// Whether the value is not in rows: it is kept in memory only, or is a to-many relationship.
   public let isTransient: Bool
-  /// The attribute's position in the entity.
+  /// The property's position in the entity.
   public let slot: Int
   /// What a new object starts with.
   public let defaultValue: AttributeValue
+  /// The relationship's number in the schema; nil for an attribute.
+  public let relationship: Int?
 }
 
 /// One entity of a compiled model.
@@ -79,8 +89,20 @@ public final class EntitySchema: @unchecked Sendable {
   public let isAbstract: Bool
   /// The numbers of the entity and everything below it, ascending.
   public let subtree: [Int]
-  /// The attributes; the index is the slot. Inherited ones first, then own ones, in declaration order.
+  /// The properties; the index is the slot. Inherited ones first; then own attributes, then own relationships, each in
+  /// declaration order.
   public let attributes: [AttributeSchema]
+  /// The relationships, inherited ones first, in declaration order.
+  public let relationships: [RelationshipSchema]
+  /// The relationships of any entity that may lead to objects of this one.
+  public let inbound: [RelationshipSchema]
+  private let relationshipsBySlot: [RelationshipSchema?]
+  /// Whether the number of members of some relationship is bound.
+  let hasCountedRelationships: Bool
+  /// Whether some to-one relationship has a to-many inverse.
+  let leadsToMany: Bool
+  /// The slots of attributes, not of relationships.
+  public let attributeSlots: SlotBitmap
   /// Where the values lie in a row.
   public let layout: RowLayout
   /// The indexes that cover this entity, own and inherited.
@@ -98,7 +120,9 @@ public final class EntitySchema: @unchecked Sendable {
 
   init(
     number: Int, hierarchyNumber: Int, superNumber: Int?, subtree: [Int], attributes: [AttributeSchema],
-    layout: RowLayout, indexes: [IndexSchema], description: EntityDescription
+    relationships: [RelationshipSchema], inbound: [RelationshipSchema], layout: RowLayout,
+    indexes: [IndexSchema],
+    description: EntityDescription
   ) {
     self.number = number
     // A model is compiled after its validation, which demands a name.
@@ -108,6 +132,20 @@ public final class EntitySchema: @unchecked Sendable {
     self.isAbstract = description.isAbstract
     self.subtree = subtree
     self.attributes = attributes
+    self.relationships = relationships
+    self.inbound = inbound
+    relationshipsBySlot = attributes.map { attribute in
+      relationships.first { $0.number == attribute.relationship }
+    }
+    hasCountedRelationships = relationships.contains {
+      $0.isToMany && ($0.minCount > 0 || $0.maxCount > 0 || !$0.isOptional)
+    }
+    leadsToMany = relationships.contains {
+      !$0.isToMany && !$0.isTransient && $0.inverse != nil && !$0.isInverseToOne
+    }
+    var attributeSlots = SlotBitmap()
+    for attribute in attributes where attribute.relationship == nil { attributeSlots.insert(attribute.slot) }
+    self.attributeSlots = attributeSlots
     self.layout = layout
     self.indexes = indexes
     self.defaults = attributes.map(\.defaultValue)
@@ -117,7 +155,13 @@ public final class EntitySchema: @unchecked Sendable {
     slots = Dictionary(uniqueKeysWithValues: attributes.map { ($0.name, $0.slot) })
   }
 
-  /// The slot of the attribute of that name. One hash lookup.
+  /// The relationship in that slot; nil for an attribute.
+  @inline(__always)
+  func relationship(slot: Int) -> RelationshipSchema? {
+    slot >= 0 && slot < relationshipsBySlot.count ? relationshipsBySlot[slot] : nil
+  }
+
+  /// The slot of the property of that name. One hash lookup.
   public func slot(named name: String) -> Int? { slots[name] }
 }
 

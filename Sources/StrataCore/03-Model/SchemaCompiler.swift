@@ -3,12 +3,18 @@ struct SchemaCompiler {
   private let model: ManagedObjectModel
   private let descriptions: [EntityDescription]
   private let numbers: [ObjectIdentifier: Int]
+  /// The relationships that entities declare themselves; the index is the number.
+  private let ownRelationships: [RelationshipDescription]
+  private let relationshipNumbers: [ObjectIdentifier: Int]
 
   init(model: ManagedObjectModel) {
     self.model = model
     descriptions = model.entities.sorted { ($0.name ?? "") < ($1.name ?? "") }
     numbers = Dictionary(
       uniqueKeysWithValues: descriptions.enumerated().map { (ObjectIdentifier($1), $0) })
+    ownRelationships = descriptions.flatMap { $0.ownProperties.compactMap { $0 as? RelationshipDescription } }
+    relationshipNumbers = Dictionary(
+      uniqueKeysWithValues: ownRelationships.enumerated().map { (ObjectIdentifier($1), $0) })
   }
 
   /// - Throws: `ModelError` for an entity whose rows or keys would be too long.
@@ -19,6 +25,7 @@ struct SchemaCompiler {
         number: number, rootName: descriptions[root].name ?? "", root: root, memberNumbers: subtree(of: root))
     }
     let attributes = descriptions.map { self.attributes(of: $0) }
+    let relationships = makeRelationships(attributes: attributes, hierarchies: hierarchies)
     var sentences: [String] = []
     let indexes = makeIndexes(attributes: attributes, sentences: &sentences)
     var entities: [EntitySchema] = []
@@ -31,6 +38,8 @@ struct SchemaCompiler {
             hierarchyNumber: hierarchies.first { $0.memberNumbers.contains(number) }?.number ?? 0,
             superNumber: description.superentity.flatMap { self.number(of: $0) },
             subtree: subtree(of: number), attributes: attributes[number],
+            relationships: attributes[number].compactMap { $0.relationship.map { relationships[$0] } },
+            inbound: relationships.filter { ancestors.contains($0.destination) },
             layout: try layout(of: attributes[number], description),
             indexes: indexes.filter { ancestors.contains($0.owner) }, description: description))
       } catch {
@@ -38,7 +47,9 @@ struct SchemaCompiler {
       }
     }
     guard sentences.isEmpty else { throw ModelError(sentences) }
-    return Schema(model: model, entities: entities, hierarchies: hierarchies, indexes: indexes)
+    return Schema(
+      model: model, entities: entities, hierarchies: hierarchies, indexes: indexes,
+      relationships: relationships)
   }
 
   private func number(of entity: EntityDescription) -> Int? { numbers[ObjectIdentifier(entity)] }
@@ -63,18 +74,42 @@ struct SchemaCompiler {
   }
 
   private func attributes(of entity: EntityDescription) -> [AttributeSchema] {
-    entity.properties.compactMap { $0 as? AttributeDescription }.enumerated().map { slot, attribute in
-      AttributeSchema(
-        name: attribute.name, type: attribute.attributeType, isOptional: attribute.isOptional,
-        isTransient: attribute.isTransient, slot: slot,
-        defaultValue: AttributeValue(attribute.defaultValue, type: attribute.attributeType) ?? .null)
+    entity.propertiesBySlot.enumerated().map { slot, property in
+      if let attribute = property as? AttributeDescription {
+        return AttributeSchema(
+          name: attribute.name, type: attribute.attributeType, isOptional: attribute.isOptional,
+          isTransient: attribute.isTransient, slot: slot,
+          defaultValue: AttributeValue(attribute.defaultValue, type: attribute.attributeType) ?? .null,
+          relationship: nil)
+      }
+      let isToMany = (property as? RelationshipDescription)?.isToMany ?? false
+      return AttributeSchema(
+        name: property.name, type: isToMany ? .undefined : .objectID, isOptional: property.isOptional,
+        isTransient: isToMany || property.isTransient, slot: slot, defaultValue: .null,
+        relationship: relationshipNumbers[ObjectIdentifier(property)])
+    }
+  }
+
+  private func makeRelationships(attributes: [[AttributeSchema]], hierarchies: [HierarchySchema])
+    -> [RelationshipSchema]
+  {
+    ownRelationships.enumerated().map { number, relationship in
+      // Validation has seen to it that there are entity and destination, and that both are in the model.
+      let owner = relationship.entity.flatMap { self.number(of: $0) } ?? 0
+      let destination = relationship.destinationEntity.flatMap { self.number(of: $0) } ?? 0
+      return RelationshipSchema(
+        number: number, owner: owner, slot: attributes[owner].first { $0.relationship == number }?.slot ?? 0,
+        destination: destination,
+        destinationHierarchy: hierarchies.first { $0.memberNumbers.contains(destination) }?.number ?? 0,
+        inverse: relationship.inverseRelationship.flatMap { relationshipNumbers[ObjectIdentifier($0)] },
+        description: relationship)
     }
   }
 
   private func layout(
     of attributes: [AttributeSchema], _ entity: EntityDescription
   ) throws(ModelError) -> RowLayout {
-    let byName = entity.attributesByName
+    let byName = entity.propertiesByName
     return try RowLayout(
       slots: attributes.map { attribute in
         RowLayout.Slot(
@@ -176,7 +211,7 @@ enum KeyLimits {
     switch kind {
     case .boolean: 1
     case .float: 4
-    case .int16, .int32, .int64, .double, .date: 8
+    case .int16, .int32, .int64, .double, .date, .reference: 8
     case .uuid: 16
     case .decimal: decimalLength
     case .transient, .string, .data, .url: 0

@@ -20,6 +20,7 @@ enum KeyPart: Sendable, Hashable {
 ///   float 4, double and date 8 bytes: bit pattern, big-endian; negative: inverted, else: sign bit flipped;
 ///              -0.0 as 0.0, every NaN as the positive quiet one (after infinity)
 ///   uuid       16 bytes
+///   reference  8 bytes big-endian
 ///   decimal    DecimalBytes in their key form
 ///   string, url (UTF-8), data: the bytes with 00 → 00 FF, then 00 01; more than `limit` bytes: cut, then 00 02
 /// ```
@@ -72,6 +73,7 @@ struct KeyBuilder: ~Copyable {
     case .double(let value): appendDouble(value)
     case .date(let value): appendDouble(value.timeIntervalSinceReferenceDate)
     case .uuid(let value): withUnsafeBytes(of: value.uuid) { appendTagged($0) }
+    case .reference(let value): appendWord(value)
     case .decimal(let value): appendDecimal(DecimalDigits(value))
     case .string(var value):
       part = value.withUTF8 { appendVariable(UnsafeRawBufferPointer($0), limit, isPrefix: false) }
@@ -105,6 +107,7 @@ struct KeyBuilder: ~Copyable {
       case .boolean: appendBoolean(RowBytes.boolean(base, entry))
       case .float: appendFloat(RowBytes.float(base, entry))
       case .double, .date: appendDouble(RowBytes.double(base, entry))
+      case .reference: appendWord(RowBytes.reference(base, entry))
       case .uuid: appendTagged(UnsafeRawBufferPointer(start: base + RowBytes.offset(entry), count: 16))
       case .decimal:
         // A damaged decimal, which `validate` finds, sorts as NaN.

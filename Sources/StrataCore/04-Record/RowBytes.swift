@@ -63,6 +63,11 @@ import Foundation
     UUID(uuid: base.loadUnaligned(fromByteOffset: offset(entry), as: uuid_t.self))
   }
 
+  /// The other end of a to-one relationship, 0 for none.
+  @inlinable @inline(__always) static func reference(_ base: UnsafeRawPointer, _ entry: UInt32) -> UInt64 {
+    UInt64(bitPattern: int64(base, entry))
+  }
+
   /// An integer of any width. Also reads booleans, as 0 and 1.
   @inlinable @inline(__always) static func integer(_ base: UnsafeRawPointer, _ entry: UInt32) -> Int64 {
     switch kind(entry) {
@@ -133,6 +138,7 @@ import Foundation
     case .double: return .double(double(base, entry))
     case .date: return .date(date(base, entry))
     case .uuid: return .uuid(uuid(base, entry))
+    case .reference: return .reference(reference(base, entry))
     case .string: return string(base, entry).map { .string($0) }
     case .data: return data(base, entry).map { .data($0) }
     case .url: return isExternal(base, entry) ? nil : url(base, entry).map { .url($0) } ?? .null

@@ -79,6 +79,8 @@ enum RowDecoder {
           guard isValue(range, kind) else { throw .damagedValue(slot: slot) }
           tail += range.count
         }
+      case .reference:
+        guard RowBytes.reference(base, entry) != 0 else { throw .damagedValue(slot: slot) }
       case .int16, .int32, .int64, .float, .double, .date, .uuid:
         break
       }

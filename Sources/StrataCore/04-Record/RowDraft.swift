@@ -204,6 +204,7 @@ extension RowDraft.Pointers {
     case .double: return .double(Double(bitPattern: bits))
     case .date: return .date(Date(timeIntervalSinceReferenceDate: Double(bitPattern: bits)))
     case .uuid: return .uuid(UUID(uuid: cell(slot).load(as: uuid_t.self)))
+    case .reference: return .reference(bits)
     case .string: return .string(cell(slot).assumingMemoryBound(to: String.self).pointee)
     case .data: return .data(cell(slot).assumingMemoryBound(to: Data.self).pointee)
     case .url, .decimal: return cell(slot).assumingMemoryBound(to: RowDraft.Box.self).pointee.value
@@ -223,6 +224,7 @@ extension RowDraft.Pointers {
     case (.uuid(let value), .uuid):
       UnsafeMutableRawPointer(cells + slot).storeBytes(of: value.uuid, as: uuid_t.self)
       header.pointee.present.insert(slot)
+    case (.reference(let value), .reference): set(value, slot)
     case (.string(let value), .string): own(value, slot)
     case (.data(let value), .data): own(value, slot)
     case (.url, .url), (.decimal, .decimal): own(RowDraft.Box(value), slot)

@@ -75,7 +75,7 @@ struct RowWriter {
     setNil(slot, false)
     let cell = draft.cell(slot)
     switch kind {
-    case .int64, .double, .date:
+    case .int64, .double, .date, .reference:
       place.storeBytes(of: cell.load(as: UInt64.self).littleEndian, as: UInt64.self)
     case .string:
       if isSpilled {
@@ -120,6 +120,7 @@ struct RowWriter {
     case (.integer(let value), _): return writeInteger(value, kind, place)
     case (.double(let value), .double):
       place.storeBytes(of: value.bitPattern.littleEndian, as: UInt64.self)
+    case (.reference(let value), .reference): place.storeBytes(of: value.littleEndian, as: UInt64.self)
     case (.date(let value), .date):
       let seconds = value.timeIntervalSinceReferenceDate
       place.storeBytes(of: seconds.bitPattern.littleEndian, as: UInt64.self)

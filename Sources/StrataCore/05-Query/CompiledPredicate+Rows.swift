@@ -48,8 +48,12 @@ extension CompiledPredicate {
       return compare(instruction) {
         Self.order(Int64(RowBytes.int16(row, entry)), Int64(bitPattern: $0.bits))
       }
+    case .reference:
+      return compare(instruction) { Self.order(RowBytes.reference(row, entry), $0.bits) }
     case .boolean:
-      return compare(instruction) { Self.order(RowBytes.boolean(row, entry) ? 1 : 0, Int64($0.bits)) }
+      return compare(instruction) {
+        Self.order(RowBytes.boolean(row, entry) ? 1 : 0 as Int64, Int64($0.bits))
+      }
     case .double, .date:
       return compare(instruction) {
         Self.order(RowBytes.double(row, entry), Double(bitPattern: $0.bits))
@@ -103,7 +107,7 @@ extension CompiledPredicate {
   }
 
   @inline(__always)
-  private static func order(_ left: Int64, _ right: Int64) -> Int {
+  private static func order<Word: FixedWidthInteger>(_ left: Word, _ right: Word) -> Int {
     left < right ? -1 : left == right ? 0 : 1
   }
 

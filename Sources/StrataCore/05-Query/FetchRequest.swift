@@ -46,6 +46,9 @@ public struct FetchRequest<Result: FetchRequestResult>: Sendable {
   public var includesPendingChanges: Bool
   /// Whether registered objects without changes take over the fetched values (rule 66). Default false.
   public var shouldRefreshRefetchedObjects: Bool
+  /// Relationships to load along with the result, as key paths such as `plane` or `plane.manufacturer`: one request per
+  /// relationship instead of one per object (rule 70).
+  public var relationshipKeyPathsForPrefetching: [String]
   /// The stores to look in, by their UUIDs; nil for all (rule 106).
   public var affectedStores: Set<UUID>?
 
@@ -64,6 +67,7 @@ public struct FetchRequest<Result: FetchRequestResult>: Sendable {
     returnsObjectsAsFaults = true
     includesPendingChanges = true
     shouldRefreshRefetchedObjects = false
+    relationshipKeyPathsForPrefetching = []
     affectedStores = nil
   }
 }

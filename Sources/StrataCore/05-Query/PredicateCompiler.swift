@@ -44,6 +44,7 @@ struct PredicateCompiler {
     switch value {
     case .null, .decimal: break
     case .integer(let number): operand.bits = UInt64(bitPattern: number)
+    case .reference(let bits): operand.bits = bits
     case .boolean(let flag): operand.bits = flag ? 1 : 0
     case .double(let number): operand.bits = number.bitPattern
     case .float(let number): operand.bits = Double(number).bitPattern

@@ -10,19 +10,27 @@ public struct ChangeSet: Sendable {
   public var deletes: [RowDeletion]
   /// Rows that stay but must still be of the version the context knows (rule 189, `detectConflicts(for:)`).
   public var checks: [RowCheck]
+  /// What becomes of relationships that rows do not tell of.
+  public var edges: [EdgeChange]
+  /// Rows that stay as they are although their relationships change: for those who merge the commit, the store does not look
+  /// at them.
+  public var touched: [RowTouch] = []
   /// New metadata of the store; the standard keys are kept whatever it says (rule 148).
   public var metadata: StoreMetadata?
   /// Index entries that another thread is making.
   var earlyEntries: EarlyIndexEntries?
+  /// Whether references must lead to rows. A salvage looks after them when it has found all rows.
+  var checksReferences = true
 
   public init(
     inserts: [RowChange] = [], updates: [RowChange] = [], deletes: [RowDeletion] = [],
-    checks: [RowCheck] = [], metadata: StoreMetadata? = nil
+    checks: [RowCheck] = [], edges: [EdgeChange] = [], metadata: StoreMetadata? = nil
   ) {
     self.inserts = inserts
     self.updates = updates
     self.deletes = deletes
     self.checks = checks
+    self.edges = edges
     self.metadata = metadata
   }
 
@@ -31,7 +39,8 @@ public struct ChangeSet: Sendable {
 
   /// Whether there is nothing to write and nothing to check.
   public var isEmpty: Bool {
-    inserts.isEmpty && updates.isEmpty && deletes.isEmpty && checks.isEmpty && metadata == nil
+    inserts.isEmpty && updates.isEmpty && deletes.isEmpty && checks.isEmpty && edges.isEmpty
+      && metadata == nil
   }
 }
 
@@ -73,13 +82,29 @@ public struct RowDeletion: Sendable, Hashable {
   public let entity: Int
   /// The row's key.
   public let primaryKey: UInt64
-  /// The version the context knows.
+  /// The version the context knows; `anyVersion` when it never read the row.
   public let baseVersion: UInt32
+
+  /// The row goes whatever its version is.
+  public static let anyVersion = UInt32.max
 
   public init(entity: Int, primaryKey: UInt64, baseVersion: UInt32) {
     self.entity = entity
     self.primaryKey = primaryKey
     self.baseVersion = baseVersion
+  }
+}
+
+/// A row whose relationships change, but not its columns.
+public struct RowTouch: Sendable, Hashable {
+  /// The entity's number in the schema.
+  public let entity: Int
+  /// The row's key.
+  public let primaryKey: UInt64
+
+  public init(entity: Int, primaryKey: UInt64) {
+    self.entity = entity
+    self.primaryKey = primaryKey
   }
 }
 

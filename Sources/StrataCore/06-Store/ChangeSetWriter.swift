@@ -3,8 +3,8 @@ import Foundation
 /// Writes one change set in two phases, so that one that fails leaves the transaction as it was.
 ///
 /// ```
-///   prepare   reads only: versions, constraints; collects index entries and large values
-///   write     rows, indexes, large values: sorted, through one cursor per keyspace
+///   prepare   reads only: versions, constraints, ends of references; collects index entries, large values, edges
+///   write     rows, indexes, large values, edges: sorted, through one cursor per keyspace
 /// ```
 ///
 /// Lives for one run of a transaction's body, on the writer's thread. Costs, for inserts in ascending order,
@@ -16,8 +16,12 @@ final class ChangeSetWriter {
   let reader: RowReader
   /// The stored rows that updates replace, in their order; in the schema's layout. Valid until the first write.
   var replaced: [StoredRow] = []
-  /// The stored rows that go, in the order of the deletes.
-  var deleted: [StoredRow] = []
+  /// The stored rows that go, in the order of the deletes, with their keys.
+  var deleted: ContiguousArray<(key: UInt64, row: StoredRow)> = []
+  /// The entities of the rows that change.
+  private(set) var changedEntities = SlotBitmap()
+  /// What becomes of relationships.
+  private var edges = EdgeChanges()
   /// Index changes by index number.
   var indexChanges: [(index: IndexSchema, changes: IndexChanges)] = []
   /// Whether some new row has values outside it.
@@ -36,9 +40,10 @@ final class ChangeSetWriter {
     reader = RowReader(parts: parts, catalogue: catalogue)
   }
 
-  /// Whether there is anything to write in rows.
+  /// Whether there is anything to write in rows and edges.
   var hasChanges: Bool {
-    !(changeSet.inserts.isEmpty && changeSet.updates.isEmpty && changeSet.deletes.isEmpty)
+    !(changeSet.inserts.isEmpty && changeSet.updates.isEmpty && changeSet.deletes.isEmpty
+      && changeSet.edges.isEmpty)
   }
 
   /// Everything that can go wrong with the change set itself; nil when it can be written.
@@ -48,7 +53,30 @@ final class ChangeSetWriter {
     collectStaleLargeValues()
     try collectIndexChanges(transaction)
     let violations = try findViolations(transaction)
-    return violations.isEmpty ? nil : UniquenessViolation(violations: violations)
+    if !violations.isEmpty { return UniquenessViolation(violations: violations) }
+    return touchesRelationships ? try collectEdges(transaction) : nil
+  }
+
+  /// Whether there may be edges to change or references to check.
+  private var touchesRelationships: Bool {
+    if !changeSet.edges.isEmpty { return true }
+    let relationships = catalogue.relationships
+    var isTouched = false
+    changedEntities.forEach { entity in
+      if !relationships.referenceSlots[entity].isEmpty
+        || !deleted.isEmpty && !relationships.ownedEdges[hierarchy(ofEntity: entity)].isEmpty
+      {
+        isTouched = true
+      }
+    }
+    return isTouched
+  }
+
+  private func collectEdges(_ transaction: borrowing ReadTransaction) throws -> (any Error)? {
+    var collection = EdgeCollection(self)
+    let failure = try collection.run(transaction)
+    edges = collection.changes
+    return failure
   }
 
   /// Writes what was prepared.
@@ -63,6 +91,7 @@ final class ChangeSetWriter {
       }
     }
     try writeLargeValues(transaction)
+    if let keyspace = parts.edges, !edges.isEmpty { try edges.write(keyspace, parts, transaction) }
   }
 
   private func write(
@@ -88,6 +117,7 @@ final class ChangeSetWriter {
       }
     }
     for deletion in changeSet.deletes { entities.insert(deletion.entity) }
+    changedEntities = entities
     var foreign: Int?
     entities.forEach { if foreign == nil && !parts.held[$0] { foreign = $0 } }
     return foreign.map {
@@ -124,7 +154,7 @@ extension ChangeSetWriter {
     for change in changeSet.deletes {
       let hierarchy = hierarchy(ofEntity: change.entity)
       let row = try stored(hierarchy, change.primaryKey, base: change.baseVersion, transaction, &conflicts)
-      if let row { deleted.append(row) }
+      if let row { deleted.append((change.primaryKey, row)) }
     }
     for check in changeSet.checks {
       _ = try stored(check.hierarchy, check.primaryKey, base: check.baseVersion, transaction, &conflicts)
@@ -133,18 +163,20 @@ extension ChangeSetWriter {
     return conflicts.isEmpty ? nil : CommitConflict(conflicts: conflicts)
   }
 
-  /// The stored row when it is of the version expected, otherwise one conflict more.
+  /// The stored row when it is of the version expected, otherwise one conflict more. `RowDeletion.anyVersion` expects nothing.
   private func stored(
     _ hierarchy: Int, _ key: UInt64, base: UInt32, _ transaction: borrowing ReadTransaction,
     _ conflicts: inout [RowConflict]
   ) throws -> StoredRow? {
     let keyspace = try rows(hierarchy)
     guard let bytes = try PrimaryKeyBytes.with(key, { try transaction.get(keyspace, $0) }) else {
-      conflicts.append(RowConflict(hierarchy: hierarchy, primaryKey: key, stored: nil))
+      if base != RowDeletion.anyVersion {
+        conflicts.append(RowConflict(hierarchy: hierarchy, primaryKey: key, stored: nil))
+      }
       return nil
     }
     let row = try reader.row(bytes, primaryKey: key)
-    if row.version == base { return row }
+    if row.version == base || base == RowDeletion.anyVersion { return row }
     conflicts.append(
       RowConflict(hierarchy: hierarchy, primaryKey: key, stored: reader.fetchedRow(row, primaryKey: key)))
     return nil
@@ -257,10 +289,8 @@ extension ChangeSetWriter {
 
   /// Large values of deleted rows, and of updated rows those the new row does not refer to.
   private func collectStaleLargeValues() {
-    for (place, row) in deleted.enumerated() {
-      reader.forEachReference(row, primaryKey: changeSet.deletes[place].primaryKey) { _, key in
-        staleLargeValues.append(key)
-      }
+    for (key, row) in deleted {
+      reader.forEachReference(row, primaryKey: key) { _, key in staleLargeValues.append(key) }
     }
     for (place, row) in replaced.enumerated() where row.hasExternalValues {
       let change = changeSet.updates[place]

@@ -52,12 +52,13 @@ import Foundation
   // MARK: What the probes work with
 
   static let kinds: [SlotKind] = [
-    .string, .int16, .int32, .int64, .boolean, .float, .double, .date, .uuid, .data, .url, .decimal,
+    .string, .int16, .int32, .int64, .boolean, .float, .double, .date, .uuid, .reference, .data, .url,
+    .decimal,
     .transient,
   ]
 
   static let wholeModel: ManagedObjectModel = {
-    var attributes = AttributeType.allCases.filter { SlotKind($0) != nil }.map { type in
+    var attributes = AttributeType.allCases.filter { SlotKind($0) != nil && $0 != .objectID }.map { type in
       AttributeDescription("a\(type.rawValue)", type, isOptional: true)
     }
     attributes.append(AttributeDescription("gone", .string, isOptional: true, isTransient: true))
@@ -171,6 +172,7 @@ import Foundation
     case .double: .double(-2.25)
     case .date: .date(Date(timeIntervalSinceReferenceDate: 86_400))
     case .uuid: .uuid(UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)))
+    case .reference: .reference(Reference.bits(7, entityCode: 1))
     case .string: .string("Grüße, Welt")
     // Large: it goes beside the row.
     case .data: .data(Data(repeating: 5, count: 1_500))

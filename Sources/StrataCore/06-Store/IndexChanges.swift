@@ -119,8 +119,8 @@ extension ChangeSetWriter {
       old.append(to: &changes.removals)
       keys.append(to: &changes.insertions)
     }
-    for place in changeSet.deletes.indices where isCovered[changeSet.deletes[place].entity] {
-      try old.make(deleted[place], changeSet.deletes[place].primaryKey, externals: [], transaction)
+    for (key, row) in deleted where isCovered[row.entity] {
+      try old.make(row, key, externals: [], transaction)
       old.append(to: &changes.removals)
     }
   }

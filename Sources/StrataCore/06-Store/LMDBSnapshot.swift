@@ -57,7 +57,7 @@ final class LMDBSnapshot: StoreSnapshot {
     }
   }
 
-  private func read<R>(_ body: (RowReader, borrowing ReadTransaction) throws -> R) throws -> R {
+  func read<R>(_ body: (RowReader, borrowing ReadTransaction) throws -> R) throws -> R {
     do {
       return try pin.read { try body(RowReader(parts: parts, catalogue: catalogue), $0) }
     } catch let unknown as UnknownCode {

@@ -22,13 +22,16 @@ extension LMDBStore {
     try read { reader, transaction in
       guard let keyspace = parts.rows[hierarchy] else { return primaryKeys.map { _ in nil } }
       var slab = RowSlabWriter()
-      return try primaryKeys.map { key in
-        guard let bytes = try PrimaryKeyBytes.with(key, { try transaction.get(keyspace, $0) }) else {
-          return nil
+      // A cursor looks in the page it stands in first, where the next of many ascending keys mostly is.
+      return try transaction.withCursor(keyspace) { cursor in
+        try primaryKeys.map { key in
+          guard let bytes = try PrimaryKeyBytes.with(key, { try cursor.seek(exactly: $0)?.value }) else {
+            return nil
+          }
+          let row = try reader.row(bytes, primaryKey: key, of: hierarchy)
+          let snapshot = row.keeper ?? slab.append(copying: row.bytes)
+          return FetchedRow(primaryKey: key, entity: row.entity, snapshot: snapshot)
         }
-        let row = try reader.row(bytes, primaryKey: key, of: hierarchy)
-        let snapshot = row.keeper ?? slab.append(copying: row.bytes)
-        return FetchedRow(primaryKey: key, entity: row.entity, snapshot: snapshot)
       }
     }
   }

@@ -31,6 +31,7 @@ public struct LMDBStoreOptions: Sendable {
 ///   rows:<root>       primary key, 8 bytes big-endian → row    one per hierarchy
 ///   index:<name>      encoded values · primary key → nothing   one per index
 ///   large             where it belongs → bytes                 (LargeValueKey)
+///   edges             relationship, owner · member → position  (EdgeKey)
 /// ```
 ///
 /// Any thread may use it. Reads run on the calling thread against the newest commit and never wait for a save;

@@ -15,6 +15,7 @@ import Foundation
 ///   hierarchy/<root>       u16            code of a hierarchy, used in the keyspace "large"
 ///   entity/<name>          u16            code of an entity, used in rows
 ///   attribute/<name>       u16            code of an attribute name, used in "large"
+///   relationship/<name>    u16            code of a relationship (`Entity.name`), used in "edges"; at most 0x3FFF
 ///   layout/<u16, 5 digits> bytes          signature of a row layout
 ///   index/<name>           text           signature of an index that is complete
 /// ```

@@ -49,6 +49,7 @@ struct Salvage {
   private var largeValues: [LargeValueKey: DamagedPage.Entry] = [:]
   private var lostLargeValues: [LostRange] = []
   private var looseLargeValues: [LargeValueKey: [DamagedPage.Entry]] = [:]
+  private var lostEdges: [LostRange] = []
 
   init(source: DamagedFile, includesLoosePages: Bool, progress: @escaping (SalvageProgress) -> Void) {
     self.source = source
@@ -128,14 +129,19 @@ struct Salvage {
     let reader = SalvageReader(schema: schema, codes: codes, store: store)
     let writer = SalvageWriter(store: store, progress: progress)
     findLargeValues()
+    var edges = SalvageEdges(schema: schema, codes: codes)
+    findEdges(&edges)
     var lostRows: [String: [LostRange]] = [:]
     for hierarchy in schema.hierarchies {
       let lost = try readRows(hierarchy, reader, writer)
       if !lost.isEmpty { lostRows[hierarchy.rootName] = lost }
     }
     try writer.flush()
-    if includesLoosePages && !lostRows.isEmpty { try readLooseRows(lostRows, reader, writer) }
+    if includesLoosePages && !(lostRows.isEmpty && lostEdges.isEmpty) {
+      try readLoosePages(lostRows, &edges, reader, writer)
+    }
     try writer.flush()
+    try mendRelationships(&edges, store, writer)
     writer.complete(&report)
     report.unreadablePages = source.unreadablePages
     // The keys that were reserved along the way are given back before the counters are set.
@@ -161,6 +167,40 @@ struct Salvage {
     lostLargeValues = tree.lost
   }
 
+  private mutating func findEdges(_ edges: inout SalvageEdges) {
+    var tree = DamagedTree(source)
+    if let record = roots[EdgeKey.keyspaceName] {
+      tree.walk(root: record.root) { edges.add($0) }
+    } else if areRootsLost {
+      tree.loseEverything()
+    }
+    lostEdges = tree.lost
+    report.hasDamagedEdges = !lostEdges.isEmpty
+  }
+
+  /// Gives the rows that are back the relationships that rows do not tell of, and takes away what leads to others.
+  private mutating func mendRelationships(
+    _ edges: inout SalvageEdges, _ store: LMDBStore, _ writer: SalvageWriter
+  ) throws {
+    if store.parts.schema.relationships.isEmpty { return }
+    progress(SalvageProgress(phase: "mending relationships", rowCount: writer.rowCount))
+    let references = SalvageReferences(store: store)
+    let rows = try references.rows()
+    for hierarchy in store.parts.schema.hierarchies {
+      var key: UInt64 = 0
+      while let repairs = try references.repairs(hierarchy.number, from: key, rows) {
+        for repair in repairs { report.addLostReferences(repair, store.parts.schema) }
+        try writer.commit(ChangeSet(updates: try repairs.compactMap { try references.change($0) }))
+        key = (repairs.last?.row.primaryKey ?? key) + 1
+      }
+    }
+    let changes = edges.changes(rows)
+    report.lostEdgeCount = edges.lostCount
+    for start in stride(from: 0, to: changes.count, by: 20_000) {
+      try writer.commit(ChangeSet(edges: Array(changes[start..<min(start + 20_000, changes.count)])))
+    }
+  }
+
   /// Takes over the rows of one tree; what could not be seen of it.
   private mutating func readRows(
     _ hierarchy: HierarchySchema, _ reader: SalvageReader, _ writer: SalvageWriter
@@ -184,14 +224,18 @@ struct Salvage {
     return tree.lost
   }
 
-  /// Takes over, for the stretches that are lost, the newest version of each row on any loose page.
-  private mutating func readLooseRows(
-    _ lost: [String: [LostRange]], _ reader: SalvageReader, _ writer: SalvageWriter
+  /// Takes over, for the stretches that are lost, the newest version of each row on any loose page, and all edges.
+  private mutating func readLoosePages(
+    _ lost: [String: [LostRange]], _ edges: inout SalvageEdges, _ reader: SalvageReader,
+    _ writer: SalvageWriter
   ) throws {
     progress(SalvageProgress(phase: "looking at loose pages", rowCount: writer.rowCount))
     var newest: [RowAddress: SalvageReader.Found] = [:]
     source.forEachLoosePage { page in
       for entry in (0..<page.count).lazy.compactMap({ page.entry($0) }) {
+        if lostEdges.contains(where: { $0.contains(entry.key) }), edges.addLoose(entry) {
+          report.looseEdgeCount += 1
+        }
         if let key = entry.key.withUnsafeBytes({ LargeValueKey($0) }) {
           if lostLargeValues.contains(where: { $0.contains(entry.key) }) {
             looseLargeValues[key, default: []].append(entry)

@@ -12,8 +12,12 @@ struct SalvageCodes {
   private(set) var attributeCodes: [String: UInt16] = [:]
   /// By root entity.
   private(set) var hierarchyCodes: [String: UInt16] = [:]
+  /// By `Entity.name`.
+  private(set) var relationshipCodes: [String: UInt16] = [:]
 
-  private static let prefixes = ["entity/", "attribute/", "hierarchy/", "layout/", "counter/"]
+  private static let prefixes = [
+    "entity/", "attribute/", "hierarchy/", "relationship/", "layout/", "counter/",
+  ]
   private static let names: Set = ["identity", "model", "metadata", "versions", "format", "stamp"]
 
   /// Takes over an entry that a tree led to.
@@ -50,6 +54,7 @@ struct SalvageCodes {
         if let entity = name.dropping("entity/") { entityNames[number] = entity }
         if let attribute = name.dropping("attribute/") { attributeCodes[attribute] = number }
         if let root = name.dropping("hierarchy/") { hierarchyCodes[root] = number }
+        if let relationship = name.dropping("relationship/") { relationshipCodes[relationship] = number }
       }
       if let number = name.dropping("layout/").flatMap({ UInt16($0) }),
         let signature = String(validating: value, as: UTF8.self),
@@ -104,6 +109,10 @@ struct SalvageCodes {
       if hierarchyCodes[root] == nil { hierarchyCodes[root] = UInt16(hierarchyCodes.count + 1) }
       for attribute in entity.attributes where attributeCodes[attribute.name] == nil {
         attributeCodes[attribute.name] = UInt16(attributeCodes.count + 1)
+      }
+      for relationship in entity.relationships
+      where !relationship.isTransient && relationshipCodes[relationship.qualifiedName] == nil {
+        relationshipCodes[relationship.qualifiedName] = UInt16(relationshipCodes.count + 1)
       }
       if isWithoutLayouts && signatures.insert(entity.layout.signature).inserted {
         layouts[UInt16(layouts.count + 1)] = entity.layout

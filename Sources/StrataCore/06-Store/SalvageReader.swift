@@ -71,7 +71,7 @@ struct SalvageReader {
     )
   }
 
-  /// The row as an insert, with its large values; and the attributes whose values are lost.
+  /// The row as an insert, with its large values and references; and the properties whose values are lost.
   func change(
     _ found: Found, _ largeValue: (LargeValueKey, UInt64) throws -> [UInt8]?
   ) throws -> (RowChange, lost: [String]) {
@@ -80,6 +80,12 @@ struct SalvageReader {
     var externals: [ExternalValue] = []
     var lost: [String] = []
     let draft = RowDraft.make(entity.layout)
+    // References carry the old store's codes of entities.
+    let references = self.references(found)
+    for (slot, reference) in references {
+      draft[slot] = reference.map { .reference($0) } ?? .null
+      if reference == nil { lost.append(entity.attributes[slot].name) }
+    }
     for slot in 0..<(row.hasExternalValues ? entity.layout.slotCount : 0) {
       guard let reference = row.externalReference(slot, entity.layout) else { continue }
       if let bytes = try value(found, slot, reference, largeValue) {
@@ -89,7 +95,7 @@ struct SalvageReader {
         draft[slot] = .null
       }
     }
-    if !lost.isEmpty {
+    if !lost.isEmpty || !references.isEmpty {
       var writer = RowSlabWriter()
       (row, _) = try RowEncoder.encode(
         layout: entity.layout, stamp: stamps[found.entity], primaryKey: found.primaryKey,
@@ -100,6 +106,21 @@ struct SalvageReader {
       entity: found.entity, primaryKey: found.primaryKey, baseVersion: 0, row: row, externals: externals,
       changedSlots: SlotBitmap(allBelow: entity.attributes.count))
     return (change, lost)
+  }
+
+  /// The references of a row that must be written anew: by slot, with the new store's codes; nil for a damaged one.
+  private func references(_ found: Found) -> [(slot: Int, reference: UInt64?)] {
+    let layout = schema.entities[found.entity].layout
+    return schema.entities[found.entity].relationships.compactMap { relationship in
+      guard layout.kind(of: relationship.slot) == .reference,
+        case .reference(let old)? = found.row.value(relationship.slot, layout)
+      else { return nil }
+      let entity = entities[Reference.entityCode(old)]
+      let isAllowed = entity.map { schema.entities[relationship.destination].subtree.contains($0) } ?? false
+      guard let entity, isAllowed, Reference.primaryKey(old) > 0 else { return (relationship.slot, nil) }
+      let new = Reference.bits(Reference.primaryKey(old), entityCode: stamps[entity].entityCode)
+      return new == old ? nil : (relationship.slot, new)
+    }
   }
 
   private func value(
@@ -187,10 +208,18 @@ final class SalvageWriter {
   }
 
   private func commit(_ changes: [RowChange]) throws {
+    var inserts = ChangeSet(inserts: changes)
+    // What they refer to may still come.
+    inserts.checksReferences = false
+    try commit(inserts)
+  }
+
+  /// Commits and waits.
+  func commit(_ changeSet: ChangeSet) throws {
     let done = DispatchSemaphore(value: 0)
     nonisolated(unsafe) var result: Result<CommitResult, any Error>?
     // Written before the signal and read after it: hence unsafe.
-    store.commit([ChangeSet(inserts: changes)], deadline: nil) { results in
+    store.commit([changeSet], deadline: nil) { results in
       result = results.first
       done.signal()
     }

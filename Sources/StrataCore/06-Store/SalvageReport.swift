@@ -30,6 +30,17 @@ public struct SalvageReport: Sendable, CustomStringConvertible {
   public internal(set) var looseRowCount = 0
   /// Rows that are back without some of their large values, which are nil now: row and attribute. At most 10,000.
   public internal(set) var lostValues: [(row: Row, attribute: String)] = []
+  /// Rows that are back without a to-one relationship, which is nil now: what it led to is not back. Row and relationship;
+  /// at most 10,000.
+  public internal(set) var lostReferences: [(row: Row, relationship: String)] = []
+  /// How many of them there are.
+  public internal(set) var lostReferenceCount = 0
+  /// How many edges of to-many relationships are not back because one of their ends is not.
+  public internal(set) var lostEdgeCount = 0
+  /// How many edges came from loose pages; some may have been taken away before.
+  public internal(set) var looseEdgeCount = 0
+  /// Whether parts of the relationships that only edges tell of were unreadable.
+  public internal(set) var hasDamagedEdges = false
   /// Rows that were readable and left out: a uniqueness constraint or the model refuses them. At most 10,000.
   public internal(set) var leftOutRows: [Row] = []
   /// Entries of rows that a tree led to and that are damaged.
@@ -53,7 +64,8 @@ public struct SalvageReport: Sendable, CustomStringConvertible {
   /// Whether everything that the damaged store held as of its last commit is back.
   public var isComplete: Bool {
     damagedEntryCount == 0 && unreadablePages.isEmpty && looseRowCount == 0 && lostValues.isEmpty
-      && leftOutRows.isEmpty && remarks.isEmpty
+      && leftOutRows.isEmpty && lostReferenceCount == 0 && lostEdgeCount == 0 && looseEdgeCount == 0
+      && !hasDamagedEdges && remarks.isEmpty
   }
 
   public var description: String {
@@ -63,6 +75,15 @@ public struct SalvageReport: Sendable, CustomStringConvertible {
     }
     if damagedEntryCount > 0 { lines.append("\(damagedEntryCount) rows are damaged.") }
     if !lostValues.isEmpty { lines.append("\(lostValues.count) large values are lost.") }
+    if lostReferenceCount > 0 {
+      lines.append("\(lostReferenceCount) references led to rows that are not back and are nil now.")
+    }
+    if lostEdgeCount > 0 { lines.append("\(lostEdgeCount) members of relationships are not back.") }
+    if looseEdgeCount > 0 {
+      lines.append(
+        "\(looseEdgeCount) members of relationships are from loose pages: they may be out of date.")
+    }
+    if hasDamagedEdges { lines.append("Some relationships may lack members.") }
     if !leftOutRows.isEmpty { lines.append("\(leftOutRows.count) rows contradict others and were left out.") }
     if !unreadablePages.isEmpty { lines.append("\(unreadablePages.count) pages are unreadable.") }
     if guessedCodes {
@@ -72,6 +93,17 @@ public struct SalvageReport: Sendable, CustomStringConvertible {
       lines.append("The store's identity is lost: object IDs kept elsewhere mean nothing now.")
     }
     return (lines + remarks).joined(separator: "\n")
+  }
+
+  mutating func addLostReferences(_ repair: SalvageReferences.Repair, _ schema: Schema) {
+    let entity = schema.entities[repair.row.entity]
+    let row = Row(
+      entityName: entity.name, primaryKey: repair.row.primaryKey,
+      version: repair.row.snapshot?.version ?? 0)
+    for slot in repair.slots {
+      lostReferenceCount += 1
+      if lostReferences.count < 10_000 { lostReferences.append((row, entity.attributes[slot].name)) }
+    }
   }
 
   mutating func addLoose(_ row: Row) {

@@ -23,6 +23,8 @@ final class StoreCatalogue: Sendable {
   let attributeCodes: [[UInt16]]
   /// All attribute names with codes, for layouts of earlier models.
   let attributeCodesByName: [String: UInt16]
+  /// The codes of relationships in keys of edges, and what follows from them.
+  let relationships: RelationshipCodes
   /// By index number: whether the store's index is complete and means what the schema's does.
   let usableIndexes: [Bool]
   /// Names of stored indexes that this schema cannot maintain.
@@ -75,6 +77,8 @@ final class StoreCatalogue: Sendable {
     hierarchyCodes = schema.hierarchies.map { hierarchies[$0.rootName] ?? 0 }
     attributeCodesByName = attributes
     attributeCodes = schema.entities.map { $0.attributes.map { attributes[$0.name] ?? 0 } }
+    relationships = RelationshipCodes(
+      schema, codesByName: try meta.codes("relationship/", transaction), entityCodes: entityCodes)
     usableIndexes = indexes.map { stored[$0.name] == $0.signature }
     let known = Dictionary(indexes.map { ($0.name, $0.signature) }, uniquingKeysWith: { first, _ in first })
     foreignIndexes = stored.filter { known[$0.key] != $0.value }.keys.sorted()
@@ -126,6 +130,9 @@ final class StoreCatalogue: Sendable {
       if entityCodes[entity.number] == 0 || layoutNumbers[entity.number] == 0 { return false }
       if hierarchyCodes[entity.hierarchyNumber] == 0 { return false }
       if attributeCodes[entity.number].contains(0) { return false }
+      for relationship in entity.relationships where !relationship.isTransient {
+        if relationships.codes[relationship.number] == 0 { return false }
+      }
     }
     return true
   }
@@ -138,6 +145,7 @@ final class StoreCatalogue: Sendable {
     var entities = CodeSource(taken: try meta.codes("entity/", transaction.read))
     var attributes = CodeSource(taken: attributeCodesByName)
     var hierarchies = CodeSource(taken: try meta.codes("hierarchy/", transaction.read))
+    var relationships = CodeSource(taken: self.relationships.codesByName, limit: EdgeKey.largestCode)
     var layoutNumber = layouts.keys.max() ?? 0
     var signatures = Set(layouts.values.map(\.signature))
     for entity in schema.entities where held[entity.number] {
@@ -146,6 +154,9 @@ final class StoreCatalogue: Sendable {
         schema.hierarchies[entity.hierarchyNumber].rootName, "hierarchy/", meta, transaction)
       for attribute in entity.attributes {
         try attributes.add(attribute.name, "attribute/", meta, transaction)
+      }
+      for relationship in entity.relationships where !relationship.isTransient {
+        try relationships.add(relationship.qualifiedName, "relationship/", meta, transaction)
       }
       if signatures.insert(entity.layout.signature).inserted {
         guard layoutNumber < .max else {
@@ -174,9 +185,11 @@ final class StoreCatalogue: Sendable {
 private struct CodeSource {
   var taken: [String: UInt16]
   var last: UInt16
+  let limit: UInt16
 
-  init(taken: [String: UInt16]) {
+  init(taken: [String: UInt16], limit: UInt16 = .max) {
     self.taken = taken
+    self.limit = limit
     last = taken.values.max() ?? 0
   }
 
@@ -184,7 +197,7 @@ private struct CodeSource {
     _ name: String, _ prefix: String, _ meta: MetaKeyspace, _ transaction: borrowing WriteTransaction
   ) throws {
     guard taken[name] == nil else { return }
-    guard last < .max, name.utf8.count < 480 else {
+    guard last < limit, name.utf8.count < 480 else {
       throw StorageError(
         .tooLarge, operation: "add code", path: "", detail: "The name “\(name)” is too long or one too many.")
     }

@@ -8,6 +8,7 @@ public struct StoreCheck: Sendable {
     public enum Kind: String, Sendable, Hashable, CaseIterable {
       case rowUnreadable, checksumWrong, entityUnknown, layoutUnknown, keyMalformed, keyBeyondCounter
       case indexEntryMissing, indexEntryStray, notUnique, largeValueMissing, largeValueStray, metadataDamaged
+      case edgeMissing, edgeStray, edgeCountWrong, edgeOrderWrong, referenceDangling
     }
     /// What kind of damage it is.
     public let kind: Kind
@@ -24,6 +25,10 @@ public struct StoreCheck: Sendable {
   public internal(set) var indexEntryCount = 0
   /// How many large values were found.
   public internal(set) var largeValueCount = 0
+  /// How many edges of relationships were compared.
+  public internal(set) var edgeCount = 0
+  /// How many references lead to rows that were deleted with the rule `noAction` (rule 212); they are no problem.
+  public internal(set) var danglingReferenceCount = 0
 
   /// Whether nothing is wrong.
   public var isSound: Bool { problems.isEmpty }

@@ -2,17 +2,20 @@ import Foundation
 
 /// Reads everything a store holds, in one view of it, and compares.
 ///
-/// Takes one pass over the rows per index, and memory for the keys of one index at a time.
+/// Takes one pass over the rows per index, and memory for the keys of one index at a time. Relationships: see `EdgeChecker`.
 struct StoreChecker {
   let reader: RowReader
   private(set) var result = StoreCheck()
   /// The large values that rows refer to, with their lengths.
   private var references: [LargeValueKey: UInt64] = [:]
+  /// By hierarchy: references to its rows; filled when there are relationships.
+  private var rows: [ContiguousArray<UInt64>]
   private var parts: StoreParts { reader.parts }
   private var catalogue: StoreCatalogue { reader.catalogue }
 
   init(reader: RowReader) {
     self.reader = reader
+    rows = reader.parts.schema.hierarchies.map { _ in [] }
   }
 
   mutating func run(_ transaction: borrowing ReadTransaction) throws {
@@ -24,6 +27,7 @@ struct StoreChecker {
       try checkIndex(index, transaction)
     }
     try checkLargeValues(transaction)
+    try checkEdges(transaction)
     checkCatalogue()
   }
 
@@ -38,6 +42,10 @@ struct StoreChecker {
     for entity in parts.schema.entities where parts.held[entity.number] {
       if catalogue.entityCodes[entity.number] == 0 || catalogue.layoutNumbers[entity.number] == 0 {
         report(.metadataDamaged, "\(entity.name) has no code")
+      }
+      for relationship in entity.relationships
+      where !relationship.isTransient && catalogue.relationships.codes[relationship.number] == 0 {
+        report(.metadataDamaged, "\(relationship.qualifiedName) has no code")
       }
     }
   }
@@ -89,6 +97,10 @@ struct StoreChecker {
     }
     do {
       let row = try reader.row(bytes, primaryKey: key)
+      if !parts.schema.relationships.isEmpty {
+        rows[hierarchy.number].append(
+          Reference.bits(key, entityCode: catalogue.entityCodes[row.entity]))
+      }
       let layout = reader.layout(of: row)
       reader.forEachReference(row, primaryKey: key) { slot, largeKey in
         references[largeKey] = row.externalReference(slot, layout)?.byteCount
@@ -96,6 +108,17 @@ struct StoreChecker {
     } catch {
       report(.rowUnreadable, "\(place): \(error)")
     }
+  }
+
+  // MARK: Relationships
+
+  private mutating func checkEdges(_ transaction: borrowing ReadTransaction) throws {
+    var checker = EdgeChecker(
+      reader: reader, rows: rows, room: StoreCheck.maximumProblemCount - result.problems.count)
+    try checker.run(transaction)
+    result.problems += checker.problems.list
+    result.edgeCount = checker.edgeCount
+    result.danglingReferenceCount = checker.danglingReferenceCount
   }
 
   // MARK: Indexes
@@ -222,7 +245,7 @@ extension StoreCheck {
 }
 
 extension LMDBStore {
-  /// Proves that rows, indexes and large values agree. Reads everything, in one view, while the store is in use.
+  /// Proves that rows, indexes, relationships and large values agree. Reads everything, in one view, while the store is in use.
   ///
   /// - Throws: ``StorageError`` when the file cannot be read at all.
   public func check() throws -> StoreCheck {

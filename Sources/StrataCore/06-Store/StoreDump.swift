@@ -19,6 +19,9 @@ enum StoreDump {
         )
       }
     }
+    if let edges = parts.edges {
+      try forEach(edges, transaction) { key, value in lines.append("edges " + edge(key, value, reader)) }
+    }
     if let large = parts.large {
       try forEach(large, transaction) { key, value in lines.append("large \(hex(key)) \(value.count) bytes") }
     }
@@ -36,6 +39,34 @@ enum StoreDump {
 
   static func hex(_ bytes: UnsafeRawBufferPointer) -> String {
     bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+  }
+
+  private static func edge(
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ reader: RowReader
+  ) -> String {
+    let names = reader.catalogue.relationships
+    guard [8, 16, 24].contains(key.count),
+      let number = names.relationship(code: EdgeKey.code(EdgeKey.word(key, 0)))
+    else { return "\(hex(key)) \(hex(value))" }
+    let code = EdgeKey.code(EdgeKey.word(key, 0))
+    let owner = "p\(EdgeKey.owner(EdgeKey.word(key, 0)))"
+    let name =
+      reader.parts.schema.relationships[number].qualifiedName
+      + (code & EdgeKey.hiddenInverse != 0 ? " backwards" : "")
+    let isOrder = code & EdgeKey.order != 0
+    let word = EdgeKey.number(value).map(String.init) ?? hex(value)
+    func member(_ place: Int) -> String {
+      let reference = EdgeKey.word(key, place)
+      let entity = reader.catalogue.entity(code: Reference.entityCode(reference))
+      return
+        "p\(Reference.primaryKey(reference)) \(entity.map { reader.parts.schema.entities[$0].name } ?? "?")"
+    }
+    return switch (key.count, isOrder) {
+    case (8, false): "\(name) \(owner) has \(word)"
+    case (16, false): "\(name) \(owner) → \(member(1))\(value.isEmpty ? "" : " at \(word)")"
+    case (24, true): "\(name) \(owner) at \(EdgeKey.word(key, 1)) → \(member(2))"
+    default: "\(name) \(hex(key)) \(hex(value))"
+    }
   }
 
   private static func row(

@@ -140,7 +140,7 @@ struct StoreOpening {
   ) throws -> StoreParts {
     let heldHierarchies = schema.hierarchies.map { $0.memberNumbers.contains { held[$0] } }
     let heldIndexes = schema.indexes.map { heldHierarchies[schema.entities[$0.owner].hierarchyNumber] }
-    var names = ["large"]
+    var names = ["large", EdgeKey.keyspaceName]
     for hierarchy in schema.hierarchies where heldHierarchies[hierarchy.number] {
       names.append("rows:" + hierarchy.rootName)
     }
@@ -148,7 +148,7 @@ struct StoreOpening {
     let opened = Dictionary(uniqueKeysWithValues: zip(names, try environment.keyspaces(names)))
     return StoreParts(
       identifier: identifier, schema: schema, environment: environment, meta: meta,
-      large: opened["large"] ?? nil,
+      large: opened["large"] ?? nil, edges: opened[EdgeKey.keyspaceName] ?? nil,
       rows: schema.hierarchies.map { opened["rows:" + $0.rootName] ?? nil },
       indexes: schema.indexes.map { opened["index:" + $0.name] ?? nil }, held: held,
       verifiesChecksums: options.verifiesChecksums)

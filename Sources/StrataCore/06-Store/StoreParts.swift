@@ -11,6 +11,8 @@ final class StoreParts: Sendable {
   let meta: MetaKeyspace
   /// Values that are too large for rows. Nil only in a read-only store that has none.
   let large: Keyspace?
+  /// The members of relationships, see `EdgeKey`. Nil only in a read-only store that has none.
+  let edges: Keyspace?
   /// By hierarchy number; nil for hierarchies the configuration leaves out.
   let rows: [Keyspace?]
   /// By index number; nil for indexes of entities the configuration leaves out.
@@ -24,13 +26,14 @@ final class StoreParts: Sendable {
 
   init(
     identifier: UUID, schema: Schema, environment: Environment, meta: MetaKeyspace, large: Keyspace?,
-    rows: [Keyspace?], indexes: [Keyspace?], held: [Bool], verifiesChecksums: Bool
+    edges: Keyspace?, rows: [Keyspace?], indexes: [Keyspace?], held: [Bool], verifiesChecksums: Bool
   ) {
     self.identifier = identifier
     self.schema = schema
     self.environment = environment
     self.meta = meta
     self.large = large
+    self.edges = edges
     self.rows = rows
     self.indexes = indexes
     self.held = held

@@ -13,6 +13,22 @@ public protocol StoreReading: Sendable {
   /// The row with the given key, or nil.
   func row(hierarchy: Int, primaryKey: UInt64) throws -> FetchedRow?
 
+  /// The members of a to-many relationship of one owner: references, by primary key, or in order when it has one. Empty for
+  /// an owner that does not exist, but for members that still refer to it because the rule is `noAction`. One range scan.
+  func members(_ edges: EdgeSet, of owner: UInt64) throws -> [UInt64]
+
+  /// The same for many owners, all from one state of the store.
+  func members(_ edges: EdgeSet, of owners: [UInt64]) throws -> [[UInt64]]
+
+  /// How many members there are. One look-up.
+  func memberCount(_ edges: EdgeSet, of owner: UInt64) throws -> Int
+
+  /// Whether `member` (a reference) is one of them. One look-up.
+  func hasMember(_ edges: EdgeSet, of owner: UInt64, _ member: UInt64) throws -> Bool
+
+  /// The members of an ordered relationship with their positions, in order.
+  func placedMembers(_ edges: EdgeSet, of owner: UInt64) throws -> [PlacedMember]
+
   /// The bytes of a large value whose row holds a reference of this version; nil when it was replaced since.
   func externalValue(entity: Int, primaryKey: UInt64, slot: Int, version: UInt32) throws -> Data?
 }

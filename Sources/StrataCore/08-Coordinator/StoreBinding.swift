@@ -81,6 +81,8 @@ final class StoreBinding: Sendable {
   /// Per entity number; nil when the store's configuration does not hold the entity.
   let entities: [BoundEntity?]
   let commits: CommitQueue
+  /// By the code that references and rows name an entity with.
+  private let entitiesByCode: [BoundEntity?]
 
   init(store: any PersistentStore, index: Int, schema: Schema) throws {
     self.store = store
@@ -100,6 +102,16 @@ final class StoreBinding: Sendable {
         stamp: store.rowStamp(entity: entity.number), storeIndex: index)
     }
     commits = CommitQueue(store: store)
+    var byCode = [BoundEntity?](
+      repeating: nil, count: Int(entities.compactMap { $0?.stamp.entityCode }.max() ?? 0) + 1)
+    for case let bound? in entities { byCode[Int(bound.stamp.entityCode)] = bound }
+    entitiesByCode = byCode
+  }
+
+  /// The entity that `code` means in this store.
+  @inline(__always)
+  func entity(code: UInt16) -> BoundEntity? {
+    Int(code) < entitiesByCode.count ? entitiesByCode[Int(code)] : nil
   }
 
   /// Whether the store holds rows of the entity.

@@ -278,6 +278,9 @@ struct ChangeTracker {
     object.state.contains(.listedInserted) && insertedList.contains { $0 === object }
   }
 
+  /// Which objects have an entry in the list of inserted objects.
+  var identifiersOfListedInserted: Set<ObjectIdentifier> { Set(insertedList.map(ObjectIdentifier.init)) }
+
   private func isElsewhere(_ object: ManagedObject) -> Bool {
     object.contextReference != nil && object.contextReference?.toOpaque() != owner?.toOpaque()
   }

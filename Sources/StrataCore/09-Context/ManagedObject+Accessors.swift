@@ -28,6 +28,10 @@ extension ManagedObject {
 
   /// The `Int16` attribute in `slot`, or nil. Fires a fault. Traps when the slot has another type.
   public final func readOptionalInt16(slot: Int) -> Int16? {
+    if let row = fastRow, let entry = fastEntry(slot, .int16) {
+      checkConfinementHere()
+      return RowBytes.isNil(row, slot) ? nil : RowBytes.int16(row, entry)
+    }
     guard case .integer(let value) = slowRead(slot, .int16) else { return nil }
     return Int16(truncatingIfNeeded: value)
   }
@@ -45,6 +49,10 @@ extension ManagedObject {
 
   /// The `Int32` attribute in `slot`, or nil. Fires a fault. Traps when the slot has another type.
   public final func readOptionalInt32(slot: Int) -> Int32? {
+    if let row = fastRow, let entry = fastEntry(slot, .int32) {
+      checkConfinementHere()
+      return RowBytes.isNil(row, slot) ? nil : RowBytes.int32(row, entry)
+    }
     guard case .integer(let value) = slowRead(slot, .int32) else { return nil }
     return Int32(truncatingIfNeeded: value)
   }
@@ -62,6 +70,10 @@ extension ManagedObject {
 
   /// The `Int64` attribute in `slot`, or nil. Fires a fault. Traps when the slot has another type.
   public final func readOptionalInt64(slot: Int) -> Int64? {
+    if let row = fastRow, let entry = fastEntry(slot, .int64) {
+      checkConfinementHere()
+      return RowBytes.isNil(row, slot) ? nil : RowBytes.int64(row, entry)
+    }
     guard case .integer(let value) = slowRead(slot, .int64) else { return nil }
     return value
   }
@@ -79,6 +91,10 @@ extension ManagedObject {
 
   /// The `Double` attribute in `slot`, or nil. Fires a fault. Traps when the slot has another type.
   public final func readOptionalDouble(slot: Int) -> Double? {
+    if let row = fastRow, let entry = fastEntry(slot, .double) {
+      checkConfinementHere()
+      return RowBytes.isNil(row, slot) ? nil : RowBytes.double(row, entry)
+    }
     guard case .double(let value) = slowRead(slot, .double) else { return nil }
     return value
   }
@@ -294,7 +310,7 @@ extension ManagedObject {
 
   /// Where a setter may store its value at once: the object counts as changed in this event, and the slot is of `kind`.
   @inline(__always)
-  private final func openEdits(_ slot: Int, _ kind: SlotKind) -> RowDraft.Pointers? {
+  final func openEdits(_ slot: Int, _ kind: SlotKind) -> RowDraft.Pointers? {
     guard let edits, state.isBeingEdited, fastEntry(slot, kind) != nil else { return nil }
     checkConfinementHere()
     return edits

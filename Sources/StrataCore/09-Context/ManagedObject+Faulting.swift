@@ -125,11 +125,13 @@ extension ManagedObject {
 
   /// Turns the object into a fault: edits, transient values and the row go (rules 59, 61).
   final func turnIntoFault() {
+    relations?.dropBases()
     if state.contains(.fault) {
       snapshot = nil
       return
     }
     willTurnIntoFault()
+    withdrawRelationships()
     draft = nil
     transients = nil
     snapshot = nil
@@ -142,12 +144,14 @@ extension ManagedObject {
 
   /// A newer row comes under the object's edits; the edits stay (rules 60, 173).
   final func rebase(onto row: RowSnapshot) {
+    context?.forgetMembers(referredToBy: home.entity, nil)
     take(row)
     settleFastRow()
   }
 
   /// The object takes the stored row and loses its edits.
   final func discardEdits(takingRow row: RowSnapshot?) {
+    withdrawRelationships()
     context?.changes.unupdate(self)
     if state.contains(.inFlight), let frozen = context?.flight?.draft(of: self) {
       // What is being saved stays as it is.
@@ -185,7 +189,10 @@ extension ManagedObject {
         } else {
           Self.isSame(base.value(slot, layout), stored.value(slot, layout))
         }
-      if !isSame { draft.clear(slot) }
+      if !isSame {
+        if let relationship = home.entity.relationship(slot: slot) { withdrawReference(relationship) }
+        draft.clear(slot)
+      }
     }
   }
 
@@ -205,7 +212,7 @@ extension ManagedObject {
   }
 
   /// Whether two values are known to be the same; a value too large for its row (nil) is never known to be.
-  private static func isSame(_ left: AttributeValue?, _ right: AttributeValue?) -> Bool {
+  static func isSame(_ left: AttributeValue?, _ right: AttributeValue?) -> Bool {
     guard let left, let right else { return false }
     // Bit for bit: the order of values calls 0.0 and -0.0 equal, but who sets one must read it back.
     if case .double(let a) = left, case .double(let b) = right { return a.bitPattern == b.bitPattern }

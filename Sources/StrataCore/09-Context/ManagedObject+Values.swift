@@ -13,6 +13,9 @@ extension ManagedObject {
       trap("entity \(home.token.entityName) has no property “\(key)”.")
     }
     context?.checkAccess(home.token.entityName)
+    if let relationship = home.entity.relationship(slot: slot) {
+      return isFault && !relationship.isToMany ? nil : relatedValue(relationship)
+    }
     return home.entity.attributes[slot].isTransient ? transients?[slot] : storedValue(slot).anyValue
   }
 
@@ -23,6 +26,10 @@ extension ManagedObject {
       trap("entity \(home.token.entityName) has no property “\(key)”.")
     }
     willAccess(slot)
+    if let relationship = home.entity.relationship(slot: slot) {
+      setPrimitiveRelated(value, relationship)
+      return
+    }
     let attribute = home.entity.attributes[slot]
     if attribute.isTransient {
       storeTransient(value, slot)
@@ -48,11 +55,13 @@ extension ManagedObject {
   public final func willChangeValue(forKey key: String) {
     context?.checkAccess(home.token.entityName)
     fire()
+    context?.willChange(self)
   }
 
   /// Says that `key` has been changed through `setPrimitiveValue`: the change is noticed from here on.
   public final func didChangeValue(forKey key: String) {
     guard let slot = home.entity.slot(named: key) else { return }
+    context?.willChange(self)
     let draft = editableDraft()
     if !home.entity.attributes[slot].isTransient {
       if !draft.isChanged(slot) { draft[slot] = storedValue(slot) }
@@ -70,17 +79,27 @@ extension ManagedObject {
   public final func changedValues() -> [String: Any] {
     context?.checkAccess(home.token.entityName)
     if let received { return dictionary(received.changedSlots) { storedValue($0) } }
-    guard let draft, !state.contains(.draftFrozen) else { return [:] }
-    var slots = slotsThatDiffer
-    draft.primitive.forEach { slots.remove($0) }
-    return dictionary(slots) { draft[$0] }
+    var result: [String: Any] = [:]
+    if let draft, !state.contains(.draftFrozen) {
+      var slots = slotsThatDiffer
+      draft.primitive.forEach { slots.remove($0) }
+      result = dictionary(slots) { draft[$0] }
+    }
+    for relationship in changedRelationships {
+      result[relationship.name] = relatedValue(relationship) ?? NSNull()
+    }
+    return result
   }
 
   /// The attributes changed since the last did-change notification, with their values now (rule 74).
   public final func changedValuesForCurrentEvent() -> [String: Any] {
     context?.checkAccess(home.token.entityName)
-    guard let draft, !state.isDisjoint(with: [.notedInsert, .notedUpdate]) else { return [:] }
-    return dictionary(draft.eventChanged) { draft[$0] }
+    guard !state.isDisjoint(with: [.notedInsert, .notedUpdate]) else { return [:] }
+    var result = draft.map { draft in dictionary(draft.eventChanged) { draft[$0] } } ?? [:]
+    for (_, state) in relations?.states ?? [] where state.isChangedInEvent {
+      result[state.relationship.name] = relatedValue(state.relationship) ?? NSNull()
+    }
+    return result
   }
 
   /// Values as last fetched or saved, `NSNull` for nil; of all persistent attributes when `keys` is nil. A new object has
@@ -90,7 +109,8 @@ extension ManagedObject {
     fire()
     let received = received
     guard let snapshot = received == nil ? snapshot : received?.base else { return [:] }
-    let all = dictionary(of: snapshot)
+    var all = dictionary(home.persistentSlots) { storedValue($0, in: snapshot) }
+    addCommittedMembers(to: &all, keys)
     guard let keys else { return all }
     return all.filter { keys.contains($0.key) }
   }
@@ -100,7 +120,8 @@ extension ManagedObject {
   public final var hasPersistentChangedValues: Bool {
     context?.checkAccess(home.token.entityName)
     if let received { return received.kind != .update || !received.changedSlots.isEmpty }
-    return isInserted || isDeleted || (isUpdated && !slotsThatDiffer.isEmpty)
+    return isInserted || isDeleted
+      || (isUpdated && (!slotsThatDiffer.isEmpty || !changedRelationships.isEmpty))
   }
 
   /// What a child has saved of the object, as long as nobody edits it here.
@@ -111,14 +132,30 @@ extension ManagedObject {
   // MARK: Shared steps
 
   /// All persistent attributes of a row, by name.
+  ///
+  /// Relationships are IDs in it, as in the snapshots of conflicts (rule 191).
   final func dictionary(of row: RowSnapshot) -> [String: Any] {
-    dictionary(home.persistentSlots) { storedValue($0, in: row) }
+    var result = dictionary(home.entity.attributeSlots.intersection(home.persistentSlots)) {
+      storedValue($0, in: row)
+    }
+    for relationship in home.entity.relationships where !relationship.isToMany && !relationship.isTransient {
+      result[relationship.name] =
+        context?.identifier(row.reference(relationship, home), inStore: home.storeIndex) ?? NSNull()
+    }
+    return result
   }
 
   private final func dictionary(_ slots: SlotBitmap, _ value: (Int) -> AttributeValue) -> [String: Any] {
     var result: [String: Any] = [:]
     let attributes = home.entity.attributes
-    slots.forEach { result[attributes[$0].name] = value($0).anyValue ?? NSNull() }
+    slots.forEach { slot in
+      let value = value(slot)
+      if case .reference(let bits) = value {
+        result[attributes[slot].name] = context?.object(bits, inStore: home.storeIndex) ?? NSNull()
+      } else {
+        result[attributes[slot].name] = value.anyValue ?? NSNull()
+      }
+    }
     return result
   }
 
@@ -140,7 +177,7 @@ extension ManagedObject {
   }
 
   /// An attribute of a row, large values read from the store and kept until the row is replaced.
-  private final func storedValue(_ slot: Int, in row: RowSnapshot) -> AttributeValue {
+  final func storedValue(_ slot: Int, in row: RowSnapshot) -> AttributeValue {
     if let value = row.value(slot, home.entity.layout) { return value }
     // What is kept belongs to the object's own row, not to a stored one that a conflict shows.
     let isOwn = row.base == snapshot?.base
@@ -174,6 +211,7 @@ extension ManagedObject {
   /// The one way an attribute is edited.
   final func edit(_ slot: Int, _ value: AttributeValue) {
     willAccess(slot)
+    if !state.contains(.awaking) { context?.willChange(self) }
     let draft = editableDraft()
     draft[slot] = value
     if !state.contains(.awaking) {
@@ -187,6 +225,16 @@ extension ManagedObject {
     }
   }
 
+  /// Sets a reference without the other end and without telling anybody.
+  final func storePrimitiveReference(_ bits: UInt64, _ relationship: RelationshipSchema) {
+    if relationship.isTransient {
+      storeTransient(bits == 0 ? nil : bits, relationship.slot)
+    } else {
+      editableDraft()[relationship.slot] = bits == 0 ? .null : .reference(bits)
+      noteSilentEdit(relationship.slot)
+    }
+  }
+
   /// `slot` was set without anybody being told. From now on setters take the slow half, which knows the difference.
   private final func noteSilentEdit(_ slot: Int) {
     draft?.primitive.insert(slot)
@@ -194,14 +242,21 @@ extension ManagedObject {
     context?.changes.countEdit()
   }
 
-  final func setTransient(_ value: Any?, _ slot: Int) {
+  final func setTransient(_ value: Any?, _ slot: Int, isRelationship: Bool = false) {
     let attribute = home.entity.attributes[slot]
-    guard attribute.type == .undefined || AttributeValue(value, type: attribute.type) != nil else {
+    if !isRelationship, attribute.relationship != nil {
+      trap(
+        "\(home.token.entityName).\(attribute.name) is a relationship and takes objects, not \(value ?? "nil")."
+      )
+    }
+    guard isRelationship || attribute.type == .undefined || AttributeValue(value, type: attribute.type) != nil
+    else {
       trap(
         "\(home.token.entityName).\(attribute.name) is of type \(attribute.type) and cannot take \(value ?? "nil")."
       )
     }
     willAccess(slot)
+    if !state.contains(.awaking) { context?.willChange(self) }
     storeTransient(value, slot)
     if !state.contains(.awaking) { noteChange() }
   }
@@ -222,38 +277,5 @@ extension ManagedObject {
     } else if state.isDisjoint(with: [.inserted, .updated, .deleted]) {
       context.changes.update(self)
     }
-  }
-}
-
-extension ManagedObject {
-  /// Checks that no mandatory attribute is nil; all failures are collected (rules 226, 228).
-  final func validateAttributes() throws {
-    if !withHome({ home in home.hasRequiredSlots && hasNil(in: home.requiredSlots) }) { return }
-    var failures: [CoreDataError] = []
-    home.requiredSlots.forEach { slot in
-      if isNil(slot) { failures.append(missingValue(slot)) }
-    }
-    if failures.count == 1 { throw failures[0] }
-    if !failures.isEmpty {
-      throw CoreDataError(.validationMultipleErrors, userInfo: [CoreDataError.Key.detailedErrors: failures])
-    }
-  }
-
-  private final func hasNil(in slots: borrowing SlotBitmap) -> Bool {
-    var found = false
-    slots.forEach { if isNil($0) { found = true } }
-    return found
-  }
-
-  private final func isNil(_ slot: Int) -> Bool {
-    if let draft, draft.isChanged(slot) { return draft.isNil(slot) }
-    return snapshot?.isNil(slot, home.entity.layout) ?? true
-  }
-
-  private final func missingValue(_ slot: Int) -> CoreDataError {
-    let name = home.entity.attributes[slot].name
-    return CoreDataError(
-      .validationMissingMandatoryProperty, "\(home.token.entityName).\(name) is a required value.",
-      userInfo: [CoreDataError.Key.validationObject: self, CoreDataError.Key.validationKey: name])
   }
 }

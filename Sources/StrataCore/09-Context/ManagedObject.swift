@@ -78,6 +78,8 @@ open class ManagedObject: NSObject, SlotDeclaring {
   @exclusivity(unchecked) final var edits: RowDraft.Pointers?
   /// Values of transient attributes by slot: they survive a save and go when the object becomes a fault (rule 71).
   @exclusivity(unchecked) final var transients: [Int: Any]?
+  /// To-many relationships somebody has looked at or changed.
+  @exclusivity(unchecked) final var relations: Relations?
   /// When the row was read, by `SnapshotClock`.
   @exclusivity(unchecked) final var readAt: UInt32 = 0
 
@@ -200,32 +202,42 @@ open class ManagedObject: NSObject, SlotDeclaring {
 
   // MARK: Validation hooks
 
-  /// Checks an inserted object before it is saved. Overrides call super first, which checks that nothing mandatory is missing.
+  /// Checks an inserted object before it is saved. Overrides call super first, which checks that nothing mandatory
+  /// is missing and that relationships have as many members as they must.
   /// - Throws: `CoreDataError`, or whatever an override throws; the save then fails and writes nothing.
-  open func validateForInsert() throws { try validateAttributes() }
+  open func validateForInsert() throws { try validateProperties() }
   /// Checks a changed object before it is saved. See `validateForInsert()`.
-  open func validateForUpdate() throws { try validateAttributes() }
-  /// Checks a deleted object before the deletion is saved.
-  open func validateForDelete() throws {}
+  open func validateForUpdate() throws { try validateProperties() }
+  /// Checks a deleted object before the deletion is saved. Overrides call super first, which checks that no relationship with
+  /// the delete rule deny leads to an object that stays.
+  /// - Throws: `CoreDataError` 1600.
+  open func validateForDelete() throws { try validateDeletion() }
 
   // MARK: Dynamic access
 
   /// The value of the property `key`: nil, or a value of the attribute's Swift type (`Int64` for all integers, `Double`,
-  /// `String`, `Date`, `Data`, `UUID`, `URL`, `Decimal`, `Bool`, `Float`). Fires a fault.
+  /// `String`, `Date`, `Data`, `UUID`, `URL`, `Decimal`, `Bool`, `Float`); of a to-one relationship the object, of a to-many
+  /// one a `Set<ManagedObject>`, of an ordered one an `[ManagedObject]`. Fires a fault.
   ///
   /// An unknown key goes to `value(forUndefinedKey:)`, which traps (rule 79). There is no Objective-C runtime that could
   /// find a custom accessor by its name: override this method to serve computed keys (rule 80).
   open func value(forKey key: String) -> Any? {
     guard let slot = home.entity.slot(named: key) else { return value(forUndefinedKey: key) }
+    if let relationship = home.entity.relationship(slot: slot) { return relatedValue(relationship) }
     willAccess(slot)
     return home.entity.attributes[slot].isTransient ? transients?[slot] : currentValue(slot).anyValue
   }
 
   /// Sets the property `key`. Numbers of any kind are taken for numeric attributes when they fit exactly, nil for every
-  /// attribute. Traps for a value of another type, naming the attribute and both types.
+  /// attribute. A to-one relationship takes an object or nil, a to-many one a set or an array of objects, Swift's or
+  /// Foundation's. Traps for a value of another type, naming the property and both types.
   open func setValue(_ value: Any?, forKey key: String) {
     guard let slot = home.entity.slot(named: key) else {
       setValue(value, forUndefinedKey: key)
+      return
+    }
+    if let relationship = home.entity.relationship(slot: slot) {
+      setRelatedValue(value, relationship)
       return
     }
     let attribute = home.entity.attributes[slot]
@@ -278,7 +290,7 @@ open class ManagedObject: NSObject, SlotDeclaring {
       + (words.isEmpty ? "" : " " + words.joined(separator: " "))
     if isFault { return head + " (fault)>" }
     let values = bound.entity.attributes.map { attribute in
-      "\(attribute.name): \(storedValue(attribute.slot))"
+      "\(attribute.name): \(describe(attribute))"
     }
     return head + " {" + values.joined(separator: ", ") + "}>"
   }

@@ -113,6 +113,7 @@ extension ManagedObjectContext {
     return try queue.sync {
       try ThreadScope.current.run(in: self, servingMainQueue: servesMainQueue) {
         if strata.mustMerge { mergeReceived() }
+        defer { prefetched = [] }
         return try block()
       }
     }
@@ -165,6 +166,7 @@ extension ManagedObjectContext {
       if strata.mustMerge { mergeReceived() }
       let result = block()
       processPendingChanges()
+      prefetched = []
       isRunningEvent = false
       return result
     }
@@ -172,7 +174,7 @@ extension ManagedObjectContext {
 
   /// Work handed to another context is a flush point of the current one (contexts.md, rule 5).
   private func flushCurrentContext() {
-    if let current = ThreadScope.current.current, current !== self { current.processPendingChanges() }
+    if let current = ThreadScope.current.current, current !== self { current.tellChanges() }
     flushAncestors()
   }
 

@@ -61,6 +61,7 @@ extension ManagedObjectContext {
   private func register(_ object: ManagedObject, as home: HomeForNew) {
     object.context = self
     bind(object, to: home)
+    willInsert(object)
     if object.edits == nil, object.draft == nil { object.draft = home.bound.makeDraft() }
     noteFirstEdit()
     changes.insert(object)
@@ -145,16 +146,16 @@ extension ManagedObjectContext {
       if let other = object.context { trapForeignObject(object, other) }
       return  // Deleted, reset or detached before: nothing is left to delete.
     }
+    willChange(object)
     object.prepareForDeletion()
+    if object.isDeleted { return }
     object.claim()
-    noteFirstEdit()
     if object.isInserted {
-      changes.uninsert(object)
-      if !strata.isEmpty { forgetUnsaved(object) }
-      letGo(object, of: .rowGone)
-    } else {
-      changes.delete(object)
+      // It goes at once: so do its ties.
+      propagateDeletion(of: object)
+      guard object.context === self, object.isInserted else { return }
     }
+    takeOut(object)
   }
 
   /// Asks the next save to check that the row of `object`, changed or not, is still the one this context read (rule 189).

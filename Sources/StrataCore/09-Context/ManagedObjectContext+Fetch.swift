@@ -25,7 +25,7 @@ extension ManagedObjectContext {
   public func count<T: FetchRequestResult>(for request: FetchRequest<T>) throws -> Int {
     checkAccess(request.entityName)
     flushAncestors()
-    processPendingChanges()
+    tellChanges()
     let resolved = try ResolvedFetchRequest(request.specification, schema: schema)
     let overlay = makeOverlay(resolved, request.specification)
     let bindings = bindings(for: resolved, request.specification)
@@ -125,9 +125,11 @@ extension ManagedObjectContext {
     object.state = .fault
   }
 
-  /// The one object for a fetched row.
+  /// The one object for a fetched row. `layers` are the context's own.
   @inline(__always)
-  func object(for row: FetchedRow, in store: RegisteredStores.Registered, readAt: UInt32) -> ManagedObject? {
+  func object(
+    for row: FetchedRow, in store: RegisteredStores.Registered, _ layers: [StratumLayer], readAt: UInt32
+  ) -> ManagedObject? {
     guard let bound = store.binding.entities[row.entity] else { return nil }
     let table = store.tables[bound.entity.hierarchyNumber]
     if let known = known(row.primaryKey, as: bound, in: table) {
@@ -136,7 +138,7 @@ extension ManagedObjectContext {
       }
       return known
     }
-    if let received = receivedObject(row.primaryKey, bound) { return received }
+    if let received = receivedObject(row.primaryKey, bound, in: layers) { return received }
     let object = makeObject(row.primaryKey, row.snapshot, bound, table)
     object.readAt = readAt
     return object
@@ -161,19 +163,25 @@ extension ManagedObjectContext {
   func fetchObjects(_ specification: FetchSpecification) throws -> [ManagedObject] {
     checkAccess(specification.entityName)
     flushAncestors()
-    processPendingChanges()
+    tellChanges()
     let resolved = try ResolvedFetchRequest(specification, schema: schema)
     let overlay = makeOverlay(resolved, specification)
     let bindings = bindings(for: resolved, specification)
     let mode: FetchMode = specification.includesPropertyValues ? .rows : .identifiers
     let objects: [ManagedObject]
     // What children have saved may be left out of the answer, but not out of its objects.
-    if overlay.isEmpty, strata.isEmpty, bindings.count == 1 {
+    if overlay.isEmpty, overlay.ownLayers.isEmpty, bindings.count == 1 {
       objects = try fetchDirectly(resolved, from: bindings[0], mode: mode)
     } else {
-      objects = try matches(resolved, specification, mode: mode, overlay: overlay).map { $0.object(in: self) }
+      objects = try matches(resolved, specification, mode: mode, overlay: overlay).map {
+        $0.object(in: self, overlay.ownLayers)
+      }
     }
     if specification.shouldRefreshRefetchedObjects { refreshRefetched(objects) }
+    if !specification.relationshipKeyPathsForPrefetching.isEmpty {
+      prefetched = try prefetch(
+        specification.relationshipKeyPathsForPrefetching, of: objects, resolved.entity)
+    }
     if !specification.returnsObjectsAsFaults { for object in objects { object.fire() } }
     return objects
   }
@@ -261,7 +269,7 @@ extension ManagedObjectContext {
   private func fetchIdentifiers(_ specification: FetchSpecification) throws -> [ManagedObjectID] {
     checkAccess(specification.entityName)
     flushAncestors()
-    processPendingChanges()
+    tellChanges()
     let resolved = try ResolvedFetchRequest(specification, schema: schema)
     let overlay = makeOverlay(resolved, specification)
     let bindings = bindings(for: resolved, specification)
@@ -282,7 +290,7 @@ extension ManagedObjectContext {
   /// (rule 66, as documented by Apple, not as implemented there).
   private func refreshRefetched(_ objects: [ManagedObject]) {
     for object in objects where !object.isFault && !object.isInserted { refreshKeepingChanges(object) }
-    processPendingChanges()
+    tellChanges()
   }
 
   private func checkResultType<T: ManagedObject>(_ type: T.Type, _ entityName: String) throws {

@@ -62,7 +62,7 @@ extension ManagedObjectContext {
   func merge(_ notices: [CommitNotice]) {
     finishMergeBacklog()
     if parent == nil { generation.advance() }
-    processPendingChanges()
+    tellChanges()
     var merged = MergedIdentifiers()
     for notice in notices { merge(notice, 0..<notice.changes.count, &merged) }
     finishMerge(merged)
@@ -72,21 +72,19 @@ extension ManagedObjectContext {
   func merge(_ notice: CommitNotice, _ places: Range<Int>, _ merged: inout MergedIdentifiers) {
     guard let binding = persistentStoreCoordinator.binding(notice.storeIndex) else { return }
     let store = stores.tables(for: binding)
-    func newest(_ change: RowChange, _ bound: BoundEntity) -> NewestRow? {
-      // What the parent has saved, somebody below may have saved or changed since.
-      ancestors.isEmpty
-        ? NewestRow(row: change.row) : newestRow(change.primaryKey, bound, binding, change.row, notice)
-    }
     let (inserts, updates) = (notice.changes.inserts.count, notice.changes.updates.count)
+    if places.lowerBound == 0 { mergeRelationships(notice, store, &merged) }
     for place in places {
       if place < inserts {
         let change = notice.changes.inserts[place]
-        guard let bound = binding.entities[change.entity], let row = newest(change, bound) else { continue }
-        mergeInsert(change.primaryKey, row, bound, store, &merged)
+        guard let bound = binding.entities[change.entity] else { continue }
+        let told = ToldRow(row: change.row, isStored: notice.isStored)
+        mergeInsert(change.primaryKey, told, bound, store, &merged)
       } else if place < inserts + updates {
         let change = notice.changes.updates[place - inserts]
-        guard let bound = binding.entities[change.entity], let row = newest(change, bound) else { continue }
-        mergeUpdate(change.primaryKey, row, bound, store, &merged)
+        guard let bound = binding.entities[change.entity] else { continue }
+        let told = ToldRow(row: change.row, isStored: notice.isStored)
+        mergeUpdate(change.primaryKey, told, bound, store, &merged)
       } else {
         let change = notice.changes.deletes[place - inserts - updates]
         guard let bound = binding.entities[change.entity] else { continue }
@@ -100,16 +98,19 @@ extension ManagedObjectContext {
     checkAccess()
     finishMergeBacklog()
     if parent == nil { generation.advance() }
-    processPendingChanges()
+    tellChanges()
     var merged = MergedIdentifiers()
+    for id in remote.inserted + remote.updated + remote.deleted {
+      guard let place = locate(id) else { continue }
+      forgetMembers(referredToBy: place.bound.entity, nil)
+    }
     for id in remote.inserted + remote.updated {
-      guard let place = locate(id), let row = newestRow(id.primaryKey, place.bound, place.store, nil, nil)
-      else { continue }
+      guard let place = locate(id) else { continue }
       let store = stores.tables(for: place.store)
       if remote.isInserted(id) {
-        mergeInsert(id.primaryKey, row, place.bound, store, &merged)
+        mergeInsert(id.primaryKey, nil, place.bound, store, &merged)
       } else {
-        mergeUpdate(id.primaryKey, row, place.bound, store, &merged)
+        mergeUpdate(id.primaryKey, nil, place.bound, store, &merged)
       }
     }
     for id in remote.deleted {
@@ -126,11 +127,20 @@ extension ManagedObjectContext {
     var unsaved: StratumRow?
   }
 
+  /// A row that a notice tells of.
+  private struct ToldRow {
+    let row: RowSnapshot
+    /// Whether it is, or was, in a store.
+    let isStored: Bool
+  }
+
   /// The record as it is below this context: unsaved further down, told of by a notice, or stored. Nil when it is gone.
+  /// `known` is the object that is to take it.
   private func newestRow(
-    _ key: UInt64, _ bound: BoundEntity, _ binding: StoreBinding, _ told: RowSnapshot?,
-    _ notice: CommitNotice?
+    _ key: UInt64, _ bound: BoundEntity, _ binding: StoreBinding, _ told: ToldRow?, _ known: ManagedObject?
   ) -> NewestRow? {
+    // What the parent has saved, somebody below may have saved or changed since.
+    if ancestors.isEmpty, let told { return NewestRow(row: told.row) }
     let table = StratumLayer.Table(storeIndex: binding.index, hierarchy: bound.hierarchyNumber)
     for layer in ancestors {
       guard let unsaved = layer.row(table, key) else { continue }
@@ -138,10 +148,7 @@ extension ManagedObjectContext {
     }
     // A notice of a save that reached no store tells of rows that somebody has saved or dropped since; and an object with a row
     // that nobody had saved when it was read may be ahead of any notice.
-    let known = stores.tables(for: binding).tables[bound.hierarchyNumber].object(for: key)
-    if let told, let notice, notice.isStored, known?.state.contains(.unsavedRow) != true {
-      return NewestRow(row: told)
-    }
+    if let told, told.isStored, known?.state.contains(.unsavedRow) != true { return NewestRow(row: told.row) }
     do {
       let row = try binding.store.row(hierarchy: bound.hierarchyNumber, primaryKey: key)?.snapshot
       return row.map { NewestRow(row: $0) }
@@ -167,11 +174,13 @@ extension ManagedObjectContext {
 
   /// Inserted elsewhere: always made known (rule 179), registered only while somebody holds it (rule 176).
   private func mergeInsert(
-    _ key: UInt64, _ row: NewestRow, _ bound: BoundEntity, _ store: RegisteredStores.Registered,
+    _ key: UInt64, _ told: ToldRow?, _ bound: BoundEntity, _ store: RegisteredStores.Registered,
     _ merged: inout MergedIdentifiers
   ) {
     let table = store.tables[bound.entity.hierarchyNumber]
-    if let known = mergeTarget(key, bound, table) {
+    let known = mergeTarget(key, bound, table)
+    guard let row = newestRow(key, bound, store.binding, told, known) else { return }
+    if let known {
       take(row, known)
     } else {
       let object = makeObject(key, row.row, bound, table)
@@ -184,12 +193,15 @@ extension ManagedObjectContext {
 
   /// Updated elsewhere: told of only when in use and not a fault (rules 177, 179).
   private func mergeUpdate(
-    _ key: UInt64, _ row: NewestRow, _ bound: BoundEntity, _ store: RegisteredStores.Registered,
+    _ key: UInt64, _ told: ToldRow?, _ bound: BoundEntity, _ store: RegisteredStores.Registered,
     _ merged: inout MergedIdentifiers
   ) {
     let id = ManagedObjectID(token: bound.token, primaryKey: key)
     merged.updated.insert(id)
-    guard let known = mergeTarget(key, bound, store.tables[bound.entity.hierarchyNumber]) else { return }
+    // The object first: with what children have saved as an edit of its own it may stand on a row newer than the one told of.
+    guard let known = mergeTarget(key, bound, store.tables[bound.entity.hierarchyNumber]),
+      let row = newestRow(key, bound, store.binding, told, known)
+    else { return }
     if take(row, known) { merged.refreshed.insert(id) }
   }
 
@@ -201,6 +213,8 @@ extension ManagedObjectContext {
       // Versions count stored rows.
       let isStored = row.unsaved == nil && !object.state.contains(.unsavedRow)
       if isStored, old.version >= row.row.version { return false }
+      // It stands on a row that this context is handing down, which lies above all that a merge can tell of.
+      if object.state.contains(.unsavedRow), isFrozen, strata.isHandingDown(object) { return false }
     }
     if row.row.version == 1, object.state.contains(.rowGone) {
       // Looked for before it was saved for the first time, and so taken for deleted (rule 48).
@@ -233,6 +247,11 @@ extension ManagedObjectContext {
       // Somebody below has it all the same.
       if let found = unsavedRow(for: known), !found.isOwn, found.row.kind != .delete { return }
     }
+    if version == RowDeletion.anyVersion, !known.state.contains(.unsavedRow),
+      newestRow(key, bound, store.binding, nil, known) != nil
+    {
+      return
+    }
     if let version, let row = known.snapshot, row.version > version, !known.state.contains(.unsavedRow) {
       return
     }
@@ -244,8 +263,34 @@ extension ManagedObjectContext {
     changes.delete(known)
   }
 
+  /// Who belongs to whom may have changed: loaded members are forgotten, owners in use are told of as refreshed.
+  private func mergeRelationships(
+    _ notice: CommitNotice, _ store: RegisteredStores.Registered, _ merged: inout MergedIdentifiers
+  ) {
+    if schema.relationships.isEmpty { return }
+    var slots: [Int: SlotBitmap] = [:]
+    for change in notice.changes.inserts + notice.changes.updates {
+      slots[change.entity, default: SlotBitmap()].formUnion(change.changedSlots)
+    }
+    for (entity, slots) in slots { forgetMembers(referredToBy: schema.entities[entity], slots) }
+    for entity in Set(notice.changes.deletes.map(\.entity)) {
+      forgetMembers(referredToBy: schema.entities[entity], nil)
+    }
+    for change in notice.changes.edges { forgetMembers(of: change.relationship) }
+    for touch in notice.changes.touched {
+      guard let bound = store.binding.entities[touch.entity],
+        let known = store.tables[bound.hierarchyNumber].object(for: touch.primaryKey)
+      else { continue }
+      let id = ManagedObjectID(token: bound.token, primaryKey: touch.primaryKey)
+      merged.updated.insert(id)
+      if known.isFault || known.isDeleted { continue }
+      merged.refreshed.insert(id)
+      changes.note(known, .notedRefresh)
+    }
+  }
+
   func finishMerge(_ merged: MergedIdentifiers) {
-    processPendingChanges()
+    tellChanges()
     post(Self.didMergeChangesObjectIDsNotification, merged.userInfo)
   }
 }

@@ -37,7 +37,7 @@ extension ManagedObjectContext {
 
   /// True when nothing waits any more.
   private func mergeUntil(_ end: UInt64?) -> Bool {
-    processPendingChanges()
+    tellChanges()
     while let notice = mergeBacklog.notices.first {
       let count = notice.changes.count
       while mergeBacklog.place < count {
@@ -45,7 +45,7 @@ extension ManagedObjectContext {
         merge(notice, mergeBacklog.place..<next, &mergeBacklog.merged)
         mergeBacklog.place = next
         if let end, next < count, DispatchTime.now().uptimeNanoseconds >= end {
-          processPendingChanges()
+          tellChanges()
           return false
         }
       }

@@ -39,10 +39,17 @@ extension ManagedObjectContext {
   /// nothing changed (rule 122).
   ///
   /// Happens by itself after every `perform` block, before a fetch and a save, and, for a main-queue context used without
-  /// `perform`, in a job on the main queue.
+  /// `perform`, in a job on the main queue. Also ends the undo manager's group of the event, which a fetch does not.
   public func processPendingChanges() {
+    tellChanges()
+    undoRecorder?.endEvent()
+  }
+
+  /// Makes everything changed since the last did-change notification known, and what it was before known to the undo manager.
+  func tellChanges() {
     checkAccess()
     drainReceived()
+    if propagatesDeletesAtEndOfEvent, !deletionsToPropagate.isEmpty { propagateDeletions() }
     // Observers may change more; what they change is told in a notification of its own, within reason.
     for _ in 0..<Self.mostNotificationRounds where changes.hasNoted { postDidChange() }
     publishEdits()
@@ -51,6 +58,7 @@ extension ManagedObjectContext {
   private static let mostNotificationRounds = 100
 
   private func postDidChange() {
+    registerUndo()
     var sets = ObjectSets()
     var hasMerged = false
     let noted = changes.takeNoted()
@@ -66,6 +74,7 @@ extension ManagedObjectContext {
       ManagedObject.forEach(noted) { object in
         hasMerged = hasMerged || !object.state.contains(.inserted)
         object.state.subtract(.noted)
+        object.relations?.endEvent()
       }
       sets.inserted = noted
     }
@@ -74,6 +83,7 @@ extension ManagedObjectContext {
       let state = object.state
       guard !state.isDisjoint(with: .noted) else { continue }
       object.state = state.subtracting(.noted)
+      object.relations?.endEvent()
       if state.contains(.notedDelete) {
         sets.deleted.append(object)
       } else if state.contains(.notedInsert) {

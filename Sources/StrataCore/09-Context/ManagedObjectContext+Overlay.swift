@@ -16,6 +16,7 @@ extension FetchRequest {
     copy.returnsObjectsAsFaults = returnsObjectsAsFaults
     copy.includesPendingChanges = includesPendingChanges
     copy.shouldRefreshRefetchedObjects = shouldRefreshRefetchedObjects
+    copy.relationshipKeyPathsForPrefetching = relationshipKeyPathsForPrefetching
     copy.affectedStores = affectedStores
     return copy
   }
@@ -29,6 +30,8 @@ struct FetchOverlay {
   var rows: [FetchMatch] = []
   /// How many stored rows are hidden, being edited or deleted here.
   var hidden = 0
+  /// The layers of the context itself, newest first, as they were when the fetch began.
+  var ownLayers: [StratumLayer] = []
   /// The keys of stored rows that unsaved rows hide, by store.
   var hiddenKeys: [Int: Set<UInt64>] = [:]
 
@@ -63,16 +66,17 @@ enum FetchMatch {
     }
   }
 
-  func object(in context: ManagedObjectContext) -> ManagedObject {
+  /// `layers` are the context's own, as they were when the fetch began.
+  func object(in context: ManagedObjectContext, _ layers: [StratumLayer]) -> ManagedObject {
     switch self {
     case .object(let object): return object
     case .unsaved(let row, _, let isOwn):
-      guard let object = context.object(for: row, isOwn: isOwn) else {
+      guard let object = context.object(for: row, isOwn: isOwn, above: layers) else {
         trap("an unsaved row of a store that is not attached took part in a fetch")
       }
       return object
     case .row(let row, let store):
-      guard let object = context.object(for: row, in: store, readAt: SnapshotClock.now) else {
+      guard let object = context.object(for: row, in: store, layers, readAt: SnapshotClock.now) else {
         trap("the store answered with a row of an entity that its configuration does not hold")
       }
       return object
@@ -148,7 +152,8 @@ extension ManagedObjectContext {
     for object in changes.inserted where isConcerned(object) && matches(object) {
       overlay.matching.append(object)
     }
-    for object in changes.updated where isConcerned(object) {
+    // Of an object of which only relationships have changed, the stored row is the one it has.
+    for object in changes.updated where object.hidesStoredRow && isConcerned(object) {
       overlay.hidden += 1
       if matches(object) { overlay.matching.append(object) }
     }
@@ -189,7 +194,7 @@ extension ManagedObjectContext {
       let rows = fetched.rows.lazy.filter { row in
         if !hiddenKeys.isEmpty, hiddenKeys.contains(row.primaryKey) { return false }
         guard overlay.hidden > 0, let known = table.object(for: row.primaryKey) else { return true }
-        return known.state.isDisjoint(with: [.updated, .deleted, .inFlight])
+        return !known.hidesStoredRow
       }
       result = merge(result, rows.map { .row($0, store) }, by: isBefore)
     }

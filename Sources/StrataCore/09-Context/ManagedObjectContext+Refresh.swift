@@ -27,6 +27,7 @@ extension ManagedObjectContext {
       object.state.subtract([.unsavedRow, .unstored])
       if !strata.isEmpty { forgetUnsaved(object) }
       object.noteWhetherStored()
+      object.withdrawDeletion()
       object.turnIntoFault()
       changes.note(object, .notedRefresh)
     }
@@ -35,7 +36,8 @@ extension ManagedObjectContext {
   /// Refreshes every object in the context and keeps all edits: unchanged objects become faults (rules 62, 63).
   public func refreshAllObjects() {
     checkAccess()
-    processPendingChanges()
+    tellChanges()
+    forgetAllMembers()
     var objects: [ManagedObject] = []
     stores.forEachLive { objects.append($0) }
     for object in objects where !object.isInserted {
@@ -46,11 +48,12 @@ extension ManagedObjectContext {
         changes.note(object, .notedRefresh)
       }
     }
-    processPendingChanges()
+    tellChanges()
   }
 
   /// The newest row comes under the object's edits. A row that is gone leaves the object as it is: its save will tell.
   func refreshKeepingChanges(_ object: ManagedObject) {
+    object.relations?.dropBases()
     if object.isFault {
       object.snapshot = nil
       return
@@ -61,7 +64,7 @@ extension ManagedObjectContext {
     object.awake(fromSnapshotEvents: .refresh)
   }
 
-  /// Forgets every object and every change. Objects still held keep their last values but belong to no context (rule 18).
+  /// Forgets every object and every change, and what could be undone. Objects still held keep their last values but belong to no context (rule 18).
   public func reset() {
     checkAccess()
     var identifiers: [ManagedObjectID] = []
@@ -70,19 +73,27 @@ extension ManagedObjectContext {
     changes.forEachListed { $0.context = nil }
     _ = changes.takeNoted()
     changes.removeAllPending()
+    deletionsToPropagate = []
     lostVersions = [:]
     lastInserted = nil
+    prefetched = []
     stores.removeAll()
     forgetStrata()
     if parent == nil { generation.advance() }
+    undoRecorder?.removeAll()
     post(Self.didChangeObjectsNotification, [NotificationKey.invalidatedAllObjects.rawValue: identifiers])
   }
 
   /// Takes back everything since the last save: new objects go, deleted ones return, edited ones have their saved values
-  /// (rules 19, 20). Needs no undo manager.
+  /// (rules 19, 20). Needs no undo manager; one there is forgets everything (rule 237).
   public func rollback() {
     checkAccess()
-    processPendingChanges()
+    tellChanges()
+    deletionsToPropagate = []
+    for objects in [changes.inserted, changes.updated, changes.deleted] {
+      for object in objects { object.relations?.dropChanges() }
+    }
+    if !strata.isEmpty { forgetAllMembers() }
     var sets = ObjectSets()
     for object in changes.inserted {
       changes.uninsert(object)
@@ -107,7 +118,9 @@ extension ManagedObjectContext {
     changes.removeAllPending()
     lostVersions = [:]
     lastInserted = nil
+    if !strata.isEmpty { forgetAllMembers() }
     forgetStrata()
+    undoRecorder?.removeAll()
     if !sets.isEmpty { post(Self.didChangeObjectsNotification, sets.userInfo) }
   }
 

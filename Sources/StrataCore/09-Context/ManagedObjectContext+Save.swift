@@ -34,7 +34,7 @@ extension ManagedObjectContext {
     finishMergeBacklog()
     encodingAhead = startEncodingAhead()
     // Who hears of the changes may save them: then there is nothing left to do.
-    processPendingChanges()
+    tellChanges()
     encodingAhead?.wait()
     try prepareToSave()
     let outcome = try saveFrozen { try parent == nil ? writePendingChanges() : handToParent() }
@@ -48,9 +48,13 @@ extension ManagedObjectContext {
   /// What comes between the end of the event and the store: hooks, will-save, validation. `isSaving` is true afterwards.
   func prepareToSave() throws {
     if !untold.isEmpty { tellReceived(all: true) }
+    settleDeletions()
     isSaving = true
     try runWillSave()
     postWillSave()
+    settleDeletions()
+    // What didSave() changes is undone by itself (rule 241).
+    undoRecorder?.endEvent()
     try validatePendingChanges()
   }
 
@@ -63,7 +67,7 @@ extension ManagedObjectContext {
       // What the hooks changed, and what they inserted or deleted, gets another call (rule 138).
       pending = changes.noted
       if pending.isEmpty { return }
-      processPendingChanges()
+      tellChanges()
     }
     throw CoreDataError(
       .coreData,
@@ -75,7 +79,7 @@ extension ManagedObjectContext {
   private static let mostWillSaveRounds = 100
 
   /// Validates every changed object, collecting all failures (rules 136, 144).
-  private func validatePendingChanges() throws {
+  func validatePendingChanges() throws {
     var failures: [any Error] = []
     func collect(_ validate: () throws -> Void) {
       do { try validate() } catch let error as CoreDataError where error.code == .validationMultipleErrors {
@@ -126,6 +130,13 @@ extension ManagedObjectContext {
         } catch let conflict as CommitConflict {
           isRefused = true
           conflicts.append(contentsOf: makeMergeConflicts(conflict, in: save.store))
+        } catch let dangling as DanglingReferences {
+          isRefused = true
+          do {
+            try resolve(dangling, in: save.store)
+          } catch {
+            throw written.isEmpty ? error : incomplete(error, having: written)
+          }
         } catch {
           throw describe(error, of: save, having: written)
         }
@@ -229,6 +240,7 @@ extension ManagedObjectContext {
     var outcome = outcome
     if parent == nil { generation.advance() }
     settleReceived(&outcome)
+    undoRecorder?.noteSave()
     changes.removeAllPending()
     lostVersions = [:]
     lastInserted = nil

@@ -44,6 +44,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
     var mergesAutomatically = false
     var detectsConflictsWithParent = false
     var checksUniquenessAtParent = false
+    var undoManager: SharedUndoManager?
   }
 
   // MARK: State, on the context's queue
@@ -63,6 +64,10 @@ public final class ManagedObjectContext: @unchecked Sendable {
   /// Whether a fault whose row is gone becomes a deleted object with nil values instead of stopping the process
   /// (rule 48). Default true.
   public var shouldDeleteInaccessibleFaults = true
+
+  /// Whether delete rules are applied at the end of the event in which an object was deleted, or only by the save (rule 23).
+  /// Default true.
+  public var propagatesDeletesAtEndOfEvent = true
 
   /// How old, in seconds, a row may be that is in memory and fulfils a fault: negative for any age (the default), zero to
   /// ask the store each time (rule 64). Objects in use are never changed by it.
@@ -113,8 +118,16 @@ public final class ManagedObjectContext: @unchecked Sendable {
   @exclusivity(unchecked) var isFrozen = false
   /// Commits that are being merged automatically.
   @exclusivity(unchecked) var mergeBacklog = MergeBacklog()
+  /// By relationship number: grows when somebody else may have changed who belongs to whom, so that members are loaded again.
+  @exclusivity(unchecked) var relationEpochs: [UInt32]
+  /// Deleted objects whose delete rules have not been applied yet.
+  @exclusivity(unchecked) var deletionsToPropagate: [ManagedObject] = []
   /// Objects whose published edits are not those they have.
   @exclusivity(unchecked) var unpublished: [ManagedObject] = []
+  /// What was edited before there were children has been published.
+  @exclusivity(unchecked) var hasBegunPublishing = false
+  /// New records that are deleted again and still published, until the event ends: nobody is to see half of an event.
+  @exclusivity(unchecked) var withdrawn: Set<StratumLayer.Place> = []
   /// What has changed since the last save, and since the last did-change notification.
   // `@exclusivity(unchecked)`: its methods call no user code and come back before anybody else looks.
   @exclusivity(unchecked) var changes = ChangeTracker()
@@ -128,8 +141,13 @@ public final class ManagedObjectContext: @unchecked Sendable {
   @exclusivity(unchecked) var encodingAhead: EncodingAhead?
   /// For objects whose row is gone and that are to be written anew: the version their rows count on from.
   @exclusivity(unchecked) var lostVersions: [ManagedObjectID: UInt32] = [:]
+  /// What an event changes, for the undo manager; nil without one.
+  @exclusivity(unchecked) var undoRecorder: UndoRecorder?
   /// Guards against hooks and observers that call back into a save.
   var isSaving = false
+  /// What the last fetch with relationships to prefetch has brought in. Objects hold each other by ID only: without this nobody
+  /// would hold these until they are asked for. Until the `perform` block ends, the next such fetch, or `reset()`.
+  @exclusivity(unchecked) var prefetched: [ManagedObject] = []
   /// Counts what the context did, for tests and for people who look for waste.
   @exclusivity(unchecked) public internal(set) var statistics = Statistics()
 
@@ -139,6 +157,8 @@ public final class ManagedObjectContext: @unchecked Sendable {
     public var fetches = 0
     /// Rows read to fulfil faults, one by one.
     public var faultsFired = 0
+    /// Members of to-many relationships loaded, one range scan each.
+    public var relationshipFaultsFired = 0
     /// Objects made from rows.
     public var objectsMade = 0
     /// Successful saves.
@@ -169,12 +189,17 @@ public final class ManagedObjectContext: @unchecked Sendable {
     self.classes = classes
     shared = Mutex(Settings())
     stores = RegisteredStores(hierarchyCount: schema.hierarchies.count)
+    relationEpochs = Array(repeating: 0, count: schema.relationships.count)
     _ = Self.environmentSwitch
     changes.owner = .passUnretained(self)
   }
 
   deinit {
     stopListening()
+    #if canImport(Darwin)
+      // Foundation's manager would call a target that is gone.
+      undoRecorder?.manager.messages.removeAllActions(withTarget: self)
+    #endif
     // The objects outlive their context safely: last values readable, no context (contexts.md, rule 9).
     stores.forEach { $0.context = nil }
     changes.forEachListed { $0.context = nil }

@@ -32,6 +32,7 @@ final class PendingSave {
   /// All of `objects` are new and of this store; `rows` are theirs when they are encoded already.
   func add(inserted objects: [ManagedObject], rows: [RowChange]?) throws {
     inserted = objects
+    try collectEdges(of: objects)
     if let rows {
       changes.inserts = rows
       return
@@ -50,25 +51,46 @@ final class PendingSave {
   func add(inserted object: ManagedObject) throws {
     changes.inserts.append(try encodeNew(object, &writer))
     inserted.append(object)
+    try collectEdges(of: [object])
   }
 
   func add(updated object: ManagedObject) throws {
-    guard let draft = object.draft, let base = object.snapshot else {
-      unchanged.append(object)
-      return
-    }
+    try collectEdges(of: [object])
+    guard let draft = object.draft, let base = object.snapshot else { return add(unchanged: object) }
     let slots = object.slotsThatDiffer
     if slots.isEmpty {
-      unchanged.append(object)
+      add(unchanged: object)
     } else {
       changes.updates.append(try encode(object, draft, base: base, slots: slots))
       updated.append(object)
     }
   }
 
+  private func add(unchanged object: ManagedObject) {
+    unchanged.append(object)
+    if object.relations?.hasChanges == true {
+      changes.touched.append(RowTouch(entity: object.home.entityNumber, primaryKey: object.primaryKey))
+    }
+  }
+
+  /// What was done to relationships is saved.
+  private func settleRelations() {
+    for objects in [inserted, updated, unchanged] {
+      ManagedObject.forEach(objects) { $0.relations?.settle() }
+    }
+  }
+
   func add(deleted object: ManagedObject) throws {
     deleted.append(object)
     if object.state.contains(.rowGone) { return }
+    if object.snapshot == nil, object.context?.parent == nil, !object.home.entity.relationships.isEmpty {
+      // Nobody has looked at the row: whatever it is now, it goes.
+      changes.deletes.append(
+        RowDeletion(
+          entity: object.home.entity.number, primaryKey: object.primaryKey,
+          baseVersion: RowDeletion.anyVersion))
+      return
+    }
     if object.snapshot == nil, !object.loadRow() { return }
     guard let base = object.snapshot else { return }
     changes.deletes.append(
@@ -169,6 +191,7 @@ final class PendingSave {
       updated[place].state.subtract([.unsavedRow, .unstored])
     }
     for object in unchanged { object.adoptSaved(object.snapshot, isFast: !checksEveryAccess) }
+    settleRelations()
     if outcome.inserted.isEmpty { outcome.inserted = inserted } else { outcome.inserted += inserted }
     outcome.updated += updated + unchanged
     outcome.deleted += deleted
@@ -190,13 +213,18 @@ final class PendingSave {
           externals: change.map { change in change.externals.map { StratumValue($0, of: change.row) } } ?? [],
           changedSlots: change?.changedSlots ?? SlotBitmap(), base: base,
           isBaseStored: kind == .insert || !object.state.contains(.unsavedRow), isFinal: change != nil,
-          transients: TransientValues(object.transients)))
+          transients: TransientValues(object.transients), edges: object.stratumEdges))
       objects.append(object)
     }
     for (place, object) in inserted.enumerated() { add(object, changes.inserts[place], .insert) }
     for (place, object) in updated.enumerated() { add(object, changes.updates[place], .update) }
-    for object in unchanged where object.snapshot != nil && TransientValues(object.transients) != nil {
-      add(object, nil, .update)
+    for object in unchanged {
+      let hasRelations = object.relations?.hasChanges ?? false
+      if hasRelations, object.snapshot == nil { _ = object.loadRow() }
+      // A parent tells of an owner whose members have changed (rule 152).
+      if object.snapshot != nil, hasRelations || TransientValues(object.transients) != nil {
+        add(object, nil, .update)
+      }
     }
     for object in deleted where !object.state.contains(.rowGone) { add(object, nil, .delete) }
     for (unsaved, _) in received {
@@ -225,6 +253,7 @@ final class PendingSave {
     }
     for (place, object) in updated.enumerated() { adopt(object, changes.updates[place]) }
     for object in unchanged { adopt(object, nil) }
+    settleRelations()
     outcome.inserted += inserted
     outcome.updated += updated + unchanged
     outcome.deleted += deleted
@@ -243,8 +272,12 @@ extension StratumRow {
         RowDeletion(entity: bound.entityNumber, primaryKey: primaryKey, baseVersion: base.version))
       return nil
     }
-    // Only transient values have changed.
-    if kind == .update, changedSlots.isEmpty { return base }
+    if !edges.isEmpty { changes.edges += edges.changes(of: primaryKey) }
+    // Only transient values and relationships have changed.
+    if kind == .update, changedSlots.isEmpty {
+      changes.touched.append(RowTouch(entity: bound.entityNumber, primaryKey: primaryKey))
+      return base
+    }
     let (row, externals) = try encoded(for: store, into: &writer)
     let change = RowChange(
       entity: bound.entityNumber, primaryKey: primaryKey, baseVersion: base?.version ?? 0, row: row,

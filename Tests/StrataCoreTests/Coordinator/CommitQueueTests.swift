@@ -86,6 +86,11 @@ private final class SlowStore: PersistentStore {
   func fetch(_ request: ResolvedFetchRequest, mode: FetchMode) throws -> FetchedRows { throw Unsupported() }
   func rows(hierarchy: Int, primaryKeys: [UInt64]) throws -> [FetchedRow?] { throw Unsupported() }
   func row(hierarchy: Int, primaryKey: UInt64) throws -> FetchedRow? { throw Unsupported() }
+  func members(_ edges: EdgeSet, of owner: UInt64) throws -> [UInt64] { throw Unsupported() }
+  func members(_ edges: EdgeSet, of owners: [UInt64]) throws -> [[UInt64]] { throw Unsupported() }
+  func memberCount(_ edges: EdgeSet, of owner: UInt64) throws -> Int { throw Unsupported() }
+  func hasMember(_ edges: EdgeSet, of owner: UInt64, _ member: UInt64) throws -> Bool { throw Unsupported() }
+  func placedMembers(_ edges: EdgeSet, of owner: UInt64) throws -> [PlacedMember] { throw Unsupported() }
   func externalValue(entity: Int, primaryKey: UInt64, slot: Int, version: UInt32) throws -> Data? {
     throw Unsupported()
   }

@@ -40,7 +40,7 @@ import Testing
       "The default value of Flight.small is 70000 (Int), which is no integer16.",
       "Attribute Flight.free has no type; only transient attributes may have none (rule 334).",
       "Attribute Flight.blob is of type transformable, which is not supported yet.",
-      "Property Flight.airline is a relationship; relationships are not supported yet.",
+      "Relationship Flight.airline leads to entity Stranger, which is not in the model.",
       "Entity Flight has two indexes called a.",
       "Index Flight.a names note, which is transient.",
       "Index Flight.a names blank, which the entity does not have.",

@@ -90,6 +90,12 @@ struct FlightLogProgramTests {
     let roomy = try run("--store", store)
     #expect(roomy.exitCode == 0, "\(roomy.errors)")
     #expect(roomy.output.contains("checks agree with the CSV files"))
+    let links = [
+      "4: BQN (68 flights), PSE (22 flights), SJU (374 flights), STT (52 flights)",
+      "plane is unknown: 3,261", "N737MQ", "is refused: Airline.flights is not empty",
+      "takes 5,000 hours of weather with it",
+    ]
+    for words in links { #expect(roomy.output.contains(words), "\(roomy.output)") }
   }
 
   /// Two programs import into and edit one store: either may have to give up; then the store is right.

@@ -50,6 +50,119 @@ struct FlightLogRunTests {
     #expect(again.report.failures == [])
   }
 
+  /// Two airlines, one plane, two airports, an hour of weather; three flights, each lacking something of them.
+  private func makeLinkedData() throws -> TemporaryFolder {
+    func flight(_ carrier: String, _ tail: String, _ origin: String, _ destination: String) -> String {
+      "2013,1,1,517,515,2,830,819,11,\(carrier),1,\(tail),\(origin),\(destination),"
+        + "227,1400,5,15,2013-01-01T10:00:00Z\n"
+    }
+    let flights = [
+      flight("UA", "N1", "JFK", "LAX"), flight("UA", "N2", "JFK", "SJU"), flight("XX", "NA", "EWR", "LAX"),
+    ]
+    return try TableReaderTests.makeData([
+      "airlines": "carrier,name\nUA,United\nAA,American\n",
+      "airports": "faa,name,lat,lon,alt,tz,dst,tzone\nJFK,Kennedy,40,-73,13,-5,A,z\n"
+        + "LAX,Los Angeles,33,-118,126,-8,A,z\n",
+      "planes": "tailnum,year,type,manufacturer,model,engines,seats,speed,engine\n"
+        + "N1,1999,wing,Boeing,737,2,149,NA,jet\n",
+      "weather": "origin,temp,dewp,humid,wind_dir,wind_speed,wind_gust,precip,pressure,visib,time_hour\n"
+        + "JFK,39,26,59,270,10,NA,0,1012,10,2013-01-01T10:00:00Z\n",
+      "flights": Self.header + "\n" + flights.joined(),
+    ])
+  }
+
+  @Test func flightsAreLinkedToWhatTheFilesKnow() async throws {
+    defer { folder.remove() }
+    let data = try makeLinkedData()
+    defer { data.remove() }
+    let run = try await run(data.url)
+    #expect(run.report.failures == [])
+    let container = try await store.open()
+    let flights = try container.viewContext.fetch(
+      FetchRequest<Flight>(entityName: "Flight", sortDescriptors: [FetchSort("line")]))
+    let airlines: [String?] = flights.map { $0.airline?.name }
+    #expect(airlines == ["United", "United", nil])
+    let planes: [String?] = flights.map { $0.plane?.model }
+    #expect(planes == ["737", nil, nil])
+    let origins: [String?] = flights.map { $0.originAirport?.name }
+    #expect(origins == ["Kennedy", "Kennedy", nil])
+    let destinations: [String?] = flights.map { $0.destinationAirport?.name }
+    #expect(destinations == ["Los Angeles", nil, "Los Angeles"])
+    let temperatures: [Double?] = flights.map { $0.weather?.temperature }
+    #expect(temperatures == [39, 39, nil])
+    #expect(flights[0].weather?.airport?.arrivals.count == 0)
+    #expect(Set(flights[0].weather?.flights.map(\.line) ?? []) == [2, 3])
+    #expect(flights[0].originAirport?.departures.count == 2)
+    let links = try FlightLinks(context: container.viewContext).follow()
+    #expect(links.tally.flightsToMissing == ["SJU": 1])
+    #expect(links.tally.flightsOfUnknownPlanes == 2)
+    #expect(links.busiestPlane?.hasPrefix("N1, Boeing 737: ") == true)
+    try store.close(container)
+  }
+
+  /// A flight that leads to the wrong plane, or to none, does not pass.
+  @Test func aWrongLinkIsFound() async throws {
+    defer { folder.remove() }
+    let data = try makeLinkedData()
+    defer { data.remove() }
+    _ = try await run(data.url)
+    let container = try await store.open()
+    let context = container.viewContext
+    let flights = try context.fetch(
+      FetchRequest<Flight>(entityName: "Flight", sortDescriptors: [FetchSort("line")]))
+    flights[1].plane = flights[0].plane
+    flights[0].weather = nil
+    let links = try FlightLinks(context: context).follow()
+    #expect(links.wrong == 2)
+    #expect(links.tally.toPlanes == 2)
+    #expect(links.ledBack == links.tally.ofFlights)
+    try context.save()
+    try store.close(container)
+    await #expect(throws: FlightLogError.self) { try await self.run(data.url) }
+  }
+
+  /// What a run that was killed between two edits left behind goes with the next one, weather included.
+  @Test func aFieldLeftBehindIsTakenBack() async throws {
+    defer { folder.remove() }
+    let data = try makeLinkedData()
+    defer { data.remove() }
+    _ = try await run(data.url)
+    let container = try await store.open()
+    let field = Airport(context: container.viewContext)
+    field.faa = FlightDeletions.airfield
+    field.name = "left behind"
+    (field.latitude, field.longitude, field.altitude) = (40, -74, 3)
+    let weather = Weather(context: container.viewContext)
+    weather.origin = FlightDeletions.airfield
+    weather.hour = .now
+    weather.airport = field
+    try container.viewContext.save()
+    try store.close(container)
+    let run = try await run(data.url)
+    #expect(run.report.failures == [])
+  }
+
+  @Test func startingFreshReplacesAStoreOfAnotherModelButNoForeignFile() async throws {
+    defer { folder.remove() }
+    let data = try makeLinkedData()
+    defer { data.remove() }
+    let old = PersistentContainer(
+      name: "Old", model: ManagedObjectModel(entities: [EntityDescription("Airline")]))
+    try FileManager.default.createDirectory(
+      at: store.url.deletingLastPathComponent(), withIntermediateDirectories: true)
+    old.persistentStoreDescriptions = [PersistentStoreDescription(url: store.url)]
+    try await old.loadPersistentStores()
+    try store.close(old)
+    await #expect(throws: (any Error).self) { try await self.run(data.url) }
+    let run = try await run(data.url, startsFresh: true)
+    #expect(run.report.failures == [])
+
+    let diary = Data("Dear diary, this is no store at all.\n".utf8)
+    try diary.write(to: store.url)
+    await #expect(throws: (any Error).self) { try await self.run(data.url, startsFresh: true) }
+    #expect(try Data(contentsOf: store.url) == diary)
+  }
+
   @Test func damagedLinesAreLeftOutAndCounted() async throws {
     defer { folder.remove() }
     let data = try makeData()

@@ -122,5 +122,13 @@ struct TableReaderTests {
     #expect(tally.flightsOnFirstDay == 842)
     #expect(tally.oldPlanes == 25)
     #expect(tally.windyHours == 14)
+    let expected = LinkTally(
+      toAirlines: 20_000, toPlanes: 16_739, toOrigins: 20_000, toDestinations: 19_484, toWeather: 7_302,
+      weatherToAirports: 5_000, flightsToMissing: ["SJU": 374, "BQN": 68, "STT": 52, "PSE": 22],
+      flightsOfUnknownPlanes: 3_261)
+    #expect(tally.links == expected)
+    #expect(tally.flightsByPlane.count == 2_493)
+    #expect(tally.flightsByPlane["N737MQ"] == 46)
+    #expect(tally.weatherByAirport == ["EWR": 5_000])
   }
 }

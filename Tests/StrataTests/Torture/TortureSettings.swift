@@ -17,8 +17,8 @@ enum TortureSettings {
 
   /// `STRATA_TREE_STEPS=n`: how many steps each seed takes in a tree of contexts.
   static let treeSteps = number("STRATA_TREE_STEPS") ?? 2_000
-  /// `STRATA_TREE_SECONDS=n`: how long each seed drives a tree of contexts from many threads at once; not at all without.
-  static let treeSeconds = number("STRATA_TREE_SECONDS") ?? 0
+  /// `STRATA_TREE_SECONDS=n`: how long each seed drives a tree of contexts from many threads at once.
+  static let treeSeconds = number("STRATA_TREE_SECONDS") ?? 3
 
   /// `STRATA_ROUNDS=n`: how often each worker of the stress test saves.
   static let stressRounds = number("STRATA_ROUNDS") ?? 100

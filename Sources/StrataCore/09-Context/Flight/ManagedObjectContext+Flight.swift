@@ -75,7 +75,7 @@ extension ManagedObjectContext {
     switch flight.ending {
     case .saved, nil: for rider in riders { rider.resume() }
     case .failed(let error, _): for rider in riders { rider.resume(throwing: error) }
-    case .refused, .disputed:
+    case .refused, .disputed, .dangling:
       guard number < Self.mostAttempts else {
         let error = CoreDataError(
           .persistentStoreSaveConflicts,
@@ -103,7 +103,7 @@ extension ManagedObjectContext {
     }
     flushAncestors()
     drainReceived()
-    processPendingChanges()
+    tellChanges()
     defer { isSaving = false }
     try prepareToSave()
     if parent != nil, checksUniquenessAtParent { try checkUniqueness() }
@@ -114,7 +114,12 @@ extension ManagedObjectContext {
   private func freeze() throws -> SaveFlight {
     forgetObjectsOfRemovedStores()
     try requireWritableStores()
-    let layer = strata.publishes ? freezeStrata() : nil
+    var layer: StratumLayer?
+    if strata.publishes {
+      // What hooks have deleted again is not saved.
+      publishEdits()
+      layer = freezeStrata()
+    }
     let parts = Parts(self)
     do {
       // First, while nothing can have gone wrong: from the first object on all of it is in flight.
@@ -174,7 +179,17 @@ extension ManagedObjectContext {
           Unmanaged.passUnretained(objects[place + 6])._withUnsafeGuaranteedRef { $0.prefetchDraftHead() }
         }
         place += 1
-        if kind == .delete, !object.state.contains(.rowGone), object.snapshot == nil { _ = object.loadRow() }
+        if kind == .delete, !object.state.contains(.rowGone), object.snapshot == nil,
+          context.parent != nil || object.home.entity.relationships.isEmpty
+        {
+          _ = object.loadRow()
+        }
+        if let relations = object.relations {
+          if !relations.foreign.isEmpty { throw object.externalRelationship(relations) }
+          if relations.hasChanges, context.parent != nil, object.snapshot == nil, kind == .update {
+            _ = object.loadRow()
+          }
+        }
         guard let home = object.boundReference else { return }
         let index = home._withUnsafeGuaranteedRef { $0.storeIndex }
         if index != part.store.index { part = try self.part(index) }
@@ -184,9 +199,12 @@ extension ManagedObjectContext {
             kind: kind, object: object, home: home, primaryKey: object.primaryKey,
             draft: kind == .delete ? nil : object.draft,
             base: kind == .insert || (kind == .delete && isGone) ? nil : object.snapshot,
-            isBaseStored: !object.state.contains(.unsavedRow),
+            isBaseStored: !object.state.contains(.unsavedRow), isStoredDeletion: kind == .delete && !isGone,
             transients: object.transients == nil ? nil : TransientValues(object.transients),
-            lostVersion: lost.isEmpty ? 0 : lost[object.objectID] ?? 0))
+            lostVersion: lost.isEmpty ? 0 : lost[object.objectID] ?? 0,
+            edges: object.relations == nil ? [:] : object.stratumEdges,
+            hasRelations: object.relations?.hasChanges ?? false))
+        object.relations?.takeOff()
         // While the object is at hand: from here on it is in flight and in no list.
         var state = object.state.subtracting(
           [.inserted, .updated, .deleted, .listedInserted, .listedUpdated, .listedDeleted])

@@ -27,6 +27,9 @@ extension ManagedObjectContext {
           if !conflicts.isEmpty { try mergePolicy.resolve(mergeConflicts: conflicts) }
         }
       }
+    case .dangling(let dangling, let store):
+      putBack(flight)
+      if !all { settle(flight) { try resolve(dangling, in: store) } }
     case .disputed(let conflict):
       putBack(flight)
       if !all { settle(flight) { try settle(conflict) } }
@@ -109,6 +112,7 @@ extension ManagedObjectContext {
       if let draft = object.draft { released.append(draft) }
       object.draft = nil
     }
+    object.relations?.land()
     if let change {
       object.take(change.row)
       if parent != nil {
@@ -128,11 +132,14 @@ extension ManagedObjectContext {
   private func finish(_ flight: SaveFlight) {
     self.flight = nil
     if parent == nil { generation.advance() }
-    lostVersions = [:]
+    undoRecorder?.noteSave()
+    // Others may have been inserted anew since.
+    if !lostVersions.isEmpty { flight.forEachObject { object, _ in lostVersions[object.objectID] = nil } }
     var outcome = SaveOutcome()
     outcome.received = flight.parts.flatMap(\.receivedRows)
     let hasReceived = !outcome.received.isEmpty
     settleReceived(&outcome)
+    if parent == nil { standOnStoredRows() }
     outcome.notices = parent == nil ? flight.parts.compactMap(\.notice) : notices(of: flight.unsavedRows)
     if !outcome.notices.isEmpty { statistics.saves += 1 }
     ManagedObject.forEach(outcome.inserted + outcome.updated + outcome.deleted) { $0.didSave() }
@@ -149,6 +156,18 @@ extension ManagedObjectContext {
     }
     postDidSave(outcome)
     if !outcome.notices.isEmpty { children.tell(outcome.notices) }
+  }
+
+  /// Objects that were edited above rows on their way to the store stand on the stored rows now, as their layers do.
+  private func standOnStoredRows() {
+    if strata.isEmpty { return }
+    for object in changes.updated + changes.deleted where object.state.contains(.unsavedRow) {
+      let table = StratumLayer.Table(
+        storeIndex: object.home.storeIndex, hierarchy: object.home.hierarchyNumber)
+      guard let unsaved = strata.row(table, object.primaryKey), unsaved.isBaseStored else { continue }
+      object.take(unsaved.base)
+      object.state.subtract([.unsavedRow, .unstored])
+    }
   }
 
   // MARK: Not saved
@@ -179,6 +198,7 @@ extension ManagedObjectContext {
     let object = entry.object
     guard object.context === self else { return }
     object.state.subtract([.inFlight, .flyingDelete, .draftFrozen])
+    object.relations?.comeBack()
     switch entry.kind {
     case .insert:
       if object.state.contains(.deleted) {
@@ -201,9 +221,7 @@ extension ManagedObject {
   /// The draft is being saved, and the object is edited: from now on it has a draft of its own.
   final func thawedDraft(_ frozen: RowDraft) -> RowDraft {
     state.remove(.draftFrozen)
-    let copy = RowDraft.make(home.layout, changed: frozen.changed)
-    frozen.changed.forEach { copy[$0] = frozen[$0] }
-    copy.primitive = frozen.primitive
+    let copy = frozen.copy(home.layout)
     draft = copy
     return copy
   }

@@ -21,9 +21,15 @@ final class SaveFlight: @unchecked Sendable {
     let draft: RowDraft?
     let base: RowSnapshot?
     let isBaseStored: Bool
+    /// A deletion that a store must hear of.
+    let isStoredDeletion: Bool
     let transients: TransientValues?
     /// What a row written anew counts on from.
     let lostVersion: UInt32
+    /// What becomes of relationships that rows do not tell of.
+    let edges: StratumEdges
+    /// Whether members have changed, by whatever means.
+    let hasRelations: Bool
   }
 
   /// What goes to one store.
@@ -47,6 +53,8 @@ final class SaveFlight: @unchecked Sendable {
     case saved
     /// Rows have changed underneath: the merge policy is to be asked.
     case refused(CommitConflict, StoreBinding)
+    /// References would lead nowhere: somebody else has deleted, or referred to, the same objects.
+    case dangling(DanglingReferences, StoreBinding)
     /// The parent's records are not what the changes are based on: the merge policy is to be asked.
     case disputed(ParentConflict)
     case failed(any Error, StoreBinding?)
@@ -115,6 +123,8 @@ final class SaveFlight: @unchecked Sendable {
       } catch let refusal as Refusal {
         if let conflict = refusal.error as? CommitConflict {
           ending = .refused(conflict, refusal.store)
+        } else if let dangling = refusal.error as? DanglingReferences {
+          ending = .dangling(dangling, refusal.store)
         } else {
           ending = .failed(refusal.error, refusal.store)
         }
@@ -165,12 +175,18 @@ final class SaveFlight: @unchecked Sendable {
     for entry in part.entries {
       let home = entry.home.takeUnretainedValue()
       guard entry.kind != .delete else {
-        if let base = entry.base {
+        if entry.isStoredDeletion, entry.base != nil || !home.entity.relationships.isEmpty {
           changes.deletes.append(
-            RowDeletion(entity: home.entityNumber, primaryKey: entry.primaryKey, baseVersion: base.version))
+            RowDeletion(
+              entity: home.entityNumber, primaryKey: entry.primaryKey,
+              baseVersion: entry.base?.version ?? RowDeletion.anyVersion))
         }
         part.rows.append(nil)
         continue
+      }
+      changes.edges += entry.edges.changes(of: entry.primaryKey)
+      if entry.hasRelations {
+        changes.touched.append(RowTouch(entity: home.entityNumber, primaryKey: entry.primaryKey))
       }
       let isInsert = entry.kind == .insert
       guard let draft = entry.draft else {
@@ -301,11 +317,11 @@ extension SaveFlight.Entry {
       return StratumRow(.delete, home, primaryKey, row: nil, base: base, isBaseStored: isBaseStored)
     }
     guard let row = change?.row ?? base else { return nil }
-    if change == nil, transients == nil { return nil }
+    if change == nil, transients == nil, !hasRelations { return nil }
     return StratumRow(
       kind, home, primaryKey, row: row,
       externals: change.map { change in change.externals.map { StratumValue($0, of: row) } } ?? [],
       changedSlots: change?.changedSlots ?? SlotBitmap(), base: kind == .insert ? nil : base,
-      isBaseStored: isBaseStored, isFinal: change != nil, transients: transients)
+      isBaseStored: isBaseStored, isFinal: change != nil, transients: transients, edges: edges)
   }
 }

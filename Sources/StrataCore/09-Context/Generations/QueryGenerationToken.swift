@@ -74,6 +74,11 @@ private struct NoReading: StoreReading {
   }
   func rows(hierarchy: Int, primaryKeys: [UInt64]) throws -> [FetchedRow?] { primaryKeys.map { _ in nil } }
   func row(hierarchy: Int, primaryKey: UInt64) throws -> FetchedRow? { nil }
+  func members(_ edges: EdgeSet, of owner: UInt64) throws -> [UInt64] { [] }
+  func members(_ edges: EdgeSet, of owners: [UInt64]) throws -> [[UInt64]] { owners.map { _ in [] } }
+  func memberCount(_ edges: EdgeSet, of owner: UInt64) throws -> Int { 0 }
+  func hasMember(_ edges: EdgeSet, of owner: UInt64, _ member: UInt64) throws -> Bool { false }
+  func placedMembers(_ edges: EdgeSet, of owner: UInt64) throws -> [PlacedMember] { [] }
   func externalValue(entity: Int, primaryKey: UInt64, slot: Int, version: UInt32) throws -> Data? { nil }
 }
 

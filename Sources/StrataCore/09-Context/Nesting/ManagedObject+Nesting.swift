@@ -10,12 +10,14 @@ extension ManagedObject {
     }
     if state.isDisjoint(with: [.inserted, .updated]) { return nil }
     let transients = TransientValues(transients)
+    let edges = stratumEdges
+    if snapshot == nil, draft == nil, !edges.isEmpty { _ = loadRow() }
     let base = isNew ? nil : snapshot
     guard let draft else {
-      guard let base, transients != nil else { return nil }
+      guard let base, transients != nil || !edges.isEmpty else { return nil }
       return StratumRow(
         .update, home, primaryKey, row: base, base: base, isBaseStored: isBaseStored, isFinal: false,
-        transients: transients)
+        transients: transients, edges: edges)
     }
     var writer = RowSlabWriter()
     let (row, externals) = try RowEncoder.encode(
@@ -26,7 +28,7 @@ extension ManagedObject {
       isNew ? .insert : .update, home, primaryKey, row: row,
       externals: externals.map { StratumValue($0, of: row) } + keptValues(in: row, besides: draft),
       changedSlots: isNew ? home.persistentSlots : slotsThatDiffer, base: base, isBaseStored: isBaseStored,
-      isFinal: true, transients: transients)
+      isFinal: true, transients: transients, edges: edges)
   }
 
   /// Inserted here, in this context.
@@ -53,6 +55,14 @@ extension ManagedObject {
       transients = (transients ?? [:]).merging(values) { $1 }
     }
     settleFastRow()
+  }
+
+  /// Whether a child has changed the record again after `unsaved`, and the object shows it.
+  final func shows(aLaterSaveThan unsaved: StratumRow) -> Bool {
+    if state.isDisjoint(with: .received) { return false }
+    // A child may take a deletion back by undoing it.
+    if unsaved.kind == .delete { return !state.contains(.receivedDelete) }
+    return state.contains(.receivedDelete) || snapshot?.base != unsaved.row?.base
   }
 
   /// Large values that are in no store are kept with the object.
@@ -108,12 +118,21 @@ extension ManagedObject {
     if unsaved.kind == .delete {
       takeBase(of: unsaved)
       context.changes.adopt(self, as: .deleted)
+      for relationship in home.entity.relationships where unsaved.changesReference(relationship) {
+        adoptMembership(relationship, from: unsaved.base?.reference(relationship, home) ?? 0, to: 0)
+      }
       return
     }
     let draft = unsaved.draft(from: binding)
     takeBase(of: unsaved)
     self.draft = draft
     context.changes.adopt(self, as: unsaved.kind == .insert ? .inserted : .updated)
+    adoptEdges(unsaved.edges)
+    for relationship in home.entity.relationships where unsaved.changesReference(relationship) {
+      adoptMembership(
+        relationship, from: unsaved.base?.reference(relationship, home) ?? 0,
+        to: unsaved.row?.reference(relationship, home) ?? 0)
+    }
   }
 
   private final func takeBase(of unsaved: StratumRow) {

@@ -4,7 +4,17 @@ extension ManagedObjectContext {
     untold = []
     untoldStart = 0
     unpublished = []
+    withdrawn = []
     if !strata.isEmpty || strata.mustMerge { strata.removeAll() }
+  }
+
+  /// A new object is deleted again. Children see it until the event ends, as they see everything else of the event.
+  func withdraw(_ object: ManagedObject) {
+    if strata.isEmpty { return }
+    let table = StratumLayer.Table(
+      storeIndex: object.home.storeIndex, hierarchy: object.home.hierarchyNumber)
+    withdrawn.insert(StratumLayer.Place(table: table, primaryKey: object.primaryKey))
+    unpublished.removeAll { $0 === object }
   }
 
   /// What this context or its children have changed of one record is dropped.

@@ -6,6 +6,8 @@ extension ManagedObjectContext {
   /// part of it.
   func saveFrozen(_ save: () throws -> SaveOutcome) throws -> SaveOutcome {
     guard strata.publishes else { return try save() }
+    // What hooks have deleted again is not saved.
+    publishEdits()
     // willSave() and validation may have taken time: what children have saved since takes part.
     frozenRows = receivedRows(in: freezeStrata())
     defer { frozenRows = [] }
@@ -120,8 +122,25 @@ extension ManagedObjectContext {
 
   /// A save has handed down what children had saved: the objects that are here show it as saved, and the layer goes.
   func settleReceived(_ outcome: inout SaveOutcome) {
+    if isFrozen {
+      strata.drop { parent == nil ? movedOntoFound($0) : $0 }
+    } else if !strata.isEmpty {
+      // The first child came while the save was under way, and what it saved lies over what was there before.
+      strata.rebaseAll(movedOntoFound)
+    }
+    isFrozen = false
     for (unsaved, row) in outcome.received {
-      guard let object = object(for: unsaved, isOwn: true) else { continue }
+      // Children may have changed the record again since.
+      let newest = strata.row(unsaved.table, unsaved.primaryKey) ?? unsaved
+      guard let object = object(for: newest, isOwn: true) else { continue }
+      if newest !== unsaved, object.shows(aLaterSaveThan: unsaved) {
+        switch unsaved.kind {
+        case .insert: outcome.inserted.append(object)
+        case .update: outcome.updated.append(object)
+        case .delete: break
+        }
+        continue
+      }
       object.state.subtract(.received)
       if unsaved.kind == .delete {
         outcome.deleted.append(object)
@@ -136,12 +155,10 @@ extension ManagedObjectContext {
       object.settleFastRow()
       if unsaved.kind == .insert { outcome.inserted.append(object) } else { outcome.updated.append(object) }
     }
-    if isFrozen { strata.drop { parent == nil ? movedOntoStored($0) : $0 } }
-    isFrozen = false
   }
 
-  /// A change that a child laid over a row on its way to the store, as a change of the row that is there now.
-  private func movedOntoStored(_ change: StratumRow) -> StratumRow {
+  /// A change that a child laid over a row on its way down, as a change of the row that is found below now.
+  private func movedOntoFound(_ change: StratumRow) -> StratumRow {
     guard let binding = persistentStoreCoordinator.binding(change.bound.storeIndex),
       let found = try? rowBeneath(change)
     else { return change }

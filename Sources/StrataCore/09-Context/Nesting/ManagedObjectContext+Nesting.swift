@@ -18,17 +18,13 @@ extension ManagedObjectContext {
   }
 
   private func becomeParent() {
+    let isFirst = strata.startPublishing()
     if isAccessible {
-      if strata.startPublishing() { unpublished += changes.inserted + changes.updated + changes.deleted }
-      processPendingChanges()
-      publishEdits()
-    } else if strata.startPublishing() {
+      tellChanges()
+    } else if isFirst {
       queue.queue?.async { [weak self] in
         guard let self else { return }
-        ThreadScope.current.run(in: self) {
-          self.unpublished += self.changes.inserted + self.changes.updated + self.changes.deleted
-          self.publishEdits()
-        }
+        ThreadScope.current.run(in: self) { self.publishEdits() }
       }
     }
   }
@@ -37,17 +33,25 @@ extension ManagedObjectContext {
 
   /// Makes what has been edited visible to children. Cheap when there are none, or nothing was.
   func publishEdits() {
-    guard !unpublished.isEmpty else { return }
+    if !hasBegunPublishing, strata.publishes {
+      // What was edited before the first child came. A confinement context has nobody else to tell it.
+      hasBegunPublishing = true
+      unpublished += changes.inserted + changes.updated + changes.deleted
+    }
+    guard hasUnpublishedEdits else { return }
     // A save that blocks this queue has frozen what it saves: what its hooks and policies change is part of it, and what is
     // published above it would outlive it.
     if isFrozen, flight == nil { return }
-    let objects = unpublished
+    let (objects, gone) = (unpublished, withdrawn.map { ($0.table, $0.primaryKey, StratumRow?.none) })
     unpublished = []
+    withdrawn = []
     repeat {
       // A child may have saved in between: its changes are part of the objects first.
       drainReceived()
-    } while !strata.publish(objects.map(publication))
+    } while !strata.publish(gone + objects.map(publication))
   }
+
+  private var hasUnpublishedEdits: Bool { !unpublished.isEmpty || !withdrawn.isEmpty }
 
   /// What children are to see of `object`.
   private func publication(of object: ManagedObject) -> (StratumLayer.Table, UInt64, StratumRow?) {
@@ -77,8 +81,8 @@ extension ManagedObjectContext {
   private func flushIfAccessible() {
     var context: ManagedObjectContext? = self
     while let next = context {
-      if next.isAccessible, next.changes.hasNoted || !next.unpublished.isEmpty || next.strata.mustMerge {
-        next.processPendingChanges()
+      if next.isAccessible, next.changes.hasNoted || next.hasUnpublishedEdits || next.strata.mustMerge {
+        next.tellChanges()
       }
       context = next.parent
     }
@@ -104,9 +108,17 @@ extension ManagedObjectContext {
   }
 
   private func findUnsavedRow(_ table: StratumLayer.Table, _ key: UInt64) -> (row: StratumRow, isOwn: Bool)? {
-    if let row = strata.row(table, key) { return (row, true) }
+    if let row = ownRow(table, key) { return (row, true) }
     for layer in ancestors { if let row = layer.row(table, key) { return (row, false) } }
     return nil
+  }
+
+  /// What the context's own layers say of a record that has not been deleted again.
+  private func ownRow(_ table: StratumLayer.Table, _ key: UInt64) -> StratumRow? {
+    if !withdrawn.isEmpty, withdrawn.contains(StratumLayer.Place(table: table, primaryKey: key)) {
+      return nil
+    }
+    return strata.row(table, key)
   }
 
   /// What lies beneath this context, for a child's change: it may be newer than what the child has read, and the child has
@@ -151,6 +163,7 @@ extension ManagedObjectContext {
 
   /// Whether `row` is what this context published of an object it has edited itself.
   func isOwnEdit(_ row: StratumRow) -> Bool {
+    if withdrawn.contains(StratumLayer.Place(table: row.table, primaryKey: row.primaryKey)) { return true }
     guard let object = stores.table(for: row.bound)?.object(for: row.primaryKey) else { return false }
     return !object.state.isDisjoint(with: .ownChange)
   }
@@ -175,22 +188,38 @@ extension ManagedObjectContext {
   func receivedObject(_ key: UInt64, _ bound: BoundEntity) -> ManagedObject? {
     if strata.isEmpty { return nil }
     let table = StratumLayer.Table(storeIndex: bound.storeIndex, hierarchy: bound.hierarchyNumber)
-    return strata.row(table, key).flatMap { object(for: $0, isOwn: true) }
+    return ownRow(table, key).flatMap { object(for: $0, isOwn: true) }
   }
 
-  /// The object for an unsaved row: the one there is, or a new one.
-  func object(for row: StratumRow, isOwn: Bool) -> ManagedObject? {
+  /// The same for layers that somebody has taken before.
+  func receivedObject(_ key: UInt64, _ bound: BoundEntity, in layers: [StratumLayer]) -> ManagedObject? {
+    if layers.isEmpty { return nil }
+    let table = StratumLayer.Table(storeIndex: bound.storeIndex, hierarchy: bound.hierarchyNumber)
+    for layer in layers {
+      if let row = layer.row(table, key) { return object(for: row, isOwn: true) }
+    }
+    return nil
+  }
+
+  /// The object for an unsaved row: the one there is, or a new one. `layers` are this context's own, for a row of a context
+  /// below: nil stands for those of this moment.
+  func object(for row: StratumRow, isOwn: Bool, above layers: [StratumLayer]? = nil) -> ManagedObject? {
     guard let binding = persistentStoreCoordinator.binding(row.bound.storeIndex) else { return nil }
     let table = stores.tables(for: binding).tables[row.bound.hierarchyNumber]
     if let known = known(row.primaryKey, as: row.bound, in: table) {
       if known.isFault, row.row != nil,
-        known.state.isDisjoint(with: isOwn ? .inFlight : [.received, .inFlight])
+        known.state.isDisjoint(with: isOwn ? .ownChange : [.received, .inFlight])
       {
         known.take(row, isOwn: isOwn)
       }
       return known
     }
-    if !isOwn, let received = receivedObject(row.primaryKey, row.bound) { return received }
+    if !isOwn {
+      let received =
+        layers.map { receivedObject(row.primaryKey, row.bound, in: $0) }
+        ?? receivedObject(row.primaryKey, row.bound)
+      if let received { return received }
+    }
     let object = makeObject(row.primaryKey, nil, row.bound, table)
     object.take(row, isOwn: isOwn)
     return object

@@ -35,7 +35,50 @@ extension ManagedObjectContext {
 
   private func drainNow() {
     for save in strata.takeReceived() {
-      for change in save where !apply(change) { untold.append(change) }
+      // All of them first: making one record's changes an edit here touches those it is related to.
+      if undoRecorder?.isEnabled == true { for change in save { noteForUndo(change) } }
+      for change in save {
+        forgetMembers(changedBy: change)
+        if undoRecorder?.isEnabled == true {
+          applyUndoably(change)
+        } else if !apply(change) {
+          untold.append(change)
+        }
+      }
+    }
+  }
+
+  /// Notes what a record was before a child changed it.
+  private func noteForUndo(_ change: StratumRow) {
+    guard let binding = persistentStoreCoordinator.binding(change.bound.storeIndex) else { return }
+    let table = stores.tables(for: binding).tables[change.bound.hierarchyNumber]
+    let known = known(change.primaryKey, as: change.bound, in: table)
+    if let known, !known.state.isDisjoint(with: .ownChange) { return willChange(known) }
+    // Nothing is left of what one child inserted and another deleted.
+    guard let row = strata.row(change.table, change.primaryKey),
+      let object = known ?? object(for: row, isOwn: true)
+    else { return }
+    undoRecorder?.note(object) {
+      ObjectUndoState(object, unedited: row.kind == .insert ? nil : row.base, saveCount: $0)
+    }
+  }
+
+  /// What a child has saved becomes an edit of an object here, which can be undone.
+  private func applyUndoably(_ change: StratumRow) {
+    guard let binding = persistentStoreCoordinator.binding(change.bound.storeIndex) else { return }
+    let table = stores.tables(for: binding).tables[change.bound.hierarchyNumber]
+    let known = known(change.primaryKey, as: change.bound, in: table)
+    if let known, !known.state.isDisjoint(with: .ownChange) { return applyToEdited(change, known, binding) }
+    guard let row = strata.row(change.table, change.primaryKey),
+      let object = known ?? object(for: row, isOwn: true)
+    else { return }
+    if known != nil { object.take(row, isOwn: true) }
+    object.claim(row, from: binding)
+    noteFirstEdit()
+    switch row.kind {
+    case .insert: changes.note(object, .notedInsert)
+    case .update: changes.note(object, .notedUpdate)
+    case .delete: changes.note(object, .notedDelete)
     }
   }
 
@@ -72,9 +115,17 @@ extension ManagedObjectContext {
   }
 
   private func applyToEdited(_ change: StratumRow, _ object: ManagedObject, _ binding: StoreBinding) {
+    willChange(object)
     switch change.kind {
-    case .insert: return
+    case .insert:
+      // The child had deleted it before, and has taken that back.
+      guard object.state.contains(.deleted), !object.state.contains(.rowGone) else { return }
+      changes.undelete(object)
+      take(change, object, binding)
     case .delete:
+      for relationship in object.home.entity.relationships where change.changesReference(relationship) {
+        object.adoptMembership(relationship, from: object.reference(relationship), to: 0)
+      }
       if object.state.contains(.inserted) {
         changes.uninsert(object)
         letGo(object, of: .rowGone)
@@ -83,18 +134,30 @@ extension ManagedObjectContext {
       }
     case .update:
       if object.state.contains(.deleted) { return }
-      let draft = object.editableDraft()
-      change.changedSlots.forEach { slot in
-        draft[slot] = change.value(slot, in: binding)
-        draft.primitive.remove(slot)
-        draft.eventChanged.insert(slot)
-      }
-      if let values = change.transients?.values {
-        object.transients = (object.transients ?? [:]).merging(values) { $1 }
-      }
-      changes.update(object)
-      changes.note(object, .notedUpdate)
+      take(change, object, binding)
     }
+  }
+
+  private func take(_ change: StratumRow, _ object: ManagedObject, _ binding: StoreBinding) {
+    // Of a fault only relationships have been edited: its values come first.
+    object.fire()
+    let draft = object.editableDraft()
+    for relationship in object.home.entity.relationships where change.changesReference(relationship) {
+      object.adoptMembership(
+        relationship, from: object.reference(relationship),
+        to: change.row?.reference(relationship, object.home) ?? 0)
+    }
+    object.adoptEdges(change.edges)
+    change.changedSlots.forEach { slot in
+      draft[slot] = change.value(slot, in: binding)
+      draft.primitive.remove(slot)
+      draft.eventChanged.insert(slot)
+    }
+    if let values = change.transients?.values {
+      object.transients = (object.transients ?? [:]).merging(values) { $1 }
+    }
+    changes.update(object)
+    changes.note(object, .notedUpdate)
   }
 
   // MARK: Telling of it
@@ -112,7 +175,7 @@ extension ManagedObjectContext {
         untoldStart = next
       }
       // Children may save meanwhile, and observers look: then there is more to tell.
-      processPendingChanges()
+      tellChanges()
     } while !isSliced && untoldStart < untold.count
     if untoldStart == untold.count {
       let old = untold
@@ -133,14 +196,35 @@ extension ManagedObjectContext {
   static let sliceStep = 256
 
   private func tell(_ change: StratumRow) {
-    // What was saved further down meanwhile is told of as it was.
-    let isPending = strata.row(change.table, change.primaryKey)
-    if isPending == nil, change.kind == .delete { return }
-    guard let object = object(for: isPending ?? change, isOwn: isPending != nil) else { return }
+    guard let object = objectToTell(change) else { return }
+    if !object.state.isDisjoint(with: .ownChange) { willChange(object) }
     switch change.kind {
     case .insert: changes.note(object, .notedInsert)
     case .update: changes.note(object, .notedUpdate)
     case .delete: changes.note(object, .notedDelete)
+    }
+  }
+
+  private func objectToTell(_ change: StratumRow) -> ManagedObject? {
+    if let unsaved = unsavedRow(change.table, change.primaryKey) {
+      if unsaved.row.kind == .delete, !unsaved.isOwn || change.kind != .delete { return nil }
+      return object(for: unsaved.row, isOwn: unsaved.isOwn)
+    }
+    // Saved further down meanwhile. The row of `change` is the record as that child saw it: this context, another child or
+    // somebody below may have changed it since, or had before.
+    guard change.kind != .delete, let binding = persistentStoreCoordinator.binding(change.bound.storeIndex)
+    else { return nil }
+    let store = stores.tables(for: binding)
+    let table = store.tables[change.bound.hierarchyNumber]
+    if let known = known(change.primaryKey, as: change.bound, in: table) { return known }
+    do {
+      let row = try reading(binding).row(
+        hierarchy: change.bound.hierarchyNumber, primaryKey: change.primaryKey)
+      return row.flatMap { object(for: $0, in: store, [], readAt: SnapshotClock.now) }
+    } catch {
+      let text = "Strata: \(change.identifier) could not be read while telling of it: \(error)\n"
+      FileHandle.standardError.write(Data(text.utf8))
+      return nil
     }
   }
 }

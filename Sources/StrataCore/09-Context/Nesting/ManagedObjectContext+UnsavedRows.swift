@@ -1,19 +1,19 @@
 extension ManagedObjectContext {
   /// What the unsaved changes of contexts below do to `request`, and what children have saved here.
   ///
-  /// The layers are taken before the store is read: changes only ever move down, so nothing is missed.
+  /// The layers are taken before the store is read: changes only ever move down, so nothing is missed. And they are taken once:
+  /// what children save while the store is read comes with the next fetch, or half of it would be in this one.
   func addUnsavedRows(
     to overlay: inout FetchOverlay, _ request: ResolvedFetchRequest, _ specification: FetchSpecification
   ) {
     var layers: [(layer: StratumLayer, isOwn: Bool)] = []
+    // Objects that are here must show just what the layers say: what a child saves at this very moment is in both or in neither.
+    repeat {
+      drainReceived()
+      overlay.ownLayers = strata.layers
+    } while strata.mustMerge
     // Seen from here, what contexts below have not saved is what is stored (rule 87).
-    if specification.includesPendingChanges {
-      // Objects that are here must show just what the layers say: what a child saves at this very moment is in both or in neither.
-      repeat {
-        drainReceived()
-        layers = strata.layers.map { ($0, true) }
-      } while strata.mustMerge
-    }
+    if specification.includesPendingChanges { layers = overlay.ownLayers.map { ($0, true) } }
     for strata in ancestors where !strata.isEmpty { layers += strata.layers.map { ($0, false) } }
     if layers.isEmpty { return }
     for binding in bindings(for: request, specification) {
@@ -27,7 +27,7 @@ extension ManagedObjectContext {
           guard row.kind != .delete, request.entityNumbers.contains(row.bound.entityNumber) else { continue }
           // What is edited here takes part by itself.
           if specification.includesPendingChanges, let object = objects.object(for: key),
-            !object.state.isDisjoint(with: .ownChange)
+            object.hidesStoredRow
           {
             continue
           }

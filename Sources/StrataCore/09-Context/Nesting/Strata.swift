@@ -10,18 +10,30 @@ struct StratumLayer: Sendable {
     let hierarchy: Int
   }
 
+  /// A record.
+  struct Place: Hashable, Sendable {
+    let table: Table
+    let primaryKey: UInt64
+  }
+
   private(set) var tables: [Table: TreeDictionary<UInt64, StratumRow>] = [:]
+  /// What the rows say of the members of to-many relationships at the other end.
+  var derived: [DerivedTable: DerivedMembers] = [:]
 
   var isEmpty: Bool { tables.isEmpty }
 
   func row(_ table: Table, _ key: UInt64) -> StratumRow? { tables[table]?[key] }
 
   mutating func put(_ row: StratumRow?, _ table: Table, _ key: UInt64) {
+    let old: StratumRow?
     if let row {
-      tables[table, default: [:]][key] = row
-    } else if tables[table]?.removeValue(forKey: key) != nil, tables[table]?.isEmpty == true {
-      tables[table] = nil
+      old = tables[table, default: [:]].updateValue(row, forKey: key)
+    } else {
+      old = tables[table]?.removeValue(forKey: key)
+      if tables[table]?.isEmpty == true { tables[table] = nil }
     }
+    if let old, old.bound.entity.leadsToMany { derive(from: old, isRemoval: true) }
+    if let row, row.bound.entity.leadsToMany { derive(from: row, isRemoval: false) }
   }
 
   func forEach(_ body: (StratumRow) throws -> Void) rethrows {
@@ -90,6 +102,13 @@ final class Strata: Sendable {
       for layer in state.frozen.reversed() { if let row = layer.row(table, key) { return row } }
       return nil
     }
+  }
+
+  /// Whether a save that is under way hands the record of `object` down.
+  func isHandingDown(_ object: ManagedObject) -> Bool {
+    let table = StratumLayer.Table(
+      storeIndex: object.home.storeIndex, hierarchy: object.home.hierarchyNumber)
+    return state.withLock { $0.frozen.contains { $0.row(table, object.primaryKey) != nil } }
   }
 
   // MARK: Changing
@@ -251,6 +270,14 @@ final class Strata: Sendable {
       if !isDone { continue }
       if let old = seen.frozen.first { Garbage.release(old, count: old.count) }
       return
+    }
+  }
+
+  /// Puts everything published onto what lies below now. `rebase` runs without the lock.
+  func rebaseAll(_ rebase: (StratumRow) -> StratumRow) {
+    _ = update { top, _ in
+      let old = top
+      old.forEach { top.put(rebase($0), $0.table, $0.primaryKey) }
     }
   }
 

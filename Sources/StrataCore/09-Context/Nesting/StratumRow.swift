@@ -27,13 +27,16 @@ final class StratumRow: Sendable {
   let isFinal: Bool
   /// Values of transient attributes that travel with the record (rule 165).
   let transients: TransientValues?
+  /// What becomes of to-many relationships beside what rows tell.
+  let edges: StratumEdges
 
   init(
     _ kind: Kind, _ bound: BoundEntity, _ primaryKey: UInt64, row: RowSnapshot?,
     externals: [StratumValue] = [],
     changedSlots: SlotBitmap = SlotBitmap(), base: RowSnapshot?, isBaseStored: Bool, isFinal: Bool = false,
-    transients: TransientValues? = nil
+    transients: TransientValues? = nil, edges: StratumEdges = [:]
   ) {
+    self.edges = edges
     self.kind = kind
     self.bound = bound
     self.primaryKey = primaryKey
@@ -101,14 +104,15 @@ extension StratumRow {
   /// is left.
   func followed(by change: StratumRow, in store: StoreBinding) throws -> StratumRow? {
     switch change.kind {
-    case .insert: return change
+    case .insert: return revived(by: change)
     case .delete: return kind == .insert ? nil : deletion()
     case .update:
       let (row, externals) = try combined(with: change, in: store)
       return StratumRow(
         kind, bound, primaryKey, row: row, externals: externals,
         changedSlots: changedSlots.union(change.changedSlots),
-        base: base, isBaseStored: isBaseStored, transients: change.transients ?? transients)
+        base: base, isBaseStored: isBaseStored, transients: change.transients ?? transients,
+        edges: edges.followed(by: change.edges))
     }
   }
 
@@ -122,7 +126,7 @@ extension StratumRow {
       return StratumRow(
         .update, bound, primaryKey, row: row, externals: externals, changedSlots: change.changedSlots,
         base: self.row,
-        isBaseStored: false, transients: change.transients ?? transients)
+        isBaseStored: false, transients: change.transients ?? transients, edges: change.edges)
     }
   }
 
@@ -138,7 +142,7 @@ extension StratumRow {
     if base?.base != row.base { (result, externals) = try laid(over: row, keeping: kept, in: store) }
     return StratumRow(
       .update, bound, primaryKey, row: result, externals: externals, changedSlots: changedSlots, base: row,
-      isBaseStored: isStored, isFinal: true, transients: transients)
+      isBaseStored: isStored, isFinal: true, transients: transients, edges: edges)
   }
 
   /// This, which lay over `older`, as one change with it.
@@ -146,15 +150,25 @@ extension StratumRow {
     switch (older.kind, kind) {
     case (.insert, .delete): nil
     case (_, .delete): older.deletion()
-    case (_, .insert): self
+    case (_, .insert): older.revived(by: self)
     case (.delete, .update): older
     case (_, .update):
       StratumRow(
         older.kind, bound, primaryKey, row: row, externals: older.externals + externals,
         changedSlots: older.changedSlots.union(changedSlots), base: older.base,
         isBaseStored: older.isBaseStored,
-        transients: transients ?? older.transients)
+        transients: transients ?? older.transients, edges: older.edges.followed(by: edges))
     }
+  }
+
+  /// `insertion` of the record that this deletes (a deletion undone after it was saved to a parent): the row beneath is there
+  /// still, and all its values are set.
+  private func revived(by insertion: StratumRow) -> StratumRow {
+    guard kind == .delete, let base else { return insertion }
+    return StratumRow(
+      .update, bound, primaryKey, row: insertion.row, externals: insertion.externals,
+      changedSlots: bound.persistentSlots, base: base, isBaseStored: isBaseStored,
+      transients: insertion.transients)
   }
 
   /// The deletion of what this changes.

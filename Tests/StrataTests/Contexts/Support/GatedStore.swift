@@ -2,12 +2,14 @@ import Foundation
 import Strata
 import Synchronization
 
-/// Holds commits up while it is closed, so that a test can look at a save that is under way.
+/// Holds commits up while it is closed, so that a test can look at a save that is under way; and lets a test do something in the
+/// middle of a fetch.
 final class StoreGate: Sendable {
   private struct State {
     var isClosed = false
     var waiting: [@Sendable () -> Void] = []
     var watching: [CheckedContinuation<Void, Never>] = []
+    var afterFetch: (@Sendable () -> Void)?
   }
 
   private let state = Mutex(State())
@@ -39,6 +41,17 @@ final class StoreGate: Sendable {
     }
   }
 
+  /// Runs `work` when the next fetch has read the store and its rows are not objects yet.
+  func afterNextFetch(_ work: @escaping @Sendable () -> Void) { state.withLock { $0.afterFetch = work } }
+
+  fileprivate func hasFetched() {
+    let work = state.withLock { state in
+      defer { state.afterFetch = nil }
+      return state.afterFetch
+    }
+    work?()
+  }
+
   /// Runs `commit`, now or when the gate opens.
   fileprivate func pass(_ commit: @escaping @Sendable () -> Void) {
     let (mustWait, watching) = state.withLock { state in
@@ -52,7 +65,7 @@ final class StoreGate: Sendable {
   }
 }
 
-/// An engine below the coordinator that hands everything on, commits through a gate.
+/// An engine below the coordinator that hands everything on, commits through a gate and tells it of fetches.
 final class GatedStore: PersistentStore {
   private let engine: LMDBStore
   private let gate: StoreGate
@@ -71,13 +84,30 @@ final class GatedStore: PersistentStore {
   func makePrimaryKey(hierarchy: Int) throws -> UInt64 { try engine.makePrimaryKey(hierarchy: hierarchy) }
   func rowStamp(entity: Int) -> RowStamp { engine.rowStamp(entity: entity) }
   func fetch(_ request: ResolvedFetchRequest, mode: FetchMode) throws -> FetchedRows {
-    try engine.fetch(request, mode: mode)
+    let rows = try engine.fetch(request, mode: mode)
+    gate.hasFetched()
+    return rows
   }
   func rows(hierarchy: Int, primaryKeys: [UInt64]) throws -> [FetchedRow?] {
     try engine.rows(hierarchy: hierarchy, primaryKeys: primaryKeys)
   }
   func row(hierarchy: Int, primaryKey: UInt64) throws -> FetchedRow? {
     try engine.row(hierarchy: hierarchy, primaryKey: primaryKey)
+  }
+  func members(_ edges: EdgeSet, of owner: UInt64) throws -> [UInt64] {
+    try engine.members(edges, of: owner)
+  }
+  func members(_ edges: EdgeSet, of owners: [UInt64]) throws -> [[UInt64]] {
+    try engine.members(edges, of: owners)
+  }
+  func memberCount(_ edges: EdgeSet, of owner: UInt64) throws -> Int {
+    try engine.memberCount(edges, of: owner)
+  }
+  func hasMember(_ edges: EdgeSet, of owner: UInt64, _ member: UInt64) throws -> Bool {
+    try engine.hasMember(edges, of: owner, member)
+  }
+  func placedMembers(_ edges: EdgeSet, of owner: UInt64) throws -> [PlacedMember] {
+    try engine.placedMembers(edges, of: owner)
   }
   func externalValue(entity: Int, primaryKey: UInt64, slot: Int, version: UInt32) throws -> Data? {
     try engine.externalValue(entity: entity, primaryKey: primaryKey, slot: slot, version: version)

@@ -12,8 +12,14 @@ extension TreeOperations {
       if node.parent != nil, node.children == 0 { try letGo(node) }
       return
     case 2..<10: try inside(node) { try save(node) }
-    default: try inside(node) { try takeStep(in: node) }
+    default:
+      try inside(node) {
+        try takeStep(in: node)
+        node.context.processPendingChanges()
+        try undoAndRedo(node)
+      }
     }
+    forgetUndo()
     try node.context.performAndWait { try checkChanges(node) }
   }
 

@@ -55,10 +55,14 @@ final class TreeOperations {
   /// What the run did, for the curious.
   private(set) var counts: [String: Int] = [:]
 
+  /// Whether contexts have undo managers, and steps, sometimes saved, are undone and done again: which changes nothing.
+  let undoes: Bool
+
   /// - Parameter kinds: the kinds of contexts that grow, all usable on the calling thread.
-  init(seed: UInt64, url: URL, kinds: [ConcurrencyType]) throws {
+  init(seed: UInt64, url: URL, kinds: [ConcurrencyType], undoes: Bool = false) throws {
     self.seed = seed
     self.kinds = kinds
+    self.undoes = undoes
     random = SeededGenerator(seed: seed)
     container = PersistentContainer(name: "Tree", model: TreeModel.make())
     try container.persistentStoreCoordinator.addPersistentStore(PersistentStoreDescription(url: url))
@@ -103,6 +107,8 @@ final class TreeOperations {
     let kind = random.pick(kinds)
     let context: ManagedObjectContext
     if let parent {
+      // With a manager it would make objects of all that its children save; the reference knows them as rows.
+      parent.context.performAndWait { parent.context.undoManager = nil }
       // On the parent's queue, or elsewhere: then the parent publishes when its queue gets to it.
       if random.chance(50) {
         context = parent.context.performAndWait { ManagedObjectContext(kind, parent: parent.context) }
@@ -121,6 +127,7 @@ final class TreeOperations {
     let kindName = kind == .privateQueue ? "private" : kind == .mainQueue ? "main" : "confined"
     let name = "\(made) (\(kindName), \(merging), on \(parent?.name.prefix { $0 != " " } ?? "the store"))"
     context.name = name
+    if undoes, random.chance(70) { context.performAndWait { context.undoManager = UndoManager() } }
     nodes.append(
       Node(name, context, ReferenceNode(store, parent: parent?.reference), parent, merging))
     note("\(name): grown")
@@ -150,6 +157,29 @@ final class TreeOperations {
   /// What was enqueued on private queues has had its turn.
   func drain() {
     for node in nodes where node.context.concurrencyType == .privateQueue { node.context.performAndWait {} }
+  }
+
+  /// Undoes what the node's last steps have done, all or some of it, and does it again.
+  func undoAndRedo(_ node: Node) throws {
+    guard undoes, random.chance(60), let manager = node.context.undoManager else { return }
+    if random.chance(25) { try save(node) }
+    let count = random.below(manager.undoCount + 1)
+    for _ in 0..<count { node.context.undo() }
+    for _ in 0..<count { node.context.redo() }
+    note("\(node.name): undo \(count)")
+    try checkChanges(node)
+    // A context holds what was changed and is not any more until it saves; the reference does not know what that is.
+    if count > 0 { try save(node) }
+  }
+
+  /// The reference forgets what nobody holds: so do the managers.
+  func forgetUndo() {
+    for node in nodes where undoes {
+      node.context.performAndWait {
+        node.context.processPendingChanges()
+        node.context.undoManager?.removeAllActions()
+      }
+    }
   }
 
   // MARK: Saying what happens

@@ -1,0 +1,102 @@
+import Foundation
+
+// Relationships by key: what key-value coding hands out and takes.
+
+extension ManagedObject {
+  /// The relationship as `value(forKey:)` hands it out.
+  final func relatedValue(_ relationship: RelationshipSchema) -> Any? {
+    if !relationship.isToMany { return relatedObject(relationship) }
+    let members = members(relationship)
+    return relationship.isOrdered ? members : Set(members)
+  }
+
+  /// Takes what `setValue(_:forKey:)` was given.
+  final func setRelatedValue(_ value: Any?, _ relationship: RelationshipSchema) {
+    if relationship.isToMany {
+      setMembers(relationship, memberValues(value, relationship))
+      return
+    }
+    switch value {
+    case nil, is NSNull: setRelatedObject(relationship, nil)
+    case let object as ManagedObject: setRelatedObject(relationship, object)
+    case let some?: trapNoObject(some, relationship)
+    }
+  }
+
+  /// The same without the other end, and without counting as a change (rule 210).
+  final func setPrimitiveRelated(_ value: Any?, _ relationship: RelationshipSchema) {
+    let context = contextForLinking(relationship)
+    if relationship.isToMany {
+      let state = loadedState(relationship)
+      let objects = memberValues(value, relationship)
+      for object in objects { check(object, fits: relationship, in: context) }
+      let wanted = objects.map(\.referenceBits)
+      for member in state.members() where !wanted.contains(member.member) { state.remove(member.member) }
+      let present = Set(state.members().map(\.member))
+      for member in wanted where !present.contains(member) { state.add(member) }
+      return
+    }
+    let object = value as? ManagedObject
+    if let value, object == nil, !(value is NSNull) { trapNoObject(value, relationship) }
+    if let object { check(object, fits: relationship, in: context) }
+    storePrimitiveReference(object?.referenceBits ?? 0, relationship)
+  }
+
+  private final func memberValues(_ value: Any?, _ relationship: RelationshipSchema) -> [ManagedObject] {
+    var elements: [Any]
+    switch value {
+    case nil, is NSNull: elements = []
+    case let set as Set<ManagedObject>: elements = Array(set)
+    case let array as [ManagedObject]: elements = array
+    case let set as NSOrderedSet: elements = set.array
+    case let set as NSSet: elements = set.allObjects
+    case let array as [Any]: elements = array
+    case let set as Set<AnyHashable>: elements = set.map(\.base)
+    case let some?: trapNoObject(some, relationship)
+    }
+    return elements.map { element in
+      guard let object = element as? ManagedObject else { trapNoObject(element, relationship) }
+      return object
+    }
+  }
+
+  private final func trapNoObject(_ value: Any, _ relationship: RelationshipSchema) -> Never {
+    trap(
+      "\(relationship.qualifiedName) is a \(relationship.isToMany ? "to-many" : "to-one") relationship and cannot take "
+        + "\(type(of: value)).")
+  }
+
+  /// Relationships whose members differ from the saved ones; references are among the row's slots.
+  final var changedRelationships: [RelationshipSchema] {
+    relations?.states.filter { $0.state.hasChanges }.map(\.state.relationship) ?? []
+  }
+
+  /// Adds to committed values the members of to-many relationships: those that are known, or that are named (rule 72).
+  final func addCommittedMembers(to values: inout [String: Any], _ keys: [String]?) {
+    guard let context else { return }
+    for relationship in home.entity.relationships where relationship.isToMany && !relationship.isTransient {
+      let isKnown =
+        relations?.known(relationship)?.isFault(epoch: context.epoch(of: relationship)) == false
+      guard keys?.contains(relationship.name) ?? isKnown else { continue }
+      let members = (loadedState(relationship).base ?? []).compactMap {
+        context.object($0.member, inStore: home.storeIndex)
+      }
+      values[relationship.name] = relationship.isOrdered ? members : Set(members)
+    }
+  }
+
+  /// A property in words, from what is in memory.
+  final func describe(_ property: AttributeSchema) -> String {
+    guard let relationship = home.entity.relationship(slot: property.slot) else {
+      return "\(storedValue(property.slot))"
+    }
+    if !relationship.isToMany {
+      let bits = reference(relationship)
+      return context?.identifier(bits, inStore: home.storeIndex)?.description ?? "nil"
+    }
+    guard let context, let state = relations?.known(relationship),
+      !state.isFault(epoch: context.epoch(of: relationship))
+    else { return "(fault)" }
+    return "\(state.members().count) objects"
+  }
+}

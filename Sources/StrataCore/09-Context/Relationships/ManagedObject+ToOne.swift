@@ -1,0 +1,242 @@
+import Foundation
+
+// References between objects are IDs: an object holds no other object, so there are no retain cycles (contexts.md, rule 9).
+
+extension ManagedObject {
+  /// This object as others of its store refer to it.
+  final var referenceBits: UInt64 {
+    withHome { Reference.bits(primaryKey, entityCode: $0.stamp.entityCode) }
+  }
+
+  /// What the object refers to now, 0 for nothing. Fires a fault.
+  @inline(__always)
+  final func reference(_ relationship: RelationshipSchema) -> UInt64 {
+    if let row = fastRow, !relationship.isTransient {
+      return RowBytes.reference(row, table[relationship.slot])
+    }
+    return slowReference(relationship)
+  }
+
+  private final func slowReference(_ relationship: RelationshipSchema) -> UInt64 {
+    fire()
+    if relationship.isTransient { return transients?[relationship.slot] as? UInt64 ?? 0 }
+    if case .reference(let bits) = storedValue(relationship.slot) { return bits }
+    return 0
+  }
+
+  /// The object at the other end of a to-one relationship, perhaps a fault. Reads nothing but this object's own row.
+  final func relatedObject(_ relationship: RelationshipSchema) -> ManagedObject? {
+    checkConfinementHere()
+    if !state.isDisjoint(with: .fault) { fire() }
+    if let foreign = relations?.foreign[relationship.slot] { return context?.object(with: foreign) }
+    let bits = reference(relationship)
+    if bits == 0 { return nil }
+    return context?.object(bits, inStore: home.storeIndex)
+  }
+
+  /// Sets a to-one relationship and the other end with it, at once (rules 208, 209).
+  final func setRelatedObject(_ relationship: RelationshipSchema, _ new: ManagedObject?) {
+    let context = contextForLinking(relationship)
+    if let new { check(new, fits: relationship, in: context) }
+    fire()
+    // Whatever children have saved of the object comes first.
+    claim()
+    if state.contains(.awaking) {
+      // Awakening objects are not told of, and neither is the other end (rule 55).
+      storeReference(new?.referenceBits ?? 0, relationship)
+      return
+    }
+    if let new, new.home.storeIndex != home.storeIndex {
+      setForeign(relationship, new)
+      return
+    }
+    if relations?.foreign.isEmpty == false { relations?.foreign[relationship.slot] = nil }
+    let old = reference(relationship)
+    let bits = new?.referenceBits ?? 0
+    if old == bits { return }
+    storeReference(bits, relationship)
+    guard let inverse = context.schema.inverse(of: relationship) else { return }
+    if inverse.isToMany {
+      moveMembership(inverse, from: old, to: new, context)
+    } else {
+      movePartnership(relationship, inverse, from: old, to: new, context)
+    }
+  }
+
+  /// The common case of an import, without counting references: a new object that refers to nothing yet is given an object of
+  /// the relationship's entity which has no news waiting, and nobody records for undo.
+  ///
+  /// - Returns: whether it was that case; if not, nothing has happened.
+  final func linkNew(_ slot: Int, to other: ManagedObject, _ edits: RowDraft.Pointers) -> Bool {
+    guard let contextReference, let boundReference, let otherBound = other.boundReference,
+      other.contextReference?.toOpaque() == contextReference.toOpaque(), snapshot == nil,
+      !edits.header.pointee.present.contains(slot), relations?.foreign.isEmpty ?? true,
+      state.contains(.inserted), state.isDisjoint(with: .received),
+      other.state.isDisjoint(with: ObjectState.received.union(.anyDeleted))
+    else { return false }
+    // The context lives while it is used, and what an object is bound to as long as the context.
+    return contextReference._withUnsafeGuaranteedRef { context in
+      boundReference._withUnsafeGuaranteedRef { bound in
+        otherBound._withUnsafeGuaranteedRef { otherBound in
+          guard context.undoRecorder == nil, bound.storeIndex == otherBound.storeIndex,
+            let relationship = bound.entity.relationship(slot: slot), !relationship.isToMany,
+            !relationship.isTransient, relationship.destination == otherBound.entity.number,
+            let inverse = context.schema.inverse(of: relationship), inverse.isToMany
+          else { return false }
+          edits.put(
+            bits: Reference.bits(other.primaryKey, entityCode: otherBound.stamp.entityCode), slot)
+          other.ownRelations.state(of: inverse).add(
+            Reference.bits(primaryKey, entityCode: bound.stamp.entityCode))
+          other.noteRelationChange()
+          return true
+        }
+      }
+    }
+  }
+
+  /// The value alone, without the other end.
+  final func storeReference(_ bits: UInt64, _ relationship: RelationshipSchema) {
+    if relationship.isTransient {
+      setTransient(bits == 0 ? nil : bits, relationship.slot, isRelationship: true)
+    } else {
+      edit(relationship.slot, bits == 0 ? .null : .reference(bits))
+    }
+  }
+
+  /// An object of another store: remembered, so that the save can refuse it (rule 146).
+  private final func setForeign(_ relationship: RelationshipSchema, _ new: ManagedObject) {
+    setRelatedObject(relationship, nil)
+    ownRelations.foreign[relationship.slot] = new.objectID
+    noteChange()
+  }
+
+  /// The object belongs to another owner now.
+  private final func moveMembership(
+    _ inverse: RelationshipSchema, from old: UInt64, to new: ManagedObject?, _ context: ManagedObjectContext
+  ) {
+    let bits = referenceBits
+    if old != 0, let owner = context.object(old, inStore: home.storeIndex) {
+      owner.changingState(inverse).remove(bits)
+      owner.noteRelationChange()
+    }
+    if let new {
+      new.changingState(inverse).add(bits)
+      new.noteRelationChange()
+    }
+  }
+
+  /// A child's change of what this object refers to is one of this context's own now: so is what follows for the owners. Nobody
+  /// needs to hear of it.
+  final func adoptMembership(_ relationship: RelationshipSchema, from old: UInt64, to new: UInt64) {
+    guard old != new, let context, let inverse = context.schema.inverse(of: relationship), inverse.isToMany
+    else { return }
+    let bits = referenceBits
+    for (owner, isNew) in [(old, false), (new, true)] {
+      guard let owner = context.object(owner, inStore: home.storeIndex) else { continue }
+      let state = owner.changingState(inverse)
+      if isNew {
+        if state.lastChange(bits)?.isRemoval ?? true { state.add(bits) }
+      } else {
+        state.remove(bits)
+      }
+      if owner.state.isDisjoint(with: [.inserted, .updated, .deleted]) {
+        context.changes.adopt(owner, as: .updated)
+      }
+    }
+  }
+
+  /// One-to-one: whoever was at either end is let go.
+  private final func movePartnership(
+    _ relationship: RelationshipSchema, _ inverse: RelationshipSchema, from old: UInt64,
+    to new: ManagedObject?, _ context: ManagedObjectContext
+  ) {
+    let bits = referenceBits
+    if old != 0, let partner = context.object(old, inStore: home.storeIndex), partner !== new {
+      partner.claim()
+      if partner.reference(inverse) == bits { partner.storeReference(0, inverse) }
+    }
+    guard let new else { return }
+    new.claim()
+    let previous = new.reference(inverse)
+    if previous == bits { return }
+    if previous != 0, let partner = context.object(previous, inStore: home.storeIndex), partner !== self {
+      partner.claim()
+      if partner.reference(relationship) == new.referenceBits { partner.storeReference(0, relationship) }
+    }
+    new.storeReference(bits, inverse)
+  }
+
+  // MARK: Programmer errors
+
+  /// The context, which an object must have before it can be related to others.
+  final func contextForLinking(_ relationship: RelationshipSchema) -> ManagedObjectContext {
+    guard let context else {
+      trap(
+        "\(relationship.qualifiedName) was set on an object that is in no context: insert \(self) into a context first."
+      )
+    }
+    context.checkAccess(home.token.entityName)
+    return context
+  }
+
+  /// Traps for an object of another context, or of the wrong entity.
+  final func check(
+    _ object: ManagedObject, fits relationship: RelationshipSchema, in context: ManagedObjectContext
+  ) {
+    if object.contextReference?.toOpaque() != contextReference?.toOpaque() {
+      trapForeignMember(object, relationship, context)
+    }
+    let destination = context.schema.entities[relationship.destination]
+    let entity = object.home.entity.number
+    if entity != destination.number, !destination.subtree.contains(entity) {
+      trap(
+        "\(relationship.qualifiedName) leads to \(destination.name) and cannot take an object of entity "
+          + "\(object.home.token.entityName).")
+    }
+  }
+
+  private final func trapForeignMember(
+    _ object: ManagedObject, _ relationship: RelationshipSchema, _ context: ManagedObjectContext
+  ) -> Never {
+    let name = object.home.token.entityName
+    guard let other = object.context else {
+      trap(
+        "\(relationship.qualifiedName) of an object of \(context) was given an object of \(name) that is in no context: "
+          + "insert it into \(context) first, or, if it was deleted or its context was reset, fetch it again."
+      )
+    }
+    trap(
+      "\(relationship.qualifiedName) of an object of \(context) was given an object of \(name) that belongs to \(other). "
+        + "A managed object belongs to one context (rule 12): pass its objectID and call object(with:) on \(context)."
+    )
+  }
+}
+
+extension ManagedObjectContext {
+  /// The object a reference leads to, perhaps a fault that nobody has looked for. Reads nothing.
+  @inline(__always)
+  func object(_ bits: UInt64, inStore index: Int) -> ManagedObject? {
+    guard bits != 0, let store = stores.registered(index),
+      let bound = store.binding.entity(code: Reference.entityCode(bits))
+    else { return nil }
+    return object(Reference.primaryKey(bits), bound, store.tables[bound.hierarchyNumber])
+  }
+
+  func object(_ key: UInt64, _ bound: BoundEntity, _ table: IdentityTable) -> ManagedObject {
+    if let known = known(key, as: bound, in: table) { return known }
+    if let received = receivedObject(key, bound) { return received }
+    let object = makeObject(key, nil, bound, table)
+    object.noteWhetherStored()
+    return object
+  }
+
+  /// The ID a reference stands for.
+  func identifier(_ bits: UInt64, inStore index: Int) -> ManagedObjectID? {
+    guard bits != 0,
+      let bound = persistentStoreCoordinator.binding(index)?.entity(code: Reference.entityCode(bits))
+    else { return nil }
+    let id = ManagedObjectID(token: bound.token, primaryKey: Reference.primaryKey(bits))
+    if let known = stores.table(for: bound)?.object(for: id.primaryKey) { return known.objectID }
+    return id
+  }
+}

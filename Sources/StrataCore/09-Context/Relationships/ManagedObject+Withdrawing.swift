@@ -1,0 +1,78 @@
+extension ManagedObject {
+  /// Whether the row beneath does not show what the object is: unlike that of an object of which only relationships changed.
+  final var hidesStoredRow: Bool {
+    !state.isDisjoint(with: [.inserted, .deleted, .inFlight]) || (state.contains(.updated) && hasDraft)
+  }
+
+  /// The object's edits are about to be dropped: what they did to the other ends is taken back.
+  final func withdrawRelationships() {
+    guard context != nil, !home.entity.relationships.isEmpty else { return }
+    for relationship in home.entity.relationships where !relationship.isToMany {
+      if hasDraft, withDraft({ $0.isChanged(relationship.slot) }) { withdrawReference(relationship) }
+    }
+    guard let relations, relations.hasChanges else { return }
+    for (_, state) in relations.states where state.hasChanges { withdraw(state) }
+  }
+
+  /// An edited reference is about to be dropped.
+  final func withdrawReference(_ relationship: RelationshipSchema) {
+    guard let context, let inverse = context.schema.inverse(of: relationship), !relationship.isTransient
+    else {
+      return
+    }
+    let now = reference(relationship)
+    let saved = snapshot?.reference(relationship, home) ?? 0
+    if now == saved { return }
+    for end in [now, saved] {
+      guard let other = context.knownObject(end, inStore: home.storeIndex) else { continue }
+      if inverse.isToMany {
+        other.relations?.known(inverse)?.forget(referenceBits)
+      } else if let draft = other.draft, !other.state.contains(.draftFrozen), draft.isChanged(inverse.slot) {
+        // One-to-one: the partner's own edit goes with this one.
+        if end == saved || other.reference(inverse) == referenceBits { draft.clear(inverse.slot) }
+      }
+    }
+  }
+
+  private final func withdraw(_ state: RelationState) {
+    guard let context, let inverse = context.schema.inverse(of: state.relationship) else {
+      state.restore(MemberChanges())
+      return
+    }
+    // Members that refer to this object by their own rows keep what they have been given.
+    if !inverse.isToMany { return }
+    for entry in state.changes.effective {
+      context.knownObject(entry.member, inStore: home.storeIndex)?.relations?.known(inverse)?
+        .forget(referenceBits)
+    }
+    state.restore(MemberChanges())
+  }
+
+  /// The object is not deleted after all: whoever it belongs to has it back.
+  final func withdrawDeletion() {
+    guard let context, let snapshot else { return }
+    for relationship in home.entity.relationships where !relationship.isToMany && !relationship.isTransient {
+      guard let inverse = context.schema.inverse(of: relationship), inverse.isToMany else { continue }
+      let owner = context.knownObject(snapshot.reference(relationship, home), inStore: home.storeIndex)
+      owner?.relations?.known(inverse)?.forget(referenceBits)
+    }
+  }
+}
+
+extension ManagedObjectContext {
+  /// The object a reference leads to if it is in the context.
+  func knownObject(_ bits: UInt64, inStore index: Int) -> ManagedObject? {
+    guard bits != 0, let store = stores.registered(index),
+      let bound = store.binding.entity(code: Reference.entityCode(bits))
+    else { return nil }
+    return store.tables[bound.hierarchyNumber].object(for: Reference.primaryKey(bits))
+  }
+
+  /// A child has saved `row`.
+  func forgetMembers(changedBy row: StratumRow) {
+    for number in row.edges.keys { forgetMembers(of: number) }
+    for relationship in row.bound.entity.relationships where row.changesReference(relationship) {
+      if let inverse = relationship.inverse { forgetMembers(of: inverse) }
+    }
+  }
+}

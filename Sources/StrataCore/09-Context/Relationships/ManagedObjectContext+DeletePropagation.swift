@@ -1,0 +1,222 @@
+import Foundation
+
+extension ManagedObjectContext {
+  /// Applies the delete rules of everything deleted since the last time (rules 212, 214).
+  ///
+  /// Works through a list, not down a recursion: cycles end, and a chain of a million objects takes memory for the objects,
+  /// not for their rows, which are let go as soon as their ties are known.
+  func propagateDeletions() {
+    var place = 0
+    while place < deletionsToPropagate.count {
+      let end = min(place + Self.propagationStep, deletionsToPropagate.count)
+      let batch = Array(deletionsToPropagate[place..<end])
+      let unread = batch.filter { $0.context === self && $0.isFault && $0.snapshot == nil && !$0.hasDraft }
+      fulfil(unread.filter { !$0.home.entity.relationships.isEmpty })
+      for object in batch where object.context === self && object.state.contains(.deleted) {
+        propagateDeletion(of: object)
+      }
+      // Nobody has looked at these rows, and the save needs none of them.
+      for object in unread where object.isFault && !object.hasDraft && parent == nil {
+        object.snapshot = nil
+        object.relations = nil
+      }
+      place = end
+      if place >= 16 * Self.propagationStep {
+        deletionsToPropagate.removeFirst(place)
+        place = 0
+      }
+    }
+    deletionsToPropagate = []
+  }
+
+  private static let propagationStep = 1_024
+
+  /// Applies what is left of the delete rules before a save, until nothing more is deleted by it.
+  func settleDeletions() {
+    if deletionsToPropagate.isEmpty { return }
+    propagateDeletions()
+    processPendingChanges()
+  }
+
+  /// What the deletion of one object does to those it is related to.
+  func propagateDeletion(of object: ManagedObject) {
+    if object.state.contains(.rowGone) { return }
+    for relationship in object.home.entity.relationships {
+      if relationship.deleteRule == .cascade {
+        cascade(from: object, relationship)
+      }
+      if relationship.isToMany {
+        untieMembers(of: object, relationship)
+      } else {
+        untie(object, relationship)
+      }
+    }
+  }
+
+  private func cascade(from object: ManagedObject, _ relationship: RelationshipSchema) {
+    if relationship.isToMany {
+      for member in object.members(relationship) where !member.isDeleted { delete(member) }
+    } else if let other = object.relatedObject(relationship), !other.isDeleted {
+      delete(other)
+    }
+  }
+
+  /// The object leaves the one it refers to.
+  private func untie(_ object: ManagedObject, _ relationship: RelationshipSchema) {
+    guard let inverse = schema.inverse(of: relationship) else { return }
+    let end = object.reference(relationship)
+    guard end != 0, let other = self.object(end, inStore: object.home.storeIndex), other !== object else {
+      return
+    }
+    if inverse.isToMany {
+      if relationship.deleteRule == .noAction, other.relations == nil { return }
+      other.changingState(inverse).remove(object.referenceBits)
+      if relationship.deleteRule != .noAction { other.noteRelationChange() }
+    } else if relationship.deleteRule == .nullify || relationship.deleteRule == .deny, !other.isDeleted {
+      other.claim()
+      if other.reference(inverse) == object.referenceBits { other.storeReference(0, inverse) }
+    }
+  }
+
+  /// The members lose the object.
+  private func untieMembers(of object: ManagedObject, _ relationship: RelationshipSchema) {
+    guard let inverse = schema.inverse(of: relationship) else { return }
+    let bits = object.referenceBits
+    if inverse.isToMany {
+      for member in object.members(relationship) where member !== object {
+        if relationship.deleteRule == .noAction, member.relations == nil { continue }
+        member.changingState(inverse).remove(bits)
+        if relationship.deleteRule != .noAction { member.noteRelationChange() }
+      }
+      return
+    }
+    // Cascaded members go anyway, and a denied deletion must leave everything as it is.
+    guard relationship.deleteRule == .nullify else { return }
+    let members = object.members(relationship).filter { !$0.isDeleted }
+    fulfil(members.filter { $0.isFault && $0.snapshot == nil })
+    for member in members {
+      member.claim()
+      if member.reference(inverse) == bits { member.storeReference(0, inverse) }
+    }
+  }
+
+  // MARK: Denied deletions
+
+  /// The relationships that forbid the deletion of `object`: those with the rule deny that still lead to somebody who stays
+  /// (rule 213).
+  func relationshipsDenyingDeletion(of object: ManagedObject) -> [RelationshipSchema] {
+    object.home.entity.relationships.filter { relationship in
+      guard relationship.deleteRule == .deny else { return false }
+      if relationship.isToMany {
+        return object.members(relationship).contains { !$0.isDeleted }
+      }
+      guard let other = object.relatedObject(relationship) else { return false }
+      return !other.isDeleted
+    }
+  }
+
+  // MARK: What somebody else has done meanwhile
+
+  /// A store has refused a save because references would lead nowhere: others have deleted what is referred to, or have
+  /// referred to what is deleted here. Brings the objects in line, so that the save can be tried again (rule 221).
+  ///
+  /// - Throws: `CoreDataError` 133000 under the error policy when something this context refers to has been deleted by somebody
+  ///   else; what validation throws for the objects as they are then.
+  func resolve(_ dangling: DanglingReferences, in binding: StoreBinding) throws {
+    var lost: [ManagedObject] = []
+    for reference in dangling.references {
+      let relationship = schema.relationships[reference.relationship]
+      let hierarchy = schema.entities[relationship.owner].hierarchyNumber
+      guard let source = try existingObject(reference.source, hierarchy, binding) else { continue }
+      takeOver(source)
+      if reference.isLeftBehind {
+        try adoptReferrer(source, relationship, reference.target, binding)
+      } else if !isDeletedHere(reference.target, relationship.destinationHierarchy, binding) {
+        lost.append(source)
+      }
+    }
+    if !lost.isEmpty, mergePolicy.mergeType == .error {
+      throw CoreDataError(
+        .managedObjectReferentialIntegrity,
+        "Objects that are referred to have been deleted by another context: \(dangling)",
+        userInfo: [CoreDataError.Key.affectedObjects: lost])
+    }
+    for reference in dangling.references where !reference.isLeftBehind {
+      let relationship = schema.relationships[reference.relationship]
+      let hierarchy = schema.entities[relationship.owner].hierarchyNumber
+      guard let source = try existingObject(reference.source, hierarchy, binding) else { continue }
+      drop(reference.target, from: source, relationship)
+    }
+    processPendingChanges()
+    settleDeletions()
+    try validatePendingChanges()
+  }
+
+  /// What a child has saved of the object and this save hands down becomes an edit of this context's own.
+  private func takeOver(_ object: ManagedObject) {
+    object.claim()
+    let table = StratumLayer.Table(
+      storeIndex: object.home.storeIndex, hierarchy: object.home.hierarchyNumber)
+    frozenRows.removeAll { $0.primaryKey == object.primaryKey && $0.table == table }
+  }
+
+  /// Whether this context itself deletes the object: what refers to it without an inverse is cleared.
+  private func isDeletedHere(_ key: UInt64, _ hierarchy: Int, _ binding: StoreBinding) -> Bool {
+    if stores.tables(for: binding).tables[hierarchy].object(for: key)?.isDeleted == true { return true }
+    // A child has deleted it, and it is no object here.
+    return strata.row(StratumLayer.Table(storeIndex: binding.index, hierarchy: hierarchy), key)?.kind
+      == .delete
+  }
+
+  /// Somebody has referred to an object that is deleted here: its delete rule applies to the newcomer as well.
+  private func adoptReferrer(
+    _ source: ManagedObject, _ relationship: RelationshipSchema, _ target: UInt64, _ binding: StoreBinding
+  ) throws {
+    if !source.isFault { refreshKeepingChanges(source) }
+    let rule = schema.inverse(of: relationship)?.deleteRule ?? .nullify
+    switch rule {
+    case .cascade: delete(source)
+    case .nullify, .noAction:
+      if Reference.primaryKey(source.reference(relationship)) == target {
+        source.claim()
+        source.storeReference(0, relationship)
+      }
+    case .deny:
+      let entity = schema.entities[relationship.destination].name
+      throw CoreDataError(
+        .validationRelationshipDeniedDelete,
+        "\(entity)/p\(target) cannot be deleted: another context has related \(source.objectID) to it.",
+        userInfo: [
+          CoreDataError.Key.validationObject: source,
+          CoreDataError.Key.validationKey: schema.inverse(of: relationship)?.name ?? relationship.name,
+        ])
+    }
+  }
+
+  /// The object with that key is gone: `source` does not refer to it any more.
+  private func drop(_ target: UInt64, from source: ManagedObject, _ relationship: RelationshipSchema) {
+    source.claim()
+    if !relationship.isToMany {
+      if Reference.primaryKey(source.reference(relationship)) == target {
+        source.storeReference(0, relationship)
+        forgetAllMembers()
+      }
+      return
+    }
+    let state = source.relationState(relationship)
+    for entry in state.changes.effective where Reference.primaryKey(entry.member) == target {
+      state.remove(entry.member)
+    }
+    source.noteRelationChange()
+  }
+
+  /// The object with that key, if there is a row of it or it is new here.
+  private func existingObject(_ key: UInt64, _ hierarchy: Int, _ binding: StoreBinding) throws
+    -> ManagedObject?
+  {
+    let store = stores.tables(for: binding)
+    if let known = store.tables[hierarchy].object(for: key) { return known }
+    guard let row = try binding.store.row(hierarchy: hierarchy, primaryKey: key) else { return nil }
+    return object(for: row, in: store, strata.layers, readAt: SnapshotClock.now)
+  }
+}

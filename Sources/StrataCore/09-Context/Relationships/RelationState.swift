@@ -1,0 +1,237 @@
+/// The to-many relationships of one object, as far as somebody has looked at them or changed them. Lives on the context's
+/// queue.
+final class Relations {
+  /// By the relationship's number.
+  private(set) var states: [(relationship: Int, state: RelationState)] = []
+  /// Objects of other stores that were set: they are refused at save (rule 146). By slot.
+  var foreign: [Int: ManagedObjectID] = [:]
+
+  /// What is known of one relationship; made on first use.
+  func state(of relationship: RelationshipSchema) -> RelationState {
+    let number = relationship.number
+    for place in states.indices where states[place].relationship == number { return states[place].state }
+    let state = RelationState(relationship)
+    states.append((relationship.number, state))
+    return state
+  }
+
+  /// What is known of one relationship, if anything.
+  func known(_ relationship: RelationshipSchema) -> RelationState? {
+    for entry in states where entry.relationship == relationship.number { return entry.state }
+    return nil
+  }
+
+  /// What was done here is taken back.
+  func dropChanges() {
+    for entry in states { entry.state.restore(MemberChanges()) }
+    foreign = [:]
+  }
+
+  /// Members are loaded again when they are next asked for.
+  func dropBases() { for entry in states { entry.state.dropBase() } }
+
+  /// The did-change notification has told of what was changed.
+  func endEvent() { for entry in states { entry.state.isChangedInEvent = false } }
+
+  func takeOff() { for entry in states { entry.state.takeOff() } }
+  func land() { for entry in states { entry.state.land() } }
+  func comeBack() { for entry in states { entry.state.comeBack() } }
+
+  /// What was done is saved.
+  func settle() { for entry in states { entry.state.settle() } }
+
+  /// Whether something was done to any of them.
+  var hasChanges: Bool { states.contains { $0.state.hasChanges } }
+}
+
+/// One to-many relationship of one object.
+///
+///     base       as the store and the contexts below have it     loaded with one range scan
+///     flying     what a save under way is writing
+///     changes    what has been done here since
+///
+/// The relationship is a fault as long as `base` is nil.
+final class RelationState {
+  let relationship: RelationshipSchema
+  private(set) var base: ContiguousArray<PlacedMember>?
+  /// Which state of the other end `base` is true for; see `ManagedObjectContext.relationEpochs`.
+  private var baseEpoch: UInt32 = 0
+  /// The members of an ordered base, for those who look for one.
+  private var baseSet: Set<UInt64>?
+  private(set) var flying = MemberChanges()
+  private(set) var changes = MemberChanges()
+  /// All three together, in order; nil when it must be made anew.
+  private var merged: ContiguousArray<PlacedMember>?
+  /// Whether `changes` has grown since the last did-change notification.
+  var isChangedInEvent = false
+
+  init(_ relationship: RelationshipSchema) { self.relationship = relationship }
+
+  var hasChanges: Bool { !changes.isEmpty }
+
+  /// Whether the members are not known.
+  func isFault(epoch: UInt32) -> Bool { base == nil || baseEpoch != epoch }
+
+  // MARK: Changing
+
+  func add(_ member: UInt64) {
+    changes.add(
+      member, position: relationship.isOrdered ? ProvisionalPosition.next() : MemberChanges.unplaced)
+    touch()
+  }
+
+  func place(_ member: UInt64, at position: UInt64) {
+    changes.add(member, position: position)
+    touch()
+  }
+
+  func remove(_ member: UInt64) {
+    changes.remove(member)
+    touch()
+  }
+
+  func forget(_ member: UInt64) {
+    if changes.isEmpty { return }
+    changes.forget(member)
+    touch()
+  }
+
+  /// Puts back what an earlier state had.
+  func restore(_ changes: MemberChanges) {
+    self.changes = changes
+    touch()
+  }
+
+  private func touch() {
+    merged = nil
+    isChangedInEvent = true
+  }
+
+  // MARK: The base
+
+  func setBase(_ members: ContiguousArray<PlacedMember>, epoch: UInt32) {
+    base = members
+    baseSet = nil
+    baseEpoch = epoch
+    merged = nil
+  }
+
+  /// The members are asked for again when they are next needed.
+  func dropBase() {
+    base = nil
+    merged = nil
+  }
+
+  /// Whether the base, which is loaded, has the member. The base of a relationship without an order is sorted.
+  func baseContains(_ member: UInt64) -> Bool {
+    guard let base else { return false }
+    if relationship.isOrdered {
+      if baseSet == nil { baseSet = Set(base.map(\.member)) }
+      return baseSet?.contains(member) ?? false
+    }
+    var low = 0
+    var high = base.count
+    while low < high {
+      let middle = (low + high) / 2
+      if base[middle].member == member { return true }
+      if base[middle].member < member { low = middle + 1 } else { high = middle }
+    }
+    return false
+  }
+
+  /// The members as the base and all changes make them, in order. Only while there is a base.
+  func members() -> ContiguousArray<PlacedMember> {
+    if let merged { return merged }
+    let made = Self.apply([flying, changes], to: base ?? [], relationship)
+    merged = made
+    return made
+  }
+
+  /// What was last done to `member` here.
+  func lastChange(_ member: UInt64) -> MemberChanges.Entry? { changes.last(member) ?? flying.last(member) }
+
+  /// The last entries of everything that is not saved.
+  var pending: ContiguousArray<MemberChanges.Entry> {
+    if flying.isEmpty { return changes.effective }
+    var all = flying
+    all.append(changes)
+    return all.effective
+  }
+
+  static func apply(
+    _ changes: [MemberChanges], to base: ContiguousArray<PlacedMember>, _ relationship: RelationshipSchema
+  ) -> ContiguousArray<PlacedMember> {
+    if changes.allSatisfy(\.isEmpty) { return base }
+    var all = MemberChanges()
+    for change in changes { all.append(change) }
+    var last: [UInt64: UInt64] = [:]
+    let effective = all.effective
+    for entry in effective { last[entry.member] = entry.position }
+    var result = ContiguousArray<PlacedMember>()
+    result.reserveCapacity(base.count + effective.count)
+    for member in base {
+      guard let position = last.removeValue(forKey: member.member) else {
+        result.append(member)
+        continue
+      }
+      if position == MemberChanges.removed { continue }
+      // A member that is there already stays where it is unless it was placed.
+      let isPlaced = relationship.isOrdered && position != MemberChanges.unplaced
+      result.append(isPlaced ? PlacedMember(position: position, member: member.member) : member)
+    }
+    for entry in effective where !entry.isRemoval {
+      guard var position = last[entry.member] else { continue }
+      // Nobody has said where: at the end.
+      if relationship.isOrdered, position == MemberChanges.unplaced {
+        position = EdgePosition.firstProvisional
+      }
+      result.append(PlacedMember(position: position, member: entry.member))
+    }
+    if relationship.isOrdered {
+      result.sort { ($0.position, $0.member) < ($1.position, $1.member) }
+    }
+    return result
+  }
+
+  // MARK: Saving
+
+  /// A save has begun to write the changes and leaves the queue.
+  func takeOff() {
+    flying.append(changes)
+    changes = MemberChanges()
+  }
+
+  /// That save did not succeed: its changes are pending again, beneath those made since.
+  func comeBack() {
+    if flying.isEmpty { return }
+    flying.append(changes)
+    changes = flying
+    flying = MemberChanges()
+  }
+
+  /// What was flying is saved.
+  func land() {
+    if flying.isEmpty { return }
+    adopt(flying)
+    flying = MemberChanges()
+    merged = nil
+  }
+
+  /// Everything done here is saved.
+  func settle() {
+    if changes.isEmpty { return }
+    adopt(changes)
+    changes = MemberChanges()
+    merged = nil
+  }
+
+  private func adopt(_ saved: MemberChanges) {
+    guard let base else { return }
+    // The store has given the members other positions.
+    if relationship.isOrdered && !relationship.isTransient { return dropBase() }
+    var members = Self.apply([saved], to: base, relationship)
+    if !relationship.isOrdered { members.sort { $0.member < $1.member } }
+    self.base = members
+    baseSet = nil
+  }
+}

@@ -1,0 +1,183 @@
+import Foundation
+
+extension ManagedObjectContext {
+  /// Who remembers how to take back what is done in this context. Default nil: nothing is remembered, and it costs nothing
+  /// (rule 22).
+  ///
+  /// With a manager, what changes from one did-change notification to the next becomes one action: `undo()` makes every object that
+  /// was inserted, edited or deleted what it was before, transient attributes included (rules 235–239). Actions of one event
+  /// (a `perform` block, what comes before `processPendingChanges()` or a save, one turn of the main queue) are one group, unless the
+  /// manager's `groupsByEvent` is off.
+  ///
+  /// - A save forgets nothing: what is undone afterwards is a change to be saved again (rule 240). `rollback()` and `reset()` forget
+  ///   everything.
+  /// - Changes are registered when they are processed: to keep some out of undo, call `processPendingChanges()`, disable the
+  ///   manager's registration, make them, process again, enable it (rule 236).
+  /// - What a child saves here can be undone here, as one event; for that, every record in it becomes an object of this context. What
+  ///   other contexts save, and is merged, cannot be undone.
+  /// - The manager belongs to this context's queue; `manager.undo()` is called there, and does the same as `undo()` here.
+  ///
+  /// May be read and set from any thread (rule 7); set elsewhere, it is in use by the time anything enqueued on this context's queue
+  /// afterwards runs. Another manager, or nil, ends what could be undone in the old one.
+  public var undoManager: UndoManager? {
+    get { shared.withLock { $0.undoManager }?.manager }
+    set {
+      let new = newValue.map { SharedUndoManager(manager: $0) }
+      shared.withLock { $0.undoManager = new }
+      if isAccessible {
+        adoptUndoManager()
+      } else if let queue = queue.queue {
+        queue.async { ThreadScope.current.run(in: self) { self.adoptUndoManager() } }
+      } else {
+        checkAccessAlways()
+      }
+    }
+  }
+
+  /// Takes back the last group of changes. Does nothing without an undo manager, or when there is nothing to undo (rule 234).
+  public func undo() {
+    checkAccess()
+    guard let undoRecorder else { return }
+    processPendingChanges()
+    undoRecorder.manager.messages.undo()
+  }
+
+  /// Does again what the last `undo()` has taken back. Does nothing without an undo manager, or when there is nothing to redo:
+  /// any change after an undo ends what can be redone.
+  public func redo() {
+    checkAccess()
+    guard let undoRecorder else { return }
+    processPendingChanges()
+    undoRecorder.manager.messages.redo()
+  }
+
+  /// On its way between threads. Unchecked: only references pass the lock, the manager is used on the context's queue.
+  struct SharedUndoManager: @unchecked Sendable { let manager: UndoManager }
+
+  private func adoptUndoManager() {
+    let new = undoManager
+    if undoRecorder?.manager === new { return }
+    // What was changed so far is the old one's.
+    processPendingChanges()
+    undoRecorder?.manager.messages.removeAllActions(withTarget: self)
+    undoRecorder = nil
+    guard let new else { return }
+    // From now on what children save is an edit here; what they have saved before is made one.
+    if !strata.isEmpty {
+      tellReceived(all: true)
+      for object in [.insert, .update, .delete].flatMap(receivedObjects) { object.claim() }
+    }
+    undoRecorder = UndoRecorder(new, for: self)
+  }
+
+  // MARK: During an event
+
+  /// `object`, which is here, is about to be edited or deleted.
+  @inline(__always)
+  func willChange(_ object: ManagedObject) {
+    if undoRecorder != nil { noteBefore(object) }
+  }
+
+  private func noteBefore(_ object: ManagedObject) {
+    object.claim()
+    undoRecorder?.note(object) { ObjectUndoState(before: object, in: self, saveCount: $0) }
+  }
+
+  /// `object` is about to be inserted: it has its entity, and nothing of it is noted.
+  @inline(__always)
+  func willInsert(_ object: ManagedObject) {
+    if undoRecorder != nil { noteNew(object) }
+  }
+
+  private func noteNew(_ object: ManagedObject) {
+    undoRecorder?.note(object) { ObjectUndoState(absent: object, saveCount: $0) }
+  }
+
+  /// What has changed since the last did-change notification can be undone from now on.
+  func registerUndo() {
+    guard let undoRecorder else { return }
+    // Whoever hears of the manager's groups may edit the objects.
+    encodingAhead?.wait()
+    var states: [ObjectUndoState] = []
+    for var state in undoRecorder.takeStates() where state.seal(in: self) { states.append(state) }
+    guard !states.allSatisfy(\.isAlongside), undoRecorder.isEnabled else { return }
+    undoRecorder.manager.messages.registerUndo(withTarget: self) { [weak self, states] _ in
+      self?.takeBack(states)
+    }
+  }
+
+  // MARK: Undo and redo
+
+  /// Makes the objects what they were. What that changes is noted as in every event: for redo, while an undo is running.
+  private func takeBack(_ states: [ObjectUndoState]) {
+    checkAccess()
+    drainReceived()
+    if states.contains(where: \.waitsForSave) { joinFlight() }
+    var listed = ListedInserted()
+    var woken: [(object: ManagedObject, flags: SnapshotEventType)] = []
+    // Who returns comes first: the others refer to them.
+    for state in states.reversed() where state.returns {
+      if let flags = state.putBack(in: self, &listed) { woken.append((state.object, flags)) }
+    }
+    for (object, _) in woken { object.tellOwners(isMember: true) }
+    for state in states.reversed() where !state.returns {
+      if let flags = state.putBack(in: self, &listed) { woken.append((state.object, flags)) }
+    }
+    if strata.publishes {
+      // What was published of these objects is no edit any more, and not what a child has saved either.
+      unpublished += changes.noted
+      publishEdits()
+    }
+    for state in states { state.settleRelations(in: self) }
+    for (object, flags) in woken { object.awake(fromSnapshotEvents: flags) }
+    tellChanges()
+  }
+
+  /// Takes an object out, as a deletion does: for good when it is new, else it is to be deleted.
+  func takeOut(_ object: ManagedObject) {
+    object.claim()
+    noteFirstEdit()
+    if object.isInserted {
+      changes.uninsert(object)
+      withdraw(object)
+      letGo(object, of: .rowGone)
+    } else {
+      changes.delete(object)
+      if !object.home.entity.relationships.isEmpty { deletionsToPropagate.append(object) }
+    }
+  }
+
+  /// Inserts an object that has left the context, as the record it was: with its ID, and without waking it up as a new one
+  /// (rules 56, 235).
+  ///
+  /// - Parameter lostVersion: of a record whose deletion was saved, what its versions count on from.
+  /// - Returns: false when there is such a record again, or no store for it any more.
+  func insertAgain(
+    _ object: ManagedObject, _ home: BoundEntity, _ primaryKey: UInt64, draft: RowDraft,
+    transients: [Int: Any]?,
+    lostVersion: UInt32?, _ listed: inout ListedInserted
+  ) -> Bool {
+    guard let binding = persistentStoreCoordinator.binding(home.storeIndex) else { return false }
+    let table = stores.tables(for: binding).tables[home.hierarchyNumber]
+    if let other = table.object(for: primaryKey), other !== object {
+      // Somebody else has inserted the record anew, and there is an object of it; or one was made for the ID meanwhile.
+      if !other.state.contains(.rowGone), !other.isFault || other.loadRow() { return false }
+      changes.undelete(other)
+      letGo(other, of: .rowGone)
+    }
+    object.state = listed.contains(object, changes) ? .listedInserted : []
+    object.become(home)
+    object.primaryKey = primaryKey
+    object.context = self
+    object.snapshot = nil
+    object.fastRow = nil
+    object.transients = transients
+    object.draft = draft
+    if !draft.primitive.isEmpty { object.edits = nil }
+    table.insert(object, for: primaryKey)
+    if let lostVersion { lostVersions[object.objectID] = lostVersion }
+    noteFirstEdit()
+    changes.insert(object)
+    return true
+  }
+}

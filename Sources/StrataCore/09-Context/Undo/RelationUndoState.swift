@@ -1,0 +1,125 @@
+/// What an object's to-many relationships were before an event: a part of `ObjectUndoState`.
+///
+/// Members that follow from references at the other end come back with those: of them only places are kept.
+struct RelationUndoState {
+  /// What had been done to each relationship before the event.
+  private var before: [(state: RelationState, flying: MemberChanges, changes: MemberChanges)] = []
+  /// After the event: members that were not what they are now; position nil for who was no member.
+  private var members: [(relationship: RelationshipSchema, member: UInt64, position: UInt64?)] = []
+  /// Some relationship has changed, by whatever means.
+  private(set) var hasChanged = false
+
+  init() {}
+
+  init(before object: ManagedObject) {
+    for (_, state) in object.relations?.states ?? [] {
+      before.append((state, state.flying, state.changes))
+    }
+  }
+
+  /// Nothing to put back here.
+  var isEmpty: Bool { members.isEmpty }
+
+  /// The event is over, and the object stayed: keeps what differs.
+  mutating func keepDifferences(of object: ManagedObject) {
+    for (_, state) in object.relations?.states ?? [] {
+      let old = before.first { $0.state === state }
+      if state.changes.entries.count == old?.changes.entries.count ?? 0 { continue }
+      hasChanged = true
+      guard state.relationship.isKeptHere else { continue }
+      let base = object.loadedState(state.relationship).base ?? []
+      let earlier = RelationState.apply(
+        old.map { [$0.flying, $0.changes] } ?? [], to: base, state.relationship)
+      keep(earlier, state.members(), of: state.relationship)
+    }
+    before = []
+  }
+
+  private mutating func keep(
+    _ earlier: ContiguousArray<PlacedMember>, _ now: ContiguousArray<PlacedMember>,
+    of relationship: RelationshipSchema
+  ) {
+    var old = Dictionary(earlier.map { ($0.member, $0.position) }) { first, _ in first }
+    for member in now {
+      let position = old.removeValue(forKey: member.member)
+      if position == member.position { continue }
+      // Who did not refer to the object before does not once its own reference is put back.
+      if position == nil, relationship.isInverseToOne { continue }
+      members.append((relationship, member.member, position))
+    }
+    for (member, position) in old { members.append((relationship, member, position)) }
+  }
+
+  /// The event is over, and the object went: keeps all members, since a save of the deletion forgets them.
+  mutating func keepAll(of object: ManagedObject) {
+    hasChanged = !object.home.entity.relationships.isEmpty
+    if object.context != nil {
+      for relationship in object.home.entity.relationships where relationship.isKeptHere {
+        let old = before.first { $0.state.relationship === relationship }
+        let base = object.loadedState(relationship).base ?? []
+        let all = RelationState.apply(old.map { [$0.flying, $0.changes] } ?? [], to: base, relationship)
+        for member in all { members.append((relationship, member.member, member.position)) }
+      }
+    } else {
+      // It was new: what had been done is all there is.
+      for old in before where old.state.relationship.isKeptHere {
+        for entry in old.changes.effective where !entry.isRemoval {
+          members.append((old.state.relationship, entry.member, entry.position))
+        }
+      }
+    }
+    before = []
+  }
+
+  /// Makes the relationships what they were. What is done at the other ends is put back by those.
+  func putBack(_ object: ManagedObject) {
+    for (relationship, member, position) in members {
+      let state = object.relationState(relationship)
+      if let position {
+        if position == MemberChanges.unplaced {
+          state.add(member)
+        } else {
+          state.place(member, at: position)
+        }
+      } else {
+        state.remove(member)
+      }
+    }
+  }
+}
+
+extension RelationshipSchema {
+  /// Whether undo must keep members, or their places: they do not all come back with references at the other end.
+  var isKeptHere: Bool { isToMany && (!isInverseToOne || isOrdered) }
+}
+
+extension ManagedObject {
+  /// Takes the object out of the sets of those it refers to, or puts it in.
+  final func tellOwners(isMember: Bool) {
+    for relationship in home.entity.relationships where !relationship.isToMany {
+      let end = reference(relationship)
+      adoptMembership(relationship, from: isMember ? 0 : end, to: isMember ? end : 0)
+    }
+  }
+
+  /// What has been done to relationships and undone again is no change.
+  final func forgetUndoneRelations() {
+    guard let context, let relations, relations.hasChanges else { return }
+    for (_, state) in relations.states where state.hasChanges && state.flying.isEmpty {
+      let loaded = context.undoneBase(of: self, state)
+      if loaded == state.members() { state.restore(MemberChanges()) }
+    }
+  }
+}
+
+extension ManagedObjectContext {
+  fileprivate func undoneBase(of object: ManagedObject, _ state: RelationState)
+    -> ContiguousArray<PlacedMember>
+  {
+    let base = object.loadedState(state.relationship).base ?? []
+    // Without an order members may have been added back behind the others.
+    if state.relationship.isOrdered { return base }
+    let now = Set(state.members().map(\.member))
+    return now.count == base.count && base.allSatisfy({ now.contains($0.member) }) ? state.members() : base
+  }
+}

@@ -1,0 +1,181 @@
+import Foundation
+import Strata
+import Testing
+
+/// Delete rules and their propagation (rules 211–216, 221).
+struct DeleteRuleTests {
+  let store: TemporaryStore
+  let context: ManagedObjectContext
+  let sales: Department
+
+  init() throws {
+    store = try TemporaryStore(TeamModel.make())
+    context = store.context()
+    sales = context.make(Department.self, "Sales")
+    for name in ["Ann", "Bob"] { context.make(Employee.self, name).department = sales }
+    for name in ["front", "back"] { context.make(Key.self, name).department = sales }
+    try context.save()
+  }
+
+  @Test("rule 211: Core Data's numbers; nullify is the default")
+  func numbers() {
+    #expect([DeleteRule.noAction, .nullify, .cascade, .deny].map(\.rawValue) == [0, 1, 2, 3])
+    #expect(RelationshipDescription().deleteRule == .nullify)
+  }
+
+  @Test("rules 212, 214, 215: at the end of the event nullify clears the inverse and cascade deletes")
+  func nullifyAndCascade() throws {
+    let ann = try context.find(Employee.self, "Ann")
+    let front = try context.find(Key.self, "front")
+    context.delete(sales)
+    #expect(ann.department === sales, "nothing happens before the end of the event")
+    context.processPendingChanges()
+    #expect(ann.department == nil)
+    #expect(front.isDeleted)
+    #expect(context.deletedObjects.count == 3)
+    let log = NotificationRecorder(context)
+    try context.save()
+    _ = log
+    let other = store.context()
+    #expect(try other.count(for: FetchRequest<Key>(entityName: "Key")) == 0)
+    #expect(try other.find(Employee.self, "Ann").department == nil)
+    #expect(try store.problems() == [])
+  }
+
+  @Test("rule 216: deleted objects leave the to-many values they were in")
+  func deletedObjectsLeaveTheirSets() throws {
+    #expect(sales.employees.count == 2)
+    context.delete(try context.find(Employee.self, "Ann"))
+    context.processPendingChanges()
+    #expect(sales.employees.names == ["Bob"])
+    #expect(context.updatedObjects == [sales])
+    try context.save()
+    #expect(sales.employees.names == ["Bob"])
+    #expect(try store.fresh { try $0.find(Department.self, "Sales").employees.names } == ["Bob"])
+    #expect(try store.problems() == [])
+  }
+
+  @Test("rule 23: with propagatesDeletesAtEndOfEvent off, the save propagates")
+  func propagationAtSave() throws {
+    context.propagatesDeletesAtEndOfEvent = false
+    let ann = try context.find(Employee.self, "Ann")
+    context.delete(sales)
+    context.processPendingChanges()
+    #expect(ann.department === sales)
+    try context.save()
+    #expect(ann.department == nil)
+    #expect(try store.context().count(for: FetchRequest<Key>(entityName: "Key")) == 0)
+    #expect(try store.problems() == [])
+  }
+
+  @Test("rules 212, 213: deny fails the save with 1600 while somebody is there; deleting them too lifts it")
+  func deny() throws {
+    let ann = try context.find(Employee.self, "Ann")
+    sales.auditors.insert(ann)
+    try context.save()
+    context.delete(sales)
+    let error = #expect(throws: CoreDataError.self) { try context.save() }
+    #expect(error?.code == .validationRelationshipDeniedDelete)
+    #expect(error?.userInfo[CoreDataError.Key.validationObject] as? Department === sales)
+    #expect(error?.userInfo[CoreDataError.Key.validationKey] as? String == "auditors")
+    #expect(
+      try store.fresh { try $0.find(Department.self, "Sales").employees.count } == 2, "nothing was written")
+    context.delete(ann)
+    try context.save()
+    #expect(try store.context().count(for: FetchRequest<Department>(entityName: "Department")) == 0)
+    #expect(try store.problems() == [])
+  }
+
+  @Test("rule 212: a cascade around a cycle ends")
+  func cycles() throws {
+    let model = TeamModel.make { entities in
+      entities["Employee"]?.relationshipsByName["reports"]?.deleteRule = .cascade
+      entities["Employee"]?.relationshipsByName["manager"]?.deleteRule = .cascade
+    }
+    let store = try TemporaryStore(model)
+    let context = store.context()
+    let people = (0..<5).map { context.make(Employee.self, "\($0)") }
+    for place in people.indices { people[place].manager = people[(place + 1) % 5] }
+    try context.save()
+    context.delete(people[2])
+    try context.save()
+    #expect(try store.context().count(for: FetchRequest<Employee>(entityName: "Employee")) == 0)
+    #expect(try store.problems() == [])
+  }
+
+  @Test(
+    "rule 212: no action leaves the other end alone; what refers to nobody is an inaccessible fault (rule 48)"
+  )
+  func noAction() throws {
+    let model = TeamModel.make { $0["Department"]?.relationshipsByName["employees"]?.deleteRule = .noAction }
+    let store = try TemporaryStore(model)
+    let context = store.context()
+    let sales = context.make(Department.self, "Sales")
+    context.make(Employee.self, "Ann").department = sales
+    try context.save()
+    context.delete(sales)
+    try context.save()
+    let other = store.context()
+    let ann = try other.find(Employee.self, "Ann")
+    let ghost = ann.department
+    #expect(ghost != nil)
+    #expect(ghost?.name == nil)
+    #expect(ghost?.isDeleted == true)
+    #expect(try store.problems() == [])
+  }
+
+  @Test("rule 24: deleting a new object frees those it was related to")
+  func deletingANewObject() throws {
+    let new = context.make(Employee.self, "New")
+    new.department = sales
+    #expect(sales.employees.count == 3)
+    context.delete(new)
+    #expect(sales.employees.names == ["Ann", "Bob"])
+    try context.save()
+    #expect(try store.problems() == [])
+  }
+
+  @Test("rule 19: rollback takes deletions and what followed from them back")
+  func rollback() throws {
+    let ann = try context.find(Employee.self, "Ann")
+    context.delete(sales)
+    context.processPendingChanges()
+    context.rollback()
+    #expect(ann.department === sales)
+    #expect(sales.employees.names == ["Ann", "Bob"])
+    #expect(sales.keys.names == ["back", "front"])
+    #expect(!context.hasChanges)
+  }
+
+  @Test("rule 221: linked by one context, deleted by another: the delete rule applies to the newcomer")
+  func linkedMeanwhile() throws {
+    let other = store.context()
+    other.make(Employee.self, "Late").department = try other.find(Department.self, "Sales")
+    other.make(Key.self, "spare").department = try other.find(Department.self, "Sales")
+    context.delete(sales)
+    context.processPendingChanges()
+    try other.save()
+    try context.save()
+    #expect(try store.problems() == [])
+    #expect(try store.fresh { try $0.find(Employee.self, "Late").department } == nil)
+    #expect(try store.context().count(for: FetchRequest<Key>(entityName: "Key")) == 0)
+  }
+
+  @Test(
+    "rule 221: deleted by one context, linked by another: an error under the error policy, nil under the others"
+  )
+  func deletedMeanwhile() throws {
+    let other = store.context()
+    let late = other.make(Employee.self, "Late")
+    late.department = try other.find(Department.self, "Sales")
+    context.delete(sales)
+    try context.save()
+    let error = #expect(throws: CoreDataError.self) { try other.save() }
+    #expect(error?.code == .managedObjectReferentialIntegrity)
+    other.mergePolicy = .mergeByPropertyObjectTrump
+    try other.save()
+    #expect(late.department == nil)
+    #expect(try store.problems() == [])
+    #expect(try store.fresh { try $0.find(Employee.self, "Late").department } == nil)
+  }
+}

@@ -1,0 +1,185 @@
+import Foundation
+import Strata
+import Testing
+
+/// Counts, prefetching, stores and mistakes (rules 12, 70, 72, 73, 146, 219, 220, 228).
+struct RelationshipRuleTests {
+  @Test("rules 220, 228: counts of a relationship are checked by the save, with Core Data's codes")
+  func counts() throws {
+    let model = TeamModel.make { entities in
+      let members = entities["Project"]?.relationshipsByName["members"]
+      members?.minCount = 2
+      members?.maxCount = 3
+      entities["Key"]?.relationshipsByName["department"]?.isOptional = false
+    }
+    let store = try TemporaryStore(model)
+    let context = store.context()
+    let people = ["a", "b", "c", "d"].map { context.make(Employee.self, $0) }
+    let project = context.make(Project.self, "Red")
+    try context.save()  // Empty, and optional.
+    func code(_ count: Int) -> CoreDataError.Code? {
+      project.setValue(Array(people.prefix(count)), forKey: "members")
+      do {
+        try context.save()
+        return nil
+      } catch let error as CoreDataError {
+        #expect(error.userInfo[CoreDataError.Key.validationKey] as? String == "members")
+        #expect(error.userInfo[CoreDataError.Key.validationValue] as? Int == count)
+        return error.code
+      } catch {
+        return .coreData
+      }
+    }
+    #expect(code(1) == .validationRelationshipLacksMinimumCount)
+    #expect(code(4) == .validationRelationshipExceedsMaximumCount)
+    #expect(code(3) == nil)
+    context.make(Key.self, "lost")
+    let error = #expect(throws: CoreDataError.self) { try context.save() }
+    #expect(error?.code == .validationMissingMandatoryProperty)
+    #expect(error?.userInfo[CoreDataError.Key.validationKey] as? String == "department")
+  }
+
+  @Test("rule 70: prefetching takes one request per relationship, not one per object")
+  func prefetching() throws {
+    let store = try TemporaryStore(TeamModel.make())
+    let context = store.context()
+    for number in 0..<20 {
+      let department = context.make(Department.self, "D\(number)")
+      for place in 0..<5 { context.make(Employee.self, "E\(number)-\(place)").department = department }
+    }
+    try context.save()
+    let other = store.context()
+    var request = FetchRequest<Employee>(entityName: "Employee")
+    request.relationshipKeyPathsForPrefetching = ["department.employees"]
+    let employees = try other.fetch(request)
+    let before = other.statistics
+    for employee in employees { #expect(employee.department?.employees.contains(employee) == true) }
+    for employee in employees { #expect(employee.department?.name != nil) }
+    #expect(other.statistics.faultsFired == before.faultsFired)
+    #expect(other.statistics.relationshipFaultsFired == 0)
+    #expect(other.statistics.fetches <= 4)
+    request.relationshipKeyPathsForPrefetching = ["department.nonsense"]
+    #expect(throws: FetchError.self) { try other.fetch(request) }
+  }
+
+  @Test("rules 72, 73: changed and committed values speak of relationships too")
+  func changedAndCommittedValues() throws {
+    let store = try TemporaryStore(TeamModel.make())
+    let context = store.context()
+    let (sales, support) = (context.make(Department.self, "Sales"), context.make(Department.self, "Support"))
+    let ann = context.make(Employee.self, "Ann")
+    ann.department = sales
+    try context.save()
+    ann.department = support
+    #expect(ann.changedValues()["department"] as? Department === support)
+    #expect(ann.committedValues(forKeys: ["department"])["department"] as? Department === sales)
+    #expect(sales.committedValues(forKeys: ["employees"])["employees"] as? Set<ManagedObject> == [ann])
+    #expect(support.changedValues()["employees"] as? Set<ManagedObject> == [ann])
+    context.refresh(ann, mergeChanges: false)
+    #expect(ann.department === sales, "rule 59: the edit is gone")
+    #expect(support.employees.isEmpty)
+    #expect(sales.employees.names == ["Ann"])
+  }
+
+  @Test("rule 146: a relationship to an object of another store is refused by the save with 133010")
+  func acrossStores() throws {
+    let store = try TemporaryStore(TeamModel.make())
+    var second = PersistentStoreDescription(url: store.folderURL.appendingPathComponent("Second.strata"))
+    second.configuration = nil
+    try store.coordinator.addPersistentStore(second)
+    let context = store.context()
+    let sales = context.make(Department.self, "Sales")
+    let ann = context.make(Employee.self, "Ann")
+    try context.assign(ann, to: store.coordinator.persistentStores[1])
+    ann.department = sales
+    let error = #expect(throws: CoreDataError.self) { try context.save() }
+    #expect(error?.code == .managedObjectExternalRelationship)
+    ann.department = nil
+    try context.save()
+    try store.close()
+  }
+
+  @Test("rule 12: an object of another context as a relationship traps, with both contexts and the remedy")
+  func foreignObject() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let store = try TemporaryStore(TeamModel.make())
+      let (left, right) = (store.context(), store.context())
+      left.name = "left"
+      right.name = "right"
+      left.make(Employee.self, "Ann").department = right.make(Department.self, "Sales")
+    }
+    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(text.contains("Employee.department"))
+    #expect(text.contains("“left”") && text.contains("“right”"))
+    #expect(text.contains("objectID"))
+  }
+
+  @Test("a model with relationships that do not fit is refused with all its sentences")
+  func wrongModels() {
+    let model = TeamModel.make { entities in
+      entities["Employee"]?.relationshipsByName["department"]?.inverseRelationship = nil
+      entities["Desk"]?.relationshipsByName["employee"]?.destinationEntity = nil
+      entities["Project"]?.relationshipsByName["milestones"]?.minCount = 5
+      entities["Project"]?.relationshipsByName["milestones"]?.maxCount = 3
+    }
+    let error = #expect(throws: ModelError.self) { try model.schema() }
+    let text = error?.sentences.joined(separator: "\n") ?? ""
+    #expect(
+      text.contains(
+        "Relationship Department.employees has the inverse Employee.department, which has another inverse."))
+    #expect(text.contains("Relationship Desk.employee has no destination entity."))
+    #expect(text.contains("Relationship Project.milestones wants at least 5 and at most 3 objects."))
+  }
+
+  @Test("adding to, removing from and counting a large relationship loads nothing of it")
+  func largeRelationship() throws {
+    let store = try TemporaryStore(TeamModel.make())
+    let context = store.context()
+    let sales = context.make(Department.self, "Sales")
+    let project = context.make(Project.self, "Red")
+    for number in 0..<5_000 {
+      let employee = context.make(Employee.self, "\(number)")
+      sales.employees.insert(employee)
+      project.members.insert(employee)
+      project.watchers.append(employee)
+    }
+    try context.save()
+    let other = store.context()
+    let (theirs, work) = (try other.find(Department.self, "Sales"), try other.find(Project.self, "Red"))
+    let new = other.make(Employee.self, "new")
+    theirs.employees.insert(new)
+    work.members.insert(new)
+    work.watchers.append(new)
+    theirs.employees.remove(try other.find(Employee.self, "7"))
+    work.members.remove(try other.find(Employee.self, "8"))
+    #expect(theirs.employees.count == 5_000)
+    #expect(work.members.count == 5_000)
+    #expect(work.watchers.count == 5_001)
+    #expect(work.members.contains(new))
+    #expect(!work.members.contains(try other.find(Employee.self, "8")))
+    try other.save()
+    #expect(theirs.employees.count == 5_000)
+    #expect(other.statistics.relationshipFaultsFired == 0)
+    #expect(other.statistics.objectsMade < 20)
+    #expect(try store.problems() == [])
+    #expect(try store.fresh { try $0.find(Project.self, "Red").watchers.last?.name } == "new")
+  }
+
+  @Test("a cascade keeps no rows of what it deletes, and reads them together")
+  func cascadeOfMany() throws {
+    let store = try TemporaryStore(TeamModel.make())
+    let context = store.context()
+    let sales = context.make(Department.self, "Sales")
+    for number in 0..<3_000 { context.make(Key.self, "\(number)").department = sales }
+    try context.save()
+    let other = store.context()
+    other.delete(try other.find(Department.self, "Sales"))
+    other.processPendingChanges()
+    #expect(other.deletedObjects.count == 3_001)
+    #expect(other.statistics.faultsFired == 0)
+    #expect(other.statistics.fetches < 10)
+    try other.save()
+    #expect(try store.context().count(for: FetchRequest<Key>(entityName: "Key")) == 0)
+    #expect(try store.problems() == [])
+  }
+}
