@@ -28,7 +28,7 @@ run: setup
 	@swift run -c release flight-log $(if $(DATA),--data "$(DATA)") $(ARGUMENTS)
 
 test: setup
-	swift test $(if $(STRICT),$(strict)) $(ARGUMENTS)
+	@Scripts/test $(if $(STRICT),$(strict)) $(ARGUMENTS)
 
 race: setup
 	swift test --sanitize=thread --scratch-path .build/race $(ARGUMENTS)

@@ -137,9 +137,7 @@ public final class EntitySchema: @unchecked Sendable {
     relationshipsBySlot = attributes.map { attribute in
       relationships.first { $0.number == attribute.relationship }
     }
-    hasCountedRelationships = relationships.contains {
-      $0.isToMany && ($0.minCount > 0 || $0.maxCount > 0 || !$0.isOptional)
-    }
+    hasCountedRelationships = relationships.contains(where: \.isCounted)
     leadsToMany = relationships.contains {
       !$0.isToMany && !$0.isTransient && $0.inverse != nil && !$0.isInverseToOne
     }

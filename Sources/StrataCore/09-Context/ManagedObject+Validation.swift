@@ -91,8 +91,3 @@ extension CoreDataError {
     throw CoreDataError(.validationMultipleErrors, userInfo: [Key.detailedErrors: failures])
   }
 }
-
-extension RelationshipSchema {
-  /// Whether the number of members is bound.
-  var isCounted: Bool { isToMany && (minCount > 0 || maxCount > 0 || !isOptional) }
-}

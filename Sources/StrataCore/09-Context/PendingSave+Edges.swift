@@ -7,16 +7,12 @@ extension PendingSave {
   func collectEdges(of objects: [ManagedObject]) throws {
     try ManagedObject.forEach(objects) { object in
       guard let relations = object.relations else { return }
-      if !relations.foreign.isEmpty { throw object.externalRelationship(relations) }
+      try object.requireNoForeignRelationship()
       for (number, state) in relations.states where state.hasChanges {
         let relationship = state.relationship
         guard relationship.isToldBesideRows else { continue }
         for entry in state.changes.effective where relationship.isEdgeStored || !entry.isRemoval {
-          changes.edges.append(
-            EdgeChange(
-              relationship: number, owner: object.primaryKey, member: entry.member,
-              kind: entry.isRemoval
-                ? .remove : .add(position: entry.position == MemberChanges.unplaced ? nil : entry.position)))
+          changes.edges.append(EdgeChange(number, of: object.primaryKey, entry.member, entry.position))
         }
       }
     }
@@ -24,11 +20,12 @@ extension PendingSave {
 }
 
 extension ManagedObject {
-  /// An object was related to one of another store.
-  final func externalRelationship(_ relations: Relations) -> CoreDataError {
+  /// - Throws: `CoreDataError` 133010 when the object is related to one of another store (rule 146).
+  final func requireNoForeignRelationship() throws {
+    guard let relations, !relations.foreign.isEmpty else { return }
     let names = relations.foreign.keys.sorted().map { home.entity.attributes[$0].name }.joined(
       separator: ", ")
-    return CoreDataError(
+    throw CoreDataError(
       .managedObjectExternalRelationship,
       "\(home.token.entityName).\(names) leads to an object of another store; relationships stay within one store.",
       userInfo: [CoreDataError.Key.affectedObjects: [self]])

@@ -76,7 +76,7 @@ import Testing
       environment.close()
     }
     // Not by blocking: the task that starts the other process needs a thread, too.
-    for _ in 0..<3000 where !FileManager.default.fileExists(atPath: locked) {
+    for _ in 0..<60_000 where !FileManager.default.fileExists(atPath: locked) {
       try await Task.sleep(for: .milliseconds(10))
     }
     try #require(FileManager.default.fileExists(atPath: locked))
@@ -217,7 +217,7 @@ private func announce(_ path: String) throws { try Data().write(to: URL(fileURLW
 
 /// Waits until another process has made the file at `path`.
 private func waitFor(_ path: String) throws {
-  for _ in 0..<3000 {
+  for _ in 0..<60_000 {
     if FileManager.default.fileExists(atPath: path) { return }
     usleep(10_000)
   }

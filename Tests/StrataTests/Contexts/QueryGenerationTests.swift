@@ -136,16 +136,18 @@ struct QueryGenerationTests {
   @Test("rule 296: a generation ends after the coordinator's limit; reading it says so, pinning anew helps")
   func aGenerationEnds() async throws {
     try store.save("Bells")
-    store.coordinator.queryGenerationLimit = .seconds(1)
+    store.coordinator.queryGenerationLimit = .milliseconds(50)
     let context = store.context(.privateQueue)
     let token = try await context.perform {
       try context.setQueryGenerationFrom(.current)
-      _ = try context.entryCount()
+      // On a busy machine the generation may be over before this is through.
+      _ = try? context.entryCount()
       return context.queryGenerationToken
     }
-    for _ in 0..<2_000 where token?.isAlive == true { try await Task.sleep(for: .milliseconds(5)) }
+    for _ in 0..<60_000 where token?.isAlive == true { try await Task.sleep(for: .milliseconds(5)) }
     #expect(token?.isAlive == false)
     await #expect(throws: CoreDataError.self) { try await context.perform { try context.entryCount() } }
+    store.coordinator.queryGenerationLimit = .seconds(600)
     let count = try await context.perform {
       try context.setQueryGenerationFrom(.current)
       return try context.entryCount()

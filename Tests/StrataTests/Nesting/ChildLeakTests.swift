@@ -39,7 +39,7 @@ struct ChildLeakTests {
     }
     // What a queue still had to do holds its context until it is done.
     for place in remains.indices { remains[place].context?.performAndWait {} }
-    let deadline = Date(timeIntervalSinceNow: 60)
+    let deadline = Date(timeIntervalSinceNow: 600)
     while remains.contains(where: { $0.context != nil }), Date() < deadline {
       Thread.sleep(forTimeInterval: 0.01)
     }

@@ -33,9 +33,14 @@ struct DeleteRuleTests {
     #expect(ann.department == nil)
     #expect(front.isDeleted)
     #expect(context.deletedObjects.count == 3)
-    let log = NotificationRecorder(context)
+    let bob = try context.find(Employee.self, "Bob")
+    let back = context.deletedObjects.subtracting([sales, front])
+    let recorder = NotificationRecorder(context)
     try context.save()
-    _ = log
+    let saved = try #require(recorder.all(.didSave).only)
+    #expect(
+      saved.deleted == Set(([sales, front] + back).map(\.objectID))
+        && saved.updated == [ann.objectID, bob.objectID])
     let other = store.context()
     #expect(try other.count(for: FetchRequest<Key>(entityName: "Key")) == 0)
     #expect(try other.find(Employee.self, "Ann").department == nil)
@@ -177,5 +182,45 @@ struct DeleteRuleTests {
     #expect(late.department == nil)
     #expect(try store.problems() == [])
     #expect(try store.fresh { try $0.find(Employee.self, "Late").department } == nil)
+  }
+
+  @Test(
+    "rule 221: members of many-to-many and ordered relationships that others have deleted are let go, also where only a child has linked them",
+    arguments: [false, true], [false, true])
+  func lostMembers(inChild: Bool, whileInUse: Bool) async throws {
+    let project = context.make(Project.self, "Boat")
+    let label = context.make(Label.self, "urgent")
+    let shed = context.make(Project.self, "Shed")
+    shed.labels.insert(label)
+    try context.save()
+    let other = store.context(.privateQueue)
+    other.mergePolicy = .mergeByPropertyObjectTrump
+    let linking = inChild ? ManagedObjectContext(.privateQueue, parent: other) : other
+    try linking.performAndWait {
+      let late = linking.make(Employee.self, "Late")
+      let boat = try linking.find(Project.self, "Boat")
+      let urgent = try linking.find(Label.self, "urgent")
+      late.projects.insert(boat)
+      boat.watchers.append(late)
+      boat.milestones.append(linking.make(Milestone.self, "keel"))
+      boat.labels.insert(urgent)
+      try linking.find(Project.self, "Shed").labels.insert(linking.make(Label.self, "cheap"))
+      if inChild { try linking.save() }
+    }
+    context.delete(project)
+    context.delete(label)
+    try context.save()
+    if whileInUse {
+      try await other.saveAsynchronously()
+    } else {
+      try other.performAndWait { try other.save() }
+    }
+    #expect(try store.problems() == [])
+    try store.fresh { (fresh: ManagedObjectContext) throws in
+      #expect(try fresh.find(Employee.self, "Late").projects.isEmpty)
+      #expect(try fresh.find(Milestone.self, "keel").project == nil)
+      #expect(try fresh.find(Project.self, "Shed").labels.names == ["cheap"])
+      #expect(try fresh.count(for: FetchRequest<Project>(entityName: "Project")) == 1)
+    }
   }
 }

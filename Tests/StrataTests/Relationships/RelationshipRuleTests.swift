@@ -82,20 +82,37 @@ struct RelationshipRuleTests {
   }
 
   @Test("rule 146: a relationship to an object of another store is refused by the save with 133010")
-  func acrossStores() throws {
+  func acrossStores() async throws {
     let store = try TemporaryStore(TeamModel.make())
     var second = PersistentStoreDescription(url: store.folderURL.appendingPathComponent("Second.strata"))
     second.configuration = nil
     try store.coordinator.addPersistentStore(second)
-    let context = store.context()
-    let sales = context.make(Department.self, "Sales")
-    let ann = context.make(Employee.self, "Ann")
-    try context.assign(ann, to: store.coordinator.persistentStores[1])
-    ann.department = sales
-    let error = #expect(throws: CoreDataError.self) { try context.save() }
+    let context = store.context(.privateQueue)
+    let (ann, boat, sales) = try await context.perform {
+      let sales = context.make(Department.self, "Sales")
+      let ann = context.make(Employee.self, "Ann")
+      let boat = context.make(Project.self, "Boat")
+      try context.assign(ann, to: store.coordinator.persistentStores[1])
+      ann.department = sales
+      boat.watchers.append(ann)
+      boat.members.insert(ann)
+      let error = #expect(throws: CoreDataError.self) { try context.save() }
+      #expect(error?.code == .managedObjectExternalRelationship)
+      return (ann.objectID, boat.objectID, sales.objectID)
+    }
+    let error = await #expect(throws: CoreDataError.self) { try await context.saveAsynchronously() }
     #expect(error?.code == .managedObjectExternalRelationship)
-    ann.department = nil
-    try context.save()
+    try await context.perform {
+      let ann = try #require(context.object(with: ann) as? Employee)
+      let boat = try #require(context.object(with: boat) as? Project)
+      #expect(context.insertedObjects.count == 3, "nothing is lost by the failed saves")
+      #expect(ann.department === context.object(with: sales))
+      ann.department = nil
+      boat.watchers.remove(ann)
+      boat.members.remove(ann)
+    }
+    try await context.saveAsynchronously()
+    #expect(try store.context().count(for: FetchRequest<Employee>(entityName: "Employee")) == 1)
     try store.close()
   }
 

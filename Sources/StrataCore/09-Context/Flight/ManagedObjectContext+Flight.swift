@@ -150,6 +150,8 @@ extension ManagedObjectContext {
     for object in changes.inserted + changes.updated + changes.deleted {
       _ = try writableStore(object.home.storeIndex)
     }
+    // Only where there are several stores can an object be related to one of another store.
+    for object in changes.inserted + changes.updated { try object.requireNoForeignRelationship() }
     for row in receivedRows(in: strata.top) { _ = try writableStore(row.bound.storeIndex) }
   }
 
@@ -184,11 +186,10 @@ extension ManagedObjectContext {
         {
           _ = object.loadRow()
         }
-        if let relations = object.relations {
-          if !relations.foreign.isEmpty { throw object.externalRelationship(relations) }
-          if relations.hasChanges, context.parent != nil, object.snapshot == nil, kind == .update {
-            _ = object.loadRow()
-          }
+        if object.relations?.hasChanges == true, context.parent != nil, object.snapshot == nil,
+          kind == .update
+        {
+          _ = object.loadRow()
         }
         guard let home = object.boundReference else { return }
         let index = home._withUnsafeGuaranteedRef { $0.storeIndex }

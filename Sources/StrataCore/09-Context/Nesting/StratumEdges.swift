@@ -18,13 +18,18 @@ extension StratumEdges {
   /// As a store takes them, for the record `owner`.
   func changes(of owner: UInt64) -> [EdgeChange] {
     flatMap { relationship, members in
-      members.map { member, position in
-        EdgeChange(
-          relationship: relationship, owner: owner, member: member,
-          kind: position == MemberChanges.removed
-            ? .remove : .add(position: position == MemberChanges.unplaced ? nil : position))
-      }
+      members.map { member, position in EdgeChange(relationship, of: owner, member, position) }
     }
+  }
+}
+
+extension EdgeChange {
+  /// A change as `MemberChanges` notes it: `position` may be `removed` or `unplaced`.
+  init(_ relationship: Int, of owner: UInt64, _ member: UInt64, _ position: UInt64) {
+    self.init(
+      relationship: relationship, owner: owner, member: member,
+      kind: position == MemberChanges.removed
+        ? .remove : .add(position: position == MemberChanges.unplaced ? nil : position))
   }
 }
 

@@ -169,6 +169,12 @@ extension ManagedObject {
   final func removeMember(_ relationship: RelationshipSchema, _ member: ManagedObject) {
     let context = contextForLinking(relationship)
     check(member, fits: relationship, in: context)
+    if member.home.storeIndex != home.storeIndex {
+      if relations?.foreign[relationship.slot] == member.objectID {
+        relations?.foreign[relationship.slot] = nil
+      }
+      return
+    }
     let inverse = context.schema.inverse(of: relationship)
     if let inverse, !inverse.isToMany {
       if member.reference(inverse) == referenceBits { member.setRelatedObject(inverse, nil) }
@@ -192,6 +198,8 @@ extension ManagedObject {
     for object in objects { check(object, fits: relationship, in: context) }
     var wanted = Set<ObjectIdentifier>(minimumCapacity: objects.count)
     let distinct = objects.filter { wanted.insert(ObjectIdentifier($0)).inserted }
+    // One of another store that was set before is among `objects` or taken back.
+    relations?.foreign[relationship.slot] = nil
     let old = members(relationship)
     var present = Set<ObjectIdentifier>(minimumCapacity: old.count)
     for object in old {
@@ -204,7 +212,9 @@ extension ManagedObject {
     for object in distinct where !present.contains(ObjectIdentifier(object)) {
       addMember(relationship, object)
     }
-    if relationship.isOrdered { reorder(relationship, distinct.map(\.referenceBits)) }
+    if relationship.isOrdered {
+      reorder(relationship, distinct.filter { $0.home.storeIndex == home.storeIndex }.map(\.referenceBits))
+    }
   }
 }
 

@@ -10,7 +10,8 @@ extension ManagedObject {
     for relationship in home.entity.relationships where !relationship.isToMany {
       if hasDraft, withDraft({ $0.isChanged(relationship.slot) }) { withdrawReference(relationship) }
     }
-    guard let relations, relations.hasChanges else { return }
+    guard let relations else { return }
+    relations.foreign = [:]
     for (_, state) in relations.states where state.hasChanges { withdraw(state) }
   }
 

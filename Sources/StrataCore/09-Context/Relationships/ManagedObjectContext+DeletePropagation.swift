@@ -18,7 +18,8 @@ extension ManagedObjectContext {
       // Nobody has looked at these rows, and the save needs none of them.
       for object in unread where object.isFault && !object.hasDraft && parent == nil {
         object.snapshot = nil
-        object.relations = nil
+        // What was done to them here before may be what forbids the deletion.
+        if object.relations?.hasChanges == false { object.relations = nil }
       }
       place = end
       if place >= 16 * Self.propagationStep {
@@ -145,7 +146,7 @@ extension ManagedObjectContext {
       let relationship = schema.relationships[reference.relationship]
       let hierarchy = schema.entities[relationship.owner].hierarchyNumber
       guard let source = try existingObject(reference.source, hierarchy, binding) else { continue }
-      drop(reference.target, from: source, relationship)
+      try drop(reference.target, from: source, relationship, binding)
     }
     processPendingChanges()
     settleDeletions()
@@ -194,14 +195,23 @@ extension ManagedObjectContext {
   }
 
   /// The object with that key is gone: `source` does not refer to it any more.
-  private func drop(_ target: UInt64, from source: ManagedObject, _ relationship: RelationshipSchema) {
-    source.claim()
+  private func drop(
+    _ target: UInt64, from source: ManagedObject, _ relationship: RelationshipSchema,
+    _ binding: StoreBinding
+  ) throws {
+    takeOver(source)
     if !relationship.isToMany {
       if Reference.primaryKey(source.reference(relationship)) == target {
         source.storeReference(0, relationship)
-        forgetAllMembers()
       }
       return
+    }
+    // The end that is gone tells of the edge, too.
+    if let inverse = schema.inverse(of: relationship),
+      let gone = unsavedObject(target, relationship.destinationHierarchy, binding)
+    {
+      takeOver(gone)
+      gone.relations?.known(inverse)?.forget(source.referenceBits)
     }
     let state = source.relationState(relationship)
     for entry in state.changes.effective where Reference.primaryKey(entry.member) == target {
@@ -210,12 +220,20 @@ extension ManagedObjectContext {
     source.noteRelationChange()
   }
 
-  /// The object with that key, if there is a row of it or it is new here.
+  /// The object with that key that is here, or of which a child has saved something that this save hands down.
+  private func unsavedObject(_ key: UInt64, _ hierarchy: Int, _ binding: StoreBinding) -> ManagedObject? {
+    if let known = stores.tables(for: binding).tables[hierarchy].object(for: key) { return known }
+    let table = StratumLayer.Table(storeIndex: binding.index, hierarchy: hierarchy)
+    let row = frozenRows.first { $0.primaryKey == key && $0.table == table } ?? strata.row(table, key)
+    return row.flatMap { object(for: $0, isOwn: true) }
+  }
+
+  /// The same, or the object of a row in the store.
   private func existingObject(_ key: UInt64, _ hierarchy: Int, _ binding: StoreBinding) throws
     -> ManagedObject?
   {
+    if let unsaved = unsavedObject(key, hierarchy, binding) { return unsaved }
     let store = stores.tables(for: binding)
-    if let known = store.tables[hierarchy].object(for: key) { return known }
     guard let row = try binding.store.row(hierarchy: hierarchy, primaryKey: key) else { return nil }
     return object(for: row, in: store, strata.layers, readAt: SnapshotClock.now)
   }
