@@ -91,7 +91,9 @@ final class ChangeSetWriter {
       }
     }
     try writeLargeValues(transaction)
-    if let keyspace = parts.edges, !edges.isEmpty { try edges.write(keyspace, parts, transaction) }
+    if let keyspace = parts.edges, !edges.isEmpty {
+      try edges.write(keyspace, parts, catalogue.relationships, transaction)
+    }
   }
 
   private func write(

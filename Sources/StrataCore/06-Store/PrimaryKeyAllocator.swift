@@ -42,7 +42,7 @@ final class PrimaryKeyAllocator: Sendable {
       if let key = take() { return key }
       if installSpare() { continue }
       try refill.withLock { _ in
-        if current.load(ordering: .relaxed) & 0xFFFF != 0 || hasSpare { return }
+        if !isDry { return }
         let size = spare.withLock { state in
           let size = state.size
           state.size = min(size * 4, Self.largestBlock)
@@ -118,7 +118,10 @@ final class PrimaryKeyAllocator: Sendable {
     return nil
   }
 
-  private var hasSpare: Bool { spare.withLock { !$0.blocks.isEmpty } }
+  /// Whether there are no keys at all. Asked under the lock: somebody may be making spare keys the current block.
+  private var isDry: Bool {
+    spare.withLock { $0.blocks.isEmpty && current.load(ordering: .relaxed) & 0xFFFF == 0 }
+  }
 
   /// Makes up to 65,535 spare keys the current block; false when there are none.
   private func installSpare() -> Bool {

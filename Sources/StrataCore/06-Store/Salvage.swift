@@ -233,8 +233,8 @@ struct Salvage {
     var newest: [RowAddress: SalvageReader.Found] = [:]
     source.forEachLoosePage { page in
       for entry in (0..<page.count).lazy.compactMap({ page.entry($0) }) {
-        if lostEdges.contains(where: { $0.contains(entry.key) }), edges.addLoose(entry) {
-          report.looseEdgeCount += 1
+        if lostEdges.contains(where: { $0.contains(entry.key) }) {
+          report.looseEdgeCount += edges.addLoose(entry)
         }
         if let key = entry.key.withUnsafeBytes({ LargeValueKey($0) }) {
           if lostLargeValues.contains(where: { $0.contains(entry.key) }) {

@@ -20,7 +20,9 @@ enum StoreDump {
       }
     }
     if let edges = parts.edges {
-      try forEach(edges, transaction) { key, value in lines.append("edges " + edge(key, value, reader)) }
+      try forEach(edges, transaction) { key, value in
+        lines += Self.edges(key, value, reader).map { "edges " + $0 }
+      }
     }
     if let large = parts.large {
       try forEach(large, transaction) { key, value in lines.append("large \(hex(key)) \(value.count) bytes") }
@@ -41,31 +43,38 @@ enum StoreDump {
     bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
   }
 
-  private static func edge(
+  /// One line for each edge and each number of members.
+  private static func edges(
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ reader: RowReader
-  ) -> String {
+  ) -> [String] {
     let names = reader.catalogue.relationships
     guard [8, 16, 24].contains(key.count),
       let number = names.relationship(code: EdgeKey.code(EdgeKey.word(key, 0)))
-    else { return "\(hex(key)) \(hex(value))" }
+    else { return ["\(hex(key)) \(hex(value))"] }
     let code = EdgeKey.code(EdgeKey.word(key, 0))
     let owner = "p\(EdgeKey.owner(EdgeKey.word(key, 0)))"
     let name =
       reader.parts.schema.relationships[number].qualifiedName
       + (code & EdgeKey.hiddenInverse != 0 ? " backwards" : "")
-    let isOrder = code & EdgeKey.order != 0
-    let word = EdgeKey.number(value).map(String.init) ?? hex(value)
-    func member(_ place: Int) -> String {
-      let reference = EdgeKey.word(key, place)
+    func member(_ reference: UInt64) -> String {
       let entity = reader.catalogue.entity(code: Reference.entityCode(reference))
       return
         "p\(Reference.primaryKey(reference)) \(entity.map { reader.parts.schema.entities[$0].name } ?? "?")"
     }
-    return switch (key.count, isOrder) {
-    case (8, false): "\(name) \(owner) has \(word)"
-    case (16, false): "\(name) \(owner) → \(member(1))\(value.isEmpty ? "" : " at \(word)")"
-    case (24, true): "\(name) \(owner) at \(EdgeKey.word(key, 1)) → \(member(2))"
-    default: "\(name) \(hex(key)) \(hex(value))"
+    if code & EdgeKey.order == 0, !names.isOrdered(code: code), key.count < 24 {
+      var count = 0
+      var packed =
+        key.count == 8 ? PackedMembers(head: value, count: &count) : PackedMembers(chunk: value)
+      var lines = key.count == 8 ? ["\(name) \(owner) has \(count)"] : []
+      while let found = packed?.next() { lines.append("\(name) \(owner) → \(member(found))") }
+      return packed?.isDamaged == false ? lines : lines + ["\(name) \(hex(key)) \(hex(value))"]
+    }
+    let word = EdgeKey.number(value).map(String.init) ?? hex(value)
+    return switch (key.count, code & EdgeKey.order != 0) {
+    case (8, false): ["\(name) \(owner) has \(word)"]
+    case (16, false): ["\(name) \(owner) → \(member(EdgeKey.word(key, 1))) at \(word)"]
+    case (24, true): ["\(name) \(owner) at \(EdgeKey.word(key, 1)) → \(member(EdgeKey.word(key, 2)))"]
+    default: ["\(name) \(hex(key)) \(hex(value))"]
     }
   }
 

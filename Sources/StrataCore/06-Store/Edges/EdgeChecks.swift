@@ -217,13 +217,18 @@ extension EdgeCollection {
     var finder = ReferenceFinder(deletes)
     var referrers: Referrers?
     if case .referrers(let toOne) = owned.kind { referrers = Referrers(self, toOne) }
+    let isOrdered = codes.isOrdered(code: owned.code)
     let start = EdgeKey.prefix(owned.code, Reference.primaryKey(deletes[0]))
     var entry = try EdgeKey.withCount(start) { try cursor.seek(atLeast: $0) }
     while let found = entry, found.key.count >= 8 {
       let prefix = EdgeKey.word(found.key, 0)
       guard EdgeKey.code(prefix) == owned.code else { return }
       if let row = finder.find(EdgeKey.owner(prefix)) {
-        if found.key.count == EdgeKey.edgeLength {
+        if !isOrdered {
+          guard var packed = PackedPlace(found)?.members() else { throw damaged(prefix) }
+          while let member = packed.next() { follow(owned.kind, row, member, prefix, &referrers) }
+          if packed.isDamaged { throw damaged(prefix) }
+        } else if found.key.count == EdgeKey.edgeLength {
           follow(owned.kind, row, EdgeKey.word(found.key, 1), prefix, &referrers)
         }
         entry = try cursor.next()
@@ -233,6 +238,10 @@ extension EdgeCollection {
         entry = try EdgeKey.withCount(next) { try cursor.seek(atLeast: $0) }
       }
     }
+  }
+
+  private func damaged(_ prefix: UInt64) -> StorageError {
+    parts.damaged("The members of p\(EdgeKey.owner(prefix)) are damaged.")
   }
 
   @inline(__always)

@@ -3,9 +3,14 @@ import Foundation
 /// The keys and values of the keyspace "edges".
 ///
 /// ```
+///   without order   see PackedEdges
+///   head    code u16 │ owner 48 bits               → number of members, the first of them packed
+///   chunk   code u16 │ owner 48 bits │ bound u64   → members from the bound on, packed
+///
+///   ordered
 ///   count   code u16 │ owner 48 bits                                     → u64 number of members, never 0
-///   edge    code u16 │ owner 48 bits │ member u64                        → empty; u64 position of an ordered one
-///   order   code|0x4000 u16 │ owner 48 bits │ position u64 │ member u64  → empty; for ordered relationships only
+///   edge    code u16 │ owner 48 bits │ member u64                        → u64 position
+///   order   code|0x4000 u16 │ owner 48 bits │ position u64 │ member u64  → empty
 ///
 ///   code    0x8000 hidden inverse │ 0x4000 order list │ 1…0x3FFF the relationship's code, `relationship/` in "meta"
 /// ```
@@ -44,13 +49,13 @@ enum EdgeKey {
     UInt64(bigEndian: key.loadUnaligned(fromByteOffset: place * 8, as: UInt64.self))
   }
 
-  /// Calls `body` with the key of a count.
+  /// Calls `body` with the key of a head or a count.
   @inline(__always)
   static func withCount<R>(_ prefix: UInt64, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     try withUnsafeBytes(of: prefix.bigEndian, body)
   }
 
-  /// Calls `body` with the key of an edge.
+  /// Calls `body` with the key of an edge or a chunk.
   @inline(__always)
   static func withEdge<R>(
     _ prefix: UInt64, _ member: UInt64, _ body: (UnsafeRawBufferPointer) throws -> R

@@ -40,22 +40,41 @@ extension RowReader {
   }
 
   private func members(_ prefix: UInt64, isOrdered: Bool, _ cursor: inout Cursor) throws -> [UInt64] {
+    if !isOrdered { return try packedMembers(prefix, &cursor) }
     var members: [UInt64] = []
-    let start = isOrdered ? prefix | EdgeKey.orderPrefix : prefix
-    let length = isOrdered ? EdgeKey.orderLength : EdgeKey.edgeLength
+    let start = prefix | EdgeKey.orderPrefix
     var entry = try EdgeKey.withCount(start) { try cursor.seek(atLeast: $0) }
     while let found = entry, found.key.count >= 8, EdgeKey.word(found.key, 0) == start {
-      if found.key.count == length {
-        members.append(EdgeKey.word(found.key, length / 8 - 1))
-      } else if found.key.count == EdgeKey.countLength && !isOrdered {
-        // A number that is damaged reserves no more than this.
-        members.reserveCapacity(Int(min(EdgeKey.number(found.value) ?? 0, 65_536)))
-      } else {
+      guard found.key.count == EdgeKey.orderLength else {
         throw parts.damaged("The edge \(StoreDump.hex(found.key)) has a key of another length.")
       }
+      members.append(EdgeKey.word(found.key, 2))
       entry = try cursor.next()
     }
     return members
+  }
+
+  private func packedMembers(_ prefix: UInt64, _ cursor: inout Cursor) throws -> [UInt64] {
+    guard let head = try EdgeKey.withCount(prefix, { try cursor.seek(exactly: $0) }) else { return [] }
+    var (members, count): ([UInt64], Int) = ([], 0)
+    guard var packed = PackedMembers(head: head.value, count: &count) else { throw damaged(prefix) }
+    // A number that is damaged reserves no more than this.
+    members.reserveCapacity(min(count, 65_536))
+    while true {
+      while let member = packed.next() { members.append(member) }
+      if packed.isDamaged { throw damaged(prefix) }
+      if members.count >= count { break }
+      guard let chunk = try cursor.next(), chunk.key.count == EdgeKey.edgeLength,
+        EdgeKey.word(chunk.key, 0) == prefix
+      else { break }
+      packed = PackedMembers(chunk: chunk.value)
+    }
+    if members.count != count { throw damaged(prefix) }
+    return members
+  }
+
+  private func damaged(_ prefix: UInt64) -> StorageError {
+    parts.damaged("The members of p\(EdgeKey.owner(prefix)) are damaged.")
   }
 
   func memberCount(
@@ -64,17 +83,29 @@ extension RowReader {
     guard let (keyspace, prefix) = prefix(edges, owner),
       let value = try EdgeKey.withCount(prefix, { try transaction.get(keyspace, $0) })
     else { return 0 }
-    guard let count = EdgeKey.number(value).flatMap({ Int(exactly: $0) }) else {
-      throw parts.damaged("The number of members of p\(owner) is damaged.")
+    if isOrdered(edges) {
+      if let count = EdgeKey.number(value).flatMap({ Int(exactly: $0) }) { return count }
+    } else {
+      var count = 0
+      if PackedMembers(head: value, count: &count) != nil { return count }
     }
-    return count
+    throw parts.damaged("The number of members of p\(owner) is damaged.")
   }
 
   func hasMember(
     _ edges: EdgeSet, of owner: UInt64, _ member: UInt64, _ transaction: borrowing ReadTransaction
   ) throws -> Bool {
     guard let (keyspace, prefix) = prefix(edges, owner) else { return false }
-    return try EdgeKey.withEdge(prefix, member) { try transaction.get(keyspace, $0) } != nil
+    if isOrdered(edges) {
+      return try EdgeKey.withEdge(prefix, member) { try transaction.get(keyspace, $0) } != nil
+    }
+    return try transaction.withCursor(keyspace) { cursor in
+      guard let place = try PackedPlace.find(member, prefix, &cursor) else { return false }
+      guard var packed = place.members() else { throw damaged(prefix) }
+      let isThere = packed.contains(member)
+      if packed.isDamaged { throw damaged(prefix) }
+      return isThere
+    }
   }
 
   func placedMembers(

@@ -4,8 +4,11 @@ extension EdgeChanges {
   /// Writes what was collected and settled: through one cursor, owner by owner, then the order lists.
   ///
   /// A count is changed once per owner. What is there already, and what is not there any more, changes nothing.
-  func write(_ keyspace: Keyspace, _ parts: StoreParts, _ transaction: borrowing WriteTransaction) throws {
-    var writing = EdgeWriting(changes: self, parts: parts)
+  func write(
+    _ keyspace: Keyspace, _ parts: StoreParts, _ codes: RelationshipCodes,
+    _ transaction: borrowing WriteTransaction
+  ) throws {
+    var writing = EdgeWriting(changes: self, parts: parts, codes: codes)
     try transaction.withCursor(keyspace) { try writing.run(&$0) }
   }
 }
@@ -19,8 +22,10 @@ private struct EdgeWriting {
   /// Entries of order lists. The sequence says nothing here.
   private var orderRemovals: ContiguousArray<OrderEntry> = []
   private var orderAdditions: ContiguousArray<OrderEntry> = []
-  /// No key of the keyspace is larger than these words.
-  private var last: (prefix: UInt64, member: UInt64) = (0, 0)
+  private var packed: PackedEdgeWriting
+  private let codes: RelationshipCodes
+  /// No key of the keyspace begins with a larger word.
+  private var end: UInt64 = 0
   private var isEmpty = false
 
   private struct OrderEntry {
@@ -33,8 +38,10 @@ private struct EdgeWriting {
     }
   }
 
-  init(changes: EdgeChanges, parts: StoreParts) {
+  init(changes: EdgeChanges, parts: StoreParts, codes: RelationshipCodes) {
     self.parts = parts
+    self.codes = codes
+    packed = PackedEdgeWriting(parts)
     removals = changes.removals
     additions = changes.additions
     placements = changes.placements
@@ -50,20 +57,29 @@ private struct EdgeWriting {
       if placement < placements.count { prefix = min(prefix, placements[placement].prefix) }
       // No code has all bits set: that of an order list never comes here.
       if prefix == .max { break }
-      let isNew = isEmpty || prefix > last.prefix
-      var change = 0
-      while removal < removals.count, removals[removal].prefix == prefix {
-        if try !isNew && remove(removals[removal], &cursor) { change -= 1 }
-        removal += 1
+      let isNew = isEmpty || prefix > end
+      let firstRemoval = removal
+      while removal < removals.count, removals[removal].prefix == prefix { removal += 1 }
+      if !codes.isOrdered(code: EdgeKey.code(prefix)) {
+        let firstAddition = addition
+        while addition < additions.count, additions[addition].prefix == prefix { addition += 1 }
+        let new = additions[firstAddition..<addition]
+        if !isNew {
+          try packed.change(prefix, removals[firstRemoval..<removal], new, &cursor)
+        } else if !new.isEmpty {
+          try packed.write(prefix, new, append: true, &cursor)
+          (end, isEmpty) = (prefix, false)
+        }
+        continue
       }
-      if addition < additions.count, additions[addition].prefix == prefix {
-        change += try add(prefix, &addition, isNew: isNew, &cursor)
-        if isNew { continue }
+      var change = 0
+      for place in firstRemoval..<removal {
+        if try !isNew && remove(removals[place], &cursor) { change -= 1 }
       }
       if placement < placements.count, placements[placement].prefix == prefix {
         change += try place(prefix, &placement, isNew: isNew, &cursor)
       }
-      if change != 0 { try changeCount(prefix, by: change, isNew: isNew, &cursor) }
+      if change != 0 { try changeCount(prefix, by: change, &cursor) }
     }
     try writeOrder(&cursor)
   }
@@ -74,12 +90,10 @@ private struct EdgeWriting {
       return
     }
     guard entry.key.count >= 8 else { throw parts.damaged("The last edge has a short key.") }
-    last.prefix = EdgeKey.word(entry.key, 0)
-    last.member = entry.key.count == EdgeKey.edgeLength ? EdgeKey.word(entry.key, 1) : .max
-    if entry.key.count == EdgeKey.countLength { last.member = 0 }
+    end = EdgeKey.word(entry.key, 0)
   }
 
-  // MARK: Edges without order
+  // MARK: Ordered edges
 
   /// Whether the edge was there.
   private mutating func remove(_ edge: Edge, _ cursor: inout Cursor) throws -> Bool {
@@ -92,42 +106,7 @@ private struct EdgeWriting {
     return true
   }
 
-  /// Adds the members of one owner; how many were not there. Behind everything else the count goes first, and is done.
-  private mutating func add(
-    _ prefix: UInt64, _ place: inout Int, isNew: Bool, _ cursor: inout Cursor
-  ) throws -> Int {
-    let none = UnsafeRawBufferPointer(start: nil, count: 0)
-    if isNew {
-      let end = additions[place...].firstIndex { $0.prefix != prefix } ?? additions.count
-      try putCount(prefix, UInt64(end - place), append: true, &cursor)
-      while place < end {
-        try EdgeKey.withEdge(prefix, additions[place].member) { try cursor.put($0, none, append: true) }
-        place += 1
-      }
-      last = (prefix, additions[end - 1].member)
-      isEmpty = false
-      return 0
-    }
-    var added = 0
-    while place < additions.count, additions[place].prefix == prefix {
-      let member = additions[place].member
-      if prefix == last.prefix, member > last.member {
-        try EdgeKey.withEdge(prefix, member) { try cursor.put($0, none, append: true) }
-        last.member = member
-        added += 1
-      } else if try EdgeKey.withEdge(prefix, member, { try cursor.insert($0, none) }) {
-        added += 1
-      }
-      place += 1
-    }
-    return added
-  }
-
-  // MARK: Counts
-
-  private mutating func changeCount(
-    _ prefix: UInt64, by change: Int, isNew: Bool, _ cursor: inout Cursor
-  ) throws {
+  private mutating func changeCount(_ prefix: UInt64, by change: Int, _ cursor: inout Cursor) throws {
     let found = try EdgeKey.withCount(prefix) { try cursor.seek(exactly: $0) }
     let old = found.map { EdgeKey.number($0.value).flatMap { Int(exactly: $0) } ?? -1 } ?? 0
     guard old >= 0, old + change >= 0 else {
@@ -135,18 +114,12 @@ private struct EdgeWriting {
     }
     if old + change == 0 {
       if found != nil { try cursor.delete() }
-    } else {
-      try putCount(prefix, UInt64(old + change), append: false, &cursor)
+      return
     }
-  }
-
-  private func putCount(_ prefix: UInt64, _ count: UInt64, append: Bool, _ cursor: inout Cursor) throws {
     try EdgeKey.withCount(prefix) { key in
-      try withUnsafeBytes(of: count.littleEndian) { try cursor.put(key, $0, append: append) }
+      try withUnsafeBytes(of: UInt64(old + change).littleEndian) { try cursor.put(key, $0) }
     }
   }
-
-  // MARK: Ordered edges
 
   /// Places the members of one owner; how many were not there.
   private mutating func place(

@@ -33,6 +33,8 @@ struct RelationshipCodes: Sendable {
   let codes: [UInt16]
   /// By code without flags: the relationship's number, -1 for those the schema does not know.
   let numbers: [Int32]
+  /// By code without flags: whether the relationship keeps an order.
+  private let orderedCodes: [Bool]
   /// All names with codes, also of relationships that the schema does not know.
   let codesByName: [String: UInt16]
   /// By entity number.
@@ -53,6 +55,7 @@ struct RelationshipCodes: Sendable {
     for (number, code) in codes.enumerated() where code > 0 { numbers[Int(code)] = Int32(number) }
     self.codes = codes
     self.numbers = numbers
+    orderedCodes = numbers.map { $0 >= 0 && schema.relationships[Int($0)].isOrdered }
     referenceSlots = schema.entities.map { entity in
       entity.relationships.compactMap { relationship in
         if relationship.isToMany || relationship.isTransient { return nil }
@@ -121,6 +124,13 @@ struct RelationshipCodes: Sendable {
     let plain = Int(code & EdgeKey.largestCode)
     guard plain < numbers.count, numbers[plain] >= 0 else { return nil }
     return Int(numbers[plain])
+  }
+
+  /// Whether the edges of a code with flags have an order: then each is an entry of its own.
+  @inline(__always)
+  func isOrdered(code: UInt16) -> Bool {
+    let plain = Int(code & EdgeKey.largestCode)
+    return code & EdgeKey.hiddenInverse == 0 && plain < orderedCodes.count && orderedCodes[plain]
   }
 
   /// Whether a reference may be one of the relationship, by its entity.

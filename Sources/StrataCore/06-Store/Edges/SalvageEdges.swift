@@ -14,7 +14,7 @@ struct SalvageEdges {
   private let numbers: [UInt16: Int]
   private var found: [EdgeSet: [Found]] = [:]
   /// Edges from loose pages, of which there may be many copies.
-  private var loose = Set<[UInt8]>()
+  private var loose: [EdgeSet: Set<Found>] = [:]
   /// How many edges were left out because a row at one of their ends is not back.
   private(set) var lostCount = 0
 
@@ -31,35 +31,55 @@ struct SalvageEdges {
 
   /// Takes over an entry; false when it is none of the keyspace "edges".
   mutating func add(_ entry: DamagedPage.Entry) -> Bool {
-    let (key, value) = (entry.key, entry.value)
-    guard [EdgeKey.countLength, EdgeKey.edgeLength, EdgeKey.orderLength].contains(key.count),
-      entry.overflowPage == nil, value.isEmpty || value.count == 8
-    else { return false }
-    let words = key.withUnsafeBytes { key in (0..<key.count / 8).map { EdgeKey.word(key, $0) } }
-    let code = EdgeKey.code(words[0])
-    // Counts and order are made anew; so are edges of relationships that the model no longer has, by leaving them out.
-    guard key.count == EdgeKey.edgeLength, let number = numbers[code & EdgeKey.largestCode] else {
-      return true
-    }
-    let relationship = schema.relationships[number]
-    let edges = EdgeSet(
-      relationship: number, isHiddenInverse: code & EdgeKey.hiddenInverse != 0)
-    if !relationship.isEdgeStored && (edges.isHiddenInverse || !relationship.isOrdered) { return true }
-    let hasPosition = relationship.isOrdered && !edges.isHiddenInverse
-    guard value.isEmpty != hasPosition else { return false }
-    let position = value.withUnsafeBytes { EdgeKey.number($0) }
-    found[edges, default: []].append(
-      Found(owner: EdgeKey.owner(words[0]), member: Reference.primaryKey(words[1]), position: position))
+    guard let edges = edges(in: entry) else { return false }
+    for (set, edge) in edges { found[set, default: []].append(edge) }
     return true
   }
 
-  /// Takes over an entry of a loose page, once; whether it is an edge.
-  mutating func addLoose(_ entry: DamagedPage.Entry) -> Bool {
-    guard entry.key.count == EdgeKey.edgeLength, !loose.contains(entry.key), add(entry),
-      numbers[UInt16(entry.key[0]) << 8 & EdgeKey.largestCode | UInt16(entry.key[1])] != nil
-    else { return false }
-    loose.insert(entry.key)
-    return true
+  /// Takes over the edges of an entry of a loose page, each once; how many are new.
+  mutating func addLoose(_ entry: DamagedPage.Entry) -> Int {
+    var count = 0
+    for (set, edge) in edges(in: entry) ?? [] where loose[set, default: []].insert(edge).inserted {
+      found[set, default: []].append(edge)
+      count += 1
+    }
+    return count
+  }
+
+  /// What an entry says of relationships that nothing else tells of, and of order; nil when it is none of the keyspace.
+  private func edges(in entry: DamagedPage.Entry) -> [(EdgeSet, Found)]? {
+    let (key, value) = (entry.key, entry.value)
+    guard [EdgeKey.countLength, EdgeKey.edgeLength, EdgeKey.orderLength].contains(key.count),
+      entry.overflowPage == nil
+    else { return nil }
+    let words = key.withUnsafeBytes { key in (0..<key.count / 8).map { EdgeKey.word(key, $0) } }
+    let code = EdgeKey.code(words[0])
+    // Counts and order are made anew; so are edges of relationships that the model no longer has, by leaving them out.
+    guard code & EdgeKey.order == 0, let number = numbers[code & EdgeKey.largestCode] else {
+      return value.count <= PackedEdges.mostBytes ? [] : nil
+    }
+    let relationship = schema.relationships[number]
+    let edges = EdgeSet(relationship: number, isHiddenInverse: code & EdgeKey.hiddenInverse != 0)
+    let owner = EdgeKey.owner(words[0])
+    if relationship.isOrdered && !edges.isHiddenInverse {
+      guard value.count == 8, key.count <= EdgeKey.edgeLength else { return nil }
+      if key.count == EdgeKey.countLength { return [] }
+      let position = value.withUnsafeBytes { EdgeKey.number($0) }
+      return [(edges, Found(owner: owner, member: Reference.primaryKey(words[1]), position: position))]
+    }
+    guard key.count <= EdgeKey.edgeLength else { return nil }
+    return value.withUnsafeBytes { value in
+      var count = 0
+      var packed =
+        words.count == 1 ? PackedMembers(head: value, count: &count) : PackedMembers(chunk: value)
+      var found: [(EdgeSet, Found)] = []
+      while let member = packed?.next() {
+        // What follows from rows comes back with them.
+        guard relationship.isEdgeStored else { continue }
+        found.append((edges, Found(owner: owner, member: Reference.primaryKey(member), position: nil)))
+      }
+      return packed?.isDamaged == false ? found : nil
+    }
   }
 
   /// The changes that bring the edges back between rows that are there.
@@ -94,7 +114,7 @@ struct SalvageEdges {
             kind: .add(position: edge.position)))
       }
     }
-    (found, loose) = ([:], [])
+    (found, loose) = ([:], [:])
     return changes
   }
 }

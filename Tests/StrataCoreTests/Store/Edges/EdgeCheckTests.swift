@@ -87,10 +87,16 @@ import Testing
   }
 
   @Test func wrongCounts() throws {
-    for count: UInt64 in [0, 1, 3, .max] {
+    for count: UInt64 in [1, 3, 1 << 48] {
       #expect(
         try problems { try $0.putCount("Company.employees", 1, count, $1) } == [
           "edgeCountWrong: Company.employees p1: \(count) for 2"
+        ])
+    }
+    for count: UInt64 in [0, 1, 3, .max] {
+      #expect(
+        try problems { try $0.putCount("Person.route", 1, count, $1) } == [
+          "edgeCountWrong: Person.route p1: \(count) for 2"
         ])
     }
     #expect(
@@ -99,8 +105,16 @@ import Testing
       ])
     #expect(
       try problems { bench, transaction in
-        try bench.put(bench.countKey("Company.employees", 1), [2], transaction)
-      } == ["edgeCountWrong: Company.employees p1: 18446744073709551615 for 2"])
+        try bench.put(bench.countKey("Person.route", 1), [2], transaction)
+      } == ["edgeCountWrong: Person.route p1: 18446744073709551615 for 2"])
+    // A number that is none: nothing of the owner can be read.
+    for bytes: [UInt8] in [[], [0], [0xFF], [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1]] {
+      let found = try problems { bench, transaction in
+        try bench.put(bench.countKey("Company.employees", 1), bytes, transaction)
+      }
+      #expect(found.contains { $0.hasPrefix("edgeCountWrong: Company.employees p1: ") }, "\(bytes)")
+      #expect(found.contains("edgeMissing: Company.employees p1 → p2"), "\(bytes)")
+    }
   }
 
   @Test func wrongOrder() throws {
@@ -118,12 +132,23 @@ import Testing
       try problems { try $0.putOrder("Person.route", 1, .max, "Tag", 2, $1) }.map {
         $0.split(separator: ":")[0]
       } == ["edgeOrderWrong"])
-    // A position where none belongs, and none where one belongs.
+    // A chunk that begins among the members of the head, one whose members are below its bound, and damaged members.
+    let code: [UInt8] = [1]
     #expect(
       try problems { bench, transaction in
-        try bench.put(
-          bench.edgeKey("Company.employees", 1, "Person", 1), [1, 0, 0, 0, 0, 0, 0, 0], transaction)
-      } == ["edgeOrderWrong: Company.employees p1 → p1"])
+        let key = bench.edgeKey("Company.employees", 1, "Person", 2)
+        try bench.put(key, bench.packed([("Person", 2)]), transaction)
+      }.contains { $0.hasPrefix("edgeOrderWrong: Company.employees") })
+    #expect(
+      try problems { bench, transaction in
+        let key = bench.edgeKey("Company.employees", 1, "Person", 9)
+        try bench.put(key, bench.packed([("Person", 8)]), transaction)
+      }.contains("edgeOrderWrong: Company.employees p1 → p8"))
+    #expect(
+      try problems { bench, transaction in
+        try bench.put(bench.edgeKey("Company.employees", 1, "Person", 9), code, transaction)
+      }.contains { $0.hasPrefix("edgeStray: Company.employees") })
+    // No position where one belongs.
     #expect(
       try problems { bench, transaction in
         try bench.put(bench.edgeKey("Company.visitors", 1, "Person", 2), [], transaction)
@@ -209,24 +234,70 @@ struct EdgeWorkbench: Sendable {
     guard try key.withUnsafeBytes({ try transaction.delete(edges, $0) }) else { throw Missing() }
   }
 
+  private func isOrdered(_ name: String, _ hidden: Bool) -> Bool {
+    !hidden && catalogue.relationships.isOrdered(code: code(name))
+  }
+
+  /// Members as a chunk has them.
+  func packed(_ members: [(String, UInt64)]) -> [UInt8] { pack(members.map { reference($0.0, $0.1) }) }
+
+  private func pack(_ members: [UInt64], count: UInt64? = nil) -> [UInt8] {
+    var bytes: ContiguousArray<UInt8> = []
+    if let count { PackedEdges.append(varint: count, to: &bytes) }
+    PackedEdges.append(ContiguousArray(members), members.indices, to: &bytes)
+    return Array(bytes)
+  }
+
+  /// Changes what the head of an owner without chunks holds.
+  private func changeHead(
+    _ name: String, _ owner: UInt64, _ hidden: Bool, _ transaction: borrowing WriteTransaction,
+    _ change: (inout UInt64, inout [UInt64]) -> Void
+  ) throws {
+    let key = countKey(name, owner, hidden: hidden)
+    var (count, members): (Int, [UInt64]) = (0, [])
+    if let value = try key.withUnsafeBytes({ try transaction.get(edges, $0) }) {
+      var packed = PackedMembers(head: value, count: &count)
+      while let member = packed?.next() { members.append(member) }
+    }
+    var number = UInt64(count)
+    change(&number, &members)
+    try put(key, pack(members.sorted(), count: number), transaction)
+  }
+
   func put(
     _ name: String, _ owner: UInt64, _ entity: String, _ member: UInt64, hidden: Bool = false,
     _ transaction: borrowing WriteTransaction
   ) throws {
-    try put(edgeKey(name, owner, entity, member, hidden: hidden), [], transaction)
+    if isOrdered(name, hidden) {
+      return try put(edgeKey(name, owner, entity, member, hidden: hidden), [], transaction)
+    }
+    let member = reference(entity, member)
+    try changeHead(name, owner, hidden, transaction) { $1.append(member) }
   }
 
   func take(
     _ name: String, _ owner: UInt64, _ entity: String, _ member: UInt64, hidden: Bool = false,
     _ transaction: borrowing WriteTransaction
   ) throws {
-    try take(edgeKey(name, owner, entity, member, hidden: hidden), transaction)
+    if isOrdered(name, hidden) {
+      return try take(edgeKey(name, owner, entity, member, hidden: hidden), transaction)
+    }
+    let member = reference(entity, member)
+    var wasThere = false
+    try changeHead(name, owner, hidden, transaction) { _, members in
+      wasThere = members.contains(member)
+      members.removeAll { $0 == member }
+    }
+    if !wasThere { throw Missing() }
   }
 
   func putCount(
     _ name: String, _ owner: UInt64, _ count: UInt64, hidden: Bool = false,
     _ transaction: borrowing WriteTransaction
   ) throws {
+    if !isOrdered(name, hidden) {
+      return try changeHead(name, owner, hidden, transaction) { number, _ in number = count }
+    }
     let value = withUnsafeBytes(of: count.littleEndian) { Array($0) }
     try put(countKey(name, owner, hidden: hidden), value, transaction)
   }
