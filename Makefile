@@ -19,6 +19,7 @@ help:
 	@echo "make check           formatting, floor order, file lengths, build with warnings as errors"
 	@echo "make bench           compare with GRDB and raw LMDB (release build)"
 	@echo "make bench CARD=stacks  contexts above contexts; CARD=graph [DATA=dir]: relationships, against GRDB"
+	@echo "make bench CARD=owner   one owner with a million members: append, remove, count, cascade"
 	@echo "make format          format all Swift sources in place"
 
 setup:
