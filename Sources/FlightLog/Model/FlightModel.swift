@@ -42,8 +42,9 @@ enum FlightModel {
 
   private static func makeAirport() -> EntityDescription {
     let attributes = [
-      required("faa", .string), required("name", .string), required("latitude", .double),
-      required("longitude", .double), required("altitude", .integer32), optional("utcOffset", .double),
+      required("faa", .string), required("name", .string), required("latitude", .double, in: -90...90),
+      required("longitude", .double, in: -180...180), required("altitude", .integer32),
+      optional("utcOffset", .double),
       optional("daylightSaving", .string), optional("timeZone", .string),
     ]
     return entity("Airport", Airport.self, attributes, unique: ["faa"])
@@ -70,14 +71,16 @@ enum FlightModel {
 
   private static func makeFlight() -> EntityDescription {
     let attributes = [
-      required("line", .integer64), required("year", .integer16), required("month", .integer16),
-      required("day", .integer16), optional("departureTime", .integer16),
+      required("line", .integer64), required("year", .integer16), required("month", .integer16, in: 1...12),
+      required("day", .integer16, in: 1...31), optional("departureTime", .integer16),
       required("scheduledDepartureTime", .integer16), optional("departureDelay", .integer16),
       optional("arrivalTime", .integer16), required("scheduledArrivalTime", .integer16),
       optional("arrivalDelay", .integer16), required("carrier", .string), required("number", .integer32),
       optional("tailNumber", .string), required("origin", .string), required("destination", .string),
-      optional("airTime", .integer16), required("distance", .integer32), required("hour", .integer16),
-      required("minute", .integer16), required("scheduledHour", .date), optional("remark", .string),
+      optional("airTime", .integer16), required("distance", .integer32),
+      required("hour", .integer16, in: 0...24),
+      required("minute", .integer16, in: 0...59), required("scheduledHour", .date),
+      optional("remark", .string),
     ]
     let indexes = ["origin", "destination", "carrier", "scheduledHour", "departureDelay"]
     return entity("Flight", Flight.self, attributes, unique: ["line"], indexed: indexes)
@@ -102,8 +105,13 @@ enum FlightModel {
       indexes: indexed.map { FetchIndexDescription(name: "by_\($0)", attributes: [$0]) })
   }
 
-  private static func required(_ name: String, _ type: AttributeType) -> AttributeDescription {
-    AttributeDescription(name, type, isOptional: false)
+  private static func required(_ name: String, _ type: AttributeType, in bounds: ClosedRange<Double>? = nil)
+    -> AttributeDescription
+  {
+    let rules = bounds.map {
+      [ValidationRule.minimum(.double($0.lowerBound)), .maximum(.double($0.upperBound))]
+    }
+    return AttributeDescription(name, type, isOptional: false, rules: rules ?? [])
   }
 
   private static func optional(_ name: String, _ type: AttributeType) -> AttributeDescription {

@@ -1,9 +1,10 @@
 import Foundation
 
-/// One attribute of an entity. Core Data's `NSAttributeDescription`.
+/// One attribute of an entity. Core Data's `NSAttributeDescription`; ``CompositeAttributeDescription`` for one that is made
+/// of others.
 ///
 /// Mutable until the model is taken into use (rule 298).
-public final class AttributeDescription: PropertyDescription, @unchecked Sendable {
+public class AttributeDescription: PropertyDescription, @unchecked Sendable {
   // @unchecked Sendable: see PropertyDescription.
 
   /// The type of the values.
@@ -15,6 +16,12 @@ public final class AttributeDescription: PropertyDescription, @unchecked Sendabl
   public var allowsExternalBinaryDataStorage = false {
     willSet { requireMutable("allowsExternalBinaryDataStorage") }
   }
+  /// The name of the transformer that makes bytes of a transformable attribute's values, see ``AttributeTransformers``.
+  ///
+  /// Nil stands for ``PlainValueTransformer``. Part of the version hash of transformable attributes.
+  public var valueTransformerName: String? { willSet { requireMutable("valueTransformerName") } }
+  /// The class of a transformable attribute's values, in words: carried along for those who read the model.
+  public var attributeValueClassName: String? { willSet { requireMutable("attributeValueClassName") } }
   /// Whether persistent history keeps the last value of a deleted object.
   public var preservesValueInHistoryOnDeletion = false {
     willSet { requireMutable("preservesValueInHistoryOnDeletion") }
@@ -26,17 +33,18 @@ public final class AttributeDescription: PropertyDescription, @unchecked Sendabl
   /// An attribute, in one line.
   public init(
     _ name: String, _ type: AttributeType, isOptional: Bool = true, isTransient: Bool = false,
-    defaultValue: Any? = nil
+    defaultValue: Any? = nil, rules: [ValidationRule] = []
   ) {
     super.init(name: name)
     self.attributeType = type
     self.isOptional = isOptional
     self.isTransient = isTransient
     self.defaultValue = defaultValue
+    self.validationRules = rules
   }
 
   /// The same number under Core Data's newer name.
-  public var type: AttributeType {
+  public final var type: AttributeType {
     get { attributeType }
     set { attributeType = newValue }
   }

@@ -132,5 +132,8 @@ extension Optional: OptionalBox {
   }
 }
 
+/// Whether a value handed in as `Any` is an optional without value, or stands for none.
+func isNilValue(_ any: Any) -> Bool { any is NSNull || isNil(any) }
+
 /// Whether `any` is an optional, however deeply wrapped, without a value.
-private func isNil(_ any: Any) -> Bool { (any as? any OptionalBox)?.isNone ?? false }
+func isNil(_ any: Any) -> Bool { (any as? any OptionalBox)?.isNone ?? false }

@@ -57,7 +57,7 @@ extension AttributeValue {
     case (.integer(let value), .integer32): Int32(exactly: value) != nil
     case (.integer, .integer64), (.boolean, .boolean), (.double, .double), (.float, .float),
       (.decimal, .decimal), (.string, .string), (.date, .date), (.data, .binaryData), (.uuid, .uuid),
-      (.url, .uri), (.reference, .objectID):
+      (.url, .uri), (.reference, .objectID), (.data, .transformable):
       true
     default: false
     }

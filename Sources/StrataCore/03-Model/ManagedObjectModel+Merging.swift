@@ -7,6 +7,7 @@ extension ManagedObjectModel {
   public convenience init(byMerging models: [ManagedObjectModel]) throws {
     var merged = ModelDocument(versionIdentifiers: [], entities: [], configurations: [:])
     var classes: [String: AnyClass] = [:]
+    var sources: [String: ManagedObjectModel] = [:]
     var sentences: [String] = []
     for model in models {
       let document = try ModelDocument(model)
@@ -14,6 +15,7 @@ extension ManagedObjectModel {
         let existing = merged.entities.first { $0.name == entity.name }
         if existing == nil {
           merged.entities.append(entity)
+          sources[entity.name] = model
           if let type = model.entitiesByName[entity.name]?.explicitClass { classes[entity.name] = type }
         } else if existing?.versionHash != entity.versionHash {
           sentences.append("Two models define entity \(entity.name) differently.")
@@ -26,6 +28,7 @@ extension ManagedObjectModel {
     }
     guard sentences.isEmpty else { throw ModelError(sentences) }
     let model = try merged.makeModel(classes: classes)
+    for (name, source) in sources { model.takeRules(ofEntity: name, from: source) }
     self.init(takingOver: model)
   }
 

@@ -55,18 +55,9 @@ extension ModelDocument {
     var attributes: [Attribute] = []
     var relationships: [Relationship] = []
     for property in entity.ownProperties {
-      let base = Property(
-        name: property.name, isOptional: property.isOptional, isTransient: property.isTransient,
-        renamingIdentifier: property.explicitRenamingIdentifier,
-        versionHashModifier: property.versionHashModifier,
-        userInfo: userInfo(property.userInfo, "\(name).\(property.name)", &sentences))
+      let base = base(property, name, &sentences)
       if let attribute = property as? AttributeDescription {
-        attributes.append(
-          Attribute(
-            property: base, type: attribute.attributeType.rawValue,
-            defaultValue: defaultValue(of: attribute, name, &sentences),
-            allowsExternalBinaryDataStorage: attribute.allowsExternalBinaryDataStorage,
-            preservesValueInHistoryOnDeletion: attribute.preservesValueInHistoryOnDeletion))
+        attributes.append(document(attribute, base, name, &sentences))
       } else if let relationship = property as? RelationshipDescription {
         relationships.append(
           Relationship(
@@ -93,6 +84,43 @@ extension ModelDocument {
           })
       },
       versionHash: entity.versionHash)
+  }
+
+  private static func base(
+    _ property: PropertyDescription, _ entity: String, _ sentences: inout [String]
+  ) -> Property {
+    Property(
+      name: property.name, isOptional: property.isOptional, isTransient: property.isTransient,
+      renamingIdentifier: property.explicitRenamingIdentifier,
+      versionHashModifier: property.versionHashModifier,
+      userInfo: userInfo(property.userInfo, "\(entity).\(property.name)", &sentences),
+      rules: rules(of: property))
+  }
+
+  private static func document(
+    _ attribute: AttributeDescription, _ base: Property, _ entity: String, _ sentences: inout [String],
+    within owners: [AttributeDescription] = []
+  ) -> Attribute {
+    var elements: [Attribute]?
+    if let composite = attribute as? CompositeAttributeDescription {
+      if owners.contains(where: { $0 === composite }) {
+        sentences.append("Attribute \(entity).\(attribute.name) is an element of itself.")
+      } else {
+        elements = composite.elements.map { element in
+          document(
+            element, Self.base(element, entity, &sentences), entity, &sentences,
+            within: owners + [composite])
+        }
+      }
+    }
+    return Attribute(
+      property: base, type: attribute.attributeType.rawValue,
+      defaultValue: defaultValue(of: attribute, entity, &sentences),
+      allowsExternalBinaryDataStorage: attribute.allowsExternalBinaryDataStorage,
+      preservesValueInHistoryOnDeletion: attribute.preservesValueInHistoryOnDeletion,
+      valueTransformerName: attribute.valueTransformerName,
+      attributeValueClassName: attribute.attributeValueClassName, elements: elements,
+      derivation: (attribute as? DerivedAttributeDescription).map { $0.derivationExpression ?? "" })
   }
 
   private static func userInfo(
@@ -182,8 +210,20 @@ extension ModelDocument {
     guard let type = AttributeType(rawValue: document.type) else {
       throw ModelError("Attribute \(place) has the unknown type \(document.type).")
     }
-    let attribute = AttributeDescription(document.property.name, type)
-    apply(document.property, to: attribute)
+    let attribute: AttributeDescription
+    if let elements = document.elements {
+      guard type == .composite else { throw ModelError("Attribute \(place) has elements and is a \(type).") }
+      attribute = CompositeAttributeDescription(
+        document.property.name,
+        elements: try elements.map { (element) throws(ModelError) in try makeAttribute(element, entity) })
+    } else if let derivation = document.derivation {
+      attribute = DerivedAttributeDescription(document.property.name, type, derivationExpression: derivation)
+    } else {
+      attribute = AttributeDescription(document.property.name, type)
+    }
+    try apply(document.property, to: attribute)
+    attribute.valueTransformerName = document.valueTransformerName
+    attribute.attributeValueClassName = document.attributeValueClassName
     if let value = document.defaultValue?.value {
       guard value.fits(type), !value.isNull else {
         throw ModelError("The default value of \(place) is no \(type).")
@@ -203,7 +243,7 @@ extension ModelDocument {
     }
     let relationship = RelationshipDescription()
     relationship.name = document.property.name
-    apply(document.property, to: relationship)
+    try apply(document.property, to: relationship)
     if let destination = document.destination {
       relationship.destinationEntity = try lookUp(destination, byName)
     }
@@ -214,12 +254,13 @@ extension ModelDocument {
     return relationship
   }
 
-  private func apply(_ document: Property, to property: PropertyDescription) {
+  private func apply(_ document: Property, to property: PropertyDescription) throws(ModelError) {
     property.isOptional = document.isOptional
     property.isTransient = document.isTransient
     property.explicitRenamingIdentifier = document.renamingIdentifier
     property.versionHashModifier = document.versionHashModifier
     property.userInfo = document.userInfo?.userInfo
+    property.validationRules = try makeRules(document.rules, of: document.name)
   }
 
   private func makeElement(

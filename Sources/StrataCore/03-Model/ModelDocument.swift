@@ -34,6 +34,8 @@ struct ModelDocument: Codable, Equatable {
     var renamingIdentifier: String?
     var versionHashModifier: String?
     var userInfo: UserInfoDocument?
+    /// Nil for none, and in models that were written before there were rules.
+    var rules: [Rule]?
   }
 
   struct Attribute: Codable, Equatable {
@@ -42,6 +44,12 @@ struct ModelDocument: Codable, Equatable {
     var defaultValue: ValueDocument?
     var allowsExternalBinaryDataStorage: Bool
     var preservesValueInHistoryOnDeletion: Bool
+    var valueTransformerName: String?
+    var attributeValueClassName: String?
+    /// Of composite attributes only.
+    var elements: [Attribute]?
+    /// Of derived attributes only.
+    var derivation: String?
   }
 
   struct Relationship: Codable, Equatable {

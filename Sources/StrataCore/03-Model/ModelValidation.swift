@@ -85,16 +85,19 @@ struct ModelValidation {
   // MARK: Properties
 
   private mutating func checkProperties(of entity: EntityDescription) {
-    var seen = Set(entity.superentity.map { $0.propertiesByName.keys.map { $0 } } ?? [])
+    var seen = Set(entity.superentity.map { $0.slotDescriptions.map(\.name) } ?? [])
     for property in entity.ownProperties {
       let place = "\(label(entity)).\(property.name)"
       if property.name.isEmpty {
         sentences.append("A property of entity \(label(entity)) has no name.")
       } else {
         checkName(property.name, of: "Property \(place)")
-        if !seen.insert(property.name).inserted {
-          sentences.append("Entity \(label(entity)) has two properties called \(property.name).")
+        for slot in SlotDescription.slots(of: property) where !seen.insert(slot.name).inserted {
+          sentences.append("Entity \(label(entity)) has two properties called \(slot.name).")
         }
+      }
+      if property.name == SchemaCompiler.baselineName {
+        sentences.append("Property \(place) has a name that is reserved.")
       }
       if property.entity !== entity {
         sentences.append("Property \(place) belongs to another entity too.")
@@ -103,16 +106,22 @@ struct ModelValidation {
         checkName(identifier, of: "The renaming identifier of \(place)")
       }
       checkUserInfo(property.userInfo, of: "Property \(place)")
+      checkRules(of: property, place)
       if let attribute = property as? AttributeDescription {
         checkAttribute(attribute, place)
+        if let derived = attribute as? DerivedAttributeDescription {
+          checkDerived(derived, of: entity, place)
+        }
       } else {
         checkRelationship(property as? RelationshipDescription, place)
       }
     }
   }
 
-  private mutating func checkAttribute(_ attribute: AttributeDescription, _ place: String) {
+  mutating func checkAttribute(_ attribute: AttributeDescription, _ place: String) {
     let type = attribute.attributeType
+    checkForm(of: attribute, place)
+    if type == .transformable || type == .composite { return }
     if SlotKind(type) == nil || type == .objectID {
       if type == .undefined {
         if !attribute.isTransient {
@@ -157,8 +166,10 @@ struct ModelValidation {
   private mutating func checkConstraints(of entity: EntityDescription) {
     var seen = Set<[String]>()
     for names in entity.uniquenessConstraints {
+      let derived = names.first { entity.attributesByName[$0] is DerivedAttributeDescription }
       let place = "Uniqueness constraint (\(names.joined(separator: ","))) of entity \(label(entity))"
       if !seen.insert(names.sorted()).inserted { sentences.append("\(place) is there twice.") }
+      if let derived { sentences.append("\(place) names \(derived), which is derived.") }
       checkKey(names, entity, place)
     }
   }
@@ -166,11 +177,15 @@ struct ModelValidation {
   private mutating func checkKey(_ names: [String], _ entity: EntityDescription, _ place: String) {
     if names.isEmpty { sentences.append("\(place) names no attribute.") }
     if Set(names).count < names.count { sentences.append("\(place) names an attribute twice.") }
-    let properties = entity.propertiesByName
+    let slots = Dictionary(
+      entity.slotDescriptions.map { ($0.name, $0) }, uniquingKeysWith: { _, last in last })
     for name in names {
-      switch properties[name] {
+      switch slots[name]?.property {
       case let attribute as AttributeDescription:
-        if attribute.isTransient { sentences.append("\(place) names \(name), which is transient.") }
+        if slots[name]?.isTransient == true {
+          sentences.append("\(place) names \(name), which is transient.")
+        }
+        if let reason = attribute.reasonAgainstKeys { sentences.append("\(place) names \(name), \(reason).") }
       case nil: sentences.append("\(place) names \(name), which the entity does not have.")
       default: sentences.append("\(place) names \(name), which is not an attribute.")
       }
@@ -185,8 +200,9 @@ struct ModelValidation {
       sentences.append("Class \(declaredClass) of entity \(label(entity)) is no subclass of ManagedObject.")
       return
     }
+    if let type = declaredClass as? any ValueChecking.Type { checkValidatedKeys(of: entity, type) }
     guard let declared = type.declaredSlots else { return }
-    let actual = entity.propertiesBySlot.map(\.name)
+    let actual = entity.slotDescriptions.map(\.name)
     guard declared != actual else { return }
     sentences.append(
       """
@@ -195,7 +211,7 @@ struct ModelValidation {
       """)
   }
 
-  private mutating func checkUserInfo(_ userInfo: [AnyHashable: Any]?, of place: String) {
+  mutating func checkUserInfo(_ userInfo: [AnyHashable: Any]?, of place: String) {
     guard let userInfo else { return }
     if UserInfoDocument(userInfo) == nil {
       sentences.append(
@@ -207,7 +223,7 @@ struct ModelValidation {
   }
 
   /// Names go into URIs, signatures and keyspace names.
-  private mutating func checkName(_ name: String, of place: String) {
+  mutating func checkName(_ name: String, of place: String) {
     if name.utf8.count > 255 { sentences.append("\(place) is longer than 255 bytes.") }
     if name.unicodeScalars.contains(where: { $0.value < 32 || $0.value == 127 }) {
       sentences.append("\(place) contains a control character.")

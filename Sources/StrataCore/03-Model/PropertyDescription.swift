@@ -13,6 +13,8 @@ public class PropertyDescription: @unchecked Sendable {
   public var isOptional = true { willSet { requireMutable("isOptional") } }
   /// Whether the property is kept in memory only.
   public var isTransient = false { willSet { requireMutable("isTransient") } }
+  /// What the values must meet in every save, besides being there. No part of the version hash.
+  public var validationRules: [ValidationRule] = [] { willSet { requireMutable("validationRules") } }
   /// Anything the application wants to keep with the property: strings, numbers, booleans, dates, data, UUIDs,
   /// URLs, and arrays and string-keyed dictionaries of those.
   public var userInfo: [AnyHashable: Any]? { willSet { requireMutable("userInfo") } }

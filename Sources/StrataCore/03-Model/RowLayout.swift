@@ -34,7 +34,7 @@ public enum SlotKind: UInt8, Sendable, Hashable, CaseIterable {
   /// Whether the value's bytes lie in the row's tail, the fixed part holding offset and length.
   @inlinable @inline(__always) var isVariable: Bool { rawValue >= 10 }
 
-  /// The kind of a stored attribute of `type`; nil for types that rows cannot hold yet.
+  /// The kind of a stored attribute of `type`; nil for types that rows hold in another form, or not at all.
   init?(_ type: AttributeType) {
     switch type {
     case .integer16: self = .int16

@@ -18,6 +18,11 @@ public final class Schema: Sendable {
     relationship.inverse.map { relationships[$0] }
   }
 
+  /// Whether some entity has a stored transformable attribute.
+  let hasTransformables: Bool
+  /// What derived attributes follow from; nil when no entity has any.
+  let derivedSources: DerivedSources?
+
   private let numbers: [String: Int]
 
   init(
@@ -29,6 +34,8 @@ public final class Schema: Sendable {
     self.entities = entities
     self.hierarchies = hierarchies
     self.indexes = indexes
+    hasTransformables = entities.contains { $0.hasTransformables }
+    derivedSources = DerivedSources(entities: entities, relationships: relationships)
     numbers = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0.number) })
   }
 
@@ -59,11 +66,11 @@ public final class HierarchySchema: Sendable {
 public struct AttributeSchema: Sendable {
   /// The property's name.
   public let name: String
-  /// The type of its values; `objectID` for a to-one relationship.
+  /// The type of its values; `objectID` for a to-one relationship. Rows hold values of type `transformable` as data.
   public let type: AttributeType
   /// Whether the value may be nil in a saved object.
   public let isOptional: Bool
-  /// Whether the value is not in rows: it is kept in memory only, or is a to-many relationship.
+  /// Whether the value is not in rows: it is kept in memory only, is a to-many relationship, or is composed of its elements.
   public let isTransient: Bool
   /// The property's position in the entity.
   public let slot: Int
@@ -71,6 +78,10 @@ public struct AttributeSchema: Sendable {
   public let defaultValue: AttributeValue
   /// The relationship's number in the schema; nil for an attribute.
   public let relationship: Int?
+  /// The slots of a composite attribute's own elements; empty for every other property.
+  public let elements: [Int]
+  /// The slot of the outermost composite attribute that this is an element of.
+  public let composite: Int?
 }
 
 /// One entity of a compiled model.
@@ -99,8 +110,27 @@ public final class EntitySchema: @unchecked Sendable {
   private let relationshipsBySlot: [RelationshipSchema?]
   /// Whether the number of members of some relationship is bound.
   let hasCountedRelationships: Bool
+  /// The rules of the properties that have any, in slot order.
+  let rules: [PropertyRules]
+  /// Whether the class of the objects has validators of its own.
+  let hasValidators: Bool
+  /// Whether the class of the objects wants to see every value in a save.
+  let checksEveryValue: Bool
+  /// Whether a save has more to look at than values that must be there.
+  let hasMoreToValidate: Bool
   /// Whether some to-one relationship has a to-many inverse.
   let leadsToMany: Bool
+  /// Whether some stored attribute is transformable.
+  let hasTransformables: Bool
+  /// Whether some attribute is composite.
+  let hasComposites: Bool
+  /// The derived attributes.
+  let derived: [DerivedSchema]
+  /// Their slots.
+  let derivedSlots: SlotBitmap
+  /// Of an entity with derived attributes the last slot, which no property has: the row's version as it was before only derived
+  /// values have changed, nil when others changed last. What is based on that version is based on the row.
+  let baselineSlot: Int?
   /// The slots of attributes, not of relationships.
   public let attributeSlots: SlotBitmap
   /// Where the values lie in a row.
@@ -120,9 +150,8 @@ public final class EntitySchema: @unchecked Sendable {
 
   init(
     number: Int, hierarchyNumber: Int, superNumber: Int?, subtree: [Int], attributes: [AttributeSchema],
-    relationships: [RelationshipSchema], inbound: [RelationshipSchema], layout: RowLayout,
-    indexes: [IndexSchema],
-    description: EntityDescription
+    relationships: [RelationshipSchema], inbound: [RelationshipSchema], rules: [PropertyRules],
+    layout: RowLayout, indexes: [IndexSchema], derived: [DerivedSchema], description: EntityDescription
   ) {
     self.number = number
     // A model is compiled after its validation, which demands a name.
@@ -138,11 +167,23 @@ public final class EntitySchema: @unchecked Sendable {
       relationships.first { $0.number == attribute.relationship }
     }
     hasCountedRelationships = relationships.contains(where: \.isCounted)
+    self.rules = rules
+    let type = description.managedObjectClass as? any ValueChecking.Type
+    hasValidators = type?.validatedKeys.isEmpty == false
+    checksEveryValue = type?.checksEveryValue ?? false
     leadsToMany = relationships.contains {
       !$0.isToMany && !$0.isTransient && $0.inverse != nil && !$0.isInverseToOne
     }
+    hasTransformables = attributes.contains { $0.type == .transformable && !$0.isTransient }
+    hasComposites = attributes.contains { $0.type == .composite }
+    self.derived = derived
+    derivedSlots = derived.reduce(into: SlotBitmap()) { $0.insert($1.slot) }
+    let properties = derived.isEmpty ? attributes[...] : attributes.dropLast()
+    baselineSlot = derived.isEmpty ? nil : attributes.count - 1
+    hasMoreToValidate =
+      hasCountedRelationships || hasComposites || !rules.isEmpty || hasValidators || checksEveryValue
     var attributeSlots = SlotBitmap()
-    for attribute in attributes where attribute.relationship == nil { attributeSlots.insert(attribute.slot) }
+    for attribute in properties where attribute.relationship == nil { attributeSlots.insert(attribute.slot) }
     self.attributeSlots = attributeSlots
     self.layout = layout
     self.indexes = indexes
@@ -150,7 +191,7 @@ public final class EntitySchema: @unchecked Sendable {
     self.entityDescription = description
     self.managedObjectClass = description.managedObjectClass
     self.versionHash = description.versionHash
-    slots = Dictionary(uniqueKeysWithValues: attributes.map { ($0.name, $0.slot) })
+    slots = Dictionary(uniqueKeysWithValues: properties.map { ($0.name, $0.slot) })
   }
 
   /// The relationship in that slot; nil for an attribute.

@@ -40,8 +40,9 @@ struct SchemaCompiler {
             subtree: subtree(of: number), attributes: attributes[number],
             relationships: attributes[number].compactMap { $0.relationship.map { relationships[$0] } },
             inbound: relationships.filter { ancestors.contains($0.destination) },
-            layout: try layout(of: attributes[number], description),
-            indexes: indexes.filter { ancestors.contains($0.owner) }, description: description))
+            rules: try rules(of: description), layout: try layout(of: attributes[number], description),
+            indexes: indexes.filter { ancestors.contains($0.owner) },
+            derived: derived(of: description, attributes[number], attributes), description: description))
       } catch {
         sentences += error.sentences.map { "Entity \(description.name ?? ""): \($0)" }
       }
@@ -74,19 +75,75 @@ struct SchemaCompiler {
   }
 
   private func attributes(of entity: EntityDescription) -> [AttributeSchema] {
-    entity.propertiesBySlot.enumerated().map { slot, property in
+    let slots = entity.slotDescriptions
+    var attributes = slots.enumerated().map { slot, description in
+      let property = description.property
       if let attribute = property as? AttributeDescription {
+        let isComposite = attribute.attributeType == .composite
+        let elements = slots[(slot + 1)...].prefix { $0.depth > description.depth }
         return AttributeSchema(
-          name: attribute.name, type: attribute.attributeType, isOptional: attribute.isOptional,
-          isTransient: attribute.isTransient, slot: slot,
+          name: description.name, type: attribute.attributeType, isOptional: attribute.isOptional,
+          isTransient: description.isTransient || isComposite, slot: slot,
           defaultValue: AttributeValue(attribute.defaultValue, type: attribute.attributeType) ?? .null,
-          relationship: nil)
+          relationship: nil,
+          elements: isComposite ? elements.indices.filter { slots[$0].depth == description.depth + 1 } : [],
+          composite: description.depth == 0 ? nil : slots[..<slot].lastIndex { $0.depth == 0 })
       }
       let isToMany = (property as? RelationshipDescription)?.isToMany ?? false
       return AttributeSchema(
         name: property.name, type: isToMany ? .undefined : .objectID, isOptional: property.isOptional,
         isTransient: isToMany || property.isTransient, slot: slot, defaultValue: .null,
-        relationship: relationshipNumbers[ObjectIdentifier(property)])
+        relationship: relationshipNumbers[ObjectIdentifier(property)], elements: [], composite: nil)
+    }
+    if slots.contains(where: { $0.property is DerivedAttributeDescription }) {
+      attributes.append(
+        AttributeSchema(
+          name: Self.baselineName, type: .integer64, isOptional: true, isTransient: false, slot: slots.count,
+          defaultValue: .null, relationship: nil, elements: [], composite: nil))
+    }
+    return attributes
+  }
+
+  /// The name of the slot that no property has; see `EntitySchema.baselineSlot`.
+  static let baselineName = "~baseline"
+
+  /// The entity's derived attributes. Validation has seen to it that what they follow from is there.
+  private func derived(
+    of entity: EntityDescription, _ own: [AttributeSchema], _ attributes: [[AttributeSchema]]
+  ) -> [DerivedSchema] {
+    func slot(_ name: String, _ attributes: [AttributeSchema]) -> Int? {
+      attributes.first { $0.name == name }?.slot
+    }
+    func destination(_ name: String) -> (number: Int, attributes: [AttributeSchema])? {
+      guard let relationship = entity.relationshipsByName[name],
+        let number = relationshipNumbers[ObjectIdentifier(relationship)],
+        let destination = relationship.destinationEntity.flatMap({ self.number(of: $0) })
+      else { return nil }
+      return (number, attributes[destination])
+    }
+    return entity.slotDescriptions.enumerated().compactMap { place, description -> DerivedSchema? in
+      guard let derived = description.property as? DerivedAttributeDescription else { return nil }
+      let source: DerivedSchema.Source?
+      var form: Derivation.Form?
+      switch derived.derivation {
+      case .now: source = .now
+      case .count(let name): source = destination(name).map { .count(relationship: $0.number) }
+      case .sum(let name, let path):
+        source = destination(name).flatMap { found in
+          slot(path, found.attributes).map { .sum(relationship: found.number, slot: $0) }
+        }
+      case .copy(let path, let wanted):
+        form = wanted
+        if path.count > 1, let found = destination(path[0]) {
+          source = slot(path.dropFirst().joined(separator: "."), found.attributes).map {
+            .across(relationship: found.number, slot: $0)
+          }
+        } else {
+          source = slot(path.joined(separator: "."), own).map { .own(slot: $0) }
+        }
+      case nil: source = nil
+      }
+      return source.map { DerivedSchema(slot: place, source: $0, form: form) }
     }
   }
 
@@ -106,21 +163,30 @@ struct SchemaCompiler {
     }
   }
 
+  private func rules(of entity: EntityDescription) throws(ModelError) -> [PropertyRules] {
+    var result: [PropertyRules] = []
+    for (slot, description) in entity.slotDescriptions.enumerated() {
+      let property = description.property
+      if property.validationRules.isEmpty { continue }
+      var rules: [CompiledRule] = []
+      for rule in property.validationRules { rules.append(try CompiledRule(rule, of: property)) }
+      result.append(PropertyRules(slot: slot, rules: rules))
+    }
+    return result
+  }
+
   private func layout(
     of attributes: [AttributeSchema], _ entity: EntityDescription
   ) throws(ModelError) -> RowLayout {
-    let byName = entity.propertiesByName
-    return try RowLayout(
-      slots: attributes.map { attribute in
-        RowLayout.Slot(
-          name: attribute.name,
-          canonicalName: byName[attribute.name]?.explicitRenamingIdentifier ?? attribute.name,
-          kind: Self.kind(of: attribute))
+    try RowLayout(
+      slots: zip(attributes, entity.slotDescriptions.map(\.canonicalName) + [Self.baselineName]).map {
+        RowLayout.Slot(name: $0.name, canonicalName: $1, kind: Self.kind(of: $0))
       })
   }
 
   private static func kind(of attribute: AttributeSchema) -> SlotKind {
-    attribute.isTransient ? .transient : SlotKind(attribute.type) ?? .transient
+    if attribute.isTransient { return .transient }
+    return attribute.type == .transformable ? .data : SlotKind(attribute.type) ?? .transient
   }
 }
 

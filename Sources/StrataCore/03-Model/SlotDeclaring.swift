@@ -1,7 +1,8 @@
 /// A class of managed objects, which may know the slot of each of its properties at compile time.
 ///
 /// When an entity's class conforms and answers names, they must equal the entity's properties in slot order
-/// (inherited first, then own attributes, then own relationships, each in declaration order); a difference is reported when the model is taken into use,
+/// (inherited first, then own attributes, then own relationships, each in declaration order; a composite attribute is followed
+/// by its elements under their key paths); a difference is reported when the model is taken into use,
 /// so a slot accessor can never read the wrong attribute.
 public protocol SlotDeclaring: AnyObject {
   /// The attribute names in slot order; nil when the class leaves the order to the model.

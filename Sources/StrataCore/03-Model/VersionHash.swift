@@ -14,6 +14,7 @@ enum VersionHash {
     if let attribute = property as? AttributeDescription {
       fields.add("attribute")
       fields.add(Int(attribute.attributeType.rawValue))
+      addForm(of: attribute, to: &fields)
     }
     if let relationship = property as? RelationshipDescription {
       fields.add("relationship")
@@ -24,6 +25,29 @@ enum VersionHash {
       fields.add(relationship.isOrdered)
     }
     return fields.digest()
+  }
+
+  /// How the values become bytes. Adds nothing for attributes that are neither transformable nor composite.
+  private static func addForm(of attribute: AttributeDescription, to fields: inout Fields) {
+    if attribute.attributeType == .transformable {
+      let name = attribute.valueTransformerName
+      fields.add(name.flatMap { AttributeTransformers.secureNames.contains($0) ? nil : $0 })
+    }
+    if let derived = attribute as? DerivedAttributeDescription {
+      fields.add("derived")
+      fields.add(derived.derivationExpression)
+    }
+    guard let composite = attribute as? CompositeAttributeDescription else { return }
+    let hashes = SlotDescription.slots(of: composite).dropFirst().map { slot in
+      var element = Fields("element")
+      element.add(slot.name)
+      // What elements a composite element has, its slots tell.
+      element.add(slot.property is CompositeAttributeDescription ? nil : hash(of: slot.property))
+      element.add(slot.property.isOptional)
+      element.add(slot.property.versionHashModifier)
+      return element.digest()
+    }
+    fields.add(hashes.sorted { $0.lexicographicallyPrecedes($1) })
   }
 
   static func hash(of entity: EntityDescription) -> Data {

@@ -10,6 +10,10 @@ public struct FetchError: Error, Sendable, Hashable, CustomStringConvertible, Lo
     case unknownKey
     /// The attribute is transient: the store knows nothing of it.
     case transientKey
+    /// The attribute is transformable: nobody can look into its bytes, only whether it is nil can be asked.
+    case transformableKey
+    /// The attribute is composite: its elements can be compared, by their key paths, and of the whole whether it is nil.
+    case compositeKey
     /// The value does not fit the attribute's type.
     case wrongType(expected: String, found: String)
     /// A string operator on an attribute that is no string.
@@ -33,6 +37,12 @@ public struct FetchError: Error, Sendable, Hashable, CustomStringConvertible, Lo
     case .unknownEntity: return "The model has no entity named “\(entityName)”."
     case .unknownKey: return "The entity \(entityName) has no attribute named “\(key ?? "")”."
     case .transientKey: return "\(place) is transient and cannot be used in a fetch request."
+    case .transformableKey:
+      return
+        "\(place) is transformable: it can only be compared with nil in a fetch request, and not be sorted by."
+    case .compositeKey:
+      return
+        "\(place) is composite: name its elements in a fetch request, as in “\(key ?? "").…”; it can only be compared with nil."
     case .wrongType(let expected, let found):
       return "\(place) is of type \(expected) and cannot be compared with \(found)."
     case .notAString(let operation): return "\(operation) needs a string attribute, \(place) is none."

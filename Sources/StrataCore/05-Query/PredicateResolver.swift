@@ -18,6 +18,9 @@ struct PredicateResolver {
     case .or(let parts): return .disjunction(try parts.map { try resolve($0, depth: depth + 1) })
     case .not(let part): return try resolve(part, depth: depth + 1).negated
     case .selfIn(let identifiers): return identifiers.isEmpty ? .none : .selfIn(identifiers)
+    case .comparison(let key, let operation, .null) where operation == .equal || operation == .notEqual:
+      let isNil = try nilTest(key)
+      return operation == .equal ? isNil : isNil.negated
     case .comparison(let key, let operation, let value):
       return try compare(attribute(key), operation, value)
     case .between(let key, let low, let high):
@@ -29,15 +32,31 @@ struct PredicateResolver {
     }
   }
 
-  /// The attribute named `key`.
+  /// The attribute named `key`, whose values can be compared.
   func attribute(_ key: String) throws -> AttributeSchema {
+    let attribute = try property(key)
+    if attribute.type == .transformable {
+      throw FetchError(reason: .transformableKey, entityName: entity.name, key: key)
+    }
+    if attribute.type == .composite {
+      throw FetchError(reason: .compositeKey, entityName: entity.name, key: key)
+    }
+    return attribute
+  }
+
+  private func property(_ key: String) throws -> AttributeSchema {
     guard let slot = entity.slot(named: key) else {
       throw FetchError(reason: .unknownKey, entityName: entity.name, key: key)
     }
     let attribute = entity.attributes[slot]
-    if attribute.isTransient { throw FetchError(reason: .transientKey, entityName: entity.name, key: key) }
+    let isInMemory =
+      attribute.type == .composite ? !attribute.hasStoredElements(in: entity) : attribute.isTransient
+    if isInMemory { throw FetchError(reason: .transientKey, entityName: entity.name, key: key) }
     return attribute
   }
+
+  /// The test for nil, which every stored attribute can be asked; of a composite one, its elements are.
+  private func nilTest(_ key: String) throws -> ResolvedPredicate { isNil(try property(key)) }
 
   private func compare(
     _ attribute: AttributeSchema, _ operation: ComparisonOperator, _ value: AttributeValue
@@ -121,7 +140,10 @@ struct PredicateResolver {
   }
 
   private func isNil(_ attribute: AttributeSchema) -> ResolvedPredicate {
-    .test(
+    if attribute.type == .composite {
+      return .conjunction(attribute.elements.map { isNil(entity.attributes[$0]) })
+    }
+    return .test(
       SlotTest(
         slot: attribute.slot, name: attribute.name, type: attribute.type, operation: .isNil, operands: []))
   }
@@ -146,6 +168,16 @@ struct PredicateResolver {
       throw wrongType(attribute, value)
     }
     return position
+  }
+}
+
+extension AttributeSchema {
+  /// Whether a composite attribute's elements are in rows.
+  fileprivate func hasStoredElements(in entity: EntitySchema) -> Bool {
+    elements.contains { element in
+      let attribute = entity.attributes[element]
+      return attribute.type == .composite ? attribute.hasStoredElements(in: entity) : !attribute.isTransient
+    }
   }
 }
 

@@ -44,6 +44,30 @@ public struct ChangeSet: Sendable {
   }
 }
 
+extension ChangeSet {
+  /// The change set as the store has written it, with what it has derived: rows of others stand behind all updates.
+  func written(with derived: [RowChange]) -> ChangeSet {
+    if derived.isEmpty { return self }
+    struct Key: Hashable {
+      let entity: Int
+      let primaryKey: UInt64
+    }
+    var rows = Dictionary(
+      derived.map { (Key(entity: $0.entity, primaryKey: $0.primaryKey), $0) }, uniquingKeysWith: { $1 })
+    var written = self
+    for place in inserts.indices {
+      let key = Key(entity: inserts[place].entity, primaryKey: inserts[place].primaryKey)
+      if let row = rows.removeValue(forKey: key) { written.inserts[place] = row }
+    }
+    for place in updates.indices {
+      let key = Key(entity: updates[place].entity, primaryKey: updates[place].primaryKey)
+      if let row = rows.removeValue(forKey: key) { written.updates[place] = row }
+    }
+    written.updates += derived.filter { rows[Key(entity: $0.entity, primaryKey: $0.primaryKey)] != nil }
+    return written
+  }
+}
+
 /// A row that is inserted or replaced, already encoded.
 public struct RowChange: Sendable {
   /// The entity's number in the schema.

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// ```
 ///   prepare   reads only: versions, constraints, ends of references; collects index entries, large values, edges
-///   write     rows, indexes, large values, edges: sorted, through one cursor per keyspace
+///   write     rows, indexes, large values, edges: sorted, through one cursor per keyspace; then what is derived from them
 /// ```
 ///
 /// Lives for one run of a transaction's body, on the writer's thread. Costs, for inserts in ascending order,
@@ -30,6 +30,10 @@ final class ChangeSetWriter {
   var awaitedIndexes: [IndexSchema] = []
   /// Large values that no row refers to any more.
   var staleLargeValues: [LargeValueKey] = []
+  /// The versions of replaced rows that have derived attributes.
+  private(set) var replacedVersions: [RowAddress: UInt32] = [:]
+  /// The rows as they are stored that were written again, or for the first time, with other derived values.
+  private(set) var derivedRows: [RowChange] = []
   /// Inserts and updates by key; made only when a constraint has to be looked at closely.
   var changedRows: [RowAddress: RowChange]?
 
@@ -51,6 +55,7 @@ final class ChangeSetWriter {
     if let error = foreignEntity() { return error }
     if let conflict = try findConflicts(transaction) { return conflict }
     collectStaleLargeValues()
+    if parts.schema.derivedSources != nil { collectReplacedVersions() }
     try collectIndexChanges(transaction)
     let violations = try findViolations(transaction)
     if !violations.isEmpty { return UniquenessViolation(violations: violations) }
@@ -93,6 +98,18 @@ final class ChangeSetWriter {
     try writeLargeValues(transaction)
     if let keyspace = parts.edges, !edges.isEmpty {
       try edges.write(keyspace, parts, catalogue.relationships, transaction)
+    }
+    if let sources = parts.schema.derivedSources {
+      var writing = DerivedWriting(self, sources, edges: edges)
+      derivedRows = try writing.run(transaction)
+    }
+  }
+
+  private func collectReplacedVersions() {
+    for (place, change) in changeSet.updates.enumerated()
+    where parts.schema.entities[change.entity].baselineSlot != nil {
+      let address = RowAddress(hierarchy: hierarchy(ofEntity: change.entity), key: change.primaryKey)
+      replacedVersions[address] = replaced[place].version
     }
   }
 
@@ -178,10 +195,19 @@ extension ChangeSetWriter {
       return nil
     }
     let row = try reader.row(bytes, primaryKey: key)
-    if row.version == base || base == RowDeletion.anyVersion { return row }
+    if row.version == base || base == RowDeletion.anyVersion || isBase(base, of: row) { return row }
     conflicts.append(
       RowConflict(hierarchy: hierarchy, primaryKey: key, stored: reader.fetchedRow(row, primaryKey: key)))
     return nil
+  }
+
+  /// Whether only derived values have changed in the row since that version.
+  private func isBase(_ version: UInt32, of row: StoredRow) -> Bool {
+    let entity = parts.schema.entities[row.entity]
+    guard let slot = entity.baselineSlot, version < row.version, !RowBytes.isNil(row.base, slot) else {
+      return false
+    }
+    return RowBytes.integer(row.base, entity.layout.entry(of: slot)) <= Int64(version)
   }
 
   /// Keys that should be new but are not.

@@ -58,7 +58,8 @@ struct CommitBatch: Sendable {
         outcome.metadata = own
         hasWritten = true
       }
-      let result = CommitResult(commitNumber: hasWritten ? number : stamp.commitNumber)
+      let result = CommitResult(
+        commitNumber: hasWritten ? number : stamp.commitNumber, derivedRows: writer.derivedRows)
       outcome.results.append(.success(result))
     }
     if hasWritten {

@@ -1,9 +1,12 @@
 import Foundation
 
 /// What a successful commit says.
-public struct CommitResult: Sendable, Hashable {
+public struct CommitResult: Sendable {
   /// The store's own count of its commits, the same for all change sets written together.
   public let commitNumber: UInt64
+  /// Rows whose derived values the commit has computed, as they are stored: rows of the change set, and rows of others that
+  /// follow from it.
+  public var derivedRows: [RowChange] = []
 }
 
 /// Rows a change set is based on have changed or gone (rules 189–192): nothing of it was written.
@@ -44,6 +47,8 @@ public struct UniquenessViolation: Error, Sendable, CustomStringConvertible {
 public struct ConstraintViolation: Sendable, Hashable, CustomStringConvertible {
   /// The number of the changed row's entity in the schema.
   public let entity: Int
+  /// The number of the constraint's index in the schema.
+  public let index: Int
   /// The name of the entity that declares the constraint.
   public let entityName: String
   /// The attributes of the constraint.

@@ -76,7 +76,14 @@ import Foundation
   static let smallModel: ManagedObjectModel = {
     let team = EntityDescription("Team")
     let player = EntityDescription(
-      "Player", properties: [AttributeDescription("number", .integer16, isOptional: false, defaultValue: 7)])
+      "Player",
+      properties: [
+        AttributeDescription(
+          "number", .integer16, isOptional: false, defaultValue: 7,
+          rules: [.minimum(1), .maximum(99, warning: "Two digits.")]),
+        AttributeDescription(
+          "name", .string, rules: [.minimumLength(1), .maximumLength(40), .pattern("[A-Z].*")]),
+      ])
     let players = RelationshipDescription("players", to: player, maxCount: 30, deleteRule: .cascade)
     let own = RelationshipDescription("team", to: team, maxCount: 1, deleteRule: .nullify)
     players.inverseRelationship = own

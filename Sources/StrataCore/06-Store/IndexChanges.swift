@@ -88,7 +88,12 @@ extension ChangeSetWriter {
     _ index: IndexSchema, _ changes: IndexChanges, _ transaction: borrowing ReadTransaction
   ) throws {
     var isCovered = [Bool](repeating: false, count: parts.schema.entities.count)
-    for entity in parts.schema.entities[index.owner].subtree { isCovered[entity] = true }
+    // Keys with derived values are made when these are known.
+    var isLate = isCovered
+    for entity in parts.schema.entities[index.owner].subtree {
+      isLate[entity] = index.slots.intersects(parts.schema.entities[entity].derivedSlots)
+      isCovered[entity] = !isLate[entity]
+    }
     var slots = SlotBitmap()
     for part in index.parts { slots.insert(part.slot) }
     var keys = IndexKeyMaker(index: index, reader: reader)
@@ -109,8 +114,14 @@ extension ChangeSetWriter {
         keys.append(to: &changes.insertions)
       }
     }
-    for place in changeSet.updates.indices where isCovered[changeSet.updates[place].entity] {
+    for place in changeSet.updates.indices {
       let change = changeSet.updates[place]
+      if isLate[change.entity] {
+        try old.make(replaced[place], change.primaryKey, externals: [], transaction)
+        old.append(to: &changes.removals)
+        continue
+      }
+      guard isCovered[change.entity] else { continue }
       guard change.changedSlots.intersects(slots) else { continue }
       try old.make(replaced[place], change.primaryKey, externals: [], transaction)
       try keys.make(change.storedRow, change.primaryKey, externals: change.externals, transaction)
@@ -119,7 +130,7 @@ extension ChangeSetWriter {
       old.append(to: &changes.removals)
       keys.append(to: &changes.insertions)
     }
-    for (key, row) in deleted where isCovered[row.entity] {
+    for (key, row) in deleted where isCovered[row.entity] || isLate[row.entity] {
       try old.make(row, key, externals: [], transaction)
       old.append(to: &changes.removals)
     }

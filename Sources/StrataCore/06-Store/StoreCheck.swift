@@ -8,7 +8,7 @@ public struct StoreCheck: Sendable {
     public enum Kind: String, Sendable, Hashable, CaseIterable {
       case rowUnreadable, checksumWrong, entityUnknown, layoutUnknown, keyMalformed, keyBeyondCounter
       case indexEntryMissing, indexEntryStray, notUnique, largeValueMissing, largeValueStray, metadataDamaged
-      case edgeMissing, edgeStray, edgeCountWrong, edgeOrderWrong, referenceDangling
+      case edgeMissing, edgeStray, edgeCountWrong, edgeOrderWrong, referenceDangling, derivedValueWrong
     }
     /// What kind of damage it is.
     public let kind: Kind

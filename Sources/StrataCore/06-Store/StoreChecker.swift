@@ -28,11 +28,12 @@ struct StoreChecker {
     }
     try checkLargeValues(transaction)
     try checkEdges(transaction)
+    if parts.schema.derivedSources != nil { try checkDerived(transaction) }
     checkCatalogue()
   }
 
   /// `place` is made for problems only: most entries have none.
-  private mutating func report(_ kind: StoreCheck.Problem.Kind, _ place: @autoclosure () -> String) {
+  mutating func report(_ kind: StoreCheck.Problem.Kind, _ place: @autoclosure () -> String) {
     if result.problems.count < StoreCheck.maximumProblemCount {
       result.problems.append(StoreCheck.Problem(kind: kind, place: place()))
     }

@@ -13,6 +13,10 @@ public protocol StoreReading: Sendable {
   /// The row with the given key, or nil.
   func row(hierarchy: Int, primaryKey: UInt64) throws -> FetchedRow?
 
+  /// The rows that have the values of a uniqueness constraint, nil for values that no row has, all from one state of the store. One
+  /// ordered pass over the index. The default asks key by key.
+  func rows(_ lookup: UniqueLookup) throws -> [FetchedRow?]
+
   /// The members of a to-many relationship of one owner: references, by primary key, or in order when it has one. Empty for
   /// an owner that does not exist, but for members that still refer to it because the rule is `noAction`. One range scan.
   func members(_ edges: EdgeSet, of owner: UInt64) throws -> [UInt64]

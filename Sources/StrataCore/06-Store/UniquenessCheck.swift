@@ -23,23 +23,26 @@ extension ChangeSetWriter {
     _ violations: inout [ConstraintViolation]
   ) throws {
     var first = 0
-    for place in 1..<max(changes.insertions.count, 1) {
-      guard changes.insertions.entries[place].isConstrained else { continue }
-      guard IndexEntries.order(changes.insertions.value(first), changes.insertions.value(place)) == 0 else {
-        first = place
-        continue
-      }
+    // The full values of rows whose keys are cut, and the first row that has them.
+    var owners: [[AttributeValue]: UInt64] = [:]
+    for place in 0..<changes.insertions.count where changes.insertions.entries[place].isConstrained {
       let key = changes.insertions.primaryKey(place)
-      guard changes.insertions.entries[place].isTruncated else {
-        violations.append(violation(index, key, changes.insertions.primaryKey(first), isInStore: false))
-        continue
+      let isFirst =
+        place == 0
+        || IndexEntries.order(changes.insertions.value(first), changes.insertions.value(place)) != 0
+      if isFirst {
+        first = place
+        if !owners.isEmpty { owners = [:] }
       }
-      for earlier in first..<place {
-        let other = changes.insertions.primaryKey(earlier)
-        if try sameValues(index, key, other, transaction) {
+      if changes.insertions.entries[place].isTruncated {
+        let values = try finalValues(index, key, transaction)
+        if let other = owners[values] {
           violations.append(violation(index, key, other, isInStore: false))
-          break
+        } else {
+          owners[values] = key
         }
+      } else if !isFirst {
+        violations.append(violation(index, key, changes.insertions.primaryKey(first), isInStore: false))
       }
     }
   }
@@ -51,23 +54,40 @@ extension ChangeSetWriter {
   ) throws {
     // The smallest stored key that is not below the last value looked for; nil when there is none.
     var next = try cursor.first()
+    // The stored rows with the last cut key, by their full values.
+    var cut: (place: Int, owners: [[AttributeValue]: UInt64])?
     for place in 0..<changes.insertions.count where changes.insertions.entries[place].isConstrained {
       let value = changes.insertions.value(place)
+      let key = changes.insertions.primaryKey(place)
       if let found = next, IndexEntries.order(found.key, value) < 0 { next = try cursor.seek(atLeast: value) }
       guard let found = next else { return }
       if !IndexEntries.isEntry(found.key, of: value) { continue }
-      let key = changes.insertions.primaryKey(place)
-      let isTruncated = changes.insertions.entries[place].isTruncated
-      var entry = try cursor.seek(atLeast: value)
-      while let found = entry, IndexEntries.isEntry(found.key, of: value) {
-        let other = PrimaryKeyBytes.last(of: found.key)
-        if other != key, !changes.removals.contains(found.key),
-          try !isTruncated || sameValues(index, key, other, transaction)
-        {
-          violations.append(violation(index, key, other, isInStore: true))
-          break
+      guard changes.insertions.entries[place].isTruncated else {
+        var entry = try cursor.seek(atLeast: value)
+        while let found = entry, IndexEntries.isEntry(found.key, of: value) {
+          let other = PrimaryKeyBytes.last(of: found.key)
+          if other != key, !changes.removals.contains(found.key) {
+            violations.append(violation(index, key, other, isInStore: true))
+            break
+          }
+          entry = try cursor.next()
         }
-        entry = try cursor.next()
+        continue
+      }
+      if cut.map({ IndexEntries.order(changes.insertions.value($0.place), value) != 0 }) ?? true {
+        var owners: [[AttributeValue]: UInt64] = [:]
+        var entry = try cursor.seek(atLeast: value)
+        while let found = entry, IndexEntries.isEntry(found.key, of: value) {
+          let other = PrimaryKeyBytes.last(of: found.key)
+          if !changes.removals.contains(found.key) {
+            owners[try finalValues(index, other, transaction)] = other
+          }
+          entry = try cursor.next()
+        }
+        cut = (place, owners)
+      }
+      if let other = cut?.owners[try finalValues(index, key, transaction)], other != key {
+        violations.append(violation(index, key, other, isInStore: true))
       }
     }
   }
@@ -77,7 +97,7 @@ extension ChangeSetWriter {
   ) -> ConstraintViolation {
     let owner = parts.schema.entities[index.owner]
     return ConstraintViolation(
-      entity: entity(of: key, owner: owner), entityName: owner.name,
+      entity: entity(of: key, owner: owner), index: index.number, entityName: owner.name,
       constraint: index.parts.map { owner.attributes[$0.slot].name }, primaryKey: key,
       otherPrimaryKey: other, isInStore: isInStore)
   }
@@ -86,16 +106,14 @@ extension ChangeSetWriter {
     changedRow(key, hierarchy: owner.hierarchyNumber)?.entity ?? owner.number
   }
 
-  /// Compares all values of two rows, as they will be after the change set. Only for cut keys.
-  private func sameValues(
-    _ index: IndexSchema, _ key: UInt64, _ other: UInt64, _ transaction: borrowing ReadTransaction
-  ) throws -> Bool {
-    for part in index.parts {
-      let left = try finalValue(index, part.slot, key, transaction)
-      let right = try finalValue(index, part.slot, other, transaction)
-      if !left.isSame(right) { return false }
-    }
-    return true
+  /// The values of a row, as they will be after the change set. Only for cut keys.
+  private func finalValues(_ index: IndexSchema, _ key: UInt64, _ transaction: borrowing ReadTransaction)
+    throws
+    -> [AttributeValue]
+  {
+    var values: [AttributeValue] = []
+    for part in index.parts { values.append(try finalValue(index, part.slot, key, transaction)) }
+    return values
   }
 
   private func finalValue(

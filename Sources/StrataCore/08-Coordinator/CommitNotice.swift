@@ -12,6 +12,8 @@ struct CommitNotice: Sendable {
   let origin: ObjectIdentifier
   /// The rows written and deleted.
   let changes: ChangeSet
+  /// Among them, those whose derived values the store has computed: whoever saved has sent them without.
+  var derivedRows: [RowChange] = []
   /// False when a context has saved to its parent and no store has the rows yet.
   var isStored: Bool { commitNumber > 0 }
 }

@@ -38,11 +38,12 @@ public final class PersistentStoreCoordinator: Sendable {
 
   /// Opens a store and attaches it.
   /// - Throws: `ModelError` with all sentences when the model is wrong; `CoreDataError` 134100 naming the entities when the
-  ///   store was written with another version of the model; `StorageError` when the file cannot be opened, is damaged or is
+  ///   store was written with another version of the model, 134060 naming transformers that are not registered; `StorageError` when the file cannot be opened, is damaged or is
   ///   no store. Nothing is attached then, a refused file is not changed.
   @discardableResult
   public func addPersistentStore(_ description: PersistentStoreDescription) throws -> any PersistentStore {
     let schema = try compiled.get()
+    try StoreBinding.requireTransformers(schema)
     guard description.type == .inMemory || description.url != nil else {
       throw CoreDataError(.persistentStoreOpen, "A store in a file needs a URL.")
     }
@@ -61,6 +62,7 @@ public final class PersistentStoreCoordinator: Sendable {
   /// Attaches a store of any engine that was opened with this coordinator's schema.
   public func attach(_ store: any PersistentStore) throws {
     let schema = try compiled.get()
+    try StoreBinding.requireTransformers(schema)
     try state.withLock { state in
       if state.bindings.contains(where: { $0?.store.identifier == store.identifier }) {
         throw CoreDataError(
@@ -196,12 +198,15 @@ public final class PersistentStoreCoordinator: Sendable {
     let index = binding.index
     do {
       let sent = changes
-      let result = try binding.commits.commit(sent, deadline: nil, meanwhile: meanwhile) { result in
-        self.tell(
-          CommitNotice(
-            storeIndex: index, commitNumber: result.commitNumber, origin: origin, changes: sent))
+      @Sendable func notice(_ result: CommitResult) -> CommitNotice {
+        CommitNotice(
+          storeIndex: index, commitNumber: result.commitNumber, origin: origin,
+          changes: sent.written(with: result.derivedRows), derivedRows: result.derivedRows)
       }
-      return CommitNotice(storeIndex: index, commitNumber: result.commitNumber, origin: origin, changes: sent)
+      let result = try binding.commits.commit(sent, deadline: nil, meanwhile: meanwhile) { result in
+        self.tell(notice(result))
+      }
+      return notice(result)
     } catch {
       if let metadata {
         state.withLock { state in if state.metadata[index] == nil { state.metadata[index] = metadata } }

@@ -28,11 +28,16 @@ final class BoundEntity: Sendable {
   /// Unsafe: constant; values of attributes are Sendable.
   nonisolated(unsafe) let transientDefaults: [Int: Any]
   let hasTransientDefaults: Bool
-  /// The attributes that are stored.
+  /// The attributes and to-one relationships that objects store: not what the store derives.
   let persistentSlots: SlotBitmap
+  /// Those and the derived attributes.
+  let storedSlots: SlotBitmap
   /// The stored attributes that must not be nil in a save.
   let requiredSlots: SlotBitmap
   let hasRequiredSlots: Bool
+  /// The transformers of transformable attributes by slot, and the names the model has for them.
+  let transformers: [Int: any AttributeTransformer]
+  let transformerNames: [Int: String]
 
   init(entity: EntitySchema, token: StoreEntityToken, stamp: RowStamp, storeIndex: Int) {
     self.entity = entity
@@ -53,15 +58,37 @@ final class BoundEntity: Sendable {
     hasTransientDefaults = !transientDefaults.isEmpty
     var persistent = SlotBitmap()
     var required = SlotBitmap()
-    for attribute in entity.attributes where !attribute.isTransient {
+    for attribute in entity.attributes
+    where !attribute.isTransient && attribute.slot != entity.baselineSlot
+      && !entity.derivedSlots.contains(attribute.slot)
+    {
       persistent.insert(attribute.slot)
-      if !attribute.isOptional { required.insert(attribute.slot) }
+      // Of elements it depends on the whole.
+      if !attribute.isOptional, attribute.composite == nil { required.insert(attribute.slot) }
     }
     persistentSlots = persistent
+    storedSlots = persistent.union(entity.derivedSlots)
     requiredSlots = required
     hasRequiredSlots = !required.isEmpty
+    (transformers, transformerNames) = Self.transformers(of: entity)
     // Balanced by nothing, see above.
     _ = Unmanaged.passRetained(self)
+  }
+
+  /// What is registered for the entity's transformable attributes.
+  private static func transformers(of entity: EntitySchema) -> (
+    [Int: any AttributeTransformer], [Int: String]
+  ) {
+    var (transformers, names): ([Int: any AttributeTransformer], [Int: String]) = ([:], [:])
+    guard entity.hasTransformables else { return (transformers, names) }
+    for (slot, description) in entity.entityDescription.slotDescriptions.enumerated() {
+      guard let attribute = description.property as? AttributeDescription,
+        attribute.attributeType == .transformable
+      else { continue }
+      names[slot] = attribute.valueTransformerName
+      transformers[slot] = AttributeTransformers.transformer(forName: attribute.valueTransformerName)
+    }
+    return (transformers, names)
   }
 
   /// The draft of a new object: every attribute is set, to its default.
@@ -106,6 +133,26 @@ final class StoreBinding: Sendable {
       repeating: nil, count: Int(entities.compactMap { $0?.stamp.entityCode }.max() ?? 0) + 1)
     for case let bound? in entities { byCode[Int(bound.stamp.entityCode)] = bound }
     entitiesByCode = byCode
+  }
+
+  /// Whether every transformer the schema's stored attributes name is registered (rule 342).
+  /// - Throws: `CoreDataError` 134060 naming the attributes and the transformers that are not.
+  static func requireTransformers(_ schema: Schema) throws {
+    var missing: [String] = []
+    for entity in schema.entities where entity.hasTransformables {
+      for slot in entity.entityDescription.ownSlotDescriptions where !slot.isTransient {
+        guard let attribute = slot.property as? AttributeDescription,
+          attribute.attributeType == .transformable,
+          let name = attribute.valueTransformerName, AttributeTransformers.transformer(forName: name) == nil
+        else { continue }
+        missing.append("\(entity.name).\(slot.name) names the transformer “\(name)”")
+      }
+    }
+    if missing.isEmpty { return }
+    throw CoreDataError(
+      .coreData,
+      missing.joined(separator: "; ")
+        + ", which is not registered; call AttributeTransformers.set(_:forName:) before the store is added.")
   }
 
   /// The entity that `code` means in this store.

@@ -323,6 +323,7 @@ extension ManagedObject {
   @inline(never)
   private final func slowWrite(_ slot: Int, _ kind: SlotKind, _ value: AttributeValue) {
     checkSlot(slot, kind)
+    requireSettable(slot)
     if RowBytes.kind(table[slot]) == .transient {
       setTransient(value.anyValue, slot)
     } else {

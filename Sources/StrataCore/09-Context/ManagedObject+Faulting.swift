@@ -153,6 +153,7 @@ extension ManagedObject {
   final func discardEdits(takingRow row: RowSnapshot?) {
     withdrawRelationships()
     context?.changes.unupdate(self)
+    if transients != nil, home.entity.hasTransformables { forgetRefusedValues() }
     if state.contains(.inFlight), let frozen = context?.flight?.draft(of: self) {
       // What is being saved stays as it is.
       draft = frozen

@@ -16,7 +16,7 @@ extension ManagedObject {
     if let relationship = home.entity.relationship(slot: slot) {
       return isFault && !relationship.isToMany ? nil : relatedValue(relationship)
     }
-    return home.entity.attributes[slot].isTransient ? transients?[slot] : storedValue(slot).anyValue
+    return keyedValue(slot)
   }
 
   /// Sets the stored value without marking the object as changed: it is saved only if something else makes the object
@@ -30,15 +30,11 @@ extension ManagedObject {
       setPrimitiveRelated(value, relationship)
       return
     }
-    let attribute = home.entity.attributes[slot]
-    if attribute.isTransient {
-      storeTransient(value, slot)
-      return
-    }
-    guard let converted = AttributeValue(value, type: attribute.type) else {
-      trap("\(home.token.entityName).\(key) is of type \(attribute.type) and cannot take \(value ?? "nil").")
-    }
-    editableDraft()[slot] = converted
+    setKeyedValue(value, slot, isPrimitive: true)
+  }
+
+  final func setPrimitive(_ slot: Int, _ value: AttributeValue) {
+    editableDraft()[slot] = value
     noteSilentEdit(slot)
   }
 
@@ -60,7 +56,7 @@ extension ManagedObject {
 
   /// Says that `key` has been changed through `setPrimitiveValue`: the change is noticed from here on.
   public final func didChangeValue(forKey key: String) {
-    guard let slot = home.entity.slot(named: key) else { return }
+    guard let slot = home.entity.slot(named: key), !home.entity.derivedSlots.contains(slot) else { return }
     context?.willChange(self)
     let draft = editableDraft()
     if !home.entity.attributes[slot].isTransient {
@@ -83,7 +79,7 @@ extension ManagedObject {
     if let draft, !state.contains(.draftFrozen) {
       var slots = slotsThatDiffer
       draft.primitive.forEach { slots.remove($0) }
-      result = dictionary(slots) { draft[$0] }
+      result = dictionary(slots) { storedValue($0) }
     }
     for relationship in changedRelationships {
       result[relationship.name] = relatedValue(relationship) ?? NSNull()
@@ -95,7 +91,7 @@ extension ManagedObject {
   public final func changedValuesForCurrentEvent() -> [String: Any] {
     context?.checkAccess(home.token.entityName)
     guard !state.isDisjoint(with: [.notedInsert, .notedUpdate]) else { return [:] }
-    var result = draft.map { draft in dictionary(draft.eventChanged) { draft[$0] } } ?? [:]
+    var result = draft.map { dictionary($0.eventChanged) { storedValue($0) } } ?? [:]
     for (_, state) in relations?.states ?? [] where state.isChangedInEvent {
       result[state.relationship.name] = relatedValue(state.relationship) ?? NSNull()
     }
@@ -109,7 +105,7 @@ extension ManagedObject {
     fire()
     let received = received
     guard let snapshot = received == nil ? snapshot : received?.base else { return [:] }
-    var all = dictionary(home.persistentSlots) { storedValue($0, in: snapshot) }
+    var all = dictionary(home.storedSlots, isCurrent: false) { storedValue($0, in: snapshot) }
     addCommittedMembers(to: &all, keys)
     guard let keys else { return all }
     return all.filter { keys.contains($0.key) }
@@ -135,7 +131,7 @@ extension ManagedObject {
   ///
   /// Relationships are IDs in it, as in the snapshots of conflicts (rule 191).
   final func dictionary(of row: RowSnapshot) -> [String: Any] {
-    var result = dictionary(home.entity.attributeSlots.intersection(home.persistentSlots)) {
+    var result = dictionary(home.entity.attributeSlots.intersection(home.storedSlots), isCurrent: false) {
       storedValue($0, in: row)
     }
     for relationship in home.entity.relationships where !relationship.isToMany && !relationship.isTransient {
@@ -145,15 +141,26 @@ extension ManagedObject {
     return result
   }
 
-  private final func dictionary(_ slots: SlotBitmap, _ value: (Int) -> AttributeValue) -> [String: Any] {
+  /// Values by name; those of a composite attribute's elements as its whole value. `isCurrent` when they are what the object has.
+  private final func dictionary(
+    _ slots: SlotBitmap, isCurrent: Bool = true, _ value: (Int) -> AttributeValue
+  ) -> [String: Any] {
     var result: [String: Any] = [:]
     let attributes = home.entity.attributes
-    slots.forEach { slot in
+    func keyed(_ slot: Int) -> Any? {
+      if attributes[slot].type == .transformable {
+        return isCurrent && isRefused(slot) ? keyedValue(slot) : decodedOrReported(value(slot), slot)
+      }
       let value = value(slot)
-      if case .reference(let bits) = value {
-        result[attributes[slot].name] = context?.object(bits, inStore: home.storeIndex) ?? NSNull()
+      if case .reference(let bits) = value { return context?.object(bits, inStore: home.storeIndex) }
+      return value.anyValue
+    }
+    slots.forEach { slot in
+      if let composite = attributes[slot].composite {
+        let name = attributes[composite].name
+        if result[name] == nil { result[name] = compositeValue(attributes[composite], keyed) ?? NSNull() }
       } else {
-        result[attributes[slot].name] = value.anyValue ?? NSNull()
+        result[attributes[slot].name] = keyed(slot) ?? NSNull()
       }
     }
     return result
@@ -208,6 +215,15 @@ extension ManagedObject {
     fire()
   }
 
+  /// Sets a property by its slot; traps for a value of another type.
+  final func setModeledValue(_ value: Any?, _ slot: Int) {
+    if let relationship = home.entity.relationship(slot: slot) {
+      setRelatedValue(value, relationship)
+      return
+    }
+    setKeyedValue(value, slot, isPrimitive: false)
+  }
+
   /// The one way an attribute is edited.
   final func edit(_ slot: Int, _ value: AttributeValue) {
     willAccess(slot)
@@ -249,7 +265,9 @@ extension ManagedObject {
         "\(home.token.entityName).\(attribute.name) is a relationship and takes objects, not \(value ?? "nil")."
       )
     }
-    guard isRelationship || attribute.type == .undefined || AttributeValue(value, type: attribute.type) != nil
+    guard
+      isRelationship || attribute.type == .undefined || attribute.type == .transformable
+        || AttributeValue(value, type: attribute.type) != nil
     else {
       trap(
         "\(home.token.entityName).\(attribute.name) is of type \(attribute.type) and cannot take \(value ?? "nil")."
@@ -261,7 +279,8 @@ extension ManagedObject {
     if !state.contains(.awaking) { noteChange() }
   }
 
-  private final func storeTransient(_ value: Any?, _ slot: Int) {
+  /// Sets a transient value without anybody being told.
+  final func storeTransient(_ value: Any?, _ slot: Int) {
     claim()
     transients = transients ?? [:]
     transients?[slot] = value

@@ -191,7 +191,8 @@ open class ManagedObject: NSObject, SlotDeclaring {
   open func awake(fromSnapshotEvents flags: SnapshotEventType) {}
   /// Called at `delete(_:)`, while the object is still whole (rule 147).
   open func prepareForDeletion() {}
-  /// Called before a save for each changed object; changes made here are saved too, and call it again (rules 137–139).
+  /// Called before a save for each changed object; changes made here are saved too, and call it again (rules 137–139);
+  /// so do changes that validation makes.
   open func willSave() {}
   /// Called after a successful save for each object that took part. Changes made here dirty the context anew (rule 140).
   open func didSave() {}
@@ -202,8 +203,36 @@ open class ManagedObject: NSObject, SlotDeclaring {
 
   // MARK: Validation hooks
 
-  /// Checks an inserted object before it is saved. Overrides call super first, which checks that nothing mandatory
-  /// is missing and that relationships have as many members as they must.
+  /// What this class checks of its properties beyond the rules of the model. Subclasses add theirs to `super.valueValidators`.
+  /// Asked once. Keys that the entity does not have are reported when the model is taken into use.
+  open class var valueValidators: [ValueValidator] { [] }
+
+  /// Whether this class overrides `validateValue(_:forKey:)`: a class that does says so here. Saves then hand it the value of
+  /// every property. The values of other classes take a shorter way to the same checks. Asked once.
+  open class var overridesValidateValue: Bool { false }
+
+  /// Checks whether `value` would be valid for the property `key`, without setting it, and makes it what would be stored
+  /// (rule 225).
+  ///
+  /// In this order: the value is coerced to the property's type, as `setValue(_:forKey:)` does it; nil is refused where there
+  /// must be a value; the members of a relationship are counted; the rules of the model are checked; the class's validators are
+  /// asked. One that replaces the value has it checked again (rule 230). A value that does not pass one step does not come to the
+  /// next. Usable on request at any time; of saves see ``overridesValidateValue``.
+  ///
+  /// Integers come back as `Int64`, members as a `Set<ManagedObject>` or an `[ManagedObject]`. An unknown key traps.
+  ///
+  /// - Throws: `CoreDataError` with Core Data's code, the object, the key, the value and the predicate in its user info: 1570 for
+  ///   nil, 1580 and 1590 for counts, 1610 to 1680 for the rules of the model, 1550 for predicates and for a value of another
+  ///   type (a date 1650, a URL 1690), 1560 when several rules are broken, 134060 when validators replace the value without end.
+  ///   Whatever a validator throws.
+  open func validateValue(_ value: inout Any?, forKey key: String) throws {
+    try checkValue(&value, forKey: key)
+  }
+
+  /// Checks an inserted object before it is saved. Overrides call super first, which checks every property: that nothing
+  /// mandatory is missing, that relationships have as many members as they must, the rules of the model and the class's
+  /// validators, which may replace values. To-many relationships of an object that is not new are looked at when their members
+  /// have changed. What an override changes is validated again, here and in other objects.
   /// - Throws: `CoreDataError`, or whatever an override throws; the save then fails and writes nothing.
   open func validateForInsert() throws { try validateProperties() }
   /// Checks a changed object before it is saved. See `validateForInsert()`.
@@ -216,7 +245,8 @@ open class ManagedObject: NSObject, SlotDeclaring {
   // MARK: Dynamic access
 
   /// The value of the property `key`: nil, or a value of the attribute's Swift type (`Int64` for all integers, `Double`,
-  /// `String`, `Date`, `Data`, `UUID`, `URL`, `Decimal`, `Bool`, `Float`); of a to-one relationship the object, of a to-many
+  /// `String`, `Date`, `Data`, `UUID`, `URL`, `Decimal`, `Bool`, `Float`), what the transformer makes of a transformable one, a
+  /// `[String: Any]` of a composite one, whose elements have keys such as `address.city`; of a to-one relationship the object, of a to-many
   /// one a `Set<ManagedObject>`, of an ordered one an `[ManagedObject]`. Fires a fault.
   ///
   /// An unknown key goes to `value(forUndefinedKey:)`, which traps (rule 79). There is no Objective-C runtime that could
@@ -225,32 +255,18 @@ open class ManagedObject: NSObject, SlotDeclaring {
     guard let slot = home.entity.slot(named: key) else { return value(forUndefinedKey: key) }
     if let relationship = home.entity.relationship(slot: slot) { return relatedValue(relationship) }
     willAccess(slot)
-    return home.entity.attributes[slot].isTransient ? transients?[slot] : currentValue(slot).anyValue
+    return keyedValue(slot)
   }
 
   /// Sets the property `key`. Numbers of any kind are taken for numeric attributes when they fit exactly, nil for every
-  /// attribute. A to-one relationship takes an object or nil, a to-many one a set or an array of objects, Swift's or
+  /// attribute. A composite attribute takes a dictionary; elements that it does not name become nil. A to-one relationship takes an object or nil, a to-many one a set or an array of objects, Swift's or
   /// Foundation's. Traps for a value of another type, naming the property and both types.
   open func setValue(_ value: Any?, forKey key: String) {
     guard let slot = home.entity.slot(named: key) else {
       setValue(value, forUndefinedKey: key)
       return
     }
-    if let relationship = home.entity.relationship(slot: slot) {
-      setRelatedValue(value, relationship)
-      return
-    }
-    let attribute = home.entity.attributes[slot]
-    if attribute.isTransient {
-      setTransient(value, slot)
-      return
-    }
-    guard let converted = AttributeValue(value, type: attribute.type) else {
-      trap(
-        "\(home.token.entityName).\(key) is of type \(attribute.type) and cannot take \(value.map { "\(type(of: $0)) \($0)" } ?? "nil")."
-      )
-    }
-    edit(slot, converted)
+    setModeledValue(value, slot)
   }
 
   /// Called by `value(forKey:)` for a key the entity does not have. Traps unless overridden.
@@ -289,7 +305,7 @@ open class ManagedObject: NSObject, SlotDeclaring {
       "<\(type(of: self)) \(bound.token.entityName)/p\(primaryKey)"
       + (words.isEmpty ? "" : " " + words.joined(separator: " "))
     if isFault { return head + " (fault)>" }
-    let values = bound.entity.attributes.map { attribute in
+    let values = bound.entity.attributes.filter { $0.slot != bound.entity.baselineSlot }.map { attribute in
       "\(attribute.name): \(describe(attribute))"
     }
     return head + " {" + values.joined(separator: ", ") + "}>"

@@ -293,7 +293,7 @@ extension ManagedObjectContext {
     tellChanges()
   }
 
-  private func checkResultType<T: ManagedObject>(_ type: T.Type, _ entityName: String) throws {
+  func checkResultType<T: ManagedObject>(_ type: T.Type, _ entityName: String) throws {
     guard T.self != ManagedObject.self, let entity = schema.entity(named: entityName) else { return }
     for number in entity.subtree where !(classes.types[number] is T.Type) {
       throw CoreDataError(

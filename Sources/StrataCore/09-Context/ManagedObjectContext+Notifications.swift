@@ -63,6 +63,7 @@ extension ManagedObjectContext {
     var hasMerged = false
     let noted = changes.takeNoted()
     if strata.publishes { unpublished += noted }
+    if toldInValidation != nil { toldInValidation? += noted }
     // A large import: everything noted is new, and what is noted is the list of it.
     var isAllNew = true
     ManagedObject.forEach(noted) { object in

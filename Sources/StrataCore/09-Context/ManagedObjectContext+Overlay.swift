@@ -17,6 +17,7 @@ extension FetchRequest {
     copy.includesPendingChanges = includesPendingChanges
     copy.shouldRefreshRefetchedObjects = shouldRefreshRefetchedObjects
     copy.relationshipKeyPathsForPrefetching = relationshipKeyPathsForPrefetching
+    copy.fetchBatchSize = fetchBatchSize
     copy.affectedStores = affectedStores
     return copy
   }
@@ -80,6 +81,20 @@ enum FetchMatch {
         trap("the store answered with a row of an entity that its configuration does not hold")
       }
       return object
+    }
+  }
+
+  /// The match as references name it, and its store.
+  var reference: (bits: UInt64, storeIndex: Int) {
+    switch self {
+    case .object(let object): return (object.referenceBits, object.home.storeIndex)
+    case .unsaved(let row, _, _):
+      return (Reference.bits(row.primaryKey, entityCode: row.bound.stamp.entityCode), row.bound.storeIndex)
+    case .row(let row, let store):
+      guard let bound = store.binding.entities[row.entity] else {
+        trap("the store answered with a row of an entity that its configuration does not hold")
+      }
+      return (Reference.bits(row.primaryKey, entityCode: bound.stamp.entityCode), bound.storeIndex)
     }
   }
 

@@ -75,6 +75,8 @@ extension ManagedObjectContext {
     changes.removeAllPending()
     deletionsToPropagate = []
     lostVersions = [:]
+    absorbed = []
+    successors = [:]
     lastInserted = nil
     prefetched = []
     stores.removeAll()
@@ -117,6 +119,7 @@ extension ManagedObjectContext {
     for object in changes.takeNoted() { object.state.subtract(.noted) }
     changes.removeAllPending()
     lostVersions = [:]
+    absorbed = []
     lastInserted = nil
     if !strata.isEmpty { forgetAllMembers() }
     forgetStrata()

@@ -6,17 +6,18 @@ extension ManagedObjectContext {
   /// store promises.
   ///
   /// Order (rules 125, 135): pending changes are processed → `willSave()` on changed objects until they rest → will-save
-  /// notification → validation, all failures collected → the store's transaction; conflicting rows go to the merge policy,
-  /// then it is tried again → `didSave()` → did-save notifications. A save with no changes posts its notifications with
-  /// empty sets and writes nothing (rule 129).
+  /// notification → validation, until it changes nothing more, all failures collected → the store's transaction;
+  /// conflicting rows go to the merge policy, then it is tried again → `didSave()` → did-save notifications. A save with no
+  /// changes posts its notifications with empty sets and writes nothing (rule 129).
   ///
-  /// - Throws: `CoreDataError` for failed validation (1570, or 1560 with all failures in `NSDetailedErrorsKey`), for
-  ///   unresolved conflicts (133020), violated uniqueness (133021) and read-only stores; `StorageError` for the disk and the
+  /// - Throws: `CoreDataError` for failed validation (1550 to 1680, or 1560 with all failures in `NSDetailedErrorsKey`), for
+  ///   unresolved conflicts (133020), violated uniqueness (133021) that the merge policy does not settle and read-only stores;
+  ///   `StorageError` for the disk and the
   ///   file; 134040 when several stores are concerned and only some could be written. The context keeps its changes.
   ///
   /// Traps inside a save of the same context: in `willSave()`, in observers of the will-save notification and of a did-change
-  /// notification about what `willSave()` did, in validation and in merge policies. Observers of the did-change notification
-  /// that begins a save, `didSave()` and observers of the did-save notifications may save.
+  /// notification about what `willSave()` or validation did, in validation and in merge policies. Observers of the did-change
+  /// notification that begins a save, `didSave()` and observers of the did-save notifications may save.
   public func save() throws {
     checkAccess()
     if isSaving {
@@ -54,7 +55,7 @@ extension ManagedObjectContext {
     postWillSave()
     settleDeletions()
     // What didSave() changes is undone by itself (rule 241).
-    undoRecorder?.endEvent()
+    defer { undoRecorder?.endEvent() }
     try validatePendingChanges()
   }
 
@@ -62,6 +63,12 @@ extension ManagedObjectContext {
   private func runWillSave() throws {
     var pending = changes.inserted
     if changes.updatedCount + changes.deletedCount > 0 { pending += changes.updated + changes.deleted }
+    try runWillSave(on: pending)
+  }
+
+  /// Calls `willSave()` on `objects`, and on those that change meanwhile, until nothing changes any more.
+  func runWillSave(on objects: [ManagedObject]) throws {
+    var pending = objects
     for _ in 0..<Self.mostWillSaveRounds {
       ManagedObject.forEach(pending) { $0.willSave() }
       // What the hooks changed, and what they inserted or deleted, gets another call (rule 138).
@@ -77,26 +84,6 @@ extension ManagedObjectContext {
   }
 
   private static let mostWillSaveRounds = 100
-
-  /// Validates every changed object, collecting all failures (rules 136, 144).
-  func validatePendingChanges() throws {
-    var failures: [any Error] = []
-    func collect(_ validate: () throws -> Void) {
-      do { try validate() } catch let error as CoreDataError where error.code == .validationMultipleErrors {
-        failures.append(
-          contentsOf: error.userInfo[CoreDataError.Key.detailedErrors] as? [any Error] ?? [error])
-      } catch { failures.append(error) }
-    }
-    ManagedObject.forEach(changes.inserted) { object in collect { try object.validateForInsert() } }
-    ManagedObject.forEach(changes.updated) { object in collect { try object.validateForUpdate() } }
-    for object in changes.deleted where !object.state.contains(.rowGone) { collect(object.validateForDelete) }
-    switch failures.count {
-    case 0: return
-    case 1: throw failures[0]
-    default:
-      throw CoreDataError(.validationMultipleErrors, userInfo: [CoreDataError.Key.detailedErrors: failures])
-    }
-  }
 
   // MARK: The store
 
@@ -116,20 +103,34 @@ extension ManagedObjectContext {
   private func writePendingChanges() throws -> SaveOutcome {
     var written: [Int: PendingSave] = [:]
     var outcome = SaveOutcome()
+    unsettled = [:]
     forgetObjectsOfRemovedStores()
     for _ in 0..<Self.mostAttempts {
-      var conflicts: [MergeConflict] = []
+      var conflicts: [Any] = []
       var isRefused = false
+      outcome.sets = nil
       for save in try makePendingSaves(except: Set(written.keys)) {
         do {
           if !save.changes.isEmpty || save.hasMetadata {
             outcome.sets = nil
-            outcome.notices.append(try commit(save, &outcome))
+            let notice = try commit(save, &outcome)
+            save.notice = notice
+            outcome.notices.append(notice)
           }
           written[save.store.index] = save
         } catch let conflict as CommitConflict {
           isRefused = true
+          unsettled[save.store.index] = nil
           conflicts.append(contentsOf: makeMergeConflicts(conflict, in: save.store))
+        } catch let violation as UniquenessViolation {
+          isRefused = true
+          do {
+            conflicts.append(contentsOf: try makeConstraintConflicts(violation, in: save.store))
+          } catch {
+            throw written.isEmpty ? error : incomplete(error, having: written)
+          }
+          // Perhaps the policy refuses: then as little as possible has been written (rule 136).
+          break
         } catch let dangling as DanglingReferences {
           isRefused = true
           do {
@@ -138,7 +139,7 @@ extension ManagedObjectContext {
             throw written.isEmpty ? error : incomplete(error, having: written)
           }
         } catch {
-          throw describe(error, of: save, having: written)
+          throw written.isEmpty ? error : incomplete(error, having: written)
         }
       }
       if !isRefused {
@@ -149,17 +150,17 @@ extension ManagedObjectContext {
         return outcome
       }
       do {
-        if !conflicts.isEmpty { try mergePolicy.resolve(mergeConflicts: conflicts) }
+        try settle(conflicts)
       } catch {
         throw written.isEmpty ? error : incomplete(error, having: written)
       }
     }
-    throw CoreDataError(
-      .persistentStoreSaveConflicts,
-      "Other writers changed the same rows \(Self.mostAttempts) times while this save was being merged.")
+    let error = conflictsGoOn
+    throw written.isEmpty ? error : incomplete(error, having: written)
   }
 
   private func commit(_ save: PendingSave, _ outcome: inout SaveOutcome) throws -> CommitNotice {
+    statistics.saveAttempts += 1
     do {
       return try persistentStoreCoordinator.commit(
         save.changes, to: save.store, origin: ObjectIdentifier(self)
@@ -178,6 +179,14 @@ extension ManagedObjectContext {
   }
 
   static let mostAttempts = 100
+
+  /// What a save throws that was refused as often as it is tried.
+  var conflictsGoOn: CoreDataError {
+    CoreDataError(
+      .persistentStoreSaveConflicts,
+      "The store refused this save \(Self.mostAttempts) times, whatever the merge policy settled: other writers went on changing the "
+        + "same rows, or each conflict about uniqueness that was settled led to another. Nothing was saved.")
+  }
 
   /// Objects found inaccessible whose store has been removed have nothing left to save (rule 48).
   func forgetObjectsOfRemovedStores() {
@@ -203,29 +212,13 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The error a caller sees for a store's refusal.
-  private func describe(_ error: any Error, of save: PendingSave, having written: [Int: PendingSave])
-    -> any Error
-  {
-    var error = error
-    if let violation = error as? UniquenessViolation { error = describe(violation, in: save.store) }
-    return written.isEmpty ? error : incomplete(error, having: written)
-  }
-
-  func describe(_ violation: UniquenessViolation, in binding: StoreBinding) -> CoreDataError {
-    let tables = stores.tables(for: binding).tables
-    let objects = violation.violations.compactMap { found in
-      tables[schema.entities[found.entity].hierarchyNumber].object(for: found.primaryKey)
-    }
-    return CoreDataError(
-      .managedObjectConstraintMerge, "Uniqueness constraints are violated, nothing was saved: \(violation)",
-      userInfo: [CoreDataError.Key.affectedObjects: objects, NSUnderlyingErrorKey: violation])
-  }
-
   /// Some stores have been written, one refused (rule 145). What is written stays written and is adopted.
   private func incomplete(_ error: any Error, having written: [Int: PendingSave]) -> CoreDataError {
     var outcome = SaveOutcome()
-    for save in written.values { save.adopt(into: &outcome) }
+    for save in written.values {
+      save.adopt(into: &outcome)
+      if let notice = save.notice { takeDerived(notice) }
+    }
     settledRows = outcome.received.map(\.unsaved)
     changes.forgetSaved(outcome.inserted + outcome.updated + outcome.deleted)
     for object in outcome.deleted { letGo(object, of: .rowGone) }
@@ -240,6 +233,7 @@ extension ManagedObjectContext {
     var outcome = outcome
     if parent == nil { generation.advance() }
     settleReceived(&outcome)
+    for notice in outcome.notices where !notice.derivedRows.isEmpty { takeDerived(notice) }
     undoRecorder?.noteSave()
     changes.removeAllPending()
     lostVersions = [:]
@@ -250,6 +244,8 @@ extension ManagedObjectContext {
     ManagedObject.forEach(outcome.updated) { $0.didSave() }
     ManagedObject.forEach(outcome.deleted) { $0.didSave() }
     postDidSave(outcome)
-    if !outcome.notices.isEmpty { children.tell(outcome.notices) }
+    tellChildren(outcome.notices)
+    // Objects that were not saved, and show other derived values now.
+    if schema.derivedSources != nil { tellChanges() }
   }
 }

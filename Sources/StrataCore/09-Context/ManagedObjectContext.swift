@@ -137,12 +137,20 @@ public final class ManagedObjectContext: @unchecked Sendable {
   @exclusivity(unchecked) var isRunningEvent = false
   /// The inserted objects the last did-change notification told of, until the save or rollback that ends it.
   @exclusivity(unchecked) var lastInserted: Set<ManagedObject>?
+  /// While validation runs: the changes told of meanwhile, which it made.
+  @exclusivity(unchecked) var toldInValidation: [ManagedObject]?
   /// Rows of new objects that another thread encodes while a save tells of the objects.
   @exclusivity(unchecked) var encodingAhead: EncodingAhead?
   /// For objects whose row is gone and that are to be written anew: the version their rows count on from.
   @exclusivity(unchecked) var lostVersions: [ManagedObjectID: UInt32] = [:]
   /// What an event changes, for the undo manager; nil without one.
   @exclusivity(unchecked) var undoRecorder: UndoRecorder?
+  /// Duplicates that a merge policy has merged into other records since the last save: children may know them.
+  @exclusivity(unchecked) var absorbed: [(home: BoundEntity, primaryKey: UInt64)] = []
+  /// What has taken the place of duplicates that children may know.
+  @exclusivity(unchecked) var successors: [StratumLayer.Place: ManagedObjectID] = [:]
+  /// Violated constraints the merge policy was last asked about, by store, while a save is being tried again.
+  @exclusivity(unchecked) var unsettled: [Int: [ConstraintViolation]] = [:]
   /// Guards against hooks and observers that call back into a save.
   var isSaving = false
   /// What the last fetch with relationships to prefetch has brought in. Objects hold each other by ID only: without this nobody
@@ -163,6 +171,8 @@ public final class ManagedObjectContext: @unchecked Sendable {
     public var objectsMade = 0
     /// Successful saves.
     public var saves = 0
+    /// How often changes were handed to a store, refused ones included: more than once when a merge policy was asked.
+    public var saveAttempts = 0
   }
 
   // MARK: Making contexts
@@ -264,8 +274,8 @@ public final class ManagedObjectContext: @unchecked Sendable {
   }
 
   /// Whether a save to the parent checks uniqueness constraints against what this context, the contexts below and the store
-  /// hold (rule 156). Default false: only the save to the coordinator checks them. Costs a fetch for each new or changed
-  /// object whose entity has constraints. Means nothing without a parent.
+  /// hold, and asks the merge policy about duplicates, as the save to the coordinator does (rule 156). Default false: only that one
+  /// checks them. Costs a pass over what is unsaved and, for each constraint, one over its index. Means nothing without a parent.
   public var checksUniquenessAtParent: Bool {
     get { shared.withLock { $0.checksUniquenessAtParent } }
     set { shared.withLock { $0.checksUniquenessAtParent = newValue } }

@@ -14,14 +14,29 @@ public enum MergePolicyType: UInt, Sendable {
   case rollback = 4
 }
 
-/// Decides what becomes of an object whose row was changed or deleted by somebody else since it was read.
+/// Decides what becomes of an object whose row was changed or deleted by somebody else since it was read, and of objects that
+/// would share the values of a uniqueness constraint with others.
 ///
 /// The five ready-made policies are singletons and compare by identity. A subclass overrides
-/// `resolve(mergeConflicts:)`, edits the objects of the conflicts as it likes, and calls super, which then settles each
-/// conflict the way of its `mergeType` (rule 201). It runs on the context's queue, outside the store's transaction; the
-/// save is tried again afterwards.
+/// `resolve(mergeConflicts:)`, or one of the two methods that it calls, edits the objects of the conflicts as it likes, and calls
+/// super, which then settles each conflict that still stands the way of its `mergeType` (rule 201). It runs on the context's queue,
+/// outside the store's transaction; the save is tried again afterwards.
 ///
-/// Uniqueness violations are not merged yet: under every policy they fail the save with code 133021 and write nothing.
+/// Of a duplicate, a new object with values that another record has, becomes (rule 205):
+///
+/// | policy | its attributes and to-one relationships |
+/// |---|---|
+/// | object trump | those that are set, and so differ from the default, go to the record that is kept |
+/// | overwrite | all go there, nil and defaults as well |
+/// | store trump, rollback | are dropped |
+///
+/// Under all of them the duplicate leaves the context, what unsaved objects say of it they say of the record that is kept, and members
+/// of its to-many relationships become members there. The stored record is kept; among objects of one save the stored
+/// one, then the oldest. A duplicate of a subentity that has more properties than the record there is, is kept in its place and
+/// takes its values over; entities of which neither inherits from the other cannot be merged, and fail the save with 133021.
+///
+/// An edited record that comes to have another one's values gives those values back under store trump, all its edits under rollback. Under
+/// object trump and overwrite it is the other record that goes; its members stay.
 open class MergePolicy: NSObject, @unchecked Sendable {  // Safe: the only stored property is a constant.
   /// How conflicts are settled.
   public let mergeType: MergePolicyType
@@ -43,11 +58,16 @@ open class MergePolicy: NSObject, @unchecked Sendable {  // Safe: the only store
   /// Takes the stored row, drops the object's changes (rule 197).
   public static let rollback = MergePolicy(merge: .rollback)
 
-  /// Settles all conflicts of one save attempt. Overrides edit objects first and call super last.
-  /// - Throws: `CoreDataError` 133020 under the error policy, with the conflicts under
-  ///   `NSPersistentStoreSaveConflictsErrorKey`; the save then fails, the context keeps its changes.
-  open func resolve(mergeConflicts: [MergeConflict]) throws {
-    try resolve(optimisticLockingConflicts: mergeConflicts)
+  /// Settles all conflicts of one save attempt: row versions first, then uniqueness (rule 201). Overrides edit objects first and
+  /// call super last.
+  /// - Parameter list: `MergeConflict`s and `ConstraintConflict`s.
+  /// - Throws: under the error policy `CoreDataError` 133020 or 133021, with the conflicts under `NSPersistentStoreSaveConflictsErrorKey`,
+  ///   those of constraints also under `conflictList`; the save then fails, the context keeps its changes.
+  open func resolve(mergeConflicts list: [Any]) throws {
+    let locking = list.compactMap { $0 as? MergeConflict }
+    let constraints = list.compactMap { $0 as? ConstraintConflict }
+    if !locking.isEmpty { try resolve(optimisticLockingConflicts: locking) }
+    if !constraints.isEmpty { try resolve(constraintConflicts: constraints) }
   }
 
   /// The part of `resolve(mergeConflicts:)` that deals with row versions.
@@ -56,6 +76,13 @@ open class MergePolicy: NSObject, @unchecked Sendable {  // Safe: the only store
       throw CoreDataError(.managedObjectMerge, userInfo: [CoreDataError.Key.saveConflicts: conflicts])
     }
     for conflict in conflicts { conflict.settle(mergeType) }
+  }
+
+  /// The part of `resolve(mergeConflicts:)` that deals with uniqueness constraints (rules 202–206).
+  /// - Throws: `CoreDataError` 133021 under the error policy, and for objects that cannot be merged. Nothing was changed then.
+  open func resolve(constraintConflicts list: [ConstraintConflict]) throws {
+    if mergeType == .error { throw CoreDataError.unresolved(list) }
+    try ConstraintSettlement.settle(list, mergeType)
   }
 }
 

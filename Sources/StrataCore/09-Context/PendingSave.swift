@@ -4,6 +4,8 @@ import Foundation
 final class PendingSave {
   let store: StoreBinding
   @exclusivity(unchecked) var changes = ChangeSet()
+  /// What the store has written.
+  var notice: CommitNotice?
   /// Somebody set the store's metadata: it is written although no row is.
   var hasMetadata = false
   /// Parallel to `changes.inserts`.

@@ -17,13 +17,17 @@ func makeFullModel() -> ManagedObjectModel {
   let person = EntityDescription(
     "Person", isAbstract: true,
     properties: [
-      AttributeDescription("name", .string, isOptional: false, defaultValue: "n.n."),
-      AttributeDescription("age", .integer16, defaultValue: 18),
+      AttributeDescription(
+        "name", .string, isOptional: false, defaultValue: "n.n.",
+        rules: [.minimumLength(1), .maximumLength(80, warning: "Too long."), .pattern("\\S.*")]),
+      AttributeDescription("age", .integer16, defaultValue: 18, rules: [.minimum(0), .maximum(150)]),
       AttributeDescription("weight", .double, defaultValue: Double.nan),
       AttributeDescription("height", .float, defaultValue: Float(1.1)),
       AttributeDescription("salary", .decimal, defaultValue: Decimal(string: "-12345678901234567890.0123")),
       AttributeDescription("isMember", .boolean, defaultValue: true),
-      AttributeDescription("born", .date, defaultValue: Date(timeIntervalSinceReferenceDate: 0.1)),
+      AttributeDescription(
+        "born", .date, defaultValue: Date(timeIntervalSinceReferenceDate: 0.1),
+        rules: [.minimum(Date(timeIntervalSinceReferenceDate: -0.1), warning: "Before time began.")]),
       AttributeDescription("photo", .binaryData, defaultValue: Data([0, 255])),
       AttributeDescription("token", .uuid, defaultValue: UUID()),
       AttributeDescription("home", .uri, defaultValue: URL(string: "https://example.org/a%20b?c#d")),

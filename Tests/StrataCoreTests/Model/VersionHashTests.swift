@@ -41,7 +41,8 @@ import Testing
     #expect(changed { shelf($0).properties = [] } == ["Shelf"])
   }
 
-  @Test("What does not count: indexes, user info, class, defaults, renaming identifiers (rules 299, 346)")
+  @Test(
+    "What does not count: indexes, user info, class, defaults, rules, renaming identifiers (rules 299, 346)")
   func whatDoesNotCount() {
     #expect(
       changed { model in
@@ -51,6 +52,7 @@ import Testing
         book.managedObjectClass = PlainObject.self
         book.renamingIdentifier = "Volume"
         book.attributesByName["pages"]!.defaultValue = 7
+        book.attributesByName["pages"]!.validationRules = [.minimum(1, warning: "Empty.")]
         book.attributesByName["pages"]!.renamingIdentifier = "sheets"
         book.attributesByName["pages"]!.userInfo = ["c": 1]
         book.attributesByName["pages"]!.allowsExternalBinaryDataStorage = true

@@ -14,7 +14,10 @@ import Testing
     #expect(
       error?.violations == [
         ConstraintViolation(
-          entity: fixture.entity("Special").number, entityName: "Item", constraint: ["code"],
+          entity: fixture.entity("Special").number,
+          index: try #require(fixture.entity("Item").indexes.first { $0.isUnique }).number,
+          entityName: "Item",
+          constraint: ["code"],
           primaryKey: second.primaryKey, otherPrimaryKey: first.primaryKey, isInStore: true)
       ])
     #expect(try fixture.fetch("Item", mode: .count).count == 1)

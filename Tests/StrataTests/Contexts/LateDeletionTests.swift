@@ -13,7 +13,7 @@ struct LateDeletionTests {
     store = try TemporaryStore()
     mine = store.context()
     theirs = store.context()
-    mine.mergePolicy = .mergeByPropertyObjectTrump
+    mine.mergePolicy = RefusingDuplicates(merge: .mergeByPropertyObjectTrump)
     entry = Entry.make("Bells", rating: 1, in: mine)
     try mine.save()
   }

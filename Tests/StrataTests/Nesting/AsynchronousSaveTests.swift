@@ -177,7 +177,7 @@ struct AsynchronousSaveTests {
     try sibling.save()
     await #expect(throws: CoreDataError.self) { try await child.saveAsynchronously() }
     #expect(child.updatedObjects == [mine])
-    child.mergePolicy = .mergeByPropertyObjectTrump
+    child.mergePolicy = RefusingDuplicates(merge: .mergeByPropertyObjectTrump)
     let twin = Surfer.make("kelly@example.com", in: child)
     await #expect(throws: CoreDataError.self) { try await child.saveAsynchronously() }
     twin.email = "layne@example.com"

@@ -412,9 +412,9 @@ struct ChildSaveTests {
       super.init(merge: .mergeByPropertyObjectTrump)
     }
 
-    override func resolve(mergeConflicts: [MergeConflict]) throws {
+    override func resolve(mergeConflicts list: [Any]) throws {
       try work()
-      try super.resolve(mergeConflicts: mergeConflicts)
+      try super.resolve(mergeConflicts: list)
     }
   }
 

@@ -108,4 +108,60 @@ struct ParentConflictTests {
     try parent.save()
     #expect(try store.context().count(for: FetchRequest<Surfer>(entityName: "Surfer")) == 3)
   }
+
+  @Test(
+    "rule 156: the policy settles duplicates with the parent's records, and those of the child's own children"
+  )
+  func settledAtTheParent() throws {
+    let store = try TemporaryStore(CatalogueModel.make())
+    try store.stock(["a": "stored"])
+    let parent = store.context()
+    let child = ManagedObjectContext(.confinement, parent: parent)
+    let grandchild = ManagedObjectContext(.confinement, parent: child)
+    child.checksUniquenessAtParent = true
+    parent.new("Product", ["sku": "b", "name": "parent", "note": "kept"])
+    parent.processPendingChanges()
+    child.new("Product", ["sku": "a", "name": "child"])
+    let twin = child.new("Product", ["sku": "b", "name": "child"])
+    child.new("Bolt", ["serial": 1])["product"] = twin
+    grandchild.new("Product", ["sku": "c", "name": "grandchild"])
+    grandchild.new("Product", ["sku": "c", "note": "grandchild"])
+    try grandchild.save()
+    let error = #expect(throws: CoreDataError.self) { try child.save() }
+    let conflicts = error?.userInfo["conflictList"] as? [ConstraintConflict] ?? []
+    #expect(conflicts.count == 3 && conflicts.filter { $0.databaseObject == nil }.count == 1)
+    child.mergePolicy = .mergeByPropertyObjectTrump
+    try child.save()
+    #expect(!child.hasChanges)
+    #expect(try parent.all("Product").count == 3)
+    #expect(
+      try parent.product("b")["name"] as? String == "child"
+        && parent.product("b")["note"] as? String == "kept")
+    try parent.save()
+    #expect(try store.products() == ["a child 0", "b child 0", "c grandchild 0"])
+    #expect(try store.fresh { try $0.product("c")["note"] as? String } == "grandchild")
+    #expect(try store.fresh { try $0.all("Bolt")[0].end("product")?["sku"] as? String } == "b")
+    #expect(try store.problems().isEmpty)
+  }
+
+  @Test("rule 156: a save that does not stop checks as well; many new objects are checked in one pass")
+  func checkedInOnePass() async throws {
+    let store = try TemporaryStore(CatalogueModel.make())
+    let parent = store.context(.privateQueue)
+    let child = ManagedObjectContext(.privateQueue, parent: parent)
+    child.checksUniquenessAtParent = true
+    await child.perform {
+      for number in 0..<2_000 { child.new("Product", ["sku": "\(number)", "maker": "m", "model": number]) }
+    }
+    try await child.saveAsynchronously()
+    // One question for each constraint.
+    await child.perform { #expect(child.statistics.fetches == 2) }
+    await child.perform { _ = child.new("Product", ["sku": "7", "name": "twin"]) }
+    await #expect(throws: CoreDataError.self) { try await child.saveAsynchronously() }
+    child.mergePolicy = .mergeByPropertyObjectTrump
+    try await child.saveAsynchronously()
+    try await parent.saveAsynchronously()
+    #expect(try store.products().count == 2_000)
+    #expect(try store.fresh { try $0.product("7")["name"] as? String } == "twin")
+  }
 }

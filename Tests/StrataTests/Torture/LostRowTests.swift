@@ -91,7 +91,7 @@ struct LostRowTests {
   ])
   func twoWhoInsistOnALostRowAgreeInTheEnd(policy: MergePolicy) throws {
     let stack = try Stack()
-    let (late, lateThing) = try stack.hold(.overwrite)
+    let (late, lateThing) = try stack.hold(RefusingDuplicates(merge: .overwrite))
     let (early, earlyThing) = try stack.hold(.overwrite)
     lateThing["name"] = "late"
     earlyThing["name"] = "early"
@@ -117,7 +117,7 @@ struct LostRowTests {
   /// The same with the row still missing when the refused save is repaired, and somebody faster.
   @Test func aSaveThatWouldWriteALostRowAnewFindsItBack() throws {
     let stack = try Stack()
-    let (late, lateThing) = try stack.hold(.overwrite)
+    let (late, lateThing) = try stack.hold(RefusingDuplicates(merge: .overwrite))
     let (early, earlyThing) = try stack.hold(.overwrite)
     let (rivals, _) = try stack.hold()
     Thing(context: rivals)["code"] = "unique"

@@ -18,7 +18,7 @@ extension RandomOperations {
     try checkChanged(tested)
     let before = tested.reference.objects
     let result = tested.reference.save(policy.mergeType)
-    tested.context.mergePolicy = policy
+    tested.context.mergePolicy = RefusingDuplicates(merge: policy.mergeType)
     let error = trySaving(tested.context)
     switch result {
     case .saved(let notice):

@@ -24,7 +24,8 @@ struct Owner: AsyncParsableCommand {
     let root = URL(fileURLWithPath: directory).appendingPathComponent("owner-\(getpid())")
     defer { try? FileManager.default.removeItem(at: root) }
     var table = Table(header: [
-      "members", "relationship", "append and save, µs", "remove and save, µs", "count, µs", "look up, µs", "rows loaded",
+      "members", "relationship", "append and save, µs", "remove and save, µs", "count, µs", "look up, µs",
+      "rows loaded",
       "cascade, ms", "bytes at most per object",
     ])
     for size in sizes.map(\.rows) {
@@ -72,7 +73,9 @@ private struct OwnerBench {
     let row = try await context.perform {
       let owner = context.object(with: id)
       let view = { owner.related(ManagedObject.self, slot: Self.membersSlot) }
-      var (appending, removing, counting, finding): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
+      var (appending, removing, counting, finding): ([Double], [Double], [Double], [Double]) = (
+        [], [], [], []
+      )
       for run in 0...runs {
         let new = ManagedObject(entity: memberEntity, insertInto: context)
         new.setValue(Int64(size + run), forKey: "number")
@@ -116,7 +119,9 @@ private struct OwnerBench {
       }
     }
     let after = ResidentSet.current()
-    let left = try await deleting.perform { try deleting.count(for: FetchRequest<ManagedObject>(entityName: "Member")) }
+    let left = try await deleting.perform {
+      try deleting.count(for: FetchRequest<ManagedObject>(entityName: "Member"))
+    }
     guard left == runs + 1 else { throw BenchmarkError("\(left) members are left") }
     return row + [
       String(format: "%.1f", time * 1_000), size < 10_000 ? "" : "\((after.peak - before.current) / size)",

@@ -54,8 +54,10 @@ extension ManagedObjectContext {
   }
 
   private func attempt(_ riders: [CheckedContinuation<Void, any Error>], _ number: Int) {
+    if number == 1 { unsettled = [:] }
     do {
       let flight = try takeOff()
+      statistics.saveAttempts += 1
       flight.start(self, persistentStoreCoordinator) {
         self.queue.queue?.async { self.runAsEvent { self.bringHome(flight, riders, number) } }
       }
@@ -75,12 +77,9 @@ extension ManagedObjectContext {
     switch flight.ending {
     case .saved, nil: for rider in riders { rider.resume() }
     case .failed(let error, _): for rider in riders { rider.resume(throwing: error) }
-    case .refused, .disputed, .dangling:
+    case .refused, .disputed, .dangling, .violated:
       guard number < Self.mostAttempts else {
-        let error = CoreDataError(
-          .persistentStoreSaveConflicts,
-          "Other writers changed the same rows \(number) times while this save was being merged.")
-        for rider in riders { rider.resume(throwing: error) }
+        for rider in riders { rider.resume(throwing: conflictsGoOn) }
         break
       }
       // The merge policy has spoken. Somebody's save may be under way by now.

@@ -19,6 +19,7 @@ extension ManagedObjectContext {
       guard adopt(flight, until: end) else { return false }
       finish(flight)
     case .refused(let conflict, let store):
+      unsettled[store.index] = nil
       putBack(flight)
       // A save that has come in between settles conflicts by itself.
       if !all {
@@ -27,14 +28,17 @@ extension ManagedObjectContext {
           if !conflicts.isEmpty { try mergePolicy.resolve(mergeConflicts: conflicts) }
         }
       }
+    case .violated(let violation, let store):
+      putBack(flight)
+      if !all { settle(flight) { try settle(try makeConstraintConflicts(violation, in: store)) } }
     case .dangling(let dangling, let store):
       putBack(flight)
       if !all { settle(flight) { try resolve(dangling, in: store) } }
     case .disputed(let conflict):
       putBack(flight)
       if !all { settle(flight) { try settle(conflict) } }
-    case .failed(let error, let store):
-      flight.fail(describe(error, in: store, having: flight.parts.filter(\.isWritten)))
+    case .failed(let error, _):
+      flight.fail(describe(error, having: flight.parts.filter(\.isWritten)))
       putBack(flight)
     case nil: trap("a save was brought home before it had ended")
     }
@@ -45,14 +49,10 @@ extension ManagedObjectContext {
   private func settle(_ flight: SaveFlight, _ ask: () throws -> Void) {
     isSaving = true
     defer { isSaving = false }
-    do { try ask() } catch { flight.fail(error) }
+    do { try ask() } catch { flight.fail(describe(error, having: flight.parts.filter(\.isWritten))) }
   }
 
-  private func describe(_ error: any Error, in store: StoreBinding?, having written: [SaveFlight.Part])
-    -> any Error
-  {
-    var error = error
-    if let violation = error as? UniquenessViolation, let store { error = describe(violation, in: store) }
+  private func describe(_ error: any Error, having written: [SaveFlight.Part]) -> any Error {
     if written.isEmpty { return error }
     return CoreDataError(
       .persistentStoreIncompleteSave, "Only some of the stores could be saved: \(error)",
@@ -131,6 +131,7 @@ extension ManagedObjectContext {
 
   private func finish(_ flight: SaveFlight) {
     self.flight = nil
+    unsettled = [:]
     if parent == nil { generation.advance() }
     undoRecorder?.noteSave()
     // Others may have been inserted anew since.
@@ -141,6 +142,7 @@ extension ManagedObjectContext {
     settleReceived(&outcome)
     if parent == nil { standOnStoredRows() }
     outcome.notices = parent == nil ? flight.parts.compactMap(\.notice) : notices(of: flight.unsavedRows)
+    for notice in outcome.notices where !notice.derivedRows.isEmpty { takeDerived(notice) }
     if !outcome.notices.isEmpty { statistics.saves += 1 }
     ManagedObject.forEach(outcome.inserted + outcome.updated + outcome.deleted) { $0.didSave() }
     if hasReceived {
@@ -155,7 +157,8 @@ extension ManagedObjectContext {
       outcome.sets = flight.sets
     }
     postDidSave(outcome)
-    if !outcome.notices.isEmpty { children.tell(outcome.notices) }
+    tellChildren(outcome.notices)
+    if schema.derivedSources != nil { tellChanges() }
   }
 
   /// Objects that were edited above rows on their way to the store stand on the stored rows now, as their layers do.

@@ -47,12 +47,28 @@ final class SaveFlight: @unchecked Sendable {
     fileprivate(set) var isWritten = false
 
     init(_ store: StoreBinding) { self.store = store }
+
+    /// The store has derived values: the objects take over the rows that have them.
+    fileprivate func takeDerived(_ derived: [RowChange]) {
+      var byAddress: [RowAddress: RowChange] = [:]
+      for change in derived {
+        guard let hierarchy = store.entities[change.entity]?.hierarchyNumber else { continue }
+        byAddress[RowAddress(hierarchy: hierarchy, key: change.primaryKey)] = change
+      }
+      for place in entries.indices where rows[place] != nil {
+        let hierarchy = entries[place].home._withUnsafeGuaranteedRef { $0.hierarchyNumber }
+        let address = RowAddress(hierarchy: hierarchy, key: entries[place].primaryKey)
+        if let change = byAddress[address] { rows[place] = change }
+      }
+    }
   }
 
   enum Ending {
     case saved
     /// Rows have changed underneath: the merge policy is to be asked.
     case refused(CommitConflict, StoreBinding)
+    /// Rows have the same values where the model says they are unique: the merge policy is to be asked.
+    case violated(UniquenessViolation, StoreBinding)
     /// References would lead nowhere: somebody else has deleted, or referred to, the same objects.
     case dangling(DanglingReferences, StoreBinding)
     /// The parent's records are not what the changes are based on: the merge policy is to be asked.
@@ -125,6 +141,8 @@ final class SaveFlight: @unchecked Sendable {
           ending = .refused(conflict, refusal.store)
         } else if let dangling = refusal.error as? DanglingReferences {
           ending = .dangling(dangling, refusal.store)
+        } else if let violation = refusal.error as? UniquenessViolation {
+          ending = .violated(violation, refusal.store)
         } else {
           ending = .failed(refusal.error, refusal.store)
         }
@@ -159,7 +177,9 @@ final class SaveFlight: @unchecked Sendable {
       return
     }
     do {
-      part.notice = try coordinator.commit(changes, to: part.store, origin: origin) {}
+      let notice = try coordinator.commit(changes, to: part.store, origin: origin) {}
+      part.notice = notice
+      if !notice.derivedRows.isEmpty { part.takeDerived(notice.derivedRows) }
       part.isWritten = true
     } catch {
       throw Refusal(error: error, store: part.store)

@@ -149,7 +149,7 @@ extension ManagedObjectContext {
     row.kind == .insert || !row.isBaseStored && isUnstored(row.table, row.primaryKey)
   }
 
-  private func isUnstored(_ table: StratumLayer.Table, _ key: UInt64) -> Bool {
+  func isUnstored(_ table: StratumLayer.Table, _ key: UInt64) -> Bool {
     ancestors.contains { $0.row(table, key)?.kind == .insert } || strata.row(table, key)?.kind == .insert
   }
 

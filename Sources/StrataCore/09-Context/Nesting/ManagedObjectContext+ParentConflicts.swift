@@ -49,41 +49,6 @@ extension ManagedObjectContext {
     if !conflicts.isEmpty { try mergePolicy.resolve(mergeConflicts: conflicts) }
     for object in unsaved where object.context === self { object.state.insert(.unsavedRow) }
   }
-
-  // MARK: Uniqueness (rule 156)
-
-  /// - Throws: `CoreDataError` 133021 with the objects that share values of a constraint with others.
-  func checkUniqueness() throws {
-    var duplicates: [ManagedObject] = []
-    var sentences: [String] = []
-    for object in changes.inserted + changes.updated {
-      for index in object.home.entity.indexes where index.isUnique {
-        guard let other = try twin(of: object, index) else { continue }
-        duplicates.append(object)
-        let names = index.parts.map { object.home.entity.attributes[$0.slot].name }.joined(separator: ", ")
-        sentences.append("\(object.objectID) has the same \(names) as \(other)")
-      }
-    }
-    if duplicates.isEmpty { return }
-    throw CoreDataError(
-      .managedObjectConstraintMerge,
-      "Uniqueness constraints are violated, nothing was saved: \(sentences.prefix(5).joined(separator: "; ")).",
-      userInfo: [CoreDataError.Key.affectedObjects: duplicates])
-  }
-
-  /// Another record with the same values of a constraint. Values that are nil are equal to nothing.
-  private func twin(of object: ManagedObject, _ index: IndexSchema) throws -> ManagedObjectID? {
-    var parts: [FetchPredicate] = []
-    for part in index.parts {
-      let value = object.currentValue(part.slot)
-      if value.isNull { return nil }
-      parts.append(.comparison(key: object.home.entity.attributes[part.slot].name, .equal, value))
-    }
-    var request = FetchRequest<ManagedObjectID>(entityName: schema.entities[index.owner].name)
-    request.predicate = .and(parts)
-    request.fetchLimit = 2
-    return try fetch(request).first { $0 != object.objectID }
-  }
 }
 
 extension StratumRow {

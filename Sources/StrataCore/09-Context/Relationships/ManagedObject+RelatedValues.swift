@@ -43,21 +43,27 @@ extension ManagedObject {
   }
 
   private final func memberValues(_ value: Any?, _ relationship: RelationshipSchema) -> [ManagedObject] {
-    var elements: [Any]
+    if !(value is ManagedObject), let objects = Self.objects(in: value) { return objects }
+    guard let value else { return [] }
+    trapNoObject(value, relationship)
+  }
+
+  /// The objects that a value by key is or holds; nil when it holds anything else.
+  static func objects(in value: Any?) -> [ManagedObject]? {
+    let elements: [Any]
     switch value {
-    case nil, is NSNull: elements = []
-    case let set as Set<ManagedObject>: elements = Array(set)
-    case let array as [ManagedObject]: elements = array
+    case nil, is NSNull: return []
+    case let object as ManagedObject: return [object]
+    case let set as Set<ManagedObject>: return Array(set)
+    case let array as [ManagedObject]: return array
     case let set as NSOrderedSet: elements = set.array
     case let set as NSSet: elements = set.allObjects
     case let array as [Any]: elements = array
     case let set as Set<AnyHashable>: elements = set.map(\.base)
-    case let some?: trapNoObject(some, relationship)
+    default: return nil
     }
-    return elements.map { element in
-      guard let object = element as? ManagedObject else { trapNoObject(element, relationship) }
-      return object
-    }
+    let objects = elements.compactMap { $0 as? ManagedObject }
+    return objects.count == elements.count ? objects : nil
   }
 
   private final func trapNoObject(_ value: Any, _ relationship: RelationshipSchema) -> Never {
@@ -88,6 +94,7 @@ extension ManagedObject {
   /// A property in words, from what is in memory.
   final func describe(_ property: AttributeSchema) -> String {
     guard let relationship = home.entity.relationship(slot: property.slot) else {
+      if property.type == .composite { return "{…}" }
       return "\(storedValue(property.slot))"
     }
     if !relationship.isToMany {

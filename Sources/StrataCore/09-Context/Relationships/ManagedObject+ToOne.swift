@@ -237,6 +237,9 @@ extension ManagedObjectContext {
     else { return nil }
     let id = ManagedObjectID(token: bound.token, primaryKey: Reference.primaryKey(bits))
     if let known = stores.table(for: bound)?.object(for: id.primaryKey) { return known.objectID }
-    return id
+    if strata.isEmpty, ancestors.isEmpty { return id }
+    return id.with(
+      isTemporary: isUnstored(
+        StratumLayer.Table(storeIndex: bound.storeIndex, hierarchy: bound.hierarchyNumber), id.primaryKey))
   }
 }

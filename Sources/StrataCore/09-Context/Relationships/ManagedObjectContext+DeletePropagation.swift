@@ -125,7 +125,8 @@ extension ManagedObjectContext {
   ///   else; what validation throws for the objects as they are then.
   func resolve(_ dangling: DanglingReferences, in binding: StoreBinding) throws {
     var lost: [ManagedObject] = []
-    for reference in dangling.references {
+    let references = redirectToSuccessors(dangling.references, in: binding)
+    for reference in references {
       let relationship = schema.relationships[reference.relationship]
       let hierarchy = schema.entities[relationship.owner].hierarchyNumber
       guard let source = try existingObject(reference.source, hierarchy, binding) else { continue }
@@ -142,7 +143,7 @@ extension ManagedObjectContext {
         "Objects that are referred to have been deleted by another context: \(dangling)",
         userInfo: [CoreDataError.Key.affectedObjects: lost])
     }
-    for reference in dangling.references where !reference.isLeftBehind {
+    for reference in references where !reference.isLeftBehind {
       let relationship = schema.relationships[reference.relationship]
       let hierarchy = schema.entities[relationship.owner].hierarchyNumber
       guard let source = try existingObject(reference.source, hierarchy, binding) else { continue }

@@ -168,7 +168,7 @@ struct ObjectUndoState {
   private func isSame(_ left: Any?, _ right: Any?, _ slot: Int) -> Bool {
     guard let left, let right else { return left == nil && right == nil }
     let type = home.entity.attributes[slot].type
-    if type != .undefined {
+    if type != .undefined, type != .transformable {
       return ManagedObject.isSame(AttributeValue(left, type: type), AttributeValue(right, type: type))
     }
     if let left = left as? AnyHashable, let right = right as? AnyHashable { return left == right }

@@ -1,0 +1,95 @@
+import Foundation
+
+/// Records that would share the values of a uniqueness constraint (rules 202, 203).
+///
+/// ```
+///   between objects of one save     databaseObject nil      two or more conflictingObjects
+///   with a stored record            databaseObject set      one conflictingObject
+/// ```
+///
+/// Used on the queue of the context whose objects it names.
+public final class ConstraintConflict {
+  /// The names of the attributes that must not have the same values in two records.
+  public let constraint: [String]
+  /// The values that are shared, by attribute.
+  public let constraintValues: [String: Any]
+  /// The stored record that has the values; nil when only objects of this save have them.
+  public let databaseObject: ManagedObject?
+  /// What is stored of `databaseObject`: attributes, and IDs of to-one relationships; nil without one.
+  public let databaseSnapshot: [String: Any]?
+  /// The objects of this save that have the values.
+  public let conflictingObjects: [ManagedObject]
+  /// What each of `conflictingObjects` was when it was last read or saved, in their order; nil for a new object, where Core
+  /// Data has an `NSNull`.
+  public let conflictingSnapshots: [[String: Any]?]
+
+  /// The shared values, in the order of `constraint`.
+  let values: [AttributeValue]
+
+  /// Makes a conflict, as a save does when a store refuses duplicates. The values are those that the first of `conflicting` has.
+  ///
+  /// Traps when `conflicting` is empty, or `constraint` names something that is no attribute of it.
+  public init(
+    constraint: [String], database databaseObject: ManagedObject?, databaseSnapshot: [String: Any]?,
+    conflicting conflictingObjects: [ManagedObject], conflictingSnapshots: [[String: Any]?]
+  ) {
+    guard let first = conflictingObjects.first else {
+      trap("a constraint conflict needs an object that is in conflict")
+    }
+    self.constraint = constraint
+    self.databaseObject = databaseObject
+    self.databaseSnapshot = databaseSnapshot
+    self.conflictingObjects = conflictingObjects
+    self.conflictingSnapshots = conflictingSnapshots
+    values = first.values(of: constraint)
+    constraintValues = Dictionary(zip(constraint, values.map { $0.anyValue ?? NSNull() })) { $1 }
+  }
+
+  /// Whether `object` is in its context, stays there and has the values still: a merge policy may have changed it since.
+  func stands(for object: ManagedObject) -> Bool {
+    object.context != nil && !object.isDeleted && object.values(of: constraint) == values
+  }
+}
+
+extension ConstraintConflict: CustomStringConvertible {
+  /// The values, and who has them.
+  public var description: String {
+    let values = zip(constraint, values).map { "\($0) \($1)" }.joined(separator: ", ")
+    let objects = conflictingObjects.map { "\($0.home.token.entityName)/p\($0.primaryKey)" }
+    let stored = databaseObject.map { " and the stored \($0.home.token.entityName)/p\($0.primaryKey)" } ?? ""
+    return objects.joined(separator: ", ") + stored + " have the same " + values
+  }
+}
+
+extension ManagedObject {
+  /// The values of attributes named, edits included. Fires a fault.
+  fileprivate final func values(of names: [String]) -> [AttributeValue] {
+    names.map { name in
+      guard let slot = home.entity.slot(named: name), home.entity.relationship(slot: slot) == nil else {
+        trap("\(home.token.entityName) has no attribute “\(name)” that a constraint could name.")
+      }
+      return currentValue(slot)
+    }
+  }
+}
+
+extension CoreDataError {
+  /// What a save throws when constraint conflicts stay unresolved (rule 204).
+  static func unresolved(_ conflicts: [ConstraintConflict], _ reason: String? = nil) -> CoreDataError {
+    let shown = conflicts.prefix(5).map { "\($0)" }.joined(separator: "; ")
+    let more = conflicts.count > 5 ? " … and \(conflicts.count - 5) more" : ""
+    return CoreDataError(
+      .managedObjectConstraintMerge,
+      "Uniqueness constraints are violated, nothing was saved: \(shown)\(more)."
+        + (reason.map { " " + $0 } ?? ""),
+      userInfo: [
+        Key.constraintConflicts: conflicts, Key.saveConflicts: conflicts,
+        Key.affectedObjects: affected(conflicts),
+      ])
+  }
+
+  private static func affected(_ conflicts: [ConstraintConflict]) -> [ManagedObject] {
+    var seen = Set<ObjectIdentifier>()
+    return conflicts.flatMap(\.conflictingObjects).filter { seen.insert(ObjectIdentifier($0)).inserted }
+  }
+}

@@ -1,0 +1,256 @@
+import Foundation
+
+/// The records of an upsert, looked at and brought together by key, before anything is changed.
+struct UpsertPlan {
+  /// What a record says of one property.
+  private enum Change {
+    case value(AttributeValue)
+    /// Of an attribute that is not stored.
+    case transient(Any?)
+    /// Of a composite or transformable attribute.
+    case keyed(Any)
+    case members([Target])
+  }
+
+  /// The other end of a relationship.
+  private enum Target: Hashable {
+    case object(ManagedObject)
+    case identifier(ManagedObjectID)
+  }
+
+  private let context: ManagedObjectContext
+  private let entity: EntitySchema
+  private let index: IndexSchema
+  /// The relationships whose members are added to those that are there, by slot.
+  private var merged = SlotBitmap()
+  /// Distinct keys, in the order of the records.
+  private var keys: [[AttributeValue]] = []
+  private var places: [[AttributeValue]: Int] = [:]
+  /// By place in `keys`, then by slot.
+  private var changes: [[Int: Change]] = []
+  /// The place in `keys` of each record.
+  private var records: [Int] = []
+
+  init(
+    _ entity: EntitySchema, by keys: [String], _ relationships: [String: UpsertRelationshipRule],
+    in context: ManagedObjectContext
+  ) throws {
+    self.context = context
+    self.entity = entity
+    if entity.isAbstract {
+      throw CoreDataError(
+        .coreData, "\(entity.name) is abstract: name the entity that new records are to have.")
+    }
+    let slots = keys.compactMap { entity.slot(named: $0) }
+    let constraint = entity.indexes.first { index in
+      index.isUnique && index.parts.count == keys.count && Set(index.parts.map(\.slot)) == Set(slots)
+    }
+    guard let constraint else {
+      let known = entity.indexes.filter(\.isUnique).map { index in
+        "[" + index.parts.map { entity.attributes[$0.slot].name }.joined(separator: ", ") + "]"
+      }
+      throw CoreDataError(
+        .coreData,
+        "[\(keys.joined(separator: ", "))] is no uniqueness constraint of \(entity.name), so it does not tell records apart; "
+          + (known.isEmpty ? "it has none." : "there are \(known.joined(separator: ", "))."))
+    }
+    index = constraint
+    for (name, rule) in relationships {
+      guard let slot = entity.slot(named: name), let relationship = entity.relationship(slot: slot),
+        relationship.isToMany
+      else { throw CoreDataError(.coreData, "\(entity.name) has no to-many relationship “\(name)”.") }
+      if rule == .merge { merged.insert(slot) }
+    }
+  }
+
+  // MARK: Looking at records
+
+  mutating func add(_ record: [String: Any]) throws {
+    var found: [Int: Change] = [:]
+    for (name, value) in record {
+      guard let slot = entity.slot(named: name) else {
+        throw CoreDataError(.coreData, "\(here): \(entity.name) has no property “\(name)”.")
+      }
+      found[slot] = try change(of: slot, to: value)
+    }
+    let key = try index.parts.map { part in
+      if case .value(let value)? = found[part.slot], !value.isNull { return value }
+      let name = entity.attributes[part.slot].name
+      throw CoreDataError(
+        .validationMissingMandatoryProperty,
+        "\(here) has no value for \(entity.name).\(name), which is part of its key.",
+        userInfo: [CoreDataError.Key.validationKey: name])
+    }
+    guard let place = places[key] else {
+      places[key] = keys.count
+      records.append(keys.count)
+      keys.append(key)
+      changes.append(found)
+      return
+    }
+    records.append(place)
+    for (slot, change) in found {
+      if merged.contains(slot), case .members(let more) = change,
+        case .members(let old)? = changes[place][slot]
+      {
+        changes[place][slot] = .members(old + more)
+      } else {
+        changes[place][slot] = change
+      }
+    }
+  }
+
+  /// The record that is being looked at, for messages.
+  private var here: String { "Record \(records.count)" }
+
+  private func change(of slot: Int, to value: Any) throws -> Change {
+    if let relationship = entity.relationship(slot: slot) {
+      return .members(try targets(value, relationship))
+    }
+    let attribute = entity.attributes[slot]
+    if entity.derivedSlots.contains(slot) { throw wrong(attribute.name, value, "is derived") }
+    if attribute.type == .composite || attribute.type == .transformable { return .keyed(value) }
+    guard let converted = AttributeValue(value is NSNull ? nil : value, type: attribute.type) else {
+      if attribute.isTransient, attribute.type == .undefined { return .transient(value) }
+      throw wrong(attribute.name, value, "is of type \(attribute.type)")
+    }
+    return attribute.isTransient ? .transient(converted.isNull ? nil : value) : .value(converted)
+  }
+
+  private func targets(_ value: Any, _ relationship: RelationshipSchema) throws -> [Target] {
+    let elements: [Any]
+    if isNil(value) || value is NSNull {
+      elements = []
+    } else if !relationship.isToMany {
+      elements = [value]
+    } else {
+      switch value {
+      case let set as Set<ManagedObject>: elements = Array(set)
+      case let set as Set<ManagedObjectID>: elements = Array(set)
+      case let array as [Any]: elements = array
+      default: throw wrong(relationship.name, value, "is a to-many relationship, takes an array or a set")
+      }
+    }
+    return try elements.map { element in
+      let target: Target
+      let bound: BoundEntity
+      switch element {
+      case let object as ManagedObject:
+        guard object.context === context else {
+          throw wrong(
+            relationship.name, element,
+            "takes objects of this context, or IDs, and cannot take one of another")
+        }
+        target = .object(object)
+        bound = object.home
+      case let id as ManagedObjectID:
+        guard let place = context.locate(id) else {
+          throw wrong(relationship.name, element, "takes IDs of this stack's stores")
+        }
+        target = .identifier(id)
+        bound = place.bound
+      default: throw wrong(relationship.name, element, "is a relationship")
+      }
+      let destination = context.schema.entities[relationship.destination]
+      guard destination.subtree.contains(bound.entityNumber) else {
+        throw wrong(relationship.name, bound.entity.name, "leads to \(destination.name)")
+      }
+      return target
+    }
+  }
+
+  private func wrong(_ name: String, _ value: Any, _ sentence: String) -> CoreDataError {
+    CoreDataError(
+      .managedObjectValidation, "\(here): \(entity.name).\(name) \(sentence) and cannot take \(value).",
+      userInfo: [CoreDataError.Key.validationKey: name, CoreDataError.Key.validationValue: value])
+  }
+
+  // MARK: Changing objects
+
+  func run<T: ManagedObject>() throws -> UpsertResult<T> {
+    var objects = try KeyedRecords.find(keys, index, in: context)
+    for object in objects.lazy.compactMap({ $0 }) where !entity.subtree.contains(object.home.entityNumber) {
+      throw CoreDataError(
+        .managedObjectConstraintMerge,
+        "\(object.home.entity.name)/p\(object.primaryKey) has the key of a record of \(entity.name), which is another entity.",
+        userInfo: [CoreDataError.Key.affectedObjects: [object]])
+    }
+    var (inserted, updated) = (0, 0)
+    for place in keys.indices {
+      if let object = objects[place] {
+        if apply(changes[place], to: object) { updated += 1 }
+      } else {
+        let object = context.insertNew(entity)
+        _ = apply(changes[place], to: object)
+        objects[place] = object
+        inserted += 1
+      }
+    }
+    // Every place has an object by now, of a class that was checked to be a T.
+    let results = records.compactMap { objects[$0] as? T }
+    return UpsertResult(
+      objects: results, insertedCount: inserted, updatedCount: updated,
+      unchangedCount: keys.count - inserted - updated)
+  }
+
+  /// Whether something had another value.
+  private func apply(_ changes: [Int: Change], to object: ManagedObject) -> Bool {
+    var hasChanged = false
+    for slot in changes.keys.sorted() {
+      switch changes[slot] {
+      case .value(let value):
+        if ManagedObject.isSame(object.currentValue(slot), value) { continue }
+        object.edit(slot, value)
+      case .transient(let value):
+        let type = entity.attributes[slot].type
+        let old = object.value(forKey: entity.attributes[slot].name)
+        if type != .undefined, AttributeValue(old, type: type) == AttributeValue(value, type: type) {
+          continue
+        }
+        object.setTransient(value, slot)
+      case .keyed(let value):
+        object.setKeyedValue(value, slot, isPrimitive: false)
+      case .members(let targets):
+        guard let relationship = entity.relationship(slot: slot) else { continue }
+        if !relate(object, relationship, targets.map(self.object)) { continue }
+      case nil: continue
+      }
+      hasChanged = true
+    }
+    return hasChanged
+  }
+
+  private func object(_ target: Target) -> ManagedObject {
+    switch target {
+    case .object(let object): object
+    case .identifier(let id): context.object(with: id)
+    }
+  }
+
+  private func relate(_ object: ManagedObject, _ relationship: RelationshipSchema, _ targets: [ManagedObject])
+    -> Bool
+  {
+    if !relationship.isToMany {
+      if object.relatedObject(relationship) === targets.first { return false }
+      object.setRelatedObject(relationship, targets.first)
+      return true
+    }
+    if merged.contains(relationship.slot) {
+      let missing = targets.filter { !object.hasMember(relationship, $0) }
+      for target in missing { object.addMember(relationship, target) }
+      return !missing.isEmpty
+    }
+    let members = object.members(relationship)
+    let isSame = relationship.isOrdered ? members == targets.withoutTwins : Set(members) == Set(targets)
+    if !isSame { object.setMembers(relationship, targets) }
+    return !isSame
+  }
+}
+
+extension [ManagedObject] {
+  /// Each object where it stands first.
+  fileprivate var withoutTwins: [ManagedObject] {
+    var seen = Set<ObjectIdentifier>()
+    return filter { seen.insert(ObjectIdentifier($0)).inserted }
+  }
+}
