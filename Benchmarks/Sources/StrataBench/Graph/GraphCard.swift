@@ -29,8 +29,8 @@ struct Graph: AsyncParsableCommand {
   private struct Contender {
     var name: String
     var open: (URL) async throws -> any GraphPeer
-    /// The only part that this one does another way.
-    var otherwise: Part?
+    /// One that stands for another way to traverse only.
+    var isForInformation = false
     var seconds: [Part: [Double]] = [:]
     var fileBytes = 0
 
@@ -50,11 +50,8 @@ struct Graph: AsyncParsableCommand {
       Contender(name: "GRDB, including(all:)") { try GRDBGraph(directory: $0, traversal: .prefetching) },
       Contender(
         name: "GRDB, a request for each plane",
-        open: { try GRDBGraph(directory: $0, traversal: .eachPlane) }, otherwise: .traversal),
+        open: { try GRDBGraph(directory: $0, traversal: .eachPlane) }, isForInformation: true),
       Contender(name: "Strata") { try await StrataGraph(directory: $0) },
-      Contender(
-        name: "Strata, saving while importing",
-        open: { try await StrataGraph(directory: $0, savesWhileImporting: true) }, otherwise: .importing),
     ]
     contenders.removeAll { !$0.name.hasPrefix(only) }
     guard !contenders.isEmpty else { throw ValidationError("No contender's name begins with \(only).") }
@@ -76,10 +73,7 @@ struct Graph: AsyncParsableCommand {
     let tails = data.planes.enumerated().filter { $0.offset % 10 == 0 }.map(\.element.tail)
     var times: [Part: Double] = [:]
     sync()  // Nobody pays for what the one before left to write.
-    let clock = ContinuousClock()
-    let start = clock.now
-    try await peer.importAll(data, batch: batch)
-    times[.importing] = (clock.now - start).seconds
+    times[.importing] = try seconds { try peer.importAll(data, batch: batch) }
     try requireEqual(peer.counts(), expected, contender, .importing)
     var touch = GraphTouch()
     times[.traversal] = try seconds { touch = try peer.traverse() }
@@ -113,9 +107,9 @@ struct Graph: AsyncParsableCommand {
   private func report(_ contenders: [Contender]) {
     var table = Table(header: ["", "part", "median ms", "min", "max", "× GRDB", "required", "file MB"])
     for part in Part.allCases {
-      for contender in contenders where contender.otherwise == nil || contender.otherwise == part {
+      for contender in contenders where part == .traversal || !contender.isForInformation {
         let times = contender.seconds[part] ?? []
-        let isStrata = contender.name.hasPrefix("Strata")
+        let isStrata = contender.name == "Strata"
         table.rows.append([
           contender.name, part.rawValue, milliseconds(times.median), milliseconds(times.min() ?? .nan),
           milliseconds(times.max() ?? .nan),

@@ -4,7 +4,7 @@ import Foundation
 protocol GraphPeer: AnyObject {
   /// Saves all tables, each flight linked to its airline, plane, two airports and weather as far as they are known: the small
   /// tables with one durable save, then flights with one for each `batch`.
-  func importAll(_ data: GraphData, batch: Int) async throws
+  func importAll(_ data: GraphData, batch: Int) throws
 
   /// Goes from each plane to its flights and reads every attribute of each, and from each flight back to its plane.
   func traverse() throws -> GraphTouch

@@ -4,12 +4,8 @@ import Strata
 /// Strata through its public API alone. Durability `.full`.
 final class StrataGraph: GraphPeer {
   private let container: PersistentContainer
-  private let savesWhileImporting: Bool
 
-  /// - Parameter savesWhileImporting: Whether flights are saved with `saveAsynchronously()`, which writes one batch while the
-  ///   next is made, or each batch with `save()`.
-  init(directory: URL, savesWhileImporting: Bool = false) async throws {
-    self.savesWhileImporting = savesWhileImporting
+  init(directory: URL) async throws {
     container = PersistentContainer(name: "Graph", model: GraphModel.model)
     var description = PersistentStoreDescription(url: directory.appendingPathComponent("graph.strata"))
     description.durability = .full
@@ -17,44 +13,17 @@ final class StrataGraph: GraphPeer {
     try await container.loadPersistentStores()
   }
 
-  func importAll(_ data: GraphData, batch: Int) async throws {
+  func importAll(_ data: GraphData, batch: Int) throws {
     let context = container.newBackgroundContext()
-    let savesWhileImporting = savesWhileImporting
-    let tables = try await context.perform {
-      let tables = Tables(data, in: context)
-      try context.save()
-      return tables
-    }
-    var underWay: Task<Void, any Error>?
-    for first in stride(from: 0, to: data.flights.count, by: batch) {
-      let batch = data.flights[first..<min(first + batch, data.flights.count)]
-      try await context.perform {
-        tables.add(batch, to: context)
-        if !savesWhileImporting { try context.save() }
-      }
-      if savesWhileImporting {
-        // The batch before is durable; this one becomes so while the next is made.
-        try await underWay?.value
-        underWay = Task { try await context.saveAsynchronously() }
-      }
-    }
-    try await underWay?.value
-  }
-
-  /// What flights refer to. Used on the context's queue only, as the objects in it: hence unchecked.
-  private final class Tables: @unchecked Sendable {
-    private var airlines: [String: GraphAirline] = [:]
-    private var airports: [String: GraphAirport] = [:]
-    private var planes: [String: GraphPlane] = [:]
-    private var hours: [GraphData.Hour: GraphWeather] = [:]
-
-    init(_ data: GraphData, in context: ManagedObjectContext) {
+    try context.performAndWait {
+      var airlines: [String: GraphAirline] = [:]
       for row in data.airlines {
         let airline = GraphAirline(context: context)
         airline.carrier = row.carrier
         airline.name = row.name
         airlines[row.carrier] = airline
       }
+      var airports: [String: GraphAirport] = [:]
       for row in data.airports {
         let airport = GraphAirport(context: context)
         airport.faa = row.faa
@@ -63,6 +32,7 @@ final class StrataGraph: GraphPeer {
         airport.longitude = row.longitude
         airports[row.faa] = airport
       }
+      var planes: [String: GraphPlane] = [:]
       for row in data.planes {
         let plane = GraphPlane(context: context)
         plane.tail = row.tail
@@ -71,6 +41,7 @@ final class StrataGraph: GraphPeer {
         plane.seats = row.seats
         planes[row.tail] = plane
       }
+      var hours: [GraphData.Hour: GraphWeather] = [:]
       for row in data.weather {
         let weather = GraphWeather(context: context)
         weather.origin = row.hour.origin
@@ -78,27 +49,28 @@ final class StrataGraph: GraphPeer {
         weather.temperature = row.temperature
         hours[row.hour] = weather
       }
-    }
-
-    func add(_ rows: ArraySlice<GraphData.Flight>, to context: ManagedObjectContext) {
-      for row in rows {
-        let flight = GraphFlight(context: context)
-        flight.line = row.line
-        flight.number = row.number
-        flight.scheduled = row.scheduled
-        flight.distance = row.distance
-        flight.delay = row.delay
-        flight.airTime = row.airTime
-        flight.departure = row.departure
-        flight.carrier = row.carrier
-        flight.tail = row.tail
-        flight.origin = row.origin
-        flight.destination = row.destination
-        flight.airline = airlines[row.carrier]
-        flight.plane = row.tail.flatMap { planes[$0] }
-        flight.originAirport = airports[row.origin]
-        flight.destinationAirport = airports[row.destination]
-        flight.weather = hours[row.hour]
+      try context.save()
+      for first in stride(from: 0, to: data.flights.count, by: batch) {
+        for row in data.flights[first..<min(first + batch, data.flights.count)] {
+          let flight = GraphFlight(context: context)
+          flight.line = row.line
+          flight.number = row.number
+          flight.scheduled = row.scheduled
+          flight.distance = row.distance
+          flight.delay = row.delay
+          flight.airTime = row.airTime
+          flight.departure = row.departure
+          flight.carrier = row.carrier
+          flight.tail = row.tail
+          flight.origin = row.origin
+          flight.destination = row.destination
+          flight.airline = airlines[row.carrier]
+          flight.plane = row.tail.flatMap { planes[$0] }
+          flight.originAirport = airports[row.origin]
+          flight.destinationAirport = airports[row.destination]
+          flight.weather = hours[row.hour]
+        }
+        try context.save()
       }
     }
   }
