@@ -166,10 +166,15 @@ extension ManagedObject {
   }
 
   /// Makes every attribute count as edited, with the value it has now.
-  final func keepEveryValue() {
+  ///
+  /// - Parameter exceptPartners: Leaves out unedited references of one-to-one relationships: the other end has its own, and
+  ///   only somebody who sets one sees to both.
+  final func keepEveryValue(exceptPartners: Bool = false) {
     let draft = editableDraft()
     home.persistentSlots.forEach { slot in
-      if !draft.isChanged(slot) { draft[slot] = storedValue(slot) }
+      if draft.isChanged(slot) { return }
+      if exceptPartners, home.entity.relationship(slot: slot)?.isInverseToOne == true { return }
+      draft[slot] = storedValue(slot)
     }
   }
 

@@ -142,7 +142,7 @@ public final class MergeConflict {
     case .rollback:
       sourceObject.discardEdits(takingRow: stored)
     case .overwrite:
-      sourceObject.keepEveryValue()
+      sourceObject.keepEveryValue(exceptPartners: true)
       sourceObject.rebase(onto: stored)
     case .mergeByPropertyObjectTrump:
       sourceObject.rebase(onto: stored)

@@ -81,6 +81,27 @@ struct RelationshipRuleTests {
     #expect(sales.employees.names == ["Ann"])
   }
 
+  @Test(
+    "rule 196: a policy leaves a one-to-one relationship whole that another context has set meanwhile",
+    arguments: [MergePolicy.overwrite, .mergeByPropertyObjectTrump, .mergeByPropertyStoreTrump, .rollback])
+  func oneToOneUnderPolicies(policy: MergePolicy) throws {
+    let store = try TemporaryStore(TeamModel.make())
+    let (first, second) = (store.context(), store.context())
+    second.mergePolicy = policy
+    let ann = first.make(Employee.self, "Ann")
+    let desk = first.make(Desk.self, "One")
+    try first.save()
+    try second.find(Employee.self, "Ann").level = 5
+    ann.desk = desk
+    try first.save()
+    try second.save()
+    #expect(try store.problems() == [])
+    try store.fresh { (fresh: ManagedObjectContext) throws in
+      #expect(try fresh.find(Employee.self, "Ann").desk?.name == "One")
+      #expect(try fresh.find(Desk.self, "One").employee?.name == "Ann")
+    }
+  }
+
   @Test("rule 146: a relationship to an object of another store is refused by the save with 133010")
   func acrossStores() async throws {
     let store = try TemporaryStore(TeamModel.make())
