@@ -22,6 +22,8 @@ public struct FetchError: Error, Sendable, Hashable, CustomStringConvertible, Lo
     case negativeWindow
     /// A predicate of more than 500 levels.
     case tooDeep
+    /// The comparison, given as text, is one that cannot be evaluated.
+    case unsupported(String)
   }
 
   /// What is wrong.
@@ -47,6 +49,7 @@ public struct FetchError: Error, Sendable, Hashable, CustomStringConvertible, Lo
       return "\(place) is of type \(expected) and cannot be compared with \(found)."
     case .notAString(let operation): return "\(operation) needs a string attribute, \(place) is none."
     case .tooDeep: return "The predicate on \(entityName) is nested too deeply; 500 levels are the limit."
+    case .unsupported(let text): return "A predicate on \(entityName) cannot be evaluated: \(text)."
     case .negativeWindow: return "A fetch limit or offset of \(entityName) is negative."
     }
   }

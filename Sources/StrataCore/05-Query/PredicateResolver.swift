@@ -17,19 +17,45 @@ struct PredicateResolver {
     case .and(let parts): return .conjunction(try parts.map { try resolve($0, depth: depth + 1) })
     case .or(let parts): return .disjunction(try parts.map { try resolve($0, depth: depth + 1) })
     case .not(let part): return try resolve(part, depth: depth + 1).negated
-    case .selfIn(let identifiers): return identifiers.isEmpty ? .none : .selfIn(identifiers)
-    case .comparison(let key, let operation, .null) where operation == .equal || operation == .notEqual:
-      let isNil = try nilTest(key)
-      return operation == .equal ? isNil : isNil.negated
-    case .comparison(let key, let operation, let value):
-      return try compare(attribute(key), operation, value)
-    case .between(let key, let low, let high):
-      let attribute = try attribute(key)
-      return .conjunction([
-        try compare(attribute, .greaterOrEqual, low), try compare(attribute, .lessOrEqual, high),
-      ])
-    case .in(let key, let values): return try membership(attribute(key), values)
+    case .compare(let comparison): return try resolve(comparison)
     }
+  }
+
+  private func resolve(_ comparison: FetchComparison) throws -> ResolvedPredicate {
+    guard comparison.quantifier == .direct, comparison.options.isEmpty else { throw unsupported(comparison) }
+    switch (comparison.left, comparison.operation, comparison.right) {
+    case (.evaluatedObject, .in, .objects(let identifiers)):
+      return identifiers.isEmpty ? .none : .selfIn(identifiers)
+    case (.keyPath(.evaluatedObject, let keys), .in, .list(let list)):
+      return try membership(attribute(keys.joined(separator: ".")), constants(list, comparison))
+    case (.keyPath(.evaluatedObject, let keys), .between, .list(let list)):
+      let values = try constants(list, comparison)
+      guard values.count == 2 else { throw unsupported(comparison) }
+      let attribute = try attribute(keys.joined(separator: "."))
+      return .conjunction([
+        try compare(attribute, .greaterOrEqual, values[0]), try compare(attribute, .lessOrEqual, values[1]),
+      ])
+    case (.keyPath(.evaluatedObject, let keys), let operation, .constant(let value)):
+      let key = keys.joined(separator: ".")
+      if value.isNull, operation == .equal || operation == .notEqual {
+        let isNil = try nilTest(key)
+        return operation == .equal ? isNil : isNil.negated
+      }
+      return try compare(attribute(key), operation, value)
+    default: throw unsupported(comparison)
+    }
+  }
+
+  private func constants(_ list: [FetchExpression], _ comparison: FetchComparison) throws -> [AttributeValue]
+  {
+    try list.map {
+      guard case .constant(let value) = $0 else { throw unsupported(comparison) }
+      return value
+    }
+  }
+
+  private func unsupported(_ comparison: FetchComparison) -> FetchError {
+    FetchError(reason: .unsupported("\(comparison)"), entityName: entity.name, key: nil)
   }
 
   /// The attribute named `key`, whose values can be compared.
@@ -71,6 +97,8 @@ struct PredicateResolver {
     case .beginsWith: return try match(attribute, .beginsWith, value, operation)
     case .contains: return try match(attribute, .contains, value, operation)
     case .endsWith: return try match(attribute, .endsWith, value, operation)
+    case .like, .matches, .in, .between:
+      throw unsupported(FetchComparison(.key(attribute.name), operation, .constant(value)))
     }
   }
 

@@ -13,11 +13,23 @@ enum ReferencePredicate {
     case .and(let parts): parts.allSatisfy { matches($0, identifier: identifier, value: value) }
     case .or(let parts): parts.contains { matches($0, identifier: identifier, value: value) }
     case .not(let part): !matches(part, identifier: identifier, value: value)
-    case .selfIn(let identifiers): identifiers.contains(identifier)
-    case .in(let key, let values): values.contains { $0.isSame(value(key)) }
-    case .between(let key, let low, let high):
-      compare(value(key), .greaterOrEqual, low) && compare(value(key), .lessOrEqual, high)
-    case .comparison(let key, let operation, let operand): compare(value(key), operation, operand)
+    case .compare(let comparison): matches(comparison, identifier, value)
+    }
+  }
+
+  private static func matches(
+    _ comparison: FetchComparison, _ identifier: ManagedObjectID, _ value: (String) -> AttributeValue
+  ) -> Bool {
+    switch (comparison.left, comparison.operation, comparison.right) {
+    case (.evaluatedObject, .in, .objects(let identifiers)): return identifiers.contains(identifier)
+    case (.keyPath(_, let keys), .in, .list(let list)):
+      return list.contains { $0.constant.isSame(value(keys.joined(separator: "."))) }
+    case (.keyPath(_, let keys), .between, .list(let list)):
+      let left = value(keys.joined(separator: "."))
+      return compare(left, .greaterOrEqual, list[0].constant) && compare(left, .lessOrEqual, list[1].constant)
+    case (.keyPath(_, let keys), let operation, let right):
+      return compare(value(keys.joined(separator: ".")), operation, right.constant)
+    default: preconditionFailure("the random tests make no such predicate")
     }
   }
 
@@ -38,7 +50,18 @@ enum ReferencePredicate {
       if operation == .beginsWith { return bytes.starts(with: pattern) }
       if operation == .endsWith { return bytes.suffix(pattern.count).elementsEqual(pattern) }
       return pattern.isEmpty || bytes.indices.contains { bytes[$0...].starts(with: pattern) }
+    case .like, .matches, .in, .between: preconditionFailure("the random tests make no such predicate")
     }
+  }
+}
+
+extension FetchExpression {
+  /// The value of a constant.
+  fileprivate var constant: AttributeValue {
+    guard case .constant(let value) = self else {
+      preconditionFailure("the random tests make no such predicate")
+    }
+    return value
   }
 }
 

@@ -43,11 +43,20 @@ enum ReferenceOrder {
     case .and(let parts): parts.allSatisfy { evaluate($0, value) }
     case .or(let parts): parts.contains { evaluate($0, value) }
     case .not(let part): !evaluate(part, value)
-    case .in(let key, let values): values.contains { compare(value(key), $0) == 0 }
-    case .between(let key, let low, let high):
-      holds(value(key), .greaterOrEqual, low) && holds(value(key), .lessOrEqual, high)
-    case .comparison(let key, let operation, let operand): holds(value(key), operation, operand)
-    case .selfIn: fatalError("the random tests make no such predicate")
+    case .compare(let comparison): holds(comparison, value)
+    }
+  }
+
+  private static func holds(_ comparison: FetchComparison, _ value: (String) -> AttributeValue) -> Bool {
+    guard case .keyPath(_, let keys) = comparison.left else {
+      preconditionFailure("the random tests make no such predicate")
+    }
+    let left = value(keys.joined(separator: "."))
+    switch (comparison.operation, comparison.right) {
+    case (.in, .list(let list)): return list.contains { compare(left, $0.value) == 0 }
+    case (.between, .list(let list)):
+      return holds(left, .greaterOrEqual, list[0].value) && holds(left, .lessOrEqual, list[1].value)
+    default: return holds(left, comparison.operation, comparison.right.value)
     }
   }
 
@@ -84,4 +93,14 @@ enum ReferenceOrder {
   }
 
   private static func bytes(_ uuid: UUID) -> [UInt8] { withUnsafeBytes(of: uuid.uuid) { Array($0) } }
+}
+
+extension FetchExpression {
+  /// The value of a constant.
+  fileprivate var value: AttributeValue {
+    guard case .constant(let value) = self else {
+      preconditionFailure("the random tests make no such predicate")
+    }
+    return value
+  }
 }
