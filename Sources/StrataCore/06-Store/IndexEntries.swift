@@ -11,7 +11,7 @@ import Foundation
 /// No key is an object of its own. The prefix is the eight bytes after those that all keys share, so that
 /// most comparisons are of two integers.
 struct IndexEntries: ~Copyable {
-  struct Entry {
+  struct Entry: PrefixSortable {
     /// The eight bytes after the common ones, as a big-endian number. Set by `sort`.
     var prefix: UInt64
     var offset: Int
@@ -116,7 +116,7 @@ struct IndexEntries: ~Copyable {
       entries.sort { precedes(base, $0, $1, shared) }
       return
     }
-    radixSort(entries)
+    PrefixSort.sort(entries)
     var start = 0
     while start < entries.count {
       var end = start + 1
@@ -127,45 +127,6 @@ struct IndexEntries: ~Copyable {
       }
       if !isSorted { entries[start..<end].sort { precedes(base, $0, $1, shared) } }
       start = end
-    }
-  }
-
-  /// Sorts by prefix, stably: one pass for each of the eight bytes in which not all prefixes are the same.
-  private static func radixSort(_ entries: UnsafeMutableBufferPointer<Entry>) {
-    let scratch = UnsafeMutableBufferPointer<Entry>.allocate(capacity: entries.count)
-    defer { scratch.deallocate() }
-    withUnsafeTemporaryAllocation(of: Int.self, capacity: 8 * 256) { counts in
-      counts.initialize(repeating: 0)
-      for entry in entries {
-        var prefix = entry.prefix
-        for byte in 0..<8 {
-          counts[byte << 8 | Int(prefix & 0xFF)] += 1
-          prefix >>= 8
-        }
-      }
-      var (source, target) = (entries, scratch)
-      for byte in 0..<8 {
-        let shift = UInt64(byte * 8)
-        let first = Int((entries[0].prefix >> shift) & 0xFF)
-        if counts[byte << 8 | first] == entries.count { continue }
-        var place = 0
-        for value in 0..<256 {
-          let count = counts[byte << 8 | value]
-          counts[byte << 8 | value] = place
-          place += count
-        }
-        for index in source.indices {
-          let value = Int((source[index].prefix >> shift) & 0xFF)
-          let place = counts[byte << 8 | value]
-          // Entries are plain values: assigning to memory that was not initialised is no harm.
-          target[place] = source[index]
-          counts[byte << 8 | value] = place + 1
-        }
-        swap(&source, &target)
-      }
-      if source.baseAddress != entries.baseAddress {
-        for index in entries.indices { entries[index] = source[index] }
-      }
     }
   }
 

@@ -74,6 +74,11 @@ final class StoreParts: Sendable {
   func damaged(_ detail: String) -> StorageError {
     StorageError(.damaged, operation: "read row", path: environment.path, detail: detail)
   }
+
+  /// The error for members of a relationship that cannot be read.
+  func damaged(membersOf prefix: UInt64) -> StorageError {
+    damaged("The members of p\(EdgeKey.owner(prefix)) are damaged.")
+  }
 }
 
 /// The row layouts of one open store by signature, each made once: a layout's memory is never given back.

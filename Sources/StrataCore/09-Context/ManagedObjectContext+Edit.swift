@@ -13,8 +13,10 @@ extension ManagedObjectContext {
     if object.context === self { return }
     if let other = object.context { trapForeignObject(object, other) }
     let isFirstTime = object.home.storeIndex < 0
+    let home = boundForNew(object.entity)
+    checkClass(of: object, home)
     makeInsertable(object)
-    register(object, as: boundForNew(object.entity))
+    register(object, as: home)
     if isFirstTime { object.awakeFromInsert() }
   }
 
@@ -51,10 +53,30 @@ extension ManagedObjectContext {
     checkAccess(entity.name)
     // Kept by `lastHome` all the while: nothing to count.
     Unmanaged.passUnretained(boundForNew(entity))._withUnsafeGuaranteedRef { home in
+      checkClass(of: object, home)
       if home.bound.hasTransientDefaults { object.transients = home.bound.transientDefaults }
       register(object, as: home)
     }
     object.awakeFromInsert()
+  }
+
+  /// Objects come back from a fetch under the class of their entity: one of another class would be taken for what it is not.
+  @inline(__always)
+  private func checkClass(of object: ManagedObject, _ home: HomeForNew) {
+    if classes.types[home.bound.entity.number] != type(of: object) { checkSuperclasses(of: object, home) }
+  }
+
+  @inline(never)
+  private func checkSuperclasses(of object: ManagedObject, _ home: HomeForNew) {
+    let wanted: ManagedObject.Type = classes.types[home.bound.entity.number]
+    var mirror = Mirror(reflecting: object).superclassMirror
+    while let current = mirror {
+      if current.subjectType == wanted { return }
+      mirror = current.superclassMirror
+    }
+    trap(
+      "an object of class \(type(of: object)) was made for entity \(home.bound.entity.name), whose objects are of class "
+        + "\(wanted); make it with \(wanted)(entity:insertInto:) or \(wanted)(context:).")
   }
 
   @inline(__always)

@@ -81,12 +81,13 @@ extension EdgeCollection {
     }
   }
 
-  private mutating func report(
-    _ relationship: Int, source: UInt64, target: UInt64, isLeftBehind: Bool = false
+  mutating func report(
+    _ relationship: Int, source: UInt64, target: UInt64, isLeftBehind: Bool = false, isOneSided: Bool = false
   ) {
     dangling.append(
       DanglingReferences.Reference(
-        relationship: relationship, source: source, target: target, isLeftBehind: isLeftBehind))
+        relationship: relationship, source: source, target: target, isLeftBehind: isLeftBehind,
+        isOneSided: isOneSided))
   }
 
   /// Hidden edges go with the edges they belong to. Where the owner is gone, they went with it.
@@ -165,7 +166,7 @@ extension EdgeCollection {
 }
 
 /// Finds the rows of one hierarchy as they will be after the change set, by ascending keys.
-private struct RowFinder {
+struct RowFinder {
   private let hierarchy: Int
   private var inserts: ReferenceFinder
   private var deletes: ReferenceFinder
@@ -225,9 +226,9 @@ extension EdgeCollection {
       guard EdgeKey.code(prefix) == owned.code else { return }
       if let row = finder.find(EdgeKey.owner(prefix)) {
         if !isOrdered {
-          guard var packed = PackedPlace(found)?.members() else { throw damaged(prefix) }
+          guard var packed = PackedPlace(found)?.members() else { throw parts.damaged(membersOf: prefix) }
           while let member = packed.next() { follow(owned.kind, row, member, prefix, &referrers) }
-          if packed.isDamaged { throw damaged(prefix) }
+          if packed.isDamaged { throw parts.damaged(membersOf: prefix) }
         } else if found.key.count == EdgeKey.edgeLength {
           follow(owned.kind, row, EdgeKey.word(found.key, 1), prefix, &referrers)
         }
@@ -238,10 +239,6 @@ extension EdgeCollection {
         entry = try EdgeKey.withCount(next) { try cursor.seek(atLeast: $0) }
       }
     }
-  }
-
-  private func damaged(_ prefix: UInt64) -> StorageError {
-    parts.damaged("The members of p\(EdgeKey.owner(prefix)) are damaged.")
   }
 
   @inline(__always)

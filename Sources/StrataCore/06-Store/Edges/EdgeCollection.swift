@@ -37,10 +37,11 @@ struct EdgeCollection {
     }
     try requireCodes()
     collectFromRows()
-    collectFromEdges()
+    collect(try edgesToldFromBothEnds(transaction))
     if let refusal { return refusal }
     changes.settle()
     try checkEnds(transaction)
+    if writer.changeSet.checksReferences { try checkPartners(transaction) }
     try followDeletes(keyspace, transaction)
     if let refusal { return refusal }
     // Hidden edges and those of deleted rows have come along.
@@ -159,8 +160,7 @@ extension EdgeCollection {
 // MARK: From what the change set says
 
 extension EdgeCollection {
-  private mutating func collectFromEdges() {
-    let edges = writer.changeSet.edges
+  private mutating func collect(_ edges: [EdgeChange]) {
     if edges.isEmpty { return }
     // Only then can a change set say two things of one edge.
     let isMixed = edges.contains { $0.kind == .remove } && edges.contains { $0.kind != .remove }

@@ -26,8 +26,7 @@ struct EdgePlacement: EdgeEntry {
 }
 
 /// Something that belongs to an edge; sorts by prefix and member.
-protocol EdgeEntry: Sendable {
-  var prefix: UInt64 { get }
+protocol EdgeEntry: Sendable, PrefixSortable {
   var member: UInt64 { get }
   /// Keeps entries of one edge in the order of the change set.
   var sequence: UInt32 { get }
@@ -122,7 +121,7 @@ enum EdgeSort {
         sortRun(entries, start: 0, end: entries.count)
         return
       }
-      radixSort(entries)
+      PrefixSort.sort(entries)
       var start = 0
       while start < entries.count {
         var end = start + 1
@@ -153,42 +152,5 @@ enum EdgeSort {
   ) {
     var run = UnsafeMutableBufferPointer(rebasing: entries[start..<end])
     run.sort(by: precedes)
-  }
-
-  /// One pass for each byte in which not all prefixes are the same.
-  private static func radixSort<E: EdgeEntry>(_ entries: UnsafeMutableBufferPointer<E>) {
-    let scratch = UnsafeMutableBufferPointer<E>.allocate(capacity: entries.count)
-    defer { scratch.deallocate() }
-    withUnsafeTemporaryAllocation(of: Int.self, capacity: 8 * 256) { counts in
-      counts.initialize(repeating: 0)
-      for entry in entries {
-        var prefix = entry.prefix
-        for byte in 0..<8 {
-          counts[byte << 8 | Int(prefix & 0xFF)] += 1
-          prefix >>= 8
-        }
-      }
-      var (source, target) = (entries, scratch)
-      for byte in 0..<8 {
-        let shift = UInt64(byte * 8)
-        if counts[byte << 8 | Int((entries[0].prefix >> shift) & 0xFF)] == entries.count { continue }
-        var place = 0
-        for value in 0..<256 {
-          let count = counts[byte << 8 | value]
-          counts[byte << 8 | value] = place
-          place += count
-        }
-        for index in source.indices {
-          let value = byte << 8 | Int((source[index].prefix >> shift) & 0xFF)
-          // Entries are plain values: assigning to memory that was not initialised is no harm.
-          target[counts[value]] = source[index]
-          counts[value] += 1
-        }
-        swap(&source, &target)
-      }
-      if source.baseAddress != entries.baseAddress {
-        for index in entries.indices { entries[index] = source[index] }
-      }
-    }
   }
 }

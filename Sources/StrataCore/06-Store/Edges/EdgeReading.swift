@@ -57,24 +57,22 @@ extension RowReader {
   private func packedMembers(_ prefix: UInt64, _ cursor: inout Cursor) throws -> [UInt64] {
     guard let head = try EdgeKey.withCount(prefix, { try cursor.seek(exactly: $0) }) else { return [] }
     var (members, count): ([UInt64], Int) = ([], 0)
-    guard var packed = PackedMembers(head: head.value, count: &count) else { throw damaged(prefix) }
+    guard var packed = PackedMembers(head: head.value, count: &count) else {
+      throw parts.damaged(membersOf: prefix)
+    }
     // A number that is damaged reserves no more than this.
     members.reserveCapacity(min(count, 65_536))
     while true {
       while let member = packed.next() { members.append(member) }
-      if packed.isDamaged { throw damaged(prefix) }
+      if packed.isDamaged { throw parts.damaged(membersOf: prefix) }
       if members.count >= count { break }
       guard let chunk = try cursor.next(), chunk.key.count == EdgeKey.edgeLength,
         EdgeKey.word(chunk.key, 0) == prefix
       else { break }
       packed = PackedMembers(chunk: chunk.value)
     }
-    if members.count != count { throw damaged(prefix) }
+    if members.count != count { throw parts.damaged(membersOf: prefix) }
     return members
-  }
-
-  private func damaged(_ prefix: UInt64) -> StorageError {
-    parts.damaged("The members of p\(EdgeKey.owner(prefix)) are damaged.")
   }
 
   func memberCount(
@@ -101,9 +99,9 @@ extension RowReader {
     }
     return try transaction.withCursor(keyspace) { cursor in
       guard let place = try PackedPlace.find(member, prefix, &cursor) else { return false }
-      guard var packed = place.members() else { throw damaged(prefix) }
+      guard var packed = place.members() else { throw parts.damaged(membersOf: prefix) }
       let isThere = packed.contains(member)
-      if packed.isDamaged { throw damaged(prefix) }
+      if packed.isDamaged { throw parts.damaged(membersOf: prefix) }
       return isThere
     }
   }

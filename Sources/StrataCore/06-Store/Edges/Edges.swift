@@ -38,8 +38,9 @@ public enum EdgePosition {
 /// What becomes of one edge.
 ///
 /// Of relationships whose members follow from rows (those with a to-one inverse) only the placement of ordered members is
-/// told; whatever else is said of them has no effect. Of the others both directions are told where there is an inverse;
-/// hidden edges follow by themselves. Of two changes of one edge the last counts. Nothing can be said of to-one relationships.
+/// told; whatever else is said of them has no effect. Of the others both directions are told where there is an inverse; where
+/// one is missing it follows, and where they disagree the edge goes. Hidden edges follow by themselves. Of two changes of one edge
+/// the last counts. Nothing can be said of to-one relationships.
 public struct EdgeChange: Sendable, Hashable {
   public enum Kind: Sendable, Hashable {
     /// The member belongs to the relationship. A position places it among ordered ones; without one it comes last, or stays
@@ -64,7 +65,8 @@ public struct EdgeChange: Sendable, Hashable {
   }
 }
 
-/// A change set would leave references to rows that do not exist: nothing of it was written (rule 221).
+/// A change set would leave references to rows that do not exist, or one-to-one references at one end only: nothing of it was
+/// written (rule 221).
 public struct DanglingReferences: Error, Sendable, CustomStringConvertible {
   /// One reference that would lead nowhere.
   public struct Reference: Sendable, Hashable {
@@ -80,21 +82,26 @@ public struct DanglingReferences: Error, Sendable, CustomStringConvertible {
     /// Whether it is the source that is not there: the owner of a to-many relationship without an inverse. Everything else
     /// is told from the other side.
     public let isSourceMissing: Bool
+    /// Whether both rows are there, but the target would not refer back: the relationship is one-to-one, and only one end was
+    /// changed.
+    public let isOneSided: Bool
 
     init(
-      relationship: Int, source: UInt64, target: UInt64, isLeftBehind: Bool, isSourceMissing: Bool = false
+      relationship: Int, source: UInt64, target: UInt64, isLeftBehind: Bool, isSourceMissing: Bool = false,
+      isOneSided: Bool = false
     ) {
       self.relationship = relationship
       self.source = source
       self.target = target
       self.isLeftBehind = isLeftBehind
       self.isSourceMissing = isSourceMissing
+      self.isOneSided = isOneSided
     }
   }
 
   public let references: [Reference]
 
   public var description: String {
-    "\(references.count) reference\(references.count == 1 ? "" : "s") would lead to objects that do not exist."
+    "\(references.count) reference\(references.count == 1 ? "" : "s") would lead to objects that do not exist or do not refer back."
   }
 }

@@ -29,7 +29,9 @@ struct PackedEdgeWriting {
       return
     }
     var count = 0
-    guard var packed = PackedMembers(head: stored.value, count: &count) else { throw damaged(prefix) }
+    guard var packed = PackedMembers(head: stored.value, count: &count) else {
+      throw parts.damaged(membersOf: prefix)
+    }
     // A number that is damaged reserves nothing.
     head.removeAll(keepingCapacity: true)
     head.append(contentsOf: packed.rest)
@@ -44,16 +46,16 @@ struct PackedEdgeWriting {
       var (bound, end): (UInt64?, UInt64) = (nil, .max)
       if !isWhole {
         guard let place = try PackedPlace.find(next, prefix, &cursor), var packed = place.members() else {
-          throw damaged(prefix)
+          throw parts.damaged(membersOf: prefix)
         }
         (bound, end) = (place.bound, place.end)
         members.removeAll(keepingCapacity: true)
-        guard packed.append(to: &members) else { throw damaged(prefix) }
+        guard packed.append(to: &members) else { throw parts.damaged(membersOf: prefix) }
       }
       let (difference, isGrowing) = merge(removals, &removal, additions, &addition, below: end)
       guard let difference else { continue }
       count += difference
-      guard count >= 0 else { throw damaged(prefix) }
+      guard count >= 0 else { throw parts.damaged(membersOf: prefix) }
       if bound == nil {
         (storedCount, isHeadChanged) = (count, true)
         try writeHead(prefix, count: count, isGrowing: isGrowing, &cursor)
@@ -71,7 +73,7 @@ struct PackedEdgeWriting {
     var ignored = 0
     guard let stored = try EdgeKey.withCount(prefix, { try cursor.seek(exactly: $0) }),
       let packed = PackedMembers(head: stored.value, count: &ignored)
-    else { throw damaged(prefix) }
+    else { throw parts.damaged(membersOf: prefix) }
     head.removeAll(keepingCapacity: true)
     head.append(contentsOf: packed.rest)
   }
@@ -177,9 +179,5 @@ struct PackedEdgeWriting {
         try EdgeKey.withCount(prefix) { try cursor.put($0, value, append: append) }
       }
     }
-  }
-
-  private func damaged(_ prefix: UInt64) -> StorageError {
-    parts.damaged("The members of p\(EdgeKey.owner(prefix)) are damaged.")
   }
 }

@@ -130,8 +130,11 @@ extension ManagedObjectContext {
       let relationship = schema.relationships[reference.relationship]
       let hierarchy = schema.entities[relationship.owner].hierarchyNumber
       guard let source = try existingObject(reference.source, hierarchy, binding) else { continue }
+      if reference.isOneSided, !source.isFault { refreshKeepingChanges(source) }
       takeOver(source)
-      if reference.isLeftBehind {
+      if reference.isOneSided {
+        try drop(reference.target, from: source, relationship, binding)
+      } else if reference.isLeftBehind {
         try adoptReferrer(source, relationship, reference.target, binding)
       } else if !isDeletedHere(reference.target, relationship.destinationHierarchy, binding) {
         lost.append(source)
@@ -143,7 +146,7 @@ extension ManagedObjectContext {
         "Objects that are referred to have been deleted by another context: \(dangling)",
         userInfo: [CoreDataError.Key.affectedObjects: lost])
     }
-    for reference in references where !reference.isLeftBehind {
+    for reference in references where !reference.isLeftBehind && !reference.isOneSided {
       let relationship = schema.relationships[reference.relationship]
       let hierarchy = schema.entities[relationship.owner].hierarchyNumber
       guard let source = try existingObject(reference.source, hierarchy, binding) else { continue }

@@ -27,7 +27,7 @@ extension ManagedObjectContext {
       let target = StratumLayer.Table(storeIndex: binding.index, hierarchy: relationship.destinationHierarchy)
       let source = StratumLayer.Table(
         storeIndex: binding.index, hierarchy: schema.entities[relationship.owner].hierarchyNumber)
-      if !reference.isLeftBehind, !reference.isSourceMissing,
+      if !reference.isLeftBehind, !reference.isSourceMissing, !reference.isOneSided,
         let successor = successor(of: .init(table: target, primaryKey: reference.target))
       {
         redirected.append((reference, .init(table: source, primaryKey: reference.source), successor))

@@ -1,0 +1,95 @@
+import Foundation
+
+// One-to-one: both rows refer to each other, and nothing else tells of it.
+
+extension EdgeCollection {
+  /// A reference of a one-to-one relationship that the change set makes or takes away.
+  private struct Partnership {
+    let relationship: Int
+    let source: UInt64
+    let target: UInt64
+    let isNew: Bool
+  }
+
+  /// Reports references to rows that do not, or no longer, refer back: one end was changed where somebody else had changed the other.
+  ///
+  /// Usually both ends are in the change set and cancel each other out, and no row is looked up.
+  mutating func checkPartners(_ transaction: borrowing ReadTransaction) throws {
+    let partnerships = partnerships()
+    let relationships = parts.schema.relationships
+    func fingerprint(_ one: Partnership) -> UInt64 {
+      let inverse = relationships[one.relationship].inverse ?? one.relationship
+      if inverse == one.relationship, one.source == one.target { return 0 }
+      return Link(one.relationship, inverse: inverse, one.source, one.target).fingerprint(!one.isNew)
+    }
+    if partnerships.reduce(0, { $0 ^ fingerprint($1) }) == 0 { return }
+    var told: [UInt64: Int] = [:]
+    for one in partnerships { told[fingerprint(one), default: 0] += 1 }
+    for one in partnerships where told[fingerprint(one)] == 1 {
+      guard let inverse = relationships[one.relationship].inverse,
+        let refersBack = try refers(one.target, to: one.source, by: inverse, transaction)
+      else { continue }
+      if one.isNew, !refersBack {
+        report(one.relationship, source: one.source, target: one.target, isOneSided: true)
+      } else if !one.isNew, refersBack {
+        report(inverse, source: one.target, target: one.source, isOneSided: true)
+      }
+    }
+  }
+
+  private func partnerships() -> [Partnership] {
+    var result: [Partnership] = []
+    let changeSet = writer.changeSet
+    for insert in changeSet.inserts {
+      for slot in codes.referenceSlots[insert.entity] where slot.edgePrefix == 0 {
+        let new = RowBytes.reference(insert.row.base, slot.entry)
+        if new != 0 {
+          result.append(
+            Partnership(
+              relationship: slot.relationship, source: insert.primaryKey, target: Reference.primaryKey(new),
+              isNew: true))
+        }
+      }
+    }
+    for (place, update) in changeSet.updates.enumerated() {
+      for slot in codes.referenceSlots[update.entity]
+      where slot.edgePrefix == 0 && update.changedSlots.contains(slot.slot) {
+        let old = RowBytes.reference(writer.replaced[place].base, slot.entry)
+        let new = RowBytes.reference(update.row.base, slot.entry)
+        if old == new { continue }
+        for (reference, isNew) in [(old, false), (new, true)] where reference != 0 {
+          result.append(
+            Partnership(
+              relationship: slot.relationship, source: update.primaryKey,
+              target: Reference.primaryKey(reference), isNew: isNew))
+        }
+      }
+    }
+    return result
+  }
+
+  /// Whether the row refers to `target` after the change set, when the change set itself does not say so; nil when it is not there.
+  private func refers(
+    _ key: UInt64, to target: UInt64, by relationship: Int, _ transaction: borrowing ReadTransaction
+  ) throws -> Bool? {
+    let schema = parts.schema.relationships[relationship]
+    let hierarchy = parts.schema.entities[schema.owner].hierarchyNumber
+    var deletes = ReferenceFinder(changed.deletes[hierarchy])
+    if deletes.find(key) != nil { return nil }
+    var inserts = ReferenceFinder(changed.inserts[hierarchy])
+    if inserts.find(key) != nil { return false }
+    var updates = ReferenceFinder(changed.updates[hierarchy])
+    if updates.find(key) != nil {
+      let update = writer.changeSet.updates[changed.updatePlaces[hierarchy][updates.place]]
+      let slot = codes.referenceSlots[update.entity].first { $0.relationship == relationship }
+      guard let slot else { return nil }
+      return Reference.primaryKey(RowBytes.reference(update.row.base, slot.entry)) == target
+    }
+    let keyspace = try writer.rows(hierarchy)
+    guard let bytes = try PrimaryKeyBytes.with(key, { try transaction.get(keyspace, $0) }) else { return nil }
+    let stored = try writer.reader.row(bytes, primaryKey: key, of: hierarchy)
+    guard let slot = codes.referenceSlots[stored.entity].first(where: { $0.relationship == relationship })
+    else { return nil }
+    return Reference.primaryKey(RowBytes.reference(stored.base, slot.entry)) == target
+  }
+}
