@@ -161,6 +161,7 @@ extension ManagedObject {
       return
     }
     draft = nil
+    context?.withdrawSaved(self)
     take(row)
     settleFastRow()
   }

@@ -159,6 +159,7 @@ extension ManagedObjectContext {
     changes.undelete(object)
     changes.unupdate(object)
     object.state.remove(.locked)
+    withdrawSaved(object)
     letGo(object, of: .rowGone)
     changes.note(object, .notedDelete)
   }

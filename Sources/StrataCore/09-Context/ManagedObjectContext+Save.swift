@@ -1,4 +1,5 @@
 import Dispatch
+nonisolated(unsafe) var DBGD: [String] = []
 import Foundation
 
 extension ManagedObjectContext {
@@ -105,10 +106,12 @@ extension ManagedObjectContext {
     var outcome = SaveOutcome()
     unsettled = [:]
     forgetObjectsOfRemovedStores()
-    for _ in 0..<Self.mostAttempts {
+    for attempt in 0..<Self.mostAttempts {
       var conflicts: [Any] = []
       var isRefused = false
       outcome.sets = nil
+      // What was settled has become an edit of this context's own.
+      if attempt > 0, !frozenRows.isEmpty { frozenRows.removeAll(where: isOwnEdit) }
       for save in try makePendingSaves(except: Set(written.keys)) {
         do {
           if !save.changes.isEmpty || save.hasMetadata {
@@ -133,6 +136,7 @@ extension ManagedObjectContext {
           break
         } catch let dangling as DanglingReferences {
           isRefused = true
+          if attempt > 90 { DBGD += dangling.references.map { "\(schema.relationships[$0.relationship].name) \($0)" } }
           do {
             try resolve(dangling, in: save.store)
           } catch {
@@ -149,6 +153,7 @@ extension ManagedObjectContext {
         if written.count > 1 || !outcome.received.isEmpty { outcome.sets = nil }
         return outcome
       }
+      if attempt > 90 && attempt < 94 { for c in conflicts { if let m = c as? MergeConflict { print("DBG", attempt, m.sourceObject.objectID, m.sourceObject.state.rawValue, m.oldVersionNumber, m.newVersionNumber, m.sourceObject.isUpdated, m.sourceObject.isDeleted, m.sourceObject.isInserted) } else { print("DBG", attempt, c) } }; for d in DBGD { print("DBG dangling", d) }; DBGD = [] }
       do {
         try settle(conflicts)
       } catch {

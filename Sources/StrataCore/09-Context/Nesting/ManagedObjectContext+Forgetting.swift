@@ -17,6 +17,11 @@ extension ManagedObjectContext {
     unpublished.removeAll { $0 === object }
   }
 
+  /// A merge policy has dropped what `object` was to be saved as: what was published of it does not count any more.
+  func withdrawSaved(_ object: ManagedObject) {
+    if isFrozen, object.state.isDisjoint(with: .ownChange) { withdraw(object) }
+  }
+
   /// What this context or its children have changed of one record is dropped.
   func forgetUnsaved(_ object: ManagedObject) {
     let table = StratumLayer.Table(
