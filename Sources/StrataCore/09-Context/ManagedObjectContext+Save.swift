@@ -1,5 +1,4 @@
 import Dispatch
-nonisolated(unsafe) var DBGD: [String] = []
 import Foundation
 
 extension ManagedObjectContext {
@@ -136,7 +135,6 @@ extension ManagedObjectContext {
           break
         } catch let dangling as DanglingReferences {
           isRefused = true
-          if attempt > 90 { DBGD += dangling.references.map { "\(schema.relationships[$0.relationship].name) \($0)" } }
           do {
             try resolve(dangling, in: save.store)
           } catch {
@@ -153,7 +151,6 @@ extension ManagedObjectContext {
         if written.count > 1 || !outcome.received.isEmpty { outcome.sets = nil }
         return outcome
       }
-      if attempt > 90 && attempt < 94 { for c in conflicts { if let m = c as? MergeConflict { print("DBG", attempt, m.sourceObject.objectID, m.sourceObject.state.rawValue, m.oldVersionNumber, m.newVersionNumber, m.sourceObject.isUpdated, m.sourceObject.isDeleted, m.sourceObject.isInserted) } else { print("DBG", attempt, c) } }; for d in DBGD { print("DBG dangling", d) }; DBGD = [] }
       do {
         try settle(conflicts)
       } catch {

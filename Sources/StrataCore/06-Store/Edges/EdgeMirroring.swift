@@ -84,11 +84,11 @@ struct Link: Hashable {
 
   /// The same for both ends, different for what is done.
   func fingerprint(_ isRemoval: Bool) -> UInt64 {
-    var mixed = UInt64(bitPattern: Int64(relationship)) << 1 | (isRemoval ? 1 : 0)
-    for part in [left, right] {
-      mixed = (mixed ^ part) &* 0x9E37_79B9_7F4A_7C15
+    var mixed: UInt64 = 0x9E37_79B9_7F4A_7C15
+    for part in [UInt64(bitPattern: Int64(relationship)) << 1 | (isRemoval ? 1 : 0), left, right] {
+      mixed = (mixed ^ part) &* 0xBF58_476D_1CE4_E5B9
       mixed ^= mixed >> 29
-      mixed = mixed &* 0xBF58_476D_1CE4_E5B9
+      mixed = mixed &* 0x94D0_49BB_1331_11EB
       mixed ^= mixed >> 32
     }
     return mixed

@@ -142,7 +142,8 @@ struct KeyedRecords {
 }
 
 extension ManagedObjectContext {
-  /// The object of a stored row; one without changes has nothing to lose, and takes the row if it is newer than its own.
+  /// The object of a stored row; one of whose attributes none is edited has nothing to lose, and takes the row if it is newer than
+  /// its own.
   func storedObject(_ row: FetchedRow, in binding: StoreBinding) -> ManagedObject? {
     let store = stores.tables(for: binding)
     guard let object = object(for: row, in: store, strata.layers, readAt: SnapshotClock.now) else {
@@ -154,9 +155,13 @@ extension ManagedObjectContext {
       changes.undelete(object)
       object.discardEdits(takingRow: row.snapshot)
       changes.note(object, .notedInsert)
-    } else if object.state.isDisjoint(with: [.updated, .deleted, .unsavedRow, .inFlight]),
-      let new = row.snapshot,
-      let old = object.snapshot, old.version < new.version
+      return object
+    }
+    // A child may have related others to it.
+    if object.state.contains(.receivedUpdate) { object.claim() }
+    if object.state.isDisjoint(with: [.deleted, .unsavedRow, .inFlight]),
+      object.state.isDisjoint(with: .updated) || object.slotsThatDiffer.isEmpty,
+      let new = row.snapshot, let old = object.snapshot, old.version < new.version
     {
       object.take(new)
       object.settleFastRow()
