@@ -238,3 +238,19 @@ extension ManagedObject {
     if home.hasTransientDefaults { transients = home.transientDefaults }
   }
 }
+
+extension EntityDescription {
+  /// Makes a new record of the entity named, an object of the entity's own class, and inserts it into `context`.
+  ///
+  /// - Throws: `FetchError` when the context's model has no entity of that name. Traps for an abstract entity, and while no writable
+  ///   store holds the entity.
+  public static func insertNewObject(
+    forEntityName name: String, into context: ManagedObjectContext
+  ) throws -> ManagedObject {
+    guard let entity = context.schema.entity(named: name) else {
+      throw FetchError(reason: .unknownEntity, entityName: name, key: nil)
+    }
+    context.checkAccess(name)
+    return context.insertNew(entity)
+  }
+}

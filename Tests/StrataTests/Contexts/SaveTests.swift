@@ -366,6 +366,29 @@ struct SaveTests {
     expectTrap(result, says: "save() was called inside a save", "willSave")
   }
 
+  @Test("an object of another class than its entity's traps and says which class it must be of")
+  func wrongClassTraps() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let container = try makeDoomedContainer()
+      let context = ManagedObjectContext(.confinement, coordinator: container.persistentStoreCoordinator)
+      guard let entity = container.managedObjectModel.entitiesByName["Entry"] else { return }
+      _ = ManagedObject(entity: entity, insertInto: context)
+    }
+    expectTrap(result, says: "was made for entity Entry", "Entry(context:)")
+  }
+
+  @Test(
+    "an object made by its entity's name is of the entity's class")
+  func classOfTheEntity() throws {
+    let made = try EntityDescription.insertNewObject(forEntityName: "Entry", into: context)
+    #expect(made is Entry && made.isInserted && made.managedObjectContext === context)
+    #expect(throws: FetchError.self) {
+      _ = try EntityDescription.insertNewObject(forEntityName: "Nobody", into: context)
+    }
+    try context.save()
+    #expect(try context.fetch(FetchRequest<Entry>(entityName: "Entry")).count == 1)
+  }
+
   @Test("rule 318: inserting before a store was loaded traps and says what to do")
   func insertingWithoutAStoreTraps() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {

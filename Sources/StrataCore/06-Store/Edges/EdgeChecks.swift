@@ -250,7 +250,7 @@ extension EdgeCollection {
     switch kind {
     case .deserters: break
     case .referrers(let toOne):
-      if referrers?.knows(key) == false {
+      if referrers?.spares(key, of: Reference.primaryKey(row)) == true {
         report(toOne, source: key, target: Reference.primaryKey(row), isLeftBehind: true)
       }
     case .stored(let number):
@@ -275,7 +275,7 @@ extension EdgeCollection {
           continue
         }
         let partner = Reference.primaryKey(reference)
-        if referrers[inverse, default: Referrers(self, inverse)].knows(partner) { continue }
+        if !referrers[inverse, default: Referrers(self, inverse)].spares(partner, of: key) { continue }
         let keyspace = try writer.rows(relationship.destinationHierarchy)
         guard let bytes = try PrimaryKeyBytes.with(partner, { try transaction.get(keyspace, $0) }) else {
           continue
@@ -291,29 +291,35 @@ extension EdgeCollection {
   }
 }
 
-/// Whether rows that refer to deleted ones go as well, or refer to something else now.
+/// Whether rows that refer to deleted ones go on doing so.
 private struct Referrers {
-  private let slot: Int
+  private let relationship: Int
+  private let codes: RelationshipCodes
   private let updatePlaces: ContiguousArray<Int>
   private let changeSet: ChangeSet
   private var deletes: ReferenceFinder
   private var updates: ReferenceFinder
 
   init(_ collection: EdgeCollection, _ toOne: Int) {
-    let relationship = collection.parts.schema.relationships[toOne]
-    let hierarchy = collection.parts.schema.entities[relationship.owner].hierarchyNumber
-    slot = relationship.slot
+    relationship = toOne
+    codes = collection.codes
+    let owner = collection.parts.schema.relationships[toOne].owner
+    let hierarchy = collection.parts.schema.entities[owner].hierarchyNumber
     changeSet = collection.writer.changeSet
     updatePlaces = collection.changed.updatePlaces[hierarchy]
     deletes = ReferenceFinder(collection.changed.deletes[hierarchy])
     updates = ReferenceFinder(collection.changed.updates[hierarchy])
   }
 
-  /// Whether the change set takes the row's reference away.
+  /// Whether the change set leaves the row and its reference, which leads to `target` now, as they are. An update may set the
+  /// reference to what it was.
   @inline(__always)
-  mutating func knows(_ key: UInt64) -> Bool {
-    if deletes.find(key) != nil { return true }
-    guard updates.find(key) != nil else { return false }
-    return changeSet.updates[updatePlaces[updates.place]].changedSlots.contains(slot)
+  mutating func spares(_ key: UInt64, of target: UInt64) -> Bool {
+    if deletes.find(key) != nil { return false }
+    guard updates.find(key) != nil else { return true }
+    let update = changeSet.updates[updatePlaces[updates.place]]
+    guard let slot = codes.referenceSlots[update.entity].first(where: { $0.relationship == relationship })
+    else { return true }
+    return Reference.primaryKey(RowBytes.reference(update.row.base, slot.entry)) == target
   }
 }

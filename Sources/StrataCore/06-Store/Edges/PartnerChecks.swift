@@ -11,22 +11,29 @@ extension EdgeCollection {
     let isNew: Bool
   }
 
+  private struct Ends: Hashable {
+    let link: Link
+    let isNew: Bool
+  }
+
   /// Reports references to rows that do not, or no longer, refer back: one end was changed where somebody else had changed the other.
   ///
   /// Usually both ends are in the change set and cancel each other out, and no row is looked up.
   mutating func checkPartners(_ transaction: borrowing ReadTransaction) throws {
     let partnerships = partnerships()
     let relationships = parts.schema.relationships
-    func fingerprint(_ one: Partnership) -> UInt64 {
+    /// Nil for a row that refers to itself.
+    func ends(_ one: Partnership) -> Ends? {
       let inverse = relationships[one.relationship].inverse ?? one.relationship
-      if inverse == one.relationship, one.source == one.target { return 0 }
-      return Link(one.relationship, inverse: inverse, one.source, one.target).fingerprint(!one.isNew)
+      if inverse == one.relationship, one.source == one.target { return nil }
+      let link = Link(one.relationship, inverse: inverse, one.source, one.target)
+      return Ends(link: link, isNew: one.isNew)
     }
-    if partnerships.reduce(0, { $0 ^ fingerprint($1) }) == 0 { return }
-    var told: [UInt64: Int] = [:]
-    for one in partnerships { told[fingerprint(one), default: 0] += 1 }
-    for one in partnerships where told[fingerprint(one)] == 1 {
-      guard let inverse = relationships[one.relationship].inverse,
+    if partnerships.reduce(0, { $0 ^ (ends($1).map { $0.link.fingerprint(!$0.isNew) } ?? 0) }) == 0 { return }
+    var told: [Ends: Int] = [:]
+    for one in partnerships { if let ends = ends(one) { told[ends, default: 0] += 1 } }
+    for one in partnerships {
+      guard let ends = ends(one), told[ends] == 1, let inverse = relationships[one.relationship].inverse,
         let refersBack = try refers(one.target, to: one.source, by: inverse, transaction)
       else { continue }
       if one.isNew, !refersBack {

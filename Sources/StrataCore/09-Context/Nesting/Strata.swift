@@ -202,8 +202,9 @@ final class Strata: Sendable {
       return true
     }
     guard let found = try beneath(change) else { return change.kind == .delete }
-    // The usual case: what the child has read is still what is there.
-    if change.isBaseStored, found.isStored, change.base?.version == found.row.version {
+    // The usual case: what the child has read is what is there. Where somebody has written a newer row since, the change stays one
+    // of the row the child has read: the save that reaches the store meets the other there, and asks the merge policy.
+    if change.isBaseStored, found.isStored {
       top.put(change, table, key)
       return true
     }

@@ -35,6 +35,11 @@ private final class RandomMarket {
     let description: String
   }
 
+  /// What the error policy refuses.
+  private static let refusals: [CoreDataError.Code] = [
+    .managedObjectMerge, .managedObjectConstraintMerge, .managedObjectReferentialIntegrity,
+  ]
+
   private static let policies: [MergePolicyType] = [
     .mergeByPropertyObjectTrump, .mergeByPropertyStoreTrump, .overwrite, .rollback, .error,
   ]

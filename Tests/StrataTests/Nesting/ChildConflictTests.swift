@@ -1,0 +1,72 @@
+import Foundation
+import Strata
+import Testing
+
+/// What a child has edited counts from the row it has read, however long ago (rules 189–194 through contexts above contexts).
+struct ChildConflictTests {
+  private let store: TemporaryStore
+  private let id: ManagedObjectID
+
+  init() throws {
+    store = try TemporaryStore()
+    id = try #require(try store.save("Bells", rating: 3).first)
+  }
+
+  /// A child of `root` that edits a row somebody else writes before it saves.
+  private func editFromAnOlderRow(_ root: ManagedObjectContext, _ edit: (Entry) -> Void) throws {
+    let child = ManagedObjectContext(.confinement, parent: root)
+    let entry = try child.entry("Bells")
+    let other = store.context()
+    try other.entry("Bells").rating = 5
+    try other.save()
+    edit(entry)
+    try child.save()
+  }
+
+  @Test("rule 190: the error policy of the root tells of a row that was written after the child had read it")
+  func errorPolicy() throws {
+    let root = store.context()
+    try editFromAnOlderRow(root) { $0.rating = 1 }
+    let error = #expect(throws: CoreDataError.self) { try root.save() }
+    #expect(error?.code == .managedObjectMerge)
+    #expect(try store.savedEntries() == ["Bells 5"])
+    root.rollback()
+    #expect(try root.entry("Bells").rating == 5)
+  }
+
+  @Test(
+    "rules 194–197: a policy of the root decides between the child's edit and the newer row",
+    arguments: [
+      (MergePolicyType.mergeByPropertyObjectTrump, "Bells 1"), (.mergeByPropertyStoreTrump, "Bells 5"),
+      (.overwrite, "Bells 1"), (.rollback, "Bells 5"),
+    ])
+  func policies(type: MergePolicyType, expected: String) throws {
+    let root = store.context()
+    root.mergePolicy = MergePolicy(merge: type)
+    try editFromAnOlderRow(root) { $0.rating = 1 }
+    try root.save()
+    #expect(try store.savedEntries() == [expected])
+    #expect(!root.hasChanges)
+  }
+
+  @Test("rule 195: what only the other writer has changed is kept under object trump")
+  func disjointEdits() throws {
+    let root = store.context()
+    root.mergePolicy = MergePolicy(merge: .mergeByPropertyObjectTrump)
+    try editFromAnOlderRow(root) { $0.location = "Winki" }
+    try root.save()
+    #expect(try store.savedEntries() == ["Winki 5"])
+  }
+
+  @Test("rule 190: so it is where the child's parent is itself a child")
+  func deeper() throws {
+    let root = store.context()
+    let middle = ManagedObjectContext(.confinement, parent: root)
+    try editFromAnOlderRow(middle) { $0.rating = 1 }
+    try middle.save()
+    #expect(throws: CoreDataError.self) { try root.save() }
+    root.mergePolicy = MergePolicy(merge: .mergeByPropertyObjectTrump)
+    try root.save()
+    #expect(try store.savedEntries() == ["Bells 1"])
+  }
+}
