@@ -73,6 +73,9 @@ extension ManagedObjectContext {
     guard let binding = persistentStoreCoordinator.binding(notice.storeIndex) else { return }
     let store = stores.tables(for: binding)
     let (inserts, updates) = (notice.changes.inserts.count, notice.changes.updates.count)
+    if places.lowerBound == 0, notice.isStored, strata.publishes {
+      strata.knownVersions.note(notice.changes.updates, in: binding)
+    }
     if places.lowerBound == 0 { mergeRelationships(notice, store, &merged) }
     for place in places {
       if place < inserts {
@@ -202,6 +205,9 @@ extension ManagedObjectContext {
     guard let known = mergeTarget(key, bound, store.tables[bound.entity.hierarchyNumber]),
       let row = newestRow(key, bound, store.binding, told, known)
     else { return }
+    if told == nil, row.unsaved == nil, strata.publishes {
+      strata.knownVersions.note(row.row.version, of: bound, key)
+    }
     if take(row, known) { merged.refreshed.insert(id) }
   }
 

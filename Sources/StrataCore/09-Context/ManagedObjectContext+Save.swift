@@ -163,6 +163,7 @@ extension ManagedObjectContext {
 
   private func commit(_ save: PendingSave, _ outcome: inout SaveOutcome) throws -> CommitNotice {
     statistics.saveAttempts += 1
+    if strata.publishes { strata.knownVersions.note(save.changes.updates, in: save.store) }
     do {
       return try persistentStoreCoordinator.commit(
         save.changes, to: save.store, origin: ObjectIdentifier(self)

@@ -381,6 +381,7 @@ struct SaveTests {
     "an object made by its entity's name is of the entity's class")
   func classOfTheEntity() throws {
     let made = try EntityDescription.insertNewObject(forEntityName: "Entry", into: context)
+    made["location"] = "Bells"
     #expect(made is Entry && made.isInserted && made.managedObjectContext === context)
     #expect(throws: FetchError.self) {
       _ = try EntityDescription.insertNewObject(forEntityName: "Nobody", into: context)

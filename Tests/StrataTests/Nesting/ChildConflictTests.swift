@@ -31,7 +31,32 @@ struct ChildConflictTests {
     #expect(error?.code == .managedObjectMerge)
     #expect(try store.savedEntries() == ["Bells 5"])
     root.rollback()
-    #expect(try root.entry("Bells").rating == 5)
+    root.refreshAllObjects()
+    #expect(try root.entry("Bells").rating == 5 && !root.hasChanges)
+  }
+
+  @Test("rule 190: what the root has merged before the child saves is no conflict", arguments: [true, false])
+  func mergedBefore(isTold: Bool) throws {
+    let root = store.context()
+    let known = try root.entry("Bells")
+    let child = ManagedObjectContext(.confinement, parent: root)
+    let entry = try child.entry("Bells")
+    let other = store.context()
+    let token = NotificationCenter.default.addObserver(
+      forName: ManagedObjectContext.didSaveObjectsNotification, object: other, queue: nil
+    ) { if isTold { root.mergeChanges(fromContextDidSave: $0) } }
+    defer { NotificationCenter.default.removeObserver(token) }
+    try other.entry("Bells").rating = 5
+    try other.save()
+    if !isTold {
+      let key = ManagedObjectContext.NotificationKey.updatedObjectIDs.rawValue
+      ManagedObjectContext.mergeChanges(fromRemoteContextSave: [key: [id]], into: [root])
+    }
+    #expect(known.rating == 5)
+    entry.location = "Winki"
+    try child.save()
+    try root.save()
+    #expect(try store.savedEntries() == ["Winki 5"])
   }
 
   @Test(

@@ -124,6 +124,7 @@ final class SaveFlight: @unchecked Sendable {
   ) {
     let parent = context.parent
     let origin = ObjectIdentifier(context)
+    let known = context.strata.publishes ? context.strata.knownVersions : nil
     let inspect: (@Sendable ([StratumRow], [StratumRow?]) throws -> Void)? =
       context.detectsConflictsWithParent ? { @Sendable in try context.findConflicts($0, in: $1) } : nil
     running.enter()
@@ -132,7 +133,7 @@ final class SaveFlight: @unchecked Sendable {
         if let parent {
           try handDown(to: parent, coordinator, inspect: inspect)
         } else {
-          for part in parts { try commit(part, coordinator, origin) }
+          for part in parts { try commit(part, coordinator, origin, known) }
           ending = .saved
         }
         makeSets()
@@ -167,15 +168,17 @@ final class SaveFlight: @unchecked Sendable {
     let store: StoreBinding
   }
 
-  private func commit(_ part: Part, _ coordinator: PersistentStoreCoordinator, _ origin: ObjectIdentifier)
-    throws
-  {
+  private func commit(
+    _ part: Part, _ coordinator: PersistentStoreCoordinator, _ origin: ObjectIdentifier,
+    _ known: KnownVersions?
+  ) throws {
     var changes = try encode(part)
     changes.checks = part.checks
     if changes.isEmpty && !part.hasMetadata {
       part.isWritten = true
       return
     }
+    known?.note(changes.updates, in: part.store)
     do {
       let notice = try coordinator.commit(changes, to: part.store, origin: origin) {}
       part.notice = notice

@@ -123,18 +123,27 @@ extension ManagedObjectContext {
 
   /// What lies beneath this context, for a child's change: it may be newer than what the child has read, and the child has
   /// only changed some values of it.
-  func rowBeneath(_ change: StratumRow) throws -> (
-    row: RowSnapshot, isStored: Bool, externals: [StratumValue]
-  )? {
+  func rowBeneath(_ change: StratumRow) throws -> RowBeneath? {
     for layer in ancestors {
       guard let found = layer.row(change.table, change.primaryKey) else { continue }
-      return found.row.map { ($0, false, found.externals) }
+      return found.row.map { RowBeneath(row: $0, isStored: false, externals: found.externals) }
     }
     guard let binding = persistentStoreCoordinator.binding(change.bound.storeIndex),
       let row = try binding.store.row(hierarchy: change.bound.hierarchyNumber, primaryKey: change.primaryKey)?
         .snapshot
     else { return nil }
-    return (row, true, [])
+    return RowBeneath(row: row, isStored: true, isForeign: !knows(row.version, of: change))
+  }
+
+  /// Whether this context or one below has written that version of a stored row, or has merged it.
+  private func knows(_ version: UInt32, of row: StratumRow) -> Bool {
+    let place = StratumLayer.Place(table: row.table, primaryKey: row.primaryKey)
+    var context: ManagedObjectContext? = self
+    while let next = context {
+      if next.strata.knownVersions.contains(version, of: place) ?? true { return true }
+      context = next.parent
+    }
+    return false
   }
 
   /// Whether the record of `object` is in no store: a context below has not saved it.

@@ -43,6 +43,16 @@ struct StratumLayer: Sendable {
   var count: Int { tables.values.reduce(0) { $0 + $1.count } }
 }
 
+/// What lies beneath a context for a change of one record.
+struct RowBeneath {
+  let row: RowSnapshot
+  /// Whether it is in the store: nobody below has unsaved changes of it.
+  let isStored: Bool
+  /// Whether neither the context nor one below has written the stored row, or heard of it.
+  var isForeign = false
+  var externals: [StratumValue] = []
+}
+
 extension StratumRow {
   var table: StratumLayer.Table {
     StratumLayer.Table(storeIndex: bound.storeIndex, hierarchy: bound.hierarchyNumber)
@@ -64,6 +74,9 @@ final class Strata: Sendable {
   private let hasReceived = Atomic<Bool>(false)
   /// Whether the context has, or had, a child: until then it publishes nothing.
   private let isPublishing = Atomic<Bool>(false)
+
+  /// Stored rows that the context has written itself, or has merged.
+  let knownVersions = KnownVersions()
 
   struct State: Sendable {
     var top = StratumLayer()
@@ -143,9 +156,7 @@ final class Strata: Sendable {
   }
 
   /// What lies beneath the context for a change that is laid over it.
-  typealias Beneath = (StratumRow) throws -> (
-    row: RowSnapshot, isStored: Bool, externals: [StratumValue]
-  )?
+  typealias Beneath = (StratumRow) throws -> RowBeneath?
 
   /// Takes over what a child saves, as one layer: readers see all of it or nothing.
   ///
@@ -202,9 +213,9 @@ final class Strata: Sendable {
       return true
     }
     guard let found = try beneath(change) else { return change.kind == .delete }
-    // The usual case: what the child has read is what is there. Where somebody has written a newer row since, the change stays one
-    // of the row the child has read: the save that reaches the store meets the other there, and asks the merge policy.
-    if change.isBaseStored, found.isStored {
+    // The usual case: what the child has read is what is there. Where somebody else has written a newer row, the change stays one of
+    // the row the child has read: the save that reaches the store meets the other there, and asks the merge policy.
+    if change.isBaseStored, found.isStored, change.base?.version == found.row.version || found.isForeign {
       top.put(change, table, key)
       return true
     }

@@ -177,10 +177,13 @@ import Testing
   /// A one-to-one relationship that only one of the two knows of.
   @Test func partnerThatDoesNotReferBack() throws {
     let fixture = try EdgeFixture()
-    try fixture.commit(inserts: [
+    var changes = try ChangeSet(inserts: [
       fixture.insert("Address", 1), fixture.insert("Person", 1, ["seat": ("Address", 1)]),
       fixture.insert("Address", 2, ["sitter": ("Person", 2)]), fixture.insert("Person", 2),
     ])
+    // What a salvage writes is not checked.
+    changes.checksReferences = false
+    _ = try fixture.base.commit([changes])[0].get()
     #expect(
       try fixture.store.check().problems.map(\.description).sorted() == [
         "edgeMissing: Address.sitter p1 → p1", "edgeMissing: Person.seat p2 → p2",

@@ -194,6 +194,7 @@ final class EdgeFixture {
       return error.references.map {
         "\(schema.relationships[$0.relationship].name) \($0.source)→\($0.target)"
           + ($0.isLeftBehind ? " behind" : "") + ($0.isSourceMissing ? " sourceless" : "")
+          + ($0.isOneSided ? " one-sided" : "")
       }.sorted()
     }
   }

@@ -11,7 +11,7 @@ struct RandomPoliciesTests {
   func randomPolicies(seed: UInt64) throws {
     let market = try RandomMarket(seed: seed)
     try market.run(Self.steps)
-    #expect(market.saves > Self.steps / 20, "seed \(seed)")
+    #expect(market.saves > Self.steps / 40, "seed \(seed)")
   }
 
   private static let environment = ProcessInfo.processInfo.environment
