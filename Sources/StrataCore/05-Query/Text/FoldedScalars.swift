@@ -5,8 +5,8 @@ import Foundation
 /// Folding looks at one scalar at a time, never at its neighbours or at a locale: the folded form of a text is the folded forms
 /// of its scalars, one after the other. The folded form of a scalar is at most three times as long in UTF-8.
 ///
-/// - Case: `lower(upper(lower(scalar)))` by Unicode's full mappings for those scalars that Unicode says case folding changes.
-///   This is Unicode's full case folding, as a test shows. ASCII letters become small ones.
+/// - Case: Unicode's full case folding (statuses C and F), made of the full mappings to capital and small letters, which the
+///   standard library has on every platform. ASCII letters become small ones.
 /// - Marks: the scalar's canonical decomposition without its nonspacing marks (general category Mn).
 /// - Both: marks go first, then case; then marks again, since folding can make one (`İ`).
 struct FoldedScalars: Sendable {
@@ -115,12 +115,18 @@ struct FoldedScalars: Sendable {
 
   /// Unicode's full case folding of one scalar.
   private static func withoutCase(_ scalar: Unicode.Scalar) -> String {
-    guard scalar.properties.changesWhenCaseFolded else { return String(scalar) }
     func map(_ text: String, _ mapping: (Unicode.Scalar.Properties) -> String) -> String {
       text.unicodeScalars.reduce(into: "") { $0 += mapping($1.properties) }
     }
-    let folded = map(map(scalar.properties.lowercaseMapping, \.uppercaseMapping), \.lowercaseMapping)
+    let properties = scalar.properties
+    let folded = map(map(properties.lowercaseMapping, \.uppercaseMapping), \.lowercaseMapping)
+    // Unicode's property is that of the decomposed scalar. What decomposes may change all the same: ǰ becomes two scalars,
+    // U+1FBE another one. The dotless ı, which folds to itself, is neither.
+    guard
+      properties.changesWhenCaseFolded || properties.changesWhenNFKCCaseFolded
+        || folded.unicodeScalars.count > 1
+    else { return String(scalar) }
     // Cherokee is the one script whose small letters fold to the capital ones.
-    return folded == String(scalar) ? scalar.properties.uppercaseMapping : folded
+    return properties.changesWhenCaseFolded && folded == String(scalar) ? properties.uppercaseMapping : folded
   }
 }
