@@ -266,7 +266,7 @@ extension ManagedObjectContext {
     return made
   }
 
-  private func fetchIdentifiers(_ specification: FetchSpecification) throws -> [ManagedObjectID] {
+  func fetchIdentifiers(_ specification: FetchSpecification) throws -> [ManagedObjectID] {
     checkAccess(specification.entityName)
     flushAncestors()
     tellChanges()
