@@ -55,7 +55,7 @@ struct FetchExecutor {
     }
     if let alternative = plan.alternative {
       let limit = try parts.rows[request.hierarchyNumber].map { try transaction.entryCount($0) / 6 } ?? 0
-      guard let keys = try candidateKeys(plan.access, atMost: max(limit, 1_000), transaction) else {
+      guard let keys = try candidateKeys(plan.access, atMost: max(limit, 8), transaction) else {
         counters?.hasScannedInstead = true
         return try FetchExecutor(
           request: request, plan: alternative.plan, mode: mode, view: view, counters: counters

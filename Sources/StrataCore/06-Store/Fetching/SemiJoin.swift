@@ -24,7 +24,7 @@ final class SemiJoin {
     let rowCount = view.rowCount(test.relationship.destinationHierarchy)
     plan = try? view.plan(request)
     let isNarrow = plan?.isNarrow ?? false
-    budget = isNarrow ? 256 : max(256, rowCount / 12)
+    budget = isNarrow ? 64 : max(32, rowCount / 12)
   }
 
   func count(
