@@ -44,8 +44,9 @@ extension ManagedObjectContext {
   ///
   /// - Throws: what `fetch(_:)` throws.
   public func fetchInBatches<T: ManagedObject>(_ request: FetchRequest<T>) throws -> FetchedBatches<T> {
-    try checkResultType(T.self, request.entityName)
-    return FetchedBatches(try batches(of: request.specification))
+    let specification = try specification(of: request)
+    try checkResultType(T.self, specification.entityName)
+    return FetchedBatches(try batches(of: specification))
   }
 
   private func batches(of specification: FetchSpecification) throws -> BatchReader {

@@ -19,6 +19,10 @@ extension FetchRequest {
     copy.relationshipKeyPathsForPrefetching = relationshipKeyPathsForPrefetching
     copy.fetchBatchSize = fetchBatchSize
     copy.affectedStores = affectedStores
+    copy.propertiesToFetch = propertiesToFetch
+    copy.propertiesToGroupBy = propertiesToGroupBy
+    copy.havingPredicate = havingPredicate
+    copy.returnsDistinctResults = returnsDistinctResults
     return copy
   }
 }
