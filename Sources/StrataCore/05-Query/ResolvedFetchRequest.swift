@@ -22,6 +22,8 @@ public struct ResolvedFetchRequest: Sendable {
   public var limit: Int
   /// How many matching objects are skipped.
   public var offset: Int
+  /// Who watches the rows being looked at, and may stop it.
+  public var monitor: FetchMonitor?
 
   /// Looks up the names of `request`.
   ///

@@ -7,6 +7,9 @@ public protocol StoreReading: Sendable {
   /// The rows that match, in order, windowed.
   func fetch(_ request: ResolvedFetchRequest, mode: FetchMode) throws -> FetchedRows
 
+  /// Hands every row that matches the collector's request to it, in order where the request has one. There is a default.
+  func collect(into collector: DictionaryCollector) throws
+
   /// The rows with the given keys, nil for those that do not exist, all from one state of the store.
   func rows(hierarchy: Int, primaryKeys: [UInt64]) throws -> [FetchedRow?]
 

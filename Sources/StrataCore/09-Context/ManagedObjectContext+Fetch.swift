@@ -27,12 +27,15 @@ extension ManagedObjectContext {
     try count(of: specification(of: request), T.fetchResultType)
   }
 
-  func count(of specification: FetchSpecification, _ type: FetchResultType) throws -> Int {
-    if type == .dictionary { return try countDictionaries(specification) }
+  func count(
+    of specification: FetchSpecification, _ type: FetchResultType, _ monitor: FetchMonitor? = nil
+  ) throws -> Int {
+    if type == .dictionary { return try countDictionaries(specification, monitor) }
     checkAccess(specification.entityName)
     flushAncestors()
     tellChanges()
-    let resolved = try ResolvedFetchRequest(specification, schema: schema)
+    var resolved = try ResolvedFetchRequest(specification, schema: schema)
+    resolved.monitor = monitor
     let overlay = makeOverlay(resolved, specification)
     let bindings = bindings(for: resolved, specification)
     if overlay.isEmpty, bindings.count == 1 {
@@ -183,13 +186,7 @@ extension ManagedObjectContext {
         $0.object(in: self, overlay.ownLayers)
       }
     }
-    if specification.shouldRefreshRefetchedObjects { refreshRefetched(objects) }
-    if !specification.relationshipKeyPathsForPrefetching.isEmpty {
-      prefetched = try prefetch(
-        specification.relationshipKeyPathsForPrefetching, of: objects, resolved.entity)
-    }
-    if !specification.returnsObjectsAsFaults { for object in objects { object.fire() } }
-    return objects
+    return try finish(objects, specification)
   }
 
   /// The common case: one store, nothing unsaved that could matter.
@@ -294,7 +291,7 @@ extension ManagedObjectContext {
 
   /// `shouldRefreshRefetchedObjects`: objects without changes take the newest rows, changed ones keep their edits on top
   /// (rule 66, as documented by Apple, not as implemented there).
-  private func refreshRefetched(_ objects: [ManagedObject]) {
+  func refreshRefetched(_ objects: [ManagedObject]) {
     for object in objects where !object.isFault && !object.isInserted { refreshKeepingChanges(object) }
     tellChanges()
   }

@@ -4,10 +4,12 @@ import Foundation
 ///
 /// Holds what the result is made of: its rows, or one set of accumulators for each group; of a sorted result with a window no more
 /// than about twice the window. The rows of the stores are looked at where they lie. Used by one thread.
-final class DictionaryCollector {
-  private typealias Value = FetchedDictionary.Value
-
+///
+/// Part of the joint to other engines, which hand it to the default of `StoreReading.collect(into:)`.
+public final class DictionaryCollector {
   let request: ResolvedDictionaryRequest
+  /// The store at hand.
+  private(set) var storeIdentifier = UUID()
   /// What a reference of the store at hand stands for.
   private var identifier: (UInt64) -> ManagedObjectID? = { _ in nil }
   private var seen = ValueTable()
@@ -27,7 +29,10 @@ final class DictionaryCollector {
   }
 
   /// The rows that follow are of a store whose references `identifier` understands.
-  func begin(_ identifier: @escaping (UInt64) -> ManagedObjectID?) { self.identifier = identifier }
+  func begin(_ storeIdentifier: UUID, _ identifier: @escaping (UInt64) -> ManagedObjectID?) {
+    self.storeIdentifier = storeIdentifier
+    self.identifier = identifier
+  }
 
   /// Takes in one row.
   ///

@@ -44,7 +44,7 @@ struct ResolvedDictionaryRequest: Sendable {
   }
 
   /// Which rows are looked at. It has sort keys and a window only where the result is nothing but its rows, in its order.
-  let fetch: ResolvedFetchRequest
+  var fetch: ResolvedFetchRequest
   let columns: FetchedColumns
   /// The types that values are brought into; `undefined` for as they are.
   let types: [AttributeType]

@@ -46,18 +46,20 @@ extension ManagedObjectContext {
   /// What `request` finds, whatever it is for.
   func results<Result: FetchRequestResult>(of request: FetchRequest<Result>) throws -> [Result] {
     let specification = try specification(of: request)
-    let values: [any FetchRequestResult] =
-      switch Result.fetchResultType {
-      case .managedObject: try fetchObjects(specification)
-      case .managedObjectID: try fetchIdentifiers(specification)
-      case .dictionary: try fetchDictionaries(specification)
-      case .count: [try count(of: specification, Result.fetchResultType)]
-      }
-    return try values.map { value in
+    switch Result.fetchResultType {
+    case .managedObject: return try cast(try fetchObjects(specification))
+    case .managedObjectID: return try cast(try fetchIdentifiers(specification))
+    case .dictionary: return try cast(try fetchDictionaries(specification))
+    case .count: return try cast([try count(of: specification, Result.fetchResultType)])
+    }
+  }
+
+  /// Values under the type a request was made for.
+  func cast<Result: FetchRequestResult>(_ values: [some FetchRequestResult]) throws -> [Result] {
+    try values.map { value in
       guard let result = value as? Result else {
         throw CoreDataError(
-          .coreData,
-          "The objects of entity \(specification.entityName) are of class \(type(of: value)), not \(Result.self).")
+          .coreData, "The fetched values are of type \(type(of: value)), not \(Result.self).")
       }
       return result
     }

@@ -113,17 +113,6 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Values under the type a request was made for.
-  func cast<T: FetchRequestResult>(_ values: [some FetchRequestResult]) throws -> [T] {
-    try values.map { value in
-      guard let result = value as? T else {
-        throw CoreDataError(
-          .coreData, "The fetched values are of type \(type(of: value)), not \(T.self).")
-      }
-      return result
-    }
-  }
-
   /// What a request wants done with its objects.
   func finish(_ objects: [ManagedObject], _ specification: FetchSpecification) throws -> [ManagedObject] {
     if specification.shouldRefreshRefetchedObjects { refreshRefetched(objects) }
