@@ -37,10 +37,28 @@ public struct FetchError: Error, Sendable, Hashable, CustomStringConvertible, Lo
     case overflow(String)
     /// An aggregate, given as text, of values that it cannot be made of.
     case wrongAggregate(String, found: String)
+    /// A page of no objects, or a request for pages with a limit or an offset of its own.
+    case windowOfPages
     /// The continuation was made by another request.
     case foreignContinuation
     /// The comparison, given as text, is one that cannot be evaluated.
     case unsupported(String)
+    /// A relationship where an attribute is needed: the key path must go on.
+    case relationshipKey
+    /// A key path goes on behind an attribute.
+    case notARelationship
+    /// The values of many objects where one is needed.
+    case toManyKey
+    /// ANY, ALL or a collection function of what is one value.
+    case notMany(String)
+    /// Two expressions of kinds that cannot be compared or computed with.
+    case mismatch(expression: String, left: String, right: String)
+    /// The variable was given no value.
+    case unboundVariable(String)
+    /// What a function or operator was given is of another kind than it takes.
+    case wrongArgument(function: String, found: String)
+    /// A sum of integers takes more than 64 bits.
+    case sumTooLarge
   }
 
   /// What is wrong.
@@ -66,6 +84,21 @@ public struct FetchError: Error, Sendable, Hashable, CustomStringConvertible, Lo
       return "\(place) is of type \(expected) and cannot be compared with \(found)."
     case .notAString(let operation): return "\(operation) needs a string attribute, \(place) is none."
     case .tooDeep: return "The predicate on \(entityName) is nested too deeply; 500 levels are the limit."
+    case .relationshipKey:
+      return "\(place) is a relationship: name an attribute behind it, or compare it with objects."
+    case .notARelationship: return "\(place) is no relationship: nothing can follow it in a key path."
+    case .toManyKey:
+      return
+        "\(place) stands for many values: compare with ANY or ALL, or make one of them with @count, @sum, @min, @max or @avg."
+    case .notMany(let text):
+      return "In “\(text)” on \(entityName) there is one value where there should be many."
+    case .mismatch(let expression, let left, let right):
+      return "In “\(expression)” on \(entityName) a value of type \(left) meets one of type \(right)."
+    case .unboundVariable(let name):
+      return "The variable $\(name) in a request for \(entityName) has no value."
+    case .wrongArgument(let function, let found):
+      return "\(function) in a request for \(entityName) cannot be given a value of type \(found)."
+    case .sumTooLarge: return "A sum in a request for \(entityName) takes more than 64 bits."
     case .unsupported(let text): return "A predicate on \(entityName) cannot be evaluated: \(text)."
     case .needsDictionaries(let part):
       return
@@ -82,6 +115,9 @@ public struct FetchError: Error, Sendable, Hashable, CustomStringConvertible, Lo
     case .overflow(let text): return "\(text) of \(entityName) is too large a number."
     case .wrongAggregate(let text, let found):
       return "\(text) of \(entityName) cannot be made of \(found)."
+    case .windowOfPages:
+      return
+        "A request for pages of \(entityName) has no limit and no offset; the size of a page is at least 1."
     case .foreignContinuation:
       return
         "The continuation was made for another fetch request: entity, predicate and sort keys must be the same (\(entityName))."

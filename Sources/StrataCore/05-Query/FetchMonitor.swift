@@ -24,12 +24,29 @@ public final class FetchMonitor: Sendable {
   /// How many rows have been looked at.
   public var rowCount: Int { looked.load(ordering: .relaxed) }
 
-  /// Called for every `stride` rows.
+  /// Called for every `stride` rows that are looked at, or entries of an index.
   /// - Throws: `CancellationError`.
   @inline(never)
   func tick() throws {
     if wasStopped { throw CancellationError() }
     let count = looked.add(Self.stride, ordering: .relaxed).newValue
     report(count)
+  }
+}
+
+/// Counts the rows of one run, so that the monitor is asked rarely. Used by one thread.
+final class FetchTicker {
+  private let monitor: FetchMonitor
+  private var left = FetchMonitor.stride
+
+  init(_ monitor: FetchMonitor) { self.monitor = monitor }
+
+  @inline(__always)
+  func step() throws {
+    left -= 1
+    if left == 0 {
+      left = FetchMonitor.stride
+      try monitor.tick()
+    }
   }
 }

@@ -36,7 +36,7 @@ extension ManagedObjectContext {
     tellChanges()
     var resolved = try ResolvedFetchRequest(specification, schema: schema)
     resolved.monitor = monitor
-    let overlay = makeOverlay(resolved, specification)
+    let overlay = try makeOverlay(resolved, specification)
     let bindings = bindings(for: resolved, specification)
     if overlay.isEmpty, bindings.count == 1 {
       statistics.fetches += 1
@@ -174,7 +174,7 @@ extension ManagedObjectContext {
     flushAncestors()
     tellChanges()
     let resolved = try ResolvedFetchRequest(specification, schema: schema)
-    let overlay = makeOverlay(resolved, specification)
+    let overlay = try makeOverlay(resolved, specification)
     let bindings = bindings(for: resolved, specification)
     let mode: FetchMode = specification.includesPropertyValues ? .rows : .identifiers
     let objects: [ManagedObject]
@@ -274,7 +274,7 @@ extension ManagedObjectContext {
     flushAncestors()
     tellChanges()
     let resolved = try ResolvedFetchRequest(specification, schema: schema)
-    let overlay = makeOverlay(resolved, specification)
+    let overlay = try makeOverlay(resolved, specification)
     let bindings = bindings(for: resolved, specification)
     if overlay.isEmpty, bindings.count == 1 {
       statistics.fetches += 1

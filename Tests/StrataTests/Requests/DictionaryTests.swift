@@ -277,11 +277,7 @@ extension PersistentStoreCoordinator {
   /// Two stores in memory below one coordinator.
   static func withTwoStores(_ model: ManagedObjectModel) throws -> PersistentStoreCoordinator {
     let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    for _ in 0..<2 {
-      var description = PersistentStoreDescription(url: nil)
-      description.type = .inMemory
-      try coordinator.addPersistentStore(description)
-    }
+    for _ in 0..<2 { try coordinator.addPersistentStore(.inMemory) }
     return coordinator
   }
 }

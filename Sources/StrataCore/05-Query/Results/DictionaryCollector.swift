@@ -155,6 +155,17 @@ public final class DictionaryCollector {
     return row
   }
 
+  /// Takes in what the ends of indexes have told: per aggregate the number of rows, or a value.
+  func add(ends: [(count: Int, value: AttributeValue)]) {
+    for (place, end) in ends.enumerated() {
+      if request.aggregates[place].source == nil {
+        accumulators[place].add(count: end.count)
+      } else {
+        accumulators[place].add(end.value)
+      }
+    }
+  }
+
   // MARK: The result
 
   /// The result.

@@ -14,7 +14,7 @@ public enum FetchResultType: UInt, Sendable, CaseIterable {
 ///
 /// The type a request is made for decides what it returns: `FetchRequest<Flight>`, `FetchRequest<ManagedObjectID>`,
 /// `FetchRequest<FetchedDictionary>`, `FetchRequest<Int>`.
-public protocol FetchRequestResult {
+public protocol FetchRequestResult: SendableMetatype {
   /// What a request for values of this type returns.
   static var fetchResultType: FetchResultType { get }
 }

@@ -46,11 +46,11 @@ extension AsynchronousFetchRequest: PersistentStoreRequest {
   public func outcome(in context: ManagedObjectContext) throws -> AsynchronousFetchResult<Result> {
     let specification = try context.checkedSpecification(of: fetchRequest)
     let result = AsynchronousFetchResult<Result>(self, context)
-    let ahead = FetchAhead(context, specification, Result.fetchResultType, result.monitor)
+    let ahead = try FetchAhead(context, specification, Result.fetchResultType, result.monitor)
     let completion = completionBlock
     ahead.start { [weak context] found in
-      context?.perform {
-        guard let context else { return }
+      guard let context else { return }
+      context.perform {
         result.end(with: Swift.Result { try context.results(of: found.get(), ahead) })
         completion?(result)
       }
@@ -80,7 +80,8 @@ public final class AsynchronousFetchResult<Result: FetchRequestResult>: @uncheck
     fetchRequest = request
     managedObjectContext = context
     // Foundation's progress may be used from any thread.
-    let progress = Progress(totalUnitCount: request.estimatedResultCount > 0 ? Int64(request.estimatedResultCount) : -1)
+    let estimate = request.estimatedResultCount
+    let progress = Progress(totalUnitCount: estimate > 0 ? Int64(estimate) : -1)
     self.progress = progress
     let box = ProgressBox(progress)
     monitor = FetchMonitor { count in box.progress.completedUnitCount = Int64(count) }

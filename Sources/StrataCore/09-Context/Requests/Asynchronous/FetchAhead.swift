@@ -26,19 +26,23 @@ final class FetchAhead: Sendable {
   let monitor: FetchMonitor
   /// When the store was read, at the earliest.
   private let readAt: UInt32
+  /// How much had been saved to each store by then.
+  private let commitCounts: [Int: Int]
 
   /// Made on the context's queue.
   init(
     _ context: ManagedObjectContext, _ specification: FetchSpecification, _ type: FetchResultType,
     _ monitor: FetchMonitor
-  ) {
+  ) throws {
     context.flushAncestors()
     context.tellChanges()
-    helper = context.makeReader()
+    helper = try context.makeReader(specification)
     self.specification = specification
     self.type = type
     self.monitor = monitor
     readAt = SnapshotClock.now
+    commitCounts = Dictionary(
+      uniqueKeysWithValues: context.persistentStoreCoordinator.bindings.map { ($0.index, $0.commitCount) })
   }
 
   /// Reads on a queue of its own, then calls `completion` there.
@@ -68,30 +72,57 @@ final class FetchAhead: Sendable {
     for item in found {
       switch item {
       case .row(let row, let index):
-        guard let binding = context.persistentStoreCoordinator.binding(index),
-          let object = context.object(
-            for: row, in: context.stores.tables(for: binding), layers, readAt: readAt)
-        else { continue }
-        if !object.isDeleted, !object.state.contains(.rowGone) { objects.append(object) }
+        guard let binding = context.persistentStoreCoordinator.binding(index) else { continue }
+        let store = context.stores.tables(for: binding)
+        if let object = object(for: row, in: store, layers, context), isThere(object) { objects.append(object) }
       case .unsaved(let identifier):
         let object = context.object(with: identifier)
-        if !object.isDeleted, !object.state.contains(.rowGone) { objects.append(object) }
+        if isThere(object) { objects.append(object) }
       }
     }
+    // Those whose rows are not as new as what the context has merged: read again, all at once.
+    if specification.includesPropertyValues { context.fulfil(objects) }
     return try context.finish(objects, specification)
+  }
+
+  private func object(
+    for row: FetchedRow, in store: RegisteredStores.Registered, _ layers: [StratumLayer],
+    _ context: ManagedObjectContext
+  ) -> ManagedObject? {
+    let hierarchy = context.schema.entities[row.entity].hierarchyNumber
+    if let known = store.tables[hierarchy].object(for: row.primaryKey), let own = known.snapshot,
+      let found = row.snapshot, own.version > found.version
+    {
+      return known
+    }
+    // What others have saved since then may have been merged already, without this object.
+    let isOld =
+      context.automaticallyMergesChangesFromParent && store.binding.commitCount != commitCounts[store.binding.index]
+    let row = isOld ? FetchedRow(primaryKey: row.primaryKey, entity: row.entity, snapshot: nil) : row
+    return context.object(for: row, in: store, layers, readAt: readAt)
+  }
+
+  private func isThere(_ object: ManagedObject) -> Bool {
+    if object.state.contains(.rowGone) { return false }
+    return !object.isDeleted || !specification.includesPendingChanges
   }
 }
 
 extension ManagedObjectContext {
   /// A context with a queue of its own that sees what this one sees.
-  fileprivate func makeReader() -> ManagedObjectContext {
+  fileprivate func makeReader(_ specification: FetchSpecification) throws -> ManagedObjectContext {
     let reader: ManagedObjectContext
-    if hasChanges || flight != nil || (generation.isSet && parent == nil) {
+    if specification.includesPendingChanges, hasChanges || flight != nil {
       reader = ManagedObjectContext(.privateQueue, parent: self)
     } else if let parent {
       reader = ManagedObjectContext(.privateQueue, parent: parent)
     } else {
       reader = ManagedObjectContext(.privateQueue, coordinator: persistentStoreCoordinator)
+      if generation.isSet, let binding = persistentStoreCoordinator.bindings.first {
+        // What is to be pinned at the next read is pinned now: both read the same.
+        _ = try reading(binding)
+        reader.generation.set(generation.current)
+      }
     }
     reader.name = name.map { "\($0), fetching" }
     return reader
@@ -105,7 +136,7 @@ extension ManagedObjectContext {
     tellChanges()
     var resolved = try ResolvedFetchRequest(specification, schema: schema)
     resolved.monitor = monitor
-    let overlay = makeOverlay(resolved, specification)
+    let overlay = try makeOverlay(resolved, specification)
     let mode: FetchMode =
       type == .managedObject && specification.includesPropertyValues ? .rows : .identifiers
     let matches = try matches(resolved, specification, mode: mode, overlay: overlay)

@@ -46,7 +46,7 @@ extension ManagedObjectContext {
     checkAccess(request.entityName)
     let monitor = FetchMonitor()
     let specification = try checkedSpecification(of: request)
-    let ahead = FetchAhead(self, specification, .managedObject, monitor)
+    let ahead = try FetchAhead(self, specification, .managedObject, monitor)
     let found = try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         ahead.start { continuation.resume(with: $0) }
@@ -68,7 +68,7 @@ extension ManagedObjectContext {
     return try await withTaskCancellationHandler {
       try Task.checkCancellation()
       let ahead = try await perform {
-        FetchAhead(self, try self.checkedSpecification(of: request), T.fetchResultType, monitor)
+        try FetchAhead(self, self.checkedSpecification(of: request), T.fetchResultType, monitor)
       }
       let found = try await withCheckedThrowingContinuation { continuation in
         ahead.start { continuation.resume(with: $0) }

@@ -3,7 +3,7 @@ import Foundation
 /// Carries out a fetch plan inside one read transaction.
 ///
 /// One cursor step per candidate; entity and residual predicate are decided on the stored bytes; only rows of
-/// the result are copied, once.
+/// the result are copied, once. Lives inside the closure of the transaction.
 struct FetchExecutor {
   let request: ResolvedFetchRequest
   let plan: FetchPlan
@@ -16,13 +16,27 @@ struct FetchExecutor {
   private let verifiesChecksums: Bool
   /// Whether the residual predicate looks only at values of fixed width.
   private let isFixed: Bool
-  private var parts: StoreParts { reader.parts }
+  var parts: StoreParts { reader.parts }
+  let view: StoredView
+  /// Decides tests of other rows; keeps what it has found out of them.
+  private let evaluation: Evaluation<StoredView>
+  /// Counts what is looked at, for those who want to know.
+  let counters: FetchCounters?
+  /// Asks from time to time whether to go on; nil when nobody can say no.
+  private let ticker: FetchTicker?
 
-  init(request: ResolvedFetchRequest, plan: FetchPlan, mode: FetchMode, reader: RowReader) {
+  init(
+    request: ResolvedFetchRequest, plan: FetchPlan, mode: FetchMode, view: StoredView,
+    counters: FetchCounters? = nil
+  ) {
     self.request = request
     self.plan = plan
     self.mode = mode
-    self.reader = reader
+    self.view = view
+    self.counters = counters
+    ticker = request.monitor.map { FetchTicker($0) }
+    reader = view.reader
+    evaluation = Evaluation(view, entityName: request.entity.name)
     var wanted = SlotBitmap()
     for number in request.entityNumbers { wanted.insert(number) }
     self.wanted = wanted
@@ -31,17 +45,31 @@ struct FetchExecutor {
     filtersEntities = plan.filtersEntities
     verifiesChecksums = reader.parts.verifiesChecksums
     let layout = request.entity.layout
-    var isFixed = plan.residual != nil && !reader.parts.verifiesChecksums
+    var isFixed = plan.residual?.isLocal == true && !reader.parts.verifiesChecksums
     plan.residual?.slots.forEach { if layout.kind(of: $0).isVariable { isFixed = false } }
     self.isFixed = isFixed
   }
 
   func run(_ transaction: borrowing ReadTransaction) throws -> FetchedRows {
+    if let alternative = plan.alternative {
+      let limit = try parts.rows[request.hierarchyNumber].map { try transaction.entryCount($0) / 6 } ?? 0
+      guard let keys = try candidateKeys(plan.access, atMost: max(limit, 1_000), transaction) else {
+        return try FetchExecutor(
+          request: request, plan: alternative.plan, mode: mode, view: view, counters: counters
+        ).run(transaction)
+      }
+      return try with(plan.finding(keys)).run(transaction)
+    }
+    if plan.isCovering { return try collectFromEntries(transaction) }
     if let count = try countWithoutRows(transaction) {
       return FetchedRows(rows: [], count: windowed(count), plan: plan)
     }
     if plan.isOrdered { return try collectInOrder(transaction) }
     return try collectAndSort(transaction)
+  }
+
+  private func with(_ plan: FetchPlan) -> FetchExecutor {
+    FetchExecutor(request: request, plan: plan, mode: mode, view: view, counters: counters)
   }
 
   private func windowed(_ count: Int) -> Int {
@@ -51,7 +79,7 @@ struct FetchExecutor {
 
   /// Whether candidates are known to match, and by their keys alone.
   private var needsNoRows: Bool {
-    plan.residual == nil && !plan.filtersEntities
+    plan.residual == nil && !plan.filtersEntities && request.start == nil
       && (mode == .count || (mode == .identifiers && wanted.count == 1))
   }
 
@@ -60,7 +88,9 @@ struct FetchExecutor {
     guard let keyspace = parts.rows[request.hierarchyNumber] else { return 0 }
     switch plan.access {
     case .nothing: return 0
-    case .scan where mode == .count && needsNoRows: return try transaction.entryCount(keyspace)
+    case .scan where mode == .count && needsNoRows:
+      counters?.isComplete = true
+      return try transaction.entryCount(keyspace)
     default: return nil
     }
   }
@@ -91,6 +121,7 @@ extension FetchExecutor {
       rows.reserveCapacity(windowed(try transaction.entryCount(keyspace)))
     }
     try forEachMatch(transaction) { key, row in
+      if request.start != nil, try !isBehindStart(row, key) { return true }
       if skip > 0 { skip -= 1; return true }
       count += 1
       switch mode {
@@ -107,7 +138,7 @@ extension FetchExecutor {
 
   /// Calls `body` with every candidate that matches until it answers false.
   @inline(__always)
-  private func forEachMatch(
+  func forEachMatch(
     _ transaction: borrowing ReadTransaction, _ body: (UInt64, StoredRow) throws -> Bool
   ) throws {
     guard let keyspace = parts.rows[request.hierarchyNumber] else { return }
@@ -115,7 +146,7 @@ extension FetchExecutor {
     case .nothing: return
     case .scan:
       try transaction.withCursor(keyspace) { cursor in
-        var entry = try cursor.first()
+        var entry = try firstEntry(&cursor)
         while let found = entry {
           guard let key = PrimaryKeyBytes.whole(found.key) else {
             throw parts.damaged("A row has a malformed key.")
@@ -125,12 +156,18 @@ extension FetchExecutor {
         }
       }
     case .identifiers(let keys):
-      for key in keys {
-        guard let bytes = try PrimaryKeyBytes.with(key, { try transaction.get(keyspace, $0) }) else {
-          continue
+      // Neighbouring rows lie on the same page: in ascending order the cursor mostly stays where it is.
+      try transaction.withCursor(keyspace) { cursor in
+        for key in keys {
+          guard let bytes = try PrimaryKeyBytes.with(key, { try cursor.seek(exactly: $0)?.value }) else {
+            continue
+          }
+          if let row = try match(bytes, key, transaction), try !body(key, row) { return }
         }
-        if let row = try match(bytes, key, transaction), try !body(key, row) { return }
       }
+    case .related, .union:
+      let keys = try candidateKeys(plan.access, atMost: .max, transaction) ?? []
+      try with(plan.finding(keys)).forEachMatch(transaction, body)
     case .index where streamsIndex:
       try forEachKey(transaction) { key in
         guard let bytes = try PrimaryKeyBytes.with(key, { try transaction.get(keyspace, $0) }) else {
@@ -158,6 +195,28 @@ extension FetchExecutor {
     }
   }
 
+  /// Where a scan begins.
+  @inline(__always)
+  private func firstEntry(_ cursor: inout Cursor) throws -> Cursor.Entry? {
+    guard let start = request.start, request.sorts.isEmpty else { return try cursor.first() }
+    return try PrimaryKeyBytes.with(start.primaryKey) { try cursor.seek(atLeast: $0) }
+  }
+
+  /// Whether a row lies behind the start of the request, which there is.
+  @inline(never)
+  private func isBehindStart(_ row: StoredRow, _ key: UInt64) throws -> Bool {
+    guard let start = request.start else { return true }
+    let node = StoredNode(row: row, primaryKey: key)
+    return try request.isBehindStart(
+      start,
+      { place in
+        let sort = request.sorts[place]
+        if sort.steps.isEmpty { return try view.value(node, sort.slot) }
+        let other = try view.follow(node, sort.steps.map { view.schema.relationships[$0] })
+        return try other.map { try view.value($0, sort.slot) } ?? .null
+      }, key)
+  }
+
   /// Whether rows are read in the order of index entries: when that is the order wanted, or few will do.
   private var streamsIndex: Bool {
     plan.isOrdered && (request.limit > 0 || !request.sorts.isEmpty)
@@ -167,9 +226,11 @@ extension FetchExecutor {
   ///
   /// Most rows that do not belong to it are dismissed by their header or by their fixed values alone.
   @inline(__always)
-  private func match(
+  func match(
     _ bytes: UnsafeRawBufferPointer, _ key: UInt64, _ transaction: borrowing ReadTransaction
   ) throws -> StoredRow? {
+    counters?.examined += 1
+    if let ticker { try ticker.step() }
     guard let entry = codes.entry(bytes) else { return try matchSlowly(bytes, key, transaction) }
     let entity = Int(entry.pointee.entity)
     if !wanted.contains(entity) {
@@ -189,10 +250,25 @@ extension FetchExecutor {
     }
     let row = StoredRow(base: base, count: bytes.count, entity: entity)
     guard !isFixed, let residual else { return row }
-    let matches = try residual.evaluate(row: base, table: entry.pointee.table, primaryKey: key) { slot in
-      try reader.value(row, slot, primaryKey: key, externals: [], transaction)
-    }
+    guard residual.isLocal else { return try matchOthers(residual, row, key) ? row : nil }
+    let matches = try residual.evaluate(
+      row: base, table: entry.pointee.table, primaryKey: key,
+      large: { try reader.value(row, $0, primaryKey: key, externals: [], transaction) },
+      other: { try testText($0, residual, row, key) })
     return matches ? row : nil
+  }
+
+  /// A predicate on other rows.
+  @inline(never)
+  private func matchOthers(_ residual: CompiledPredicate, _ row: StoredRow, _ key: UInt64) throws -> Bool {
+    try evaluation.matches(residual, StoredNode(row: row, primaryKey: key))
+  }
+
+  @inline(never)
+  private func testText(
+    _ instruction: CompiledPredicate.Instruction, _ residual: CompiledPredicate, _ row: StoredRow, _ key: UInt64
+  ) throws -> Bool {
+    try view.test(instruction, residual, StoredNode(row: row, primaryKey: key), evaluation)
   }
 
   /// The same for rows that are unknown, damaged, or of an older layout.
@@ -206,19 +282,19 @@ extension FetchExecutor {
     }
     let row = try reader.row(bytes, primaryKey: key)
     guard let residual else { return row }
-    let matches = try residual.evaluate(
-      row: row.base, table: reader.layout(of: row).table, primaryKey: key
-    ) { slot in
-      try reader.value(row, slot, primaryKey: key, externals: [], transaction)
-    }
+    let matches = try matchOthers(residual, row, key)
     return withExtendedLifetime(row) { matches ? row : nil }
   }
 
   /// Calls `body` with the primary key of every candidate until it answers false.
   @inline(__always)
-  private func forEachKey(
-    _ transaction: borrowing ReadTransaction, _ body: (UInt64) throws -> Bool
+  func forEachKey(
+    _ transaction: borrowing ReadTransaction, _ visit: (UInt64) throws -> Bool
   ) throws {
+    @inline(__always) func body(_ key: UInt64) throws -> Bool {
+      if let ticker { try ticker.step() }
+      return try visit(key)
+    }
     switch plan.access {
     case .nothing: return
     case .identifiers(let keys):
@@ -238,6 +314,9 @@ extension FetchExecutor {
           entry = try cursor.next()
         }
       }
+    case .related, .union:
+      let keys = try candidateKeys(plan.access, atMost: .max, transaction) ?? []
+      try with(plan.finding(keys)).forEachKey(transaction, body)
     case .index(let number, let ranges, let isReversed):
       guard let keyspace = parts.indexes[number] else { return }
       try transaction.withCursor(keyspace) { cursor in
@@ -251,63 +330,13 @@ extension FetchExecutor {
   }
 }
 
-/// Walks a range of an index.
-enum IndexWalk {
-  /// Calls `body` with the primary key of each entry, ascending; false when `body` ended the walk.
-  @inline(__always)
-  static func forwards(
-    _ range: KeyRange, _ cursor: inout Cursor, _ body: (UInt64) throws -> Bool
-  ) throws -> Bool {
-    try range.lower.withUnsafeBytes { lower in
-      try (range.upper ?? []).withUnsafeBytes { upper in
-        var entry = try cursor.seek(atLeast: lower)
-        while let found = entry {
-          if range.upper != nil && IndexEntries.order(found.key, upper) >= 0 { break }
-          if try !body(PrimaryKeyBytes.last(of: found.key)) { return false }
-          entry = try cursor.next()
-        }
-        return true
-      }
-    }
-  }
-
-  /// The same from the end, except that entries of equal values come in ascending order of primary keys: that is
-  /// how ties are always broken.
-  @inline(__always)
-  static func backwards(
-    _ range: KeyRange, _ cursor: inout Cursor, _ body: (UInt64) throws -> Bool
-  ) throws -> Bool {
-    var group: [UInt64] = []
-    return try range.lower.withUnsafeBytes { lower in
-      var entry = try start(range, &cursor)
-      var value = UnsafeRawBufferPointer(start: nil, count: 0)
-      while let found = entry, IndexEntries.order(found.key, lower) >= 0 {
-        if !IndexEntries.isEntry(found.key, of: value) {
-          for key in group.reversed() where try !body(key) { return false }
-          group.removeAll(keepingCapacity: true)
-          value = UnsafeRawBufferPointer(rebasing: found.key.dropLast(8))
-        }
-        group.append(PrimaryKeyBytes.last(of: found.key))
-        entry = try cursor.previous()
-      }
-      for key in group.reversed() where try !body(key) { return false }
-      return true
-    }
-  }
-
-  private static func start(_ range: KeyRange, _ cursor: inout Cursor) throws -> Cursor.Entry? {
-    guard let upper = range.upper else { return try cursor.last() }
-    return try upper.withUnsafeBytes { try cursor.seek(atLeast: $0) } == nil
-      ? cursor.last() : cursor.previous()
-  }
-}
-
 // MARK: Sorting
 
 extension FetchExecutor {
   private func collectAndSort(_ transaction: borrowing ReadTransaction) throws -> FetchedRows {
-    var sorter = RowSorter(sorts: request.sorts, windowEnd: request.windowEnd, reader: reader)
+    var sorter = RowSorter(sorts: request.sorts, windowEnd: request.windowEnd, view: view)
     try forEachMatch(transaction) { key, row in
+      if request.start != nil, try !isBehindStart(row, key) { return true }
       try sorter.add(row, key, transaction)
       return true
     }
