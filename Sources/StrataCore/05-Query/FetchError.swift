@@ -22,6 +22,8 @@ public struct FetchError: Error, Sendable, Hashable, CustomStringConvertible, Lo
     case negativeWindow
     /// A predicate of more than 500 levels.
     case tooDeep
+    /// The key names a fetched property, which has no values in the store (rule 111).
+    case fetchedProperty
     /// The part of the request, named in the payload, means something for rows of values only (rule 98).
     case needsDictionaries(String)
     /// A column is a to-many relationship: a row of values has one value for each column (rule 96).
@@ -100,6 +102,8 @@ public struct FetchError: Error, Sendable, Hashable, CustomStringConvertible, Lo
       return "\(function) in a request for \(entityName) cannot be given a value of type \(found)."
     case .sumTooLarge: return "A sum in a request for \(entityName) takes more than 64 bits."
     case .unsupported(let text): return "A predicate on \(entityName) cannot be evaluated: \(text)."
+    case .fetchedProperty:
+      return "\(place) is a fetched property and cannot be used in a fetch request (rule 111)."
     case .needsDictionaries(let part):
       return
         "A fetch request for \(entityName) has \(part), which only rows of values can have; make it a FetchRequest<FetchedDictionary> (rule 98)."

@@ -142,6 +142,7 @@ final class BatchReader {
       return object
     }
     if specification.includesPropertyValues { context.fulfil(objects) }
+    if specification.shouldRefreshRefetchedObjects { context.refreshRefetched(objects) }
     if !specification.returnsObjectsAsFaults { for object in objects { object.fire() } }
     var prefetched: [ManagedObject] = []
     do {

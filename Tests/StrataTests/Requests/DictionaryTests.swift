@@ -10,13 +10,13 @@ struct DictionaryTests {
   init() throws {
     store = try TemporaryStore(SalesModel.make())
     let writer = store.context()
-    let lamp = writer.product("Lamp", group: "light")
-    let desk = writer.product("Desk", group: "wood")
+    let lamp = writer.addProduct("Lamp", group: "light")
+    let desk = writer.addProduct("Desk", group: "wood")
     let rows: [(String?, Int64?, Double?, Product?)] = [
       ("North", 3, 1.5, lamp), ("North", 5, 2.5, desk), ("South", 1, nil, lamp), ("South", nil, 4, nil),
       (nil, 7, 0.5, desk), ("West", 2, 2, lamp),
     ]
-    for (region, amount, price, product) in rows { writer.sale(region, amount, price: price, of: product) }
+    for (region, amount, price, product) in rows { writer.addSale(region, amount, price: price, of: product) }
     try writer.save()
     context = store.context()
   }
@@ -195,7 +195,7 @@ struct DictionaryTests {
 
   @Test("rule 88: unsaved changes never take part, those of a parent neither")
   func unsavedChanges() throws {
-    context.sale("East", 100)
+    context.addSale("East", 100)
     for sale in try context.fetch(FetchRequest<Sale>(predicate: Attribute("region") == "North")) {
       sale.region = "changed"
     }
@@ -225,8 +225,8 @@ struct DictionaryTests {
   @Test("a sum of more than 64 bits is an error, not a number")
   func overflow() throws {
     let writer = store.context()
-    writer.sale("East", .max)
-    writer.sale("East", 1)
+    writer.addSale("East", .max)
+    writer.addSale("East", 1)
     try writer.save()
     let error = #expect(throws: FetchError.self) { try context.fetch(.sales([.sum("amount")])) }
     #expect(error?.description.contains("too large") == true)
@@ -241,7 +241,7 @@ struct DictionaryTests {
     let second = try PersistentStoreCoordinator.withTwoStores(SalesModel.make())
     let writer = ManagedObjectContext(.confinement, coordinator: second)
     for (place, region) in ["a", "b", "a", "c"].enumerated() {
-      let sale = writer.sale(region, Int64(place))
+      let sale = writer.addSale(region, Int64(place))
       try writer.assign(sale, to: second.persistentStores[place % 2])
     }
     try writer.save()
@@ -265,7 +265,7 @@ struct DictionaryTests {
     try context.setQueryGenerationFrom(.current)
     #expect(try rows(.sales([.count(as: "n")])) == ["6"])
     let writer = store.context()
-    writer.sale("East", 1)
+    writer.addSale("East", 1)
     try writer.save()
     #expect(try rows(.sales([.count(as: "n")])) == ["6"])
     try context.setQueryGenerationFrom(nil)

@@ -10,9 +10,9 @@ struct EntryPointTests {
   init() throws {
     store = try TemporaryStore(SalesModel.make())
     let writer = store.context()
-    let lamp = writer.product("Lamp")
+    let lamp = writer.addProduct("Lamp")
     for (region, amount) in [("North", 3), ("South", 1), ("West", 2)] as [(String, Int64)] {
-      writer.sale(region, amount, of: lamp)
+      writer.addSale(region, amount, of: lamp)
     }
     let online = OnlineSale(context: writer)
     online.region = "Web"
@@ -57,7 +57,7 @@ struct EntryPointTests {
   @Test("rule 91: a count request returns one number, pending changes included")
   func countResult() throws {
     #expect(try context.fetch(FetchRequest<Int>(entityName: "Sale")) == [4])
-    context.sale("new", 9)
+    context.addSale("new", 9)
     #expect(try context.fetch(FetchRequest<Int>(entityName: "Sale")) == [5])
     #expect(try context.execute(FetchRequest<Int>(entityName: "Sale", fetchLimit: 2)) == [2])
   }
@@ -85,7 +85,7 @@ struct EntryPointTests {
     let request = FetchRequest<Sale>(predicate: Attribute("region") == "new")
     let background = store.context(.privateQueue)
     try background.performAndWait {
-      background.sale("new", 1)
+      background.addSale("new", 1)
       #expect(try request.execute().count == 1)
       #expect(try request.execute().first?.managedObjectContext === background)
       try context.performAndWait { #expect(try request.execute().isEmpty) }
@@ -102,14 +102,14 @@ struct EntryPointTests {
     request.includesPropertyValues = false
     let ids = try context.fetch(request)
     #expect(ids.map { context.object(with: $0).value(forKey: "amount") as? Int64 } == [4, 3, 2, 1])
-    context.sale("new", 10)
+    context.addSale("new", 10)
     #expect(try context.fetch(request).first?.isTemporaryID == true)
   }
 
   @Test("rule 93: without subentities none of theirs is in a result of any type")
   func withoutSubentities() throws {
     OnlineSale(context: context).region = "unsaved"
-    context.sale("unsaved", 1)
+    context.addSale("unsaved", 1)
     func check<R: FetchRequestResult>(_ type: R.Type, _ expected: Int, _ count: ([R]) -> Int) throws {
       var request = FetchRequest<R>(entityName: "Sale")
       request.includesSubentities = false
@@ -131,7 +131,7 @@ struct EntryPointTests {
     #expect(try context.fetch(request).allSatisfy { !$0.isFault })
     request.includesPropertyValues = false
     let other = store.context()
-    other.sale("new", 1)
+    other.addSale("new", 1)
     #expect(try other.fetch(request).allSatisfy { !$0.isFault })
   }
 

@@ -1,3 +1,5 @@
+import Foundation
+
 extension ResolvedDictionaryRequest {
   /// An aggregate of all rows that the ends of an index answer.
   enum End {
@@ -41,6 +43,7 @@ extension ResolvedFetchRequest {
       case .integer16, .integer32, .integer64: .integer(.min)
       case .double: .double(-.infinity)
       case .float: .float(-.infinity)
+      case .date: .date(Date(timeIntervalSinceReferenceDate: -.infinity))
       default: nil
       }
     var condition = ResolvedPredicate.all

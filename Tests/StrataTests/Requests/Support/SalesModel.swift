@@ -72,7 +72,7 @@ final class OnlineSale: Sale {}
 extension ManagedObjectContext {
   /// A new product.
   @discardableResult
-  func product(_ name: String, group: String? = nil) -> Product {
+  func addProduct(_ name: String, group: String? = nil) -> Product {
     let product = Product(context: self)
     product.name = name
     product.setValue(group, forKey: "group")
@@ -81,7 +81,7 @@ extension ManagedObjectContext {
 
   /// A new sale.
   @discardableResult
-  func sale(_ region: String?, _ amount: Int64?, price: Double? = nil, of product: Product? = nil) -> Sale {
+  func addSale(_ region: String?, _ amount: Int64?, price: Double? = nil, of product: Product? = nil) -> Sale {
     let sale = Sale(context: self)
     sale.region = region
     sale.amount = amount
