@@ -235,26 +235,33 @@ extension ManagedObjectContext {
     return new
   }
 
+  /// What stores are asked so that the overlay can be laid over their answers.
+  func storeRequest(_ request: ResolvedFetchRequest, mode: FetchMode, _ overlay: FetchOverlay) -> (
+    request: ResolvedFetchRequest, mode: FetchMode
+  ) {
+    if overlay.isDisturbed {
+      // What other objects have a say in is decided in the context, of all rows that the rest of the predicate leaves.
+      let parts = request.predicate.conjuncts.filter { !$0.travels }
+      let isSortedHere = request.sorts.contains { !$0.steps.isEmpty }
+      return (request.candidates(.conjunction(parts), keepsSorts: !isSortedHere), .rows)
+    }
+    var wide = request
+    wide.offset = 0
+    let (last, isBeyondAll) = (request.windowEnd ?? .max).addingReportingOverflow(overlay.hiddenCount)
+    wide.limit = isBeyondAll || request.windowEnd == nil ? 0 : last
+    // Sorting across sources needs the sort keys, which identifiers alone do not have.
+    return (wide, request.sorts.isEmpty ? mode : .rows)
+  }
+
   /// Stored rows and unsaved objects together, in order, cut to the window.
   func matches(
     _ request: ResolvedFetchRequest, _ specification: FetchSpecification, mode: FetchMode,
     overlay: FetchOverlay
   ) throws -> ArraySlice<FetchMatch> {
     var overlay = overlay
-    // What other objects have a say in is decided here, of all rows that the rest of the predicate leaves.
     let isSortedHere = request.sorts.contains { !$0.steps.isEmpty }
-    var wide = request
-    if overlay.isDisturbed {
-      let parts = request.predicate.conjuncts.filter { !$0.travels }
-      wide = request.candidates(.conjunction(parts), keepsSorts: !isSortedHere)
-    } else {
-      wide.offset = 0
-      let (last, isBeyondAll) = (request.windowEnd ?? .max).addingReportingOverflow(overlay.hiddenCount)
-      wide.limit = isBeyondAll || request.windowEnd == nil ? 0 : last
-    }
-    // Sorting across sources needs the sort keys, and deciding the values, which identifiers alone do not have.
-    let mode: FetchMode =
-      specification.sortDescriptors.isEmpty && !overlay.isDisturbed ? mode : .rows
+    let asked = storeRequest(request, mode: mode, overlay)
+    var wide = asked.request
     func isBefore(_ left: FetchMatch, _ right: FetchMatch) -> Bool {
       let order = request.compare(left.value, left.primaryKey, right.value, right.primaryKey)
       return order != 0 ? order < 0 : left.storeIndex < right.storeIndex
@@ -274,7 +281,7 @@ extension ManagedObjectContext {
       statistics.fetches += 1
       let view = try reading(binding)
       if let start = wide.start { wide.start?.includesEqual = binding.index > start.storeIndex }
-      let fetched = try view.fetch(wide, mode: mode)
+      let fetched = try view.fetch(wide, mode: asked.mode)
       let store = stores.tables(for: binding)
       store.view = view
       let table = store.tables[request.hierarchyNumber]

@@ -54,6 +54,7 @@ struct FetchExecutor {
     if let alternative = plan.alternative {
       let limit = try parts.rows[request.hierarchyNumber].map { try transaction.entryCount($0) / 6 } ?? 0
       guard let keys = try candidateKeys(plan.access, atMost: max(limit, 1_000), transaction) else {
+        counters?.hasScannedInstead = true
         return try FetchExecutor(
           request: request, plan: alternative.plan, mode: mode, view: view, counters: counters
         ).run(transaction)
@@ -88,9 +89,7 @@ struct FetchExecutor {
     guard let keyspace = parts.rows[request.hierarchyNumber] else { return 0 }
     switch plan.access {
     case .nothing: return 0
-    case .scan where mode == .count && needsNoRows:
-      counters?.isComplete = true
-      return try transaction.entryCount(keyspace)
+    case .scan where mode == .count && needsNoRows: return try transaction.entryCount(keyspace)
     default: return nil
     }
   }
