@@ -82,7 +82,7 @@ struct AsynchronousFetchTests {
 
   @Test("a wrong request is told at once, a context without a queue refuses")
   func errors() throws {
-    try context.performAndWait {
+    context.performAndWait {
       #expect(throws: FetchError.self) {
         try context.execute(AsynchronousFetchRequest(FetchRequest<Sale>(predicate: Attribute("regoin") == 1)))
       }

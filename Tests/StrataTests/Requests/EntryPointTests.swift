@@ -88,7 +88,8 @@ struct EntryPointTests {
       background.addSale("new", 1)
       #expect(try request.execute().count == 1)
       #expect(try request.execute().first?.managedObjectContext === background)
-      try context.performAndWait { #expect(try request.execute().isEmpty) }
+      let inner = try context.performAndWait { try request.execute() }
+      #expect(inner.isEmpty)
       #expect(try FetchRequest<Int>(entityName: "Sale").execute() == [5])
     }
     let error = #expect(throws: CoreDataError.self) { try request.execute() }
