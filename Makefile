@@ -19,6 +19,7 @@ help:
 	@echo "make check           formatting, floor order, file lengths, build with warnings as errors"
 	@echo "make bench           compare with GRDB and raw LMDB (release build)"
 	@echo "make bench CARD=stacks  contexts above contexts; CARD=graph [DATA=dir]: relationships, against GRDB"
+	@echo "make bench CARD=queries [DATA=dir]  predicates, sorts, counts, ANY and SUBQUERY, against the same SQL"
 	@echo "make bench CARD=owner   one owner with a million members: append, remove, count, cascade"
 	@echo "make format          format all Swift sources in place"
 
@@ -52,4 +53,4 @@ format:
 
 bench:
 	@Scripts/setup-bench
-	swift run -c release --package-path Benchmarks strata-bench $(CARD) $(if $(filter graph,$(CARD)),$(if $(DATA),--data "$(DATA)")) $(if $(SIZES),--sizes $(SIZES)) $(ARGUMENTS)
+	swift run -c release --package-path Benchmarks strata-bench $(CARD) $(if $(filter graph queries,$(CARD)),$(if $(DATA),--data "$(DATA)")) $(if $(SIZES),--sizes $(SIZES)) $(ARGUMENTS)

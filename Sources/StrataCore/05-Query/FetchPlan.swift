@@ -14,6 +14,15 @@ public struct FetchPlan: Sendable {
     case related(RelatedAccess)
     /// The rows that one of several ways leads to.
     case union([Access])
+
+    /// Whether keys come from the request, so that nobody knows whether there are such rows.
+    var namesIdentifiers: Bool {
+      switch self {
+      case .identifiers: true
+      case .union(let parts): parts.contains(where: \.namesIdentifiers)
+      case .nothing, .scan, .index, .related: false
+      }
+    }
   }
 
   /// Where the candidate rows come from.

@@ -79,6 +79,19 @@ import Testing
     }
   }
 
+  @Test func nestingIsLimited() throws {
+    func nested(_ depth: Int) -> FetchPredicate {
+      let deep = (0..<depth).reduce(FetchExpression.key("medium")) { inner, _ in .function(.negate, [inner]) }
+      return .compare(deep, .equal, .constant(1))
+    }
+    #expect(try stand.agents(nested(490)) == ["ann"])
+    #expect(reason(nested(510)) == .tooDeep)
+    let members = (0..<510).reduce(FetchPredicate.everything) { inner, _ in
+      .compare(.aggregate(.count, .subquery(.key("staff"), variable: "s", inner)), .greater, .constant(0))
+    }
+    #expect(reason(members) == .tooDeep)
+  }
+
   @Test func errorsSayWhatToDo() throws {
     let message = "\(try #require(failure(.comparison(key: "visits.score", .equal, 1))))"
     #expect(message.contains("Agent.visits.score") && message.contains("ANY"))

@@ -38,7 +38,6 @@ struct QueryStand {
       _ = try make("Agent", ["name": "padding", "medium": 1_000 + number])
     }
     try context.save()
-    self.store = store
     self.context = store.context()
   }
 

@@ -38,6 +38,37 @@ extension FetchExecutor {
     return keys.sortedDistinct()
   }
 
+  /// The result when rows are known to exist and to match.
+  func found(_ keys: [UInt64]) -> FetchedRows {
+    var window = keys.dropFirst(request.offset)
+    if request.limit > 0 { window = window.prefix(request.limit) }
+    if mode == .count { return FetchedRows(rows: [], count: window.count, plan: plan) }
+    let entity = request.entityNumbers[0]
+    let rows = ContiguousArray(
+      window.map { FetchedRow(primaryKey: $0, entity: entity, snapshot: nil) })
+    return FetchedRows(rows: rows, count: rows.count, plan: plan)
+  }
+
+  /// How many rows a to-one relationship leads from, without listing them: those of different targets are different rows. Nil for
+  /// relationships of which this is not known.
+  func memberCount(_ related: RelatedAccess, _ transaction: borrowing ReadTransaction) throws -> Int? {
+    guard !related.relationship.isToMany,
+      case .edges(let edges) = WayBack(related.relationship, view.schema)
+    else { return nil }
+    var count = 0
+    if let targets = related.targets {
+      let executor = FetchExecutor(
+        request: targets.request, plan: targets.plan.plan, mode: .rows, view: view, counters: counters)
+      try executor.forEachMatch(transaction) { key, _ in
+        count += try view.withTransaction { try reader.memberCount(edges, of: key, $0) }
+        return true
+      }
+    } else {
+      for key in related.keys { count += try reader.memberCount(edges, of: key, transaction) }
+    }
+    return count
+  }
+
   /// The keys of rows whose relationship leads to the targets of `related`, in no order.
   private func sources(
     of related: RelatedAccess, atMost: Int, _ transaction: borrowing ReadTransaction

@@ -51,14 +51,20 @@ struct FetchExecutor {
   }
 
   func run(_ transaction: borrowing ReadTransaction) throws -> FetchedRows {
+    if case .related(let related) = plan.access, mode == .count, needsNoRows,
+      let count = try memberCount(related, transaction)
+    {
+      return FetchedRows(rows: [], count: windowed(count), plan: plan)
+    }
     if let alternative = plan.alternative {
       let limit = try parts.rows[request.hierarchyNumber].map { try transaction.entryCount($0) / 6 } ?? 0
-      guard let keys = try candidateKeys(plan.access, atMost: max(limit, 1_000), transaction) else {
+      guard let keys = try candidateKeys(plan.access, atMost: max(limit, 8), transaction) else {
         counters?.hasScannedInstead = true
         return try FetchExecutor(
           request: request, plan: alternative.plan, mode: mode, view: view, counters: counters
         ).run(transaction)
       }
+      if needsNoRows, plan.isOrdered, !plan.access.namesIdentifiers { return found(keys) }
       return try with(plan.finding(keys)).run(transaction)
     }
     if plan.isCovering { return try collectFromEntries(transaction) }
@@ -265,7 +271,8 @@ extension FetchExecutor {
 
   @inline(never)
   private func testText(
-    _ instruction: CompiledPredicate.Instruction, _ residual: CompiledPredicate, _ row: StoredRow, _ key: UInt64
+    _ instruction: CompiledPredicate.Instruction, _ residual: CompiledPredicate, _ row: StoredRow,
+    _ key: UInt64
   ) throws -> Bool {
     try view.test(instruction, residual, StoredNode(row: row, primaryKey: key), evaluation)
   }

@@ -13,7 +13,8 @@ extension StoreReading {
 
 extension StoredView {
   func explain(
-    _ request: ResolvedFetchRequest, mode: FetchMode, isExecuting: Bool, _ transaction: borrowing ReadTransaction
+    _ request: ResolvedFetchRequest, mode: FetchMode, isExecuting: Bool,
+    _ transaction: borrowing ReadTransaction
   ) throws -> FetchExplanation.StorePart {
     let plan = try plan(request, mode: mode)
     var part = plan.explained(storeIdentifier, estimatedRows: try estimate(plan, request, transaction))

@@ -19,8 +19,8 @@ final class StoredView: ObjectView {
   /// LMDB's transaction, which outlives the view.
   private let handle: OpaquePointer
   private let codes: RowCodes
-  /// By the lowest bits of the primary key.
-  private var recent: ContiguousArray<(hierarchy: Int, node: StoredNode)?>
+  /// By the lowest bits of the primary key; empty until somebody follows a relationship.
+  private var recent: ContiguousArray<(hierarchy: Int, node: StoredNode)?> = []
   private var semiJoins: ContiguousArray<(test: ObjectIdentifier, join: SemiJoin)> = []
   private static var recentMask: UInt64 { 255 }
 
@@ -29,7 +29,6 @@ final class StoredView: ObjectView {
     storeIdentifier = reader.parts.identifier
     handle = transaction.handle
     codes = reader.catalogue.codes
-    recent = ContiguousArray(repeating: nil, count: Int(Self.recentMask) + 1)
   }
 
   /// Calls `body` with the transaction.
@@ -59,6 +58,7 @@ final class StoredView: ObjectView {
   func node(_ reference: UInt64, hierarchy: Int) throws -> StoredNode? {
     let key = Reference.primaryKey(reference)
     let place = Int(truncatingIfNeeded: key & Self.recentMask)
+    if recent.isEmpty { recent = ContiguousArray(repeating: nil, count: Int(Self.recentMask) + 1) }
     if let known = recent[place], known.hierarchy == hierarchy, known.node.primaryKey == key {
       return known.node
     }
@@ -165,73 +165,6 @@ final class StoredView: ObjectView {
     let join = SemiJoin(test, self)
     semiJoins.append((key, join))
     return join
-  }
-}
-
-/// How many members of each owner satisfy a test, where members refer to their owner.
-///
-/// Begins by looking at the members of the owners it is asked for, which is cheap for a few and for tests that many satisfy. When
-/// it has looked at so many that one pass over all members would have been as cheap, it makes that pass, through an index where the
-/// test has one, and knows all the answers. So it never costs more than about twice the better of the two ways.
-private final class SemiJoin {
-  private let test: RelatedTest
-  private let inverse: RelationshipSchema
-  private let plan: FetchPlan?
-  private let request: ResolvedFetchRequest
-  /// How many more members may be looked at one by one.
-  private var budget: Int
-  private var counts: [UInt64: Int32]?
-
-  init(_ test: RelatedTest, _ view: StoredView) {
-    self.test = test
-    let schema = view.schema
-    // Only tests of relationships with a to-one inverse are joined so.
-    inverse = test.relationship.inverse.map { schema.relationships[$0] } ?? test.relationship
-    request = ResolvedFetchRequest(
-      schema: schema, entity: schema.entities[test.relationship.destination], predicate: test.program.source)
-    let rowCount = view.rowCount(test.relationship.destinationHierarchy)
-    plan = try? view.plan(request)
-    let isNarrow = plan?.isNarrow ?? false
-    budget = isNarrow ? 256 : max(256, rowCount / 16)
-  }
-
-  func count(
-    _ owner: UInt64, atMost: Int, _ view: StoredView, _ evaluation: Evaluation<StoredView>
-  ) throws -> Int {
-    if let counts { return Int(counts[owner] ?? 0) }
-    if budget <= 0, let plan {
-      let counts = try countAll(plan, view)
-      self.counts = counts
-      return Int(counts[owner] ?? 0)
-    }
-    let hierarchy = test.relationship.destinationHierarchy
-    var count = 0
-    let members = try view.withTransaction {
-      try view.reader.members(EdgeSet(relationship: test.relationship.number), of: owner, $0)
-    }
-    budget -= 1 + members.count / 32
-    for member in members {
-      budget -= 1
-      guard let node = try view.node(member, hierarchy: hierarchy), try evaluation.matches(test.program, node)
-      else { continue }
-      count += 1
-      if count == atMost { break }
-    }
-    return count
-  }
-
-  private func countAll(_ plan: FetchPlan, _ view: StoredView) throws -> [UInt64: Int32] {
-    var counts: [UInt64: Int32] = [:]
-    let slot = inverse.slot
-    try view.withTransaction { transaction in
-      let executor = FetchExecutor(request: request, plan: plan, mode: .rows, view: view)
-      try executor.forEachMatch(transaction) { _, row in
-        let owner = RowBytes.reference(row.base, view.reader.layout(of: row).entry(of: slot))
-        if owner != 0 { counts[Reference.primaryKey(owner), default: 0] += 1 }
-        return true
-      }
-    }
-    return counts
   }
 }
 

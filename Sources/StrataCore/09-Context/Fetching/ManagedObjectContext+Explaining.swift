@@ -39,7 +39,8 @@ extension ManagedObjectContext {
     let resolved = try ResolvedFetchRequest(specification, schema: schema)
     let overlay = try makeOverlay(resolved, specification)
     var explanation = FetchExplanation(stores: [])
-    let asked = overlay.isEmpty ? (request: resolved, mode: mode) : storeRequest(resolved, mode: mode, overlay)
+    let asked =
+      overlay.isEmpty ? (request: resolved, mode: mode) : storeRequest(resolved, mode: mode, overlay)
     for binding in bindings(for: resolved, specification) {
       let part = try reading(binding).explain(
         asked.request, mode: asked.mode, isExecuting: explaining == .executing)

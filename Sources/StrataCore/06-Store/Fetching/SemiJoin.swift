@@ -1,0 +1,105 @@
+import Foundation
+
+/// How many members of each owner satisfy a test, where members refer to their owner.
+///
+/// Begins by looking at the members of the owners it is asked for, which is cheap for a few and for tests that many satisfy. When
+/// it has looked at so many that one pass over all members would have been as cheap, it makes that pass, through an index where the
+/// test has one, and knows all the answers. So it never costs more than about twice the better of the two ways.
+final class SemiJoin {
+  private let test: RelatedTest
+  private let inverse: RelationshipSchema
+  private let plan: FetchPlan?
+  private let request: ResolvedFetchRequest
+  /// How many more members may be looked at one by one.
+  private var budget: Int
+  private var counts: KeyCounts?
+
+  init(_ test: RelatedTest, _ view: StoredView) {
+    self.test = test
+    let schema = view.schema
+    // Only tests of relationships with a to-one inverse are joined so.
+    inverse = test.relationship.inverse.map { schema.relationships[$0] } ?? test.relationship
+    request = ResolvedFetchRequest(
+      schema: schema, entity: schema.entities[test.relationship.destination], predicate: test.program.source)
+    let rowCount = view.rowCount(test.relationship.destinationHierarchy)
+    plan = try? view.plan(request)
+    let isNarrow = plan?.isNarrow ?? false
+    budget = isNarrow ? 64 : max(32, rowCount / 12)
+  }
+
+  func count(
+    _ owner: UInt64, atMost: Int, _ view: StoredView, _ evaluation: Evaluation<StoredView>
+  ) throws -> Int {
+    if let counts { return counts[owner] }
+    if budget <= 0, let plan {
+      let counts = try countAll(plan, view)
+      self.counts = counts
+      return counts[owner]
+    }
+    let hierarchy = test.relationship.destinationHierarchy
+    var count = 0
+    let members = try view.withTransaction {
+      try view.reader.members(EdgeSet(relationship: test.relationship.number), of: owner, $0)
+    }
+    budget -= 1 + members.count / 32
+    for member in members {
+      budget -= 1
+      guard let node = try view.node(member, hierarchy: hierarchy), try evaluation.matches(test.program, node)
+      else { continue }
+      count += 1
+      if count == atMost { break }
+    }
+    return count
+  }
+
+  private func countAll(_ plan: FetchPlan, _ view: StoredView) throws -> KeyCounts {
+    let counts = KeyCounts()
+    let slot = inverse.slot
+    try view.withTransaction { transaction in
+      let executor = FetchExecutor(request: request, plan: plan, mode: .rows, view: view)
+      try executor.forEachMatch(transaction) { _, row in
+        let owner = RowBytes.reference(row.base, view.reader.layout(of: row).entry(of: slot))
+        if owner != 0 { counts.add(Reference.primaryKey(owner)) }
+        return true
+      }
+    }
+    return counts
+  }
+}
+
+/// A number for each primary key, in a hash table without values of its own.
+final class KeyCounts {
+  /// 0 where nothing is: no object has that key.
+  private var keys = ContiguousArray<UInt64>(repeating: 0, count: 1024)
+  private var counts = ContiguousArray<Int>(repeating: 0, count: 1024)
+  private var count = 0
+
+  subscript(key: UInt64) -> Int { counts[place(of: key)] }
+
+  @inline(__always)
+  func add(_ key: UInt64, _ number: Int = 1) {
+    if count * 2 >= keys.count { grow() }
+    let place = place(of: key)
+    if keys[place] == 0 {
+      keys[place] = key
+      count += 1
+    }
+    counts[place] += number
+  }
+
+  @inline(__always)
+  private func place(of key: UInt64) -> Int {
+    let mask = keys.count - 1
+    var place = Int(truncatingIfNeeded: (key &* 0x9E37_79B9_7F4A_7C15) >> 32) & mask
+    while keys[place] != 0, keys[place] != key { place = (place + 1) & mask }
+    return place
+  }
+
+  private func grow() {
+    let (oldKeys, oldCounts) = (keys, counts)
+    keys = ContiguousArray(repeating: 0, count: oldKeys.count * 2)
+    counts = ContiguousArray(repeating: 0, count: oldKeys.count * 2)
+    count = 0
+    for (place, key) in oldKeys.enumerated() where key != 0 { add(key, oldCounts[place]) }
+  }
+}
