@@ -140,7 +140,8 @@ extension FetchPlanner.Context {
 
   /// Whether the entries of an index tell what the residual asks, and nobody asks for rows.
   private func covers(_ index: IndexSchema, _ plan: FetchPlan) -> Bool {
-    guard request.start == nil, let residual = plan.residual, !plan.filtersEntities, residual.isLocal, plan.access != .nothing,
+    guard request.start == nil, let residual = plan.residual, !plan.filtersEntities, residual.isLocal,
+      plan.access != .nothing,
       mode == .count || mode == .identifiers && plan.isOrdered && request.entityNumbers.count == 1
     else { return false }
     let readable = IndexKeyReader.readableSlots(index)

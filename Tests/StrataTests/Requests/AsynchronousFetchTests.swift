@@ -104,7 +104,9 @@ struct AsynchronousFetchTests {
     #expect(sales.allSatisfy { $0.managedObjectContext === main })
   }
 
-  @Test("the context's queue is free while the store is read, and objects that are deleted meanwhile are left out")
+  @Test(
+    "the context's queue is free while the store is read, and objects that are deleted meanwhile are left out"
+  )
   func queueIsFree() async throws {
     let gate = StoreGate()
     let slow = try TemporaryStore(behind: gate)
@@ -141,7 +143,8 @@ struct AsynchronousFetchTests {
   @Test("a cancelled fetch stops reading within some thousand rows and ends with a CancellationError")
   func cancellation() async throws {
     // Far more rows than are looked at between two questions: counted by a predicate that tells of each.
-    let all = FetchRequest<Sale>(predicate: Attribute("region").contains("o"), sortDescriptors: [FetchSort("amount")])
+    let all = FetchRequest<Sale>(
+      predicate: Attribute("region").contains("o"), sortDescriptors: [FetchSort("amount")])
     let running = Mutex<AsynchronousFetchResult<Sale>?>(nil)
     let error = try await withCheckedThrowingContinuation { continuation in
       context.perform { [context] in

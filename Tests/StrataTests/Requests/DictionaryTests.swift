@@ -101,11 +101,13 @@ struct DictionaryTests {
   @Test("grouping by objects, by paths and by several keys; sorting by an aggregate; windows")
   func manyWaysToGroup() throws {
     #expect(
-      try rows(.sales(["product", .count(as: "n")], by: ["product"], sorted: [FetchSort("n", ascending: false)]))
+      try rows(
+        .sales(["product", .count(as: "n")], by: ["product"], sorted: [FetchSort("n", ascending: false)]))
         == ["object 3", "object 2", "nil 1"])
     #expect(
       try rows(
-        .sales(["product.group", .sum("amount")], by: ["product.group"], sorted: [FetchSort("product.group")]))
+        .sales(
+          ["product.group", .sum("amount")], by: ["product.group"], sorted: [FetchSort("product.group")]))
         == ["nil 0", "\"light\" 6", "\"wood\" 12"])
     var request = FetchRequest.sales(
       ["region", "product.name", .count(as: "n")], by: ["region", "product.name"],
@@ -120,7 +122,10 @@ struct DictionaryTests {
     #expect(try rows(request) == ["\"South\" nil 1", "\"South\" \"Lamp\" 1"])
     let half = FetchColumn.expression("half", .function(.divide, [.key("amount"), .constant(2)]))
     #expect(
-      try rows(.sales(["half", .count(as: "n")].map { $0 == "half" ? half : $0 }, by: [half], sorted: [FetchSort("half")]))
+      try rows(
+        .sales(
+          ["half", .count(as: "n")].map { $0 == "half" ? half : $0 }, by: [half], sorted: [FetchSort("half")])
+      )
         == ["nil 1", "0 1", "1 2", "2 1", "3 1"])
   }
 
@@ -131,11 +136,13 @@ struct DictionaryTests {
         .sales(
           [
             .expression("text", .constant("x")),
-            .expression("mean", .function(.divide, [.aggregate(.sum, .key("amount")), .aggregate(.count, .evaluatedObject)])),
+            .expression(
+              "mean",
+              .function(.divide, [.aggregate(.sum, .key("amount")), .aggregate(.count, .evaluatedObject)])),
             .expression("up", .function(.uppercase, [.key("region")])),
           ], by: ["region"], sorted: [FetchSort("up")])) == [
-            "\"x\" 7 nil", "\"x\" 4 \"NORTH\"", "\"x\" 0 \"SOUTH\"", "\"x\" 2 \"WEST\"",
-          ])
+          "\"x\" 7 nil", "\"x\" 4 \"NORTH\"", "\"x\" 0 \"SOUTH\"", "\"x\" 2 \"WEST\"",
+        ])
     for request in [
       FetchRequest.sales(["amount"], by: ["region"]), .sales(["amount", .count(as: "n")]),
       .sales([.expression("x", .function(.add, [.key("amount"), .aggregate(.count, .evaluatedObject)]))]),
@@ -248,9 +255,10 @@ struct DictionaryTests {
     let reader = ManagedObjectContext(.confinement, coordinator: second)
     var request = FetchRequest.sales(
       ["region", .count(as: "n"), .sum("amount")], by: ["region"], sorted: [FetchSort("region")])
-    #expect(try reader.fetch(request).map { "\($0)" } == [
-      "{region: \"a\", n: 2, sum: 2}", "{region: \"b\", n: 1, sum: 1}", "{region: \"c\", n: 1, sum: 3}",
-    ])
+    #expect(
+      try reader.fetch(request).map { "\($0)" } == [
+        "{region: \"a\", n: 2, sum: 2}", "{region: \"b\", n: 1, sum: 1}", "{region: \"c\", n: 1, sum: 3}",
+      ])
     request.affectedStores = [second.persistentStores[1].identifier]
     #expect(try reader.fetch(request).count == 2)
     var plain = FetchRequest.sales(["amount"], sorted: [FetchSort("amount", ascending: false)])

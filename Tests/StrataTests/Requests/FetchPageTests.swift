@@ -108,7 +108,8 @@ struct FetchPageTests {
     let coordinator = try PersistentStoreCoordinator.withTwoStores(SalesModel.make())
     let context = ManagedObjectContext(.confinement, coordinator: coordinator)
     for number in 0..<12 {
-      try context.assign(context.addSale("s\(number)", Int64(number / 6)), to: coordinator.persistentStores[number % 2])
+      try context.assign(
+        context.addSale("s\(number)", Int64(number / 6)), to: coordinator.persistentStores[number % 2])
     }
     try context.save()
     let whole = try context.fetch(byAmount).map(\.region)
@@ -124,18 +125,21 @@ struct FetchPageTests {
     }
   }
 
-  @Test("random lists, read in pages while others change them, against a plain sort", arguments: [true, false])
+  @Test(
+    "random lists, read in pages while others change them, against a plain sort", arguments: [true, false])
   func randomPages(indexed: Bool) throws {
     var dice = Dice(seed: .random(in: 0...UInt64.max))
     let store = try TemporaryStore(SalesModel.make(indexed: indexed))
     let writer = store.context()
-    let products = ["x", "y", "z"].map { writer.addProduct($0) }
+    let products = ["x", "y", "z"].map { writer.addProduct($0).objectID }
     func fill(_ sale: Sale) {
       sale.region = dice.roll(4) == 0 ? nil : dice.word()
       sale.amount = dice.roll(5) == 0 ? nil : Int64(dice.roll(6))
       sale.price = dice.roll(5) == 0 ? nil : Double(dice.roll(4)) / 2
       sale.setValue(dice.roll(3) == 0 ? nil : dice.roll(2) == 0, forKey: "isPaid")
-      sale.product = dice.roll(3) == 0 ? nil : products[dice.roll(3)]
+      let product = products[dice.roll(3)]
+      sale.product =
+        dice.roll(3) == 0 ? nil : sale.managedObjectContext?.object(with: product) as? Product
     }
     for _ in 0..<120 { fill(dice.roll(3) == 0 ? OnlineSale(context: writer) : Sale(context: writer)) }
     try writer.save()

@@ -120,12 +120,17 @@ struct FetchedPropertyTests {
     #expect(throws: FetchError.self) { try context.fetch(rows) }
   }
 
-  @Test("it takes no part in hashes and in the store: it can be added and removed at any time; copies of the model have it")
+  @Test(
+    "it takes no part in hashes and in the store: it can be added and removed at any time; copies of the model have it"
+  )
   func hashes() throws {
     let (with, without) = (Self.makeModel(), SalesModel.make())
     #expect(with.entitiesByName["Product"]?.versionHash == without.entitiesByName["Product"]?.versionHash)
-    #expect(try with.copy().entitiesByName["Product"]?.propertiesByName["cheapSales"] is FetchedPropertyDescription)
-    #expect(try with.copy().entitiesByName["Product"]?.properties.count == with.entitiesByName["Product"]?.properties.count)
+    #expect(
+      try with.copy().entitiesByName["Product"]?.propertiesByName["cheapSales"] is FetchedPropertyDescription)
+    #expect(
+      try with.copy().entitiesByName["Product"]?.properties.count
+        == with.entitiesByName["Product"]?.properties.count)
     let bare = try store.reopened(without)
     #expect(try bare.context().count(for: FetchRequest<Product>()) == 2)
     let full = try bare.reopened(Self.makeModel())

@@ -173,7 +173,7 @@ struct RandomDictionaryTests {
   func randomRequests() throws {
     var dice = Dice(seed: seed)
     let context = store.context()
-    for round in 0..<400 {
+    for round in 0..<200 {
       var shape = shape(&dice)
       let note = "round \(round), seed \(seed), \(shape.request)"
       let expected = expected(shape)

@@ -243,7 +243,9 @@ private struct GroupValues {
     case .computed(let expression):
       let resolver = PredicateResolver(entity: request.fetch.entity, schema: request.fetch.schema)
       let resolved = try resolver.expression(expression.rewritten(bind)).expression
-      if case .objects(let identifiers, _, _) = resolved, identifiers.count == 1 { return .object(identifiers[0]) }
+      if case .objects(let identifiers, _, _) = resolved, identifiers.count == 1 {
+        return .object(identifiers[0])
+      }
       return .value(try resolver.folded(resolved).single)
     }
   }

@@ -53,10 +53,13 @@ struct DictionaryRequestBuilder {
 
   mutating func resolve() throws {
     let expressions = try wanted.map { try expression(of: $0) }
-    isGrouped = try !groupBy.isEmpty || havingPredicate != nil || expressions.contains { try hasAggregate($0) }
+    isGrouped =
+      try !groupBy.isEmpty || havingPredicate != nil || expressions.contains { try hasAggregate($0) }
     for column in groupBy {
       let expression = try expression(of: column)
-      if try hasAggregate(expression) { throw fault(.ungroupedColumn("an aggregate to group by"), column.name) }
+      if try hasAggregate(expression) {
+        throw fault(.ungroupedColumn("an aggregate to group by"), column.name)
+      }
       keys.append(try source(expression, column.name))
       keyExpressions.append(expression)
     }
@@ -146,7 +149,8 @@ struct DictionaryRequestBuilder {
       let names: [String: FetchAggregate] = [
         "@count": .count, "@sum": .sum, "@avg": .average, "@min": .minimum, "@max": .maximum,
       ]
-      guard let place = keys.firstIndex(where: { $0.hasPrefix("@") }), let function = names[keys[place]] else {
+      guard let place = keys.firstIndex(where: { $0.hasPrefix("@") }), let function = names[keys[place]]
+      else {
         return nil
       }
       let path = Array(keys[..<place] + keys[(place + 1)...])
@@ -198,7 +202,9 @@ struct DictionaryRequestBuilder {
         if function != .count, kind == .transformable {
           throw fault(.wrongAggregate(words, found: "\(kind)"), nil)
         }
-        if function == .sum { zero = kind == .decimal ? .decimal(0) : kind.isInteger ? .integer(0) : .double(0) }
+        if function == .sum {
+          zero = kind == .decimal ? .decimal(0) : kind.isInteger ? .integer(0) : .double(0)
+        }
       } else if type.isObject, function != .count {
         throw fault(.wrongAggregate(words, found: type.words(schema)), nil)
       }
@@ -250,7 +256,9 @@ struct DictionaryRequestBuilder {
   }
 
   /// A part of the having predicate: a column by its name, by its expression, or as a variable (rule 99).
-  private mutating func resolvedInHaving(_ part: FetchExpression, _ bound: Set<String>) throws -> FetchExpression? {
+  private mutating func resolvedInHaving(_ part: FetchExpression, _ bound: Set<String>) throws
+    -> FetchExpression?
+  {
     switch part {
     case .variable(let name) where !bound.contains(name):
       guard let output = alias(name) else { throw fault(.unboundVariable(name), nil) }
@@ -283,7 +291,9 @@ struct DictionaryRequestBuilder {
         output = alias
       } else if isGrouped {
         let expression = FetchExpression.key(sort.key)
-        guard let key = keyExpressions.firstIndex(of: expression) ?? groupBy.firstIndex(where: { $0.name == sort.key })
+        guard
+          let key = keyExpressions.firstIndex(of: expression)
+            ?? groupBy.firstIndex(where: { $0.name == sort.key })
         else { throw fault(.ungroupedColumn("a sort key"), sort.key) }
         output = .key(key)
       } else {

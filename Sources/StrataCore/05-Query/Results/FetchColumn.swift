@@ -11,8 +11,9 @@ public struct ExpressionDescription: Sendable, Hashable {
   public var expressionResultType: AttributeType
 
   /// A column called `name`.
-  public init(_ name: String, _ expression: FetchExpression, _ expressionResultType: AttributeType = .undefined)
-  {
+  public init(
+    _ name: String, _ expression: FetchExpression, _ expressionResultType: AttributeType = .undefined
+  ) {
     self.name = name
     self.expression = expression
     self.expressionResultType = expressionResultType

@@ -16,7 +16,8 @@ public struct FetchContinuation: Sendable, Hashable {
   /// Tells requests apart.
   let fingerprint: UInt64
 
-  init<R>(after request: FetchRequest<R>, values: [AttributeValue], storeIdentifier: UUID, primaryKey: UInt64) {
+  init<R>(after request: FetchRequest<R>, values: [AttributeValue], storeIdentifier: UUID, primaryKey: UInt64)
+  {
     entityName = request.entityName
     self.values = values
     self.storeIdentifier = storeIdentifier
@@ -115,7 +116,8 @@ struct FetchStart: Sendable {
 
 extension ResolvedFetchRequest {
   /// Whether an object lies behind the start of the request.
-  func isBehindStart(_ start: FetchStart, _ values: (_ place: Int) throws -> AttributeValue, _ key: UInt64) rethrows
+  func isBehindStart(_ start: FetchStart, _ values: (_ place: Int) throws -> AttributeValue, _ key: UInt64)
+    rethrows
     -> Bool
   {
     for (place, sort) in sorts.enumerated() {

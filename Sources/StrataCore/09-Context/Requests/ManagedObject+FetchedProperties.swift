@@ -39,7 +39,9 @@ extension ManagedObject {
   // MARK: Variables
 
   /// The predicate with the object and the property in the place of their variables.
-  private final func bind(_ predicate: FetchPredicate, _ property: FetchedPropertyDescription) -> FetchPredicate {
+  private final func bind(_ predicate: FetchPredicate, _ property: FetchedPropertyDescription)
+    -> FetchPredicate
+  {
     predicate.rewritten { expression, bound in
       switch expression {
       case .variable(let name), .keyPath(.variable(let name), _):

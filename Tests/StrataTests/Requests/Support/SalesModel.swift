@@ -81,7 +81,8 @@ extension ManagedObjectContext {
 
   /// A new sale.
   @discardableResult
-  func addSale(_ region: String?, _ amount: Int64?, price: Double? = nil, of product: Product? = nil) -> Sale {
+  func addSale(_ region: String?, _ amount: Int64?, price: Double? = nil, of product: Product? = nil) -> Sale
+  {
     let sale = Sale(context: self)
     sale.region = region
     sale.amount = amount

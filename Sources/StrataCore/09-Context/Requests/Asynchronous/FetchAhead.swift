@@ -74,7 +74,9 @@ final class FetchAhead: Sendable {
       case .row(let row, let index):
         guard let binding = context.persistentStoreCoordinator.binding(index) else { continue }
         let store = context.stores.tables(for: binding)
-        if let object = object(for: row, in: store, layers, context), isThere(object) { objects.append(object) }
+        if let object = object(for: row, in: store, layers, context), isThere(object) {
+          objects.append(object)
+        }
       case .unsaved(let identifier):
         let object = context.object(with: identifier)
         if isThere(object) { objects.append(object) }
@@ -97,7 +99,8 @@ final class FetchAhead: Sendable {
     }
     // What others have saved since then may have been merged already, without this object.
     let isOld =
-      context.automaticallyMergesChangesFromParent && store.binding.commitCount != commitCounts[store.binding.index]
+      context.automaticallyMergesChangesFromParent
+      && store.binding.commitCount != commitCounts[store.binding.index]
     let row = isOld ? FetchedRow(primaryKey: row.primaryKey, entity: row.entity, snapshot: nil) : row
     return context.object(for: row, in: store, layers, readAt: readAt)
   }

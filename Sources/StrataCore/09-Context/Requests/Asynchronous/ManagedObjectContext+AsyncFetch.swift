@@ -87,7 +87,8 @@ extension ManagedObjectContext {
     if queue.queue != nil { return }
     throw CoreDataError(
       .coreData,
-      "\(self) has no queue that an asynchronous fetch could come back to; make it with .privateQueue or .mainQueue.")
+      "\(self) has no queue that an asynchronous fetch could come back to; make it with .privateQueue or .mainQueue."
+    )
   }
 
   /// The request, with everything checked that can be before the store is read.
@@ -116,7 +117,9 @@ extension ManagedObjectContext {
   /// What a request wants done with its objects.
   func finish(_ objects: [ManagedObject], _ specification: FetchSpecification) throws -> [ManagedObject] {
     if specification.shouldRefreshRefetchedObjects { refreshRefetched(objects) }
-    if !specification.relationshipKeyPathsForPrefetching.isEmpty, let entity = schema.entity(named: specification.entityName) {
+    if !specification.relationshipKeyPathsForPrefetching.isEmpty,
+      let entity = schema.entity(named: specification.entityName)
+    {
       prefetched = try prefetch(specification.relationshipKeyPathsForPrefetching, of: objects, entity)
     }
     if !specification.returnsObjectsAsFaults { for object in objects { object.fire() } }
