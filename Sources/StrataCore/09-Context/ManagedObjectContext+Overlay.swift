@@ -19,6 +19,10 @@ extension FetchRequest {
     copy.relationshipKeyPathsForPrefetching = relationshipKeyPathsForPrefetching
     copy.fetchBatchSize = fetchBatchSize
     copy.affectedStores = affectedStores
+    copy.propertiesToFetch = propertiesToFetch
+    copy.propertiesToGroupBy = propertiesToGroupBy
+    copy.havingPredicate = havingPredicate
+    copy.returnsDistinctResults = returnsDistinctResults
     return copy
   }
 }
@@ -256,16 +260,28 @@ extension ManagedObjectContext {
   ) throws -> ArraySlice<FetchMatch> {
     var overlay = overlay
     let isSortedHere = request.sorts.contains { !$0.steps.isEmpty }
-    let (wide, mode) = storeRequest(request, mode: mode, overlay)
+    let asked = storeRequest(request, mode: mode, overlay)
+    var wide = asked.request
     func isBefore(_ left: FetchMatch, _ right: FetchMatch) -> Bool {
-      request.compare(left.value, left.primaryKey, right.value, right.primaryKey) < 0
+      let order = request.compare(left.value, left.primaryKey, right.value, right.primaryKey)
+      return order != 0 ? order < 0 : left.storeIndex < right.storeIndex
+    }
+    func isBehindStart(_ match: FetchMatch) throws -> Bool {
+      guard var start = request.start, let node = match.node,
+        let evaluation = try evaluation(match.storeIndex, &overlay, request, specification)
+      else { return true }
+      start.includesEqual = match.storeIndex > start.storeIndex
+      let values = try evaluation.sortValues(node)
+      return request.isBehindStart(start, { values[$0] }, match.primaryKey)
     }
     var result = overlay.matching.map { FetchMatch.object($0) } + overlay.rows
+    if request.start != nil { result = try result.filter(isBehindStart) }
     if !isSortedHere { result.sort(by: isBefore) }
     for binding in bindings(for: request, specification) {
       statistics.fetches += 1
       let view = try reading(binding)
-      let fetched = try view.fetch(wide, mode: mode)
+      if let start = wide.start { wide.start?.includesEqual = binding.index > start.storeIndex }
+      let fetched = try view.fetch(wide, mode: asked.mode)
       let store = stores.tables(for: binding)
       store.view = view
       let table = store.tables[request.hierarchyNumber]
@@ -282,6 +298,7 @@ extension ManagedObjectContext {
           guard let bound = binding.entities[row.entity] else { return false }
           return try evaluation.matches(.row(row, bound), entity: row.entity)
         }
+        if request.start != nil { rows = try rows.filter { try isBehindStart(.row($0, store)) } }
       }
       if isSortedHere {
         result += rows.map { .row($0, store) }
@@ -308,7 +325,10 @@ extension ManagedObjectContext {
       else { continue }
       keyed.append((try evaluation.sortValues(node), match))
     }
-    keyed.sort { request.compare($0.values, $0.match.primaryKey, $1.values, $1.match.primaryKey) < 0 }
+    keyed.sort { left, right in
+      let order = request.compare(left.values, left.match.primaryKey, right.values, right.match.primaryKey)
+      return order != 0 ? order < 0 : left.match.storeIndex < right.match.storeIndex
+    }
     matches = keyed.map(\.match)
   }
 

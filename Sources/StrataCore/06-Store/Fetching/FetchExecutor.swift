@@ -22,6 +22,8 @@ struct FetchExecutor {
   private let evaluation: Evaluation<StoredView>
   /// Counts what is looked at, for those who want to know.
   let counters: FetchCounters?
+  /// Asks from time to time whether to go on; nil when nobody can say no.
+  private let ticker: FetchTicker?
 
   init(
     request: ResolvedFetchRequest, plan: FetchPlan, mode: FetchMode, view: StoredView,
@@ -32,6 +34,7 @@ struct FetchExecutor {
     self.mode = mode
     self.view = view
     self.counters = counters
+    ticker = request.monitor.map { FetchTicker($0) }
     reader = view.reader
     evaluation = Evaluation(view, entityName: request.entity.name)
     var wanted = SlotBitmap()
@@ -83,7 +86,7 @@ struct FetchExecutor {
 
   /// Whether candidates are known to match, and by their keys alone.
   private var needsNoRows: Bool {
-    plan.residual == nil && !plan.filtersEntities
+    plan.residual == nil && !plan.filtersEntities && request.start == nil
       && (mode == .count || (mode == .identifiers && wanted.count == 1))
   }
 
@@ -123,6 +126,7 @@ extension FetchExecutor {
       rows.reserveCapacity(windowed(try transaction.entryCount(keyspace)))
     }
     try forEachMatch(transaction) { key, row in
+      if request.start != nil, try !isBehindStart(row, key) { return true }
       if skip > 0 { skip -= 1; return true }
       count += 1
       switch mode {
@@ -147,7 +151,7 @@ extension FetchExecutor {
     case .nothing: return
     case .scan:
       try transaction.withCursor(keyspace) { cursor in
-        var entry = try cursor.first()
+        var entry = try firstEntry(&cursor)
         while let found = entry {
           guard let key = PrimaryKeyBytes.whole(found.key) else {
             throw parts.damaged("A row has a malformed key.")
@@ -196,6 +200,28 @@ extension FetchExecutor {
     }
   }
 
+  /// Where a scan begins.
+  @inline(__always)
+  private func firstEntry(_ cursor: inout Cursor) throws -> Cursor.Entry? {
+    guard let start = request.start, request.sorts.isEmpty else { return try cursor.first() }
+    return try PrimaryKeyBytes.with(start.primaryKey) { try cursor.seek(atLeast: $0) }
+  }
+
+  /// Whether a row lies behind the start of the request, which there is.
+  @inline(never)
+  private func isBehindStart(_ row: StoredRow, _ key: UInt64) throws -> Bool {
+    guard let start = request.start else { return true }
+    let node = StoredNode(row: row, primaryKey: key)
+    return try request.isBehindStart(
+      start,
+      { place in
+        let sort = request.sorts[place]
+        if sort.steps.isEmpty { return try view.value(node, sort.slot) }
+        let other = try view.follow(node, sort.steps.map { view.schema.relationships[$0] })
+        return try other.map { try view.value($0, sort.slot) } ?? .null
+      }, key)
+  }
+
   /// Whether rows are read in the order of index entries: when that is the order wanted, or few will do.
   private var streamsIndex: Bool {
     plan.isOrdered && (request.limit > 0 || !request.sorts.isEmpty)
@@ -209,6 +235,7 @@ extension FetchExecutor {
     _ bytes: UnsafeRawBufferPointer, _ key: UInt64, _ transaction: borrowing ReadTransaction
   ) throws -> StoredRow? {
     counters?.examined += 1
+    if let ticker { try ticker.step() }
     guard let entry = codes.entry(bytes) else { return try matchSlowly(bytes, key, transaction) }
     let entity = Int(entry.pointee.entity)
     if !wanted.contains(entity) {
@@ -268,8 +295,12 @@ extension FetchExecutor {
   /// Calls `body` with the primary key of every candidate until it answers false.
   @inline(__always)
   func forEachKey(
-    _ transaction: borrowing ReadTransaction, _ body: (UInt64) throws -> Bool
+    _ transaction: borrowing ReadTransaction, _ visit: (UInt64) throws -> Bool
   ) throws {
+    @inline(__always) func body(_ key: UInt64) throws -> Bool {
+      if let ticker { try ticker.step() }
+      return try visit(key)
+    }
     switch plan.access {
     case .nothing: return
     case .identifiers(let keys):
@@ -311,6 +342,7 @@ extension FetchExecutor {
   private func collectAndSort(_ transaction: borrowing ReadTransaction) throws -> FetchedRows {
     var sorter = RowSorter(sorts: request.sorts, windowEnd: request.windowEnd, view: view)
     try forEachMatch(transaction) { key, row in
+      if request.start != nil, try !isBehindStart(row, key) { return true }
       try sorter.add(row, key, transaction)
       return true
     }
