@@ -107,7 +107,7 @@ extension FetchExecutor {
 
   /// Calls `body` with every candidate that matches until it answers false.
   @inline(__always)
-  private func forEachMatch(
+  func forEachMatch(
     _ transaction: borrowing ReadTransaction, _ body: (UInt64, StoredRow) throws -> Bool
   ) throws {
     guard let keyspace = parts.rows[request.hierarchyNumber] else { return }
