@@ -198,10 +198,9 @@ extension ManagedObjectContext {
     }
     var result = (overlay.matching.map { FetchMatch.object($0) } + overlay.rows).sorted(by: isBefore)
     for binding in bindings(for: request, specification) {
-      statistics.fetches += 1
       // Sorting across sources needs the sort keys, which identifiers alone do not have.
       let view = try reading(binding)
-      let fetched = try view.fetch(wide, mode: specification.sortDescriptors.isEmpty ? mode : .rows)
+      let fetched = try ask(view, wide, mode: specification.sortDescriptors.isEmpty ? mode : .rows)
       let store = stores.tables(for: binding)
       store.view = view
       let table = store.tables[request.hierarchyNumber]

@@ -161,8 +161,9 @@ extension ManagedObjectContext {
 
   private func commit(_ save: PendingSave, _ outcome: inout SaveOutcome) throws -> CommitNotice {
     statistics.saveAttempts += 1
+    let start = ContinuousClock.now
     do {
-      return try persistentStoreCoordinator.commit(
+      let notice = try persistentStoreCoordinator.commit(
         save.changes, to: save.store, origin: ObjectIdentifier(self)
       ) {
         // This thread has nothing to do while the store writes, and nearly every save has one store.
@@ -172,7 +173,10 @@ extension ManagedObjectContext {
         }
         save.adoptEarly()
       }
+      noteTime(since: start, of: save.changes, failed: false)
+      return notice
     } catch {
+      noteTime(since: start, of: save.changes, failed: true)
       save.takeBack()
       throw error
     }

@@ -208,12 +208,9 @@ struct BatchDeleting {
       rows[hierarchy] = ReferenceSet()
       var rest = Array(references)[...]
       while !rest.isEmpty {
-        try writing.delete(rest.prefix(Self.step), transaction)
-        rest = rest.dropFirst(Self.step)
+        try writing.delete(rest.prefix(writing.step), transaction)
+        rest = rest.dropFirst(writing.step)
       }
     }
   }
-
-  /// How many rows are deleted at a time.
-  private static let step = 32_768
 }

@@ -19,6 +19,8 @@ public final class BatchRows: @unchecked Sendable {
   /// How many rows there are.
   public private(set) var count = 0
   private let slots: SlotBitmap
+  private let step: Int
+  private let memoryLength: Int
   private let spill: BatchFile
   private var sealed: [[RowChange]] = []
   private var sealedBytes = 0
@@ -35,7 +37,12 @@ public final class BatchRows: @unchecked Sendable {
   static let memoryLength = 16 << 20
 
   /// For rows of `entity`, whose stored slots are `slots`. `folder` is where a file is made when memory does not do.
-  init(entity: Int, slots: SlotBitmap, folder: String, system: FileSystem = .system) {
+  init(
+    entity: Int, slots: SlotBitmap, folder: String, step: Int = BatchRows.chunkCount,
+    memoryLength: Int = BatchRows.memoryLength, system: FileSystem = .system
+  ) {
+    self.step = step
+    self.memoryLength = memoryLength
     self.entity = entity
     self.slots = slots
     spill = BatchFile(folder: folder, system: system)
@@ -48,11 +55,11 @@ public final class BatchRows: @unchecked Sendable {
     count += 1
     chunkBytes += Int(row.row.count)
     for value in row.externals { chunkBytes += value.bytes.count }
-    if chunkBytes >= Self.chunkLength || chunk.count >= Self.chunkCount { try seal() }
+    if chunkBytes >= Self.chunkLength || chunk.count >= step { try seal() }
   }
 
   private func seal() throws {
-    if places.isEmpty, sealedBytes + chunkBytes <= Self.memoryLength {
+    if places.isEmpty, sealedBytes + chunkBytes <= memoryLength {
       sealed.append(chunk)
       sealedBytes += chunkBytes
     } else {

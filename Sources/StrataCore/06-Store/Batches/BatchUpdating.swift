@@ -17,10 +17,14 @@ struct BatchUpdating {
   private var drafts: [Int: RowDraft] = [:]
   /// The to-one relationships among the slots whose other end is a to-one relationship, too: rows at the other end change.
   private let partnerships: [RelationshipSchema]
+  /// Whether elements of composite attributes are among the slots.
+  private let setsElements: Bool
 
   private var schema: Schema { writing.parts.schema }
 
-  init(_ update: BatchUpdate, parts: StoreParts, catalogue: StoreCatalogue, progress: BatchProgress) {
+  init(
+    _ update: BatchUpdate, parts: StoreParts, catalogue: StoreCatalogue, progress: BatchProgress, step: Int
+  ) {
     self.update = update
     slots = update.assignments.reduce(into: SlotBitmap()) { $0.insert($1.slot) }
     partnerships = update.assignments.compactMap { assignment in
@@ -28,8 +32,11 @@ struct BatchUpdating {
         parts.schema.inverse(of: $0)?.isToMany == false ? $0 : nil
       }
     }
+    setsElements = update.assignments.contains {
+      update.request.entity.attributes[$0.slot].composite != nil
+    }
     writing = BatchWriting(
-      parts: parts, catalogue: catalogue, progress: progress, tracksRows: !partnerships.isEmpty,
+      parts: parts, catalogue: catalogue, progress: progress, step: step, tracksRows: !partnerships.isEmpty,
       defersUniqueness: true)
   }
 
@@ -51,6 +58,7 @@ struct BatchUpdating {
   {
     writing.noteUpdated(key, of: row.entity)
     let draft = draft(of: row.entity)
+    if setsElements { try requireElements(row, key, draft) }
     if partnerships.isEmpty { return try writing.update(row, key, draft, slots, transaction) }
     for relationship in partnerships {
       try partner(row, key, relationship, draft[relationship.slot], transaction)
@@ -60,6 +68,19 @@ struct BatchUpdating {
     if writing.isWaiting(address) { try writing.flush(transaction) }
     guard let newest = try writing.row(address, transaction.read) else { return }
     try writing.update(newest, key, draft, slots, transaction)
+  }
+
+  /// Of a composite attribute only some elements may be given values: whether it is whole is seen row by row.
+  private func requireElements(_ row: StoredRow, _ key: UInt64, _ draft: RowDraft) throws {
+    let entity = schema.entities[row.entity]
+    let missing = entity.missingCompositeValue { slot in
+      slots.contains(slot) ? draft.isNil(slot) : RowBytes.isNil(row.base, slot)
+    }
+    guard let missing else { return }
+    throw CoreDataError(
+      .validationMissingMandatoryProperty,
+      "\(entity.name).\(missing.name) is a required value, which p\(key) would not have.",
+      userInfo: [CoreDataError.Key.validationKey: missing.name])
   }
 
   private mutating func draft(of entity: Int) -> RowDraft {

@@ -26,6 +26,8 @@ final class BatchWriting {
   /// The rows that wait to be written, while somebody asks for them.
   @exclusivity(unchecked) private var waiting: Set<RowAddress> = []
   @exclusivity(unchecked) private var isCancelledNext = 0
+  /// How many rows are written at a time.
+  let step: Int
   /// Whether somebody asks which rows wait.
   private let tracksRows: Bool
   /// Whether values that must be unique are looked for only when everything is written: some may be moved along, or swapped.
@@ -36,12 +38,13 @@ final class BatchWriting {
   @exclusivity(unchecked) private(set) var hasWritten = false
 
   init(
-    parts: StoreParts, catalogue: StoreCatalogue, progress: BatchProgress, tracksRows: Bool,
+    parts: StoreParts, catalogue: StoreCatalogue, progress: BatchProgress, step: Int, tracksRows: Bool,
     defersUniqueness: Bool = false
   ) {
     self.parts = parts
     self.catalogue = catalogue
     self.progress = progress
+    self.step = step
     self.tracksRows = tracksRows
     self.defersUniqueness = defersUniqueness
     reader = RowReader(parts: parts, catalogue: catalogue)
@@ -160,7 +163,7 @@ final class BatchWriting {
   func isWaiting(_ address: RowAddress) -> Bool { waiting.contains(address) }
 
   private var isFull: Bool {
-    bytes >= BatchRows.chunkLength || changes.updates.count >= BatchRows.chunkCount
+    bytes >= BatchRows.chunkLength || changes.updates.count >= step
   }
 
   /// Writes what waits. `isAll` when that is all there is: then the change set knows every value that counts.

@@ -34,12 +34,6 @@ extension LMDBStore {
       }
     }
   }
-
-  /// What new rows of `entity` are collected in. `slots` are the entity's stored ones.
-  func makeBatchRows(entity: Int, slots: SlotBitmap) -> BatchRows {
-    let file = parts.environment.file
-    return BatchRows(entity: entity, slots: slots, folder: file.directory, system: file.system)
-  }
 }
 
 /// A batch on its way through its transaction.
@@ -85,17 +79,17 @@ struct BatchRun: Sendable {
     switch batch.operation {
     case .insert(let rows):
       let writing = BatchWriting(
-        parts: parts, catalogue: catalogue, progress: batch.progress,
-        tracksRows: true)
+        parts: parts, catalogue: catalogue, progress: batch.progress, step: batch.step, tracksRows: true)
       try BatchInserting(rows, writing).run(transaction)
       return writing
     case .update(let update):
-      var updating = BatchUpdating(update, parts: parts, catalogue: catalogue, progress: batch.progress)
+      var updating = BatchUpdating(
+        update, parts: parts, catalogue: catalogue, progress: batch.progress, step: batch.step)
       try updating.run(transaction)
       return updating.writing
     case .delete(let deletion):
       let writing = BatchWriting(
-        parts: parts, catalogue: catalogue, progress: batch.progress, tracksRows: true)
+        parts: parts, catalogue: catalogue, progress: batch.progress, step: batch.step, tracksRows: true)
       var deleting = BatchDeleting(writing)
       try deleting.run(deletion, transaction)
       return writing

@@ -18,11 +18,18 @@ public struct StoreBatch: Sendable {
   public let operation: Operation
   /// Counts the rows as they are written, and stops the batch when it is cancelled: then nothing is written.
   public let progress: BatchProgress
+  /// How many rows are written at a time.
+  let step: Int
 
   /// A batch that does `operation`.
   public init(_ operation: Operation, progress: BatchProgress = BatchProgress()) {
+    self.init(operation, progress: progress, step: BatchRows.chunkCount)
+  }
+
+  init(_ operation: Operation, progress: BatchProgress, step: Int) {
     self.operation = operation
     self.progress = progress
+    self.step = step
   }
 }
 
@@ -120,6 +127,12 @@ public struct BatchOutcome: Sendable {
 }
 
 extension PersistentStore {
+  /// What new rows of `entity` are collected in: beside the store's file when they are many. `slots` are the entity's stored ones.
+  func makeBatchRows(entity: Int, slots: SlotBitmap, step: Int) -> BatchRows {
+    let folder = url?.deletingLastPathComponent() ?? FileManager.default.temporaryDirectory
+    return BatchRows(entity: entity, slots: slots, folder: folder.path, step: step)
+  }
+
   /// For engines that know no batches: fails with `CoreDataError` 134091.
   public func execute(
     _ batch: StoreBatch, deadline: Duration?,
