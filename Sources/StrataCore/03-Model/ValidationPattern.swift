@@ -20,14 +20,16 @@ struct ValidationPattern: Sendable {
   /// The engine tells of its progress about every 10,000 steps.
   private static let mostSteps = 1_000
 
-  /// Nil when `pattern` is no regular expression, is empty or too long.
-  init?(_ pattern: String) {
+  /// Nil when `pattern` is no regular expression, is empty or too long. Regardless of case, letters match by Unicode's case folding.
+  init?(_ pattern: String, isCaseInsensitive: Bool = false) {
     guard !pattern.isEmpty, pattern.utf8.count <= Self.maximumLength,
       (try? NSRegularExpression(pattern: pattern)) != nil
     else { return nil }
     // The second form is for patterns that end in a comment.
     for whole in ["\\A(?:\(pattern))\\z", "\\A(?:\(pattern)\n)\\z"] {
-      if let expression = try? NSRegularExpression(pattern: whole) {
+      if let expression = try? NSRegularExpression(
+        pattern: whole, options: isCaseInsensitive ? .caseInsensitive : [])
+      {
         self.expression = expression
         return
       }

@@ -27,7 +27,7 @@ extension ManagedObjectContext {
     flushAncestors()
     tellChanges()
     let resolved = try ResolvedFetchRequest(request.specification, schema: schema)
-    let overlay = makeOverlay(resolved, request.specification)
+    let overlay = try makeOverlay(resolved, request.specification)
     let bindings = bindings(for: resolved, request.specification)
     if overlay.isEmpty, bindings.count == 1 {
       return try ask(reading(bindings[0]), resolved, mode: .count).count
@@ -164,7 +164,7 @@ extension ManagedObjectContext {
     flushAncestors()
     tellChanges()
     let resolved = try ResolvedFetchRequest(specification, schema: schema)
-    let overlay = makeOverlay(resolved, specification)
+    let overlay = try makeOverlay(resolved, specification)
     let bindings = bindings(for: resolved, specification)
     let mode: FetchMode = specification.includesPropertyValues ? .rows : .identifiers
     let objects: [ManagedObject]
@@ -269,7 +269,7 @@ extension ManagedObjectContext {
     flushAncestors()
     tellChanges()
     let resolved = try ResolvedFetchRequest(specification, schema: schema)
-    let overlay = makeOverlay(resolved, specification)
+    let overlay = try makeOverlay(resolved, specification)
     let bindings = bindings(for: resolved, specification)
     if overlay.isEmpty, bindings.count == 1 {
       return try ask(reading(bindings[0]), resolved, mode: .identifiers).rows.compactMap { row in

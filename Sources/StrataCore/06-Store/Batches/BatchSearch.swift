@@ -13,12 +13,10 @@ struct BatchSearch {
     self.writing = writing
   }
 
-  private func executor(_ mode: FetchMode) -> FetchExecutor {
-    let (parts, catalogue) = (writing.parts, writing.catalogue)
-    let plan = FetchPlanner.plan(request, mode: mode, storeIdentifier: parts.identifier) { index in
-      catalogue.usableIndexes[index.number] && parts.indexes[index.number] != nil
-    }
-    return FetchExecutor(request: request, plan: plan, mode: mode, reader: writing.reader)
+  private func executor(_ mode: FetchMode, _ transaction: borrowing ReadTransaction) throws -> FetchExecutor {
+    let view = StoredView(writing.reader, transaction)
+    return FetchExecutor(
+      request: request, plan: try view.plan(request, mode: mode), mode: mode, view: view)
   }
 
   private var hasWindow: Bool { request.limit > 0 || request.offset > 0 }
@@ -26,10 +24,12 @@ struct BatchSearch {
   /// Calls `body` with the key and the entity of every row that matches.
   func forEach(_ transaction: borrowing ReadTransaction, _ body: (UInt64, Int) throws -> Void) throws {
     if hasWindow {
-      for row in try executor(.identifiers).run(transaction).rows { try body(row.primaryKey, row.entity) }
+      for row in try executor(.identifiers, transaction).run(transaction).rows {
+        try body(row.primaryKey, row.entity)
+      }
       return
     }
-    try executor(.rows).forEachMatch(transaction) { key, row in
+    try executor(.rows, transaction).forEachMatch(transaction) { key, row in
       try writing.look()
       try body(key, row.entity)
       return true
@@ -40,13 +40,13 @@ struct BatchSearch {
   func forEachRow(_ transaction: borrowing ReadTransaction, _ body: (UInt64, StoredRow) throws -> Void) throws
   {
     if hasWindow {
-      for found in try executor(.identifiers).run(transaction).rows {
+      for found in try executor(.identifiers, transaction).run(transaction).rows {
         let address = RowAddress(hierarchy: request.hierarchyNumber, key: found.primaryKey)
         if let row = try writing.row(address, transaction) { try body(found.primaryKey, row) }
       }
       return
     }
-    try executor(.rows).forEachMatch(transaction) { key, row in
+    try executor(.rows, transaction).forEachMatch(transaction) { key, row in
       try writing.look()
       try body(key, row)
       return true

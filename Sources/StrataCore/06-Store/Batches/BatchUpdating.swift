@@ -13,6 +13,10 @@ struct BatchUpdating {
   private let update: BatchUpdate
   /// The slots that get values.
   private let slots: SlotBitmap
+  /// What the rows themselves make of some slots.
+  private let expressions: [(slot: Int, expression: BoundExpression)]
+  /// `now()` in all of them.
+  private let now = Date()
   /// One draft for each entity whose rows were met: it says what every row of the entity gets.
   private var drafts: [Int: RowDraft] = [:]
   /// The to-one relationships among the slots whose other end is a to-one relationship, too: rows at the other end change.
@@ -32,6 +36,11 @@ struct BatchUpdating {
         parts.schema.inverse(of: $0)?.isToMany == false ? $0 : nil
       }
     }
+    let binder = update.request.binder(storeIdentifier: parts.identifier)
+    expressions = update.assignments.compactMap { assignment in
+      guard case .expression(let expression) = assignment.value else { return nil }
+      return (assignment.slot, binder.bind(expression))
+    }
     setsElements = update.assignments.contains {
       update.request.entity.attributes[$0.slot].composite != nil
     }
@@ -44,7 +53,16 @@ struct BatchUpdating {
     writing.progress.begin(total: nil)
     let search = BatchSearch(update.request, writing)
     try writing.parts.environment.read { snapshot in
-      try search.forEachRow(snapshot) { key, row in try change(row, key, transaction) }
+      let evaluation = Evaluation(
+        StoredView(writing.reader, snapshot), now: now, entityName: update.request.entity.name)
+      try search.forEachRow(snapshot) { key, row in
+        let draft = draft(of: row.entity)
+        for (slot, expression) in expressions {
+          let value = try evaluation.evaluate(expression, for: StoredNode(row: row, primaryKey: key))
+          draft[slot] = try fitted(value.single, slot, row, key, snapshot)
+        }
+        try change(row, key, draft, transaction)
+      }
     }
     if !writing.hasWritten { return try writing.flush(transaction, isAll: true) }
     try writing.flush(transaction)
@@ -53,11 +71,10 @@ struct BatchUpdating {
     }
   }
 
-  private mutating func change(_ row: StoredRow, _ key: UInt64, _ transaction: borrowing WriteTransaction)
-    throws
-  {
+  private func change(
+    _ row: StoredRow, _ key: UInt64, _ draft: RowDraft, _ transaction: borrowing WriteTransaction
+  ) throws {
     writing.noteUpdated(key, of: row.entity)
-    let draft = draft(of: row.entity)
     if setsElements { try requireElements(row, key, draft) }
     if partnerships.isEmpty { return try writing.update(row, key, draft, slots, transaction) }
     for relationship in partnerships {
@@ -68,6 +85,41 @@ struct BatchUpdating {
     if writing.isWaiting(address) { try writing.flush(transaction) }
     guard let newest = try writing.row(address, transaction.read) else { return }
     try writing.update(newest, key, draft, slots, transaction)
+  }
+
+  /// What an expression has come to, as the slot holds it.
+  private func fitted(
+    _ value: AttributeValue, _ slot: Int, _ row: StoredRow, _ key: UInt64,
+    _ snapshot: borrowing ReadTransaction
+  ) throws -> AttributeValue {
+    let entity = schema.entities[row.entity]
+    let attribute = entity.attributes[slot]
+    if value.isNull {
+      // Elements of composite attributes depend on the whole.
+      if attribute.isOptional || attribute.composite != nil { return .null }
+      throw CoreDataError(
+        .validationMissingMandatoryProperty,
+        "\(entity.name).\(attribute.name) is a required value, and its expression gives none for p\(key).",
+        userInfo: [CoreDataError.Key.validationKey: attribute.name])
+    }
+    if let relationship = entity.relationship(slot: slot), case .reference(let bits) = value {
+      // Identifiers do not know the store's code of the entity.
+      let address = RowAddress(
+        hierarchy: relationship.destinationHierarchy, key: Reference.primaryKey(bits))
+      if let target = try writing.row(address, snapshot) {
+        let reference = Reference.bits(
+          address.key, entityCode: writing.catalogue.entityCodes[target.entity])
+        if writing.catalogue.relationships.allows(relationship.number, reference) {
+          return .reference(reference)
+        }
+      }
+    } else if let fitted = value.converted(to: attribute.type) {
+      return fitted
+    }
+    throw CoreDataError(
+      .managedObjectValidation,
+      "\(entity.name).\(attribute.name) of p\(key) cannot take \(value), which its expression gives.",
+      userInfo: [CoreDataError.Key.validationKey: attribute.name])
   }
 
   /// Of a composite attribute only some elements may be given values: whether it is whole is seen row by row.
@@ -86,7 +138,9 @@ struct BatchUpdating {
   private mutating func draft(of entity: Int) -> RowDraft {
     if let draft = drafts[entity] { return draft }
     let draft = RowDraft.make(schema.entities[entity].layout)
-    for assignment in update.assignments { draft[assignment.slot] = assignment.value }
+    for assignment in update.assignments {
+      if case .constant(let value) = assignment.value { draft[assignment.slot] = value }
+    }
     drafts[entity] = draft
     return draft
   }

@@ -36,26 +36,26 @@ public struct StoreBatch: Sendable {
 /// Which rows get which values.
 public struct BatchUpdate: Sendable {
   /// A slot and what goes into it.
-  public struct Assignment: Sendable {
-    /// The slot, in the numbering of the request's entity, which is that of its subentities too.
-    public let slot: Int
-    /// The value, of the slot's type.
-    public let value: AttributeValue
-
-    /// Puts `value` into `slot`.
-    public init(slot: Int, value: AttributeValue) {
-      self.slot = slot
-      self.value = value
+  struct Assignment: Sendable {
+    /// What goes into a slot.
+    enum Value: Sendable {
+      /// The same in all rows, of the slot's type.
+      case constant(AttributeValue)
+      /// What the row makes of it, as it was before the batch.
+      case expression(ResolvedExpression)
     }
+    /// The slot, in the numbering of the request's entity, which is that of its subentities too.
+    let slot: Int
+    let value: Value
   }
 
   /// Which rows; its window counts.
   public let request: ResolvedFetchRequest
   /// What they get, each slot at most once.
-  public let assignments: [Assignment]
+  let assignments: [Assignment]
 
   /// Gives the rows that match `request` the values in `assignments`.
-  public init(request: ResolvedFetchRequest, assignments: [Assignment]) {
+  init(request: ResolvedFetchRequest, assignments: [Assignment]) {
     self.request = request
     self.assignments = assignments
   }

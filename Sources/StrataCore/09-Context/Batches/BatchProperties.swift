@@ -107,6 +107,32 @@ struct BatchProperties {
     }
   }
 
+  /// An expression, whose names are looked up; its values are checked row by row.
+  /// - Throws: `FetchError` for what cannot be looked up; `CoreDataError` for what no slot takes.
+  func resolved(_ expression: FetchExpression, _ slot: Int) throws -> BatchUpdate.Assignment.Value {
+    let attribute = entity.attributes[slot]
+    if attribute.type == .composite || attribute.type == .transformable {
+      throw refusal(attribute.name, "takes a value, not an expression")
+    }
+    let (resolved, type) = try PredicateResolver(entity: entity, schema: schema).expression(expression)
+    if type.isMany {
+      throw refusal(attribute.name, "takes one value, and \(expression) has those of many objects")
+    }
+    let isObject =
+      switch type.kind {
+      case .object, .anyObject: true
+      case .unknown, .value: false
+      }
+    let isNothing = type.kind == .unknown
+    if !isNothing, isObject != (attribute.relationship != nil) {
+      throw refusal(
+        attribute.name,
+        attribute.relationship == nil
+          ? "takes a value, and \(expression) is an object" : "takes an object, and \(expression) is none")
+    }
+    return .expression(resolved)
+  }
+
   // MARK: References
 
   /// The reference to an object given by its ID, or by itself.

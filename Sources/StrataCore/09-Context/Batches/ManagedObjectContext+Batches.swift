@@ -58,17 +58,26 @@ extension ManagedObjectContext {
   ) throws -> [BatchUpdate.Assignment] {
     guard let bound = binding.entities[entity.number] else { return [] }
     let properties = BatchProperties(bound, binding, schema)
-    var assignments: [Int: AttributeValue] = [:]
+    var assignments: [Int: BatchUpdate.Assignment.Value] = [:]
+    func assign(_ slot: Int, _ value: BatchUpdate.Assignment.Value) throws {
+      if assignments.updateValue(value, forKey: slot) == nil { return }
+      throw CoreDataError(
+        .coreData, "\(entity.name).\(entity.attributes[slot].name) is given two values at once.")
+    }
     for (name, value) in values.sorted(by: { $0.key < $1.key }) {
+      if let expression = value as? FetchExpression {
+        let slot = try properties.slot(name)
+        try assign(slot, try properties.resolved(expression, slot))
+        continue
+      }
       try properties.forEachValue(name, value) { slot, value in
-        if assignments.updateValue(value, forKey: slot) != nil {
-          throw CoreDataError(
-            .coreData, "\(entity.name).\(entity.attributes[slot].name) is given two values at once.")
-        }
         try properties.requireValue(value, slot)
+        try assign(slot, .constant(value))
       }
     }
-    return assignments.keys.sorted().map { BatchUpdate.Assignment(slot: $0, value: assignments[$0] ?? .null) }
+    return assignments.sorted { $0.key < $1.key }.map {
+      BatchUpdate.Assignment(slot: $0.key, value: $0.value)
+    }
   }
 
   // MARK: Delete
