@@ -75,7 +75,7 @@ struct BatchDeleteTests {
     try maker.save()
     try delete(Department.self, "sales", step: step)
     try delete(Employee.self, "ann", step: step)
-    try store.fresh { context in
+    try store.fresh { (context) throws in
       let bob = try context.find(Employee.self, "bob")
       #expect(bob.department == nil)
       #expect(bob.manager == nil)
@@ -144,7 +144,9 @@ struct BatchDeleteTests {
     }
     #expect(error?.code == .validationMissingMandatoryProperty)
     #expect(try store.problems() == [])
-    try store.fresh { #expect(try $0.find(Department.self, "sales").employees.names == ["ann"]) }
+    try store.fresh { (context) throws in
+      #expect(try context.find(Department.self, "sales").employees.names == ["ann"])
+    }
   }
 
   @Test("rule 189: a context that edits a deleted object finds a conflict")
@@ -177,7 +179,7 @@ struct BatchDeleteTests {
           ["name": "new", "desk": desk.objectID], ["name": "other"],
           ["name": "newer", "desk": desk.objectID],
         ]))
-    try store.fresh { context in
+    try store.fresh { (context) throws in
       #expect(
         try context.find(Project.self, "project").milestones.namesInOrder == ["first", "b", "a", "c"])
       #expect(try context.find(Desk.self, "desk").employee?.name == "newer")
@@ -194,7 +196,7 @@ struct BatchDeleteTests {
       return false
     }
     #expect(try context.execute(handler).count == 1)
-    try store.fresh { context in
+    try store.fresh { (context) throws in
       #expect(try context.find(Project.self, "project").milestones.namesInOrder.last == "by object")
     }
     let error = #expect(throws: CoreDataError.self) {

@@ -157,13 +157,15 @@ struct BatchUpdateTests {
       propertiesToUpdate: ["department": lab.objectID])
     request.step = 1
     #expect(try context.execute(request).count == 2)
-    try store.fresh { context in
+    try store.fresh { (context) throws in
       #expect(try context.find(Department.self, "sales").employees.names == ["ann"])
       #expect(try context.find(Department.self, "lab").employees.names == ["bob", "cid"])
     }
     request.propertiesToUpdate = ["department": AttributeValue.null]
     try context.execute(request)
-    try store.fresh { #expect(try $0.find(Department.self, "lab").employees.names == []) }
+    try store.fresh { (context) throws in
+      #expect(try context.find(Department.self, "lab").employees.names == [])
+    }
     let gone = lab.objectID
     maker.refresh(lab, mergeChanges: false)
     maker.delete(lab)
@@ -185,12 +187,12 @@ struct BatchUpdateTests {
     }
     try maker.save()
     func desks() throws -> [String] {
-      try store.fresh { context in
+      try store.fresh { (context) throws in
         try ["ann", "bob", "cid"].map { try context.find(Employee.self, $0).desk?.name ?? "none" }
       }
     }
     func owners() throws -> [String] {
-      try store.fresh { context in
+      try store.fresh { (context) throws in
         try ["ann", "bob", "cid"].map {
           try context.find(Desk.self, "desk of \($0)").employee?.name ?? "none"
         }
@@ -219,8 +221,9 @@ struct BatchUpdateTests {
   func derivedValues(step: Int) throws {
     let store = try TemporaryStore(DerivedModel.make())
     let maker = store.context()
-    func album(_ title: String) -> Album {
-      let album = Album(context: maker)
+    let entity = try #require(store.coordinator.managedObjectModel.entitiesByName["Album"])
+    func album(_ title: String) -> ManagedObject {
+      let album = ManagedObject(entity: entity, insertInto: maker)
       album.setValue(title, forKey: "title")
       return album
     }
@@ -241,7 +244,7 @@ struct BatchUpdateTests {
     try execute("Album", Attribute("title") == "Second", ["title": "Third"])
     let error = #expect(throws: CoreDataError.self) { try execute("Album", nil, ["trackCount": 1]) }
     #expect(error?.description.contains("derived") == true)
-    try store.fresh { context in
+    try store.fresh { (context) throws in
       let tracks = try context.fetch(
         FetchRequest<ManagedObject>(entityName: "Track", sortDescriptors: [FetchSort("name")]))
       #expect(tracks.map { $0["albumTitle"] as? String } == ["First", "First", "First", "Third", "Third"])
@@ -255,7 +258,7 @@ struct BatchUpdateTests {
       fetchRequest: FetchRequest<ManagedObject>(entityName: "Track", predicate: Attribute("seconds") < 102))
     delete.step = step
     try context.execute(delete)
-    try store.fresh { context in
+    try store.fresh { (context) throws in
       let counts = try context.fetch(
         FetchRequest<ManagedObject>(entityName: "Album", sortDescriptors: [FetchSort("title")]))
       #expect(counts.map { $0["trackCount"] as? Int64 } == [1, 2])
@@ -294,6 +297,90 @@ struct BatchUpdateTests {
     #expect(saved.address?["zip"] as? Int64 == 3_232)
     #expect(saved.address?["city"] as? String == "Anglesea")
     #expect(saved.value(forKey: "note") as? String == "short")
+    #expect(try store.problems() == [])
+  }
+
+  @Test(
+    "rule 269: an expression is evaluated on each row as it was before the batch", arguments: [1, 2, 100])
+  func expressions(step: Int) throws {
+    let store = try TemporaryStore(TeamModel.make())
+    let maker = store.context()
+    let sales = maker.make(Department.self, "sales")
+    var last: Employee?
+    for number in 0..<5 {
+      let employee = maker.make(Employee.self, "e\(number)")
+      employee.level = Int64(number)
+      employee.manager = last
+      if number > 2 { employee.department = sales }
+      last = employee
+    }
+    try maker.save()
+    let context = store.context()
+    func run(_ values: [String: any Sendable]) throws {
+      var request = BatchUpdateRequest(entityName: "Employee", propertiesToUpdate: values)
+      request.step = step
+      try context.execute(request)
+    }
+    func employees() throws -> [Employee] {
+      try context.fetch(FetchRequest<Employee>(entityName: "Employee", sortDescriptors: [FetchSort("name")]))
+    }
+    try run(["level": FetchExpression.function(.add, [.key("level"), .constant(10)])])
+    #expect(try employees().map(\.level) == [10, 11, 12, 13, 14])
+    // Each takes his manager's level as it was, whoever comes first.
+    try run(["level": FetchExpression.function(.coalesce, [.key("manager.level"), .constant(0)])])
+    #expect(try employees().map(\.level) == [0, 10, 11, 12, 13])
+    try run(["level": FetchExpression.aggregate(.count, .key("department.employees"))])
+    #expect(try employees().map(\.level) == [0, 0, 0, 2, 2])
+    try run(["manager": FetchExpression.key("manager.manager")])
+    #expect(try employees().map { $0.manager?.name } == [nil, nil, "e0", "e1", "e2"])
+    try run(["department": FetchExpression.objects([sales.objectID])])
+    #expect(try store.fresh { try $0.find(Department.self, "sales").employees.count } == 5)
+    func error(_ values: [String: any Sendable]) -> String {
+      do {
+        try run(values)
+        return "none"
+      } catch {
+        return "\(error)"
+      }
+    }
+    #expect(error(["level": FetchExpression.key("name")]).contains("cannot take \"e0\""))
+    #expect(error(["level": FetchExpression.key("rank")]).contains("rank"))
+    #expect(error(["level": FetchExpression.key("reports.level")]).contains("many objects"))
+    #expect(error(["level": FetchExpression.key("manager")]).contains("is an object"))
+    #expect(error(["manager": FetchExpression.key("level")]).contains("is none"))
+    #expect(error(["manager": FetchExpression.key("department")]).contains("cannot take"))
+    #expect(try store.problems() == [])
+  }
+
+  @Test("an expression that gives nil where a value is required is refused")
+  func expressionsThatGiveNothing() throws {
+    try store.save("a")
+    let error = #expect(throws: CoreDataError.self) {
+      try update("Entry", nil, ["location": FetchExpression.key("notes")])
+    }
+    #expect(error?.code == .validationMissingMandatoryProperty)
+    #expect(try store.savedEntries() == ["a 3"])
+  }
+
+  @Test("a predicate on related objects sees them as they were before the batch", arguments: [1, 100])
+  func relatedPredicates(step: Int) throws {
+    let store = try TemporaryStore(TeamModel.make())
+    let maker = store.context()
+    var last: Employee?
+    for number in 0..<6 {
+      let employee = maker.make(Employee.self, "e\(number)")
+      employee.level = 1
+      employee.manager = last
+      last = employee
+    }
+    try maker.save()
+    var request = BatchUpdateRequest(
+      entityName: "Employee",
+      predicate: .comparison(key: "manager.level", .equal, 1), propertiesToUpdate: ["level": 2])
+    request.step = step
+    let context = store.context()
+    #expect(try context.execute(request).count == 5)
+    #expect(try context.execute(request).count == 1)
     #expect(try store.problems() == [])
   }
 

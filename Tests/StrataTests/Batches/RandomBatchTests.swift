@@ -247,8 +247,8 @@ struct BatchRun {
       plain.people[name]?.department = department
       count += 1
     }
-    let id = try department.map { try id(Department.self, $0) }
-    try update(["department": id.map { $0 as any Sendable } ?? AttributeValue.null], predicate, count)
+    let identifier = try department.map { try id(Department.self, $0) }
+    try update(["department": identifier.map { $0 as any Sendable } ?? AttributeValue.null], predicate, count)
   }
 
   private mutating func updateManager() throws {
@@ -276,9 +276,9 @@ struct BatchRun {
       return
     }
     plain.seat(person, at: desk)
-    let id = try desk.map { try id(Desk.self, $0) }
+    let identifier = try desk.map { try id(Desk.self, $0) }
     try update(
-      ["desk": id.map { $0 as any Sendable } ?? AttributeValue.null], Attribute("name") == person, 1)
+      ["desk": identifier.map { $0 as any Sendable } ?? AttributeValue.null], Attribute("name") == person, 1)
   }
 
   // MARK: Deletes
@@ -291,7 +291,7 @@ struct BatchRun {
         entityName: "Employee", predicate: Attribute("level") == level))
     if random.chance(40) {
       // IDs of one entity: managers stay.
-      let ids = try store.fresh { context in
+      let ids = try store.fresh { (context) throws in
         try context.fetch(
           FetchRequest<ManagedObject>(entityName: "Employee", predicate: Attribute("level") == level)
         )

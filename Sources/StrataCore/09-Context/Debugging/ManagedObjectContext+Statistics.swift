@@ -25,6 +25,9 @@ extension ManagedObjectContext {
     /// How long this context waited for stores to answer requests, to write its saves and to carry out its batches. Single faults
     /// are not timed, which would take as long as they do, and asynchronous saves do not make anybody wait.
     public var timeInStore = Duration.zero
+
+    /// All zero.
+    public init() {}
   }
 
   /// Counts from zero again. On the context's queue.

@@ -36,6 +36,7 @@ extension ManagedObjectContext {
   ///
   /// - Throws: `CoreDataError` 134070 for a request to save, which only `save()` does; otherwise what the kind of request
   ///   throws.
+  @discardableResult
   public func execute<Request: PersistentStoreRequest>(_ request: Request) throws -> Request.Outcome {
     checkAccess()
     if request.requestType == .save {
