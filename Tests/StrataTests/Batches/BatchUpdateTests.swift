@@ -282,7 +282,8 @@ struct BatchUpdateTests {
           "address": ["city": "Lorne", "zip": 3_232] as [String: any Sendable], "note": long,
           "tint": Tint(red: 1, green: 0),
         ]))
-    var saved = try #require(try store.context().fetch(FetchRequest<Parcel>(entityName: "Parcel")).first)
+    let reader = store.context()
+    var saved = try #require(try reader.fetch(FetchRequest<Parcel>(entityName: "Parcel")).first)
     #expect(saved.value(forKey: "note") as? String == long)
     #expect(saved.address?["city"] as? String == "Lorne")
     #expect(saved.tint == Tint(red: 1, green: 0))
@@ -293,7 +294,8 @@ struct BatchUpdateTests {
     try context.execute(
       BatchUpdateRequest(
         entityName: "Parcel", propertiesToUpdate: ["address.city": "Anglesea", "note": "short"]))
-    saved = try #require(try store.context().fetch(FetchRequest<Parcel>(entityName: "Parcel")).first)
+    reader.refreshAllObjects()
+    saved = try #require(try reader.fetch(FetchRequest<Parcel>(entityName: "Parcel")).first)
     #expect(saved.address?["zip"] as? Int64 == 3_232)
     #expect(saved.address?["city"] as? String == "Anglesea")
     #expect(saved.value(forKey: "note") as? String == "short")

@@ -61,7 +61,7 @@ struct BatchProperties {
     _ slot: Int, _ value: Any?, _ body: (_ slot: Int, _ value: AttributeValue) throws -> Void
   ) throws {
     let attribute = entity.attributes[slot]
-    let isNil = value.map(isNilValue) ?? true
+    let isNil = value.map { isNilValue($0) || ($0 as? AttributeValue)?.isNull == true } ?? true
     if let relationship = entity.relationship(slot: slot) {
       return try body(slot, isNil ? .null : .reference(try reference(value, relationship)))
     }
@@ -123,6 +123,14 @@ struct BatchProperties {
       case .object, .anyObject: true
       case .unknown, .value: false
       }
+    if case .object(let number) = type.kind, let relationship = entity.relationship(slot: slot),
+      schema.entities[number].hierarchyNumber != relationship.destinationHierarchy
+    {
+      throw refusal(
+        attribute.name,
+        "leads to \(schema.entities[relationship.destination].name) and cannot take \(expression), which is a "
+          + schema.entities[number].name)
+    }
     let isNothing = type.kind == .unknown
     if !isNothing, isObject != (attribute.relationship != nil) {
       throw refusal(
