@@ -160,7 +160,8 @@ struct BatchInsertTests {
     }
     request.step = 7
     try context.execute(request)
-    let entries = try store.context().entries()
+    let reader = store.context()
+    let entries = try reader.entries()
     #expect(entries.count == 120)
     #expect(entries.enumerated().allSatisfy { $1.photo == photo + Data([UInt8($0)]) })
     let names = try FileManager.default.contentsOfDirectory(atPath: store.folderURL.path)
