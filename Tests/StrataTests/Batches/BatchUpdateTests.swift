@@ -302,6 +302,35 @@ struct BatchUpdateTests {
     #expect(try store.problems() == [])
   }
 
+  @Test("a composite that has a value keeps what it requires, row by row")
+  func requiredElements() throws {
+    let store = try TemporaryStore(
+      ParcelModel.make { entities in
+        for property in entities["Parcel"]?.properties ?? [] where property.name == "address" {
+          (property as? CompositeAttributeDescription)?.elements.first { $0.name == "city" }?.isOptional =
+            false
+        }
+      })
+    let context = store.context()
+    try context.execute(
+      BatchInsertRequest(
+        entityName: "Parcel", objects: [["label": "whole", "address.city": "Lorne"], ["label": "empty"]]))
+    func update(_ label: String, _ values: [String: any Sendable]) throws {
+      try context.execute(
+        BatchUpdateRequest(
+          entityName: "Parcel", predicate: Attribute("label") == label, propertiesToUpdate: values))
+    }
+    try update("whole", ["address.zip": 3_232])
+    let error = #expect(throws: CoreDataError.self) { try update("empty", ["address.zip": 3_232]) }
+    #expect(error?.code == .validationMissingMandatoryProperty)
+    #expect(throws: CoreDataError.self) { try update("whole", ["address.city": AttributeValue.null]) }
+    try update("whole", ["address": AttributeValue.null])
+    #expect(throws: CoreDataError.self) {
+      try context.execute(
+        BatchInsertRequest(entityName: "Parcel", objects: [["address": ["street": "Pier"]]]))
+    }
+  }
+
   @Test(
     "rule 269: an expression is evaluated on each row as it was before the batch", arguments: [1, 2, 100])
   func expressions(step: Int) throws {
