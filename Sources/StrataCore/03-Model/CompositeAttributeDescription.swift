@@ -48,8 +48,9 @@ struct SlotDescription {
   /// How many composite attributes it is part of.
   let depth: Int
 
-  /// The slots of a property, in order: its own, and those of a composite attribute's elements behind it.
+  /// The slots of a property, in order: its own, and those of a composite attribute's elements behind it. A computed one has none.
   static func slots(of property: PropertyDescription) -> [SlotDescription] {
+    if property.isComputed { return [] }
     var slots: [SlotDescription] = []
     append(property, to: &slots, within: nil, [])
     return slots

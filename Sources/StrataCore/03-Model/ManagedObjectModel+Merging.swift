@@ -28,7 +28,10 @@ extension ManagedObjectModel {
     }
     guard sentences.isEmpty else { throw ModelError(sentences) }
     let model = try merged.makeModel(classes: classes)
-    for (name, source) in sources { model.takeRules(ofEntity: name, from: source) }
+    for (name, source) in sources {
+      model.takeRules(ofEntity: name, from: source)
+      model.takeComputed(ofEntity: name, from: source)
+    }
     self.init(takingOver: model)
   }
 

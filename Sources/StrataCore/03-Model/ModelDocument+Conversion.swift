@@ -54,7 +54,8 @@ extension ModelDocument {
     let name = entity.name ?? ""
     var attributes: [Attribute] = []
     var relationships: [Relationship] = []
-    for property in entity.ownProperties {
+    let stored = entity.ownProperties.filter { !$0.isComputed }
+    for property in stored {
       let base = base(property, name, &sentences)
       if let attribute = property as? AttributeDescription {
         attributes.append(document(attribute, base, name, &sentences))
@@ -74,7 +75,7 @@ extension ModelDocument {
       userInfo: userInfo(entity.userInfo, name, &sentences),
       uniquenessConstraints: entity.uniquenessConstraints, attributes: attributes,
       relationships: relationships,
-      order: entity.ownProperties.map(\.name),
+      order: stored.map(\.name),
       indexes: entity.indexes.map { index in
         Index(
           name: index.name,

@@ -50,6 +50,12 @@ extension ModelDocument {
 }
 
 extension ManagedObjectModel {
+  /// Gives entity `name` the computed properties it has in `model`.
+  func takeComputed(ofEntity name: String, from model: ManagedObjectModel) {
+    let computed = model.entitiesByName[name]?.ownProperties.compactMap { $0.copyOfComputed() } ?? []
+    if !computed.isEmpty { entitiesByName[name]?.properties += computed }
+  }
+
   /// Gives the properties of entity `name` the rules they have in `model`, predicates included.
   func takeRules(ofEntity name: String, from model: ManagedObjectModel) {
     for source in model.entitiesByName[name]?.ownProperties ?? [] where !source.validationRules.isEmpty {

@@ -86,12 +86,16 @@ struct ModelValidation {
 
   private mutating func checkProperties(of entity: EntityDescription) {
     var seen = Set(entity.superentity.map { $0.slotDescriptions.map(\.name) } ?? [])
+    seen.formUnion(entity.superentity.map { $0.properties.filter(\.isComputed).map(\.name) } ?? [])
     for property in entity.ownProperties {
       let place = "\(label(entity)).\(property.name)"
       if property.name.isEmpty {
         sentences.append("A property of entity \(label(entity)) has no name.")
       } else {
         checkName(property.name, of: "Property \(place)")
+        if property.isComputed, !seen.insert(property.name).inserted {
+          sentences.append("Entity \(label(entity)) has two properties called \(property.name).")
+        }
         for slot in SlotDescription.slots(of: property) where !seen.insert(slot.name).inserted {
           sentences.append("Entity \(label(entity)) has two properties called \(slot.name).")
         }
@@ -106,6 +110,10 @@ struct ModelValidation {
         checkName(identifier, of: "The renaming identifier of \(place)")
       }
       checkUserInfo(property.userInfo, of: "Property \(place)")
+      if property.isComputed {
+        sentences += property.sentences(place, in: model)
+        continue
+      }
       checkRules(of: property, place)
       if let attribute = property as? AttributeDescription {
         checkAttribute(attribute, place)

@@ -54,4 +54,16 @@ public class PropertyDescription: @unchecked Sendable {
   }
 
   func freeze() { isFrozen = true }
+
+  // MARK: Properties of higher floors
+
+  /// Whether the property has no values of its own: it takes no slot, is no part of the store's copy of the model and none of
+  /// version hashes.
+  var isComputed: Bool { false }
+
+  /// What is wrong with a computed property of a valid `model`, one sentence each.
+  func sentences(_ place: String, in model: ManagedObjectModel) -> [String] { [] }
+
+  /// A computed property like this one, for a copy of the model.
+  func copyOfComputed() -> PropertyDescription? { nil }
 }

@@ -137,6 +137,8 @@ public final class EntitySchema: @unchecked Sendable {
   public let layout: RowLayout
   /// The indexes that cover this entity, own and inherited.
   public let indexes: [IndexSchema]
+  /// The properties without values of their own by name: fetched ones.
+  let computed: [String: PropertyDescription]
   /// The default values by slot.
   public let defaults: [AttributeValue]
   /// The description it was compiled from, frozen.
@@ -189,6 +191,7 @@ public final class EntitySchema: @unchecked Sendable {
     self.indexes = indexes
     self.defaults = attributes.map(\.defaultValue)
     self.entityDescription = description
+    computed = description.propertiesByName.filter(\.value.isComputed)
     self.managedObjectClass = description.managedObjectClass
     self.versionHash = description.versionHash
     slots = Dictionary(uniqueKeysWithValues: properties.map { ($0.name, $0.slot) })

@@ -3,7 +3,7 @@ import Foundation
 /// The version hashes of entities and properties (rules 299–302).
 ///
 /// SHA-256 over tagged, length-prefixed fields. Indexes, user info, class names, default values and renaming
-/// identifiers do not count; neither does the order of properties, entities or constraints.
+/// identifiers do not count; neither do fetched properties or the order of properties, entities or constraints.
 enum VersionHash {
   static func hash(of property: PropertyDescription) -> Data {
     var fields = Fields("property")
@@ -59,7 +59,8 @@ enum VersionHash {
       fields.add(entity.isAbstract)
       fields.add(entity.versionHashModifier)
       fields.add(hash)
-      fields.add(entity.ownProperties.map { Self.hash(of: $0) }.sorted { $0.lexicographicallyPrecedes($1) })
+      let stored = entity.ownProperties.filter { !$0.isComputed }
+      fields.add(stored.map { Self.hash(of: $0) }.sorted { $0.lexicographicallyPrecedes($1) })
       let constraints = entity.uniquenessConstraints.map { names in
         var constraint = Fields("constraint")
         for name in names.sorted() { constraint.add(name) }

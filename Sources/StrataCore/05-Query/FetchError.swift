@@ -22,6 +22,27 @@ public struct FetchError: Error, Sendable, Hashable, CustomStringConvertible, Lo
     case negativeWindow
     /// A predicate of more than 500 levels.
     case tooDeep
+    /// The key names a fetched property, which has no values in the store (rule 111).
+    case fetchedProperty
+    /// The part of the request, named in the payload, means something for rows of values only (rule 98).
+    case needsDictionaries(String)
+    /// A column is a to-many relationship: a row of values has one value for each column (rule 96).
+    case toManyColumn
+    /// A column of a grouped request is neither grouped by, nor computed from what is grouped by, literals and aggregates
+    /// (rule 98). The payload is its text.
+    case ungroupedColumn(String)
+    /// Two columns have the same name.
+    case twoColumns
+    /// A column's value, given as text, does not fit its type.
+    case wrongResult(expected: String, found: String)
+    /// The sum, given as text, is beyond 64 bits, or beyond what a decimal holds.
+    case overflow(String)
+    /// An aggregate, given as text, of values that it cannot be made of.
+    case wrongAggregate(String, found: String)
+    /// A page of no objects, or a request for pages with a limit or an offset of its own.
+    case windowOfPages
+    /// The continuation was made by another request.
+    case foreignContinuation
     /// The comparison, given as text, is one that cannot be evaluated.
     case unsupported(String)
     /// A relationship where an attribute is needed: the key path must go on.
@@ -81,6 +102,29 @@ public struct FetchError: Error, Sendable, Hashable, CustomStringConvertible, Lo
       return "\(function) in a request for \(entityName) cannot be given a value of type \(found)."
     case .sumTooLarge: return "A sum in a request for \(entityName) takes more than 64 bits."
     case .unsupported(let text): return "A predicate on \(entityName) cannot be evaluated: \(text)."
+    case .fetchedProperty:
+      return "\(place) is a fetched property and cannot be used in a fetch request (rule 111)."
+    case .needsDictionaries(let part):
+      return
+        "A fetch request for \(entityName) has \(part), which only rows of values can have; make it a FetchRequest<FetchedDictionary> (rule 98)."
+    case .toManyColumn:
+      return
+        "\(place) is a to-many relationship and cannot be a column; aggregate it in an expression, with @count say (rule 96)."
+    case .ungroupedColumn(let text):
+      return
+        "The column “\(key ?? "")” of \(entityName), \(text), is neither grouped by nor an aggregate nor a literal (rule 98)."
+    case .twoColumns: return "Two columns of \(entityName) are called “\(key ?? "")”."
+    case .wrongResult(let expected, let found):
+      return "The column “\(key ?? "")” of \(entityName) is of type \(expected) and cannot hold \(found)."
+    case .overflow(let text): return "\(text) of \(entityName) is too large a number."
+    case .wrongAggregate(let text, let found):
+      return "\(text) of \(entityName) cannot be made of \(found)."
+    case .windowOfPages:
+      return
+        "A request for pages of \(entityName) has no limit and no offset; the size of a page is at least 1."
+    case .foreignContinuation:
+      return
+        "The continuation was made for another fetch request: entity, predicate and sort keys must be the same (\(entityName))."
     case .negativeWindow: return "A fetch limit or offset of \(entityName) is negative."
     }
   }

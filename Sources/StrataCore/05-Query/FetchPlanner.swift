@@ -43,7 +43,7 @@ enum FetchPlanner {
     let sorts = mode == .count ? [] : effectiveSorts(request.sorts, conjuncts: conjuncts)
     let context = Context(
       request: request, mode: mode, facts: facts, depth: depth, conjuncts: conjuncts, sorts: sorts,
-      ordersByKey: mode != .count && !request.sorts.isEmpty)
+      ordersByKey: mode != .count && (!request.sorts.isEmpty || request.isPaged))
     if let plan = context.identifierPlan() { return plan }
     let indexes = request.entity.indexes.filter(facts.isUsable)
     let choices = indexes.compactMap { context.choice(of: $0) }
@@ -140,7 +140,7 @@ extension FetchPlanner.Context {
 
   /// Whether the entries of an index tell what the residual asks, and nobody asks for rows.
   private func covers(_ index: IndexSchema, _ plan: FetchPlan) -> Bool {
-    guard let residual = plan.residual, !plan.filtersEntities, residual.isLocal, plan.access != .nothing,
+    guard request.start == nil, let residual = plan.residual, !plan.filtersEntities, residual.isLocal, plan.access != .nothing,
       mode == .count || mode == .identifiers && plan.isOrdered && request.entityNumbers.count == 1
     else { return false }
     let readable = IndexKeyReader.readableSlots(index)
@@ -209,6 +209,9 @@ extension FetchPlanner.Context {
     if index.isUnique && fixedCount == index.parts.count { choice.score += 100 }
     choice.ranges = ranges ?? keys.map { KeyRange(prefix: $0) }
     order(&choice, fixedCount: fixedCount)
+    if choice.isOrdered, keys.count == 1, let start = request.start {
+      begin(&choice, at: start, prefix: keys[0], fixedCount: fixedCount)
+    }
     if choice.score == 0 && choice.isOrdered && isWorthItsOrder(choice) {
       choice.score = 1
     }
@@ -241,6 +244,28 @@ extension FetchPlanner.Context {
     choice.isOrdered = true
     choice.isReversed = isReversed ?? false
     choice.score += choice.score > 0 ? 1 : 0
+  }
+
+  /// Leaves out the entries before the start of the request. Those of the same values are looked at again.
+  private func begin(
+    _ choice: inout FetchPlanner.Choice, at start: FetchStart, prefix: [UInt8], fixedCount: Int
+  ) {
+    var key = prefix
+    for (place, sort) in zip(choice.index.parts.indices.dropFirst(fixedCount), sorts) {
+      guard let wanted = request.sorts.firstIndex(of: sort) else { return }
+      key += PartEncoder(index: choice.index, place: place).component(start.values[wanted]).bytes
+    }
+    choice.ranges = choice.ranges.compactMap { range in
+      var range = range
+      if choice.isReversed {
+        let end = KeyRange.successor(key)
+        if let end, range.upper.map({ end.lexicographicallyPrecedes($0) }) ?? true { range.upper = end }
+      } else if range.lower.lexicographicallyPrecedes(key) {
+        range.lower = key
+      }
+      return range.isEmpty ? nil : range
+    }
+    choice.reasons.append("from the last page on")
   }
 
   /// A test of the slot for one value or few.

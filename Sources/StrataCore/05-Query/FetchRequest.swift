@@ -1,10 +1,5 @@
 import Foundation
 
-/// What a fetch can return: managed objects or their identifiers.
-public protocol FetchRequestResult {}
-
-extension ManagedObjectID: FetchRequestResult {}
-
 /// One sort key of a fetch request.
 public struct FetchSort: Sendable, Hashable {
   /// The attribute to sort by.
@@ -54,6 +49,17 @@ public struct FetchRequest<Result: FetchRequestResult>: Sendable {
   public var fetchBatchSize: Int
   /// The stores to look in, by their UUIDs; nil for all (rule 106).
   public var affectedStores: Set<UUID>?
+  /// Of a request for rows of values: its columns (rules 95–97); empty stands for every attribute and no relationship. Of a
+  /// request for objects: a hint without effect beyond the check of its names, for rows are at hand as a whole and nothing of
+  /// them is decoded before somebody reads it (rule 102). Default empty.
+  public var propertiesToFetch: [FetchColumn] = []
+  /// What rows of values are grouped by: one row for each combination (rules 97, 98). Default empty.
+  public var propertiesToGroupBy: [FetchColumn] = []
+  /// Which groups are returned: a predicate over columns, what is grouped by, and aggregates; a column may be called by its
+  /// name, by its expression, or as a variable (rule 99). Default nil.
+  public var havingPredicate: FetchPredicate?
+  /// Whether equal rows of values are returned once; looked at when there are `propertiesToFetch` (rule 100). Default false.
+  public var returnsDistinctResults = false
 
   /// A request for all objects of the entity, or for those that satisfy `predicate`.
   public init(

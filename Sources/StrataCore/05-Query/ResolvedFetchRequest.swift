@@ -24,6 +24,12 @@ public struct ResolvedFetchRequest: Sendable {
   public var limit: Int
   /// How many matching objects are skipped.
   public var offset: Int
+  /// Who watches the rows being looked at, and may stop it.
+  public var monitor: FetchMonitor?
+  /// Behind what the result begins; nil for at its beginning.
+  var start: FetchStart?
+  /// Whether rows that no sort key tells apart come in the order of primary keys even when there are no sort keys.
+  var isPaged = false
 
   /// Looks up the names of `request`.
   ///
@@ -95,8 +101,16 @@ public struct ResolvedFetchRequest: Sendable {
     copy.travels = predicate.travels
     copy.program = predicate == .all ? nil : binder(storeIdentifier: nil).compile(predicate, entity.number)
     if !keepsSorts { copy.sorts = [] }
+    copy.start = nil
     copy.limit = 0
     copy.offset = 0
+    return copy
+  }
+
+  /// The request in another order.
+  func sorted(by sort: ResolvedSort) -> ResolvedFetchRequest {
+    var copy = self
+    copy.sorts = [sort]
     return copy
   }
 

@@ -37,7 +37,7 @@ struct ResolvedPath {
       guard let slot = entity.slot(named: name) else {
         if name == "self" || name == "SELF" { continue }
         if name == "objectID", place == keys.count { continue }
-        throw error(.unknownKey, name)
+        throw error(entity.computed[name] == nil ? .unknownKey : .fetchedProperty, name)
       }
       var attribute = entity.attributes[slot]
       if let relationship = entity.relationship(slot: slot) {

@@ -35,6 +35,12 @@ final class LMDBSnapshot: StoreSnapshot {
     }
   }
 
+  func collect(into collector: DictionaryCollector) throws {
+    try read { reader, transaction in
+      try StoredView(reader, transaction).collect(into: collector, transaction)
+    }
+  }
+
   func rows(hierarchy: Int, primaryKeys: [UInt64]) throws -> [FetchedRow?] {
     try read { reader, transaction in
       try primaryKeys.map { try reader.fetch($0, hierarchy: hierarchy, parts, transaction) }

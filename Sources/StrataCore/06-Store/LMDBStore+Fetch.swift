@@ -7,6 +7,17 @@ extension LMDBStore {
     }
   }
 
+  public func collect(into collector: DictionaryCollector) throws {
+    // Begins again when the catalogue turns out to be old: then nothing has been collected yet.
+    try read { reader, transaction in
+      let generation = try parts.meta.number("generation", UInt64.self, transaction) ?? 0
+      if generation != reader.catalogue.generation {
+        throw UnknownCode(detail: "The catalogue changes again and again.")
+      }
+      try StoredView(reader, transaction).collect(into: collector, transaction)
+    }
+  }
+
   func fetch(
     _ request: ResolvedFetchRequest, mode: FetchMode, _ view: StoredView,
     _ transaction: borrowing ReadTransaction,

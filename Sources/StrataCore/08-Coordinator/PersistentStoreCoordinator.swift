@@ -245,6 +245,7 @@ public final class PersistentStoreCoordinator: Sendable {
   }
 
   private func tell(_ notice: CommitNotice) {
+    binding(notice.storeIndex)?.countCommit()
     let observers = state.withLock { $0.observers }
     for (context, observer) in observers where context != notice.origin {
       observer.coordinatorDidCommit(notice)

@@ -108,6 +108,10 @@ final class StoreBinding: Sendable {
   /// Per entity number; nil when the store's configuration does not hold the entity.
   let entities: [BoundEntity?]
   let commits: CommitQueue
+  /// How many commits observers have been told of, or are about to be.
+  private let toldCommits = Atomic<Int>(0)
+  var commitCount: Int { toldCommits.load(ordering: .acquiring) }
+  func countCommit() { toldCommits.add(1, ordering: .releasing) }
   /// By the code that references and rows name an entity with.
   private let entitiesByCode: [BoundEntity?]
 

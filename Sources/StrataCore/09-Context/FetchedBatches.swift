@@ -44,8 +44,9 @@ extension ManagedObjectContext {
   ///
   /// - Throws: what `fetch(_:)` throws.
   public func fetchInBatches<T: ManagedObject>(_ request: FetchRequest<T>) throws -> FetchedBatches<T> {
-    try checkResultType(T.self, request.entityName)
-    return FetchedBatches(try batches(of: request.specification))
+    let specification = try specification(of: request)
+    try checkResultType(T.self, specification.entityName)
+    return FetchedBatches(try batches(of: specification))
   }
 
   private func batches(of specification: FetchSpecification) throws -> BatchReader {
@@ -140,6 +141,7 @@ final class BatchReader {
       return object
     }
     if specification.includesPropertyValues { context.fulfil(objects) }
+    if specification.shouldRefreshRefetchedObjects { context.refreshRefetched(objects) }
     if !specification.returnsObjectsAsFaults { for object in objects { object.fire() } }
     var prefetched: [ManagedObject] = []
     do {

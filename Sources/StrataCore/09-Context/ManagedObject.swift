@@ -247,12 +247,14 @@ open class ManagedObject: NSObject, SlotDeclaring {
   /// The value of the property `key`: nil, or a value of the attribute's Swift type (`Int64` for all integers, `Double`,
   /// `String`, `Date`, `Data`, `UUID`, `URL`, `Decimal`, `Bool`, `Float`), what the transformer makes of a transformable one, a
   /// `[String: Any]` of a composite one, whose elements have keys such as `address.city`; of a to-one relationship the object, of a to-many
-  /// one a `Set<ManagedObject>`, of an ordered one an `[ManagedObject]`. Fires a fault.
+  /// one a `Set<ManagedObject>`, of an ordered one an `[ManagedObject]`; of a fetched property an `[ManagedObject]`. Fires a fault.
   ///
   /// An unknown key goes to `value(forUndefinedKey:)`, which traps (rule 79). There is no Objective-C runtime that could
   /// find a custom accessor by its name: override this method to serve computed keys (rule 80).
   open func value(forKey key: String) -> Any? {
-    guard let slot = home.entity.slot(named: key) else { return value(forUndefinedKey: key) }
+    guard let slot = home.entity.slot(named: key) else {
+      return hasFetchedProperty(key) ? reportedFetchedObjects(key) : value(forUndefinedKey: key)
+    }
     if let relationship = home.entity.relationship(slot: slot) { return relatedValue(relationship) }
     willAccess(slot)
     return keyedValue(slot)
@@ -263,6 +265,9 @@ open class ManagedObject: NSObject, SlotDeclaring {
   /// Foundation's. Traps for a value of another type, naming the property and both types.
   open func setValue(_ value: Any?, forKey key: String) {
     guard let slot = home.entity.slot(named: key) else {
+      if hasFetchedProperty(key) {
+        trap("\(home.token.entityName).\(key) is a fetched property and cannot be set (rule 111).")
+      }
       setValue(value, forUndefinedKey: key)
       return
     }
@@ -318,7 +323,10 @@ open class ManagedObject: NSObject, SlotDeclaring {
 )
 extension ManagedObject: @unchecked Sendable {}
 
-extension ManagedObject: FetchRequestResult {}
+extension ManagedObject: FetchRequestResult {
+  /// Managed objects.
+  public static var fetchResultType: FetchResultType { .managedObject }
+}
 
 /// Why `awake(fromSnapshotEvents:)` is called. Raw values are Core Data's (rule 58).
 public struct SnapshotEventType: OptionSet, Sendable {

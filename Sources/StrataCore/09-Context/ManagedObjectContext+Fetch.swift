@@ -10,29 +10,38 @@ extension ManagedObjectContext {
   /// - Throws: `FetchError` for an unknown entity or key or a value of the wrong type; `CoreDataError` when `T` is not the
   ///   class of the entity; `StorageError` when the store cannot be read.
   public func fetch<T: ManagedObject>(_ request: FetchRequest<T>) throws -> [T] {
-    try checkResultType(T.self, request.entityName)
-    let objects = try fetchObjects(request.specification)
+    let specification = try specification(of: request)
+    try checkResultType(T.self, specification.entityName)
+    let objects = try fetchObjects(specification)
     // Every object is of the entity's class or a subclass, which was checked to be a T.
     return unsafeDowncastArray(objects)
   }
 
   /// The IDs of the objects that match `request`, in its order, unsaved ones included (rules 89, 90).
   public func fetch(_ request: FetchRequest<ManagedObjectID>) throws -> [ManagedObjectID] {
-    try fetchIdentifiers(request.specification)
+    try fetchIdentifiers(try specification(of: request))
   }
 
   /// How many objects `fetch(request)` would return (rule 91).
   public func count<T: FetchRequestResult>(for request: FetchRequest<T>) throws -> Int {
-    checkAccess(request.entityName)
+    try count(of: specification(of: request), T.fetchResultType)
+  }
+
+  func count(
+    of specification: FetchSpecification, _ type: FetchResultType, _ monitor: FetchMonitor? = nil
+  ) throws -> Int {
+    if type == .dictionary { return try countDictionaries(specification, monitor) }
+    checkAccess(specification.entityName)
     flushAncestors()
     tellChanges()
-    let resolved = try ResolvedFetchRequest(request.specification, schema: schema)
-    let overlay = try makeOverlay(resolved, request.specification)
-    let bindings = bindings(for: resolved, request.specification)
+    var resolved = try ResolvedFetchRequest(specification, schema: schema)
+    resolved.monitor = monitor
+    let overlay = try makeOverlay(resolved, specification)
+    let bindings = bindings(for: resolved, specification)
     if overlay.isEmpty, bindings.count == 1 {
       return try ask(reading(bindings[0]), resolved, mode: .count).count
     }
-    return try matches(resolved, request.specification, mode: .identifiers, overlay: overlay).count
+    return try matches(resolved, specification, mode: .identifiers, overlay: overlay).count
   }
 
   /// The object for `id`, from the context or as a fault that has not been looked for (rule 45). Never reads the store.
@@ -176,13 +185,7 @@ extension ManagedObjectContext {
         $0.object(in: self, overlay.ownLayers)
       }
     }
-    if specification.shouldRefreshRefetchedObjects { refreshRefetched(objects) }
-    if !specification.relationshipKeyPathsForPrefetching.isEmpty {
-      prefetched = try prefetch(
-        specification.relationshipKeyPathsForPrefetching, of: objects, resolved.entity)
-    }
-    if !specification.returnsObjectsAsFaults { for object in objects { object.fire() } }
-    return objects
+    return try finish(objects, specification)
   }
 
   /// The common case: one store, nothing unsaved that could matter.
@@ -264,7 +267,7 @@ extension ManagedObjectContext {
     return made
   }
 
-  private func fetchIdentifiers(_ specification: FetchSpecification) throws -> [ManagedObjectID] {
+  func fetchIdentifiers(_ specification: FetchSpecification) throws -> [ManagedObjectID] {
     checkAccess(specification.entityName)
     flushAncestors()
     tellChanges()
@@ -285,7 +288,7 @@ extension ManagedObjectContext {
 
   /// `shouldRefreshRefetchedObjects`: objects without changes take the newest rows, changed ones keep their edits on top
   /// (rule 66, as documented by Apple, not as implemented there).
-  private func refreshRefetched(_ objects: [ManagedObject]) {
+  func refreshRefetched(_ objects: [ManagedObject]) {
     for object in objects where !object.isFault && !object.isInserted { refreshKeepingChanges(object) }
     tellChanges()
   }

@@ -19,6 +19,10 @@ extension FetchRequest {
     copy.relationshipKeyPathsForPrefetching = relationshipKeyPathsForPrefetching
     copy.fetchBatchSize = fetchBatchSize
     copy.affectedStores = affectedStores
+    copy.propertiesToFetch = propertiesToFetch
+    copy.propertiesToGroupBy = propertiesToGroupBy
+    copy.havingPredicate = havingPredicate
+    copy.returnsDistinctResults = returnsDistinctResults
     return copy
   }
 }
@@ -231,34 +235,52 @@ extension ManagedObjectContext {
     return new
   }
 
+  /// What stores are asked so that the overlay can be laid over their answers.
+  func storeRequest(_ request: ResolvedFetchRequest, mode: FetchMode, _ overlay: FetchOverlay) -> (
+    request: ResolvedFetchRequest, mode: FetchMode
+  ) {
+    if overlay.isDisturbed {
+      // What other objects have a say in is decided in the context, of all rows that the rest of the predicate leaves.
+      let parts = request.predicate.conjuncts.filter { !$0.travels }
+      let isSortedHere = request.sorts.contains { !$0.steps.isEmpty }
+      return (request.candidates(.conjunction(parts), keepsSorts: !isSortedHere), .rows)
+    }
+    var wide = request
+    wide.offset = 0
+    let (last, isBeyondAll) = (request.windowEnd ?? .max).addingReportingOverflow(overlay.hiddenCount)
+    wide.limit = isBeyondAll || request.windowEnd == nil ? 0 : last
+    // Sorting across sources needs the sort keys, which identifiers alone do not have.
+    return (wide, request.sorts.isEmpty ? mode : .rows)
+  }
+
   /// Stored rows and unsaved objects together, in order, cut to the window.
   func matches(
     _ request: ResolvedFetchRequest, _ specification: FetchSpecification, mode: FetchMode,
     overlay: FetchOverlay
   ) throws -> ArraySlice<FetchMatch> {
     var overlay = overlay
-    // What other objects have a say in is decided here, of all rows that the rest of the predicate leaves.
     let isSortedHere = request.sorts.contains { !$0.steps.isEmpty }
-    var wide = request
-    if overlay.isDisturbed {
-      let parts = request.predicate.conjuncts.filter { !$0.travels }
-      wide = request.candidates(.conjunction(parts), keepsSorts: !isSortedHere)
-    } else {
-      wide.offset = 0
-      let (last, isBeyondAll) = (request.windowEnd ?? .max).addingReportingOverflow(overlay.hiddenCount)
-      wide.limit = isBeyondAll || request.windowEnd == nil ? 0 : last
-    }
-    // Sorting across sources needs the sort keys, and deciding the values, which identifiers alone do not have.
-    let mode: FetchMode =
-      specification.sortDescriptors.isEmpty && !overlay.isDisturbed ? mode : .rows
+    let asked = storeRequest(request, mode: mode, overlay)
+    var wide = asked.request
     func isBefore(_ left: FetchMatch, _ right: FetchMatch) -> Bool {
-      request.compare(left.value, left.primaryKey, right.value, right.primaryKey) < 0
+      let order = request.compare(left.value, left.primaryKey, right.value, right.primaryKey)
+      return order != 0 ? order < 0 : left.storeIndex < right.storeIndex
+    }
+    func isBehindStart(_ match: FetchMatch) throws -> Bool {
+      guard var start = request.start, let node = match.node,
+        let evaluation = try evaluation(match.storeIndex, &overlay, request, specification)
+      else { return true }
+      start.includesEqual = match.storeIndex > start.storeIndex
+      let values = try evaluation.sortValues(node)
+      return request.isBehindStart(start, { values[$0] }, match.primaryKey)
     }
     var result = overlay.matching.map { FetchMatch.object($0) } + overlay.rows
+    if request.start != nil { result = try result.filter(isBehindStart) }
     if !isSortedHere { result.sort(by: isBefore) }
     for binding in bindings(for: request, specification) {
       let view = try reading(binding)
-      let fetched = try ask(view, wide, mode: mode)
+      if let start = wide.start { wide.start?.includesEqual = binding.index > start.storeIndex }
+      let fetched = try ask(view, wide, mode: asked.mode)
       let store = stores.tables(for: binding)
       store.view = view
       let table = store.tables[request.hierarchyNumber]
@@ -275,6 +297,7 @@ extension ManagedObjectContext {
           guard let bound = binding.entities[row.entity] else { return false }
           return try evaluation.matches(.row(row, bound), entity: row.entity)
         }
+        if request.start != nil { rows = try rows.filter { try isBehindStart(.row($0, store)) } }
       }
       if isSortedHere {
         result += rows.map { .row($0, store) }
@@ -301,7 +324,10 @@ extension ManagedObjectContext {
       else { continue }
       keyed.append((try evaluation.sortValues(node), match))
     }
-    keyed.sort { request.compare($0.values, $0.match.primaryKey, $1.values, $1.match.primaryKey) < 0 }
+    keyed.sort { left, right in
+      let order = request.compare(left.values, left.match.primaryKey, right.values, right.match.primaryKey)
+      return order != 0 ? order < 0 : left.match.storeIndex < right.match.storeIndex
+    }
     matches = keyed.map(\.match)
   }
 

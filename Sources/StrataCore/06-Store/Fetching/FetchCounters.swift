@@ -4,6 +4,6 @@ final class FetchCounters {
   var examined = 0
   /// Index entries that decided by themselves.
   var entries = 0
-  /// Whether the number of entries told everything.
-  var isComplete = false
+  /// Whether the plan's alternative was taken.
+  var hasScannedInstead = false
 }

@@ -22,6 +22,8 @@ struct FetchExecutor {
   private let evaluation: Evaluation<StoredView>
   /// Counts what is looked at, for those who want to know.
   let counters: FetchCounters?
+  /// Asks from time to time whether to go on; nil when nobody can say no.
+  private let ticker: FetchTicker?
 
   init(
     request: ResolvedFetchRequest, plan: FetchPlan, mode: FetchMode, view: StoredView,
@@ -32,6 +34,7 @@ struct FetchExecutor {
     self.mode = mode
     self.view = view
     self.counters = counters
+    ticker = request.monitor.map { FetchTicker($0) }
     reader = view.reader
     evaluation = Evaluation(view, entityName: request.entity.name)
     var wanted = SlotBitmap()
@@ -51,6 +54,7 @@ struct FetchExecutor {
     if let alternative = plan.alternative {
       let limit = try parts.rows[request.hierarchyNumber].map { try transaction.entryCount($0) / 6 } ?? 0
       guard let keys = try candidateKeys(plan.access, atMost: max(limit, 1_000), transaction) else {
+        counters?.hasScannedInstead = true
         return try FetchExecutor(
           request: request, plan: alternative.plan, mode: mode, view: view, counters: counters
         ).run(transaction)
@@ -76,7 +80,7 @@ struct FetchExecutor {
 
   /// Whether candidates are known to match, and by their keys alone.
   private var needsNoRows: Bool {
-    plan.residual == nil && !plan.filtersEntities
+    plan.residual == nil && !plan.filtersEntities && request.start == nil
       && (mode == .count || (mode == .identifiers && wanted.count == 1))
   }
 
@@ -85,9 +89,7 @@ struct FetchExecutor {
     guard let keyspace = parts.rows[request.hierarchyNumber] else { return 0 }
     switch plan.access {
     case .nothing: return 0
-    case .scan where mode == .count && needsNoRows:
-      counters?.isComplete = true
-      return try transaction.entryCount(keyspace)
+    case .scan where mode == .count && needsNoRows: return try transaction.entryCount(keyspace)
     default: return nil
     }
   }
@@ -118,6 +120,7 @@ extension FetchExecutor {
       rows.reserveCapacity(windowed(try transaction.entryCount(keyspace)))
     }
     try forEachMatch(transaction) { key, row in
+      if request.start != nil, try !isBehindStart(row, key) { return true }
       if skip > 0 { skip -= 1; return true }
       count += 1
       switch mode {
@@ -142,7 +145,7 @@ extension FetchExecutor {
     case .nothing: return
     case .scan:
       try transaction.withCursor(keyspace) { cursor in
-        var entry = try cursor.first()
+        var entry = try firstEntry(&cursor)
         while let found = entry {
           guard let key = PrimaryKeyBytes.whole(found.key) else {
             throw parts.damaged("A row has a malformed key.")
@@ -191,6 +194,28 @@ extension FetchExecutor {
     }
   }
 
+  /// Where a scan begins.
+  @inline(__always)
+  private func firstEntry(_ cursor: inout Cursor) throws -> Cursor.Entry? {
+    guard let start = request.start, request.sorts.isEmpty else { return try cursor.first() }
+    return try PrimaryKeyBytes.with(start.primaryKey) { try cursor.seek(atLeast: $0) }
+  }
+
+  /// Whether a row lies behind the start of the request, which there is.
+  @inline(never)
+  private func isBehindStart(_ row: StoredRow, _ key: UInt64) throws -> Bool {
+    guard let start = request.start else { return true }
+    let node = StoredNode(row: row, primaryKey: key)
+    return try request.isBehindStart(
+      start,
+      { place in
+        let sort = request.sorts[place]
+        if sort.steps.isEmpty { return try view.value(node, sort.slot) }
+        let other = try view.follow(node, sort.steps.map { view.schema.relationships[$0] })
+        return try other.map { try view.value($0, sort.slot) } ?? .null
+      }, key)
+  }
+
   /// Whether rows are read in the order of index entries: when that is the order wanted, or few will do.
   private var streamsIndex: Bool {
     plan.isOrdered && (request.limit > 0 || !request.sorts.isEmpty)
@@ -204,6 +229,7 @@ extension FetchExecutor {
     _ bytes: UnsafeRawBufferPointer, _ key: UInt64, _ transaction: borrowing ReadTransaction
   ) throws -> StoredRow? {
     counters?.examined += 1
+    if let ticker { try ticker.step() }
     guard let entry = codes.entry(bytes) else { return try matchSlowly(bytes, key, transaction) }
     let entity = Int(entry.pointee.entity)
     if !wanted.contains(entity) {
@@ -262,8 +288,12 @@ extension FetchExecutor {
   /// Calls `body` with the primary key of every candidate until it answers false.
   @inline(__always)
   func forEachKey(
-    _ transaction: borrowing ReadTransaction, _ body: (UInt64) throws -> Bool
+    _ transaction: borrowing ReadTransaction, _ visit: (UInt64) throws -> Bool
   ) throws {
+    @inline(__always) func body(_ key: UInt64) throws -> Bool {
+      if let ticker { try ticker.step() }
+      return try visit(key)
+    }
     switch plan.access {
     case .nothing: return
     case .identifiers(let keys):
@@ -305,6 +335,7 @@ extension FetchExecutor {
   private func collectAndSort(_ transaction: borrowing ReadTransaction) throws -> FetchedRows {
     var sorter = RowSorter(sorts: request.sorts, windowEnd: request.windowEnd, view: view)
     try forEachMatch(transaction) { key, row in
+      if request.start != nil, try !isBehindStart(row, key) { return true }
       try sorter.add(row, key, transaction)
       return true
     }

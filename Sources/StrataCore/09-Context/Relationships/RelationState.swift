@@ -5,6 +5,8 @@ final class Relations {
   private(set) var states: [(relationship: Int, state: RelationState)] = []
   /// Objects of other stores that were set: they are refused at save (rule 146). By slot.
   var foreign: [Int: ManagedObjectID] = [:]
+  /// What fetched properties have found, by their names.
+  var fetched: [String: [ManagedObjectID]] = [:]
 
   /// What is known of one relationship; made on first use.
   func state(of relationship: RelationshipSchema) -> RelationState {
@@ -27,8 +29,11 @@ final class Relations {
     foreign = [:]
   }
 
-  /// Members are loaded again when they are next asked for.
-  func dropBases() { for entry in states { entry.state.dropBase() } }
+  /// Members are loaded again when they are next asked for, fetched properties fetched again.
+  func dropBases() {
+    for entry in states { entry.state.dropBase() }
+    fetched = [:]
+  }
 
   /// The did-change notification has told of what was changed.
   func endEvent() { for entry in states { entry.state.isChangedInEvent = false } }

@@ -1,0 +1,100 @@
+import Foundation
+
+/// Numbers combinations of values in the order they first come: a hash table over their encoded bytes.
+///
+/// ```
+///   places   1 2 0 0 3 …            number + 1 by hash, 0 for free
+///   ends     [7, 16, 25 …]          where each combination's bytes end
+///   bytes    [… … … …]              all of them, one after the other
+/// ```
+///
+/// Combinations are the same when all values are, in the order of values. Memory grows with the number of different ones only.
+struct ValueTable: ~Copyable {
+  private var places: ContiguousArray<Int32> = ContiguousArray(repeating: 0, count: 1024)
+  private var hashes: ContiguousArray<UInt64> = []
+  private var ends: ContiguousArray<Int> = []
+  private var bytes: ContiguousArray<UInt8> = []
+  private var key = KeyBuilder()
+
+  /// How many different combinations there have been.
+  var count: Int { ends.count }
+
+  /// The number of a combination, and whether it came for the first time.
+  mutating func number(of values: some Sequence<FetchedDictionary.Value>) -> (number: Int, isNew: Bool) {
+    key.reset()
+    for value in values {
+      switch value {
+      case .value(let value): key.append(value, isAscending: true, limit: Self.limit(of: value))
+      case .object(let identifier):
+        key.appendPrimaryKey(identifier.primaryKey)
+        key.appendPrimaryKey(identifier.hierarchyAddress)
+      }
+    }
+    return number(of: key.bytes)
+  }
+
+  /// Bytes enough for all of a value, zeros escaped.
+  private static func limit(of value: AttributeValue) -> Int {
+    switch value {
+    case .string(let text): text.utf8.count * 2 + 2
+    case .url(let url): url.absoluteString.utf8.count * 2 + 2
+    case .data(let data): data.count * 2 + 2
+    default: KeyBuilder.maximumVariableLength
+    }
+  }
+
+  private mutating func number(of key: UnsafeRawBufferPointer) -> (number: Int, isNew: Bool) {
+    let hash = Self.hash(key)
+    var place = Int(truncatingIfNeeded: hash) & (places.count - 1)
+    while places[place] != 0 {
+      let number = Int(places[place] - 1)
+      if hashes[number] == hash, isSame(number, key) { return (number, false) }
+      place = (place + 1) & (places.count - 1)
+    }
+    let number = ends.count
+    precondition(number < Int(Int32.max) - 1, "a result has fewer than two thousand million groups")
+    places[place] = Int32(number + 1)
+    hashes.append(hash)
+    bytes.append(contentsOf: key)
+    ends.append(bytes.count)
+    if ends.count * 2 > places.count { grow() }
+    return (number, true)
+  }
+
+  private func isSame(_ number: Int, _ key: UnsafeRawBufferPointer) -> Bool {
+    let start = number == 0 ? 0 : ends[number - 1]
+    guard ends[number] - start == key.count, let other = key.baseAddress else { return key.isEmpty }
+    return bytes.withUnsafeBytes { all in
+      all.baseAddress.map { memcmp($0 + start, other, key.count) == 0 } ?? true
+    }
+  }
+
+  private mutating func grow() {
+    places = ContiguousArray(repeating: 0, count: places.count * 2)
+    for (number, hash) in hashes.enumerated() {
+      var place = Int(truncatingIfNeeded: hash) & (places.count - 1)
+      while places[place] != 0 { place = (place + 1) & (places.count - 1) }
+      places[place] = Int32(number + 1)
+    }
+  }
+
+  /// Seeded by the process, so that nobody can choose values that collide.
+  private static let seed = UInt64.random(in: .min ... .max) | 1
+
+  private static func hash(_ key: UnsafeRawBufferPointer) -> UInt64 {
+    var hash = seed
+    var rest = key[...]
+    while rest.count >= 8 {
+      hash = mixed(hash ^ rest.loadUnaligned(as: UInt64.self))
+      rest = rest.dropFirst(8)
+    }
+    var tail = UInt64(rest.count) << 56
+    for (place, byte) in rest.enumerated() { tail |= UInt64(byte) << (UInt64(place) * 8) }
+    return mixed(hash ^ tail)
+  }
+
+  private static func mixed(_ word: UInt64) -> UInt64 {
+    let product = word.multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15 ^ seed)
+    return product.high ^ product.low
+  }
+}

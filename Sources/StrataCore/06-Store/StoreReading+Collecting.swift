@@ -1,0 +1,64 @@
+import Foundation
+
+extension StoreReading {
+  /// Hands every row that matches to `collector`, which makes rows of values from them. The default reads the rows with `fetch` and
+  /// what they lead to row by row.
+  public func collect(into collector: DictionaryCollector) throws {
+    let request = collector.request.fetch
+    let view = ReadingView(self, schema: request.schema, storeIdentifier: collector.storeIdentifier)
+    let evaluation = Evaluation(view, entityName: request.entity.name)
+    let sources = BoundSources(collector.request, storeIdentifier: collector.storeIdentifier)
+    for row in try fetch(request, mode: .rows).rows {
+      guard let snapshot = row.snapshot else { continue }
+      let node = ReadingView.Node(row: snapshot, entity: row.entity, primaryKey: row.primaryKey)
+      if try !collector.add(node, sources, evaluation) { return }
+    }
+  }
+}
+
+/// The objects of any engine's store, read one by one.
+private final class ReadingView: ObjectView {
+  struct Node {
+    let row: RowSnapshot
+    let entity: Int
+    let primaryKey: UInt64
+  }
+
+  private let reading: any StoreReading
+  let schema: Schema
+  let storeIdentifier: UUID
+
+  init(_ reading: any StoreReading, schema: Schema, storeIdentifier: UUID) {
+    self.reading = reading
+    self.schema = schema
+    self.storeIdentifier = storeIdentifier
+  }
+
+  func reference(_ node: Node) -> UInt64 { Reference.bits(node.primaryKey, entityCode: node.row.entityCode) }
+
+  func value(_ node: Node, _ slot: Int) throws -> AttributeValue {
+    let layout = schema.entities[node.entity].layout
+    if let value = node.row.value(slot, layout) { return value }
+    guard let reference = node.row.externalReference(slot, layout),
+      let bytes = try reading.externalValue(
+        entity: node.entity, primaryKey: node.primaryKey, slot: slot, version: reference.version)
+    else { return .null }
+    return RowBytes.externalValue(bytes, kind: layout.kind(of: slot)) ?? .null
+  }
+
+  func node(_ reference: UInt64, hierarchy: Int) throws -> Node? {
+    let key = Reference.primaryKey(reference)
+    guard let row = try reading.row(hierarchy: hierarchy, primaryKey: key), let snapshot = row.snapshot else {
+      return nil
+    }
+    return Node(row: snapshot, entity: row.entity, primaryKey: key)
+  }
+
+  func members(_ node: Node, _ relationship: RelationshipSchema) throws -> [UInt64] {
+    try reading.members(EdgeSet(relationship: relationship.number), of: node.primaryKey)
+  }
+
+  func memberCount(_ node: Node, _ relationship: RelationshipSchema) throws -> Int {
+    try reading.memberCount(EdgeSet(relationship: relationship.number), of: node.primaryKey)
+  }
+}

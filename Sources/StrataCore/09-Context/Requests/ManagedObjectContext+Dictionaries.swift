@@ -1,0 +1,71 @@
+import Foundation
+
+extension ManagedObjectContext {
+  /// The rows of values that `request` asks for, made in the stores: no object is made and no row copied as a whole.
+  ///
+  /// Without `propertiesToFetch` a row has every attribute and no relationship (rule 95). An aggregate in a column makes one row of
+  /// all of them, or, with `propertiesToGroupBy`, one of each group (rule 97); memory is needed for the result, for groups one set of
+  /// accumulators each. Unsaved changes never take part, those of contexts below neither: the rows are what is stored (rule 88).
+  /// Rows that no sort key tells apart come in no particular order.
+  ///
+  ///     var request = FetchRequest<FetchedDictionary>(entityName: "Flight")
+  ///     request.propertiesToFetch = ["origin", .expression("delay", .aggregate(.average, .key("delay")))]
+  ///     request.propertiesToGroupBy = ["origin"]
+  ///     request.sortDescriptors = [FetchSort("delay", ascending: false)]
+  ///
+  /// - Throws: `FetchError` for an unknown entity or key, a to-many column (rule 96), a column that is neither grouped by nor an
+  ///   aggregate nor a literal (rule 98), a sum that is too large, a value that does not fit its column; `StorageError` when the
+  ///   store cannot be read.
+  public func fetch(_ request: FetchRequest<FetchedDictionary>) throws -> [FetchedDictionary] {
+    try fetchDictionaries(try specification(of: request))
+  }
+
+  func fetchDictionaries(
+    _ specification: FetchSpecification, _ monitor: FetchMonitor? = nil
+  ) throws -> [FetchedDictionary] {
+    checkAccess(specification.entityName)
+    let (request, bindings) = try dictionaryRequest(specification, monitor)
+    let collector = DictionaryCollector(request)
+    for binding in bindings {
+      statistics.fetches += 1
+      collector.begin(binding.store.identifier) { bits in
+        binding.entity(code: Reference.entityCode(bits)).map {
+          ManagedObjectID(token: $0.token, primaryKey: Reference.primaryKey(bits))
+        }
+      }
+      try reading(binding).collect(into: collector)
+    }
+    return try collector.finish()
+  }
+
+  /// How many rows of values there would be.
+  func countDictionaries(_ specification: FetchSpecification, _ monitor: FetchMonitor? = nil) throws -> Int {
+    checkAccess(specification.entityName)
+    let (request, bindings) = try dictionaryRequest(specification, monitor)
+    if request.isGrouped || request.isDistinct { return try fetchDictionaries(specification, monitor).count }
+    // Rows as they are stored: nothing of them needs to be looked at.
+    var plain = specification
+    plain.sortDescriptors = []
+    plain.fetchLimit = 0
+    plain.fetchOffset = 0
+    let counted = try ResolvedFetchRequest(plain, schema: schema)
+    var count = 0
+    for binding in bindings {
+      count += try ask(reading(binding), counted, mode: .count).count
+    }
+    count = max(0, count - specification.fetchOffset)
+    return specification.fetchLimit == 0 ? count : min(count, specification.fetchLimit)
+  }
+
+  private func dictionaryRequest(
+    _ specification: FetchSpecification, _ monitor: FetchMonitor?
+  ) throws -> (ResolvedDictionaryRequest, [StoreBinding]) {
+    var request = try ResolvedDictionaryRequest(specification, schema: schema)
+    let bindings = bindings(for: request.fetch, specification)
+    if bindings.count > 1 {
+      request = try ResolvedDictionaryRequest(specification, schema: schema, sortsHere: true)
+    }
+    request.fetch.monitor = monitor
+    return (request, bindings)
+  }
+}
