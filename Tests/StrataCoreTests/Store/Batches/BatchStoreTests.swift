@@ -52,6 +52,33 @@ struct BatchStoreTests {
     try coordinator.remove(store)
   }
 
+  @Test("a batch that is cancelled while it writes leaves nothing behind")
+  func cancelledWhileWriting() async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("strata-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let (coordinator, store) = try stack(folder)
+    let progress = BatchProgress()
+    Thread.detachNewThread {
+      while progress.completedCount < 10 { usleep(50) }
+      progress.cancel()
+    }
+    let context = ManagedObjectContext(.privateQueue, coordinator: coordinator)
+    let count = try await context.perform {
+      var request = BatchInsertRequest(
+        entityName: "Place", objects: (0..<5_000).map { ["name": "\($0)", "x": $0] })
+      request.step = 1
+      request.progress = progress
+      #expect(throws: CancellationError.self) { try context.execute(request) }
+      return try context.count(for: FetchRequest<ManagedObject>(entityName: "Place"))
+    }
+    #expect(progress.completedCount >= 10)
+    #expect(progress.totalCount == 5_000)
+    #expect(count == 0)
+    #expect(try store.check().problems == [])
+    try coordinator.remove(store)
+  }
+
   @Test("progress is reported on the queue of the executing context, while it waits")
   func reports() throws {
     let fixture = try StoreFixture()
