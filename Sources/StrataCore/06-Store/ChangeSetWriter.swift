@@ -57,8 +57,10 @@ final class ChangeSetWriter {
     collectStaleLargeValues()
     if parts.schema.derivedSources != nil { collectReplacedVersions() }
     try collectIndexChanges(transaction)
-    let violations = try findViolations(transaction)
-    if !violations.isEmpty { return UniquenessViolation(violations: violations) }
+    if changeSet.checksUniqueness {
+      let violations = try findViolations(transaction)
+      if !violations.isEmpty { return UniquenessViolation(violations: violations) }
+    }
     return touchesRelationships ? try collectEdges(transaction) : nil
   }
 

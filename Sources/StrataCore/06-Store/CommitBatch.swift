@@ -24,16 +24,11 @@ struct CommitBatch: Sendable {
   /// By hierarchy number.
   let allocators: [PrimaryKeyAllocator]
   /// Remembers the outcome in case that of the commit remains unknown.
-  let attempt: CommitAttempt
+  let attempt: CommitAttempt<Outcome>
 
   func run(_ transaction: borrowing WriteTransaction) throws -> Outcome {
-    let catalogue = try currentCatalogue(transaction)
-    let stamp = CommitStamp(try parts.meta.bytes("stamp", transaction.read))
-    guard let stamp, stamp.identifier == parts.identifier else {
-      throw StorageError(
-        .replaced, operation: "commit", path: parts.environment.path,
-        detail: "The file now holds another store.")
-    }
+    let catalogue = try parts.currentCatalogue(catalogue, transaction)
+    let stamp = try parts.stamp(transaction.read)
     let number = stamp.commitNumber + 1
     var outcome = Outcome(results: [], catalogue: catalogue)
     var hasWritten = false
@@ -71,20 +66,6 @@ struct CommitBatch: Sendable {
     return outcome
   }
 
-  /// The catalogue, read again when another process has added to it. Indexes that this process cannot keep up
-  /// are struck from the store: whoever knows them builds them anew.
-  private func currentCatalogue(_ transaction: borrowing WriteTransaction) throws -> StoreCatalogue {
-    let generation = try parts.meta.number("generation", UInt64.self, transaction.read) ?? 0
-    if generation == catalogue.generation && catalogue.foreignIndexes.isEmpty { return catalogue }
-    var fresh = try parts.readCatalogue(transaction.read)
-    if !fresh.foreignIndexes.isEmpty {
-      for name in fresh.foreignIndexes { try parts.meta.delete("index/" + name, transaction) }
-      try StoreCatalogue.raiseGeneration(parts.meta, transaction)
-      fresh = try parts.readCatalogue(transaction.read)
-    }
-    return fresh
-  }
-
   /// Raises the counters above all keys used, and ahead of those that will soon be.
   private func reserveKeys(_ outcome: inout Outcome, _ transaction: borrowing WriteTransaction) throws {
     var largest = [UInt64?](repeating: nil, count: allocators.count)
@@ -118,19 +99,48 @@ struct CommitBatch: Sendable {
   }
 }
 
-/// What the last run of a batch would have done, and a number that tells its commit from every other: what is
+/// What every transaction that writes rows begins with.
+extension StoreParts {
+  /// The stamp of the last commit.
+  /// - Throws: `StorageError` of kind `replaced` when the file holds another store by now.
+  func stamp(_ transaction: borrowing ReadTransaction) throws -> CommitStamp {
+    guard let stamp = CommitStamp(try meta.bytes("stamp", transaction)), stamp.identifier == identifier else {
+      throw StorageError(
+        .replaced, operation: "commit", path: environment.path, detail: "The file now holds another store.")
+    }
+    return stamp
+  }
+
+  /// The catalogue, read again when another process has added to `known`. Indexes that this process cannot keep up
+  /// are struck from the store: whoever knows them builds them anew.
+  func currentCatalogue(_ known: StoreCatalogue, _ transaction: borrowing WriteTransaction) throws
+    -> StoreCatalogue
+  {
+    let generation = try meta.number("generation", UInt64.self, transaction.read) ?? 0
+    if generation == known.generation && known.foreignIndexes.isEmpty { return known }
+    var fresh = try readCatalogue(transaction.read)
+    if !fresh.foreignIndexes.isEmpty {
+      for name in fresh.foreignIndexes { try meta.delete("index/" + name, transaction) }
+      try StoreCatalogue.raiseGeneration(meta, transaction)
+      fresh = try readCatalogue(transaction.read)
+    }
+    return fresh
+  }
+}
+
+/// What the last run of a transaction would have done, and a number that tells its commit from every other: what is
 /// needed to find out whether a commit of unknown outcome took place.
-final class CommitAttempt: Sendable {
+final class CommitAttempt<Outcome: Sendable>: Sendable {
   /// Eight random bytes that follow the stamp.
   let nonce: [UInt8] = withUnsafeBytes(of: UInt64.random(in: 0 ... .max)) { Array($0) }
-  private let outcome = Mutex<(CommitBatch.Outcome, UInt64)?>(nil)
+  private let outcome = Mutex<(Outcome, UInt64)?>(nil)
 
-  func note(_ outcome: CommitBatch.Outcome, number: UInt64) {
+  func note(_ outcome: Outcome, number: UInt64) {
     self.outcome.withLock { $0 = (outcome, number) }
   }
 
   /// The outcome, when `stamp`, the bytes under "stamp", is this attempt's.
-  func outcome(stamp: UnsafeRawBufferPointer?) -> CommitBatch.Outcome? {
+  func outcome(stamp: UnsafeRawBufferPointer?) -> Outcome? {
     guard let stamp, let number = CommitStamp(stamp)?.commitNumber else { return nil }
     return outcome.withLock { outcome in
       guard let outcome, outcome.1 == number, stamp.suffix(8).elementsEqual(nonce) else { return nil }

@@ -17,7 +17,7 @@ extension LMDBStore {
     }
     let batch = CommitBatch(
       changeSets: changeSets, parts: parts, catalogue: catalogue, allocators: allocators,
-      attempt: CommitAttempt())
+      attempt: CommitAttempt<CommitBatch.Outcome>())
     parts.environment.submitWrite(deadline: deadline) { transaction in
       try batch.run(transaction)
     } completion: { result in
@@ -72,7 +72,7 @@ extension LMDBStore {
   }
 
   /// What an attempt did, when the store's stamp says that it took place.
-  private func committedOutcome(of attempt: CommitAttempt) -> CommitBatch.Outcome? {
+  func committedOutcome<Outcome>(of attempt: CommitAttempt<Outcome>) -> Outcome? {
     let meta = parts.meta
     return try? parts.environment.read { attempt.outcome(stamp: try meta.bytes("stamp", $0)) }
   }

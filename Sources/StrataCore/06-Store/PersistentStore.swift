@@ -39,6 +39,12 @@ public protocol PersistentStore: AnyObject, StoreReading {
     _ changeSets: [ChangeSet], deadline: Duration?,
     completion: @escaping @Sendable ([Result<CommitResult, any Error>]) -> Void)
 
+  /// Carries out a batch, whole or not at all, in a transaction of its own; otherwise as `commit`. Fails with
+  /// `CancellationError` when the batch's progress was cancelled. The default fails: the engine knows no batches.
+  func execute(
+    _ batch: StoreBatch, deadline: Duration?,
+    completion: @escaping @Sendable (Result<BatchOutcome, any Error>) -> Void)
+
   /// What the saving thread can do for a change set while the store writes it; nil when there is nothing.
   ///
   /// Called before `commit` of the change set, which it may mark; what it returns must be called once, afterwards: the commit

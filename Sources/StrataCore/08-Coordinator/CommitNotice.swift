@@ -2,7 +2,8 @@ import Foundation
 
 /// What a commit changed, told to everybody interested, in commit order.
 ///
-/// Carries the new rows themselves, shared and immutable, so that merging reads nothing and decodes nothing.
+/// Carries the new rows themselves, shared and immutable, so that merging reads nothing and decodes nothing; of a batch, which
+/// may have changed millions, their keys.
 struct CommitNotice: Sendable {
   /// The store's place among the coordinator's stores.
   let storeIndex: Int
@@ -14,6 +15,10 @@ struct CommitNotice: Sendable {
   let changes: ChangeSet
   /// Among them, those whose derived values the store has computed: whoever saved has sent them without.
   var derivedRows: [RowChange] = []
+  /// Of a batch, instead of rows: which have changed. Whoever holds some of them reads these.
+  var batch: BatchChanges?
+  /// How many rows it is about.
+  var count: Int { batch?.count ?? changes.count }
   /// False when a context has saved to its parent and no store has the rows yet.
   var isStored: Bool { commitNumber > 0 }
 }

@@ -2,12 +2,13 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// The saves waiting for one store. Those that arrive while another is being written are written together: one store
-/// transaction, one sync; each still succeeds or fails alone (contexts.md, rule 13).
+/// The saves and batches waiting for one store. Saves that arrive while another is being written are written together: one
+/// store transaction, one sync; each still succeeds or fails alone (contexts.md, rule 13). A batch has a transaction of its own.
 ///
-///     save A ──▶ idle: written at once          ┌▶ written together,
-///     save B ──▶ waits ─┐                       │  when A is done
-///     save C ──▶ waits ─┴───────────────────────┘
+///     save A  ──▶ idle: written at once          ┌▶ written together,
+///     save B  ──▶ waits ─┐                       │  when A is done
+///     save C  ──▶ waits ─┴───────────────────────┘
+///     batch D ──▶ waits ───────────────────────────▶ written alone, when B and C are done
 final class CommitQueue: Sendable {
   private let store: any PersistentStore
   private let state = Mutex(State())
@@ -17,7 +18,17 @@ final class CommitQueue: Sendable {
     var isWriting = false
   }
 
-  private struct Waiting: Sendable {
+  private enum Waiting: Sendable {
+    case save(Save)
+    case batch(StoreBatch, done: @Sendable (Result<BatchOutcome, any Error>) -> Void)
+
+    var save: Save? {
+      if case .save(let save) = self { return save }
+      return nil
+    }
+  }
+
+  private struct Save: Sendable {
     let changes: ChangeSet
     let done: @Sendable (Result<CommitResult, any Error>) -> Void
   }
@@ -37,33 +48,62 @@ final class CommitQueue: Sendable {
     let reply = Reply<Result<CommitResult, any Error>>()
     var changes = changes
     let work = store.workAlongside(&changes)
-    let waiting = Waiting(changes: changes) { result in
+    let save = Save(changes: changes) { result in
       if case .success(let value) = result { committed(value) }
       reply.fulfil(result)
     }
+    enqueue(.save(save), deadline)
+    work?()
+    meanwhile()
+    return try reply.wait().get()
+  }
+
+  /// Carries out `batch` when its turn comes, and waits for it. `committed` is called as by `commit`. Whoever wants to hear of the
+  /// progress is called on this thread.
+  /// - Throws: what the store reports; then nothing has been written.
+  func execute(
+    _ batch: StoreBatch, deadline: Duration?, committed: @escaping @Sendable (BatchOutcome) -> Void
+  ) throws -> BatchOutcome {
+    let reply = Reply<Result<BatchOutcome, any Error>>()
+    enqueue(
+      .batch(batch) { result in
+        if case .success(let outcome) = result { committed(outcome) }
+        reply.fulfil(result)
+      }, deadline)
+    guard let report = batch.progress.report else { return try reply.wait().get() }
+    return try reply.wait(every: .milliseconds(100)) { report(batch.progress) }.get()
+  }
+
+  private func enqueue(_ waiting: Waiting, _ deadline: Duration?) {
     let isFirst = state.withLock { state in
       state.waiting.append(waiting)
       defer { state.isWriting = true }
       return !state.isWriting
     }
     if isFirst { writeNext(deadline) }
-    work?()
-    meanwhile()
-    return try reply.wait().get()
   }
 
   /// Takes what waits and hands it to the store; called again when that is done.
   private func writeNext(_ deadline: Duration?) {
-    let group = state.withLock { state in
-      let group = Array(state.waiting.prefix(Self.mostTogether))
-      state.waiting.removeFirst(group.count)
-      if group.isEmpty { state.isWriting = false }
-      return group
+    let (saves, first) = state.withLock { state -> ([Save], Waiting?) in
+      let saves = state.waiting.prefix(Self.mostTogether).prefix { $0.save != nil }.compactMap(\.save)
+      let first = state.waiting.first
+      state.waiting.removeFirst(max(saves.count, first == nil ? 0 : 1))
+      if first == nil { state.isWriting = false }
+      return (saves, first)
     }
-    if group.isEmpty { return }
-    store.commit(group.map(\.changes), deadline: deadline) { results in
-      for (waiting, result) in zip(group, results) { waiting.done(result) }
-      self.writeNext(deadline)
+    switch first {
+    case nil: return
+    case .save:
+      store.commit(saves.map(\.changes), deadline: deadline) { results in
+        for (save, result) in zip(saves, results) { save.done(result) }
+        self.writeNext(deadline)
+      }
+    case .batch(let batch, let done):
+      store.execute(batch, deadline: deadline) { result in
+        done(result)
+        self.writeNext(deadline)
+      }
     }
   }
 }
@@ -78,6 +118,13 @@ final class Reply<Value: Sendable>: Sendable {
   func fulfil(_ value: Value) {
     self.value.withLock { $0 = value }
     arrived.signal()
+  }
+
+  /// Waits and calls `meanwhile` on the calling thread now and then.
+  func wait(every interval: DispatchTimeInterval, _ meanwhile: () -> Void) -> Value {
+    while arrived.wait(timeout: .now() + interval) == .timedOut { meanwhile() }
+    arrived.signal()
+    return wait()
   }
 
   func wait() -> Value {

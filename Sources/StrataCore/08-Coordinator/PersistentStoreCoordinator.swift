@@ -215,6 +215,23 @@ public final class PersistentStoreCoordinator: Sendable {
     }
   }
 
+  /// Carries out a batch in one store and tells the observers, when it has changed anything. Returns when it is as durable as
+  /// promised.
+  func execute(_ batch: StoreBatch, in binding: StoreBinding, origin: ObjectIdentifier) throws
+    -> CommitNotice
+  {
+    let index = binding.index
+    @Sendable func notice(_ outcome: BatchOutcome) -> CommitNotice {
+      CommitNotice(
+        storeIndex: index, commitNumber: outcome.commitNumber, origin: origin, changes: ChangeSet(),
+        batch: outcome.changes)
+    }
+    let outcome = try binding.commits.execute(batch, deadline: nil) { outcome in
+      if outcome.changes.count > 0 { self.tell(notice(outcome)) }
+    }
+    return notice(outcome)
+  }
+
   /// The stores whose metadata waits to be written.
   var storesWithPendingMetadata: [Int] { state.withLock { Array($0.metadata.keys) } }
 

@@ -63,9 +63,8 @@ extension ManagedObjectContext {
     var references: ContiguousArray<UInt64> = []
     var stores: ContiguousArray<Int32> = []
     if overlay.isEmpty, bindings.count == 1 {
-      statistics.fetches += 1
       let binding = bindings[0]
-      let rows = try reading(binding).fetch(resolved, mode: .identifiers).rows
+      let rows = try ask(reading(binding), resolved, mode: .identifiers).rows
       references.reserveCapacity(rows.count)
       for row in rows {
         guard let bound = binding.entities[row.entity] else { continue }

@@ -34,6 +34,7 @@ extension ManagedObject {
     }
     do {
       context.statistics.faultsFired += 1
+      context.tellFault("\(home.token.entityName)/p\(primaryKey)")
       guard
         let row = try context.reading(place.store).row(
           hierarchy: place.bound.entity.hierarchyNumber, primaryKey: primaryKey)

@@ -39,8 +39,7 @@ extension ManagedObjectContext {
     let overlay = try makeOverlay(resolved, specification)
     let bindings = bindings(for: resolved, specification)
     if overlay.isEmpty, bindings.count == 1 {
-      statistics.fetches += 1
-      return try reading(bindings[0]).fetch(resolved, mode: .count).count
+      return try ask(reading(bindings[0]), resolved, mode: .count).count
     }
     return try matches(resolved, specification, mode: .identifiers, overlay: overlay).count
   }
@@ -193,8 +192,7 @@ extension ManagedObjectContext {
   private func fetchDirectly(
     _ request: ResolvedFetchRequest, from binding: StoreBinding, mode: FetchMode
   ) throws -> [ManagedObject] {
-    statistics.fetches += 1
-    var fetched = try reading(binding).fetch(request, mode: mode)
+    var fetched = try ask(reading(binding), request, mode: mode)
     let table = stores.tables(for: binding).tables[request.entity.hierarchyNumber]
     table.reserve(fetched.rows.count)
     var rows = fetched.rows
@@ -277,8 +275,7 @@ extension ManagedObjectContext {
     let overlay = try makeOverlay(resolved, specification)
     let bindings = bindings(for: resolved, specification)
     if overlay.isEmpty, bindings.count == 1 {
-      statistics.fetches += 1
-      return try reading(bindings[0]).fetch(resolved, mode: .identifiers).rows.compactMap { row in
+      return try ask(reading(bindings[0]), resolved, mode: .identifiers).rows.compactMap { row in
         bindings[0].entities[row.entity].map {
           ManagedObjectID(token: $0.token, primaryKey: row.primaryKey)
         }

@@ -131,7 +131,7 @@ extension ManagedObjectContext {
   }
 
   /// A row that a notice tells of.
-  private struct ToldRow {
+  struct ToldRow {
     let row: RowSnapshot
     /// Whether it is, or was, in a store.
     let isStored: Bool
@@ -176,7 +176,7 @@ extension ManagedObjectContext {
   }
 
   /// Inserted elsewhere: always made known (rule 179), registered only while somebody holds it (rule 176).
-  private func mergeInsert(
+  func mergeInsert(
     _ key: UInt64, _ told: ToldRow?, _ bound: BoundEntity, _ store: RegisteredStores.Registered,
     _ merged: inout MergedIdentifiers
   ) {
@@ -195,7 +195,7 @@ extension ManagedObjectContext {
   }
 
   /// Updated elsewhere: told of only when in use and not a fault (rules 177, 179).
-  private func mergeUpdate(
+  func mergeUpdate(
     _ key: UInt64, _ told: ToldRow?, _ bound: BoundEntity, _ store: RegisteredStores.Registered,
     _ merged: inout MergedIdentifiers
   ) {
@@ -242,7 +242,7 @@ extension ManagedObjectContext {
 
   /// Deleted elsewhere: an object in use becomes deleted here, its values stay readable (rules 174, 175, 179). An object
   /// whose row was, or is to be, written anew after that deletion has outlived it (rule 199).
-  private func mergeDelete(
+  func mergeDelete(
     _ key: UInt64, ofVersion version: UInt32?, _ bound: BoundEntity, _ store: RegisteredStores.Registered,
     _ merged: inout MergedIdentifiers
   ) {

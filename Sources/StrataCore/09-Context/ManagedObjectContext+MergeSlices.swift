@@ -14,6 +14,8 @@ extension ManagedObjectContext {
   /// Merges a commit behind those that wait. On the main queue in slices, so that a hundred thousand changes never hold it for
   /// long: each slice posts a did-change notification of its own, the last one the did-merge notification.
   func mergeBySlices(_ notice: CommitNotice) {
+    // A batch moves no pinned generation, and what is pinned does not show it (rules 184, 276).
+    if notice.batch != nil, generation.isSet { return }
     let isUnderWay = !mergeBacklog.isEmpty
     mergeBacklog.notices.append(notice)
     if parent == nil { generation.advance() }
@@ -39,10 +41,14 @@ extension ManagedObjectContext {
   private func mergeUntil(_ end: UInt64?) -> Bool {
     tellChanges()
     while let notice = mergeBacklog.notices.first {
-      let count = notice.changes.count
+      let count = notice.count
       while mergeBacklog.place < count {
-        let next = min(mergeBacklog.place + Self.sliceStep, count)
-        merge(notice, mergeBacklog.place..<next, &mergeBacklog.merged)
+        let next = min(mergeBacklog.place + (notice.batch == nil ? Self.sliceStep : Self.batchStep), count)
+        if let batch = notice.batch {
+          mergeSlice(of: batch, notice, mergeBacklog.place..<next)
+        } else {
+          merge(notice, mergeBacklog.place..<next, &mergeBacklog.merged)
+        }
         mergeBacklog.place = next
         if let end, next < count, DispatchTime.now().uptimeNanoseconds >= end {
           tellChanges()
@@ -55,7 +61,7 @@ extension ManagedObjectContext {
       // Who hears of it may merge more.
       mergeBacklog.notices.removeFirst()
       Garbage.release(notice, count: count)
-      finishMerge(merged)
+      if notice.batch == nil { finishMerge(merged) }
       if let end, !mergeBacklog.isEmpty, DispatchTime.now().uptimeNanoseconds >= end { return false }
     }
     return true

@@ -278,10 +278,9 @@ extension ManagedObjectContext {
     if request.start != nil { result = try result.filter(isBehindStart) }
     if !isSortedHere { result.sort(by: isBefore) }
     for binding in bindings(for: request, specification) {
-      statistics.fetches += 1
       let view = try reading(binding)
       if let start = wide.start { wide.start?.includesEqual = binding.index > start.storeIndex }
-      let fetched = try view.fetch(wide, mode: asked.mode)
+      let fetched = try ask(view, wide, mode: asked.mode)
       let store = stores.tables(for: binding)
       store.view = view
       let table = store.tables[request.hierarchyNumber]

@@ -164,8 +164,9 @@ extension ManagedObjectContext {
   private func commit(_ save: PendingSave, _ outcome: inout SaveOutcome) throws -> CommitNotice {
     statistics.saveAttempts += 1
     if strata.publishes { strata.knownVersions.note(save.changes.updates, in: save.store) }
+    let start = ContinuousClock.now
     do {
-      return try persistentStoreCoordinator.commit(
+      let notice = try persistentStoreCoordinator.commit(
         save.changes, to: save.store, origin: ObjectIdentifier(self)
       ) {
         // This thread has nothing to do while the store writes, and nearly every save has one store.
@@ -175,7 +176,10 @@ extension ManagedObjectContext {
         }
         save.adoptEarly()
       }
+      noteTime(since: start, of: save.changes, failed: false)
+      return notice
     } catch {
+      noteTime(since: start, of: save.changes, failed: true)
       save.takeBack()
       throw error
     }

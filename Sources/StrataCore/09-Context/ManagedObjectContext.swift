@@ -159,22 +159,6 @@ public final class ManagedObjectContext: @unchecked Sendable {
   /// Counts what the context did, for tests and for people who look for waste.
   @exclusivity(unchecked) public internal(set) var statistics = Statistics()
 
-  /// Counters of a context since it was made.
-  public struct Statistics: Sendable, Hashable {
-    /// Requests answered by the store.
-    public var fetches = 0
-    /// Rows read to fulfil faults, one by one.
-    public var faultsFired = 0
-    /// Members of to-many relationships loaded, one range scan each.
-    public var relationshipFaultsFired = 0
-    /// Objects made from rows.
-    public var objectsMade = 0
-    /// Successful saves.
-    public var saves = 0
-    /// How often changes were handed to a store, refused ones included: more than once when a merge policy was asked.
-    public var saveAttempts = 0
-  }
-
   // MARK: Making contexts
 
   /// Makes a context of the given kind over `coordinator`.
@@ -201,6 +185,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
     stores = RegisteredStores(hierarchyCount: schema.hierarchies.count)
     relationEpochs = Array(repeating: 0, count: schema.relationships.count)
     _ = Self.environmentSwitch
+    _ = DebugOutput.environmentSwitch
     changes.owner = .passUnretained(self)
   }
 

@@ -144,6 +144,9 @@ extension ManagedObjectContext {
     outcome.notices = parent == nil ? flight.parts.compactMap(\.notice) : notices(of: flight.unsavedRows)
     for notice in outcome.notices where !notice.derivedRows.isEmpty { takeDerived(notice) }
     if !outcome.notices.isEmpty { statistics.saves += 1 }
+    if !DebugOutput.current.isEmpty {
+      for notice in outcome.notices { tellAsynchronous(notice.changes) }
+    }
     ManagedObject.forEach(outcome.inserted + outcome.updated + outcome.deleted) { $0.didSave() }
     if hasReceived {
       flight.forEachObject { object, kind in

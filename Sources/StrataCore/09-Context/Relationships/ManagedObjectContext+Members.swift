@@ -44,6 +44,7 @@ extension ManagedObjectContext {
     let edges = EdgeSet(relationship: relationship.number)
     do {
       statistics.relationshipFaultsFired += 1
+      tellFault("\(relationship.qualifiedName) of p\(object.primaryKey)")
       let store = try reading(binding)
       if relationship.isOrdered {
         return ContiguousArray(try store.placedMembers(edges, of: object.primaryKey))

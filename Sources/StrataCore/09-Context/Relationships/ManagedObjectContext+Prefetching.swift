@@ -43,6 +43,7 @@ extension ManagedObjectContext {
     do {
       statistics.fetches += 1
       let rows = try reading(binding).rows(hierarchy: table.hierarchy, primaryKeys: keys.map(\.key))
+      statistics.rowsRead += rows.count
       let readAt = SnapshotClock.now
       for (object, row) in zip(objects, rows) where row?.entity == object.home.entityNumber {
         object.takeStored(row?.snapshot, readAt: readAt)

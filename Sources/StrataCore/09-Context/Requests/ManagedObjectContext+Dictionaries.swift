@@ -51,8 +51,7 @@ extension ManagedObjectContext {
     let counted = try ResolvedFetchRequest(plain, schema: schema)
     var count = 0
     for binding in bindings {
-      statistics.fetches += 1
-      count += try reading(binding).fetch(counted, mode: .count).count
+      count += try ask(reading(binding), counted, mode: .count).count
     }
     count = max(0, count - specification.fetchOffset)
     return specification.fetchLimit == 0 ? count : min(count, specification.fetchLimit)

@@ -7,6 +7,7 @@ extension ManagedObjectContext {
   /// has done. The save is tried again afterwards.
   func settle(_ conflicts: [Any]) throws {
     if conflicts.isEmpty { return }
+    statistics.conflicts += conflicts.count
     try mergePolicy.resolve(mergeConflicts: conflicts)
     let constraints = conflicts.compactMap { $0 as? ConstraintConflict }
     if constraints.isEmpty { return }

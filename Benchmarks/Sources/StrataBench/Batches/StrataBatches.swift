@@ -1,0 +1,104 @@
+import Foundation
+import Strata
+
+/// Flights in a Strata store, changed by batch requests.
+struct StrataBatches: BatchPeer {
+  private let container: PersistentContainer
+  private let context: ManagedObjectContext
+
+  init(_ folder: URL) async throws {
+    let flight = EntityDescription(
+      "Flight",
+      properties: [
+        AttributeDescription("number", .integer64), AttributeDescription("distance", .integer64),
+        AttributeDescription("delay", .double), AttributeDescription("airTime", .double),
+        AttributeDescription("departure", .date), AttributeDescription("carrier", .string),
+        AttributeDescription("tail", .string), AttributeDescription("location", .string),
+        AttributeDescription("destination", .string), AttributeDescription("remark", .string),
+      ],
+      indexes: [
+        FetchIndexDescription(name: "byLocation", attributes: ["location"]),
+        FetchIndexDescription(name: "byDeparture", attributes: ["departure"]),
+      ])
+    container = PersistentContainer(name: "Batches", model: ManagedObjectModel(entities: [flight]))
+    container.persistentStoreDescriptions = [
+      PersistentStoreDescription(url: folder.appendingPathComponent("batches.strata"))
+    ]
+    try await container.loadPersistentStores()
+    context = container.newBackgroundContext()
+  }
+
+  func run(_ job: BatchJob, _ flights: [Flight]) throws -> Int {
+    try run(job, count: flights.count) { flights[$0] }
+  }
+
+  /// The same with rows that are made as they are asked for.
+  func run(_ job: BatchJob, count: Int) throws -> Int {
+    let sample = Flight.make(count: 1_000)
+    return try run(job, count: count) { position in
+      var flight = sample[position % 1_000]
+      flight.number = Int64(position)
+      flight.departure += Double(position)
+      return flight
+    }
+  }
+
+  private func run(_ job: BatchJob, count: Int, _ flight: (Int) -> Flight) throws -> Int {
+    try withoutActuallyEscaping(flight) { flight in
+      try context.performAndWait { try execute(job, count, flight) }
+    }
+  }
+
+  private func execute(_ job: BatchJob, _ count: Int, _ flight: @escaping (Int) -> Flight) throws -> Int {
+    let tenth = FetchPredicate.compare(
+      FetchComparison(.function(.modulus, [.key("number"), .constant(10)]), .equal, .constant(0)))
+    switch job {
+    case .insert:
+      var position = 0
+      let request = BatchInsertRequest(entityName: "Flight") { (values: inout [String: Any]) in
+        if position == count { return true }
+        let flight = flight(position)
+        position += 1
+        values["number"] = Int(flight.number)
+        values["distance"] = Int(flight.distance)
+        values["delay"] = flight.delay
+        values["airTime"] = flight.airTime
+        values["departure"] = flight.departure
+        values["carrier"] = flight.carrier
+        values["tail"] = flight.tail
+        values["location"] = flight.location
+        values["destination"] = flight.destination
+        values["remark"] = flight.remark
+        return false
+      }
+      return try context.execute(request).count
+    case .update:
+      return try context.execute(
+        BatchUpdateRequest(
+          entityName: "Flight", predicate: tenth, propertiesToUpdate: ["delay": 1.5, "carrier": "XX"])
+      ).count
+    case .compute:
+      return try context.execute(
+        BatchUpdateRequest(
+          entityName: "Flight", predicate: tenth,
+          propertiesToUpdate: ["location": FetchExpression.function(.lowercase, [.key("location")])])
+      ).count
+    case .delete:
+      return try context.execute(
+        BatchDeleteRequest(fetchRequest: FetchRequest<ManagedObject>(entityName: "Flight", predicate: tenth))
+      ).count
+    }
+  }
+
+  func count() throws -> Int {
+    try context.performAndWait {
+      try context.count(for: FetchRequest<ManagedObject>(entityName: "Flight"))
+    }
+  }
+
+  func close() throws {
+    for store in container.persistentStoreCoordinator.persistentStores {
+      try container.persistentStoreCoordinator.remove(store)
+    }
+  }
+}

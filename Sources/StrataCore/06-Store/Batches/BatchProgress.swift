@@ -1,0 +1,47 @@
+import Synchronization
+
+/// How far a batch has come, to be looked at and cancelled from any thread while it is under way.
+///
+///     let progress = BatchProgress()
+///     button.action = { progress.cancel() }
+///     request.progress = progress
+///
+/// One progress belongs to one execution: a cancelled one stays cancelled.
+public final class BatchProgress: Sendable {
+  private let completed = Atomic<Int>(0)
+  private let total = Atomic<Int>(-1)
+  private let cancelled = Atomic<Bool>(false)
+  /// Who wants to be told now and then.
+  let report: (@Sendable (BatchProgress) -> Void)?
+
+  /// A progress for whoever looks at it.
+  public init() { report = nil }
+
+  /// A progress that calls `report` about ten times a second, on the queue of the context that executes the batch and waits for
+  /// it: outside of the store's transaction. It may cancel.
+  public init(report: @escaping @Sendable (BatchProgress) -> Void) { self.report = report }
+
+  /// How many rows have been written. They count for nothing until the batch has been committed.
+  public var completedCount: Int { completed.load(ordering: .relaxed) }
+  /// How many rows there are to write; nil while nobody knows. A batch update does not know before it is done.
+  public var totalCount: Int? {
+    let count = total.load(ordering: .relaxed)
+    return count < 0 ? nil : count
+  }
+  /// Whether the batch is to stop, or has stopped.
+  public var isCancelled: Bool { cancelled.load(ordering: .relaxed) }
+
+  /// Stops the batch as soon as it looks, which it does every few thousand rows: `execute(_:)` throws `CancellationError` and
+  /// nothing has been written. A batch that has been committed stays.
+  public func cancel() { cancelled.store(true, ordering: .relaxed) }
+
+  func begin(total count: Int?) {
+    completed.store(0, ordering: .relaxed)
+    total.store(count ?? -1, ordering: .relaxed)
+  }
+
+  func complete(_ count: Int) { completed.store(count, ordering: .relaxed) }
+
+  /// - Throws: `CancellationError` when the batch is to stop.
+  func stopIfCancelled() throws { if isCancelled { throw CancellationError() } }
+}

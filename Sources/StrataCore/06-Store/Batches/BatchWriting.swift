@@ -1,0 +1,222 @@
+import Foundation
+
+/// Writes a batch inside its transaction, a change set of some thousand rows at a time.
+///
+/// ```
+///   rows, one by one ─▶ [ change set ] ─▶ ChangeSetWriter ─▶ transaction      again and again, then one commit
+///                          64 K rows, 8 MB at most
+/// ```
+///
+/// So a batch is written by the same code as a save, with its checks, indexes, edges and derived values; only that nobody keeps
+/// what has been written. A change set holds each row once at most: who wants to change a row a second time flushes before.
+/// What stays for the whole batch are eight bytes for each row, the keys, and LMDB's dirty pages.
+///
+/// Lives for one run of the transaction's body, on the writer's thread.
+final class BatchWriting {
+  let parts: StoreParts
+  let catalogue: StoreCatalogue
+  let reader: RowReader
+  let progress: BatchProgress
+  // `@exclusivity(unchecked)`: everything below is used by one frame on one thread, and nobody calls back.
+  /// What has been written so far, and what waits.
+  @exclusivity(unchecked) private(set) var outcome: BatchChanges
+  @exclusivity(unchecked) private var changes = ChangeSet()
+  @exclusivity(unchecked) private var bytes = 0
+  @exclusivity(unchecked) private var slab = RowSlabWriter()
+  /// The rows that wait to be written, while somebody asks for them.
+  @exclusivity(unchecked) private var waiting: Set<RowAddress> = []
+  @exclusivity(unchecked) private var isCancelledNext = 0
+  /// How many rows are written at a time.
+  let step: Int
+  /// Whether somebody asks which rows wait.
+  private let tracksRows: Bool
+  /// Whether values that must be unique are looked for only when everything is written: some may be moved along, or swapped.
+  private let defersUniqueness: Bool
+  /// Stands for the owner of rows that lie in a transaction and are read at once.
+  private let nobody = RowSlab.make(length: 8)
+  /// Whether something has been written.
+  @exclusivity(unchecked) private(set) var hasWritten = false
+
+  init(
+    parts: StoreParts, catalogue: StoreCatalogue, progress: BatchProgress, step: Int, tracksRows: Bool,
+    defersUniqueness: Bool = false
+  ) {
+    self.parts = parts
+    self.catalogue = catalogue
+    self.progress = progress
+    self.step = step
+    self.tracksRows = tracksRows
+    self.defersUniqueness = defersUniqueness
+    reader = RowReader(parts: parts, catalogue: catalogue)
+    outcome = BatchChanges(entityCount: parts.schema.entities.count)
+  }
+
+  /// How often a loop that writes nothing looks whether it is to stop.
+  private static let stepsBetweenLooks = 4_096
+
+  /// Stops a batch that has been cancelled.
+  @inline(__always)
+  func look() throws {
+    isCancelledNext &+= 1
+    if isCancelledNext & (Self.stepsBetweenLooks - 1) == 0 { try progress.stopIfCancelled() }
+  }
+
+  // MARK: Changes
+
+  /// Rows that are new.
+  func insert(_ rows: [RowChange], _ transaction: borrowing WriteTransaction) throws {
+    if rows.isEmpty { return }
+    try flush(transaction)
+    changes.inserts = rows
+    for row in rows { outcome.inserted.append(row.primaryKey, of: row.entity) }
+    // The slots of all rows are the same: those of the entity.
+    if let first = rows.first { note(first.changedSlots, of: first.entity) }
+  }
+
+  /// Gives a stored row other values: `slots` of `draft`, which belongs to the row's entity. What changes nothing is not
+  /// written.
+  /// - Throws: `StorageError` of kind `tooLarge` for a value that no row can hold.
+  func update(
+    _ row: StoredRow, _ key: UInt64, _ draft: RowDraft, _ slots: SlotBitmap,
+    _ transaction: borrowing WriteTransaction
+  ) throws {
+    let entity = parts.schema.entities[row.entity]
+    let address = RowAddress(hierarchy: entity.hierarchyNumber, key: key)
+    if tracksRows, waiting.contains(address) { throw parts.damaged("A batch changes the row p\(key) twice.") }
+    let version = row.version
+    // The row is read here and not kept.
+    let base = row.keeper ?? RowSnapshot(owner: nobody, base: row.base, count: Int32(row.count))
+    let (new, externals) = try encode(draft, entity, key, version &+ 1, base)
+    if externals.isEmpty, isSame(row, new) { return }
+    changes.updates.append(
+      RowChange(
+        entity: row.entity, primaryKey: key, baseVersion: version, row: new, externals: externals,
+        changedSlots: slots))
+    if tracksRows { waiting.insert(address) }
+    note(slots, of: row.entity)
+    bytes += Int(new.count)
+    for value in externals { bytes += value.bytes.count }
+    if isFull { try flush(transaction) }
+  }
+
+  private func encode(
+    _ draft: RowDraft, _ entity: EntitySchema, _ key: UInt64, _ version: UInt32, _ base: RowSnapshot
+  ) throws -> (RowSnapshot, [ExternalValue]) {
+    let stamp = RowStamp(
+      layoutNumber: catalogue.layoutNumbers[entity.number], entityCode: catalogue.entityCodes[entity.number])
+    do {
+      return try RowEncoder.encode(
+        layout: entity.layout, stamp: stamp, primaryKey: key, version: version, base: base, draft: draft,
+        into: &slab)
+    } catch {
+      throw StorageError(
+        .tooLarge, operation: "batch", path: parts.environment.path,
+        detail: "The row \(entity.name)/p\(key) cannot take the values: \(error)")
+    }
+  }
+
+  /// A new row with what `draft` says of it instead.
+  func recoded(_ row: RowChange, _ draft: RowDraft) throws -> RowChange {
+    let entity = parts.schema.entities[row.entity]
+    let (new, more) = try encode(draft, entity, row.primaryKey, row.row.version, row.row)
+    return RowChange(
+      entity: row.entity, primaryKey: row.primaryKey, baseVersion: row.baseVersion, row: new,
+      externals: row.externals + more, changedSlots: row.changedSlots)
+  }
+
+  /// Whether both rows have the same values: everything behind the version is the same bytes.
+  private func isSame(_ old: StoredRow, _ new: RowSnapshot) -> Bool {
+    let start = RowFormat.headerLength
+    return old.count == Int(new.count) && old.keeper == nil
+      && memcmp(old.base + start, new.base + start, old.count - start) == 0
+  }
+
+  /// Rows that go, whatever version they have. Who refers to them is looked after.
+  func delete(_ references: ArraySlice<UInt64>, _ transaction: borrowing WriteTransaction) throws {
+    try flush(transaction)
+    changes.checksReferences = false
+    changes.deletes.reserveCapacity(references.count)
+    for reference in references {
+      guard let entity = catalogue.entity(code: Reference.entityCode(reference)) else { continue }
+      let key = Reference.primaryKey(reference)
+      changes.deletes.append(
+        RowDeletion(entity: entity, primaryKey: key, baseVersion: RowDeletion.anyVersion))
+      outcome.deleted.append(key, of: entity)
+    }
+    try flush(transaction)
+  }
+
+  /// A row that matched is done.
+  @inline(__always)
+  func noteUpdated(_ key: UInt64, of entity: Int) { outcome.updated.append(key, of: entity) }
+
+  /// A row that did not match has changed along with others.
+  func noteTouched(_ key: UInt64, of entity: Int) { outcome.touched.append(key, of: entity) }
+
+  private func note(_ slots: SlotBitmap, of entity: Int) {
+    outcome.changedSlots[entity, default: SlotBitmap()].formUnion(slots)
+  }
+
+  // MARK: Writing
+
+  /// Whether the row waits to be written: the transaction shows it as it was.
+  func isWaiting(_ address: RowAddress) -> Bool { waiting.contains(address) }
+
+  private var isFull: Bool {
+    bytes >= BatchRows.chunkLength || changes.updates.count >= step
+  }
+
+  /// Writes what waits. `isAll` when that is all there is: then the change set knows every value that counts.
+  /// - Throws: `UniquenessViolation`, `DanglingReferences`, `CommitConflict`; `CancellationError`; `StorageError`.
+  func flush(_ transaction: borrowing WriteTransaction, isAll: Bool = false) throws {
+    if changes.isEmpty { return }
+    try progress.stopIfCancelled()
+    changes.checksUniqueness = !defersUniqueness || isAll
+    let writer = ChangeSetWriter(changeSet: changes, parts: parts, catalogue: catalogue)
+    if let failure = try writer.prepare(transaction.read) { throw failure }
+    try writer.write(transaction)
+    hasWritten = true
+    for row in writer.derivedRows {
+      outcome.touched.append(row.primaryKey, of: row.entity)
+      note(row.changedSlots, of: row.entity)
+    }
+    progress.complete(outcome.inserted.count + outcome.updated.count + outcome.deleted.count)
+    changes = ChangeSet()
+    bytes = 0
+    slab = RowSlabWriter()
+    waiting = []
+  }
+
+  /// What has been done in all. Only after the last `flush`.
+  func finish() -> BatchChanges {
+    outcome.touched.settle()
+    return outcome
+  }
+
+  /// The newest row, as the transaction shows it.
+  func row(_ address: RowAddress, _ transaction: borrowing ReadTransaction) throws -> StoredRow? {
+    guard let keyspace = parts.rows[address.hierarchy] else { return nil }
+    guard let bytes = try PrimaryKeyBytes.with(address.key, { try transaction.get(keyspace, $0) }) else {
+      return nil
+    }
+    return try reader.row(bytes, primaryKey: address.key, of: address.hierarchy)
+  }
+
+  /// Clears or sets one reference of a stored row that is not the one the batch is about.
+  func setReference(
+    _ relationship: RelationshipSchema, of row: StoredRow, _ key: UInt64, to reference: UInt64,
+    _ transaction: borrowing WriteTransaction
+  ) throws {
+    let entity = parts.schema.entities[row.entity]
+    if reference == 0, !relationship.isOptional {
+      throw CoreDataError(
+        .validationMissingMandatoryProperty,
+        "\(entity.name).\(relationship.name) of p\(key) would lose its object, and is a required value.",
+        userInfo: [CoreDataError.Key.validationKey: relationship.name])
+    }
+    let draft = RowDraft.make(entity.layout)
+    draft[relationship.slot] = reference == 0 ? .null : .reference(reference)
+    noteTouched(key, of: row.entity)
+    try update(row, key, draft, draft.changed, transaction)
+  }
+}

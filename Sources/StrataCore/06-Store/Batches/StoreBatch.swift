@@ -1,0 +1,148 @@
+import Foundation
+
+/// Many rows inserted, updated or deleted straight in a store, in one transaction: all of it happens or nothing (rules 266–275).
+///
+/// A value, made by whoever knows names and types; the store only knows slots and bytes.
+public struct StoreBatch: Sendable {
+  /// What is to happen.
+  public enum Operation: Sendable {
+    /// New rows.
+    case insert(BatchRows)
+    /// New values for the rows that match.
+    case update(BatchUpdate)
+    /// No rows any more.
+    case delete(BatchDeletion)
+  }
+
+  /// What is to happen.
+  public let operation: Operation
+  /// Counts the rows as they are written, and stops the batch when it is cancelled: then nothing is written.
+  public let progress: BatchProgress
+  /// How many rows are written at a time.
+  let step: Int
+
+  /// A batch that does `operation`.
+  public init(_ operation: Operation, progress: BatchProgress = BatchProgress()) {
+    self.init(operation, progress: progress, step: BatchRows.chunkCount)
+  }
+
+  init(_ operation: Operation, progress: BatchProgress, step: Int) {
+    self.operation = operation
+    self.progress = progress
+    self.step = step
+  }
+}
+
+/// Which rows get which values.
+public struct BatchUpdate: Sendable {
+  /// A slot and what goes into it.
+  struct Assignment: Sendable {
+    /// What goes into a slot.
+    enum Value: Sendable {
+      /// The same in all rows, of the slot's type.
+      case constant(AttributeValue)
+      /// What the row makes of it, as it was before the batch.
+      case expression(ResolvedExpression)
+    }
+    /// The slot, in the numbering of the request's entity, which is that of its subentities too.
+    let slot: Int
+    let value: Value
+  }
+
+  /// Which rows; its window counts.
+  public let request: ResolvedFetchRequest
+  /// What they get, each slot at most once.
+  let assignments: [Assignment]
+
+  /// Gives the rows that match `request` the values in `assignments`.
+  init(request: ResolvedFetchRequest, assignments: [Assignment]) {
+    self.request = request
+    self.assignments = assignments
+  }
+}
+
+/// Which rows go, and with them those that the delete rules take along.
+public enum BatchDeletion: Sendable {
+  /// The rows that match; the window counts.
+  case matching(ResolvedFetchRequest)
+  /// The rows of a hierarchy with these keys. Those that do not exist are gone already.
+  case rows(hierarchy: Int, primaryKeys: [UInt64])
+}
+
+/// What a batch did.
+public struct BatchChanges: Sendable {
+  /// The rows that are new, in the order in which they were made.
+  public internal(set) var inserted: BatchKeys
+  /// The rows that matched and have the values now.
+  public internal(set) var updated: BatchKeys
+  /// The rows that matched, or that delete rules took along.
+  public internal(set) var deleted: BatchKeys
+  /// Other rows that have changed: what referred to a deleted row, the other ends of one-to-one relationships, derived values.
+  public internal(set) var touched: BatchKeys
+  /// Which slots of updated and touched rows may have other values, by entity number.
+  var changedSlots: [Int: SlotBitmap] = [:]
+
+  init(entityCount: Int) {
+    let none = BatchKeys(entityCount: entityCount)
+    (inserted, updated, deleted, touched) = (none, none, none, none)
+  }
+
+  /// How many rows have changed.
+  var count: Int { inserted.count + updated.count + deleted.count + touched.count }
+}
+
+/// Primary keys by entity: eight bytes for each row a batch has changed.
+public struct BatchKeys: Sendable {
+  /// By entity number.
+  public internal(set) var lists: [[UInt64]]
+
+  init(entityCount: Int) { lists = Array(repeating: [], count: entityCount) }
+
+  /// How many there are.
+  public var count: Int { lists.reduce(0) { $0 + $1.count } }
+
+  @inline(__always)
+  mutating func append(_ key: UInt64, of entity: Int) { lists[entity].append(key) }
+
+  /// Each key once, in ascending order.
+  mutating func settle() {
+    for entity in lists.indices where lists[entity].count > 1 {
+      lists[entity].sort()
+      var kept = 1
+      for place in 1..<lists[entity].count where lists[entity][place] != lists[entity][kept - 1] {
+        lists[entity][kept] = lists[entity][place]
+        kept += 1
+      }
+      lists[entity].removeLast(lists[entity].count - kept)
+    }
+  }
+}
+
+/// A batch that a store has carried out.
+public struct BatchOutcome: Sendable {
+  /// The store's own count of its commits.
+  public let commitNumber: UInt64
+  /// What has changed.
+  public let changes: BatchChanges
+}
+
+extension PersistentStore {
+  /// What new rows of `entity` are collected in: beside the store's file when they are many. `slots` are the entity's stored ones.
+  func makeBatchRows(entity: Int, slots: SlotBitmap, step: Int) -> BatchRows {
+    let folder = url?.deletingLastPathComponent() ?? FileManager.default.temporaryDirectory
+    return BatchRows(entity: entity, slots: slots, folder: folder.path, step: step)
+  }
+
+  /// For engines that know no batches: fails with `CoreDataError` 134091.
+  public func execute(
+    _ batch: StoreBatch, deadline: Duration?,
+    completion: @escaping @Sendable (Result<BatchOutcome, any Error>) -> Void
+  ) {
+    completion(
+      .failure(
+        CoreDataError(
+          .persistentStoreUnsupportedRequestType,
+          "Stores of type \(storeType) carry out no batch requests; change the objects in a context and save it."
+        )))
+  }
+}

@@ -1,0 +1,126 @@
+import Foundation
+
+/// Makes the rows of a batch insert, one after the other.
+struct BatchRowMaker: ~Copyable {
+  private let context: ManagedObjectContext
+  private let store: StoreBinding
+  private let bound: BoundEntity
+  private let properties: BatchProperties
+  private let rows: BatchRows
+  private var slab = RowSlabWriter()
+
+  init(_ bound: BoundEntity, _ store: StoreBinding, in context: ManagedObjectContext, _ rows: BatchRows) {
+    self.context = context
+    self.store = store
+    self.bound = bound
+    self.rows = rows
+    properties = BatchProperties(bound, store, context.schema)
+  }
+
+  mutating func run(_ source: BatchInsertRequest.Source, _ progress: BatchProgress) throws {
+    switch source {
+    case .dictionaries(let dictionaries):
+      for values in dictionaries { try add(values, progress) }
+    case .dictionaryHandler(let handler):
+      var values: [String: Any] = [:]
+      while !handler(&values) {
+        try add(values, progress)
+        values.removeAll(keepingCapacity: true)
+      }
+    case .objectHandler(let handler): try addObjects(handler, progress)
+    }
+  }
+
+  // MARK: Values by name
+
+  private mutating func add(_ values: [String: Any], _ progress: BatchProgress) throws {
+    try stopNowAndThen(progress)
+    let draft = bound.makeDraft()
+    do {
+      for (name, value) in values {
+        try properties.forEachValue(name, value) { slot, value in draft[slot] = value }
+      }
+      try properties.requireValues { draft.isNil($0) }
+    } catch let error as CoreDataError {
+      throw placed(error)
+    }
+    let key = try store.store.makePrimaryKey(hierarchy: bound.hierarchyNumber)
+    try append(key, draft)
+  }
+
+  private func stopNowAndThen(_ progress: BatchProgress) throws {
+    if rows.count & 1_023 == 0 { try progress.stopIfCancelled() }
+  }
+
+  /// The same error, which says of which record it is.
+  private func placed(_ error: CoreDataError) -> CoreDataError {
+    CoreDataError(
+      error.code, "Record \(rows.count + 1): \(error.errorDescription ?? "")",
+      userInfo: error.userInfo.filter { $0.key != NSLocalizedDescriptionKey })
+  }
+
+  private mutating func append(_ key: UInt64, _ draft: RowDraft) throws {
+    do {
+      let (row, externals) = try RowEncoder.encode(
+        layout: bound.layout, stamp: bound.stamp, primaryKey: key, version: 1, base: nil, draft: draft,
+        into: &slab)
+      try rows.append(
+        RowChange(
+          entity: bound.entityNumber, primaryKey: key, baseVersion: 0, row: row, externals: externals,
+          changedSlots: bound.persistentSlots))
+    } catch let error as RowError {
+      throw placed(CoreDataError(.managedObjectValidation, "A row of \(bound.entity.name): \(error)"))
+    }
+  }
+
+  // MARK: Objects
+
+  /// The objects are born into a context that nobody saves: there they have their final IDs, their class and other objects.
+  private mutating func addObjects(_ handler: (ManagedObject) -> Bool, _ progress: BatchProgress) throws {
+    let scratch = ManagedObjectContext(
+      .confinement, context.persistentStoreCoordinator, parent: nil, classes: context.classes)
+    let type = context.classes.types[bound.entityNumber]
+    let home = ManagedObjectContext.HomeForNew(
+      entity: bound.entity.entityDescription, store: store, bound: bound,
+      table: scratch.stores.tables(for: store).tables[bound.hierarchyNumber],
+      generation: context.persistentStoreCoordinator.storesGeneration)
+    while true {
+      try stopNowAndThen(progress)
+      scratch.lastHome = home
+      let object = ThreadScope.current.materializing { type.init(materializing: home.entity) }
+      scratch.adoptNew(object, entity: home.entity)
+      if handler(object) { break }
+      // Deleted again by the handler.
+      guard object.context === scratch, object.isInserted else { continue }
+      do {
+        try check(object)
+      } catch let error as CoreDataError {
+        throw placed(error)
+      }
+      if let draft = object.draft { try append(object.primaryKey, draft) }
+      if rows.count & 255 == 0 { scratch.reset() }
+    }
+    scratch.reset()
+  }
+
+  private func check(_ object: ManagedObject) throws {
+    if let failure = (object.derivedFailures() + object.transformationFailures()).first {
+      throw CoreDataError(failure.code, failure.errorDescription)
+    }
+    if let relations = object.relations {
+      if let foreign = relations.foreign.values.first {
+        throw CoreDataError(
+          .managedObjectExternalRelationship,
+          "An object of \(bound.entity.name) cannot be related to \(foreign), which belongs to another store."
+        )
+      }
+      for (_, state) in relations.states where state.hasChanges {
+        throw CoreDataError(
+          .managedObjectValidation,
+          "\(state.relationship.qualifiedName) is a to-many relationship, which a batch does not set; set its inverse, or "
+            + "save objects.", userInfo: [CoreDataError.Key.validationKey: state.relationship.name])
+      }
+    }
+    try properties.requireValues { object.draft?.isNil($0) ?? true }
+  }
+}

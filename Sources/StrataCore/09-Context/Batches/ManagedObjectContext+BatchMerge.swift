@@ -1,0 +1,101 @@
+import Foundation
+
+// What a batch has changed, merged into a context: the rows of objects that are in it are read, all others are told of by ID only.
+
+extension ManagedObjectContext {
+  /// How many rows of a batch are merged at a time: each slice posts notifications of its own, so that a batch of a million rows
+  /// never has a million objects or IDs in memory.
+  static let batchStep = 1_024
+
+  /// Merges a batch that this context itself has carried out, at once.
+  func mergeBatch(_ notice: CommitNotice) {
+    guard let batch = notice.batch, batch.count > 0 else { return }
+    finishMergeBacklog()
+    tellChanges()
+    var place = 0
+    while place < batch.count {
+      let next = min(place + Self.batchStep, batch.count)
+      mergeSlice(of: batch, notice, place..<next)
+      place = next
+    }
+    children.tell([notice])
+  }
+
+  /// Merges a part of a batch: its inserted, updated, touched and deleted rows count as one list.
+  func mergeSlice(of batch: BatchChanges, _ notice: CommitNotice, _ places: Range<Int>) {
+    guard let binding = persistentStoreCoordinator.binding(notice.storeIndex) else { return }
+    let store = stores.tables(for: binding)
+    var merged = MergedIdentifiers()
+    if places.lowerBound == 0 { forgetMembers(changedBy: batch) }
+    var start = 0
+    func slice(_ keys: BatchKeys, _ body: (BoundEntity, ArraySlice<UInt64>) -> Void) {
+      for (entity, list) in keys.lists.enumerated() {
+        let (low, high) = (max(places.lowerBound, start), min(places.upperBound, start + list.count))
+        if low < high, let bound = binding.entities[entity] { body(bound, list[low - start..<high - start]) }
+        start += list.count
+      }
+    }
+    slice(batch.inserted) { bound, keys in
+      let rows = newestRows(keys, bound, binding)
+      for (key, row) in zip(keys, rows) {
+        // Gone again since.
+        guard let row else { continue }
+        mergeInsert(key, ToldRow(row: row, isStored: true), bound, store, &merged)
+      }
+    }
+    slice(batch.updated) { mergeUpdates($1, $0, store, &merged) }
+    slice(batch.touched) { mergeUpdates($1, $0, store, &merged) }
+    slice(batch.deleted) { bound, keys in
+      // Deleted whatever version it had; a row that is there all the same was written anew since.
+      for key in keys { mergeDelete(key, ofVersion: RowDeletion.anyVersion, bound, store, &merged) }
+    }
+    finishMerge(merged)
+  }
+
+  private func mergeUpdates(
+    _ keys: ArraySlice<UInt64>, _ bound: BoundEntity, _ store: RegisteredStores.Registered,
+    _ merged: inout MergedIdentifiers
+  ) {
+    let table = store.tables[bound.hierarchyNumber]
+    let known = keys.filter { table.contains($0) }
+    var rows: [UInt64: RowSnapshot] = [:]
+    for (key, row) in zip(known, newestRows(known[...], bound, store.binding)) { rows[key] = row }
+    for key in keys {
+      if let row = rows[key] {
+        mergeUpdate(key, ToldRow(row: row, isStored: true), bound, store, &merged)
+      } else if strata.isEmpty {
+        // Nobody here knows it.
+        merged.updated.insert(ManagedObjectID(token: bound.token, primaryKey: key))
+      } else {
+        mergeUpdate(key, nil, bound, store, &merged)
+      }
+    }
+  }
+
+  /// The stored rows with these keys; nil for those that are gone.
+  private func newestRows(_ keys: ArraySlice<UInt64>, _ bound: BoundEntity, _ binding: StoreBinding)
+    -> [RowSnapshot?]
+  {
+    if keys.isEmpty { return [] }
+    do {
+      return try binding.store.rows(hierarchy: bound.hierarchyNumber, primaryKeys: Array(keys)).map {
+        $0?.snapshot
+      }
+    } catch {
+      let text =
+        "Strata: \(keys.count) rows of \(bound.token.entityName) could not be read while merging: \(error)\n"
+      FileHandle.standardError.write(Data(text.utf8))
+      return keys.map { _ in nil }
+    }
+  }
+
+  private func forgetMembers(changedBy batch: BatchChanges) {
+    if schema.relationships.isEmpty { return }
+    for (entity, slots) in batch.changedSlots { forgetMembers(referredToBy: schema.entities[entity], slots) }
+    for (entity, keys) in batch.deleted.lists.enumerated() where !keys.isEmpty {
+      forgetMembers(referredToBy: schema.entities[entity], nil)
+      // Those without an inverse lost it, too.
+      for relationship in schema.entities[entity].inbound { forgetMembers(of: relationship.number) }
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import Testing
+
+@testable import StrataCore
+
+/// Batches and the file below them.
+struct BatchStoreTests {
+  /// A stack on a store whose map is small and has to grow.
+  private func stack(_ folder: URL) throws -> (PersistentStoreCoordinator, LMDBStore) {
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: StoreFixture.model())
+    var options = LMDBStoreOptions.scratch
+    options.mapSize = 1 << 20
+    let store = try LMDBStore(
+      url: folder.appendingPathComponent("Small.strata"), schema: coordinator.requireSchema(),
+      options: options)
+    try coordinator.attach(store)
+    return (coordinator, store)
+  }
+
+  @Test("a batch that outgrows the map begins again, and every row is there once")
+  func growth() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("strata-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let (coordinator, store) = try stack(folder)
+    let context = ManagedObjectContext(.confinement, coordinator: coordinator)
+    var number = 0
+    let text = String(repeating: "x", count: 200)
+    var insert = BatchInsertRequest(entityName: "Item") { (values: inout [String: Any]) in
+      values = ["i64": number, "s": "\(number)\(text)", "code": "\(number)"]
+      number += 1
+      return number > 6_000
+    }
+    insert.step = 500
+    #expect(try context.execute(insert).count == 6_000)
+    #expect(number == 6_001)
+    #expect(insert.progress.completedCount == 6_000)
+    var update = BatchUpdateRequest(
+      entityName: "Item",
+      propertiesToUpdate: ["t": text, "i64": FetchExpression.function(.add, [.key("i64"), .constant(1)])])
+    update.step = 500
+    #expect(try context.execute(update).count == 6_000)
+    let sum = try context.fetch(FetchRequest<ManagedObject>(entityName: "Item")).reduce(Int64(0)) {
+      $0 + ($1.value(forKey: "i64") as? Int64 ?? 0)
+    }
+    #expect(sum == (1...6_000).reduce(Int64(0)) { $0 + Int64($1) })
+    #expect(try store.check().problems == [])
+    let delete = BatchDeleteRequest(
+      fetchRequest: FetchRequest<ManagedObject>(entityName: "Item", predicate: Attribute("i64") > 10))
+    #expect(try context.execute(delete).count == 5_990)
+    #expect(try store.check().problems == [])
+    try coordinator.remove(store)
+  }
+
+  @Test("a batch that is cancelled while it writes leaves nothing behind")
+  func cancelledWhileWriting() async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("strata-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let (coordinator, store) = try stack(folder)
+    let progress = BatchProgress()
+    Thread.detachNewThread {
+      while progress.completedCount < 10 { usleep(50) }
+      progress.cancel()
+    }
+    let context = ManagedObjectContext(.privateQueue, coordinator: coordinator)
+    let count = try await context.perform {
+      var request = BatchInsertRequest(
+        entityName: "Place", objects: (0..<5_000).map { ["name": "\($0)", "x": $0] })
+      request.step = 1
+      request.progress = progress
+      #expect(throws: CancellationError.self) { try context.execute(request) }
+      return try context.count(for: FetchRequest<ManagedObject>(entityName: "Place"))
+    }
+    #expect(progress.completedCount >= 10)
+    #expect(progress.totalCount == 5_000)
+    #expect(count == 0)
+    #expect(try store.check().problems == [])
+    try coordinator.remove(store)
+  }
+
+  @Test("progress is reported on the queue of the executing context, while it waits")
+  func reports() throws {
+    let fixture = try StoreFixture()
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: StoreFixture.model())
+    try coordinator.attach(
+      try LMDBStore(
+        url: fixture.directory.appendingPathComponent("Other.strata"), schema: coordinator.requireSchema(),
+        options: .scratch))
+    let context = ManagedObjectContext(.confinement, coordinator: coordinator)
+    // The store is held by somebody else until it has been reported that nothing has come.
+    let store = try #require(coordinator.persistentStores.first as? LMDBStore)
+    let gate = DispatchSemaphore(value: 0)
+    store.parts.environment.submitWrite { _ in
+      gate.wait()
+    } completion: { _ in
+    }
+    let thread = SystemThread.current
+    var request = BatchInsertRequest(entityName: "Place", objects: [["name": "a"]])
+    request.progress = BatchProgress { progress in
+      #expect(SystemThread.current == thread)
+      #expect(progress.completedCount == 0)
+      gate.signal()
+    }
+    #expect(try context.execute(request).count == 1)
+    for store in coordinator.persistentStores { try coordinator.remove(store) }
+  }
+}
