@@ -65,6 +65,7 @@ extension FetchExpression {
     default: break
     }
     if let value = AttributeValue(argument, type: .undefined) { return .constant(value) }
+    if let character = argument as? Character { return .constant(.string(String(character))) }
     if let raw = argument as? any RawRepresentable {
       return try Self.argument(raw.rawValue, isElement: isElement)
     }
