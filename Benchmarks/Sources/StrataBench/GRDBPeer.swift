@@ -20,7 +20,7 @@ final class GRDBPeer: PeerStore {
     case oneRead
   }
 
-  private let database: any DatabaseWriter
+  let database: any DatabaseWriter
   private let idiom: Idiom
   private var keys: [Int64] = []
 
@@ -146,7 +146,7 @@ extension Contender {
 }
 
 /// Reads columns by position, the fastest way GRDB documents, and writes them by name.
-private struct FlightRecord: FetchableRecord, PersistableRecord {
+struct FlightRecord: FetchableRecord, PersistableRecord {
   static let databaseTableName = "flight"
 
   var flight: Flight

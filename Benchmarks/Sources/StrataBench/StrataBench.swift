@@ -6,7 +6,7 @@ struct StrataBench: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "strata-bench",
     abstract: "Compares Strata with GRDB and with hand-packed LMDB at the same durability.",
-    subcommands: [Compare.self, Graph.self, Owner.self, Stacks.self, Memory.self],
+    subcommands: [Compare.self, Graph.self, Owner.self, Queries.self, Stacks.self, Memory.self],
     defaultSubcommand: Compare.self)
 }
 

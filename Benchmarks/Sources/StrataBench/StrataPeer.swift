@@ -160,7 +160,7 @@ extension FlightObject {
 
 extension Touch {
   @inline(__always)
-  fileprivate mutating func add(_ object: FlightObject) {
+  mutating func add(_ object: FlightObject) {
     add(
       number: object.number, distance: object.distance, delay: object.delay, airTime: object.airTime,
       departure: object.departure ?? .distantPast, carrier: object.carrier ?? "", tail: object.tail ?? "",

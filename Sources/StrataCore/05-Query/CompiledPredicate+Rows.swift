@@ -9,23 +9,42 @@ extension CompiledPredicate {
   ///   - row: The row's first byte; the row is valid, as far as the program looks at it.
   ///   - table: The table of the row's layout.
   ///   - large: Reads the value of a slot whose bytes lie outside the row.
+  ///   - other: Decides a test that the row alone does not: of a relationship, of expressions, of a text.
   @inline(__always)
   func evaluate(
     row: UnsafeRawPointer, table: UnsafePointer<UInt32>, primaryKey: UInt64,
-    large: (_ slot: Int) throws -> AttributeValue
+    large: (_ slot: Int) throws -> AttributeValue,
+    other: (_ instruction: Instruction) throws -> Bool
   ) rethrows -> Bool {
     var place = start
     while place >= 0 {
       let instruction = instructions[Int(place)]
       let isTrue: Bool
-      if instruction.isIdentifierTest {
-        isTrue = IdentifierKeys.contains(keySets[Int(instruction.firstOperand)], primaryKey)
-      } else {
-        isTrue = try test(instruction, row, table, large)
+      switch instruction.kind {
+      case .slot: isTrue = try test(instruction, row, table, large)
+      case .identifier: isTrue = IdentifierKeys.contains(keySets[Int(instruction.firstOperand)], primaryKey)
+      case .reference:
+        // The bytes of a nil reference are 0, and no object has the key 0.
+        let bits = RowBytes.reference(row, table[Int(instruction.slot)])
+        isTrue =
+          bits != 0
+          && IdentifierKeys.contains(keySets[Int(instruction.firstOperand)], Reference.primaryKey(bits))
+      default: isTrue = try other(instruction)
       }
       place = isTrue ? instruction.onTrue : instruction.onFalse
     }
     return place == Self.accept
+  }
+
+  /// The same for a program all of whose tests one row decides, none of them of a text with options.
+  @inline(__always)
+  func evaluate(
+    row: UnsafeRawPointer, table: UnsafePointer<UInt32>, primaryKey: UInt64,
+    large: (_ slot: Int) throws -> AttributeValue
+  ) rethrows -> Bool {
+    try evaluate(
+      row: row, table: table, primaryKey: primaryKey, large: large,
+      other: { _ in trap("the program looks at more than one row") })
   }
 
   @inline(__always)

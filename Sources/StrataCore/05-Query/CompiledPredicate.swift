@@ -18,12 +18,28 @@ final class CompiledPredicate: @unchecked Sendable {
 
   /// One test. Negative exits end the program.
   struct Instruction {
+    /// What is tested, and where its operands are.
+    enum Kind: UInt8 {
+      /// The value of a slot: `operands`.
+      case slot
+      /// The object itself: `keySets`.
+      case identifier
+      /// What a to-one relationship leads to: `keySets`.
+      case reference
+      /// A text with options: `texts`.
+      case text
+      /// The other end of a relationship: `related`.
+      case related
+      /// Two expressions: `comparisons`.
+      case comparison
+    }
+
     var slot: Int32
     var operation: SlotTest.Operation
-    var isIdentifierTest: Bool
+    var kind: Kind
     var onTrue: Int32
     var onFalse: Int32
-    /// The operands' places in `operands`, or the identifier set's in `identifierSets`.
+    /// The operands' places in `operands`, or the place in what the kind says.
     var firstOperand: Int32
     var operandCount: Int32
   }
@@ -48,14 +64,25 @@ final class CompiledPredicate: @unchecked Sendable {
   let identifierSets: [Set<ManagedObjectID>]
   /// For each identifier set the primary keys of the hierarchy in the store the program was made for, ascending.
   let keySets: [[UInt64]]
+  let texts: [TextTest]
+  let related: [RelatedTest]
+  let comparisons: [BoundComparison]
+  /// Whether values of the one row decide the predicate, and its text tests need no value twice: no relationship is followed and
+  /// no expression evaluated.
+  let isLocal: Bool
   /// What was compiled.
   let source: ResolvedPredicate
-  /// The slots the program looks at.
+  /// The slots the program's own tests look at.
   let slots: SlotBitmap
 
-  /// Compiles `predicate`. Rows are only ever evaluated of the store and hierarchy given here.
-  init(_ predicate: ResolvedPredicate, rootName: String, storeIdentifier: UUID?) {
-    var compiler = PredicateCompiler()
+  /// Compiles `predicate`. Rows are only ever evaluated of the store and hierarchy given here. Without a schema only predicates
+  /// that follow no relationship can be compiled.
+  init(_ predicate: ResolvedPredicate, rootName: String, storeIdentifier: UUID?, schema: Schema? = nil) {
+    var compiler = PredicateCompiler(
+      rootName: rootName,
+      binder: schema.map {
+        ExpressionBinder(schema: $0, storeIdentifier: storeIdentifier, rootName: rootName)
+      })
     start = compiler.compile(predicate, onTrue: Self.accept, onFalse: Self.reject)
     instructions = .allocate(capacity: compiler.instructions.count)
     _ = instructions.initialize(from: compiler.instructions)
@@ -64,10 +91,14 @@ final class CompiledPredicate: @unchecked Sendable {
     bytes = .allocate(byteCount: max(1, compiler.bytes.count), alignment: 8)
     bytes.copyBytes(from: compiler.bytes)
     values = compiler.values
-    identifierSets = compiler.identifierSets.map(Set.init)
+    identifierSets = compiler.identifierSets.map { Set($0.identifiers) }
     keySets = compiler.identifierSets.map {
-      IdentifierKeys.of($0, rootName: rootName, storeIdentifier: storeIdentifier)
+      IdentifierKeys.of($0.identifiers, rootName: $0.rootName, storeIdentifier: storeIdentifier)
     }
+    texts = compiler.texts
+    related = compiler.related
+    comparisons = compiler.comparisons
+    isLocal = related.isEmpty && comparisons.isEmpty
     slots = compiler.slots
     source = predicate
   }
@@ -78,16 +109,50 @@ final class CompiledPredicate: @unchecked Sendable {
     bytes.deallocate()
   }
 
-  /// Whether the object with these values satisfies the predicate.
-  func evaluate(identifier: ManagedObjectID, value: (_ slot: Int) -> AttributeValue) -> Bool {
+  /// Whether the object with these values satisfies the predicate, which must follow no relationship and compare no expressions.
+  func evaluate(identifier: ManagedObjectID, value: (_ slot: Int) -> AttributeValue) throws -> Bool {
     var place = start
     while place >= 0 {
       let instruction = instructions[Int(place)]
+      let operand = Int(instruction.firstOperand)
       let isTrue: Bool
-      if instruction.isIdentifierTest {
-        isTrue = identifierSets[Int(instruction.firstOperand)].contains(identifier)
-      } else {
-        isTrue = test(instruction, value(Int(instruction.slot)))
+      switch instruction.kind {
+      case .slot: isTrue = test(instruction, value(Int(instruction.slot)))
+      case .identifier: isTrue = identifierSets[operand].contains(identifier)
+      case .reference:
+        guard case .reference(let bits) = value(Int(instruction.slot)), bits != 0 else {
+          isTrue = false
+          break
+        }
+        isTrue = identifierSets[operand].contains {
+          $0.primaryKey == Reference.primaryKey(bits) && $0.storeIdentifier == identifier.storeIdentifier
+        }
+      case .text: isTrue = try texts[operand].matches(value(Int(instruction.slot)))
+      case .related, .comparison: trap("a predicate on other objects was evaluated without them")
+      }
+      place = isTrue ? instruction.onTrue : instruction.onFalse
+    }
+    return place == Self.accept
+  }
+
+  /// The same of a row of the store the program was made for, by values found elsewhere.
+  func evaluate(primaryKey: UInt64, value: (_ slot: Int) -> AttributeValue) throws -> Bool {
+    var place = start
+    while place >= 0 {
+      let instruction = instructions[Int(place)]
+      let operand = Int(instruction.firstOperand)
+      let isTrue: Bool
+      switch instruction.kind {
+      case .slot: isTrue = test(instruction, value(Int(instruction.slot)))
+      case .identifier: isTrue = IdentifierKeys.contains(keySets[operand], primaryKey)
+      case .reference:
+        guard case .reference(let bits) = value(Int(instruction.slot)), bits != 0 else {
+          isTrue = false
+          break
+        }
+        isTrue = IdentifierKeys.contains(keySets[operand], Reference.primaryKey(bits))
+      case .text: isTrue = try texts[operand].matches(value(Int(instruction.slot)))
+      case .related, .comparison: trap("a predicate on other objects was evaluated without them")
       }
       place = isTrue ? instruction.onTrue : instruction.onFalse
     }

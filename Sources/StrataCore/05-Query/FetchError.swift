@@ -24,6 +24,22 @@ public struct FetchError: Error, Sendable, Hashable, CustomStringConvertible, Lo
     case tooDeep
     /// The comparison, given as text, is one that cannot be evaluated.
     case unsupported(String)
+    /// A relationship where an attribute is needed: the key path must go on.
+    case relationshipKey
+    /// A key path goes on behind an attribute.
+    case notARelationship
+    /// The values of many objects where one is needed.
+    case toManyKey
+    /// ANY, ALL or a collection function of what is one value.
+    case notMany(String)
+    /// Two expressions of kinds that cannot be compared or computed with.
+    case mismatch(expression: String, left: String, right: String)
+    /// The variable was given no value.
+    case unboundVariable(String)
+    /// What a function or operator was given is of another kind than it takes.
+    case wrongArgument(function: String, found: String)
+    /// A sum of integers takes more than 64 bits.
+    case sumTooLarge
   }
 
   /// What is wrong.
@@ -49,6 +65,21 @@ public struct FetchError: Error, Sendable, Hashable, CustomStringConvertible, Lo
       return "\(place) is of type \(expected) and cannot be compared with \(found)."
     case .notAString(let operation): return "\(operation) needs a string attribute, \(place) is none."
     case .tooDeep: return "The predicate on \(entityName) is nested too deeply; 500 levels are the limit."
+    case .relationshipKey:
+      return "\(place) is a relationship: name an attribute behind it, or compare it with objects."
+    case .notARelationship: return "\(place) is no relationship: nothing can follow it in a key path."
+    case .toManyKey:
+      return
+        "\(place) stands for many values: compare with ANY or ALL, or make one of them with @count, @sum, @min, @max or @avg."
+    case .notMany(let text):
+      return "In “\(text)” on \(entityName) there is one value where there should be many."
+    case .mismatch(let expression, let left, let right):
+      return "In “\(expression)” on \(entityName) a value of type \(left) meets one of type \(right)."
+    case .unboundVariable(let name):
+      return "The variable $\(name) in a request for \(entityName) has no value."
+    case .wrongArgument(let function, let found):
+      return "\(function) in a request for \(entityName) cannot be given a value of type \(found)."
+    case .sumTooLarge: return "A sum in a request for \(entityName) takes more than 64 bits."
     case .unsupported(let text): return "A predicate on \(entityName) cannot be evaluated: \(text)."
     case .negativeWindow: return "A fetch limit or offset of \(entityName) is negative."
     }

@@ -1,7 +1,7 @@
 /// How a store will execute a fetch: a value that explains itself.
 public struct FetchPlan: Sendable {
   /// Where the candidate rows come from.
-  enum Access: Sendable, Hashable {
+  indirect enum Access: Sendable, Hashable {
     /// Nothing can match: the store is not touched.
     case nothing
     /// The rows with these primary keys, ascending.
@@ -10,6 +10,10 @@ public struct FetchPlan: Sendable {
     case scan
     /// The rows whose entries lie in the ranges of an index. Ranges are ascending and do not overlap.
     case index(number: Int, ranges: [KeyRange], isReversed: Bool)
+    /// The rows that are related to others, which are found first.
+    case related(RelatedAccess)
+    /// The rows that one of several ways leads to.
+    case union([Access])
   }
 
   /// Where the candidate rows come from.
@@ -20,11 +24,66 @@ public struct FetchPlan: Sendable {
   let residual: CompiledPredicate?
   /// Whether candidates may be of entities that do not take part.
   let filtersEntities: Bool
+  /// Whether the entries of the index hold all that the residual looks at, and no row needs to be read.
+  var isCovering = false
+  /// What to do instead when there turn out to be so many candidates that a scan is cheaper.
+  var alternative: Alternative?
+  /// The names of the indexes that are used, those of related entities too.
+  var indexNames: [String] = []
   /// The explanation.
-  public let description: String
+  public internal(set) var description: String
+
+  /// A plan in a box: plans cannot hold plans.
+  final class Alternative: Sendable {
+    let plan: FetchPlan
+    init(_ plan: FetchPlan) { self.plan = plan }
+  }
+
+  /// Whether candidates are found without looking at all rows.
+  var isNarrow: Bool { access != .scan }
+
+  /// Whether an index is looked at.
+  var usesIndexes: Bool {
+    switch access {
+    case .index, .related, .union: true
+    case .nothing, .identifiers, .scan: false
+    }
+  }
+
+  /// The plan once its candidates have been found.
+  func finding(_ keys: [UInt64]) -> FetchPlan {
+    FetchPlan(
+      access: keys.isEmpty ? .nothing : .identifiers(keys), isOrdered: isOrdered, residual: residual,
+      filtersEntities: filtersEntities, indexNames: indexNames, description: description)
+  }
 }
 
 extension FetchPlan: CustomStringConvertible {}
+
+/// The way from related rows to those that are fetched.
+final class RelatedAccess: Sendable, Hashable {
+  /// The relationship of the fetched rows.
+  let relationship: RelationshipSchema
+  /// How the rows at its other end are found; nil when `keys` names them.
+  let targets: (request: ResolvedFetchRequest, plan: FetchPlan.Alternative)?
+  /// Their primary keys.
+  let keys: [UInt64]
+
+  init(relationship: RelationshipSchema, request: ResolvedFetchRequest, plan: FetchPlan) {
+    self.relationship = relationship
+    targets = (request, FetchPlan.Alternative(plan))
+    keys = []
+  }
+
+  init(relationship: RelationshipSchema, keys: [UInt64]) {
+    self.relationship = relationship
+    targets = nil
+    self.keys = keys
+  }
+
+  static func == (left: RelatedAccess, right: RelatedAccess) -> Bool { left === right }
+  func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
 
 /// A range of index keys, as bytes: from `lower` (included) to `upper` (excluded; nil for the end).
 struct KeyRange: Sendable, Hashable {

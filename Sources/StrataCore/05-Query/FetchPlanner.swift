@@ -8,9 +8,32 @@ enum FetchPlanner {
   /// - Parameters:
   ///   - storeIdentifier: The store whose rows are read; decides which identifiers of `SELF IN` matter.
   ///   - isUsable: Whether an index of the schema is complete in the store.
+  ///   - rowCount: How many rows a hierarchy has; 0 when nobody knows.
   static func plan(
     _ request: ResolvedFetchRequest, mode: FetchMode = .rows, storeIdentifier: UUID,
-    isUsable: (IndexSchema) -> Bool = { _ in true }
+    isUsable: (IndexSchema) -> Bool = { _ in true }, rowCount: (_ hierarchy: Int) -> Int = { _ in 0 }
+  ) -> FetchPlan {
+    withoutActuallyEscaping(rowCount) { rowCount in
+      withoutActuallyEscaping(isUsable) { isUsable in
+        plan(
+          request, mode: mode, depth: 0,
+          StoreFacts(storeIdentifier: storeIdentifier, rowCount: rowCount, isUsable: isUsable))
+      }
+    }
+  }
+
+  /// What is known of a store.
+  struct StoreFacts {
+    let storeIdentifier: UUID
+    let rowCount: (_ hierarchy: Int) -> Int
+    let isUsable: (IndexSchema) -> Bool
+  }
+
+  /// Ways that lead through more relationships and alternatives than this are not looked for.
+  static let maximumDepth = 6
+
+  static func plan(
+    _ request: ResolvedFetchRequest, mode: FetchMode, depth: Int, _ facts: StoreFacts
   ) -> FetchPlan {
     if request.predicate == .none {
       return FetchPlan(
@@ -19,14 +42,14 @@ enum FetchPlanner {
     let conjuncts = request.predicate.conjuncts
     let sorts = mode == .count ? [] : effectiveSorts(request.sorts, conjuncts: conjuncts)
     let context = Context(
-      request: request, mode: mode, storeIdentifier: storeIdentifier, conjuncts: conjuncts, sorts: sorts,
+      request: request, mode: mode, facts: facts, depth: depth, conjuncts: conjuncts, sorts: sorts,
       ordersByKey: mode != .count && !request.sorts.isEmpty)
     if let plan = context.identifierPlan() { return plan }
-    let indexes = request.entity.indexes.filter(isUsable)
+    let indexes = request.entity.indexes.filter(facts.isUsable)
     let choices = indexes.compactMap { context.choice(of: $0) }
-    if let best = choices.max(by: { ($0.score, $1.index.name) < ($1.score, $0.index.name) }), best.score > 0 {
-      return context.plan(best)
-    }
+    let best = choices.max { ($0.score, $1.index.name) < ($1.score, $0.index.name) }
+    if let detour = context.detour(betterThan: best?.score ?? 0) { return context.plan(detour) }
+    if let best, best.score > 0 { return context.plan(best) }
     return context.scanPlan()
   }
 
@@ -39,8 +62,8 @@ enum FetchPlanner {
       fixed.insert(test.slot)
     }
     var result: [ResolvedSort] = []
-    for sort in sorts where !fixed.contains(sort.slot) {
-      fixed.insert(sort.slot)
+    for sort in sorts where !sort.steps.isEmpty || !fixed.contains(sort.slot) {
+      if sort.steps.isEmpty { fixed.insert(sort.slot) }
       result.append(sort)
     }
     return result
@@ -49,10 +72,11 @@ enum FetchPlanner {
 
 extension FetchPlanner {
   /// What a plan is made from.
-  fileprivate struct Context {
+  struct Context {
     let request: ResolvedFetchRequest
     let mode: FetchMode
-    let storeIdentifier: UUID
+    let facts: StoreFacts
+    let depth: Int
     let conjuncts: [ResolvedPredicate]
     let sorts: [ResolvedSort]
     /// Whether matches that no sort key tells apart must come in the order of primary keys.
@@ -60,7 +84,7 @@ extension FetchPlanner {
   }
 
   /// One way to use an index.
-  fileprivate struct Choice {
+  struct Choice {
     let index: IndexSchema
     var ranges: [KeyRange]
     /// The places of the conjuncts that the ranges stand for, exactly.
@@ -74,7 +98,8 @@ extension FetchPlanner {
 }
 
 extension FetchPlanner.Context {
-  private var hierarchy: HierarchySchema { request.schema.hierarchies[request.hierarchyNumber] }
+  private var storeIdentifier: UUID { facts.storeIdentifier }
+  var hierarchy: HierarchySchema { request.schema.hierarchies[request.hierarchyNumber] }
 
   func identifierPlan() -> FetchPlan? {
     for (place, conjunct) in conjuncts.enumerated() {
@@ -100,18 +125,35 @@ extension FetchPlanner.Context {
     var words = "index \(choice.index.name)"
     if !choice.reasons.isEmpty { words += " where " + choice.reasons.joined(separator: ", ") }
     if choice.isReversed { words += ", backwards" }
-    return finish(
+    var plan = finish(
       ranges.isEmpty
         ? .nothing
         : .index(number: choice.index.number, ranges: ranges, isReversed: choice.isReversed),
       isOrdered: choice.isOrdered, consumed: choice.consumed, filtersEntities: filters(covered), words: words)
+    plan.indexNames = [choice.index.name]
+    if covers(choice.index, plan) {
+      plan.isCovering = true
+      plan.description = plan.description.replacingFirst("; then ", by: "; by its entries alone ")
+    }
+    return plan
   }
 
-  private func filters(_ candidates: [Int]) -> Bool {
+  /// Whether the entries of an index tell what the residual asks, and nobody asks for rows.
+  private func covers(_ index: IndexSchema, _ plan: FetchPlan) -> Bool {
+    guard let residual = plan.residual, !plan.filtersEntities, residual.isLocal, plan.access != .nothing,
+      mode == .count || mode == .identifiers && plan.isOrdered && request.entityNumbers.count == 1
+    else { return false }
+    let readable = IndexKeyReader.readableSlots(index)
+    var isReadable = true
+    residual.slots.forEach { if !readable.contains($0) { isReadable = false } }
+    return isReadable
+  }
+
+  func filters(_ candidates: [Int]) -> Bool {
     !Set(candidates).isSubset(of: request.entityNumbers)
   }
 
-  private func finish(
+  func finish(
     _ access: FetchPlan.Access, isOrdered: Bool, consumed: Set<Int>, filtersEntities: Bool, words: String
   ) -> FetchPlan {
     let rest = ResolvedPredicate.conjunction(
@@ -123,7 +165,7 @@ extension FetchPlanner.Context {
     }
     if rest != .all { words += "; then \(rest)" }
     if !isOrdered {
-      let keys = sorts.map { request.entity.attributes[$0.slot].name + ($0.isAscending ? "" : " descending") }
+      let keys = sorts.map { $0.name + ($0.isAscending ? "" : " descending") }
       words += "; sort by \(keys.isEmpty ? "primary key" : keys.joined(separator: ", "))"
     }
     if request.offset > 0 { words += "; skip \(request.offset)" }
@@ -132,7 +174,7 @@ extension FetchPlanner.Context {
       access: access, isOrdered: isOrdered,
       residual: rest == .all
         ? nil
-        : CompiledPredicate(rest, rootName: hierarchy.rootName, storeIdentifier: storeIdentifier),
+        : request.binder(storeIdentifier: storeIdentifier).compile(rest, request.entity.number),
       filtersEntities: filtersEntities, description: words)
   }
 
@@ -191,7 +233,7 @@ extension FetchPlanner.Context {
     guard rest.count == sorts.count else { return }
     var isReversed: Bool?
     for (part, sort) in zip(rest, sorts) {
-      guard part.slot == sort.slot, !sort.type.hasCutKeys else { return }
+      guard sort.steps.isEmpty, part.slot == sort.slot, !sort.type.hasCutKeys else { return }
       let opposes = part.isAscending != sort.isAscending
       if let isReversed, isReversed != opposes { return }
       isReversed = opposes

@@ -8,8 +8,20 @@ struct PredicateCompiler {
   var operands: [CompiledPredicate.Operand] = []
   var bytes: [UInt8] = []
   var values: [AttributeValue] = []
-  var identifierSets: [[ManagedObjectID]] = []
+  var identifierSets: [(identifiers: [ManagedObjectID], rootName: String)] = []
+  var texts: [TextTest] = []
+  var related: [RelatedTest] = []
+  var comparisons: [BoundComparison] = []
+  /// The slots that instructions look at, and those that comparisons look at beside them.
   var slots = SlotBitmap()
+  /// Nil for programs without relationships and comparisons.
+  let binder: ExpressionBinder?
+  let rootName: String
+
+  init(rootName: String, binder: ExpressionBinder?) {
+    self.rootName = rootName
+    self.binder = binder
+  }
 
   /// Appends the code of `predicate` and returns where it begins.
   mutating func compile(_ predicate: ResolvedPredicate, onTrue: Int32, onFalse: Int32) -> Int32 {
@@ -22,20 +34,51 @@ struct PredicateCompiler {
     case .or(let parts):
       return Self.cheapestLast(parts).reduce(onFalse) { compile($1, onTrue: onTrue, onFalse: $0) }
     case .selfIn(let identifiers):
-      identifierSets.append(identifiers)
-      instructions.append(
-        CompiledPredicate.Instruction(
-          slot: 0, operation: .oneOf, isIdentifierTest: true, onTrue: onTrue, onFalse: onFalse,
-          firstOperand: Int32(identifierSets.count - 1), operandCount: 0))
+      identifierSets.append((identifiers, rootName))
+      append(.identifier, 0, identifierSets.count - 1, onTrue, onFalse)
+    case .reference(let test):
+      slots.insert(test.slot)
+      identifierSets.append((test.identifiers, test.rootName))
+      append(.reference, test.slot, identifierSets.count - 1, onTrue, onFalse)
+    case .text(let test):
+      slots.insert(test.slot)
+      texts.append(test)
+      append(.text, test.slot, texts.count - 1, onTrue, onFalse)
+    case .related(let number, _, let part):
+      let binder = boundBinder
+      let relationship = binder.schema.relationships[number]
+      if !relationship.isToMany { slots.insert(relationship.slot) }
+      related.append(
+        RelatedTest(relationship: relationship, program: binder.compile(part, relationship.destination)))
+      append(.related, relationship.slot, related.count - 1, onTrue, onFalse)
+    case .comparison(let comparison):
+      comparisons.append(BoundComparison(comparison, boundBinder))
+      append(.comparison, 0, comparisons.count - 1, onTrue, onFalse)
     case .test(let test):
       slots.insert(test.slot)
       instructions.append(
         CompiledPredicate.Instruction(
-          slot: Int32(test.slot), operation: test.operation, isIdentifierTest: false, onTrue: onTrue,
+          slot: Int32(test.slot), operation: test.operation, kind: .slot, onTrue: onTrue,
           onFalse: onFalse, firstOperand: Int32(operands.count), operandCount: Int32(test.operands.count)))
       for operand in test.operands { append(operand) }
     }
     return Int32(instructions.count - 1)
+  }
+
+  private var boundBinder: ExpressionBinder {
+    guard let binder else {
+      preconditionFailure("a predicate that follows relationships is compiled with its schema")
+    }
+    return binder
+  }
+
+  private mutating func append(
+    _ kind: CompiledPredicate.Instruction.Kind, _ slot: Int, _ operand: Int, _ onTrue: Int32, _ onFalse: Int32
+  ) {
+    instructions.append(
+      CompiledPredicate.Instruction(
+        slot: Int32(slot), operation: .oneOf, kind: kind, onTrue: onTrue, onFalse: onFalse,
+        firstOperand: Int32(operand), operandCount: 0))
   }
 
   private mutating func append(_ value: AttributeValue) {
@@ -68,7 +111,10 @@ struct PredicateCompiler {
     case .all, .none: 0
     case .not(let part): cost(part)
     case .and(let parts), .or(let parts): parts.reduce(0) { $0 + cost($1) }
-    case .selfIn: 4
+    case .selfIn, .reference: 4
+    case .text(let test): test.operation == .matches ? 400 : 40
+    case .related: 300
+    case .comparison(let comparison): comparison.left.isLocal && comparison.right.isLocal ? 200 : 1_000
     case .test(let test):
       switch (test.operation, test.type) {
       case (.isNil, _): 1

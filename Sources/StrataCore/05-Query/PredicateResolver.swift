@@ -1,12 +1,43 @@
 import Foundation
 
-/// Looks up the keys of a predicate in an entity and brings its values into the attributes' types.
+/// Looks up the keys of a predicate in a schema and brings its values into the attributes' types.
+///
+/// What one row decides becomes tests of slots; a comparison at the end of a key path becomes a test of the object there; what is
+/// left becomes a comparison of two expressions.
 struct PredicateResolver {
-  let entity: EntitySchema
-  /// How deep predicates may be nested: compiling them recurses.
+  let schema: Schema
+  /// What names mean: the object of the request first, then the members that sub-queries look at.
+  private(set) var scopes: [Scope]
+  /// Whether an aggregate may be of one value per object, for the rows of a group.
+  var allowsGroups = false
+  /// The moment that `now()` is.
+  var now = Date()
+  /// How deep predicates may be nested: resolving and compiling them recurses.
   static let depthLimit = 500
 
-  /// - Throws: ``FetchError``.
+  struct Scope {
+    let variable: String?
+    let entity: EntitySchema
+  }
+
+  init(entity: EntitySchema, schema: Schema) {
+    self.schema = schema
+    scopes = [Scope(variable: nil, entity: entity)]
+  }
+
+  /// The entity of the request.
+  var entity: EntitySchema { scopes[0].entity }
+  /// The entity of the objects the predicate at hand is about.
+  var scopeEntity: EntitySchema { scopes[scopes.count - 1].entity }
+
+  /// The same, inside a sub-query.
+  func inside(_ variable: String, _ entity: EntitySchema) -> PredicateResolver {
+    var copy = self
+    copy.scopes.append(Scope(variable: variable, entity: entity))
+    return copy
+  }
+
+  /// - Throws: ``FetchError``; ``TextMatchError`` for a pattern that is none.
   func resolve(_ predicate: FetchPredicate, depth: Int = 0) throws -> ResolvedPredicate {
     guard depth < Self.depthLimit else {
       throw FetchError(reason: .tooDeep, entityName: entity.name, key: nil)
@@ -17,264 +48,188 @@ struct PredicateResolver {
     case .and(let parts): return .conjunction(try parts.map { try resolve($0, depth: depth + 1) })
     case .or(let parts): return .disjunction(try parts.map { try resolve($0, depth: depth + 1) })
     case .not(let part): return try resolve(part, depth: depth + 1).negated
-    case .compare(let comparison): return try resolve(comparison)
+    case .compare(let comparison): return try resolve(comparison, depth: depth + 1)
     }
   }
 
-  private func resolve(_ comparison: FetchComparison) throws -> ResolvedPredicate {
-    guard comparison.quantifier == .direct, comparison.options.isEmpty else { throw unsupported(comparison) }
-    switch (comparison.left, comparison.operation, comparison.right) {
-    case (.evaluatedObject, .in, .objects(let identifiers)):
-      return identifiers.isEmpty ? .none : .selfIn(identifiers)
-    case (.keyPath(.evaluatedObject, let keys), .in, .list(let list)):
-      return try membership(attribute(keys.joined(separator: ".")), constants(list, comparison))
-    case (.keyPath(.evaluatedObject, let keys), .between, .list(let list)):
-      let values = try constants(list, comparison)
-      guard values.count == 2 else { throw unsupported(comparison) }
-      let attribute = try attribute(keys.joined(separator: "."))
-      return .conjunction([
-        try compare(attribute, .greaterOrEqual, values[0]), try compare(attribute, .lessOrEqual, values[1]),
-      ])
-    case (.keyPath(.evaluatedObject, let keys), let operation, .constant(let value)):
-      let key = keys.joined(separator: ".")
-      if value.isNull, operation == .equal || operation == .notEqual {
-        let isNil = try nilTest(key)
-        return operation == .equal ? isNil : isNil.negated
+  private func resolve(_ comparison: FetchComparison, depth: Int) throws -> ResolvedPredicate {
+    if let path = try scopePath(comparison.left), let operand = try operand(comparison.right, depth) {
+      // “name IN %@” with a text means a part of it: no test of a slot does that.
+      if case .value(.string) = operand, comparison.operation == .in {
+        return try compared(comparison, depth: depth)
       }
-      return try compare(attribute(key), operation, value)
-    default: throw unsupported(comparison)
+      return try resolve(path, comparison, operand)
+    }
+    if comparison.quantifier == .direct, let path = try scopePath(comparison.right),
+      let mirrored = mirrored(comparison, path), let operand = try operand(mirrored.right, depth)
+    {
+      return try resolve(path, mirrored, operand)
+    }
+    return try compared(comparison, depth: depth)
+  }
+
+  /// The comparison with its sides exchanged; nil when that cannot be.
+  private func mirrored(_ comparison: FetchComparison, _ path: ResolvedPath) -> FetchComparison? {
+    var result = comparison
+    (result.left, result.right) = (comparison.right, comparison.left)
+    switch comparison.operation {
+    case .equal, .notEqual: return result
+    case .less: result.operation = .greater
+    case .lessOrEqual: result.operation = .greaterOrEqual
+    case .greater: result.operation = .less
+    case .greaterOrEqual: result.operation = .lessOrEqual
+    case .in where path.isMany:
+      result.operation = .equal
+      result.quantifier = .any
+    case .in where path.attribute?.type == .string: result.operation = .contains
+    default: return nil
+    }
+    return result
+  }
+}
+
+/// What the right side of a comparison is when it is the same for all objects.
+enum ConstantOperand {
+  case value(AttributeValue)
+  case values([AttributeValue])
+  case objects([ManagedObjectID])
+
+  /// Whether nil is it, or among them.
+  var hasNull: Bool {
+    switch self {
+    case .value(let value): value.isNull
+    case .values(let values): values.contains(where: \.isNull)
+    case .objects: false
+    }
+  }
+}
+
+// MARK: A key path compared with a constant
+
+extension PredicateResolver {
+  /// The side as a constant; nil when it looks at objects.
+  private func operand(_ expression: FetchExpression, _ depth: Int) throws -> ConstantOperand? {
+    switch expression {
+    case .constant(let value): return .value(value)
+    case .objects(let identifiers): return .objects(identifiers)
+    case .list(let parts):
+      if parts.isEmpty { return .values([]) }
+      var identifiers: [ManagedObjectID] = []
+      for case .objects(let some) in parts { identifiers += some }
+      if parts.allSatisfy({ if case .objects = $0 { true } else { false } }) { return .objects(identifiers) }
+    case .evaluatedObject, .keyPath, .subquery: return nil
+    case .variable, .aggregate, .function, .conditional: break
+    }
+    let resolved = try self.expression(expression, depth: depth).expression
+    guard resolved.isConstant else { return nil }
+    return switch try folded(resolved) {
+    case .one(let value): .value(value)
+    case .many(let values): .values(values)
     }
   }
 
-  private func constants(_ list: [FetchExpression], _ comparison: FetchComparison) throws -> [AttributeValue]
-  {
-    try list.map {
-      guard case .constant(let value) = $0 else { throw unsupported(comparison) }
-      return value
-    }
+  /// The value of a constant expression.
+  func folded(_ expression: ResolvedExpression) throws -> EvaluatedValue {
+    let binder = ExpressionBinder(schema: schema, storeIdentifier: nil, rootName: "")
+    return try Evaluation(NoObjects(schema: schema), now: now, entityName: entity.name).value(
+      binder.bind(expression))
   }
 
-  private func unsupported(_ comparison: FetchComparison) -> FetchError {
-    FetchError(reason: .unsupported("\(comparison)"), entityName: entity.name, key: nil)
-  }
-
-  /// The attribute named `key`, whose values can be compared.
-  func attribute(_ key: String) throws -> AttributeSchema {
-    let attribute = try property(key)
-    if attribute.type == .transformable {
-      throw FetchError(reason: .transformableKey, entityName: entity.name, key: key)
-    }
-    if attribute.type == .composite {
-      throw FetchError(reason: .compositeKey, entityName: entity.name, key: key)
-    }
-    return attribute
-  }
-
-  private func property(_ key: String) throws -> AttributeSchema {
-    guard let slot = entity.slot(named: key) else {
-      throw FetchError(reason: .unknownKey, entityName: entity.name, key: key)
-    }
-    let attribute = entity.attributes[slot]
-    let isInMemory =
-      attribute.type == .composite ? !attribute.hasStoredElements(in: entity) : attribute.isTransient
-    if isInMemory { throw FetchError(reason: .transientKey, entityName: entity.name, key: key) }
-    return attribute
-  }
-
-  /// The test for nil, which every stored attribute can be asked; of a composite one, its elements are.
-  private func nilTest(_ key: String) throws -> ResolvedPredicate { isNil(try property(key)) }
-
-  private func compare(
-    _ attribute: AttributeSchema, _ operation: ComparisonOperator, _ value: AttributeValue
+  private func resolve(
+    _ path: ResolvedPath, _ comparison: FetchComparison, _ operand: ConstantOperand
   ) throws -> ResolvedPredicate {
+    var (quantifier, operation) = (comparison.quantifier, comparison.operation)
+    if path.isMany, quantifier == .direct {
+      // “flights CONTAINS %@”: one of them is it.
+      guard operation == .contains, path.attribute == nil else { throw path.error(.toManyKey) }
+      (quantifier, operation) = (.any, .equal)
+    }
+    if !path.isMany, quantifier != .direct { throw fault(.notMany("\(comparison)")) }
+    guard let attribute = path.attribute else {
+      return try resolveObjects(path, quantifier, operation, comparison, operand)
+    }
+    let leaf = try LeafResolver(entity: path.entity, attribute: attribute, options: comparison.options)
+      .resolve(operation, operand)
+    return wrap(leaf, path.steps, quantifier, isTrueForNil: Self.isTrueForNil(operation, operand))
+  }
+
+  /// What a comparison says of nil.
+  private static func isTrueForNil(_ operation: ComparisonOperator, _ operand: ConstantOperand) -> Bool {
     switch operation {
-    case .equal: return try equal(attribute, value)
-    case .notEqual: return try equal(attribute, value).negated
-    case .less: return try order(attribute, .less, value)
-    case .lessOrEqual: return try order(attribute, .lessOrEqual, value)
-    case .greater: return try order(attribute, .greater, value)
-    case .greaterOrEqual: return try order(attribute, .greaterOrEqual, value)
-    case .beginsWith: return try match(attribute, .beginsWith, value, operation)
-    case .contains: return try match(attribute, .contains, value, operation)
-    case .endsWith: return try match(attribute, .endsWith, value, operation)
-    case .like, .matches, .in, .between:
-      throw unsupported(FetchComparison(.key(attribute.name), operation, .constant(value)))
+    case .equal, .in: operand.hasNull
+    case .notEqual: !operand.hasNull
+    default: false
     }
   }
 
-  private func equal(_ attribute: AttributeSchema, _ value: AttributeValue) throws -> ResolvedPredicate {
-    if case .null = value { return isNil(attribute) }
-    switch try operand(attribute, value) {
-    case .exact(let value): return test(attribute, .equal, value)
-    case .above, .below, .after: return .none
-    }
-  }
-
-  private func order(
-    _ attribute: AttributeSchema, _ operation: SlotTest.Operation, _ value: AttributeValue
-  ) throws -> ResolvedPredicate {
-    if case .null = value { return .none }
-    let wantsSmall = operation == .less || operation == .lessOrEqual
-    switch try operand(attribute, value) {
-    case .exact(let value): return test(attribute, operation, value)
-    case .above: return wantsSmall ? isNil(attribute).negated : .none
-    case .below: return wantsSmall ? .none : isNil(attribute).negated
-    case .after(let value): return test(attribute, wantsSmall ? .lessOrEqual : .greater, value)
-    }
-  }
-
-  private func match(
-    _ attribute: AttributeSchema, _ operation: SlotTest.Operation, _ value: AttributeValue,
-    _ source: ComparisonOperator
-  ) throws -> ResolvedPredicate {
-    guard attribute.type == .string else {
-      throw FetchError(
-        reason: .notAString(operation: "\(source)"), entityName: entity.name, key: attribute.name)
-    }
-    switch value {
-    case .null: return .none
-    case .string(let string) where string.isEmpty: return isNil(attribute).negated
-    case .string: return test(attribute, operation, value)
-    default: throw wrongType(attribute, value)
-    }
-  }
-
-  private func membership(
-    _ attribute: AttributeSchema, _ values: [AttributeValue]
-  ) throws -> ResolvedPredicate {
-    var operands: [AttributeValue] = []
-    var hasNil = false
-    for value in values {
-      if case .null = value { hasNil = true; continue }
-      if case .exact(let value) = try operand(attribute, value) { operands.append(value) }
-    }
-    operands.sort { AttributeValue.compare($0, $1) < 0 }
-    var distinct: [AttributeValue] = []
-    for value in operands {
-      if let last = distinct.last, AttributeValue.compare(last, value) == 0 { continue }
-      distinct.append(value)
-    }
-    var parts: [ResolvedPredicate] = hasNil ? [isNil(attribute)] : []
-    if distinct.count == 1 {
-      parts.append(test(attribute, .equal, distinct[0]))
-    } else if !distinct.isEmpty {
-      parts.append(
-        .test(
-          SlotTest(
-            slot: attribute.slot, name: attribute.name, type: attribute.type, operation: .oneOf,
-            operands: distinct)))
-    }
-    return .disjunction(parts)
-  }
-
-  private func isNil(_ attribute: AttributeSchema) -> ResolvedPredicate {
-    if attribute.type == .composite {
-      return .conjunction(attribute.elements.map { isNil(entity.attributes[$0]) })
-    }
-    return .test(
-      SlotTest(
-        slot: attribute.slot, name: attribute.name, type: attribute.type, operation: .isNil, operands: []))
-  }
-
-  private func test(
-    _ attribute: AttributeSchema, _ operation: SlotTest.Operation, _ value: AttributeValue
+  /// A test of the object at the end of a path as one of the object it begins at.
+  private func wrap(
+    _ leaf: ResolvedPredicate, _ steps: [RelationshipSchema], _ quantifier: FetchComparison.Quantifier,
+    isTrueForNil: Bool
   ) -> ResolvedPredicate {
-    .test(
-      SlotTest(
-        slot: attribute.slot, name: attribute.name, type: attribute.type, operation: operation,
-        operands: [value]))
-  }
-
-  private func wrongType(_ attribute: AttributeSchema, _ value: AttributeValue) -> FetchError {
-    FetchError(
-      reason: .wrongType(expected: "\(attribute.type)", found: "\(value)"), entityName: entity.name,
-      key: attribute.name)
-  }
-
-  private func operand(_ attribute: AttributeSchema, _ value: AttributeValue) throws -> OperandPosition {
-    guard let position = OperandPosition(value, type: attribute.type) else {
-      throw wrongType(attribute, value)
+    var (predicate, isTrueForNil) = (leaf, isTrueForNil)
+    for step in steps.reversed() {
+      if step.isToMany, quantifier == .all { isTrueForNil = true }
+      if step.isToMany, quantifier != .all { isTrueForNil = false }
+      predicate =
+        isTrueForNil ? .exists(step, predicate.negated).negated : .exists(step, predicate)
     }
-    return position
+    return predicate
+  }
+
+  private func resolveObjects(
+    _ path: ResolvedPath, _ quantifier: FetchComparison.Quantifier, _ operation: ComparisonOperator,
+    _ comparison: FetchComparison, _ operand: ConstantOperand
+  ) throws -> ResolvedPredicate {
+    let identifiers: [ManagedObjectID]
+    switch (operation, operand) {
+    case (.equal, .value(.null)), (.notEqual, .value(.null)): identifiers = []
+    case (.equal, .objects(let some)) where some.count == 1,
+      (.notEqual, .objects(let some)) where some.count == 1:
+      identifiers = some
+    case (.in, .objects(let some)): identifiers = some
+    case (.in, .values(let values)) where values.isEmpty: identifiers = []
+    default:
+      throw path.steps.isEmpty ? fault(.unsupported("\(comparison)")) : path.error(.relationshipKey)
+    }
+    let isNil = operand.hasNull
+    var leaf: ResolvedPredicate
+    var steps = path.steps
+    if let last = steps.last, !last.isToMany {
+      steps.removeLast()
+      leaf =
+        isNil
+        ? .test(SlotTest(slot: last.slot, name: last.name, type: .objectID, operation: .isNil, operands: []))
+        : identifiers.isEmpty
+          ? .none
+          : .reference(
+            ReferenceTest(
+              slot: last.slot, name: last.name,
+              rootName: schema.hierarchies[last.destinationHierarchy].rootName,
+              identifiers: identifiers))
+    } else {
+      leaf = identifiers.isEmpty ? .none : .selfIn(identifiers)
+    }
+    if operation == .notEqual { leaf = leaf.negated }
+    return wrap(leaf, steps, quantifier, isTrueForNil: Self.isTrueForNil(operation, operand))
+  }
+
+  /// An error about the request's entity.
+  func fault(_ reason: FetchError.Reason, key: String? = nil) -> FetchError {
+    FetchError(reason: reason, entityName: entity.name, key: key)
   }
 }
 
-extension AttributeSchema {
-  /// Whether a composite attribute's elements are in rows.
-  fileprivate func hasStoredElements(in entity: EntitySchema) -> Bool {
-    elements.contains { element in
-      let attribute = entity.attributes[element]
-      return attribute.type == .composite ? attribute.hasStoredElements(in: entity) : !attribute.isTransient
+extension ResolvedPredicate {
+  /// True when the object at the other end of `relationship`, or one of its members, satisfies `part`.
+  static func exists(_ relationship: RelationshipSchema, _ part: ResolvedPredicate) -> ResolvedPredicate {
+    if part == .none { return .none }
+    if part == .all, !relationship.isToMany {
+      return ResolvedPredicate.test(
+        SlotTest(
+          slot: relationship.slot, name: relationship.name, type: .objectID, operation: .isNil, operands: [])
+      ).negated
     }
-  }
-}
-
-/// Where a value lies among the values an attribute can have.
-enum OperandPosition: Hashable {
-  /// The attribute can have this value.
-  case exact(AttributeValue)
-  /// After this value and before the attribute's next one: 2.5 among integers.
-  case after(AttributeValue)
-  /// Greater than every value the attribute can have.
-  case above
-  /// Smaller than every value the attribute can have.
-  case below
-
-  /// Nil when the value is of another kind than the attribute.
-  init?(_ value: AttributeValue, type: AttributeType) {
-    switch (type, value) {
-    case (.integer16, _): self.init(value, in: Int64(Int16.min)...Int64(Int16.max))
-    case (.integer32, _): self.init(value, in: Int64(Int32.min)...Int64(Int32.max))
-    case (.integer64, _): self.init(value, in: Int64.min...Int64.max)
-    case (.boolean, .boolean), (.string, .string), (.date, .date), (.binaryData, .data),
-      (.uuid, .uuid), (.uri, .url), (.decimal, .decimal), (.double, .double), (.float, .float):
-      self = .exact(value)
-    case (.boolean, .integer(let number)) where number == 0 || number == 1:
-      self = .exact(.boolean(number == 1))
-    case (.double, .integer(let number)): self = .exact(.double(Double(number)))
-    case (.double, .float(let number)): self = .exact(.double(Double(number)))
-    case (.double, .decimal(let number)): self = .exact(.double(NSDecimalNumber(decimal: number).doubleValue))
-    case (.float, .integer(let number)): self = .exact(.float(Float(number)))
-    case (.float, .double(let number)): self = .exact(.float(Float(number)))
-    case (.float, .decimal(let number)):
-      self = .exact(.float(Float(NSDecimalNumber(decimal: number).doubleValue)))
-    case (.decimal, .integer(let number)): self = .exact(.decimal(Decimal(number)))
-    case (.decimal, .double(let number)) where number.isFinite: self = .exact(.decimal(Decimal(number)))
-    case (.decimal, .float(let number)) where number.isFinite:
-      self = .exact(.decimal(Decimal(Double(number))))
-    default: return nil
-    }
-  }
-
-  private init?(_ value: AttributeValue, in range: ClosedRange<Int64>) {
-    switch value {
-    case .integer(let number): self.init(number, hasFraction: false, in: range)
-    case .boolean(let flag): self = .exact(.integer(flag ? 1 : 0))
-    case .double(let number): self.init(number, in: range)
-    case .float(let number): self.init(Double(number), in: range)
-    case .decimal(let number): self.init(NSDecimalNumber(decimal: number).doubleValue, in: range)
-    default: return nil
-    }
-  }
-
-  private init(_ number: Double, in range: ClosedRange<Int64>) {
-    let whole = number.rounded(.down)
-    if number.isNaN || whole >= 0x1p63 {
-      self = .above
-    } else if whole < -0x1p63 {
-      self = .below
-    } else {
-      self.init(Int64(whole), hasFraction: whole != number, in: range)
-    }
-  }
-
-  private init(_ whole: Int64, hasFraction: Bool, in range: ClosedRange<Int64>) {
-    if whole > range.upperBound || (hasFraction && whole == range.upperBound) {
-      self = .above
-    } else if whole < range.lowerBound {
-      self = .below
-    } else {
-      self = hasFraction ? .after(.integer(whole)) : .exact(.integer(whole))
-    }
+    return .related(relationship: relationship.number, name: relationship.name, part)
   }
 }

@@ -13,11 +13,13 @@ public struct ResolvedFetchRequest: Sendable {
   /// The numbers of the entities whose rows take part, ascending.
   public let entityNumbers: [Int]
   /// The predicate with slots and typed values, in its simplest form.
-  let predicate: ResolvedPredicate
+  private(set) var predicate: ResolvedPredicate
+  /// Whether the predicate looks at other objects than the one it is about, along relationships.
+  public private(set) var travels: Bool
   /// The predicate, compiled; nil when every object matches.
-  let program: CompiledPredicate?
+  private(set) var program: CompiledPredicate?
   /// The sort keys.
-  let sorts: [ResolvedSort]
+  private(set) var sorts: [ResolvedSort]
   /// At most this many objects; 0 for no limit.
   public var limit: Int
   /// How many matching objects are skipped.
@@ -33,19 +35,35 @@ public struct ResolvedFetchRequest: Sendable {
     guard request.fetchLimit >= 0, request.fetchOffset >= 0 else {
       throw FetchError(reason: .negativeWindow, entityName: entity.name, key: nil)
     }
-    let predicate = try PredicateResolver(entity: entity).resolve(request.predicate ?? .everything)
+    let resolver = PredicateResolver(entity: entity, schema: schema)
+    let predicate = try resolver.resolve(request.predicate ?? .everything)
     self.schema = schema
     self.entity = entity
     entityNumbers = request.includesSubentities ? entity.subtree.sorted() : [entity.number]
     self.predicate = predicate
+    travels = predicate.travels
     program =
       predicate == .all
       ? nil
       : CompiledPredicate(
-        predicate, rootName: schema.hierarchies[entity.hierarchyNumber].rootName, storeIdentifier: nil)
-    sorts = try request.sortDescriptors.map { try ResolvedSort($0, entity: entity) }
+        predicate, rootName: schema.hierarchies[entity.hierarchyNumber].rootName, storeIdentifier: nil,
+        schema: schema)
+    sorts = try request.sortDescriptors.map { try ResolvedSort($0, resolver) }
     limit = request.fetchLimit
     offset = request.fetchOffset
+  }
+
+  /// A request for all objects of an entity and its subentities that satisfy a predicate.
+  init(schema: Schema, entity: EntitySchema, predicate: ResolvedPredicate) {
+    self.schema = schema
+    self.entity = entity
+    entityNumbers = entity.subtree.sorted()
+    self.predicate = predicate
+    travels = predicate.travels
+    program = nil
+    sorts = []
+    limit = 0
+    offset = 0
   }
 
   /// The number of the hierarchy whose rows are fetched.
@@ -59,15 +77,52 @@ public struct ResolvedFetchRequest: Sendable {
 
   /// Whether an object takes part in the result, by its entity and the values it has in memory.
   ///
-  /// Answers the same as the store does for a row with these values.
+  /// Answers the same as the store does for a row with these values. Traps when the predicate ``travels`` or compares expressions:
+  /// values of the object alone do not tell.
+  ///
+  /// - Throws: `TextMatchError` when a regular expression came to no decision within its bounds.
   public func matches(
     entity number: Int, identifier: ManagedObjectID, value: (_ slot: Int) -> AttributeValue
-  ) -> Bool {
+  ) throws -> Bool {
     guard entityNumbers.contains(number) else { return false }
-    return program?.evaluate(identifier: identifier, value: value) ?? true
+    return try program?.evaluate(identifier: identifier, value: value) ?? true
   }
 
-  /// The order of two objects in the result: negative when the first comes first, never 0 for different keys.
+  /// The request with another predicate, of those parts of its own that are left to the store, without window.
+  func candidates(_ predicate: ResolvedPredicate, keepsSorts: Bool) -> ResolvedFetchRequest {
+    var copy = self
+    copy.predicate = predicate
+    copy.travels = predicate.travels
+    copy.program = predicate == .all ? nil : binder(storeIdentifier: nil).compile(predicate, entity.number)
+    if !keepsSorts { copy.sorts = [] }
+    copy.limit = 0
+    copy.offset = 0
+    return copy
+  }
+
+  /// The hierarchies whose rows have a say in which objects are fetched, and in which order, beside their own.
+  var travelledHierarchies: Set<Int> {
+    var result: Set<Int> = []
+    func add(_ number: Int) {
+      let relationship = schema.relationships[number]
+      result.insert(relationship.destinationHierarchy)
+      // Who the members are may be told by their owner alone.
+      if relationship.isToMany { result.insert(schema.entities[relationship.owner].hierarchyNumber) }
+    }
+    predicate.forEachStep(add)
+    for sort in sorts { sort.steps.forEach(add) }
+    return result
+  }
+
+  /// What binds expressions about the request's objects to one store.
+  func binder(storeIdentifier: UUID?) -> ExpressionBinder {
+    ExpressionBinder(
+      schema: schema, storeIdentifier: storeIdentifier,
+      rootName: schema.hierarchies[entity.hierarchyNumber].rootName)
+  }
+
+  /// The order of two objects in the result by their own values: negative when the first comes first, never 0 for different
+  /// keys. Not for requests that sort by what relationships lead to.
   public func compare(
     _ left: (_ slot: Int) -> AttributeValue, _ leftKey: UInt64,
     _ right: (_ slot: Int) -> AttributeValue, _ rightKey: UInt64
@@ -78,22 +133,57 @@ public struct ResolvedFetchRequest: Sendable {
     }
     return leftKey < rightKey ? -1 : leftKey > rightKey ? 1 : 0
   }
+
+  /// The same by the values of the sort keys, in their order.
+  func compare(_ left: [AttributeValue], _ leftKey: UInt64, _ right: [AttributeValue], _ rightKey: UInt64)
+    -> Int
+  {
+    for (place, sort) in sorts.enumerated() {
+      let order = AttributeValue.compare(left[place], right[place])
+      if order != 0 { return sort.isAscending ? order : -order }
+    }
+    return leftKey < rightKey ? -1 : leftKey > rightKey ? 1 : 0
+  }
 }
 
 /// A sort key with its slot.
 struct ResolvedSort: Sendable, Hashable {
+  /// The numbers of the to-one relationships that lead to the object whose value it is. Where there is none, the value is nil.
+  let steps: [Int]
   let slot: Int
   let type: AttributeType
   let isAscending: Bool
+  /// The key path.
+  let name: String
 
-  init(slot: Int, type: AttributeType, isAscending: Bool) {
+  init(steps: [Int] = [], slot: Int, type: AttributeType, isAscending: Bool, name: String = "") {
+    self.steps = steps
     self.slot = slot
     self.type = type
     self.isAscending = isAscending
+    self.name = name
   }
 
-  init(_ sort: FetchSort, entity: EntitySchema) throws {
-    let attribute = try PredicateResolver(entity: entity).attribute(sort.key)
-    self.init(slot: attribute.slot, type: attribute.type, isAscending: sort.ascending)
+  /// - Throws: ``FetchError`` for an unknown key, a path through a to-many relationship, an attribute without an order.
+  init(_ sort: FetchSort, _ resolver: PredicateResolver) throws {
+    let keys = sort.key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    let path = try ResolvedPath(keys, from: resolver.entity, schema: resolver.schema)
+    if path.isMany { throw path.error(.toManyKey) }
+    var steps = path.steps.map(\.number)
+    guard let attribute = path.attribute else {
+      guard let last = path.steps.last else { throw path.error(.unknownKey) }
+      // Objects sort by their primary keys.
+      steps.removeLast()
+      self.init(
+        steps: steps, slot: last.slot, type: .objectID, isAscending: sort.ascending, name: sort.key)
+      return
+    }
+    if attribute.type == .transformable { throw path.error(.transformableKey) }
+    if attribute.type == .composite { throw path.error(.compositeKey) }
+    self.init(
+      steps: steps, slot: attribute.slot, type: attribute.type, isAscending: sort.ascending, name: sort.key)
   }
+
+  /// As an expression about the object that is sorted.
+  var expression: ResolvedExpression { .path(.object(up: 0), steps: steps, slot: slot) }
 }

@@ -1,12 +1,20 @@
 /// A predicate with slots for keys and operands of the attributes' own types, in its simplest form.
 ///
 /// Constants occur only at the top; `and` and `or` are flat and hold at least two parts; `not` stands only
-/// before a test.
+/// before a test, of whatever kind.
 indirect enum ResolvedPredicate: Sendable, Hashable {
   case all
   case none
   case test(SlotTest)
   case selfIn([ManagedObjectID])
+  /// The to-one relationship leads to one of the objects.
+  case reference(ReferenceTest)
+  /// A text, compared in a way that bytes alone do not tell.
+  case text(TextTest)
+  /// The object at the other end of the relationship of this number, or one of the members, satisfies the predicate.
+  case related(relationship: Int, name: String, ResolvedPredicate)
+  /// Two expressions, compared.
+  case comparison(ResolvedComparison)
   case not(ResolvedPredicate)
   case and([ResolvedPredicate])
   case or([ResolvedPredicate])
@@ -42,7 +50,7 @@ indirect enum ResolvedPredicate: Sendable, Hashable {
     switch self {
     case .all: .none
     case .none: .all
-    case .test, .selfIn: .not(self)
+    case .test, .selfIn, .reference, .text, .related, .comparison: .not(self)
     case .not(let inner): inner
     case .and(let parts): .disjunction(parts.map(\.negated))
     case .or(let parts): .conjunction(parts.map(\.negated))
@@ -73,6 +81,129 @@ struct SlotTest: Sendable, Hashable {
   let operands: [AttributeValue]
 }
 
+/// A test of what a to-one relationship leads to. False for nil.
+struct ReferenceTest: Sendable, Hashable {
+  let slot: Int
+  let name: String
+  /// The root entity of the relationship's destination.
+  let rootName: String
+  let identifiers: [ManagedObjectID]
+}
+
+/// A test of a string attribute with options, or by a pattern. False for nil.
+struct TextTest: Sendable {
+  let slot: Int
+  let name: String
+  let operation: ComparisonOperator
+  let pattern: String
+  let options: FetchComparison.StringOptions
+  /// The test, prepared.
+  let matcher: TextMatcher
+
+  /// - Throws: ``TextMatchError`` for a pattern that is none.
+  init(
+    slot: Int, name: String, operation: ComparisonOperator, pattern: String,
+    options: FetchComparison.StringOptions
+  ) throws(TextMatchError) {
+    self.slot = slot
+    self.name = name
+    self.operation = operation
+    self.pattern = pattern
+    self.options = options
+    matcher = try TextMatcher(operation, pattern, options: options)
+  }
+
+  func matches(_ value: AttributeValue) throws -> Bool {
+    guard case .string(let text) = value else { return false }
+    return try matcher.matches(text)
+  }
+}
+
+extension TextTest: Hashable {
+  static func == (left: TextTest, right: TextTest) -> Bool {
+    left.slot == right.slot && left.operation == right.operation && left.options == right.options
+      && AttributeValue.orderUTF8(left.pattern, right.pattern) == 0
+  }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(slot)
+    hasher.combine(operation)
+    hasher.combine(options)
+  }
+}
+
+extension TextTest: CustomStringConvertible {
+  var description: String {
+    "\(name) \(operation)\(options.isEmpty ? "" : "[\(options)]") \"\(pattern)\""
+  }
+}
+
+extension ResolvedPredicate {
+  /// Whether it is the same for all objects.
+  var isConstant: Bool {
+    switch self {
+    case .all, .none: true
+    case .test, .selfIn, .reference, .text, .related: false
+    case .not(let part): part.isConstant
+    case .and(let parts), .or(let parts): parts.allSatisfy(\.isConstant)
+    case .comparison(let comparison): comparison.left.isConstant && comparison.right.isConstant
+    }
+  }
+
+  /// The farthest scope that is looked at: 0 for the object the predicate is about, -1 for none.
+  var reach: Int {
+    switch self {
+    case .all, .none: -1
+    case .test, .selfIn, .reference, .text: 0
+    case .related(_, _, let part): max(0, part.reach - 1)
+    case .not(let part): part.reach
+    case .and(let parts), .or(let parts): parts.map(\.reach).max() ?? -1
+    case .comparison(let comparison): max(comparison.left.reach, comparison.right.reach)
+    }
+  }
+
+  /// Whether it looks at other objects than the one it is about: a row alone does not decide it.
+  var travels: Bool {
+    var travels = false
+    forEachStep { _ in travels = true }
+    return travels
+  }
+
+  /// Calls `body` with the number of every relationship that is followed.
+  func forEachStep(_ body: (Int) -> Void) {
+    switch self {
+    case .all, .none, .test, .selfIn, .reference, .text: return
+    case .related(let relationship, _, let part):
+      body(relationship)
+      part.forEachStep(body)
+    case .not(let part): part.forEachStep(body)
+    case .and(let parts), .or(let parts): for part in parts { part.forEachStep(body) }
+    case .comparison(let comparison):
+      comparison.left.forEachStep(body)
+      comparison.right.forEachStep(body)
+    }
+  }
+
+  /// Calls `body` with every slot of the object the predicate is about that it looks at, to-many relationships included.
+  func forEachOwnSlot(_ relationships: [RelationshipSchema], depth: Int = 0, _ body: (Int) -> Void) {
+    switch self {
+    case .all, .none, .selfIn: return
+    case .test(let test): if depth == 0 { body(test.slot) }
+    case .reference(let test): if depth == 0 { body(test.slot) }
+    case .text(let test): if depth == 0 { body(test.slot) }
+    case .related(let relationship, _, let part):
+      if depth == 0 { body(relationships[relationship].slot) }
+      part.forEachOwnSlot(relationships, depth: depth + 1, body)
+    case .not(let part): part.forEachOwnSlot(relationships, depth: depth, body)
+    case .and(let parts), .or(let parts):
+      for part in parts { part.forEachOwnSlot(relationships, depth: depth, body) }
+    case .comparison(let comparison):
+      comparison.left.forEachOwnSlot(relationships, depth: depth, body)
+      comparison.right.forEachOwnSlot(relationships, depth: depth, body)
+    }
+  }
+}
+
 extension ResolvedPredicate: CustomStringConvertible {
   var description: String {
     switch self {
@@ -80,6 +211,11 @@ extension ResolvedPredicate: CustomStringConvertible {
     case .none: "FALSE"
     case .test(let test): test.description
     case .selfIn(let identifiers): "SELF IN \(identifiers.count) identifiers"
+    case .reference(let test): "\(test.name) IN \(test.identifiers.count) identifiers"
+    case .text(let test): test.description
+    case .related(_, let name, .all): "ANY \(name)"
+    case .related(_, let name, let part): "ANY \(name) (\(part))"
+    case .comparison(let comparison): comparison.words
     case .not(let part): "NOT (\(part))"
     case .and(let parts): parts.map { "(\($0))" }.joined(separator: " AND ")
     case .or(let parts): parts.map { "(\($0))" }.joined(separator: " OR ")

@@ -29,10 +29,9 @@ final class LMDBSnapshot: StoreSnapshot {
 
   func fetch(_ request: ResolvedFetchRequest, mode: FetchMode) throws -> FetchedRows {
     try read { reader, transaction in
-      let plan = FetchPlanner.plan(request, mode: mode, storeIdentifier: storeIdentifier) { index in
-        catalogue.usableIndexes[index.number] && parts.indexes[index.number] != nil
-      }
-      return try FetchExecutor(request: request, plan: plan, mode: mode, reader: reader).run(transaction)
+      let view = StoredView(reader, transaction)
+      return try FetchExecutor(request: request, plan: view.plan(request, mode: mode), mode: mode, view: view)
+        .run(transaction)
     }
   }
 

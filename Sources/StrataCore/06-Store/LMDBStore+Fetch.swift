@@ -3,19 +3,25 @@ import Foundation
 extension LMDBStore {
   public func fetch(_ request: ResolvedFetchRequest, mode: FetchMode) throws -> FetchedRows {
     try read { reader, transaction in
-      let catalogue = reader.catalogue
-      let plan = FetchPlanner.plan(request, mode: mode, storeIdentifier: identifier) { index in
-        catalogue.usableIndexes[index.number] && parts.indexes[index.number] != nil
-      }
-      if case .index = plan.access {
-        // Another process may have struck an index that it could not maintain.
-        let generation = try parts.meta.number("generation", UInt64.self, transaction) ?? 0
-        if generation != catalogue.generation {
-          throw UnknownCode(detail: "The catalogue changes again and again.")
-        }
-      }
-      return try FetchExecutor(request: request, plan: plan, mode: mode, reader: reader).run(transaction)
+      try fetch(request, mode: mode, StoredView(reader, transaction), transaction, counters: nil)
     }
+  }
+
+  func fetch(
+    _ request: ResolvedFetchRequest, mode: FetchMode, _ view: StoredView,
+    _ transaction: borrowing ReadTransaction,
+    counters: FetchCounters?
+  ) throws -> FetchedRows {
+    let plan = try view.plan(request, mode: mode)
+    if plan.usesIndexes || request.travels {
+      // Another process may have struck an index that it could not maintain.
+      let generation = try parts.meta.number("generation", UInt64.self, transaction) ?? 0
+      if generation != view.reader.catalogue.generation {
+        throw UnknownCode(detail: "The catalogue changes again and again.")
+      }
+    }
+    return try FetchExecutor(request: request, plan: plan, mode: mode, view: view, counters: counters)
+      .run(transaction)
   }
 
   public func rows(hierarchy: Int, primaryKeys: [UInt64]) throws -> [FetchedRow?] {
@@ -100,8 +106,12 @@ extension LMDBStore {
   /// The plan of a request, for `explain`.
   public func plan(_ request: ResolvedFetchRequest, mode: FetchMode = .rows) -> FetchPlan {
     let catalogue = catalogue
-    return FetchPlanner.plan(request, mode: mode, storeIdentifier: identifier) { index in
-      catalogue.usableIndexes[index.number] && parts.indexes[index.number] != nil
+    let rowCount = { [parts] (hierarchy: Int) -> Int in
+      guard let keyspace = parts.rows[hierarchy] else { return 0 }
+      return (try? parts.environment.read { try $0.entryCount(keyspace) }) ?? 0
     }
+    return FetchPlanner.plan(
+      request, mode: mode, storeIdentifier: identifier,
+      isUsable: { catalogue.usableIndexes[$0.number] && parts.indexes[$0.number] != nil }, rowCount: rowCount)
   }
 }

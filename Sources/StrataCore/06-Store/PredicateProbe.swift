@@ -16,7 +16,7 @@ enum PredicateProbe {
     for mode in [FetchMode.rows, .count] {
       _ = FetchPlanner.plan(resolved, mode: mode, storeIdentifier: UUID()).description
     }
-    guard let program = resolved.program else { return true }
+    guard let program = resolved.program, program.isLocal else { return true }
     evaluate(program, resolved.entity, &recipe)
     return true
   }
@@ -36,11 +36,14 @@ enum PredicateProbe {
     else { return }
     let token = StoreEntityToken.token(
       storeIdentifier: identifier, entityName: entity.name, entityNumber: entity.number, rootName: "Whole")
-    let inMemory = program.evaluate(identifier: ManagedObjectID(token: token, primaryKey: 1)) { values[$0] }
+    let inMemory = try? program.evaluate(identifier: ManagedObjectID(token: token, primaryKey: 1)) {
+      values[$0]
+    }
     let stored = row.snapshot.withBytes { bytes in
-      program.evaluate(
+      try? program.evaluate(
         row: bytes.baseAddress.unsafelyUnwrapped, table: entity.layout.table, primaryKey: 1,
-        large: { _ in .null })
+        large: { _ in .null },
+        other: { try program.texts[Int($0.firstOperand)].matches(values[Int($0.slot)]) })
     }
     precondition(inMemory == stored, "a predicate means the same in memory and in the store")
   }

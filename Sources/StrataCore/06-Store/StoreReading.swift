@@ -7,6 +7,11 @@ public protocol StoreReading: Sendable {
   /// The rows that match, in order, windowed.
   func fetch(_ request: ResolvedFetchRequest, mode: FetchMode) throws -> FetchedRows
 
+  /// How a request is executed here; with `isExecuting` it is executed and what it took is told. Nil when nobody can tell: the
+  /// default.
+  func explain(_ request: ResolvedFetchRequest, mode: FetchMode, isExecuting: Bool) throws
+    -> FetchExplanation.StorePart?
+
   /// The rows with the given keys, nil for those that do not exist, all from one state of the store.
   func rows(hierarchy: Int, primaryKeys: [UInt64]) throws -> [FetchedRow?]
 

@@ -55,7 +55,7 @@ extension ManagedObjectContext {
     let resolved = try ResolvedFetchRequest(specification, schema: schema)
     // Names no relationship: better told now than when a batch is read.
     _ = try prefetch(specification.relationshipKeyPathsForPrefetching, of: [], resolved.entity)
-    let overlay = makeOverlay(resolved, specification)
+    let overlay = try makeOverlay(resolved, specification)
     let bindings = bindings(for: resolved, specification)
     // Objects are made by their references, which takes the store's tables.
     for binding in bindings { _ = stores.tables(for: binding) }

@@ -27,7 +27,7 @@ extension ManagedObjectContext {
     flushAncestors()
     tellChanges()
     let resolved = try ResolvedFetchRequest(request.specification, schema: schema)
-    let overlay = makeOverlay(resolved, request.specification)
+    let overlay = try makeOverlay(resolved, request.specification)
     let bindings = bindings(for: resolved, request.specification)
     if overlay.isEmpty, bindings.count == 1 {
       statistics.fetches += 1
@@ -165,7 +165,7 @@ extension ManagedObjectContext {
     flushAncestors()
     tellChanges()
     let resolved = try ResolvedFetchRequest(specification, schema: schema)
-    let overlay = makeOverlay(resolved, specification)
+    let overlay = try makeOverlay(resolved, specification)
     let bindings = bindings(for: resolved, specification)
     let mode: FetchMode = specification.includesPropertyValues ? .rows : .identifiers
     let objects: [ManagedObject]
@@ -266,12 +266,12 @@ extension ManagedObjectContext {
     return made
   }
 
-  private func fetchIdentifiers(_ specification: FetchSpecification) throws -> [ManagedObjectID] {
+  func fetchIdentifiers(_ specification: FetchSpecification) throws -> [ManagedObjectID] {
     checkAccess(specification.entityName)
     flushAncestors()
     tellChanges()
     let resolved = try ResolvedFetchRequest(specification, schema: schema)
-    let overlay = makeOverlay(resolved, specification)
+    let overlay = try makeOverlay(resolved, specification)
     let bindings = bindings(for: resolved, specification)
     if overlay.isEmpty, bindings.count == 1 {
       statistics.fetches += 1

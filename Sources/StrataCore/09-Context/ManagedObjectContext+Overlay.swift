@@ -35,8 +35,15 @@ struct FetchOverlay {
   var ownLayers: [StratumLayer] = []
   /// The keys of stored rows that unsaved rows hide, by store.
   var hiddenKeys: [Int: Set<UInt64>] = [:]
+  /// Whether what is not saved may have a say in whether stored rows match, or where they stand: objects that they refer to have
+  /// been changed.
+  var isDisturbed = false
+  /// The request as each store's objects are evaluated for it, by the store's index.
+  var evaluations: [Int: ContextEvaluation] = [:]
 
-  var isEmpty: Bool { matching.isEmpty && rows.isEmpty && hidden == 0 && hiddenKeys.isEmpty }
+  var isEmpty: Bool {
+    matching.isEmpty && rows.isEmpty && hidden == 0 && hiddenKeys.isEmpty && !isDisturbed
+  }
   /// How many stored rows are hidden in all.
   var hiddenCount: Int { hiddenKeys.values.reduce(hidden) { $0 + $1.count } }
 }
@@ -64,6 +71,24 @@ enum FetchMatch {
     case .row(let row, let store):
       guard let snapshot = row.snapshot, let bound = store.binding.entities[row.entity] else { return .null }
       return store.binding.value(of: snapshot, slot, bound, row.primaryKey, in: store.view)
+    }
+  }
+
+  /// The store the match is of.
+  var storeIndex: Int {
+    switch self {
+    case .row(_, let store): store.binding.index
+    case .object(let object): object.home.storeIndex
+    case .unsaved(_, let store, _): store.index
+    }
+  }
+
+  /// The match as a view of its store has it; nil for a row without values.
+  var node: ContextView.Node? {
+    switch self {
+    case .object(let object): .object(object)
+    case .unsaved(let row, _, _): .unsaved(row)
+    case .row(let row, let store): store.binding.entities[row.entity].map { .row(row, $0) }
     }
   }
 
@@ -150,38 +175,78 @@ extension StoreBinding {
 
 extension ManagedObjectContext {
   /// What the unsaved changes do to `request`.
-  func makeOverlay(_ request: ResolvedFetchRequest, _ specification: FetchSpecification) -> FetchOverlay {
+  func makeOverlay(_ request: ResolvedFetchRequest, _ specification: FetchSpecification) throws
+    -> FetchOverlay
+  {
     var overlay = FetchOverlay()
-    addUnsavedRows(to: &overlay, request, specification)
+    takeLayers(&overlay)
+    overlay.isDisturbed = disturbs(
+      request.travelledHierarchies, ownLayers: overlay.ownLayers,
+      includesPendingChanges: specification.includesPendingChanges)
+    try addUnsavedRows(to: &overlay, request, specification)
     guard specification.includesPendingChanges, changes.hasChanges || flight != nil else { return overlay }
     func isConcerned(_ object: ManagedObject) -> Bool {
       object.home.entity.hierarchyNumber == request.hierarchyNumber
         && request.entityNumbers.contains(object.home.entity.number)
         && specification.affectedStores?.contains(object.home.token.hierarchy.storeIdentifier) ?? true
     }
-    func matches(_ object: ManagedObject) -> Bool {
-      request.matches(entity: object.home.entity.number, identifier: object.objectID) {
-        object.currentValue($0)
-      }
-    }
-    for object in changes.inserted where isConcerned(object) && matches(object) {
+    func addIfMatching(_ object: ManagedObject) throws {
+      guard let evaluation = try evaluation(object.home.storeIndex, &overlay, request, specification),
+        try evaluation.matches(.object(object), entity: object.home.entity.number)
+      else { return }
       overlay.matching.append(object)
     }
+    for object in changes.inserted where isConcerned(object) { try addIfMatching(object) }
     // Of an object of which only relationships have changed, the stored row is the one it has.
     for object in changes.updated where object.hidesStoredRow && isConcerned(object) {
       overlay.hidden += 1
-      if matches(object) { overlay.matching.append(object) }
+      try addIfMatching(object)
     }
     for object in changes.deleted where isConcerned(object) { overlay.hidden += 1 }
     // What is being saved and was not edited since.
+    var flying: [ManagedObject] = []
     flight?.forEachObject { object, kind in
       guard object.context === self, object.state.isDisjoint(with: [.inserted, .updated, .deleted]),
         object.state.contains(.inFlight), isConcerned(object)
       else { return }
       overlay.hidden += 1
-      if kind != .delete, matches(object) { overlay.matching.append(object) }
+      if kind != .delete { flying.append(object) }
     }
+    for object in flying { try addIfMatching(object) }
     return overlay
+  }
+
+  /// How objects of a store are evaluated for the request; nil for a store that is gone.
+  func evaluation(
+    _ storeIndex: Int, _ overlay: inout FetchOverlay, _ request: ResolvedFetchRequest,
+    _ specification: FetchSpecification
+  ) throws -> ContextEvaluation? {
+    if let known = overlay.evaluations[storeIndex] { return known }
+    guard let binding = persistentStoreCoordinator.binding(storeIndex) else { return nil }
+    let view = try ContextView(
+      self, binding, ownLayers: overlay.ownLayers,
+      includesPendingChanges: specification.includesPendingChanges)
+    let new = ContextEvaluation(request, view)
+    overlay.evaluations[storeIndex] = new
+    return new
+  }
+
+  /// What stores are asked so that the overlay can be laid over their answers.
+  func storeRequest(_ request: ResolvedFetchRequest, mode: FetchMode, _ overlay: FetchOverlay) -> (
+    request: ResolvedFetchRequest, mode: FetchMode
+  ) {
+    if overlay.isDisturbed {
+      // What other objects have a say in is decided in the context, of all rows that the rest of the predicate leaves.
+      let parts = request.predicate.conjuncts.filter { !$0.travels }
+      let isSortedHere = request.sorts.contains { !$0.steps.isEmpty }
+      return (request.candidates(.conjunction(parts), keepsSorts: !isSortedHere), .rows)
+    }
+    var wide = request
+    wide.offset = 0
+    let (last, isBeyondAll) = (request.windowEnd ?? .max).addingReportingOverflow(overlay.hiddenCount)
+    wide.limit = isBeyondAll || request.windowEnd == nil ? 0 : last
+    // Sorting across sources needs the sort keys, which identifiers alone do not have.
+    return (wide, request.sorts.isEmpty ? mode : .rows)
   }
 
   /// Stored rows and unsaved objects together, in order, cut to the window.
@@ -189,33 +254,62 @@ extension ManagedObjectContext {
     _ request: ResolvedFetchRequest, _ specification: FetchSpecification, mode: FetchMode,
     overlay: FetchOverlay
   ) throws -> ArraySlice<FetchMatch> {
-    var wide = request
-    wide.offset = 0
-    let (last, isBeyondAll) = (request.windowEnd ?? .max).addingReportingOverflow(overlay.hiddenCount)
-    wide.limit = isBeyondAll || request.windowEnd == nil ? 0 : last
+    var overlay = overlay
+    let isSortedHere = request.sorts.contains { !$0.steps.isEmpty }
+    let (wide, mode) = storeRequest(request, mode: mode, overlay)
     func isBefore(_ left: FetchMatch, _ right: FetchMatch) -> Bool {
       request.compare(left.value, left.primaryKey, right.value, right.primaryKey) < 0
     }
-    var result = (overlay.matching.map { FetchMatch.object($0) } + overlay.rows).sorted(by: isBefore)
+    var result = overlay.matching.map { FetchMatch.object($0) } + overlay.rows
+    if !isSortedHere { result.sort(by: isBefore) }
     for binding in bindings(for: request, specification) {
       statistics.fetches += 1
-      // Sorting across sources needs the sort keys, which identifiers alone do not have.
       let view = try reading(binding)
-      let fetched = try view.fetch(wide, mode: specification.sortDescriptors.isEmpty ? mode : .rows)
+      let fetched = try view.fetch(wide, mode: mode)
       let store = stores.tables(for: binding)
       store.view = view
       let table = store.tables[request.hierarchyNumber]
       let hiddenKeys = overlay.hiddenKeys[binding.index] ?? []
-      let rows = fetched.rows.lazy.filter { row in
+      var rows = fetched.rows.filter { row in
         if !hiddenKeys.isEmpty, hiddenKeys.contains(row.primaryKey) { return false }
         guard overlay.hidden > 0, let known = table.object(for: row.primaryKey) else { return true }
         return !known.hidesStoredRow
       }
-      result = merge(result, rows.map { .row($0, store) }, by: isBefore)
+      if overlay.isDisturbed,
+        let evaluation = try evaluation(binding.index, &overlay, request, specification)
+      {
+        rows = try rows.filter { row in
+          guard let bound = binding.entities[row.entity] else { return false }
+          return try evaluation.matches(.row(row, bound), entity: row.entity)
+        }
+      }
+      if isSortedHere {
+        result += rows.map { .row($0, store) }
+      } else {
+        result = merge(result, rows.lazy.map { .row($0, store) }, by: isBefore)
+      }
     }
+    if isSortedHere { try sort(&result, request, specification, &overlay) }
     let start = min(request.offset, result.count)
     let end = request.windowEnd.map { min($0, result.count) } ?? result.count
     return result[start..<max(start, end)]
+  }
+
+  /// Sorts by what the objects refer to.
+  private func sort(
+    _ matches: inout [FetchMatch], _ request: ResolvedFetchRequest, _ specification: FetchSpecification,
+    _ overlay: inout FetchOverlay
+  ) throws {
+    var keyed: [(values: [AttributeValue], match: FetchMatch)] = []
+    keyed.reserveCapacity(matches.count)
+    for match in matches {
+      guard let evaluation = try evaluation(match.storeIndex, &overlay, request, specification),
+        let node = match.node
+      else { continue }
+      keyed.append((try evaluation.sortValues(node), match))
+    }
+    keyed.sort { request.compare($0.values, $0.match.primaryKey, $1.values, $1.match.primaryKey) < 0 }
+    matches = keyed.map(\.match)
   }
 
   /// Two sorted sequences as one.

@@ -23,13 +23,13 @@ import Testing
     let identifiers = rows.map { fixture.identifier("Special", $0.change.primaryKey) }
     for _ in 0..<1500 {
       let predicate = random.predicate(entity, identifiers: identifiers)
-      let resolved = try PredicateResolver(entity: entity).resolve(predicate)
+      let resolved = try PredicateResolver(entity: entity, schema: fixture.schema).resolve(predicate)
       let program = CompiledPredicate(resolved, rootName: "Item", storeIdentifier: fixture.store.identifier)
       for (row, identifier) in zip(rows, identifiers) {
         let expected = ReferencePredicate.matches(predicate, identifier: identifier) { name in
           entity.slot(named: name).map { row.values[$0] } ?? .null
         }
-        let onValues = program.evaluate(identifier: identifier) { row.values[$0] }
+        let onValues = try program.evaluate(identifier: identifier) { row.values[$0] }
         let onBytes = program.evaluate(
           row: row.change.row.base, table: entity.layout.table, primaryKey: row.change.primaryKey
         ) { row.values[$0] }
@@ -47,7 +47,7 @@ import Testing
     func isTrue(_ predicate: FetchPredicate, _ value: AttributeValue) throws -> Bool {
       let request = try fixture.resolve("Item", predicate)
       let slot = fixture.entity("Item").slot(named: "i32")
-      return request.matches(
+      return try request.matches(
         entity: fixture.entity("Item").number, identifier: fixture.identifier("Item", 1)
       ) { $0 == slot ? value : .null }
     }
@@ -67,8 +67,9 @@ import Testing
     let fixture = try StoreFixture(inMemory: true)
     let request = try fixture.resolve("Item", includesSubentities: false)
     let identifier = fixture.identifier("Special", 1)
-    #expect(!request.matches(entity: fixture.entity("Special").number, identifier: identifier) { _ in .null })
-    #expect(request.matches(entity: fixture.entity("Item").number, identifier: identifier) { _ in .null })
+    #expect(
+      try !request.matches(entity: fixture.entity("Special").number, identifier: identifier) { _ in .null })
+    #expect(try request.matches(entity: fixture.entity("Item").number, identifier: identifier) { _ in .null })
     #expect(
       try !fixture.resolve("Special").matches(
         entity: fixture.entity("Item").number, identifier: identifier
@@ -107,7 +108,7 @@ import Testing
   @Test func numbersBeyondAnAttributeAreConstants() throws {
     let fixture = try StoreFixture(inMemory: true)
     func resolved(_ predicate: FetchPredicate) throws -> String {
-      "\(try PredicateResolver(entity: fixture.entity("Item")).resolve(predicate))"
+      "\(try PredicateResolver(entity: fixture.entity("Item"), schema: fixture.schema).resolve(predicate))"
     }
     #expect(try resolved(Attribute("i16") == 100_000) == "FALSE")
     #expect(try resolved(Attribute("i16") < 100_000) == "NOT (i16 == nil)")

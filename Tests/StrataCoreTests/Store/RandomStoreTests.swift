@@ -247,7 +247,9 @@ private struct RandomRun {
   private func scan(_ request: ResolvedFetchRequest) throws -> [UInt64] {
     let plan = FetchPlanner.plan(request, storeIdentifier: fixture.store.identifier) { _ in false }
     return try fixture.store.read { reader, transaction in
-      try FetchExecutor(request: request, plan: plan, mode: .rows, reader: reader).run(transaction)
+      try FetchExecutor(
+        request: request, plan: plan, mode: .rows, view: StoredView(reader, transaction)
+      ).run(transaction)
         .rows.map(\.primaryKey)
     }
   }

@@ -12,7 +12,7 @@ final class GRDBGraph: GraphPeer {
     case eachPlane
   }
 
-  private let database: DatabaseQueue
+  let database: DatabaseQueue
   private let traversal: Traversal
 
   init(directory: URL, traversal: Traversal) throws {
@@ -125,7 +125,7 @@ final class GRDBGraph: GraphPeer {
 
   func traverse() throws -> GraphTouch {
     var touch = GraphTouch()
-    func add(_ plane: PlaneRecord, _ flights: [FlightRecord]) {
+    func add(_ plane: PlaneRecord, _ flights: [GraphFlightRecord]) {
       touch.planes += 1
       for flight in flights where flight.planeID == plane.id { touch.add(flight.flight) }
     }
@@ -158,7 +158,7 @@ final class GRDBGraph: GraphPeer {
         return try Int.fetchOne(db, sql: sql) ?? 0
       }
       return GraphCounts(
-        flights: try FlightRecord.fetchCount(db), toAirlines: try linked("airline", "airlineId"),
+        flights: try GraphFlightRecord.fetchCount(db), toAirlines: try linked("airline", "airlineId"),
         toPlanes: try linked("plane", "planeId"), toOrigins: try linked("airport", "originId"),
         toDestinations: try linked("airport", "destinationId"), toWeather: try linked("weather", "weatherId"))
     }
@@ -170,7 +170,7 @@ final class GRDBGraph: GraphPeer {
 }
 
 /// Reads columns by position, the fastest way GRDB documents.
-private struct FlightRecord: FetchableRecord, TableRecord {
+struct GraphFlightRecord: FetchableRecord, TableRecord {
   static let databaseTableName = "flight"
 
   var flight: GraphData.Flight
@@ -185,9 +185,9 @@ private struct FlightRecord: FetchableRecord, TableRecord {
   }
 }
 
-private struct PlaneRecord: FetchableRecord, TableRecord, EncodableRecord {
+struct PlaneRecord: FetchableRecord, TableRecord, EncodableRecord {
   static let databaseTableName = "plane"
-  static let flights = hasMany(FlightRecord.self)
+  static let flights = hasMany(GraphFlightRecord.self)
 
   var id: Int64
   var plane: GraphData.Plane
@@ -204,7 +204,7 @@ private struct PlaneRecord: FetchableRecord, TableRecord, EncodableRecord {
 
 private struct PlaneInfo: FetchableRecord {
   var plane: PlaneRecord
-  var flights: [FlightRecord]
+  var flights: [GraphFlightRecord]
 
   init(row: Row) {
     plane = PlaneRecord(row: row)

@@ -3,7 +3,7 @@ import Strata
 
 /// Strata through its public API alone. Durability `.full`.
 final class StrataGraph: GraphPeer {
-  private let container: PersistentContainer
+  let container: PersistentContainer
 
   init(directory: URL) async throws {
     container = PersistentContainer(name: "Graph", model: GraphModel.model)

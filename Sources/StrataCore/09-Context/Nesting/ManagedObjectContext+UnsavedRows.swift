@@ -1,17 +1,21 @@
 extension ManagedObjectContext {
-  /// What the unsaved changes of contexts below do to `request`, and what children have saved here.
+  /// Takes the context's layers for one fetch.
   ///
   /// The layers are taken before the store is read: changes only ever move down, so nothing is missed. And they are taken once:
   /// what children save while the store is read comes with the next fetch, or half of it would be in this one.
-  func addUnsavedRows(
-    to overlay: inout FetchOverlay, _ request: ResolvedFetchRequest, _ specification: FetchSpecification
-  ) {
-    var layers: [(layer: StratumLayer, isOwn: Bool)] = []
+  func takeLayers(_ overlay: inout FetchOverlay) {
     // Objects that are here must show just what the layers say: what a child saves at this very moment is in both or in neither.
     repeat {
       drainReceived()
       overlay.ownLayers = strata.layers
     } while strata.mustMerge
+  }
+
+  /// What the unsaved changes of contexts below do to `request`, and what children have saved here.
+  func addUnsavedRows(
+    to overlay: inout FetchOverlay, _ request: ResolvedFetchRequest, _ specification: FetchSpecification
+  ) throws {
+    var layers: [(layer: StratumLayer, isOwn: Bool)] = []
     // Seen from here, what contexts below have not saved is what is stored (rule 87).
     if specification.includesPendingChanges { layers = overlay.ownLayers.map { ($0, true) } }
     for strata in ancestors where !strata.isEmpty { layers += strata.layers.map { ($0, false) } }
@@ -31,8 +35,8 @@ extension ManagedObjectContext {
           {
             continue
           }
-          if request.matches(
-            entity: row.bound.entityNumber, identifier: row.identifier, value: { row.value($0, in: binding) })
+          if let evaluation = try evaluation(binding.index, &overlay, request, specification),
+            try evaluation.matches(.unsaved(row), entity: row.bound.entityNumber)
           {
             overlay.rows.append(.unsaved(row, binding, isOwn: isOwn))
           }

@@ -3,7 +3,7 @@ import Foundation
 /// Carries out a fetch plan inside one read transaction.
 ///
 /// One cursor step per candidate; entity and residual predicate are decided on the stored bytes; only rows of
-/// the result are copied, once.
+/// the result are copied, once. Lives inside the closure of the transaction.
 struct FetchExecutor {
   let request: ResolvedFetchRequest
   let plan: FetchPlan
@@ -16,13 +16,24 @@ struct FetchExecutor {
   private let verifiesChecksums: Bool
   /// Whether the residual predicate looks only at values of fixed width.
   private let isFixed: Bool
-  private var parts: StoreParts { reader.parts }
+  var parts: StoreParts { reader.parts }
+  let view: StoredView
+  /// Decides tests of other rows; keeps what it has found out of them.
+  private let evaluation: Evaluation<StoredView>
+  /// Counts what is looked at, for those who want to know.
+  let counters: FetchCounters?
 
-  init(request: ResolvedFetchRequest, plan: FetchPlan, mode: FetchMode, reader: RowReader) {
+  init(
+    request: ResolvedFetchRequest, plan: FetchPlan, mode: FetchMode, view: StoredView,
+    counters: FetchCounters? = nil
+  ) {
     self.request = request
     self.plan = plan
     self.mode = mode
-    self.reader = reader
+    self.view = view
+    self.counters = counters
+    reader = view.reader
+    evaluation = Evaluation(view, entityName: request.entity.name)
     var wanted = SlotBitmap()
     for number in request.entityNumbers { wanted.insert(number) }
     self.wanted = wanted
@@ -31,17 +42,32 @@ struct FetchExecutor {
     filtersEntities = plan.filtersEntities
     verifiesChecksums = reader.parts.verifiesChecksums
     let layout = request.entity.layout
-    var isFixed = plan.residual != nil && !reader.parts.verifiesChecksums
+    var isFixed = plan.residual?.isLocal == true && !reader.parts.verifiesChecksums
     plan.residual?.slots.forEach { if layout.kind(of: $0).isVariable { isFixed = false } }
     self.isFixed = isFixed
   }
 
   func run(_ transaction: borrowing ReadTransaction) throws -> FetchedRows {
+    if let alternative = plan.alternative {
+      let limit = try parts.rows[request.hierarchyNumber].map { try transaction.entryCount($0) / 6 } ?? 0
+      guard let keys = try candidateKeys(plan.access, atMost: max(limit, 1_000), transaction) else {
+        counters?.hasScannedInstead = true
+        return try FetchExecutor(
+          request: request, plan: alternative.plan, mode: mode, view: view, counters: counters
+        ).run(transaction)
+      }
+      return try with(plan.finding(keys)).run(transaction)
+    }
+    if plan.isCovering { return try collectFromEntries(transaction) }
     if let count = try countWithoutRows(transaction) {
       return FetchedRows(rows: [], count: windowed(count), plan: plan)
     }
     if plan.isOrdered { return try collectInOrder(transaction) }
     return try collectAndSort(transaction)
+  }
+
+  private func with(_ plan: FetchPlan) -> FetchExecutor {
+    FetchExecutor(request: request, plan: plan, mode: mode, view: view, counters: counters)
   }
 
   private func windowed(_ count: Int) -> Int {
@@ -107,7 +133,7 @@ extension FetchExecutor {
 
   /// Calls `body` with every candidate that matches until it answers false.
   @inline(__always)
-  private func forEachMatch(
+  func forEachMatch(
     _ transaction: borrowing ReadTransaction, _ body: (UInt64, StoredRow) throws -> Bool
   ) throws {
     guard let keyspace = parts.rows[request.hierarchyNumber] else { return }
@@ -125,12 +151,18 @@ extension FetchExecutor {
         }
       }
     case .identifiers(let keys):
-      for key in keys {
-        guard let bytes = try PrimaryKeyBytes.with(key, { try transaction.get(keyspace, $0) }) else {
-          continue
+      // Neighbouring rows lie on the same page: in ascending order the cursor mostly stays where it is.
+      try transaction.withCursor(keyspace) { cursor in
+        for key in keys {
+          guard let bytes = try PrimaryKeyBytes.with(key, { try cursor.seek(exactly: $0)?.value }) else {
+            continue
+          }
+          if let row = try match(bytes, key, transaction), try !body(key, row) { return }
         }
-        if let row = try match(bytes, key, transaction), try !body(key, row) { return }
       }
+    case .related, .union:
+      let keys = try candidateKeys(plan.access, atMost: .max, transaction) ?? []
+      try with(plan.finding(keys)).forEachMatch(transaction, body)
     case .index where streamsIndex:
       try forEachKey(transaction) { key in
         guard let bytes = try PrimaryKeyBytes.with(key, { try transaction.get(keyspace, $0) }) else {
@@ -167,9 +199,10 @@ extension FetchExecutor {
   ///
   /// Most rows that do not belong to it are dismissed by their header or by their fixed values alone.
   @inline(__always)
-  private func match(
+  func match(
     _ bytes: UnsafeRawBufferPointer, _ key: UInt64, _ transaction: borrowing ReadTransaction
   ) throws -> StoredRow? {
+    counters?.examined += 1
     guard let entry = codes.entry(bytes) else { return try matchSlowly(bytes, key, transaction) }
     let entity = Int(entry.pointee.entity)
     if !wanted.contains(entity) {
@@ -189,10 +222,25 @@ extension FetchExecutor {
     }
     let row = StoredRow(base: base, count: bytes.count, entity: entity)
     guard !isFixed, let residual else { return row }
-    let matches = try residual.evaluate(row: base, table: entry.pointee.table, primaryKey: key) { slot in
-      try reader.value(row, slot, primaryKey: key, externals: [], transaction)
-    }
+    guard residual.isLocal else { return try matchOthers(residual, row, key) ? row : nil }
+    let matches = try residual.evaluate(
+      row: base, table: entry.pointee.table, primaryKey: key,
+      large: { try reader.value(row, $0, primaryKey: key, externals: [], transaction) },
+      other: { try testText($0, residual, row, key) })
     return matches ? row : nil
+  }
+
+  /// A predicate on other rows.
+  @inline(never)
+  private func matchOthers(_ residual: CompiledPredicate, _ row: StoredRow, _ key: UInt64) throws -> Bool {
+    try evaluation.matches(residual, StoredNode(row: row, primaryKey: key))
+  }
+
+  @inline(never)
+  private func testText(
+    _ instruction: CompiledPredicate.Instruction, _ residual: CompiledPredicate, _ row: StoredRow, _ key: UInt64
+  ) throws -> Bool {
+    try view.test(instruction, residual, StoredNode(row: row, primaryKey: key), evaluation)
   }
 
   /// The same for rows that are unknown, damaged, or of an older layout.
@@ -206,17 +254,13 @@ extension FetchExecutor {
     }
     let row = try reader.row(bytes, primaryKey: key)
     guard let residual else { return row }
-    let matches = try residual.evaluate(
-      row: row.base, table: reader.layout(of: row).table, primaryKey: key
-    ) { slot in
-      try reader.value(row, slot, primaryKey: key, externals: [], transaction)
-    }
+    let matches = try matchOthers(residual, row, key)
     return withExtendedLifetime(row) { matches ? row : nil }
   }
 
   /// Calls `body` with the primary key of every candidate until it answers false.
   @inline(__always)
-  private func forEachKey(
+  func forEachKey(
     _ transaction: borrowing ReadTransaction, _ body: (UInt64) throws -> Bool
   ) throws {
     switch plan.access {
@@ -238,6 +282,9 @@ extension FetchExecutor {
           entry = try cursor.next()
         }
       }
+    case .related, .union:
+      let keys = try candidateKeys(plan.access, atMost: .max, transaction) ?? []
+      try with(plan.finding(keys)).forEachKey(transaction, body)
     case .index(let number, let ranges, let isReversed):
       guard let keyspace = parts.indexes[number] else { return }
       try transaction.withCursor(keyspace) { cursor in
@@ -251,62 +298,11 @@ extension FetchExecutor {
   }
 }
 
-/// Walks a range of an index.
-enum IndexWalk {
-  /// Calls `body` with the primary key of each entry, ascending; false when `body` ended the walk.
-  @inline(__always)
-  static func forwards(
-    _ range: KeyRange, _ cursor: inout Cursor, _ body: (UInt64) throws -> Bool
-  ) throws -> Bool {
-    try range.lower.withUnsafeBytes { lower in
-      try (range.upper ?? []).withUnsafeBytes { upper in
-        var entry = try cursor.seek(atLeast: lower)
-        while let found = entry {
-          if range.upper != nil && IndexEntries.order(found.key, upper) >= 0 { break }
-          if try !body(PrimaryKeyBytes.last(of: found.key)) { return false }
-          entry = try cursor.next()
-        }
-        return true
-      }
-    }
-  }
-
-  /// The same from the end, except that entries of equal values come in ascending order of primary keys: that is
-  /// how ties are always broken.
-  @inline(__always)
-  static func backwards(
-    _ range: KeyRange, _ cursor: inout Cursor, _ body: (UInt64) throws -> Bool
-  ) throws -> Bool {
-    var group: [UInt64] = []
-    return try range.lower.withUnsafeBytes { lower in
-      var entry = try start(range, &cursor)
-      var value = UnsafeRawBufferPointer(start: nil, count: 0)
-      while let found = entry, IndexEntries.order(found.key, lower) >= 0 {
-        if !IndexEntries.isEntry(found.key, of: value) {
-          for key in group.reversed() where try !body(key) { return false }
-          group.removeAll(keepingCapacity: true)
-          value = UnsafeRawBufferPointer(rebasing: found.key.dropLast(8))
-        }
-        group.append(PrimaryKeyBytes.last(of: found.key))
-        entry = try cursor.previous()
-      }
-      for key in group.reversed() where try !body(key) { return false }
-      return true
-    }
-  }
-
-  private static func start(_ range: KeyRange, _ cursor: inout Cursor) throws -> Cursor.Entry? {
-    guard let upper = range.upper else { return try cursor.last() }
-    return try upper.withUnsafeBytes { try cursor.seek(atLeast: $0) } == nil
-      ? cursor.last() : cursor.previous()
-  }
-}
-
 // MARK: Sorting
 
 extension FetchExecutor {
   private func collectAndSort(_ transaction: borrowing ReadTransaction) throws -> FetchedRows {
-    var sorter = RowSorter(sorts: request.sorts, windowEnd: request.windowEnd, reader: reader)
+    var sorter = RowSorter(sorts: request.sorts, windowEnd: request.windowEnd, view: view)
     try forEachMatch(transaction) { key, row in
       try sorter.add(row, key, transaction)
       return true

@@ -11,7 +11,10 @@ import Foundation
 struct RowSorter: ~Copyable {
   private let sorts: [ResolvedSort]
   private let windowEnd: Int?
+  private let view: StoredView
   private let reader: RowReader
+  /// Per sort key the relationships that lead to the row whose value it is.
+  private let steps: [[RelationshipSchema]]
   private let partLimit: Int
   private var builder = KeyBuilder()
   private let keys = SortKeys()
@@ -20,11 +23,13 @@ struct RowSorter: ~Copyable {
   /// The rows that may be in the result, in the order they came.
   private(set) var candidates: ContiguousArray<(key: UInt64, row: StoredRow)> = []
 
-  init(sorts: [ResolvedSort], windowEnd: Int?, reader: RowReader) {
+  init(sorts: [ResolvedSort], windowEnd: Int?, view: StoredView) {
     self.sorts = sorts
+    self.view = view
+    steps = sorts.map { $0.steps.map { view.schema.relationships[$0] } }
     // A window of millions is no reason to sort again and again.
     self.windowEnd = windowEnd.flatMap { (1...1 << 20).contains($0) ? $0 : nil }
-    self.reader = reader
+    reader = view.reader
     // Keys are not stored: they may be longer than those of an index, but not without limit.
     partLimit = sorts.count > 100 ? 16 : KeyBuilder.maximumVariableLength
   }
@@ -33,7 +38,11 @@ struct RowSorter: ~Copyable {
   mutating func add(_ row: StoredRow, _ key: UInt64, _ transaction: borrowing ReadTransaction) throws {
     builder.reset()
     let layout = reader.layout(of: row)
-    for sort in sorts {
+    for (place, sort) in sorts.enumerated() {
+      if !sort.steps.isEmpty {
+        try addRelated(row, key, place)
+        continue
+      }
       var made = builder.append(
         fromRow: row.base, slot: sort.slot, layout: layout, isAscending: sort.isAscending, limit: partLimit)
       if made == .external {
@@ -46,6 +55,23 @@ struct RowSorter: ~Copyable {
     builder.appendPrimaryKey(UInt64(candidates.count))
     let isAdded = keys.add(builder.bytes, windowEnd: hasCutKeys ? nil : windowEnd)
     if isAdded { candidates.append((key, row)) }
+  }
+
+  /// The part of a key that another row has.
+  @inline(never)
+  private mutating func addRelated(_ row: StoredRow, _ key: UInt64, _ place: Int) throws {
+    let sort = sorts[place]
+    guard let other = try view.follow(StoredNode(row: row, primaryKey: key), steps[place]) else {
+      builder.append(.null, isAscending: sort.isAscending, limit: partLimit)
+      return
+    }
+    var made = builder.append(
+      fromRow: other.row.base, slot: sort.slot, layout: reader.layout(of: other.row),
+      isAscending: sort.isAscending, limit: partLimit)
+    if made == .external {
+      made = builder.append(try view.value(other, sort.slot), isAscending: sort.isAscending, limit: partLimit)
+    }
+    if made == .truncated { hasCutKeys = true }
   }
 
   /// The places of the candidates in order.
@@ -62,8 +88,9 @@ struct RowSorter: ~Copyable {
     var values: [UInt64: [AttributeValue]] = [:]
     for place in places {
       let (key, row) = candidates[Int(place)]
-      values[place] = try sorts.map {
-        try reader.value(row, $0.slot, primaryKey: key, externals: [], transaction)
+      values[place] = try sorts.indices.map { part in
+        let node = try view.follow(StoredNode(row: row, primaryKey: key), steps[part])
+        return try node.map { try view.value($0, sorts[part].slot) } ?? .null
       }
     }
     return places.sorted { left, right in

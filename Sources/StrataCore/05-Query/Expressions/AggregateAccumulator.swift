@@ -1,0 +1,104 @@
+import Foundation
+
+/// Makes one value of many, one after the other. Nil values do not count.
+struct AggregateAccumulator {
+  private let aggregate: FetchAggregate
+  private let zero: AttributeValue
+  private var count = 0
+  private var whole: Int64 = 0
+  private var exact = Decimal(0)
+  private var approximate = 0.0
+  private var hasDecimals = false
+  private var hasDoubles = false
+  private var best = AttributeValue.null
+  /// Whether the sum of the integers takes more than 64 bits: the result then means nothing, and whoever asked for it is told.
+  private(set) var isTooLarge = false
+
+  /// - Parameter zero: What the sum of nothing is; its type is that of the values.
+  init(_ aggregate: FetchAggregate, zero: AttributeValue = .integer(0)) {
+    self.aggregate = aggregate
+    self.zero = zero
+  }
+
+  /// Takes in one value.
+  mutating func add(_ value: AttributeValue) {
+    if value.isNull { return }
+    count += 1
+    switch aggregate {
+    case .count: return
+    case .sum, .average: addNumber(value)
+    case .minimum: if best.isNull || ValueOrder.compare(value, best) < 0 { best = value }
+    case .maximum: if best.isNull || ValueOrder.compare(value, best) > 0 { best = value }
+    }
+  }
+
+  /// Takes in `number` values that are only counted.
+  mutating func add(count number: Int) { count += number }
+
+  private mutating func addNumber(_ value: AttributeValue) {
+    switch value {
+    case .integer(let number):
+      if aggregate == .average {
+        approximate += Double(number)
+        return
+      }
+      let (sum, isTooLarge) = whole.addingReportingOverflow(number)
+      whole = sum
+      if isTooLarge { self.isTooLarge = true }
+    case .double(let number):
+      hasDoubles = true
+      approximate += number
+    case .float(let number):
+      hasDoubles = true
+      approximate += Double(number)
+    case .decimal(let number):
+      hasDecimals = true
+      exact += number
+    default: return
+    }
+  }
+
+  /// The one value.
+  var result: AttributeValue {
+    switch aggregate {
+    case .count: .integer(Int64(count))
+    case .minimum, .maximum: best
+    case .average:
+      count == 0 ? .null : .double((approximate + DecimalArithmetic.double(exact)) / Double(count))
+    case .sum:
+      if count == 0 {
+        zero
+      } else if hasDoubles {
+        .double(approximate + Double(whole) + DecimalArithmetic.double(exact))
+      } else if hasDecimals {
+        .decimal(exact + Decimal(whole))
+      } else {
+        .integer(whole)
+      }
+    }
+  }
+}
+
+/// The order of evaluated values.
+enum ValueOrder {
+  /// As ``AttributeValue/compare(_:_:)``, but booleans are 0 and 1 beside numbers, and references are the objects they lead to.
+  @inline(__always)
+  static func compare(_ left: AttributeValue, _ right: AttributeValue) -> Int {
+    switch (left, right) {
+    case (.reference(let left), .reference(let right)):
+      let (first, second) = (Reference.primaryKey(left), Reference.primaryKey(right))
+      return first < second ? -1 : first == second ? 0 : 1
+    case (.boolean(let flag), .integer), (.boolean(let flag), .double), (.boolean(let flag), .float),
+      (.boolean(let flag), .decimal):
+      return AttributeValue.compare(.integer(flag ? 1 : 0), right)
+    case (.integer, .boolean(let flag)), (.double, .boolean(let flag)), (.float, .boolean(let flag)),
+      (.decimal, .boolean(let flag)):
+      return AttributeValue.compare(left, .integer(flag ? 1 : 0))
+    default: return AttributeValue.compare(left, right)
+    }
+  }
+}
+
+enum DecimalArithmetic {
+  static func double(_ value: Decimal) -> Double { value.isNaN ? .nan : Double("\(value)") ?? .nan }
+}

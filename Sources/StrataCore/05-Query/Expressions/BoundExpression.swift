@@ -1,0 +1,167 @@
+import Foundation
+
+/// A resolved expression, ready to be evaluated in one store: predicates in it compiled, objects replaced by references.
+indirect enum BoundExpression: Sendable {
+  case constant(AttributeValue)
+  case values([AttributeValue])
+  case list([BoundExpression])
+  case object(up: Int)
+  case path(BoundExpression, hierarchy: Int, steps: [RelationshipSchema], slot: Int?)
+  case aggregate(FetchAggregate, BoundExpression, zero: AttributeValue)
+  /// How many members of the base satisfy a test: members of one relationship of one object.
+  case matchingCount(of: BoundExpression, hierarchy: Int, RelatedTest)
+  /// How many members a relationship of one object has.
+  case memberCount(of: BoundExpression, hierarchy: Int, RelationshipSchema)
+  case filtered(BoundExpression, hierarchy: Int, CompiledPredicate)
+  case function(FetchFunction, [BoundExpression])
+  case cast(BoundExpression, AttributeType)
+  case conditional(CompiledPredicate, BoundExpression, BoundExpression)
+}
+
+/// A test of the objects at the other end of a relationship.
+final class RelatedTest: Sendable {
+  let relationship: RelationshipSchema
+  /// What an object there must satisfy.
+  let program: CompiledPredicate
+  /// Whether the answer depends on the object there alone.
+  let isIndependent: Bool
+
+  init(relationship: RelationshipSchema, program: CompiledPredicate) {
+    self.relationship = relationship
+    self.program = program
+    isIndependent = program.source.reach <= 0
+  }
+}
+
+/// A comparison, ready to be evaluated.
+final class BoundComparison: Sendable {
+  let left: BoundExpression
+  let operation: ComparisonOperator
+  let right: BoundExpression
+  let quantifier: FetchComparison.Quantifier
+  let options: FetchComparison.StringOptions
+  /// Prepared, where the right side is a text known beforehand.
+  let matcher: TextMatcher?
+
+  init(_ comparison: ResolvedComparison, _ binder: ExpressionBinder) {
+    left = binder.bind(comparison.left)
+    operation = comparison.operation
+    right = binder.bind(comparison.right)
+    quantifier = comparison.quantifier
+    options = comparison.options
+    if case .constant(.string(let pattern)) = comparison.right, comparison.operation.isForStrings {
+      // A pattern that is none was refused when the predicate was resolved.
+      matcher = try? TextMatcher(comparison.operation, pattern, options: comparison.options)
+    } else {
+      matcher = nil
+    }
+  }
+}
+
+extension ComparisonOperator {
+  /// Whether both sides are texts.
+  var isForStrings: Bool {
+    switch self {
+    case .beginsWith, .contains, .endsWith, .like, .matches: true
+    default: false
+    }
+  }
+}
+
+/// Makes bound expressions for one store.
+struct ExpressionBinder: Sendable {
+  let schema: Schema
+  /// Nil when no objects can be named.
+  let storeIdentifier: UUID?
+  /// The root entity of the objects that the expressions are about.
+  let rootName: String
+
+  /// A reference that leads to no object.
+  static let stranger = UInt64.max
+
+  func bind(_ expression: ResolvedExpression) -> BoundExpression {
+    switch expression {
+    case .constant(let value): return .constant(value)
+    case .list(let parts):
+      let constants = parts.compactMap { if case .constant(let value) = $0 { value } else { nil } }
+      return constants.count == parts.count ? .values(constants) : .list(parts.map(bind))
+    case .objects(let identifiers, let rootName, let isList):
+      let references = references(identifiers, rootName: rootName)
+      return isList ? .values(references) : .constant(references.first ?? .reference(Self.stranger))
+    case .object(let up): return .object(up: up)
+    case .path(let base, let steps, let slot):
+      return .path(
+        bind(base), hierarchy: hierarchy(of: base), steps: steps.map { schema.relationships[$0] }, slot: slot)
+    case .aggregate(.count, let base, _): return count(of: base)
+    case .aggregate(let aggregate, let base, let zero): return .aggregate(aggregate, bind(base), zero: zero)
+    case .filtered(let base, let entity, let predicate):
+      return .filtered(
+        bind(base), hierarchy: schema.entities[entity].hierarchyNumber, compile(predicate, entity))
+    case .function(let function, let arguments): return .function(function, arguments.map(bind))
+    case .cast(let base, let type): return .cast(bind(base), type)
+    case .conditional(let predicate, let first, let second):
+      return .conditional(compile(predicate, nil), bind(first), bind(second))
+    }
+  }
+
+  /// Counts where the members need not be listed.
+  private func count(of base: ResolvedExpression) -> BoundExpression {
+    if case .path(let owner, let steps, nil) = base, let last = steps.last,
+      schema.relationships[last].isToMany,
+      !steps.dropLast().contains(where: { schema.relationships[$0].isToMany }),
+      !isMany(owner)
+    {
+      let object = steps.count == 1 ? owner : .path(owner, steps: Array(steps.dropLast()), slot: nil)
+      return .memberCount(
+        of: bind(object), hierarchy: schema.entities[schema.relationships[last].owner].hierarchyNumber,
+        schema.relationships[last])
+    }
+    if case .filtered(.path(let owner, let steps, nil), let entity, let predicate) = base, steps.count == 1,
+      schema.relationships[steps[0]].isToMany, !isMany(owner)
+    {
+      return .matchingCount(
+        of: bind(owner), hierarchy: schema.entities[schema.relationships[steps[0]].owner].hierarchyNumber,
+        RelatedTest(relationship: schema.relationships[steps[0]], program: compile(predicate, entity)))
+    }
+    return .aggregate(.count, bind(base), zero: .integer(0))
+  }
+
+  private func isMany(_ expression: ResolvedExpression) -> Bool {
+    switch expression {
+    case .object, .constant: false
+    case .objects(_, _, let isList): isList
+    case .path(let base, let steps, _):
+      isMany(base) || steps.contains { schema.relationships[$0].isToMany }
+    default: true
+    }
+  }
+
+  /// The hierarchy of the objects that a base of a path stands for.
+  private func hierarchy(of base: ResolvedExpression) -> Int {
+    switch base {
+    case .path(_, let steps, _): steps.last.map { schema.relationships[$0].destinationHierarchy } ?? -1
+    case .filtered(_, let entity, _): schema.entities[entity].hierarchyNumber
+    case .objects(_, let rootName?, _): schema.hierarchies.firstIndex { $0.rootName == rootName } ?? -1
+    case .conditional(_, let first, _): hierarchy(of: first)
+    default: -1
+    }
+  }
+
+  func compile(_ predicate: ResolvedPredicate, _ entity: Int?) -> CompiledPredicate {
+    CompiledPredicate(
+      predicate,
+      rootName: entity.map { schema.hierarchies[schema.entities[$0].hierarchyNumber].rootName } ?? rootName,
+      storeIdentifier: storeIdentifier, schema: schema)
+  }
+
+  private func references(_ identifiers: [ManagedObjectID], rootName: String?) -> [AttributeValue] {
+    identifiers.map { identifier in
+      let hierarchy = identifier.token.hierarchy
+      guard hierarchy.storeIdentifier == storeIdentifier, rootName == nil || rootName == hierarchy.rootName
+      else {
+        return .reference(Self.stranger)
+      }
+      return .reference(Reference.bits(identifier.primaryKey, entityCode: 0))
+    }
+  }
+}

@@ -1,0 +1,359 @@
+import Foundation
+
+/// What an expression has come to: one value, or the values of many objects.
+enum EvaluatedValue {
+  case one(AttributeValue)
+  case many([AttributeValue])
+
+  /// The one value; null for many.
+  var single: AttributeValue {
+    if case .one(let value) = self { return value }
+    return .null
+  }
+
+  var all: [AttributeValue] {
+    switch self {
+    case .one(let value): [value]
+    case .many(let values): values
+    }
+  }
+}
+
+/// Evaluates expressions and predicates for one object after the other.
+///
+/// Keeps what it has found out about objects that others refer to, so that a million rows which refer to a thousand look at each
+/// of them once: an evaluation sees one state of its view and must not outlive it. Used by one thread.
+final class Evaluation<View: ObjectView> {
+  let view: View
+  /// What `now()` is.
+  let now: Date
+  /// For messages.
+  let entityName: String
+  private var scopes: ContiguousArray<View.Node> = []
+  private var memos: ContiguousArray<(test: ObjectIdentifier, memo: KeyMemo)> = []
+
+  init(_ view: View, now: Date = Date(), entityName: String = "") {
+    self.view = view
+    self.now = now
+    self.entityName = entityName
+  }
+
+  /// The value of an expression for an object: one value, or those of many objects.
+  func evaluate(_ expression: BoundExpression, for node: View.Node) throws -> EvaluatedValue {
+    try inScope(node) { try value(expression) }
+  }
+
+  /// Whether an object satisfies a predicate.
+  func matches(_ program: CompiledPredicate, _ node: View.Node) throws -> Bool {
+    if program.isLocal { return try view.matches(program, node, self) }
+    return try inScope(node) { try view.matches(program, node, self) }
+  }
+
+  @inline(__always)
+  private func inScope<R>(_ node: View.Node, _ body: () throws -> R) rethrows -> R {
+    scopes.append(node)
+    defer { scopes.removeLast() }
+    return try body()
+  }
+
+  private func scope(_ up: Int) -> View.Node { scopes[scopes.count - 1 - up] }
+
+  // MARK: Predicates
+
+  /// Whether the object of a relationship, or one of its members, satisfies a test. `node` is the innermost scope.
+  func matches(_ test: RelatedTest, _ node: View.Node) throws -> Bool {
+    if test.relationship.isToMany { return try count(test, node, atMost: 1) > 0 }
+    guard case .reference(let bits) = try view.value(node, test.relationship.slot), bits != 0 else {
+      return false
+    }
+    return try matches(test, bits)
+  }
+
+  /// Whether what a reference leads to satisfies a test.
+  func matches(_ test: RelatedTest, _ bits: UInt64) throws -> Bool {
+    let hierarchy = test.relationship.destinationHierarchy
+    guard test.isIndependent else {
+      guard let target = try view.node(bits, hierarchy: hierarchy) else { return false }
+      return try matches(test.program, target)
+    }
+    let memo = memo(for: test)
+    let key = Reference.primaryKey(bits)
+    if let known = memo[key] { return known }
+    guard let target = try view.node(bits, hierarchy: hierarchy) else { return false }
+    let isTrue = try matches(test.program, target)
+    memo[key] = isTrue
+    return isTrue
+  }
+
+  /// How many members satisfy a test, counting no further than `atMost`.
+  func count(_ test: RelatedTest, _ node: View.Node, atMost: Int = .max) throws -> Int {
+    if test.program.start == CompiledPredicate.accept { return try view.memberCount(node, test.relationship) }
+    if let count = try view.matchingCount(test, node, atMost: atMost, self) { return count }
+    var count = 0
+    for member in try view.members(node, test.relationship) where try matches(test, member) {
+      count += 1
+      if count == atMost { break }
+    }
+    return count
+  }
+
+  private func memo(for test: RelatedTest) -> KeyMemo {
+    let key = ObjectIdentifier(test)
+    for entry in memos where entry.test == key { return entry.memo }
+    let memo = KeyMemo()
+    memos.append((key, memo))
+    return memo
+  }
+
+  func isTrue(_ comparison: BoundComparison) throws -> Bool {
+    let left = try value(comparison.left)
+    let right = try value(comparison.right)
+    switch comparison.quantifier {
+    case .direct:
+      if case .many(let values) = left {
+        // Only `CONTAINS` compares a list as a whole.
+        return values.contains { ValueOrder.compare($0, right.single) == 0 }
+      }
+      return try isTrue(comparison, left.single, right)
+    case .any: return try left.all.contains { try isTrue(comparison, $0, right) }
+    case .all: return try left.all.allSatisfy { try isTrue(comparison, $0, right) }
+    }
+  }
+
+  private func isTrue(_ comparison: BoundComparison, _ left: AttributeValue, _ right: EvaluatedValue) throws
+    -> Bool
+  {
+    switch comparison.operation {
+    case .in:
+      if case .one(.string(let text)) = right {
+        guard case .string(let part) = left else { return false }
+        return try TextMatcher(.contains, part, options: comparison.options).matches(text)
+      }
+      return right.all.contains { isEqual(left, $0, comparison.options) }
+    case .between:
+      let bounds = right.all
+      guard bounds.count == 2 else { return false }
+      return isOrdered(bounds[0], left, comparison.options, orSame: true)
+        && isOrdered(left, bounds[1], comparison.options, orSame: true)
+    case .equal: return isEqual(left, right.single, comparison.options)
+    case .notEqual: return !isEqual(left, right.single, comparison.options)
+    case .less: return isOrdered(left, right.single, comparison.options, orSame: false)
+    case .lessOrEqual: return isOrdered(left, right.single, comparison.options, orSame: true)
+    case .greater: return isOrdered(right.single, left, comparison.options, orSame: false)
+    case .greaterOrEqual: return isOrdered(right.single, left, comparison.options, orSame: true)
+    case .beginsWith, .contains, .endsWith, .like, .matches:
+      guard case .string(let text) = left, case .string(let pattern) = right.single else { return false }
+      if let matcher = comparison.matcher { return try matcher.matches(text) }
+      return try TextMatcher(comparison.operation, pattern, options: comparison.options).matches(text)
+    }
+  }
+
+  private func isEqual(
+    _ left: AttributeValue, _ right: AttributeValue, _ options: FetchComparison.StringOptions
+  ) -> Bool {
+    if !options.isEmpty, case .string(let left) = left, case .string(let right) = right {
+      return TextFolding(options).compare(left, right) == 0
+    }
+    return ValueOrder.compare(left, right) == 0
+  }
+
+  private func isOrdered(
+    _ left: AttributeValue, _ right: AttributeValue, _ options: FetchComparison.StringOptions, orSame: Bool
+  ) -> Bool {
+    if left.isNull || right.isNull { return false }
+    if !options.isEmpty, case .string(let left) = left, case .string(let right) = right {
+      let order = TextFolding(options).compare(left, right)
+      return order < 0 || orSame && order == 0
+    }
+    let order = ValueOrder.compare(left, right)
+    return order < 0 || orSame && order == 0
+  }
+
+  // MARK: Expressions
+
+  func value(_ expression: BoundExpression) throws -> EvaluatedValue {
+    switch expression {
+    case .constant(let value): return .one(value)
+    case .values(let values): return .many(values)
+    case .list(let parts): return .many(try parts.map { try value($0).single })
+    case .object(let up): return .one(.reference(view.reference(scope(up))))
+    case .path(.object(let up), _, let steps, let slot): return try follow(scope(up), steps[...], slot)
+    case .path(let base, let hierarchy, let steps, let slot):
+      return try follow(value(base), hierarchy, steps, slot)
+    case .aggregate(let aggregate, let base, let zero): return .one(try aggregated(aggregate, base, zero))
+    case .memberCount(let owner, let hierarchy, let relationship):
+      guard let node = try node(owner, hierarchy) else { return .one(.integer(0)) }
+      return .one(.integer(Int64(try view.memberCount(node, relationship))))
+    case .matchingCount(let owner, let hierarchy, let test):
+      guard let node = try node(owner, hierarchy) else { return .one(.integer(0)) }
+      return .one(.integer(Int64(try count(test, node))))
+    case .filtered(let base, let hierarchy, let program):
+      var kept: [AttributeValue] = []
+      for case .reference(let bits) in try value(base).all {
+        guard let node = try view.node(bits, hierarchy: hierarchy), try matches(program, node) else {
+          continue
+        }
+        kept.append(.reference(bits))
+      }
+      return .many(kept)
+    case .function(.now, _): return .one(.date(now))
+    case .function(let function, let arguments):
+      return .one(FunctionValue.value(function, try arguments.map { try value($0).single }))
+    case .cast(let base, let type): return .one(FunctionValue.cast(try value(base).single, to: type))
+    case .conditional(let predicate, let first, let second):
+      let isTrue =
+        scopes.isEmpty ? try predicate.evaluate(self, nil) : try view.matches(predicate, scope(0), self)
+      return try value(isTrue ? first : second)
+    }
+  }
+
+  private func aggregated(_ aggregate: FetchAggregate, _ base: BoundExpression, _ zero: AttributeValue) throws
+    -> AttributeValue
+  {
+    var accumulator = AggregateAccumulator(aggregate, zero: zero)
+    for value in try value(base).all { accumulator.add(value) }
+    if accumulator.isTooLarge { throw FetchError(reason: .sumTooLarge, entityName: entityName, key: nil) }
+    return accumulator.result
+  }
+
+  private func node(_ expression: BoundExpression, _ hierarchy: Int) throws -> View.Node? {
+    if case .object(let up) = expression { return scope(up) }
+    guard case .one(.reference(let bits)) = try value(expression), bits != 0 else { return nil }
+    return try view.node(bits, hierarchy: hierarchy)
+  }
+
+  private func follow(
+    _ base: EvaluatedValue, _ hierarchy: Int, _ steps: [RelationshipSchema], _ slot: Int?
+  ) throws -> EvaluatedValue {
+    if case .one(let value) = base {
+      guard case .reference(let bits) = value, let node = try view.node(bits, hierarchy: hierarchy) else {
+        return Self.nothing(steps[...])
+      }
+      return try follow(node, steps[...], slot)
+    }
+    var result: [AttributeValue] = []
+    for case .reference(let bits) in base.all {
+      guard let node = try view.node(bits, hierarchy: hierarchy) else { continue }
+      result += try follow(node, steps[...], slot).all
+    }
+    return .many(result)
+  }
+
+  private func follow(_ node: View.Node, _ steps: ArraySlice<RelationshipSchema>, _ slot: Int?) throws
+    -> EvaluatedValue
+  {
+    guard let step = steps.first else {
+      guard let slot else { return .one(.reference(view.reference(node))) }
+      return .one(try view.value(node, slot))
+    }
+    let rest = steps.dropFirst()
+    if step.isToMany {
+      let members = try view.members(node, step)
+      if rest.isEmpty, slot == nil { return .many(members.map { .reference($0) }) }
+      var result: [AttributeValue] = []
+      for member in members {
+        guard let target = try view.node(member, hierarchy: step.destinationHierarchy) else { continue }
+        result += try follow(target, rest, slot).all
+      }
+      return .many(result)
+    }
+    guard case .reference(let bits) = try view.value(node, step.slot), bits != 0 else {
+      return Self.nothing(rest)
+    }
+    if rest.isEmpty, slot == nil { return .one(.reference(bits)) }
+    guard let target = try view.node(bits, hierarchy: step.destinationHierarchy) else {
+      return Self.nothing(rest)
+    }
+    return try follow(target, rest, slot)
+  }
+
+  /// What is found where there is no object: no members, or nil.
+  private static func nothing(_ steps: ArraySlice<RelationshipSchema>) -> EvaluatedValue {
+    steps.contains(where: \.isToMany) ? .many([]) : .one(.null)
+  }
+}
+
+extension CompiledPredicate {
+  /// Runs the program on an object by its values. `node` nil only when the program looks at no object.
+  func evaluate<View: ObjectView>(_ evaluation: Evaluation<View>, _ node: View.Node?) throws -> Bool {
+    var place = start
+    while place >= 0 {
+      let instruction = instructions[Int(place)]
+      let isTrue: Bool
+      if instruction.kind == .comparison {
+        isTrue = try evaluation.isTrue(comparisons[Int(instruction.firstOperand)])
+      } else if let node {
+        isTrue = try test(instruction, evaluation, node)
+      } else {
+        isTrue = false
+      }
+      place = isTrue ? instruction.onTrue : instruction.onFalse
+    }
+    return place == Self.accept
+  }
+
+  private func test<View: ObjectView>(
+    _ instruction: Instruction, _ evaluation: Evaluation<View>, _ node: View.Node
+  ) throws -> Bool {
+    let operand = Int(instruction.firstOperand)
+    switch instruction.kind {
+    case .slot: return test(instruction, try evaluation.view.value(node, Int(instruction.slot)))
+    case .text: return try texts[operand].matches(evaluation.view.value(node, Int(instruction.slot)))
+    case .identifier:
+      return IdentifierKeys.contains(
+        keySets[operand], Reference.primaryKey(evaluation.view.reference(node)))
+    case .reference:
+      guard case .reference(let bits) = try evaluation.view.value(node, Int(instruction.slot)), bits != 0
+      else {
+        return false
+      }
+      return IdentifierKeys.contains(keySets[operand], Reference.primaryKey(bits))
+    case .related: return try evaluation.matches(related[operand], node)
+    case .comparison: return try evaluation.isTrue(comparisons[operand])
+    }
+  }
+}
+
+/// What has been found out about objects, by primary key: a hash table without values of its own.
+final class KeyMemo {
+  /// Per place the key and, in the top bits, whether the place is taken and what was found.
+  private var words: ContiguousArray<UInt64>
+  private var count = 0
+  private static var taken: UInt64 { 1 << 63 }
+  private static var truth: UInt64 { 1 << 62 }
+  /// When there are more keys it begins again.
+  private static var mostKeys: Int { 1 << 18 }
+
+  init() { words = ContiguousArray(repeating: 0, count: 1024) }
+
+  subscript(key: UInt64) -> Bool? {
+    @inline(__always) get {
+      let word = words[place(of: key)]
+      return word == 0 ? nil : word & Self.truth != 0
+    }
+    set {
+      guard let newValue else { return }
+      if count * 2 >= words.count { grow() }
+      let place = place(of: key)
+      if words[place] == 0 { count += 1 }
+      words[place] = key | Self.taken | (newValue ? Self.truth : 0)
+    }
+  }
+
+  @inline(__always)
+  private func place(of key: UInt64) -> Int {
+    let mask = words.count - 1
+    var place = Int(truncatingIfNeeded: (key &* 0x9E37_79B9_7F4A_7C15) >> 32) & mask
+    while words[place] != 0, words[place] & ~(Self.taken | Self.truth) != key { place = (place + 1) & mask }
+    return place
+  }
+
+  private func grow() {
+    let old = words
+    let isFull = count >= Self.mostKeys
+    words = ContiguousArray(repeating: 0, count: isFull ? 1024 : old.count * 2)
+    count = 0
+    if isFull { return }
+    for word in old where word != 0 { self[word & ~(Self.taken | Self.truth)] = word & Self.truth != 0 }
+  }
+}

@@ -1,0 +1,102 @@
+import Foundation
+
+// Comparisons of two expressions of which neither is just a key path beside a constant.
+
+extension PredicateResolver {
+  func compared(_ comparison: FetchComparison, depth: Int) throws -> ResolvedPredicate {
+    var left = try expression(comparison.left, depth: depth)
+    var right = try expression(comparison.right, depth: depth)
+    let words = "\(comparison)"
+    try checkNumbers(comparison, left.type, right.type)
+    try checkKinds(comparison, left.type, right.type)
+    left.expression = rooted(left, beside: right.type)
+    right.expression = rooted(right, beside: left.type)
+    if let simpler = existence(left.expression, comparison, right.expression) { return simpler }
+    if case .constant(.string(let pattern)) = right.expression, comparison.operation.isForStrings,
+      !left.type.isMany || comparison.quantifier != .direct
+    {
+      // Says what is wrong with a pattern before any row is looked at.
+      _ = try TextMatcher(comparison.operation, pattern, options: comparison.options)
+    }
+    let resolved = ResolvedComparison(
+      left: left.expression, operation: comparison.operation, right: right.expression,
+      quantifier: comparison.quantifier, options: comparison.options.subtracting(.normalized), words: words)
+    guard left.expression.isConstant, right.expression.isConstant else { return .comparison(resolved) }
+    let binder = ExpressionBinder(schema: schema, storeIdentifier: nil, rootName: "")
+    let isTrue = try Evaluation(NoObjects(schema: schema), now: now, entityName: entity.name).isTrue(
+      BoundComparison(resolved, binder))
+    return isTrue ? .all : .none
+  }
+
+  private func rooted(_ side: Typed, beside other: ResolvedType) -> ResolvedExpression {
+    guard case .object(let number) = other.kind else { return side.expression }
+    return side.expression.rooted(schema.hierarchies[schema.entities[number].hierarchyNumber].rootName)
+  }
+
+  /// One value where there must be one, many where there must be many.
+  private func checkNumbers(_ comparison: FetchComparison, _ left: ResolvedType, _ right: ResolvedType) throws
+  {
+    if comparison.quantifier != .direct {
+      guard left.isMany else { throw fault(.notMany("\(comparison)")) }
+    } else if left.isMany, comparison.operation != .contains {
+      throw fault(.toManyKey, key: "\(comparison.left)")
+    }
+    switch comparison.operation {
+    case .between:
+      guard case .list(let parts) = comparison.right, parts.count == 2 else {
+        throw fault(.unsupported("\(comparison); BETWEEN needs two values in braces"))
+      }
+    case .in:
+      let isText = right.kind == .value(.string) || right.kind == .unknown
+      let isOneObject = right.isObject && !right.isMany
+      guard right.isMany || isText || isOneObject else { throw fault(.notMany("\(comparison)")) }
+    default:
+      if right.isMany { throw fault(.toManyKey, key: "\(comparison.right)") }
+    }
+  }
+
+  private func checkKinds(_ comparison: FetchComparison, _ left: ResolvedType, _ right: ResolvedType) throws {
+    func mismatch() -> FetchError {
+      fault(
+        .mismatch(expression: "\(comparison)", left: left.words(schema), right: right.words(schema)))
+    }
+    let isText = { (type: ResolvedType) in type.kind == .value(.string) || type.kind == .unknown }
+    switch comparison.operation {
+    case .beginsWith, .endsWith, .like, .matches:
+      guard isText(left), isText(right) else { throw mismatch() }
+    case .contains where !left.isMany || comparison.quantifier != .direct:
+      guard isText(left), isText(right) else { throw mismatch() }
+    case .less, .lessOrEqual, .greater, .greaterOrEqual, .between:
+      if left.isObject || right.isObject || !left.isComparable(with: right) { throw mismatch() }
+    case .equal, .notEqual, .in, .contains:
+      guard left.isComparable(with: right) else { throw mismatch() }
+    }
+    if !comparison.options.subtracting(.normalized).isEmpty, !isText(left) || !isText(right) {
+      throw mismatch()
+    }
+  }
+
+  /// A number of members compared with none at all: whether there is one.
+  private func existence(
+    _ left: ResolvedExpression, _ comparison: FetchComparison, _ right: ResolvedExpression
+  ) -> ResolvedPredicate? {
+    guard case .aggregate(.count, let members, _) = left, case .constant(.integer(let number)) = right,
+      comparison.quantifier == .direct
+    else { return nil }
+    let isThere: Bool
+    switch (comparison.operation, number) {
+    case (.greater, 0), (.greaterOrEqual, 1), (.notEqual, 0): isThere = true
+    case (.equal, 0), (.less, 1), (.lessOrEqual, 0): isThere = false
+    default: return nil
+    }
+    let predicate: ResolvedPredicate
+    switch members {
+    case .path(.object(up: 0), let steps, nil) where steps.count == 1:
+      predicate = .exists(schema.relationships[steps[0]], .all)
+    case .filtered(.path(.object(up: 0), let steps, nil), _, let part) where steps.count == 1:
+      predicate = .exists(schema.relationships[steps[0]], part)
+    default: return nil
+    }
+    return isThere ? predicate : predicate.negated
+  }
+}

@@ -1,0 +1,265 @@
+import Foundation
+
+// Expressions: names to slots, kinds checked.
+
+extension PredicateResolver {
+  /// An expression and what is known of its values.
+  typealias Typed = (expression: ResolvedExpression, type: ResolvedType)
+
+  /// Looks up the names of an expression.
+  ///
+  /// - Throws: ``FetchError``; ``TextMatchError`` for a pattern that is none.
+  func expression(_ expression: FetchExpression, depth: Int = 0) throws -> Typed {
+    guard depth < Self.depthLimit else { throw fault(.tooDeep) }
+    switch expression {
+    case .constant(let value): return (.constant(value), ResolvedType(of: value))
+    case .list(let parts):
+      let parts = try parts.map { try self.expression($0, depth: depth + 1) }
+      if let inner = parts.first(where: { $0.type.isMany }) {
+        throw fault(.wrongArgument(function: "A list", found: inner.type.words(schema)))
+      }
+      let kind = parts.map(\.type.kind).first { $0 != .unknown } ?? .unknown
+      return (.list(parts.map(\.expression)), ResolvedType(kind: kind, isMany: true))
+    case .objects(let identifiers):
+      let isList = identifiers.count != 1
+      return (
+        .objects(identifiers, rootName: nil, isList: isList), ResolvedType(kind: .anyObject, isMany: isList)
+      )
+    case .evaluatedObject:
+      return (.object(up: scopes.count - 1), ResolvedType(kind: .object(entity: entity.number)))
+    case .variable(let name):
+      guard let place = scopes.lastIndex(where: { $0.variable == name }) else {
+        throw fault(.unboundVariable(name))
+      }
+      return (
+        .object(up: scopes.count - 1 - place),
+        ResolvedType(kind: .object(entity: scopes[place].entity.number))
+      )
+    case .keyPath(let base, let keys): return try keyPath(base, keys, depth)
+    case .aggregate(let aggregate, let base): return try self.aggregate(aggregate, base, depth)
+    case .subquery(let base, let variable, let predicate):
+      let members = try self.expression(base, depth: depth + 1)
+      guard members.type.isMany, case .object(let number) = members.type.kind else {
+        throw fault(.notMany("SUBQUERY(\(base), …)"))
+      }
+      let inner = inside(variable, schema.entities[number])
+      return (
+        .filtered(members.expression, entity: number, try inner.resolve(predicate, depth: depth + 1)),
+        members.type
+      )
+    case .function(let function, let arguments): return try self.function(function, arguments, depth)
+    case .conditional(let predicate, let first, let second):
+      let condition = try resolve(predicate, depth: depth + 1)
+      let (first, second) = (
+        try self.expression(first, depth: depth + 1), try self.expression(second, depth: depth + 1)
+      )
+      let type = first.type.kind == .unknown ? second.type : first.type
+      if first.type.isMany || second.type.isMany || first.type.isObject || second.type.isObject {
+        throw fault(.wrongArgument(function: "TERNARY", found: type.words(schema)))
+      }
+      return (.conditional(condition, first.expression, second.expression), type)
+    }
+  }
+
+  /// The path when it begins at the object the predicate at hand is about; nil for everything else.
+  func scopePath(_ expression: FetchExpression) throws -> ResolvedPath? {
+    var (base, keys) = (expression, [String]())
+    while case .keyPath(let inner, let more) = base {
+      keys = more + keys
+      base = inner
+    }
+    if keys.contains(where: { $0.hasPrefix("@") }) { return nil }
+    switch base {
+    case .evaluatedObject where scopes.count == 1: break
+    case .variable(let name) where scopes[scopes.count - 1].variable == name: break
+    default: return nil
+    }
+    return try ResolvedPath(keys, from: scopeEntity, schema: schema)
+  }
+
+  private func keyPath(_ base: FetchExpression, _ keys: [String], _ depth: Int) throws -> Typed {
+    if let place = keys.firstIndex(where: { $0.hasPrefix("@") }) {
+      return try operatorPath(base, keys, place, depth)
+    }
+    let start = try expression(base, depth: depth + 1)
+    let entity: EntitySchema
+    switch (start.type.kind, start.expression) {
+    case (.object(let number), _): entity = schema.entities[number]
+    case (.anyObject, .objects(let identifiers, _, _)):
+      guard let first = identifiers.first, let found = schema.entity(named: first.entityName) else {
+        throw fault(.unsupported("\(FetchExpression.keyPath(base: base, keys: keys))"))
+      }
+      entity = found
+    default:
+      throw fault(.notARelationship, key: "\(base)")
+    }
+    let path = try ResolvedPath(keys, from: entity, schema: schema)
+    var type = ResolvedType(kind: .object(entity: path.entity.number))
+    if let attribute = path.attribute {
+      if attribute.type == .transformable { throw path.error(.transformableKey) }
+      if attribute.type == .composite { throw path.error(.compositeKey) }
+      type = .value(attribute.type)
+    }
+    type.isMany = start.type.isMany || path.isMany
+    if path.steps.isEmpty, path.attribute == nil { return (start.expression, type) }
+    return (
+      Self.path(
+        start.expression.rooted(schema.hierarchies[entity.hierarchyNumber].rootName),
+        path.steps.map(\.number), path.attribute?.slot), type
+    )
+  }
+
+  /// Two paths, one behind the other, are one.
+  private static func path(_ base: ResolvedExpression, _ steps: [Int], _ slot: Int?) -> ResolvedExpression {
+    if case .path(let start, let first, nil) = base { return .path(start, steps: first + steps, slot: slot) }
+    return .path(base, steps: steps, slot: slot)
+  }
+
+  /// `flights.@avg.delay` and `flights.delay.@avg`.
+  private func operatorPath(_ base: FetchExpression, _ keys: [String], _ place: Int, _ depth: Int) throws
+    -> Typed
+  {
+    let names: [String: FetchAggregate] = [
+      "@count": .count, "@sum": .sum, "@avg": .average, "@min": .minimum, "@max": .maximum,
+    ]
+    guard let aggregate = names[keys[place]] else { throw fault(.unknownKey, key: keys[place]) }
+    let path = Array(keys[..<place] + keys[(place + 1)...])
+    return try self.aggregate(aggregate, path.isEmpty ? base : .keyPath(base: base, keys: path), depth)
+  }
+
+  private func aggregate(_ aggregate: FetchAggregate, _ base: FetchExpression, _ depth: Int) throws -> Typed {
+    let values = try expression(base, depth: depth + 1)
+    let words = "\(FetchExpression.aggregate(aggregate, base))"
+    if !values.type.isMany, !allowsGroups { throw fault(.notMany(words)) }
+    if aggregate == .count {
+      return (.aggregate(.count, values.expression, zero: .integer(0)), .value(.integer64))
+    }
+    let isNumeric = aggregate == .sum || aggregate == .average
+    if values.type.isObject || isNumeric && values.type.kind != .unknown && !values.type.isNumber {
+      var one = values.type
+      one.isMany = false
+      throw fault(.wrongArgument(function: "@\(aggregate.rawValue)", found: one.words(schema)))
+    }
+    var type = ResolvedType(kind: values.type.kind)
+    if aggregate == .average { type = .value(.double) }
+    var zero = AttributeValue.integer(0)
+    if aggregate == .sum, case .value(let kind) = type.kind {
+      switch kind {
+      case .decimal: zero = .decimal(0)
+      case .double, .float:
+        zero = .double(0)
+        type = .value(.double)
+      default: type = .value(.integer64)
+      }
+    }
+    return (.aggregate(aggregate, values.expression, zero: zero), type)
+  }
+}
+
+// MARK: Functions
+
+extension PredicateResolver {
+  private func function(_ function: FetchFunction, _ arguments: [FetchExpression], _ depth: Int) throws
+    -> Typed
+  {
+    if function == .now {
+      guard arguments.isEmpty else { throw fault(.unsupported("now() takes no arguments")) }
+      return (.constant(.date(now)), .value(.date))
+    }
+    if function == .cast { return try cast(arguments, depth) }
+    let typed = try arguments.map { try expression($0, depth: depth + 1) }
+    guard function.argumentCounts.contains(typed.count) else {
+      throw fault(.unsupported("\(function.rawValue) takes another number of arguments than \(typed.count)"))
+    }
+    for argument in typed
+    where argument.type.isMany || argument.type.isObject || !function.takes(argument.type) {
+      throw fault(.wrongArgument(function: function.rawValue, found: argument.type.words(schema)))
+    }
+    return (.function(function, typed.map(\.expression)), function.type(of: typed.map(\.type)))
+  }
+
+  private func cast(_ arguments: [FetchExpression], _ depth: Int) throws -> Typed {
+    guard arguments.count == 2, case .constant(.string(let name)) = arguments[1] else {
+      throw fault(.unsupported("CAST takes a value and the name of a type"))
+    }
+    let names: [String: AttributeType] = [
+      "NSNumber": .double, "NSDate": .date, "NSString": .string, "NSDecimalNumber": .decimal, "NSUUID": .uuid,
+      "NSURL": .uri, "NSData": .binaryData,
+    ]
+    let type = names[name] ?? AttributeType.allCases.first { "\($0)" == name }
+    guard let type, SlotKind(type) != nil, type != .objectID else {
+      throw fault(.unsupported("CAST to “\(name)”, which is no type of an attribute"))
+    }
+    let value = try expression(arguments[0], depth: depth + 1)
+    if value.type.isMany || value.type.isObject {
+      throw fault(.wrongArgument(function: "CAST", found: value.type.words(schema)))
+    }
+    return (.cast(value.expression, type), .value(type))
+  }
+}
+
+extension FetchFunction {
+  /// How many arguments it takes.
+  var argumentCounts: ClosedRange<Int> {
+    switch self {
+    case .add, .subtract, .multiply, .divide, .modulus, .power, .bitwiseAnd, .bitwiseOr, .bitwiseXor,
+      .leftShift,
+      .rightShift, .cast:
+      2...2
+    case .negate, .absolute, .squareRoot, .exponential, .naturalLogarithm, .logarithm, .ceiling, .floor,
+      .truncate,
+      .onesComplement, .lowercase, .uppercase, .canonical, .length:
+      1...1
+    case .concatenate, .coalesce: 1...1_000
+    case .now: 0...0
+    }
+  }
+
+  /// Whether an argument may be of that type.
+  fileprivate func takes(_ type: ResolvedType) -> Bool {
+    guard case .value(let kind) = type.kind else { return type.kind == .unknown }
+    switch self {
+    case .add, .subtract: return kind.isNumeric || kind == .boolean || kind == .date
+    case .multiply, .divide, .modulus, .power: return kind.isNumeric || kind == .boolean
+    case .negate, .absolute, .squareRoot, .exponential, .naturalLogarithm, .logarithm, .ceiling, .floor,
+      .truncate:
+      return kind.isNumeric
+    case .bitwiseAnd, .bitwiseOr, .bitwiseXor, .onesComplement, .leftShift, .rightShift: return kind.isInteger
+    case .lowercase, .uppercase, .canonical, .length, .concatenate: return kind == .string
+    case .coalesce, .cast: return true
+    case .now: return false
+    }
+  }
+
+  fileprivate func type(of arguments: [ResolvedType]) -> ResolvedType {
+    let kinds = arguments.compactMap { type -> AttributeType? in
+      if case .value(let kind) = type.kind { kind } else { nil }
+    }
+    switch self {
+    case .squareRoot, .exponential, .naturalLogarithm, .logarithm, .power: return .value(.double)
+    case .lowercase, .uppercase, .canonical, .concatenate: return .value(.string)
+    case .length, .bitwiseAnd, .bitwiseOr, .bitwiseXor, .onesComplement, .leftShift, .rightShift:
+      return .value(.integer64)
+    case .now: return .value(.date)
+    case .coalesce, .cast: return kinds.first.map { .value($0) } ?? .unknown
+    case .add, .subtract, .multiply, .divide, .modulus, .negate, .absolute, .ceiling, .floor, .truncate:
+      if kinds.contains(.date) { return .value(kinds.count(where: { $0 == .date }) == 2 ? .double : .date) }
+      if kinds.contains(.double) || kinds.contains(.float) || kinds.contains(.boolean) {
+        return .value(.double)
+      }
+      if kinds.contains(.decimal) { return .value(.decimal) }
+      return kinds.isEmpty ? .unknown : .value(.integer64)
+    }
+  }
+}
+
+extension ResolvedExpression {
+  /// Objects that are compared with those of a hierarchy are of that hierarchy, or not the same.
+  func rooted(_ rootName: String) -> ResolvedExpression {
+    if case .objects(let identifiers, nil, let isList) = self {
+      return .objects(identifiers, rootName: rootName, isList: isList)
+    }
+    if case .list(let parts) = self { return .list(parts.map { $0.rooted(rootName) }) }
+    return self
+  }
+}

@@ -1,0 +1,9 @@
+/// What a fetch has looked at, counted while it runs.
+final class FetchCounters {
+  /// Rows whose bytes were looked at.
+  var examined = 0
+  /// Index entries that decided by themselves.
+  var entries = 0
+  /// Whether the plan's alternative was taken.
+  var hasScannedInstead = false
+}

@@ -1,0 +1,197 @@
+import Foundation
+
+/// The objects of one store as a context sees them, for predicates and sort keys that look at more than one object.
+///
+/// ```
+///   what the context has edited        objects, by the values they have now
+///   what children have saved to it     unsaved rows
+///   what contexts below have not saved unsaved rows
+///   the store, or its pinned generation
+/// ```
+///
+/// Makes no objects. On the context's queue, for the length of one fetch.
+final class ContextView: ObjectView {
+  enum Node {
+    case object(ManagedObject)
+    case unsaved(StratumRow)
+    case row(FetchedRow, BoundEntity)
+  }
+
+  let binding: StoreBinding
+  let schema: Schema
+  var storeIdentifier: UUID { binding.store.identifier }
+  private let context: ManagedObjectContext
+  /// What is read where nothing is unsaved.
+  private let store: any StoreReading
+  /// Whether the context's own changes and those of its children take part.
+  private let includesPendingChanges: Bool
+  private let ownLayers: [StratumLayer]
+  private let layersBelow: [StratumLayer]
+  private let tables: [IdentityTable]
+  private var rows: [RowPlace: FetchedRow?] = [:]
+  private static var mostRows: Int { 65_536 }
+
+  private struct RowPlace: Hashable {
+    let hierarchy: Int
+    let primaryKey: UInt64
+  }
+
+  /// - Parameter ownLayers: The layers of the context itself, newest first.
+  init(
+    _ context: ManagedObjectContext, _ binding: StoreBinding, ownLayers: [StratumLayer],
+    includesPendingChanges: Bool
+  ) throws {
+    self.context = context
+    self.binding = binding
+    self.includesPendingChanges = includesPendingChanges
+    self.ownLayers = includesPendingChanges ? ownLayers : []
+    schema = context.schema
+    layersBelow = context.ancestors.flatMap { $0.isEmpty ? [] : $0.layers }
+    tables = context.stores.tables(for: binding).tables
+    store = try context.reading(binding)
+  }
+
+  // MARK: Objects
+
+  func reference(_ node: Node) -> UInt64 {
+    switch node {
+    case .object(let object): object.referenceBits
+    case .unsaved(let row): Reference.bits(row.primaryKey, entityCode: row.bound.stamp.entityCode)
+    case .row(let row, let bound): Reference.bits(row.primaryKey, entityCode: bound.stamp.entityCode)
+    }
+  }
+
+  func value(_ node: Node, _ slot: Int) throws -> AttributeValue {
+    switch node {
+    case .object(let object): return object.currentValue(slot)
+    case .unsaved(let row): return row.value(slot, in: binding)
+    case .row(let row, let bound):
+      guard let snapshot = row.snapshot else { return .null }
+      return binding.value(of: snapshot, slot, bound, row.primaryKey, in: store)
+    }
+  }
+
+  func node(_ reference: UInt64, hierarchy: Int) throws -> Node? {
+    guard hierarchy >= 0, reference != ExpressionBinder.stranger else { return nil }
+    let key = Reference.primaryKey(reference)
+    if includesPendingChanges, let object = tables[hierarchy].object(for: key), object.hidesStoredRow {
+      return object.isDeleted ? nil : .object(object)
+    }
+    let table = StratumLayer.Table(storeIndex: binding.index, hierarchy: hierarchy)
+    for layer in ownLayers { if let row = layer.row(table, key) { return Self.node(row) } }
+    for layer in layersBelow { if let row = layer.row(table, key) { return Self.node(row) } }
+    guard let row = try storedRow(key, hierarchy), let bound = binding.entities[row.entity] else {
+      return nil
+    }
+    return .row(row, bound)
+  }
+
+  private static func node(_ row: StratumRow) -> Node? { row.kind == .delete ? nil : .unsaved(row) }
+
+  private func storedRow(_ key: UInt64, _ hierarchy: Int) throws -> FetchedRow? {
+    let place = RowPlace(hierarchy: hierarchy, primaryKey: key)
+    if let known = rows[place] { return known }
+    let row = try store.row(hierarchy: hierarchy, primaryKey: key)
+    if rows.count >= Self.mostRows { rows.removeAll(keepingCapacity: true) }
+    rows[place] = row
+    return row
+  }
+
+  // MARK: Members
+
+  func memberCount(_ node: Node, _ relationship: RelationshipSchema) throws -> Int {
+    try members(node, relationship).count
+  }
+
+  func members(_ node: Node, _ relationship: RelationshipSchema) throws -> [UInt64] {
+    let (key, hierarchy) = (Reference.primaryKey(reference(node)), self.hierarchy(of: node))
+    var members = Set(try store.members(EdgeSet(relationship: relationship.number), of: key))
+    let table = StratumLayer.Table(storeIndex: binding.index, hierarchy: hierarchy)
+    for layer in layersBelow.reversed() {
+      Self.apply(layer.changes(of: relationship, table, key, isSkipped: { _ in false }), to: &members)
+    }
+    for layer in ownLayers.reversed() {
+      // What the context has published of its own edits is told by its objects.
+      Self.apply(
+        layer.changes(of: relationship, table, key, isSkipped: { self.context.isOwnEdit($0) }), to: &members)
+    }
+    if includesPendingChanges, let object = tables[hierarchy].object(for: key),
+      let state = object.relations?.known(relationship)
+    {
+      for entry in state.pending {
+        if entry.isRemoval { members.remove(entry.member) } else { members.insert(entry.member) }
+      }
+    }
+    return members.sorted()
+  }
+
+  private static func apply(_ change: LayerMembers, to members: inout Set<UInt64>) {
+    for entry in change.changes.effective {
+      if entry.isRemoval { members.remove(entry.member) } else { members.insert(entry.member) }
+    }
+  }
+
+  private func hierarchy(of node: Node) -> Int {
+    switch node {
+    case .object(let object): object.home.hierarchyNumber
+    case .unsaved(let row): row.bound.hierarchyNumber
+    case .row(_, let bound): bound.hierarchyNumber
+    }
+  }
+}
+
+/// A request's predicate and sort keys, ready for the objects of one store as a context sees them.
+final class ContextEvaluation {
+  let view: ContextView
+  private let evaluation: Evaluation<ContextView>
+  private let request: ResolvedFetchRequest
+  private let program: CompiledPredicate?
+  private let sorts: [BoundExpression]
+
+  init(_ request: ResolvedFetchRequest, _ view: ContextView) {
+    self.request = request
+    self.view = view
+    evaluation = Evaluation(view, entityName: request.entity.name)
+    let binder = request.binder(storeIdentifier: view.storeIdentifier)
+    program = request.predicate == .all ? nil : binder.compile(request.predicate, request.entity.number)
+    sorts = request.sorts.map { binder.bind($0.expression) }
+  }
+
+  /// Whether an object takes part in the result.
+  func matches(_ node: ContextView.Node, entity: Int) throws -> Bool {
+    guard request.entityNumbers.contains(entity) else { return false }
+    guard let program else { return true }
+    return try evaluation.matches(program, node)
+  }
+
+  /// The values that an object is sorted by.
+  func sortValues(_ node: ContextView.Node) throws -> [AttributeValue] {
+    try sorts.map { try evaluation.evaluate($0, for: node).single }
+  }
+}
+
+extension ManagedObjectContext {
+  /// Whether something that is not saved may have a say in the answer to `request` beside the objects that it fetches.
+  func disturbs(
+    _ hierarchies: Set<Int>, ownLayers: [StratumLayer], includesPendingChanges: Bool
+  ) -> Bool {
+    if hierarchies.isEmpty { return false }
+    func isTouched(_ layer: StratumLayer) -> Bool {
+      layer.tables.keys.contains { hierarchies.contains($0.hierarchy) }
+    }
+    for strata in ancestors where !strata.isEmpty {
+      if strata.layers.contains(where: isTouched) { return true }
+    }
+    guard includesPendingChanges else { return false }
+    if ownLayers.contains(where: isTouched) { return true }
+    func isTouched(_ object: ManagedObject) -> Bool { hierarchies.contains(object.home.hierarchyNumber) }
+    if changes.inserted.contains(where: isTouched) || changes.updated.contains(where: isTouched)
+      || changes.deleted.contains(where: isTouched)
+    {
+      return true
+    }
+    var isFlying = false
+    flight?.forEachObject { object, _ in if isTouched(object) { isFlying = true } }
+    return isFlying
+  }
+}

@@ -1,0 +1,223 @@
+import Foundation
+import Strata
+import TortureKit
+
+/// The plain reference model: records in a dictionary. What it says is what a context must see.
+struct QueryWorld {
+  struct Record {
+    var entity: String
+    var values: [String: AttributeValue] = [:]
+    /// To-one relationships.
+    var ones: [String: Int] = [:]
+    /// To-many relationships that do not follow from records at the other end.
+    var manies: [String: Set<Int>] = [:]
+  }
+
+  /// By serial number.
+  var records: [Int: Record] = [:]
+
+  func related(_ serial: Int, _ name: String) -> Int? { records[serial]?.ones[name] }
+
+  func members(_ serial: Int, _ name: String) -> Set<Int> {
+    guard let record = records[serial], let link = QueryModel.links[record.entity]?[name] else { return [] }
+    guard let inverse = link.inverseToOne else { return record.manies[name] ?? [] }
+    return Set(
+      records.lazy.filter {
+        QueryModel.isKind($0.value.entity, of: link.destination) && $0.value.ones[inverse] == serial
+      }
+      .map(\.key))
+  }
+
+  func serials(_ entity: String, includesSubentities: Bool = true) -> [Int] {
+    records.filter {
+      includesSubentities ? QueryModel.isKind($0.value.entity, of: entity) : $0.value.entity == entity
+    }
+    .map(\.key).sorted()
+  }
+
+  mutating func link(_ serial: Int, _ name: String, to target: Int?) {
+    guard let record = records[serial], let link = QueryModel.links[record.entity]?[name] else { return }
+    if let inverse = link.inverseToOne {
+      // One-to-one: both ends let go of others.
+      if let old = record.ones[name] { records[old]?.ones[inverse] = nil }
+      if let target {
+        if let other = records[target]?.ones[inverse] { records[other]?.ones[name] = nil }
+        records[target]?.ones[inverse] = serial
+      }
+    }
+    records[serial]?.ones[name] = target
+  }
+
+  mutating func toggle(_ serial: Int, _ name: String, _ target: Int) -> Bool {
+    guard let record = records[serial], let link = QueryModel.links[record.entity]?[name] else {
+      return false
+    }
+    let isThere = record.manies[name]?.contains(target) ?? false
+    if isThere {
+      records[serial]?.manies[name]?.remove(target)
+    } else {
+      records[serial]?.manies[name, default: []].insert(target)
+    }
+    if let inverse = link.inverseToMany {
+      if isThere {
+        records[target]?.manies[inverse]?.remove(serial)
+      } else {
+        records[target]?.manies[inverse, default: []].insert(serial)
+      }
+    }
+    return !isThere
+  }
+
+  /// Deletes a record; whoever refers to it does so no more.
+  mutating func delete(_ serial: Int) {
+    records[serial] = nil
+    for key in records.keys {
+      if let ones = records[key]?.ones, ones.values.contains(serial) {
+        records[key]?.ones = ones.filter { $0.value != serial }
+      }
+      for (name, members) in records[key]?.manies ?? [:] where members.contains(serial) {
+        records[key]?.manies[name]?.remove(serial)
+      }
+    }
+  }
+}
+
+/// One level of contexts and the world it must show.
+final class QueryLevel {
+  let context: ManagedObjectContext
+  var world: QueryWorld
+  private var objects: [Int: ManagedObject] = [:]
+  /// By serial number, shared by all levels.
+  let identifiers: SerialIdentifiers
+
+  init(_ context: ManagedObjectContext, _ world: QueryWorld, _ identifiers: SerialIdentifiers) {
+    self.context = context
+    self.world = world
+    self.identifiers = identifiers
+  }
+
+  func object(_ serial: Int) throws -> ManagedObject {
+    if let known = objects[serial] { return known }
+    guard let identifier = identifiers.bySerial[serial] else { throw Unknown(serial: serial) }
+    let object = context.object(with: identifier)
+    objects[serial] = object
+    return object
+  }
+
+  struct Unknown: Error { let serial: Int }
+
+  /// One random change of the objects and of the world.
+  func change(_ random: inout SeededGenerator, _ values: QueryValues) throws {
+    switch random.below(12) {
+    case 0, 1, 2, 3, 4:
+      guard let serial = random.pickAny(world.records.keys.sorted()), let record = world.records[serial],
+        let attribute = random.pickAny(QueryModel.attributes[record.entity]?.dropFirst() ?? [])
+      else { return }
+      let value = values.value(attribute.type, &random)
+      try object(serial).setValue(value.anyValue, forKey: attribute.name)
+      world.records[serial]?.values[attribute.name] = value
+    case 5, 6, 7:
+      guard let serial = random.pickAny(world.records.keys.sorted()) else { return }
+      try changeLink(serial, &random)
+    case 8, 9:
+      guard let serial = random.pickAny(world.serials("Agent")) else { return }
+      let name = random.chance(50) ? "tags" : "likes"
+      guard let target = random.pickAny(world.serials("Tag")) else { return }
+      let isAdded = world.toggle(serial, name, target)
+      let (object, other) = (try object(serial), try object(target))
+      var members = object.value(forKey: name) as? Set<ManagedObject> ?? []
+      if isAdded { members.insert(other) } else { members.remove(other) }
+      object.setValue(members, forKey: name)
+    case 10:
+      try insert(random.pick(["Agent", "Pilot", "Visit", "Visit", "Place", "Tag", "Desk"]), &random, values)
+    default:
+      // Nobody refers to agents and visits by a relationship without an inverse.
+      guard let serial = random.pickAny(world.serials(random.chance(50) ? "Agent" : "Visit")) else { return }
+      context.delete(try object(serial))
+      objects[serial] = nil
+      world.delete(serial)
+    }
+  }
+
+  func insert(_ entity: String, _ random: inout SeededGenerator, _ values: QueryValues) throws {
+    guard let description = context.persistentStoreCoordinator.managedObjectModel.entitiesByName[entity]
+    else { return }
+    let serial = identifiers.next()
+    let object = ManagedObject(entity: description, insertInto: context)
+    var record = QueryWorld.Record(entity: entity)
+    for attribute in QueryModel.attributes[entity] ?? [] {
+      let value = attribute.name == "serial" ? .integer(Int64(serial)) : values.value(attribute.type, &random)
+      object.setValue(value.anyValue, forKey: attribute.name)
+      record.values[attribute.name] = value
+    }
+    world.records[serial] = record
+    identifiers.add(serial, object.objectID)
+    objects[serial] = object
+    for _ in 0..<3 { try changeLink(serial, &random) }
+  }
+
+  private func changeLink(_ serial: Int, _ random: inout SeededGenerator) throws {
+    guard let record = world.records[serial], let links = QueryModel.links[record.entity],
+      let name = random.pickAny(links.filter { !$0.value.isToMany }.keys.sorted()), let link = links[name]
+    else { return }
+    let target = random.chance(20) ? nil : random.pickAny(world.serials(link.destination))
+    try object(serial).setValue(target.map { try object($0) }, forKey: name)
+    world.link(serial, name, to: target)
+  }
+}
+
+/// Which ID has which serial number.
+final class SerialIdentifiers {
+  private(set) var bySerial: [Int: ManagedObjectID] = [:]
+  private(set) var serials: [ManagedObjectID: Int] = [:]
+  private var last = 0
+
+  func next() -> Int {
+    last += 1
+    return last
+  }
+
+  func add(_ serial: Int, _ identifier: ManagedObjectID) {
+    bySerial[serial] = identifier
+    serials[identifier] = serial
+  }
+
+  /// The primary key, by which objects are sorted that all sort keys call equal.
+  func primaryKey(_ serial: Int) -> UInt64 {
+    guard let text = bySerial[serial]?.description, let place = text.lastIndex(of: "p") else { return 0 }
+    return UInt64(text[text.index(after: place)...]) ?? 0
+  }
+}
+
+/// Values of few kinds, so that different records have the same ones.
+struct QueryValues {
+  static let texts = [
+    "", "anna", "Anna", "ANNA", "Ánna", "anne", "bert", "Bert", "zoé", "zoe", "ZOÉ", "a", "nn", "x*y", "b\\?",
+    "日本", "日",
+  ]
+  static let identifiers = (0..<5).map {
+    UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8($0)))
+  }
+
+  func value(_ type: AttributeType, _ random: inout SeededGenerator, nilChance: Int = 15) -> AttributeValue {
+    if random.chance(nilChance) { return .null }
+    let small = random.below(9) - 4
+    switch type {
+    case .string:
+      if random.chance(3) { return .string(String(repeating: "long", count: 80 + random.below(3))) }
+      return .string(random.pick(Self.texts))
+    case .integer16, .integer32: return .integer(Int64(small))
+    case .integer64: return .integer(random.chance(3) ? random.pick([Int64.max, Int64.min]) : Int64(small))
+    case .boolean: return .boolean(random.chance(50))
+    case .float: return .float(Float(small) / 2)
+    case .double:
+      return .double(random.chance(3) ? random.pick([.infinity, -0.0, 1e300]) : Double(small) / 4)
+    case .decimal: return .decimal(Decimal(small) / 10)
+    case .date: return .date(Date(timeIntervalSinceReferenceDate: Double(small) * 86_400))
+    case .uuid: return .uuid(random.pick(Self.identifiers))
+    case .uri: return URL(string: "https://example.org/\(abs(small))").map { .url($0) } ?? .null
+    case .binaryData: return .data(Data(repeating: UInt8(abs(small)), count: abs(small)))
+    default: return .null
+    }
+  }
+}

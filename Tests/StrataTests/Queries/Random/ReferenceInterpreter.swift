@@ -1,0 +1,294 @@
+import Foundation
+import Strata
+
+/// Predicates and expressions, interpreted the plain way over the reference model.
+struct ReferenceInterpreter {
+  let world: QueryWorld
+  let serials: [ManagedObjectID: Int]
+
+  indirect enum Value {
+    case value(AttributeValue)
+    case object(Int)
+    case many([Value])
+
+    var isNil: Bool {
+      if case .value(let value) = self { return value.isNull }
+      return false
+    }
+    var all: [Value] {
+      if case .many(let values) = self { return values }
+      return [self]
+    }
+  }
+
+  struct Scope {
+    let object: Int
+    var variables: [String: Int] = [:]
+  }
+
+  // MARK: Predicates
+
+  func isTrue(_ predicate: FetchPredicate, _ scope: Scope) -> Bool {
+    switch predicate {
+    case .everything: true
+    case .nothing: false
+    case .and(let parts): parts.allSatisfy { isTrue($0, scope) }
+    case .or(let parts): parts.contains { isTrue($0, scope) }
+    case .not(let part): !isTrue(part, scope)
+    case .compare(let comparison): isTrue(comparison, scope)
+    }
+  }
+
+  private func isTrue(_ comparison: FetchComparison, _ scope: Scope) -> Bool {
+    let (left, right) = (value(comparison.left, scope), value(comparison.right, scope))
+    switch comparison.quantifier {
+    case .direct: return compare(left, comparison, right)
+    case .any: return left.all.contains { compare($0, comparison, right) }
+    case .all: return left.all.allSatisfy { compare($0, comparison, right) }
+    }
+  }
+
+  private func compare(_ left: Value, _ comparison: FetchComparison, _ right: Value) -> Bool {
+    let options = comparison.options
+    switch comparison.operation {
+    case .equal: return isSame(left, right, options)
+    case .notEqual: return !isSame(left, right, options)
+    case .in: return right.all.contains { isSame(left, $0, options) }
+    case .between:
+      let bounds = right.all
+      return isOrdered(bounds[0], left, options, orSame: true)
+        && isOrdered(left, bounds[1], options, orSame: true)
+    case .less: return isOrdered(left, right, options, orSame: false)
+    case .lessOrEqual: return isOrdered(left, right, options, orSame: true)
+    case .greater: return isOrdered(right, left, options, orSame: false)
+    case .greaterOrEqual: return isOrdered(right, left, options, orSame: true)
+    case .contains where left.all.count != 1 || !isText(left):
+      return left.all.contains { isSame($0, right, options) }
+    case .beginsWith, .endsWith, .contains, .like, .matches:
+      guard case .value(.string(let text)) = left, case .value(.string(let pattern)) = right else {
+        return false
+      }
+      return match(Self.fold(text, options), comparison.operation, Self.fold(pattern, options))
+    }
+  }
+
+  private func isText(_ value: Value) -> Bool {
+    if case .value(.string) = value { return true }
+    return value.isNil
+  }
+
+  private func match(_ text: String, _ operation: ComparisonOperator, _ pattern: String) -> Bool {
+    let (bytes, wanted) = (Array(text.utf8), Array(pattern.utf8))
+    switch operation {
+    case .beginsWith: return bytes.starts(with: wanted)
+    case .endsWith: return bytes.reversed().starts(with: wanted.reversed())
+    case .contains:
+      return wanted.isEmpty || bytes.indices.contains { bytes[$0...].starts(with: wanted) }
+    case .like: return Self.isLike(Array(text)[...], Array(pattern)[...])
+    default:
+      guard let expression = try? NSRegularExpression(pattern: "\\A(?:\(pattern))\\z") else { return false }
+      return expression.firstMatch(in: text, range: NSRange(location: 0, length: text.utf16.count)) != nil
+    }
+  }
+
+  private static func isLike(_ text: ArraySlice<Character>, _ pattern: ArraySlice<Character>) -> Bool {
+    guard let first = pattern.first else { return text.isEmpty }
+    switch first {
+    case "*":
+      return isLike(text, pattern.dropFirst()) || !text.isEmpty && isLike(text.dropFirst(), pattern)
+    case "?": return !text.isEmpty && isLike(text.dropFirst(), pattern.dropFirst())
+    case "\\" where pattern.count > 1:
+      return text.first == pattern.dropFirst().first && isLike(text.dropFirst(), pattern.dropFirst(2))
+    default: return text.first == first && isLike(text.dropFirst(), pattern.dropFirst())
+    }
+  }
+
+  static func fold(_ text: String, _ options: FetchComparison.StringOptions) -> String {
+    var text = text
+    if options.contains(.diacriticInsensitive) {
+      var scalars = String.UnicodeScalarView()
+      for scalar in text.decomposedStringWithCanonicalMapping.unicodeScalars
+      where scalar.properties.generalCategory != .nonspacingMark {
+        scalars.append(scalar)
+      }
+      text = String(scalars)
+    }
+    return options.contains(.caseInsensitive) ? text.lowercased() : text
+  }
+
+  private func isSame(_ left: Value, _ right: Value, _ options: FetchComparison.StringOptions) -> Bool {
+    switch (left, right) {
+    case (.object(let left), .object(let right)): left == right
+    case (.value(.string(let left)), .value(.string(let right))):
+      Self.fold(left, options).utf8.elementsEqual(Self.fold(right, options).utf8)
+    case (.value(let left), .value(let right)): AttributeValue.compare(left, right) == 0
+    default: false
+    }
+  }
+
+  private func isOrdered(
+    _ left: Value, _ right: Value, _ options: FetchComparison.StringOptions, orSame: Bool
+  ) -> Bool {
+    guard case .value(var left) = left, case .value(var right) = right, !left.isNull, !right.isNull else {
+      return false
+    }
+    if case .string(let text) = left { left = .string(Self.fold(text, options)) }
+    if case .string(let text) = right { right = .string(Self.fold(text, options)) }
+    let order = AttributeValue.compare(left, right)
+    return order < 0 || orSame && order == 0
+  }
+
+  // MARK: Expressions
+
+  func value(_ expression: FetchExpression, _ scope: Scope) -> Value {
+    switch expression {
+    case .constant(let value): return .value(value)
+    case .list(let parts): return .many(parts.map { value($0, scope) })
+    case .objects(let identifiers):
+      // One that the world does not have is no object of it.
+      let objects = identifiers.map { Value.object(serials[$0] ?? -1) }
+      return objects.count == 1 ? objects[0] : .many(objects)
+    case .evaluatedObject: return .object(scope.object)
+    case .variable(let name): return .object(scope.variables[name] ?? -1)
+    case .keyPath(let base, let keys): return follow(value(base, scope), keys[...])
+    case .aggregate(let aggregate, let base): return .value(aggregated(aggregate, value(base, scope).all))
+    case .subquery(let base, let variable, let predicate):
+      return .many(
+        value(base, scope).all.filter { member in
+          guard case .object(let serial) = member else { return false }
+          var inner = scope
+          inner.variables[variable] = serial
+          return isTrue(predicate, inner)
+        })
+    case .function(let function, let arguments):
+      return .value(
+        calculated(
+          function,
+          arguments.map {
+            if case .value(let value) = value($0, scope) { return value }
+            return .null
+          }))
+    case .conditional(let predicate, let first, let second):
+      return value(isTrue(predicate, scope) ? first : second, scope)
+    }
+  }
+
+  private func follow(_ value: Value, _ keys: ArraySlice<String>) -> Value {
+    switch value {
+    case .value: return .value(.null)
+    case .many(let values): return .many(values.flatMap { follow($0, keys).all })
+    case .object(let serial): return follow(serial, keys)
+    }
+  }
+
+  private func follow(_ serial: Int, _ keys: ArraySlice<String>) -> Value {
+    guard let key = keys.first else { return .object(serial) }
+    guard let record = world.records[serial] else { return .value(.null) }
+    let rest = keys.dropFirst()
+    if key == "objectID" { return .object(serial) }
+    guard let link = QueryModel.links[record.entity]?[key] else { return .value(record.values[key] ?? .null) }
+    if link.isToMany {
+      return .many(world.members(serial, key).sorted().flatMap { follow($0, rest).all })
+    }
+    if let target = world.related(serial, key) { return follow(target, rest) }
+    // Nobody: no members, or nil.
+    return hasMany(link.destination, rest) ? .many([]) : .value(.null)
+  }
+
+  private func hasMany(_ entity: String, _ keys: ArraySlice<String>) -> Bool {
+    var entity = entity
+    for key in keys {
+      guard let link = QueryModel.links[entity]?[key] else { return false }
+      if link.isToMany { return true }
+      entity = link.destination
+    }
+    return false
+  }
+
+  private func aggregated(_ aggregate: FetchAggregate, _ values: [Value]) -> AttributeValue {
+    let present = values.filter { !$0.isNil }
+    if aggregate == .count { return .integer(Int64(present.count)) }
+    let plain = present.compactMap { value -> AttributeValue? in
+      if case .value(let value) = value { value } else { nil }
+    }
+    switch aggregate {
+    case .minimum: return plain.min { AttributeValue.compare($0, $1) < 0 } ?? .null
+    case .maximum: return plain.max { AttributeValue.compare($0, $1) < 0 } ?? .null
+    case .count, .average, .sum: break
+    }
+    let decimals = plain.compactMap { if case .decimal(let number) = $0 { number } else { nil } }
+    let doubles = plain.compactMap { Self.double($0) }
+    let integers = plain.compactMap { if case .integer(let number) = $0 { number } else { nil } }
+    if aggregate == .average {
+      if plain.isEmpty { return .null }
+      let sum = decimals.isEmpty ? doubles.reduce(0, +) : Self.double(.decimal(decimals.reduce(0, +))) ?? 0
+      return .double(sum / Double(plain.count))
+    }
+    if !integers.isEmpty { return .integer(integers.reduce(0, +)) }
+    if !decimals.isEmpty { return .decimal(decimals.reduce(0, +)) }
+    return .double(doubles.reduce(0, +))
+  }
+
+  static func double(_ value: AttributeValue) -> Double? {
+    switch value {
+    case .integer(let number): Double(number)
+    case .double(let number): number
+    case .float(let number): Double(number)
+    case .decimal(let number): Double("\(number)")
+    default: nil
+    }
+  }
+
+  private func calculated(_ function: FetchFunction, _ arguments: [AttributeValue]) -> AttributeValue {
+    if function == .coalesce { return arguments.first { !$0.isNull } ?? .null }
+    if arguments.contains(where: \.isNull) { return .null }
+    switch (function, arguments.count) {
+    case (.lowercase, _): return text(arguments[0]).map { .string($0.lowercased()) } ?? .null
+    case (.uppercase, _): return text(arguments[0]).map { .string($0.uppercased()) } ?? .null
+    case (.length, _): return text(arguments[0]).map { .integer(Int64($0.count)) } ?? .null
+    case (.concatenate, _): return .string(arguments.compactMap { text($0) }.joined())
+    case (.absolute, _):
+      if case .integer(let number) = arguments[0] { return number == .min ? .null : .integer(abs(number)) }
+      return Self.double(arguments[0]).map { .double(abs($0)) } ?? .null
+    case (_, 2):
+      if case .integer(let left) = arguments[0], case .integer(let right) = arguments[1] {
+        return integers(function, left, right)
+      }
+      guard let left = Self.double(arguments[0]), let right = Self.double(arguments[1]) else { return .null }
+      return doubles(function, left, right)
+    default: return .null
+    }
+  }
+
+  private func text(_ value: AttributeValue) -> String? {
+    if case .string(let text) = value { return text }
+    return nil
+  }
+
+  private func integers(_ function: FetchFunction, _ left: Int64, _ right: Int64) -> AttributeValue {
+    let wide: Int128?
+    switch function {
+    case .add: wide = Int128(left) + Int128(right)
+    case .subtract: wide = Int128(left) - Int128(right)
+    case .multiply: wide = Int128(left) * Int128(right)
+    case .divide: wide = right == 0 ? nil : Int128(left) / Int128(right)
+    case .modulus: wide = right == 0 ? nil : Int128(left) % Int128(right)
+    default: wide = nil
+    }
+    return wide.flatMap { Int64(exactly: $0) }.map { .integer($0) } ?? .null
+  }
+
+  private func doubles(_ function: FetchFunction, _ left: Double, _ right: Double) -> AttributeValue {
+    let result: Double?
+    switch function {
+    case .add: result = left + right
+    case .subtract: result = left - right
+    case .multiply: result = left * right
+    case .divide: result = right == 0 ? nil : left / right
+    case .modulus: result = right == 0 ? nil : fmod(left, right)
+    default: result = nil
+    }
+    guard let result else { return .null }
+    return !result.isFinite && left.isFinite && right.isFinite ? .null : .double(result)
+  }
+}
