@@ -100,3 +100,29 @@ extension ManagedObjectID: CustomStringConvertible {
     name.addingPercentEncoding(withAllowedCharacters: .alphanumerics.intersection(.urlPathAllowed)) ?? name
   }
 }
+
+extension ManagedObjectID: Codable {
+  /// The text of the URI.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(description)
+  }
+
+  /// Reads the text of a URI. Its store must have been opened in this process before.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    let text = try container.decode(String.self)
+    guard let url = URL(string: text), let parts = Self.parse(uri: url) else {
+      throw DecodingError.dataCorruptedError(
+        in: container, debugDescription: "“\(text)” is no URI of an object")
+    }
+    guard
+      let token = StoreEntityToken.known(
+        storeIdentifier: parts.storeIdentifier, entityName: parts.entityName)
+    else {
+      throw DecodingError.dataCorruptedError(
+        in: container, debugDescription: "the store of “\(text)” has not been opened")
+    }
+    self.init(token: token, primaryKey: parts.primaryKey)
+  }
+}

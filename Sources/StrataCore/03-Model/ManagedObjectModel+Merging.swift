@@ -1,7 +1,7 @@
 extension ManagedObjectModel {
   /// A model with the entities, configurations and version identifiers of all `models`, which stay as they are.
   ///
-  /// An entity that several models have in the same version is taken once, from the first.
+  /// An entity that several models have in the same version is taken once, from the first; so is a fetch request template of one name.
   ///
   /// - Throws: ``ModelError`` naming every entity that two models have in different versions (rule 319).
   public convenience init(byMerging models: [ManagedObjectModel]) throws {
@@ -33,6 +33,7 @@ extension ManagedObjectModel {
       model.takeComputed(ofEntity: name, from: source)
     }
     self.init(takingOver: model)
+    for model in models { templates.merge(model.templates) { first, _ in first } }
   }
 
   /// A changeable copy of the model and all its descriptions.

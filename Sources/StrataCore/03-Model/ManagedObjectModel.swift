@@ -22,6 +22,9 @@ public final class ManagedObjectModel: @unchecked Sendable {
   /// Names for this version of the model, kept in the store's metadata (rule 303).
   public var versionIdentifiers: Set<String> = [] { willSet { requireMutable("versionIdentifiers") } }
 
+  /// Fetch requests by name, which a floor above knows (rule 110).
+  var templates: [String: any Sendable] = [:] { willSet { requireMutable("fetch request templates") } }
+
   private var members: [EntityDescription] = []
   private(set) var entitiesByConfiguration: [String: [EntityDescription]] = [:]
   private var isFrozen = false

@@ -59,6 +59,15 @@ import Synchronization
     }
   }
 
+  /// A token of an entity in a store that has been asked for before, by names; nil when none has.
+  static func known(storeIdentifier: UUID, entityName: String) -> StoreEntityToken? {
+    registry.withLock { registry in
+      registry.tokens.values.first {
+        $0.entityName == entityName && $0.hierarchy.storeIdentifier == storeIdentifier
+      }
+    }
+  }
+
   private struct HierarchyKey: Hashable {
     let storeIdentifier: UUID
     let rootName: String

@@ -117,54 +117,10 @@ extension FetchExpression {
   }
 }
 
-extension FetchPredicate: CustomStringConvertible {
-  public var description: String {
-    switch self {
-    case .compare(let comparison): comparison.description
-    case .and(let parts): Self.list(parts, separator: " AND ", empty: "TRUE")
-    case .or(let parts): Self.list(parts, separator: " OR ", empty: "FALSE")
-    case .not(let part): "NOT (\(part))"
-    case .everything: "TRUE"
-    case .nothing: "FALSE"
-    }
-  }
-
-  private static func list(_ parts: [FetchPredicate], separator: String, empty: String) -> String {
-    parts.isEmpty ? empty : parts.map { "(\($0))" }.joined(separator: separator)
-  }
-}
-
-extension FetchComparison: CustomStringConvertible {
-  public var description: String {
-    let sign = "\(operation)" + (options.isEmpty ? "" : "[\(options)]")
-    return (quantifier == .direct ? "" : "\(quantifier)".uppercased() + " ") + "\(left) \(sign) \(right)"
-  }
-}
-
 extension FetchComparison.StringOptions: CustomStringConvertible {
   public var description: String {
     (contains(.caseInsensitive) ? "c" : "") + (contains(.diacriticInsensitive) ? "d" : "")
       + (contains(.normalized) ? "n" : "")
-  }
-}
-
-extension FetchExpression: CustomStringConvertible {
-  public var description: String {
-    switch self {
-    case .constant(let value): "\(value)"
-    case .list(let parts): "{\(parts.map { "\($0)" }.joined(separator: ", "))}"
-    case .objects(let identifiers): "{\(identifiers.map { "\($0)" }.joined(separator: ", "))}"
-    case .evaluatedObject: "SELF"
-    case .keyPath(.evaluatedObject, let keys): keys.joined(separator: ".")
-    case .keyPath(let base, let keys): "\(base).\(keys.joined(separator: "."))"
-    case .variable(let name): "$\(name)"
-    case .aggregate(let aggregate, let values): "\(aggregate.rawValue):(\(values))"
-    case .subquery(let members, let variable, let predicate):
-      "SUBQUERY(\(members), $\(variable), \(predicate))"
-    case .function(let function, let arguments):
-      "\(function.rawValue)(\(arguments.map { "\($0)" }.joined(separator: ", ")))"
-    case .conditional(let predicate, let first, let second): "TERNARY(\(predicate), \(first), \(second))"
-    }
   }
 }
 

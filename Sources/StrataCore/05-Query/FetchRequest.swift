@@ -80,4 +80,20 @@ public struct FetchRequest<Result: FetchRequestResult>: Sendable {
     fetchBatchSize = 0
     affectedStores = nil
   }
+
+  /// The same request for another kind of result.
+  public func returning<Other: FetchRequestResult>(_ type: Other.Type) -> FetchRequest<Other> {
+    var other = FetchRequest<Other>(
+      entityName: entityName, predicate: predicate, sortDescriptors: sortDescriptors, fetchLimit: fetchLimit,
+      fetchOffset: fetchOffset)
+    other.includesSubentities = includesSubentities
+    other.includesPropertyValues = includesPropertyValues
+    other.returnsObjectsAsFaults = returnsObjectsAsFaults
+    other.includesPendingChanges = includesPendingChanges
+    other.shouldRefreshRefetchedObjects = shouldRefreshRefetchedObjects
+    other.relationshipKeyPathsForPrefetching = relationshipKeyPathsForPrefetching
+    other.fetchBatchSize = fetchBatchSize
+    other.affectedStores = affectedStores
+    return other
+  }
 }

@@ -14,8 +14,10 @@ import Foundation
   case model
   /// Version hashes, user metadata and row layouts.
   case metadata
-  /// Predicates built of arbitrary keys and values, resolved, planned and evaluated. There is no text form yet.
+  /// Predicates built of arbitrary keys and values, resolved, planned and evaluated.
   case predicate
+  /// Format strings of predicates and expressions.
+  case format
 
   /// Feeds the decoder; whether it took the bytes for valid.
   public func run(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -26,6 +28,7 @@ import Foundation
     case .model: DecoderProbe.runModel(bytes)
     case .metadata: DecoderProbe.runMetadata(bytes)
     case .predicate: PredicateProbe.run(bytes)
+    case .format: FormatProbe.run(bytes)
     }
   }
 
@@ -46,6 +49,7 @@ import Foundation
       }
     case .metadata: DecoderProbe.metadataSamples()
     case .predicate: PredicateProbe.samples()
+    case .format: FormatProbe.samples()
     }
   }
 

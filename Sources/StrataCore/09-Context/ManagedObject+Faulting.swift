@@ -10,6 +10,7 @@ extension ManagedObject {
   final func fire() {
     guard state.contains(.fault) else { return }
     if snapshot == nil || isStale {
+      if state.contains(.probe) { return }
       if !loadRow() {
         becomeInaccessible()
         return

@@ -179,7 +179,10 @@ extension ManagedObject {
       return transients?[slot].flatMap { AttributeValue($0, type: home.entity.attributes[slot].type) }
         ?? .null
     }
-    guard let snapshot else { return .null }
+    guard let snapshot else {
+      return state.contains(.probe)
+        ? ProbeRecording.current?.value(slot, of: home.entity) ?? .null : .null
+    }
     return storedValue(slot, in: snapshot)
   }
 

@@ -390,6 +390,8 @@ struct ObjectState: OptionSet {
   static let draftFrozen = ObjectState(rawValue: 1 << 20)
   /// That save deletes the object.
   static let flyingDelete = ObjectState(rawValue: 1 << 21)
+  /// A probe: a fault in no context that never fires, on which key paths are followed (see `ProbeRecording`).
+  static let probe = ObjectState(rawValue: 1 << 22)
 
   /// An object in one of these states is kept by its context.
   static let pending: ObjectState = [

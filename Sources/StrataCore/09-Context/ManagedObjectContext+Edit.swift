@@ -237,6 +237,12 @@ extension ManagedObject {
     draft = home.makeDraft()
     if home.hasTransientDefaults { transients = home.transientDefaults }
   }
+
+  /// Makes an empty object a probe of its entity: see `ProbeRecording`.
+  func becomeProbe(_ entity: EntityDescription) {
+    become(UnattachedEntities.bound(entity))
+    state = [.fault, .probe]
+  }
 }
 
 extension EntityDescription {

@@ -13,6 +13,7 @@ enum URIDecoding: FuzzedDecoder { static let probe = DecoderProbe.uri }
 enum ModelDecoding: FuzzedDecoder { static let probe = DecoderProbe.model }
 enum MetadataDecoding: FuzzedDecoder { static let probe = DecoderProbe.metadata }
 enum PredicateDecoding: FuzzedDecoder { static let probe = DecoderProbe.predicate }
+enum FormatDecoding: FuzzedDecoder { static let probe = DecoderProbe.format }
 
 /// Valid inputs of a decoder, mutated again and again. A trap or a hang ends the process, which counts.
 struct FuzzKind<Decoder: FuzzedDecoder>: TortureKind {
@@ -29,7 +30,7 @@ struct FuzzKind<Decoder: FuzzedDecoder>: TortureKind {
   mutating func round() throws -> Int {
     defer { alarm(0) }
     alarm(120)
-    for sample in mutator.samples where Decoder.probe != .predicate {
+    for sample in mutator.samples where Decoder.probe != .predicate && Decoder.probe != .format {
       guard sample.withUnsafeBytes({ Decoder.probe.run($0) }) else {
         throw TortureViolation("a valid input was refused: \(sample)")
       }

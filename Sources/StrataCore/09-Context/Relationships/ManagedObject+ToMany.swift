@@ -40,6 +40,7 @@ extension ManagedObject {
     checkConfinementHere()
     let state = relationState(relationship)
     guard let context else {
+      if self.state.contains(.probe) { ProbeRecording.current?.note(relationship.slot, of: home.entity) }
       // Detached: what was known last is all there is.
       if state.base == nil { state.setBase([], epoch: 0) }
       return state

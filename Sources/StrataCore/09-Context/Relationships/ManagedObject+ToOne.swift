@@ -27,7 +27,10 @@ extension ManagedObject {
   /// The object at the other end of a to-one relationship, perhaps a fault. Reads nothing but this object's own row.
   final func relatedObject(_ relationship: RelationshipSchema) -> ManagedObject? {
     checkConfinementHere()
-    if !state.isDisjoint(with: .fault) { fire() }
+    if !state.isDisjoint(with: .fault) {
+      fire()
+      if state.contains(.probe) { return ProbeRecording.current?.target(relationship, of: home.entity) }
+    }
     if let foreign = relations?.foreign[relationship.slot] { return context?.object(with: foreign) }
     let bits = reference(relationship)
     if bits == 0 { return nil }

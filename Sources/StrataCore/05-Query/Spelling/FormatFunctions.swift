@@ -1,0 +1,74 @@
+/// The functions that format strings can call.
+enum FormatFunction: Hashable {
+  case function(FetchFunction)
+  case aggregate(FetchAggregate)
+
+  /// By Core Data's names, which have a colon for each argument, and by those of functions that Core Data does not have.
+  static let named: [String: FormatFunction] = [
+    "add:to:": .function(.add), "from:subtract:": .function(.subtract), "multiply:by:": .function(.multiply),
+    "divide:by:": .function(.divide), "modulus:by:": .function(.modulus), "raise:toPower:": .function(.power),
+    "negate:": .function(.negate), "abs:": .function(.absolute), "sqrt:": .function(.squareRoot),
+    "exp:": .function(.exponential), "ln:": .function(.naturalLogarithm), "log:": .function(.logarithm),
+    "ceiling:": .function(.ceiling), "floor:": .function(.floor), "trunc:": .function(.truncate),
+    "bitwiseAnd:with:": .function(.bitwiseAnd), "bitwiseOr:with:": .function(.bitwiseOr),
+    "bitwiseXor:with:": .function(.bitwiseXor), "onesComplement:": .function(.onesComplement),
+    "leftshift:by:": .function(.leftShift), "rightshift:by:": .function(.rightShift),
+    "lowercase:": .function(.lowercase), "uppercase:": .function(.uppercase),
+    "canonical:": .function(.canonical),
+    "length:": .function(.length), "concatenate:": .function(.concatenate), "coalesce:": .function(.coalesce),
+    "now": .function(.now), "castObject:toType:": .function(.cast),
+    "count:": .aggregate(.count), "sum:": .aggregate(.sum), "average:": .aggregate(.average),
+    "min:": .aggregate(.minimum), "max:": .aggregate(.maximum),
+  ]
+
+  /// Names of Core Data that nothing here corresponds to, and why.
+  static let refused: [String: String] = [
+    "median:": "medians need all values at once", "mode:": "the most frequent value needs all values at once",
+    "stddev:": "standard deviations are not computed", "random": "a result must not depend on chance",
+    "random:": "a result must not depend on chance", "randomn:": "a result must not depend on chance",
+    "noindex:": "the planner chooses indexes by itself", "objectFrom:withIndex:": "values have no places",
+    "distanceToLocation:fromLocation:": "places are no values of attributes",
+  ]
+
+  /// The function called `selector`, also without its one colon: `abs(x)`.
+  static func find(_ selector: String) -> FormatFunction? {
+    named[selector] ?? (selector.contains(":") ? nil : named[selector + ":"])
+  }
+
+  /// How a function is written when it is called by name.
+  static func name(_ function: FormatFunction) -> String { names[function] ?? "" }
+
+  private static let names = Dictionary(uniqueKeysWithValues: named.map { ($1, $0) })
+}
+
+extension FetchFunction {
+  /// How many arguments a call has.
+  var formatArguments: ClosedRange<Int> {
+    switch self {
+    case .add, .subtract, .multiply, .divide, .modulus, .power, .bitwiseAnd, .bitwiseOr, .bitwiseXor,
+      .leftShift,
+      .rightShift, .cast:
+      2...2
+    case .negate, .absolute, .squareRoot, .exponential, .naturalLogarithm, .logarithm, .ceiling, .floor,
+      .truncate,
+      .onesComplement, .lowercase, .uppercase, .canonical, .length:
+      1...1
+    case .concatenate, .coalesce: 1...1_000
+    case .now: 0...0
+    }
+  }
+}
+
+extension FetchAggregate {
+  /// The aggregate of `@count` and its like, without the sign.
+  init?(collectionOperator name: String) {
+    switch name {
+    case "count": self = .count
+    case "sum": self = .sum
+    case "avg", "average": self = .average
+    case "min": self = .minimum
+    case "max": self = .maximum
+    default: return nil
+    }
+  }
+}

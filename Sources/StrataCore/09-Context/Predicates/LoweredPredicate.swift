@@ -1,0 +1,199 @@
+import Foundation
+
+/// What a part of a `#Predicate` has become.
+enum LoweredPart {
+  /// A value: of an attribute, of a function, a constant.
+  case value(FetchExpression)
+  /// An object: the one looked at, or the other end of a to-one relationship.
+  case object(FetchExpression, EntitySchema)
+  /// The members of a to-many relationship, or some of them.
+  case members(FetchExpression, EntitySchema)
+  /// True or false; nil when one of `guards` is.
+  case condition(FetchPredicate, guards: [FetchExpression])
+  /// A value of the program.
+  case constant(Any)
+}
+
+/// A part of a `#Predicate` that a store can look up. Foundation's expressions conform.
+protocol LowerableExpression {
+  func lowered(_ lowering: PredicateLowering) throws -> LoweredPart
+}
+
+/// Translates Foundation's predicate expressions into the tree of predicates.
+///
+/// Used on one thread, for one predicate.
+final class PredicateLowering {
+  let schema: Schema
+  /// What each variable of a closure stands for.
+  private var variables: [PredicateExpressions.VariableID: LoweredPart] = [:]
+  private var members = 0
+
+  init(_ schema: Schema) { self.schema = schema }
+
+  // MARK: Parts
+
+  func part(_ expression: some PredicateExpression) throws -> LoweredPart {
+    guard let expression = expression as? any LowerableExpression else {
+      throw unsupported(expression, "it has no counterpart in a store")
+    }
+    return try expression.lowered(self)
+  }
+
+  /// A part as a value.
+  func value(_ expression: some PredicateExpression) throws -> FetchExpression {
+    try value(part(expression), of: expression)
+  }
+
+  func value(_ part: LoweredPart, of expression: some PredicateExpression) throws -> FetchExpression {
+    switch part {
+    case .value(let value), .object(let value, _), .members(let value, _): return value
+    case .condition(let predicate, let guards):
+      let value = FetchExpression.conditional(
+        predicate, .constant(.boolean(true)), .constant(.boolean(false)))
+      return guards.isEmpty ? value : .conditional(Self.allPresent(guards), value, .constant(.null))
+    case .constant(let any):
+      do { return try FetchExpression(argument: any) } catch {
+        throw unsupported(expression, "\(error)".trimmingSuffix("."))
+      }
+    }
+  }
+
+  /// A part as a condition.
+  func predicate(_ expression: some PredicateExpression) throws -> FetchPredicate {
+    let part = try part(expression)
+    if case .condition(let predicate, let guards) = part { return Self.all(guards, predicate) }
+    return Self.isTrue(try value(part, of: expression))
+  }
+
+  func unsupported(_ expression: some PredicateExpression, _ reason: String) -> PredicateTranslationError {
+    PredicateTranslationError(expression: Self.name(type(of: expression)), reason: reason)
+  }
+
+  /// `PredicateExpressions.Filter` instead of all its type arguments.
+  static func name(_ type: Any.Type) -> String {
+    let name = "\(type)"
+    return name.prefix { $0 != "<" }.description
+  }
+
+  // MARK: Variables
+
+  /// Looks at `body` with the variable standing for `part`.
+  func with<T, R>(
+    _ variable: PredicateExpressions.Variable<T>, _ part: LoweredPart, _ body: () throws -> R
+  ) rethrows -> R {
+    let outer = variables.updateValue(part, forKey: variable.key)
+    defer { variables[variable.key] = outer }
+    return try body()
+  }
+
+  func variable(_ key: PredicateExpressions.VariableID) -> LoweredPart? { variables[key] }
+
+  /// A new name for the members of a sub-query.
+  func newVariable() -> String {
+    members += 1
+    return "member\(members)"
+  }
+
+  // MARK: Trees
+
+  static func isTrue(_ value: FetchExpression) -> FetchPredicate {
+    switch value {
+    case .constant(.boolean(true)): .everything
+    case .constant(.boolean(false)): .nothing
+    case .conditional(let predicate, .constant(.boolean(true)), .constant(.boolean(false))): predicate
+    default: .compare(FetchComparison(value, .equal, .constant(.boolean(true))))
+    }
+  }
+
+  static func allPresent(_ guards: [FetchExpression]) -> FetchPredicate {
+    let parts = guards.map { FetchPredicate.compare(FetchComparison($0, .notEqual, .constant(.null))) }
+    return parts.count == 1 ? parts[0] : .and(parts)
+  }
+
+  static func all(_ guards: [FetchExpression], _ predicate: FetchPredicate) -> FetchPredicate {
+    guards.isEmpty ? predicate : .and([allPresent(guards), predicate])
+  }
+
+  static func path(_ base: FetchExpression, _ name: String) -> FetchExpression {
+    let keys = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    if case .keyPath(let root, let first) = base { return .keyPath(base: root, keys: first + keys) }
+    return .keyPath(base: base, keys: keys)
+  }
+
+  // MARK: Key paths
+
+  /// What a key path leads to from an object of `entity`.
+  func property<Root, Value>(
+    _ keyPath: KeyPath<Root, Value>, of entity: EntitySchema, from base: FetchExpression
+  )
+    throws -> LoweredPart
+  {
+    func fault(_ reason: String) -> PredicateTranslationError {
+      PredicateTranslationError(expression: "key path from \(Root.self) to \(Value.self)", reason: reason)
+    }
+    let first = ProbeRecording(schema, isSecondRound: false)
+    let second = ProbeRecording(schema, isSecondRound: true)
+    var results: [Any] = []
+    for recording in [first, second] {
+      guard let probe = ManagedObject.probe(entity) as? Root else {
+        throw fault("the entity \(entity.name) has objects of another class")
+      }
+      let result: Any = ProbeRecording.$current.withValue(recording) { probe[keyPath: keyPath] }
+      if let members = result as? any RelatedMembers, recording.reads.isEmpty,
+        members.owner === probe as AnyObject
+      {
+        recording.note(members.relationship.slot, of: entity)
+      }
+      if let identifier = result as? ManagedObjectID, recording.reads.isEmpty,
+        identifier == (probe as? ManagedObject)?.objectID
+      {
+        return .object(base, entity)
+      }
+      results.append(result)
+    }
+    guard first.reads.count == 1, first.reads == second.reads, first.reads[0].entity == entity.number else {
+      let names = first.reads.map { "\(schema.entities[$0.entity].attributes[$0.slot].name)" }
+      throw fault(
+        names.isEmpty
+          ? "it reads no stored property"
+          : "it reads \(names.joined(separator: ", ")): only a single stored property can be looked up; name them one by one"
+      )
+    }
+    let slot = first.reads[0].slot
+    let attribute = entity.attributes[slot]
+    let path = Self.path(base, attribute.name)
+    if let relationship = entity.relationship(slot: slot) {
+      let destination = schema.entities[relationship.destination]
+      if relationship.isToMany {
+        guard results.allSatisfy(Self.isCollection) else {
+          throw fault("it computes something of \(attribute.name)")
+        }
+        return .members(path, destination)
+      }
+      guard results.allSatisfy({ $0 is ManagedObject }) else {
+        throw fault("it computes something of \(attribute.name)")
+      }
+      return .object(path, destination)
+    }
+    for (isSecondRound, result) in zip([false, true], results) {
+      let given = ProbeRecording.value(attribute.type, isSecondRound: isSecondRound)
+      guard !given.isNull, !isNilValue(result), AttributeValue(result, type: attribute.type) == given else {
+        throw fault(
+          given.isNull
+            ? "\(attribute.name) is of type \(attribute.type), whose values are not compared"
+            : "it computes something of \(attribute.name): only the stored value can be looked up")
+      }
+    }
+    return .value(path)
+  }
+
+  private static func isCollection(_ value: Any) -> Bool {
+    value is any RelatedMembers || value is any Collection
+  }
+}
+
+extension String {
+  fileprivate func trimmingSuffix(_ suffix: String) -> String {
+    hasSuffix(suffix) ? String(dropLast(suffix.count)) : self
+  }
+}

@@ -1,0 +1,100 @@
+import Foundation
+
+// How a key path of a `#Predicate` becomes the name of a property. There is no runtime that could be asked: the key path is
+// followed on a probe, an object of its class that is in no context and no store, and what it reads is noted.
+//
+// A probe is a fault that never fires. Its accessors come to the branches that other faults come to, and no further: reading
+// objects that have rows costs nothing more.
+
+/// What a key path reads of a probe while it is followed, and what it is given.
+///
+/// Attributes answer a value that no accessor makes up; in the second round another one. A key path whose result is this value
+/// both times is the attribute; one that computes something of it is not.
+final class ProbeRecording: @unchecked Sendable {
+  // @unchecked Sendable: made, used and dropped inside one call, on one thread; task-local values must be Sendable.
+
+  /// The recording under way on this thread.
+  @TaskLocal static var current: ProbeRecording?
+
+  /// A property that was read.
+  struct Read: Hashable {
+    let entity: Int
+    let slot: Int
+  }
+
+  private let schema: Schema
+  private let isSecondRound: Bool
+  private(set) var reads: [Read] = []
+
+  init(_ schema: Schema, isSecondRound: Bool) {
+    self.schema = schema
+    self.isSecondRound = isSecondRound
+  }
+
+  /// What the attribute in `slot` of a probe answers.
+  func value(_ slot: Int, of entity: EntitySchema) -> AttributeValue {
+    note(slot, of: entity)
+    return Self.value(entity.attributes[slot].type, isSecondRound: isSecondRound)
+  }
+
+  /// What the to-one relationship of a probe leads to: another probe.
+  func target(_ relationship: RelationshipSchema, of entity: EntitySchema) -> ManagedObject {
+    note(relationship.slot, of: entity)
+    return ManagedObject.probe(schema.entities[relationship.destination])
+  }
+
+  func note(_ slot: Int, of entity: EntitySchema) {
+    let read = Read(entity: entity.number, slot: slot)
+    if !reads.contains(read) { reads.append(read) }
+  }
+
+  /// The value that attributes of `type` answer in a round; nil of types that cannot be compared.
+  static func value(_ type: AttributeType, isSecondRound: Bool) -> AttributeValue {
+    let number = isSecondRound ? -9_876.25 : 12_345.5
+    switch type {
+    case .integer16, .integer32, .integer64: return .integer(Int64(number.rounded(.towardZero)))
+    case .double: return .double(number)
+    case .float: return .float(Float(number))
+    case .decimal: return .decimal(Decimal(number))
+    case .boolean: return .boolean(!isSecondRound)
+    case .string: return .string(isSecondRound ? "a second probe of Strata" : "a probe of Strata")
+    case .date: return .date(Date(timeIntervalSinceReferenceDate: number))
+    case .binaryData: return .data(Data([0xA5, 0x5A, isSecondRound ? 1 : 0]))
+    case .uuid:
+      return .uuid(
+        UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, isSecondRound ? 17 : 16)))
+    case .uri:
+      return URL(string: isSecondRound ? "strata:second-probe" : "strata:probe").map { .url($0) } ?? .null
+    case .undefined, .transformable, .objectID, .composite: return .null
+    }
+  }
+}
+
+extension ManagedObject {
+  /// A probe of an entity, in no context.
+  static func probe(_ entity: EntitySchema) -> ManagedObject {
+    let type = entity.managedObjectClass as? ManagedObject.Type ?? ManagedObject.self
+    let probe = ThreadScope.current.materializing { type.init(materializing: entity.entityDescription) }
+    probe.becomeProbe(entity.entityDescription)
+    return probe
+  }
+}
+
+/// A view of a to-many relationship, of whatever element.
+protocol RelatedMembers {
+  var owner: ManagedObject { get }
+  var relationship: RelationshipSchema { get }
+  /// The key paths of the view that ask for no member.
+  static var countPath: AnyKeyPath { get }
+  static var emptyPath: AnyKeyPath? { get }
+}
+
+extension RelatedObjects: RelatedMembers {
+  static var countPath: AnyKeyPath { \RelatedObjects<Element>.count }
+  static var emptyPath: AnyKeyPath? { \RelatedObjects<Element>.isEmpty }
+}
+
+extension OrderedRelatedObjects: RelatedMembers {
+  static var countPath: AnyKeyPath { \OrderedRelatedObjects<Element>.count }
+  static var emptyPath: AnyKeyPath? { nil }
+}
