@@ -11,7 +11,7 @@ struct QueryStand {
   let context: ManagedObjectContext
 
   init(isIndexed: Bool = true, padding: Int = 0) throws {
-    let store = try TemporaryStore(QueryModel.make(isIndexed: isIndexed)) { $0.durability = .none }
+    store = try TemporaryStore(QueryModel.make(isIndexed: isIndexed)) { $0.durability = .none }
     let context = store.context()
     func make(_ entity: String, _ values: [String: Any]) throws -> ManagedObject {
       guard let description = store.coordinator.managedObjectModel.entitiesByName[entity] else {
