@@ -78,9 +78,8 @@ struct Batches: AsyncParsableCommand {
         let watch = MemoryWatch()
         _ = try peer.run(job, count: size)
         let bytes = watch.stop()
-        table.rows.append([
-          job.rawValue, "\(size)", text(Double(bytes) / 1e6), text(Double(bytes) / Double(job.expected(size))),
-        ])
+        let perRow = Double(bytes) / Double(job.expected(size))
+        table.rows.append([job.rawValue, "\(size)", text(Double(bytes) / 1e6), text(perRow)])
       }
       try peer.close()
       try FileManager.default.removeItem(at: folder)
