@@ -84,8 +84,8 @@ import Testing
     try check(#Predicate<Employee> { range.contains($0.level) }, finds: 3)
     try check(#Predicate<Employee> { (1...3).contains($0.level) }, finds: 3)
     try check(#Predicate<Employee> { (1..<3).contains($0.level) }, finds: 2)
-    try check(#Predicate<Employee> { employee in names.contains { $0 == employee.name } }, finds: 2)
-    try check(#Predicate<Employee> { employee in names.allSatisfy { $0 != employee.name } }, finds: 6)
+    try check(#Predicate<Employee> { employee in names.contains { $0 == (employee.name ?? "") } }, finds: 2)
+    try check(#Predicate<Employee> { employee in names.allSatisfy { $0 != (employee.name ?? "") } }, finds: 6)
     #expect(try tree(#Predicate<Employee> { (1...3).contains($0.level) }) == "level BETWEEN {1, 3}")
   }
 

@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test func theTextShowsTheLineAndThePlace() throws {
-    let error = try #require(error("a == 1 AND\n  b ~ 3"))
+    let error = try #require(self.error("a == 1 AND\n  b ~ 3"))
     #expect(error.line == 2 && error.column == 5)
     #expect(error.description == "Line 2: Unexpected “~”: expected an operator.\n  b ~ 3\n    ^")
     #expect(self.error("a > ")?.description == "Unexpected end: expected a value, a key or “(”.\na > \n    ^")
