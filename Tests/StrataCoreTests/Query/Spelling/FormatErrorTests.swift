@@ -39,9 +39,9 @@ import Testing
   }
 
   @Test func theTextShowsTheLineAndThePlace() throws {
-    let error = try #require(self.error("a == 1 AND\n  b ~ 3"))
-    #expect(error.line == 2 && error.column == 5)
-    #expect(error.description == "Line 2: Unexpected “~”: expected an operator.\n  b ~ 3\n    ^")
+    let found = try #require(self.error("a == 1 AND\n  b ~ 3"))
+    #expect(found.line == 2 && found.column == 5)
+    #expect(found.description == "Line 2: Unexpected “~”: expected an operator.\n  b ~ 3\n    ^")
     #expect(self.error("a > ")?.description == "Unexpected end: expected a value, a key or “(”.\na > \n    ^")
     let long = String(repeating: "a == 1 AND ", count: 100) + "~"
     let lines = try #require(self.error(long)).description.split(separator: "\n")
