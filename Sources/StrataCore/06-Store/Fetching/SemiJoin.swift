@@ -8,13 +8,13 @@ import Foundation
 final class SemiJoin {
   private let test: RelatedTest
   private let inverse: RelationshipSchema
-  private let plan: FetchPlan?
+  private let plan: FetchPlan
   private let request: ResolvedFetchRequest
   /// How many more members may be looked at one by one.
   private var budget: Int
   private var counts: KeyCounts?
 
-  init(_ test: RelatedTest, _ view: StoredView) {
+  init(_ test: RelatedTest, _ view: StoredView) throws {
     self.test = test
     let schema = view.schema
     // Only tests of relationships with a to-one inverse are joined so.
@@ -22,16 +22,15 @@ final class SemiJoin {
     request = ResolvedFetchRequest(
       schema: schema, entity: schema.entities[test.relationship.destination], predicate: test.program.source)
     let rowCount = view.rowCount(test.relationship.destinationHierarchy)
-    plan = try? view.plan(request)
-    let isNarrow = plan?.isNarrow ?? false
-    budget = isNarrow ? 64 : max(32, rowCount / 12)
+    plan = try view.plan(request)
+    budget = plan.isNarrow ? 64 : max(32, rowCount / 12)
   }
 
   func count(
     _ owner: UInt64, atMost: Int, _ view: StoredView, _ evaluation: Evaluation<StoredView>
   ) throws -> Int {
     if let counts { return counts[owner] }
-    if budget <= 0, let plan {
+    if budget <= 0 {
       let counts = try countAll(plan, view)
       self.counts = counts
       return counts[owner]

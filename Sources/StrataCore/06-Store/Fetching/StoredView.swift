@@ -159,10 +159,10 @@ final class StoredView: ObjectView {
     return try semiJoin(test).count(node.primaryKey, atMost: atMost, self, evaluation)
   }
 
-  private func semiJoin(_ test: RelatedTest) -> SemiJoin {
+  private func semiJoin(_ test: RelatedTest) throws -> SemiJoin {
     let key = ObjectIdentifier(test)
     for entry in semiJoins where entry.test == key { return entry.join }
-    let join = SemiJoin(test, self)
+    let join = try SemiJoin(test, self)
     semiJoins.append((key, join))
     return join
   }
