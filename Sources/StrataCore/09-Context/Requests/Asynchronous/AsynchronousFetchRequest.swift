@@ -110,8 +110,10 @@ public final class AsynchronousFetchResult<Result: FetchRequestResult>: @uncheck
   }
 
   func end(with outcome: Swift.Result<[Result], any Error>) {
-    self.outcome = monitor.wasStopped ? .failure(CancellationError()) : outcome
-    if !monitor.wasStopped {
+    // Foundation may tell the monitor of a cancelled progress later.
+    let wasCancelled = monitor.wasStopped || progress.isCancelled
+    self.outcome = wasCancelled ? .failure(CancellationError()) : outcome
+    if !wasCancelled {
       if progress.totalUnitCount < 0 { progress.totalUnitCount = max(Int64(monitor.rowCount), 1) }
       progress.completedUnitCount = progress.totalUnitCount
     }

@@ -36,7 +36,7 @@ final class FetchAhead: Sendable {
   ) throws {
     context.flushAncestors()
     context.tellChanges()
-    helper = try context.makeReader(specification)
+    helper = try context.makeReader(specification, type)
     self.specification = specification
     self.type = type
     self.monitor = monitor
@@ -113,9 +113,11 @@ final class FetchAhead: Sendable {
 
 extension ManagedObjectContext {
   /// A context with a queue of its own that sees what this one sees.
-  fileprivate func makeReader(_ specification: FetchSpecification) throws -> ManagedObjectContext {
+  fileprivate func makeReader(
+    _ specification: FetchSpecification, _ type: FetchResultType
+  ) throws -> ManagedObjectContext {
     let reader: ManagedObjectContext
-    if specification.includesPendingChanges, hasChanges || flight != nil {
+    if type != .dictionary, specification.includesPendingChanges, hasChanges || flight != nil {
       reader = ManagedObjectContext(.privateQueue, parent: self)
     } else if let parent {
       reader = ManagedObjectContext(.privateQueue, parent: parent)
