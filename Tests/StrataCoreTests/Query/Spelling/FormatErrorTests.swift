@@ -96,9 +96,7 @@ import Testing
           for count in [10, 450, 20_000] {
             let text = String(repeating: opening, count: count)
             for tail in ["", "a", "a == 1"] {
-              if let predicate = try? FetchPredicate(format: text + tail) {
-                precondition((try? FetchPredicate(format: predicate.description)) == predicate)
-              }
+              _ = try? FetchPredicate(format: text + tail)
             }
           }
         }
