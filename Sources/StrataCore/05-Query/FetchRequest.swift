@@ -94,6 +94,10 @@ public struct FetchRequest<Result: FetchRequestResult>: Sendable {
     other.relationshipKeyPathsForPrefetching = relationshipKeyPathsForPrefetching
     other.fetchBatchSize = fetchBatchSize
     other.affectedStores = affectedStores
+    other.propertiesToFetch = propertiesToFetch
+    other.propertiesToGroupBy = propertiesToGroupBy
+    other.havingPredicate = havingPredicate
+    other.returnsDistinctResults = returnsDistinctResults
     return other
   }
 }

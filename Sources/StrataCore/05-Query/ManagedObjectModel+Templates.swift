@@ -31,6 +31,7 @@ extension ManagedObjectModel {
   ) throws -> FetchRequest<Result>? {
     guard var request = fetchRequestTemplate(forName: name, returning: type) else { return nil }
     request.predicate = try request.predicate?.withSubstitutionVariables(substitutionVariables)
+    request.havingPredicate = try request.havingPredicate?.withSubstitutionVariables(substitutionVariables)
     return request
   }
 

@@ -21,6 +21,8 @@ public struct ChangeSet: Sendable {
   var earlyEntries: EarlyIndexEntries?
   /// Whether references must lead to rows. A salvage looks after them when it has found all rows.
   var checksReferences = true
+  /// Whether both ends of one-to-one relationships must refer to each other. A batch sees to both, one after the other.
+  var checksPartners = true
   /// Whether values that must be unique are looked for. A batch update does so when it has written everything.
   var checksUniqueness = true
 

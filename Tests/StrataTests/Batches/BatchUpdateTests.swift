@@ -40,8 +40,7 @@ struct BatchUpdateTests {
   func subentities() throws {
     let maker = store.context()
     for entity in ["Beach", "HiddenBeach", "Reef"] {
-      let spot = try #require(maker.persistentStoreCoordinator.managedObjectModel.entitiesByName[entity])
-      ManagedObject(entity: spot, insertInto: maker).setValue(entity, forKey: "name")
+      try EntityDescription.insertNewObject(forEntityName: entity, into: maker).setValue(entity, forKey: "name")
     }
     try maker.save()
     func latitudes() throws -> [Double] {

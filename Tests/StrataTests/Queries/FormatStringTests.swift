@@ -74,6 +74,10 @@ import Testing
     request.relationshipKeyPathsForPrefetching = ["r"]
     request.fetchBatchSize = 7
     request.affectedStores = [UUID()]
+    request.propertiesToFetch = ["a"]
+    request.propertiesToGroupBy = ["b"]
+    request.havingPredicate = Attribute("a") == 2
+    request.returnsDistinctResults = true
     let other = request.returning(ManagedObjectID.self)
     let fresh = FetchRequest<ManagedObject>(entityName: "")
     for ((old, new), plain) in zip(

@@ -13,6 +13,13 @@ import Foundation
 ///
 /// Lives for one run of the transaction's body, on the writer's thread.
 final class BatchWriting {
+  /// Both ends of a one-to-one relationship may come in different change sets.
+  private static var emptyChanges: ChangeSet {
+    var changes = ChangeSet()
+    changes.checksPartners = false
+    return changes
+  }
+
   let parts: StoreParts
   let catalogue: StoreCatalogue
   let reader: RowReader
@@ -20,7 +27,7 @@ final class BatchWriting {
   // `@exclusivity(unchecked)`: everything below is used by one frame on one thread, and nobody calls back.
   /// What has been written so far, and what waits.
   @exclusivity(unchecked) private(set) var outcome: BatchChanges
-  @exclusivity(unchecked) private var changes = ChangeSet()
+  @exclusivity(unchecked) private var changes = BatchWriting.emptyChanges
   @exclusivity(unchecked) private var bytes = 0
   @exclusivity(unchecked) private var slab = RowSlabWriter()
   /// The rows that wait to be written, while somebody asks for them.
@@ -181,7 +188,7 @@ final class BatchWriting {
       note(row.changedSlots, of: row.entity)
     }
     progress.complete(outcome.inserted.count + outcome.updated.count + outcome.deleted.count)
-    changes = ChangeSet()
+    changes = Self.emptyChanges
     bytes = 0
     slab = RowSlabWriter()
     waiting = []

@@ -41,7 +41,7 @@ struct EdgeCollection {
     if let refusal { return refusal }
     changes.settle()
     try checkEnds(transaction)
-    if writer.changeSet.checksReferences { try checkPartners(transaction) }
+    if writer.changeSet.checksReferences, writer.changeSet.checksPartners { try checkPartners(transaction) }
     try followDeletes(keyspace, transaction)
     if let refusal { return refusal }
     // Hidden edges and those of deleted rows have come along.
