@@ -11,13 +11,13 @@ struct QueryStand {
   let context: ManagedObjectContext
 
   init(isIndexed: Bool = true, padding: Int = 0) throws {
-    store = try TemporaryStore(QueryModel.make(isIndexed: isIndexed)) { $0.durability = .none }
-    let context = store.context()
+    let store = try TemporaryStore(QueryModel.make(isIndexed: isIndexed)) { $0.durability = .none }
+    let writer = store.context()
     func make(_ entity: String, _ values: [String: Any]) throws -> ManagedObject {
       guard let description = store.coordinator.managedObjectModel.entitiesByName[entity] else {
         throw Missing()
       }
-      let object = ManagedObject(entity: description, insertInto: context)
+      let object = ManagedObject(entity: description, insertInto: writer)
       for (key, value) in values { object.setValue(value, forKey: key) }
       return object
     }
@@ -37,9 +37,9 @@ struct QueryStand {
       _ = try make("Visit", ["score": 100 + number % 50, "note": "padding"])
       _ = try make("Agent", ["name": "padding", "medium": 1_000 + number])
     }
-    try context.save()
+    try writer.save()
     self.store = store
-    self.context = store.context()
+    context = store.context()
   }
 
   struct Missing: Error {}

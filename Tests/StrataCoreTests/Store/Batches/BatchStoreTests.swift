@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import StrataCore
+@_spi(Testing) @testable import StrataCore
 
 /// Batches and the file below them.
 struct BatchStoreTests {
