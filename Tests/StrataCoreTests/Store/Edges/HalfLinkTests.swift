@@ -29,11 +29,11 @@ import Testing
       fixture.add("likes", 3, ("Company", 3)), fixture.add("fans", 3, ("Person", 3)),
     ])
     try expectSound(fixture)
-    #expect(try fixture.members("likes", 1) == [1, 2].map { fixture.reference("Company", $0) })
-    #expect(try fixture.members("fans", 1) == [fixture.reference("Person", 1)])
+    #expect(try fixture.members("likes", 1) == [1, 2])
+    #expect(try fixture.members("fans", 1) == [1])
     try fixture.commit(edges: [fixture.remove("fans", 1, ("Person", 1))])
     try expectSound(fixture)
-    #expect(try fixture.members("likes", 1) == [fixture.reference("Company", 2)])
+    #expect(try fixture.members("likes", 1) == [2])
   }
 
   @Test func whereBothEndsDisagreeTheLinkGoes() throws {
@@ -51,8 +51,8 @@ import Testing
       fixture.add("friends", 2, ("Person", 1)), fixture.add("friends", 3, ("Person", 3)),
     ])
     try expectSound(fixture)
-    #expect(try fixture.members("friends", 1) == [fixture.reference("Person", 2)])
-    #expect(try fixture.members("friends", 3) == [fixture.reference("Person", 3)])
+    #expect(try fixture.members("friends", 1) == [2])
+    #expect(try fixture.members("friends", 3) == [3])
   }
 
   @Test func aPartnerThatDoesNotReferBackIsRefused() throws {
