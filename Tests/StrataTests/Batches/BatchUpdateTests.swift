@@ -40,7 +40,8 @@ struct BatchUpdateTests {
   func subentities() throws {
     let maker = store.context()
     for entity in ["Beach", "HiddenBeach", "Reef"] {
-      try EntityDescription.insertNewObject(forEntityName: entity, into: maker).setValue(entity, forKey: "name")
+      try EntityDescription.insertNewObject(forEntityName: entity, into: maker).setValue(
+        entity, forKey: "name")
     }
     try maker.save()
     func latitudes() throws -> [Double] {
