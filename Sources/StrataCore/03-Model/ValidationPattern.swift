@@ -17,8 +17,8 @@ struct ValidationPattern: Sendable {
 
   /// The longest pattern in UTF-8 bytes.
   static let maximumLength = 10_000
-  /// The engine tells of its progress about every 10,000 steps.
-  private static let mostSteps = 1_000
+  /// How often the engine, which tells of its progress about every 10,000 steps, may do so. A step of a long pattern costs more.
+  private let mostReports: Int
 
   /// Nil when `pattern` is no regular expression, is empty or too long. Regardless of case, letters match by Unicode's case folding.
   init?(_ pattern: String, isCaseInsensitive: Bool = false) {
@@ -31,6 +31,7 @@ struct ValidationPattern: Sendable {
         pattern: whole, options: isCaseInsensitive ? .caseInsensitive : [])
       {
         self.expression = expression
+        mostReports = max(20, 100_000 / max(100, pattern.utf8.count))
         return
       }
     }
@@ -48,7 +49,7 @@ struct ValidationPattern: Sendable {
       if match != nil {
         outcome = .matches
         stop.pointee = true
-      } else if flags.contains(.internalError) || steps > Self.mostSteps {
+      } else if flags.contains(.internalError) || steps > mostReports {
         outcome = .undecided
         stop.pointee = true
       }

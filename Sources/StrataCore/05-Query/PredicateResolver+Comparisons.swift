@@ -69,11 +69,17 @@ extension PredicateResolver {
     case .less, .lessOrEqual, .greater, .greaterOrEqual, .between:
       if left.isObject || right.isObject || !left.isComparable(with: right) { throw mismatch() }
     case .equal, .notEqual, .in, .contains:
-      guard left.isComparable(with: right) else { throw mismatch() }
+      guard left.isComparable(with: right), mayBeTheSame(left, right) else { throw mismatch() }
     }
     if !comparison.options.subtracting(.normalized).isEmpty, !isText(left) || !isText(right) {
       throw mismatch()
     }
+  }
+
+  /// Objects of different hierarchies are never the same, though their primary keys may be.
+  private func mayBeTheSame(_ left: ResolvedType, _ right: ResolvedType) -> Bool {
+    guard case .object(let one) = left.kind, case .object(let other) = right.kind else { return true }
+    return schema.entities[one].hierarchyNumber == schema.entities[other].hierarchyNumber
   }
 
   /// A number of members compared with none at all: whether there is one.

@@ -53,6 +53,15 @@ import Testing
     } else {
       Issue.record("base == medium")
     }
+    // Primary keys of different hierarchies may be the same.
+    if case .mismatch? = reason(.compare(.key("base"), .equal, .key("boss"))) {
+    } else {
+      Issue.record("base == boss")
+    }
+    if case .mismatch? = reason(.compare(.key("base"), .in, .key("visits"))) {
+    } else {
+      Issue.record("base IN visits")
+    }
     if case .wrongArgument? = reason(
       .compare(.function(.add, [.key("name"), .constant(1)]), .equal, .constant(1)))
     {

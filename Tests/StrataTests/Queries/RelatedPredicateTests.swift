@@ -87,6 +87,22 @@ import Testing
     #expect(try stand.agents(.any("visits.score", .equal, 2)).isEmpty)
   }
 
+  @Test("rule 108: IN folds the texts of a list")
+  func foldedLists() throws {
+    let texts = ["ANN", "Böb"] + (0..<20_000).map { "nobody \($0)" }
+    func names(_ format: String) throws -> [String] {
+      try stand.context.fetch(
+        FetchRequest<ManagedObject>(
+          entityName: "Agent", predicate: try FetchPredicate(format: format, texts),
+          sortDescriptors: [FetchSort("name")])
+      ).compactMap { $0["name"] as? String }
+    }
+    #expect(try names("name IN[c] %@") == ["ann"])
+    #expect(try names("name IN[cd] %@") == ["ann", "bob"])
+    #expect(try names("name IN %@") == [])
+    #expect(try names("NOT name IN[cd] %@") == ["cid", "dan"])
+  }
+
   @Test("rule 87: without pending changes the store alone decides")
   func pendingChangesCanBeLeftOut() throws {
     let stand = try QueryStand()

@@ -42,6 +42,39 @@ final class BoundComparison: Sendable {
   let options: FetchComparison.StringOptions
   /// Prepared, where the right side is a text known beforehand.
   let matcher: TextMatcher?
+  /// The texts of a list known beforehand, folded, where they are compared so.
+  let foldedTexts: FoldedTexts?
+
+  /// Texts to look one up among, each folded once.
+  struct FoldedTexts: Sendable {
+    let folding: TextFolding
+    let texts: Set<[UInt8]>
+    let hasNil: Bool
+
+    /// Nil for lists of anything else.
+    init?(_ values: [AttributeValue], _ options: FetchComparison.StringOptions) {
+      if options.isEmpty { return nil }
+      let folding = TextFolding(options)
+      var texts: Set<[UInt8]> = []
+      var hasNil = false
+      for value in values {
+        switch value {
+        case .string(let text): texts.insert(folding.folded(text))
+        case .null: hasNil = true
+        default: return nil
+        }
+      }
+      (self.folding, self.texts, self.hasNil) = (folding, texts, hasNil)
+    }
+
+    func contains(_ value: AttributeValue) -> Bool {
+      switch value {
+      case .string(let text): texts.contains(folding.folded(text))
+      case .null: hasNil
+      default: false
+      }
+    }
+  }
 
   init(_ comparison: ResolvedComparison, _ binder: ExpressionBinder) {
     left = binder.bind(comparison.left)
@@ -54,6 +87,11 @@ final class BoundComparison: Sendable {
       matcher = try? TextMatcher(comparison.operation, pattern, options: comparison.options)
     } else {
       matcher = nil
+    }
+    if comparison.operation == .in, case .values(let values) = right {
+      foldedTexts = FoldedTexts(values, comparison.options)
+    } else {
+      foldedTexts = nil
     }
   }
 }

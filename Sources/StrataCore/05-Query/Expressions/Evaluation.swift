@@ -125,6 +125,7 @@ final class Evaluation<View: ObjectView> {
   {
     switch comparison.operation {
     case .in:
+      if let texts = comparison.foldedTexts { return texts.contains(left) }
       if case .one(.string(let text)) = right {
         guard case .string(let part) = left else { return false }
         return try TextMatcher(.contains, part, options: comparison.options).matches(text)

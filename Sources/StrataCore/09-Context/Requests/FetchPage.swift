@@ -7,7 +7,8 @@ public struct FetchPage<Result> {
   /// Where the page ends: what the next one is asked for with, also when this is the last one, for there may be more later. Nil
   /// for an empty first page.
   public let continuation: FetchContinuation?
-  /// Whether there was nothing behind it when it was fetched.
+  /// Whether it holds fewer objects than were asked for, so that nothing was behind it when it was fetched. A list whose length is a
+  /// multiple of the size ends with an empty page.
   public let isLast: Bool
 }
 
