@@ -31,6 +31,8 @@ public struct FetchPlan: Sendable {
   let isOrdered: Bool
   /// What candidates must satisfy beyond the access; nil when all of them match.
   let residual: CompiledPredicate?
+  /// Those parts of the residual that look at values of fixed width alone, when there are others beside them.
+  var fixedPart: CompiledPredicate?
   /// Whether candidates may be of entities that do not take part.
   let filtersEntities: Bool
   /// Whether the entries of the index hold all that the residual looks at, and no row needs to be read.
@@ -63,7 +65,8 @@ public struct FetchPlan: Sendable {
   func finding(_ keys: [UInt64]) -> FetchPlan {
     FetchPlan(
       access: keys.isEmpty ? .nothing : .identifiers(keys), isOrdered: isOrdered, residual: residual,
-      filtersEntities: filtersEntities, indexNames: indexNames, description: description)
+      fixedPart: fixedPart, filtersEntities: filtersEntities, indexNames: indexNames, description: description
+    )
   }
 }
 

@@ -171,12 +171,19 @@ extension FetchPlanner.Context {
     }
     if request.offset > 0 { words += "; skip \(request.offset)" }
     if request.limit > 0 { words += "; take \(request.limit)" }
+    let binder = request.binder(storeIdentifier: storeIdentifier)
     return FetchPlan(
       access: access, isOrdered: isOrdered,
-      residual: rest == .all
-        ? nil
-        : request.binder(storeIdentifier: storeIdentifier).compile(rest, request.entity.number),
+      residual: rest == .all ? nil : binder.compile(rest, request.entity.number),
+      fixedPart: fixedPart(of: rest).map { binder.compile($0, request.entity.number) },
       filtersEntities: filtersEntities, description: words)
+  }
+
+  /// The conjuncts that look at values of fixed width alone; nil when there are none, or no others.
+  private func fixedPart(of predicate: ResolvedPredicate) -> ResolvedPredicate? {
+    let parts = predicate.conjuncts
+    let fixed = parts.filter { $0.isFixed(request.entity.layout) }
+    return fixed.isEmpty || fixed.count == parts.count ? nil : .conjunction(fixed)
   }
 
   /// How `index` could serve the request; nil when it cannot.

@@ -162,6 +162,17 @@ extension ResolvedPredicate {
     }
   }
 
+  /// Whether it looks at nothing but values of fixed width in the one row.
+  func isFixed(_ layout: RowLayout) -> Bool {
+    switch self {
+    case .all, .none, .selfIn, .reference: true
+    case .test(let test): !layout.kind(of: test.slot).isVariable
+    case .text, .related, .comparison: false
+    case .not(let part): part.isFixed(layout)
+    case .and(let parts), .or(let parts): parts.allSatisfy { $0.isFixed(layout) }
+    }
+  }
+
   /// Whether it looks at other objects than the one it is about: a row alone does not decide it.
   var travels: Bool {
     var travels = false

@@ -16,6 +16,8 @@ struct FetchExecutor {
   private let verifiesChecksums: Bool
   /// Whether the residual predicate looks only at values of fixed width.
   private let isFixed: Bool
+  /// The part of the residual predicate that does, when there is more: it dismisses most rows before anything else is looked at.
+  private let fixedPart: CompiledPredicate?
   var parts: StoreParts { reader.parts }
   let view: StoredView
   /// Decides tests of other rows; keeps what it has found out of them.
@@ -48,6 +50,9 @@ struct FetchExecutor {
     var isFixed = plan.residual?.isLocal == true && !reader.parts.verifiesChecksums
     plan.residual?.slots.forEach { if layout.kind(of: $0).isVariable { isFixed = false } }
     self.isFixed = isFixed
+    fixedPart = isFixed || reader.parts.verifiesChecksums ? nil : plan.fixedPart
+    // A test of members may then be asked of all owners.
+    if plan.access == .scan, request.limit == 0 { view.scannedHierarchies.insert(request.hierarchyNumber) }
   }
 
   func run(_ transaction: borrowing ReadTransaction) throws -> FetchedRows {
@@ -249,6 +254,10 @@ extension FetchExecutor {
       let matches = residual.evaluate(row: base, table: entry.pointee.table, primaryKey: key) { _ in .null }
       if !matches { return nil }
       if mode == .count { return StoredRow(base: base, count: bytes.count, entity: entity) }
+    } else if let fixedPart {
+      if !fixedPart.evaluate(row: base, table: entry.pointee.table, primaryKey: key, large: { _ in .null }) {
+        return nil
+      }
     }
     if verifiesChecksums || !entry.pointee.isInBounds(bytes) {
       return try matchSlowly(bytes, key, transaction)

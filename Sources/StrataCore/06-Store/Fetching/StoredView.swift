@@ -21,6 +21,8 @@ final class StoredView: ObjectView {
   private let codes: RowCodes
   /// By the lowest bits of the primary key; empty until somebody follows a relationship.
   private var recent: ContiguousArray<(hierarchy: Int, node: StoredNode)?> = []
+  /// The hierarchies all of whose rows are being looked at.
+  var scannedHierarchies: Set<Int> = []
   private var semiJoins: ContiguousArray<(test: ObjectIdentifier, join: SemiJoin)> = []
   private static var recentMask: UInt64 { 255 }
 
