@@ -89,6 +89,7 @@ import Testing
 
   @Test("rule 108: IN folds the texts of a list")
   func foldedLists() throws {
+    let stand = try QueryStand()
     let texts = ["ANN", "Böb"] + (0..<20_000).map { "nobody \($0)" }
     func names(_ format: String) throws -> [String] {
       try stand.context.fetch(
