@@ -114,7 +114,8 @@ private struct RandomTrees {
     if random.chance(20) {
       return random.pick([
         .string("it's \"x\" \\ \n\r\t\u{7F}\u{1} é e\u{301} %@"), .string(""), .double(-0.0), .double(1e22),
-        .double(5e-324), .integer(.min), .reference(12_345), .float(0.1), .double(.nan), .decimal(.nan),
+        .double(.leastNonzeroMagnitude), .integer(.min), .reference(12_345), .float(0.1), .double(.nan),
+        .decimal(.nan),
       ])
     }
     let type = random.pick(
