@@ -156,13 +156,12 @@ extension FetchExecutor {
     case .nothing: return
     case .scan:
       try transaction.withCursor(keyspace) { cursor in
-        var entry = try firstEntry(&cursor)
-        while let found = entry {
+        try cursor.forEach(from: try firstEntry(&cursor)) { found in
           guard let key = PrimaryKeyBytes.whole(found.key) else {
             throw parts.damaged("A row has a malformed key.")
           }
-          if let row = try match(found.value, key, transaction), try !body(key, row) { return }
-          entry = try cursor.next()
+          guard let row = try match(found.value, key, transaction) else { return true }
+          return try body(key, row)
         }
       }
     case .identifiers(let keys):
@@ -320,13 +319,11 @@ extension FetchExecutor {
     case .scan:
       guard let keyspace = parts.rows[request.hierarchyNumber] else { return }
       try transaction.withCursor(keyspace) { cursor in
-        var entry = try cursor.first()
-        while let found = entry {
+        try cursor.forEach(from: try cursor.first()) { found in
           guard let key = PrimaryKeyBytes.whole(found.key) else {
             throw parts.damaged("A row has a malformed key.")
           }
-          if try !body(key) { return }
-          entry = try cursor.next()
+          return try body(key)
         }
       }
     case .related, .union:

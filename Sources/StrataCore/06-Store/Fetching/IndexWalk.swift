@@ -17,13 +17,13 @@ enum IndexWalk {
   ) throws -> Bool {
     try range.lower.withUnsafeBytes { lower in
       try (range.upper ?? []).withUnsafeBytes { upper in
-        var entry = try cursor.seek(atLeast: lower)
-        while let found = entry {
-          if range.upper != nil && IndexEntries.order(found.key, upper) >= 0 { break }
-          if try !body(PrimaryKeyBytes.last(of: found.key), found.key) { return false }
-          entry = try cursor.next()
+        var isWhole = true
+        try cursor.forEach(from: try cursor.seek(atLeast: lower)) { found in
+          if range.upper != nil && IndexEntries.order(found.key, upper) >= 0 { return false }
+          isWhole = try body(PrimaryKeyBytes.last(of: found.key), found.key)
+          return isWhole
         }
-        return true
+        return isWhole
       }
     }
   }

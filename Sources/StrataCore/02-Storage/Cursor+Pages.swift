@@ -1,0 +1,147 @@
+import CLMDBShim
+import Foundation
+
+/// The leaf page of a read transaction on which an entry lies, read in place.
+///
+/// Stepping through LMDB costs a call and a chain of dependent loads for each entry. The entries of one page are all at hand
+/// instead, and those to come can be asked for ahead. The picture is that of LMDB's format 1, which opening has checked:
+///
+/// | offset | bytes | |
+/// |---|---|---|
+/// | 0 | 8 | page number |
+/// | 10 | 2 | page flags: 2 for a leaf |
+/// | 12 | 2 | end of the offsets |
+/// | 14 | 2 | begin of the entries |
+/// | 16 | 2 each | offsets of the entries, in key order |
+///
+/// An entry is the low and the high half of its value's size, flags (1: the value lies on pages of its own), the size of its
+/// key (2 bytes each), the key and the value.
+private struct LeafPage {
+  let base: UnsafeRawPointer
+  let size: Int
+  let count: Int
+
+  /// The page that `key` lies on. Nil when it does not look like a leaf with that key: then LMDB steps.
+  @inline(__always)
+  init?(holding key: UnsafeRawBufferPointer, pageSize: Int) {
+    guard let address = key.baseAddress else { return nil }
+    // The map and with it each page begins at a multiple of the page size.
+    let base = address - (Int(bitPattern: address) & (pageSize - 1))
+    let lower = Int(base.load(fromByteOffset: 12, as: UInt16.self))
+    let upper = Int(base.load(fromByteOffset: 14, as: UInt16.self))
+    guard base.load(fromByteOffset: 10, as: UInt16.self) == PageFlags.leaf,
+      lower >= PageWalk.pageHeader, lower & 1 == 0, lower <= upper, upper <= pageSize
+    else { return nil }
+    self.base = base
+    size = pageSize
+    count = (lower - PageWalk.pageHeader) / 2
+  }
+
+  /// Where the entry with this number begins.
+  @inline(__always)
+  func node(_ number: Int) -> UnsafeRawPointer {
+    base + Int(base.load(fromByteOffset: PageWalk.pageHeader + 2 * number, as: UInt16.self))
+  }
+
+  /// The number of the entry whose key lies here.
+  @inline(__always)
+  func number(of key: UnsafeRawBufferPointer) -> Int? {
+    guard let address = key.baseAddress else { return nil }
+    var number = 0
+    while number < count {
+      if node(number) + PageWalk.nodeHeader == address { return number }
+      number += 1
+    }
+    return nil
+  }
+
+  /// The entry with this number; nil when its value lies elsewhere, or when it does not lie inside the page.
+  @inline(__always)
+  func entry(_ number: Int) -> Cursor.Entry? {
+    let node = node(number)
+    let offset = node - base
+    guard offset + PageWalk.nodeHeader <= size else { return nil }
+    let valueSize =
+      Int(node.loadUnaligned(fromByteOffset: 0, as: UInt16.self))
+      | Int(node.loadUnaligned(fromByteOffset: 2, as: UInt16.self)) << 16
+    let flags = node.loadUnaligned(fromByteOffset: 4, as: UInt16.self)
+    let keySize = Int(node.loadUnaligned(fromByteOffset: 6, as: UInt16.self))
+    guard flags == 0, offset + PageWalk.nodeHeader + keySize + valueSize <= size else { return nil }
+    let key = node + PageWalk.nodeHeader
+    return Cursor.Entry(
+      key: UnsafeRawBufferPointer(start: key, count: keySize),
+      value: UnsafeRawBufferPointer(start: key + keySize, count: valueSize))
+  }
+}
+
+extension Cursor {
+  /// Calls `body` with `first`, on which the cursor stands, and with all entries that follow it, until it answers false.
+  /// Afterwards the cursor stands on one of them.
+  ///
+  /// In a read transaction a page is walked in place: two calls of LMDB for each page instead of one for each entry.
+  @inline(__always)
+  mutating func forEach(
+    from first: Entry?, ahead: Int = 6, _ body: (Entry) throws -> Bool
+  ) throws {
+    let pageSize = walkablePageSize
+    var next = first
+    while let found = next {
+      guard pageSize > 0, let page = LeafPage(holding: found.key, pageSize: pageSize),
+        let start = page.number(of: found.key)
+      else {
+        if try !body(found) { return }
+        next = try self.next()
+        continue
+      }
+      var number = start
+      while number < Swift.min(start + ahead, page.count) {
+        strata_prefetch(page.node(number))
+        strata_prefetch(page.node(number) + 64)
+        number += 1
+      }
+      number = start
+      var last = found
+      while number < page.count {
+        if number + ahead < page.count {
+          strata_prefetch(page.node(number + ahead))
+          strata_prefetch(page.node(number + ahead) + 64)
+        }
+        if let entry = page.entry(number) {
+          last = entry
+          if try !body(entry) { return }
+        } else if let entry = try lookedUp(after: last, isFirst: number == start) {
+          last = entry
+          if try !body(entry) { return }
+        } else {
+          return
+        }
+        number += 1
+      }
+      next = try step(beyond: last)
+    }
+  }
+
+  /// The size of the pages that can be walked in place; 0 when none can: in a write transaction pages lie anywhere.
+  private var walkablePageSize: Int {
+    guard firstFailure == nil else { return 0 }
+    var statistics = MDB_stat()
+    guard mdb_stat(mdb_cursor_txn(handle), mdb_cursor_dbi(handle), &statistics) == 0 else { return 0 }
+    let size = Int(statistics.ms_psize)
+    // Larger pages than the system's need not begin at a multiple of their size.
+    return size <= Int(getpagesize()) ? size : 0
+  }
+
+  /// What follows `entry`, by LMDB. The seek finds the entry on the page where the cursor stands.
+  @inline(never)
+  private mutating func step(beyond entry: Entry) throws -> Entry? {
+    guard try seek(exactly: entry.key) != nil else { return nil }
+    return try next()
+  }
+
+  /// The entry that follows `entry`, or `entry` itself: LMDB looks for values that lie on pages of their own.
+  @inline(never)
+  private mutating func lookedUp(after entry: Entry, isFirst: Bool) throws -> Entry? {
+    let found = try seek(exactly: entry.key)
+    return isFirst ? found : try next()
+  }
+}
