@@ -4,7 +4,7 @@ import Foundation
 ///
 /// One cursor step per candidate; entity and residual predicate are decided on the stored bytes; only rows of
 /// the result are copied, once. Lives inside the closure of the transaction.
-struct FetchExecutor {
+final class FetchExecutor {
   let request: ResolvedFetchRequest
   let plan: FetchPlan
   let mode: FetchMode
