@@ -23,7 +23,7 @@ public struct SlotBitmap: Hashable, Sendable {
   public var count: Int { (high ?? []).reduce(low.nonzeroBitCount) { $0 + $1.nonzeroBitCount } }
 
   /// Whether `slot` is in the set. Constant time.
-  @inlinable public func contains(_ slot: Int) -> Bool {
+  @inlinable @inline(__always) public func contains(_ slot: Int) -> Bool {
     if slot < 64 { return low & (1 << UInt64(slot)) != 0 }
     return containsHigh(slot)
   }

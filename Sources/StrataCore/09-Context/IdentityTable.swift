@@ -1,3 +1,5 @@
+import CLMDBShim
+
 /// One object per primary key, for one entity hierarchy of one store in one context: the uniquing of rule 40.
 ///
 ///     [ 0 – | 17 ● | 0 – | 4 ● | 9 ● | 0 – | … ]   key and strong reference side by side
@@ -38,6 +40,10 @@ final class IdentityTable {
     }
     return entries[index].object
   }
+
+  /// Says that `key` will be looked up soon. For keys in no order: each look-up would wait for its own memory.
+  @inline(__always)
+  func prefetch(_ key: UInt64) { strata_prefetch(entries + home(of: key)) }
 
   /// Whether `key` is in the table, gone or not.
   func contains(_ key: UInt64) -> Bool { entries[slot(of: key)].key == key }

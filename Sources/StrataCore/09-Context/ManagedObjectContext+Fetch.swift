@@ -247,6 +247,7 @@ extension ManagedObjectContext {
     let target = buffer.baseAddress.unsafelyUnwrapped
     var made = 0
     for place in run.rows.startIndex..<run.rows.endIndex {
+      if place + 8 < run.rows.endIndex { table.prefetch((rows + place + 8).pointee.primaryKey) }
       let row = (rows + place).move()
       (rows + place).initialize(to: FetchedRow(primaryKey: 0, entity: 0, snapshot: nil))
       if let known = known(row.primaryKey, as: bound, in: table) {

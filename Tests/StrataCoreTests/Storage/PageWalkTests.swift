@@ -1,0 +1,102 @@
+import Foundation
+import Testing
+
+@testable import StrataCore
+
+/// Walking leaf pages in place gives what LMDB's own steps give.
+@Suite struct PageWalkTests {
+  private struct Pair: Equatable {
+    var key: [UInt8]
+    var value: [UInt8]
+
+    init(_ entry: Cursor.Entry) {
+      key = Array(entry.key)
+      value = Array(entry.value)
+    }
+  }
+
+  /// What stepping gives from `start` on.
+  private func stepped(_ cursor: inout Cursor, from start: [UInt8]) throws -> [Pair] {
+    var result: [Pair] = []
+    var entry = try start.withUnsafeBytes { try cursor.seek(atLeast: $0) }
+    while let found = entry {
+      result.append(Pair(found))
+      entry = try cursor.next()
+    }
+    return result
+  }
+
+  private func walked(_ cursor: inout Cursor, from start: [UInt8], most: Int = .max) throws -> [Pair] {
+    var result: [Pair] = []
+    try cursor.forEach(from: try start.withUnsafeBytes { try cursor.seek(atLeast: $0) }) {
+      result.append(Pair($0))
+      return result.count < most
+    }
+    return result
+  }
+
+  /// Keys of 1 to 511 bytes, values from none to some that have pages of their own; several tree depths, holes from deletions.
+  @Test(arguments: 0..<6) func aWalkFindsWhatStepsFind(part: Int) throws {
+    var random = SeededGenerator(seed: testSeed() &+ UInt64(part))
+    try withEnvironment { environment in
+      let keyspace = try environment.keyspace("rows")
+      let count = [0, 1, 7, 300, 3_000, 12_000][part]
+      var keys: [[UInt8]] = []
+      try environment.write { transaction in
+        for _ in 0..<count {
+          let length =
+            Int.random(in: 0..<20, using: &random) == 0 ? 511 : Int.random(in: 4...24, using: &random)
+          let key = (0..<length).map { _ in UInt8.random(in: 0...255, using: &random) }
+          let size = Int.random(in: 0..<40, using: &random)
+          let value = [UInt8](
+            repeating: UInt8(size), count: size == 0 ? 9_000 : size == 1 ? 1_900 : size == 2 ? 0 : size * 8)
+          try key.withUnsafeBytes { key in
+            try value.withUnsafeBytes { try transaction.put(keyspace, key, $0) }
+          }
+          keys.append(key)
+        }
+        for key in keys where UInt8.random(in: 0..<5, using: &random) == 0 {
+          _ = try key.withUnsafeBytes { try transaction.delete(keyspace, $0) }
+        }
+        try transaction.withCursor(keyspace) { cursor in
+          #expect(try walked(&cursor, from: []) == stepped(&cursor, from: []), "in a write transaction")
+        }
+      }
+      try environment.read { transaction in
+        try transaction.withCursor(keyspace) { cursor in
+          #expect(try walked(&cursor, from: []) == stepped(&cursor, from: []))
+          for _ in 0..<12 {
+            let start = keys.randomElement(using: &random) ?? [1]
+            let all = try stepped(&cursor, from: start)
+            #expect(try walked(&cursor, from: start) == all)
+            let most = Int.random(in: 1...400, using: &random)
+            #expect(try walked(&cursor, from: start, most: most) == Array(all.prefix(most)))
+          }
+        }
+      }
+    }
+  }
+
+  @Test func anErrorEndsAWalk() throws {
+    struct Enough: Error {}
+    try withEnvironment { environment in
+      let keyspace = try environment.keyspace("rows")
+      try environment.write { transaction in
+        for number in 0..<100 { try transaction.put(keyspace, "key \(number)", "value") }
+      }
+      var seen = 0
+      #expect(throws: Enough.self) {
+        try environment.read { transaction in
+          try transaction.withCursor(keyspace) { cursor in
+            try cursor.forEach(from: try cursor.first()) { _ in
+              seen += 1
+              if seen == 50 { throw Enough() }
+              return true
+            }
+          }
+        }
+      }
+      #expect(seen == 50)
+    }
+  }
+}
