@@ -10,7 +10,7 @@ extension PredicateResolver {
   ///
   /// - Throws: ``FetchError``; ``TextMatchError`` for a pattern that is none.
   func expression(_ expression: FetchExpression, depth: Int = 0) throws -> Typed {
-    guard depth < Self.depthLimit else { throw fault(.tooDeep) }
+    try checkDepth(depth)
     switch expression {
     case .constant(let value): return (.constant(value), ResolvedType(of: value))
     case .list(let parts):
@@ -42,22 +42,31 @@ extension PredicateResolver {
       guard members.type.isMany, case .object(let number) = members.type.kind else {
         throw fault(.notMany("SUBQUERY(\(base), …)"))
       }
-      let inner = inside(variable, schema.entities[number])
-      return (
-        .filtered(members.expression, entity: number, try inner.resolve(predicate, depth: depth + 1)),
-        members.type
-      )
+      let condition = try inside(variable, schema.entities[number]).resolve(predicate, depth: depth + 1)
+      // What a sub-query finds is remembered for each combination of the objects that it looks at.
+      guard condition.scopes.count(where: { $0 > 0 }) <= Self.outerObjectLimit else {
+        throw fault(
+          .unsupported(
+            "SUBQUERY(\(base), $\(variable), …) looks at more than \(Self.outerObjectLimit) objects outside of it"))
+      }
+      return (.filtered(members.expression, entity: number, condition), members.type)
     case .function(let function, let arguments): return try self.function(function, arguments, depth)
     case .conditional(let predicate, let first, let second):
       let condition = try resolve(predicate, depth: depth + 1)
       let (first, second) = (
         try self.expression(first, depth: depth + 1), try self.expression(second, depth: depth + 1)
       )
-      let type = first.type.kind == .unknown ? second.type : first.type
-      if first.type.isMany || second.type.isMany || first.type.isObject || second.type.isObject {
-        throw fault(.wrongArgument(function: "TERNARY", found: type.words(schema)))
+      for many in [first, second] where many.type.isMany {
+        throw fault(.wrongArgument(function: "TERNARY", found: many.type.words(schema)))
       }
-      return (.conditional(condition, first.expression, second.expression), type)
+      if first.type.isObject || second.type.isObject {
+        let (expressions, type) = try objects([first, second], of: "TERNARY")
+        return (.conditional(condition, expressions[0], expressions[1]), type)
+      }
+      return (
+        .conditional(condition, first.expression, second.expression),
+        first.type.kind == .unknown ? second.type : first.type
+      )
     }
   }
 
@@ -74,7 +83,14 @@ extension PredicateResolver {
     case .variable(let name) where scopes[scopes.count - 1].variable == name: break
     default: return nil
     }
+    if endsWithLength(keys, scopeEntity) { return nil }
     return try ResolvedPath(keys, from: scopeEntity, schema: schema)
+  }
+
+  /// Whether a key path is the length of a text: `name.length`.
+  private func endsWithLength(_ keys: [String], _ entity: EntitySchema) -> Bool {
+    guard keys.count > 1, keys.last == "length" else { return false }
+    return (try? ResolvedPath(keys.dropLast(), from: entity, schema: schema))?.attribute?.type == .string
   }
 
   private func keyPath(_ base: FetchExpression, _ keys: [String], _ depth: Int) throws -> Typed {
@@ -93,7 +109,11 @@ extension PredicateResolver {
     default:
       throw fault(.notARelationship, key: "\(base)")
     }
+    if endsWithLength(keys, entity) {
+      return try function(.length, [.keyPath(base: base, keys: Array(keys.dropLast()))], depth)
+    }
     let path = try ResolvedPath(keys, from: entity, schema: schema)
+    try checkDepth(depth + path.steps.count)
     var type = ResolvedType(kind: .object(entity: path.entity.number))
     if let attribute = path.attribute {
       if attribute.type == .transformable { throw path.error(.transformableKey) }
@@ -171,11 +191,45 @@ extension PredicateResolver {
     guard function.argumentCounts.contains(typed.count) else {
       throw fault(.unsupported("\(function.rawValue) takes another number of arguments than \(typed.count)"))
     }
+    if function == .coalesce, typed.contains(where: \.type.isObject), !typed.contains(where: \.type.isMany) {
+      let (expressions, type) = try objects(typed, of: "coalesce")
+      return (.function(.coalesce, expressions), type)
+    }
     for argument in typed
     where argument.type.isMany || argument.type.isObject || !function.takes(argument.type) {
       throw fault(.wrongArgument(function: function.rawValue, found: argument.type.words(schema)))
     }
     return (.function(function, typed.map(\.expression)), function.type(of: typed.map(\.type)))
+  }
+
+  /// Expressions of which one is taken, when all of them are objects of one hierarchy, or nil.
+  private func objects(_ sides: [Typed], of function: String) throws -> ([ResolvedExpression], ResolvedType) {
+    var found: EntitySchema?
+    for side in sides {
+      switch side.type.kind {
+      case .unknown, .anyObject: continue
+      case .value: throw fault(.wrongArgument(function: function, found: side.type.words(schema)))
+      case .object(let number):
+        let entity = schema.entities[number]
+        guard let first = found else {
+          found = entity
+          continue
+        }
+        let hierarchy = schema.hierarchies[entity.hierarchyNumber]
+        if first.hierarchyNumber != entity.hierarchyNumber {
+          throw fault(
+            .mismatch(expression: function, left: "object of \(first.name)", right: side.type.words(schema)))
+        }
+        // What both inherit from, at least.
+        if first.number != entity.number {
+          found = first.subtree.contains(entity.number) ? first
+            : entity.subtree.contains(first.number) ? entity : schema.entity(named: hierarchy.rootName)
+        }
+      }
+    }
+    guard let found else { return (sides.map(\.expression), ResolvedType(kind: .anyObject)) }
+    let rootName = schema.hierarchies[found.hierarchyNumber].rootName
+    return (sides.map { $0.expression.rooted(rootName) }, ResolvedType(kind: .object(entity: found.number)))
   }
 
   private func cast(_ arguments: [FetchExpression], _ depth: Int) throws -> Typed {
@@ -259,7 +313,12 @@ extension ResolvedExpression {
     if case .objects(let identifiers, nil, let isList) = self {
       return .objects(identifiers, rootName: rootName, isList: isList)
     }
-    if case .list(let parts) = self { return .list(parts.map { $0.rooted(rootName) }) }
-    return self
+    switch self {
+    case .list(let parts): return .list(parts.map { $0.rooted(rootName) })
+    case .function(.coalesce, let parts): return .function(.coalesce, parts.map { $0.rooted(rootName) })
+    case .conditional(let predicate, let first, let second):
+      return .conditional(predicate, first.rooted(rootName), second.rooted(rootName))
+    default: return self
+    }
   }
 }

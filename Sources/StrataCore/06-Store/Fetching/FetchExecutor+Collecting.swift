@@ -8,7 +8,8 @@ extension FetchExecutor {
     let sources = BoundSources(collector.request, storeIdentifier: view.storeIdentifier)
     let evaluation = Evaluation(view, entityName: request.entity.name)
     if !plan.isOrdered {
-      var sorter = RowSorter(sorts: request.sorts, windowEnd: request.windowEnd, view: view)
+      var sorter = RowSorter(
+        sorts: request.sorts, windowEnd: request.windowEnd, view: view, monitor: request.monitor)
       try forEachMatch(transaction) { key, row in
         try sorter.add(row, key, transaction)
         return true
