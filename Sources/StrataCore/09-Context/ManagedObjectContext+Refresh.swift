@@ -75,6 +75,7 @@ extension ManagedObjectContext {
     changes.removeAllPending()
     deletionsToPropagate = []
     lostVersions = [:]
+    hasBatchDeletions = false
     absorbed = []
     successors = [:]
     lastInserted = nil
@@ -119,6 +120,7 @@ extension ManagedObjectContext {
     for object in changes.takeNoted() { object.state.subtract(.noted) }
     changes.removeAllPending()
     lostVersions = [:]
+    hasBatchDeletions = false
     absorbed = []
     lastInserted = nil
     if !strata.isEmpty { forgetAllMembers() }

@@ -141,6 +141,8 @@ public final class ManagedObjectContext: @unchecked Sendable {
   @exclusivity(unchecked) var toldInValidation: [ManagedObject]?
   /// Rows of new objects that another thread encodes while a save tells of the objects.
   @exclusivity(unchecked) var encodingAhead: EncodingAhead?
+  /// Whether objects may be deleted here because a batch has deleted their rows, and others may refer to them in pending edits.
+  @exclusivity(unchecked) var hasBatchDeletions = false
   /// For objects whose row is gone and that are to be written anew: the version their rows count on from.
   @exclusivity(unchecked) var lostVersions: [ManagedObjectID: UInt32] = [:]
   /// What an event changes, for the undo manager; nil without one.

@@ -255,18 +255,20 @@ final class Evaluation<View: ObjectView> {
     for case .reference(let bits) in base.all {
       guard let node = try view.node(bits, hierarchy: hierarchy) else { continue }
       result += try follow(node, steps[...], slot).all
-      try checkCount(result.count)
+      if steps.contains(where: \.isToMany) { try checkCount(result.count) }
     }
     return .many(result)
   }
 
-  /// More values than this of one key path, for one object, are an error: memory would not hold them.
-  private static var mostValues: Int { 1 << 24 }
+  /// More values than this of a key path through several to-many relationships, for one object, are an error: there are as many as
+  /// products of members.
+  private static var mostValues: Int { 1 << 21 }
 
   private func checkCount(_ count: Int) throws {
     if count <= Self.mostValues { return }
     throw FetchError(
-      reason: .unsupported("a key path stands for more than \(Self.mostValues) values of one object"),
+      reason: .unsupported(
+        "a key path through several to-many relationships stands for more than \(Self.mostValues) values of one object"),
       entityName: entityName, key: nil)
   }
 
@@ -285,7 +287,7 @@ final class Evaluation<View: ObjectView> {
       for member in members {
         guard let target = try view.node(member, hierarchy: step.destinationHierarchy) else { continue }
         result += try follow(target, rest, slot).all
-        try checkCount(result.count)
+        if rest.contains(where: \.isToMany) { try checkCount(result.count) }
       }
       return .many(result)
     }
