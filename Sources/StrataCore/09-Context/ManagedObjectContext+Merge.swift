@@ -264,6 +264,10 @@ extension ManagedObjectContext {
     if byBatch, !known.isDeleted, known.hasEditsOfItsOwn {
       // Nothing that was edited goes in silence: the save finds the conflict, and the merge policy settles it (rule 199).
       detectConflicts(for: known)
+      outlivedDeletions.insert(
+        StratumLayer.Place(
+          table: StratumLayer.Table(storeIndex: bound.storeIndex, hierarchy: bound.hierarchyNumber),
+          primaryKey: key))
       return
     }
     if known.isFault, known.snapshot != nil { known.fire() }

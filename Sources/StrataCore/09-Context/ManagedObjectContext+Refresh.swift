@@ -76,6 +76,7 @@ extension ManagedObjectContext {
     deletionsToPropagate = []
     lostVersions = [:]
     hasBatchDeletions = false
+    outlivedDeletions = []
     absorbed = []
     successors = [:]
     lastInserted = nil
@@ -121,6 +122,7 @@ extension ManagedObjectContext {
     changes.removeAllPending()
     lostVersions = [:]
     hasBatchDeletions = false
+    outlivedDeletions = []
     absorbed = []
     lastInserted = nil
     if !strata.isEmpty { forgetAllMembers() }

@@ -245,6 +245,7 @@ extension ManagedObjectContext {
     changes.removeAllPending()
     lostVersions = [:]
     hasBatchDeletions = false
+    outlivedDeletions = []
     lastInserted = nil
     for object in outcome.deleted { letGo(object, of: .rowGone) }
     if !outcome.notices.isEmpty { statistics.saves += 1 }

@@ -27,12 +27,12 @@ import Testing
     ]
   }()
 
-  @Test func deepTreesFitOnASmallStack() async throws {
-    await #expect(processExitsWith: .success) {
+  @Test(arguments: 0..<14) func deepTreesFitOnASmallStack(number: Int) async throws {
+    await #expect(processExitsWith: .success) { [number] in
       let done = DispatchSemaphore(value: 0)
       let thread = Thread {
         do {
-          try Self.useTrees()
+          try Self.useTree(Self.texts[number])
         } catch {
           FileHandle.standardError.write(Data("\(error)\n".utf8))
           exit(3)
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  private static func useTrees() throws {
+  private static func useTree(_ text: String) throws {
     let stand = try QueryStand()
     let changed = stand.store.context()
     guard
@@ -54,31 +54,21 @@ import Testing
       ).first
     else { throw QueryStand.Missing() }
     agent.setValue(7, forKey: "medium")
-    var (used, refused) = (0, 0)
-    for text in texts {
-      let tree = try? FetchPredicate(format: text)
-      guard let tree else {
-        refused += 1
-        continue
-      }
-      var all: Set<FetchPredicate> = [tree, try FetchPredicate(format: tree.description)]
-      guard all.count == 1, tree.variables == ["limit"] else { throw QueryStand.Missing() }
-      let bound = try tree.withSubstitutionVariables(["limit": 2])
-      all.insert(bound)
-      for context in [stand.context, changed] {
-        let request = FetchRequest<ManagedObject>(
-          entityName: "Agent", predicate: bound, sortDescriptors: [FetchSort("name")])
-        do {
-          let count = try context.fetch(request).count
-          guard try context.count(for: request) == count else { throw QueryStand.Missing() }
-          _ = try context.explain(request, .executing).description
-          used += 1
-        } catch let error as FetchError where error.reason == .tooDeep {
-          refused += 1
-        }
+    let tree = try FetchPredicate(format: text)
+    var all: Set<FetchPredicate> = [tree, try FetchPredicate(format: tree.description)]
+    guard all.count == 1, tree.variables == ["limit"] else { throw QueryStand.Missing() }
+    let bound = try tree.withSubstitutionVariables(["limit": 2])
+    all.insert(bound)
+    for context in [stand.context, changed] {
+      let request = FetchRequest<ManagedObject>(
+        entityName: "Agent", predicate: bound, sortDescriptors: [FetchSort("name")])
+      do {
+        let count = try context.fetch(request).count
+        guard try context.count(for: request) == count else { throw QueryStand.Missing() }
+        _ = try context.explain(request, .executing).description
+      } catch let error as FetchError where error.reason == .tooDeep {
+        // A key path of that length, together with what is around it.
       }
     }
-    // Those of key paths that are too long together with what is around them.
-    guard used >= 20, refused <= 6 else { throw QueryStand.Disagreement(found: ["\(used)"], count: refused) }
   }
 }

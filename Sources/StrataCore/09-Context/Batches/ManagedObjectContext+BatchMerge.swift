@@ -46,6 +46,7 @@ extension ManagedObjectContext {
     slice(batch.updated) { mergeUpdates($1, $0, store, &merged) }
     slice(batch.touched) { mergeUpdates($1, $0, store, &merged) }
     slice(batch.deleted) { bound, keys in
+      if strata.publishes { strata.knownVersions.noteDeletions(keys, of: bound) }
       // Deleted whatever version it had; a row that is there all the same was written anew since.
       for key in keys {
         mergeDelete(key, ofVersion: RowDeletion.anyVersion, bound, store, &merged, byBatch: true)
