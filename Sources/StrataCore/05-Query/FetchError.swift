@@ -83,7 +83,9 @@ public struct FetchError: Error, Sendable, Hashable, CustomStringConvertible, Lo
     case .wrongType(let expected, let found):
       return "\(place) is of type \(expected) and cannot be compared with \(found)."
     case .notAString(let operation): return "\(operation) needs a string attribute, \(place) is none."
-    case .tooDeep: return "The predicate on \(entityName) is nested too deeply; \(PredicateResolver.depthLimit) levels are the limit."
+    case .tooDeep:
+      return
+        "The predicate on \(entityName) is nested too deeply; \(PredicateResolver.depthLimit) levels are the limit."
     case .relationshipKey:
       return "\(place) is a relationship: name an attribute behind it, or compare it with objects."
     case .notARelationship: return "\(place) is no relationship: nothing can follow it in a key path."

@@ -13,13 +13,7 @@ extension PredicateResolver {
     try checkDepth(depth)
     switch expression {
     case .constant(let value): return (.constant(value), ResolvedType(of: value))
-    case .list(let parts):
-      let parts = try parts.map { try self.expression($0, depth: depth + 1) }
-      if let inner = parts.first(where: { $0.type.isMany }) {
-        throw fault(.wrongArgument(function: "A list", found: inner.type.words(schema)))
-      }
-      let kind = parts.map(\.type.kind).first { $0 != .unknown } ?? .unknown
-      return (.list(parts.map(\.expression)), ResolvedType(kind: kind, isMany: true))
+    case .list(let parts): return try list(parts, depth)
     case .objects(let identifiers):
       let isList = identifiers.count != 1
       return (
@@ -27,47 +21,74 @@ extension PredicateResolver {
       )
     case .evaluatedObject:
       return (.object(up: scopes.count - 1), ResolvedType(kind: .object(entity: entity.number)))
-    case .variable(let name):
-      guard let place = scopes.lastIndex(where: { $0.variable == name }) else {
-        throw fault(.unboundVariable(name))
-      }
-      return (
-        .object(up: scopes.count - 1 - place),
-        ResolvedType(kind: .object(entity: scopes[place].entity.number))
-      )
+    case .variable(let name): return try self.variable(name)
     case .keyPath(let base, let keys): return try keyPath(base, keys, depth)
     case .aggregate(let aggregate, let base): return try self.aggregate(aggregate, base, depth)
     case .subquery(let base, let variable, let predicate):
-      let members = try self.expression(base, depth: depth + 1)
-      guard members.type.isMany, case .object(let number) = members.type.kind else {
-        throw fault(.notMany("SUBQUERY(\(base), …)"))
-      }
-      let condition = try inside(variable, schema.entities[number]).resolve(predicate, depth: depth + 1)
-      // What a sub-query finds is remembered for each combination of the objects that it looks at.
-      guard condition.scopes.count(where: { $0 > 0 }) <= Self.outerObjectLimit else {
-        throw fault(
-          .unsupported(
-            "SUBQUERY(\(base), $\(variable), …) looks at more than \(Self.outerObjectLimit) objects outside of it"))
-      }
-      return (.filtered(members.expression, entity: number, condition), members.type)
+      return try subquery(base, variable, predicate, depth)
     case .function(let function, let arguments): return try self.function(function, arguments, depth)
     case .conditional(let predicate, let first, let second):
-      let condition = try resolve(predicate, depth: depth + 1)
-      let (first, second) = (
-        try self.expression(first, depth: depth + 1), try self.expression(second, depth: depth + 1)
-      )
-      for many in [first, second] where many.type.isMany {
-        throw fault(.wrongArgument(function: "TERNARY", found: many.type.words(schema)))
-      }
-      if first.type.isObject || second.type.isObject {
-        let (expressions, type) = try objects([first, second], of: "TERNARY")
-        return (.conditional(condition, expressions[0], expressions[1]), type)
-      }
-      return (
-        .conditional(condition, first.expression, second.expression),
-        first.type.kind == .unknown ? second.type : first.type
-      )
+      return try conditional(predicate, first, second, depth)
     }
+  }
+
+  // Each kind in a function of its own: what recurses needs little stack so.
+
+  private func list(_ parts: [FetchExpression], _ depth: Int) throws -> Typed {
+    let parts = try parts.map { try self.expression($0, depth: depth + 1) }
+    if let inner = parts.first(where: { $0.type.isMany }) {
+      throw fault(.wrongArgument(function: "A list", found: inner.type.words(schema)))
+    }
+    let kind = parts.map(\.type.kind).first { $0 != .unknown } ?? .unknown
+    return (.list(parts.map(\.expression)), ResolvedType(kind: kind, isMany: true))
+  }
+
+  private func variable(_ name: String) throws -> Typed {
+    guard let place = scopes.lastIndex(where: { $0.variable == name }) else {
+      throw fault(.unboundVariable(name))
+    }
+    return (
+      .object(up: scopes.count - 1 - place),
+      ResolvedType(kind: .object(entity: scopes[place].entity.number))
+    )
+  }
+
+  private func subquery(
+    _ base: FetchExpression, _ variable: String, _ predicate: FetchPredicate, _ depth: Int
+  ) throws -> Typed {
+    let members = try self.expression(base, depth: depth + 1)
+    guard members.type.isMany, case .object(let number) = members.type.kind else {
+      throw fault(.notMany("SUBQUERY(\(base), …)"))
+    }
+    let condition = try inside(variable, schema.entities[number]).resolve(predicate, depth: depth + 1)
+    // What a sub-query finds is remembered for each combination of the objects that it looks at.
+    guard condition.scopes.count(where: { $0 > 0 }) <= Self.outerObjectLimit else {
+      throw fault(
+        .unsupported(
+          "SUBQUERY(\(base), $\(variable), …) looks at more than \(Self.outerObjectLimit) objects outside of it"
+        ))
+    }
+    return (.filtered(members.expression, entity: number, condition), members.type)
+  }
+
+  private func conditional(
+    _ predicate: FetchPredicate, _ first: FetchExpression, _ second: FetchExpression, _ depth: Int
+  ) throws -> Typed {
+    let condition = try resolve(predicate, depth: depth + 1)
+    let (first, second) = (
+      try self.expression(first, depth: depth + 1), try self.expression(second, depth: depth + 1)
+    )
+    for many in [first, second] where many.type.isMany {
+      throw fault(.wrongArgument(function: "TERNARY", found: many.type.words(schema)))
+    }
+    if first.type.isObject || second.type.isObject {
+      let (expressions, type) = try objects([first, second], of: "TERNARY")
+      return (.conditional(condition, expressions[0], expressions[1]), type)
+    }
+    return (
+      .conditional(condition, first.expression, second.expression),
+      first.type.kind == .unknown ? second.type : first.type
+    )
   }
 
   /// The path when it begins at the object the predicate at hand is about; nil for everything else.
@@ -182,12 +203,18 @@ extension PredicateResolver {
   private func function(_ function: FetchFunction, _ arguments: [FetchExpression], _ depth: Int) throws
     -> Typed
   {
+    if function == .cast { return try cast(arguments, depth) }
+    var typed: [Typed] = []
+    for argument in arguments { typed.append(try expression(argument, depth: depth + 1)) }
+    return try called(function, typed)
+  }
+
+  /// The call, its arguments looked up: apart from what recurses, whose frames on the stack stay small so.
+  private func called(_ function: FetchFunction, _ typed: [Typed]) throws -> Typed {
     if function == .now {
-      guard arguments.isEmpty else { throw fault(.unsupported("now() takes no arguments")) }
+      guard typed.isEmpty else { throw fault(.unsupported("now() takes no arguments")) }
       return (.constant(.date(now)), .value(.date))
     }
-    if function == .cast { return try cast(arguments, depth) }
-    let typed = try arguments.map { try expression($0, depth: depth + 1) }
     guard function.argumentCounts.contains(typed.count) else {
       throw fault(.unsupported("\(function.rawValue) takes another number of arguments than \(typed.count)"))
     }
@@ -222,7 +249,9 @@ extension PredicateResolver {
         }
         // What both inherit from, at least.
         if first.number != entity.number {
-          found = first.subtree.contains(entity.number) ? first
+          found =
+            first.subtree.contains(entity.number)
+            ? first
             : entity.subtree.contains(first.number) ? entity : schema.entity(named: hierarchy.rootName)
         }
       }

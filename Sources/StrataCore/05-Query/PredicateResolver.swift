@@ -61,7 +61,8 @@ struct PredicateResolver {
   private func resolve(_ comparison: FetchComparison, depth: Int) throws -> ResolvedPredicate {
     // A side that has been looked up is not looked up again: in trees of sub-queries that would double the work at every level.
     var known: (left: Typed?, right: Typed?) = (nil, nil)
-    if let path = try scopePath(comparison.left), let operand = try operand(comparison.right, depth, &known.right)
+    if let path = try scopePath(comparison.left),
+      let operand = try operand(comparison.right, depth, &known.right)
     {
       // “name IN %@” with a text means a part of it: no test of a slot does that.
       if case .value(.string) = operand, comparison.operation == .in {

@@ -12,10 +12,13 @@ struct BatchConflictTests {
     context = store.context()
   }
 
-  private func deleteAll<T: Named>(_ type: T.Type, _ name: String, in executing: ManagedObjectContext? = nil) throws {
+  private func deleteAll<T: Named>(_ type: T.Type, _ name: String, in executing: ManagedObjectContext? = nil)
+    throws
+  {
     try (executing ?? context).execute(
       BatchDeleteRequest(
-        fetchRequest: FetchRequest<T>(entityName: String(describing: type), predicate: Attribute("name") == name)))
+        fetchRequest: FetchRequest<T>(
+          entityName: String(describing: type), predicate: Attribute("name") == name)))
   }
 
   @Test("rules 174, 215, 216: nothing in memory leads to what a batch has deleted")
@@ -113,7 +116,9 @@ struct BatchConflictTests {
     #expect(try store.fresh { try $0.fetch(FetchRequest<Employee>(entityName: "Employee")).count } == 0)
   }
 
-  @Test("rule 199: object trump and overwrite write it anew", arguments: [MergePolicyType.overwrite, .mergeByPropertyObjectTrump])
+  @Test(
+    "rule 199: object trump and overwrite write it anew",
+    arguments: [MergePolicyType.overwrite, .mergeByPropertyObjectTrump])
   func editWins(_ type: MergePolicyType) throws {
     let ann = try editDeleted(MergePolicy(merge: type))
     try context.save()
@@ -122,7 +127,9 @@ struct BatchConflictTests {
     #expect(try store.problems() == [])
   }
 
-  @Test("rule 199: store trump and rollback let it go", arguments: [MergePolicyType.rollback, .mergeByPropertyStoreTrump])
+  @Test(
+    "rule 199: store trump and rollback let it go",
+    arguments: [MergePolicyType.rollback, .mergeByPropertyStoreTrump])
   func editYields(_ type: MergePolicyType) throws {
     _ = try editDeleted(MergePolicy(merge: type))
     try context.save()

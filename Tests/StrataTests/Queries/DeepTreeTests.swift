@@ -21,7 +21,8 @@ import Testing
       nested(45, "(medium == 1 OR (medium == 2 AND ", "medium == $limit", "))"),
       nested(90, "TERNARY(medium == 1, 1, ", "$limit", ")") + " == 1",
       nested(40, "TERNARY(", "medium == $limit", ", 1, 2) == 2"),
-      "ANY " + nested(95, "staff.", "medium") + " == $limit", "ALL " + nested(95, "boss.staff.", "medium") + " == $limit",
+      "ANY " + nested(95, "staff.", "medium") + " == $limit",
+      "ALL " + nested(95, "boss.staff.", "medium") + " == $limit",
       nested(95, "boss.", "medium") + " == $limit", nested(95, "boss.", "medium") + " == long + $limit",
       nested(90, "staff.", "@count") + " > $limit", members, crossed,
     ]

@@ -115,7 +115,9 @@ import Testing
   @Test func whatTheStoresTookIsPartOfTheWhole() throws {
     let stand = try QueryStand(padding: 500)
     try stand.object("Place", "code", "LGA").setValue("XXX", forKey: "code")
-    for predicate in [Attribute("name") == "padding", .comparison(key: "base.code", .equal, "XXX"), .everything] {
+    for predicate in [
+      Attribute("name") == "padding", .comparison(key: "base.code", .equal, "XXX"), .everything,
+    ] {
       for explanation in [
         try stand.explain("Agent", predicate),
         try stand.context.explainCount(

@@ -40,7 +40,8 @@ import Testing
 
   private func numbers(_ context: ManagedObjectContext, _ format: String) throws -> [Int64] {
     let request = FetchRequest<ManagedObject>(
-      entityName: "Person", predicate: try FetchPredicate(format: format), sortDescriptors: [FetchSort("number")])
+      entityName: "Person", predicate: try FetchPredicate(format: format),
+      sortDescriptors: [FetchSort("number")])
     return try context.fetch(request).compactMap { $0.value(forKey: "number") as? Int64 }
   }
 
@@ -63,26 +64,34 @@ import Testing
     // Each looks at the one around it …
     #expect(
       try numbers(
-        context, nested(20, "$m19.number > 99") { $0 == 0 ? "TRUEPREDICATE" : "$m\($0).number >= $m\($0 - 1).number" })
+        context,
+        nested(20, "$m19.number > 99") { $0 == 0 ? "TRUEPREDICATE" : "$m\($0).number >= $m\($0 - 1).number" })
         == [])
     // … or at the object of the whole predicate.
-    #expect(try numbers(context, nested(20, "$m19.number == number + 99") { "$m\($0).number >= number" }) == [])
-    #expect(try numbers(context, nested(9, "$m8.number == number + 1") { "$m\($0).number >= number" }).count == 11)
+    #expect(
+      try numbers(context, nested(20, "$m19.number == number + 99") { "$m\($0).number >= number" }) == [])
+    #expect(
+      try numbers(context, nested(9, "$m8.number == number + 1") { "$m\($0).number >= number" }).count == 11)
   }
 
   @Test func looksOutsideAreLimited() throws {
     let (_store, context) = try context(3)
     defer { withExtendedLifetime(_store) {} }
     #expect(
-      try numbers(context, nested(4, "$m0.number + $m1.number + $m2.number + number > 8") { _ in "TRUEPREDICATE" })
+      try numbers(
+        context, nested(4, "$m0.number + $m1.number + $m2.number + number > 8") { _ in "TRUEPREDICATE" })
         == [])
     #expect(
-      try numbers(context, nested(4, "$m0.number + $m1.number + $m2.number + $m3.number + number > 9") { _ in "TRUEPREDICATE" })
+      try numbers(
+        context,
+        nested(4, "$m0.number + $m1.number + $m2.number + $m3.number + number > 9") { _ in "TRUEPREDICATE" })
         == [2])
     let error = #expect(throws: FetchError.self) {
       try numbers(
         context,
-        nested(5, "$m0.number + $m1.number + $m2.number + $m3.number + $m4.number + number > 8") { _ in "TRUEPREDICATE" })
+        nested(5, "$m0.number + $m1.number + $m2.number + $m3.number + $m4.number + number > 8") { _ in
+          "TRUEPREDICATE"
+        })
     }
     #expect(error?.description.contains("more than 4 objects outside of it") == true)
   }

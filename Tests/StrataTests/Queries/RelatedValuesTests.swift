@@ -35,10 +35,14 @@ import Testing
   }
 
   @Test func objectsAndValuesDoNotMix() {
-    if case .mismatch? = reason("TERNARY(medium > 2, boss, base) == nil") {} else { Issue.record("boss or base") }
+    if case .mismatch? = reason("TERNARY(medium > 2, boss, base) == nil") {
+    } else {
+      Issue.record("boss or base")
+    }
     if case .mismatch? = reason("coalesce(boss, base) == nil") {} else { Issue.record("boss or base") }
     #expect(
-      reason("TERNARY(medium > 2, boss, 5) == nil") == .wrongArgument(function: "TERNARY", found: "integer64"))
+      reason("TERNARY(medium > 2, boss, 5) == nil") == .wrongArgument(function: "TERNARY", found: "integer64")
+    )
     #expect(reason("coalesce(name, boss) == nil") == .wrongArgument(function: "coalesce", found: "string"))
     if case .wrongArgument(function: "TERNARY", _)? = reason("TERNARY(medium > 2, staff, nil) == nil") {
     } else {

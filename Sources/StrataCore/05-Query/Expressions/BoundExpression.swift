@@ -152,12 +152,19 @@ struct ExpressionBinder: Sendable {
     case .aggregate(let aggregate, let base, let zero): return .aggregate(aggregate, bind(base), zero: zero)
     case .filtered(let base, let entity, let predicate):
       return .filtered(
-        bind(base), hierarchy: schema.entities[entity].hierarchyNumber, ObjectTest(compile(predicate, entity)))
-    case .function(let function, let arguments): return .function(function, arguments.map(bind))
+        bind(base), hierarchy: schema.entities[entity].hierarchyNumber, ObjectTest(compile(predicate, entity))
+      )
+    case .function(let function, let arguments): return .function(function, bound(arguments))
     case .cast(let base, let type): return .cast(bind(base), type)
     case .conditional(let predicate, let first, let second):
       return .conditional(compile(predicate, nil), bind(first), bind(second))
     }
+  }
+
+  private func bound(_ expressions: [ResolvedExpression]) -> [BoundExpression] {
+    var result: [BoundExpression] = []
+    for expression in expressions { result.append(bind(expression)) }
+    return result
   }
 
   /// Counts where the members need not be listed.

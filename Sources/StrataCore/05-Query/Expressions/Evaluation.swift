@@ -93,7 +93,8 @@ final class Evaluation<View: ObjectView> {
       guard let target = try view.node(bits, hierarchy: hierarchy) else { return false }
       return try matches(test.program, target)
     }
-    let key = [Reference.primaryKey(bits)] + test.outerScopes.map { Reference.primaryKey(view.reference(scope($0))) }
+    let key =
+      [Reference.primaryKey(bits)] + test.outerScopes.map { Reference.primaryKey(view.reference(scope($0))) }
     let memo = tupleMemos[ObjectIdentifier(test)] ?? TupleMemo()
     tupleMemos[ObjectIdentifier(test)] = memo
     if let known = memo[key] { return known }
@@ -203,26 +204,51 @@ final class Evaluation<View: ObjectView> {
       return try follow(value(base), hierarchy, steps, slot)
     case .aggregate(let aggregate, let base, let zero): return .one(try aggregated(aggregate, base, zero))
     case .memberCount(let owner, let hierarchy, let relationship):
-      guard let node = try node(owner, hierarchy) else { return .one(.integer(0)) }
-      return .one(.integer(Int64(try view.memberCount(node, relationship))))
-    case .matchingCount(let owner, let hierarchy, let test):
-      guard let node = try node(owner, hierarchy) else { return .one(.integer(0)) }
-      return .one(.integer(Int64(try count(test, node))))
-    case .filtered(let base, let hierarchy, let test):
-      var kept: [AttributeValue] = []
-      for case .reference(let bits) in try value(base).all where try matches(test, bits, hierarchy) {
-        kept.append(.reference(bits))
-      }
-      return .many(kept)
+      return try counted(owner, hierarchy, relationship)
+    case .matchingCount(let owner, let hierarchy, let test): return try counted(owner, hierarchy, test)
+    case .filtered(let base, let hierarchy, let test): return try filtered(base, hierarchy, test)
     case .function(.now, _): return .one(.date(now))
-    case .function(let function, let arguments):
-      return .one(FunctionValue.value(function, try arguments.map { try value($0).single }))
+    case .function(let function, let arguments): return try called(function, arguments)
     case .cast(let base, let type): return .one(FunctionValue.cast(try value(base).single, to: type))
     case .conditional(let predicate, let first, let second):
-      let isTrue =
-        scopes.isEmpty ? try predicate.evaluate(self, nil) : try view.matches(predicate, scope(0), self)
-      return try value(isTrue ? first : second)
+      return try value(isTrueHere(predicate) ? first : second)
     }
+  }
+
+  // Each kind in a function of its own: what recurses needs little stack so.
+
+  private func called(_ function: FetchFunction, _ arguments: [BoundExpression]) throws -> EvaluatedValue {
+    var values: [AttributeValue] = []
+    for argument in arguments { values.append(try value(argument).single) }
+    return .one(FunctionValue.value(function, values))
+  }
+
+  private func isTrueHere(_ predicate: CompiledPredicate) throws -> Bool {
+    scopes.isEmpty ? try predicate.evaluate(self, nil) : try view.matches(predicate, scope(0), self)
+  }
+
+  private func counted(_ owner: BoundExpression, _ hierarchy: Int, _ relationship: RelationshipSchema) throws
+    -> EvaluatedValue
+  {
+    guard let node = try node(owner, hierarchy) else { return .one(.integer(0)) }
+    return .one(.integer(Int64(try view.memberCount(node, relationship))))
+  }
+
+  private func counted(_ owner: BoundExpression, _ hierarchy: Int, _ test: RelatedTest) throws
+    -> EvaluatedValue
+  {
+    guard let node = try node(owner, hierarchy) else { return .one(.integer(0)) }
+    return .one(.integer(Int64(try count(test, node))))
+  }
+
+  private func filtered(_ base: BoundExpression, _ hierarchy: Int, _ test: ObjectTest) throws
+    -> EvaluatedValue
+  {
+    var kept: [AttributeValue] = []
+    for case .reference(let bits) in try value(base).all where try matches(test, bits, hierarchy) {
+      kept.append(.reference(bits))
+    }
+    return .many(kept)
   }
 
   private func aggregated(_ aggregate: FetchAggregate, _ base: BoundExpression, _ zero: AttributeValue) throws
@@ -268,7 +294,8 @@ final class Evaluation<View: ObjectView> {
     if count <= Self.mostValues { return }
     throw FetchError(
       reason: .unsupported(
-        "a key path through several to-many relationships stands for more than \(Self.mostValues) values of one object"),
+        "a key path through several to-many relationships stands for more than \(Self.mostValues) values of one object"
+      ),
       entityName: entityName, key: nil)
   }
 

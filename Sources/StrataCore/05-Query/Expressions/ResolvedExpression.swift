@@ -153,7 +153,8 @@ extension ResolvedExpression {
     switch self {
     case .constant, .objects: return
     case .object(let up): if up >= depth { body(up - depth) }
-    case .list(let parts), .function(_, let parts): for part in parts { part.forEachScope(depth: depth, body) }
+    case .list(let parts), .function(_, let parts):
+      for part in parts { part.forEachScope(depth: depth, body) }
     case .path(let base, _, _), .aggregate(_, let base, _), .cast(let base, _):
       base.forEachScope(depth: depth, body)
     case .filtered(let base, _, let predicate):

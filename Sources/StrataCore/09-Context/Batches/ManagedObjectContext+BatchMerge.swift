@@ -112,10 +112,12 @@ extension ManagedObject {
     var hasEdits = false
     slotsThatDiffer.forEach { slot in
       let isTold =
-        entity.relationship(slot: slot).flatMap { context.schema.inverse(of: $0) }.map { !$0.isToMany } ?? false
+        entity.relationship(slot: slot).flatMap { context.schema.inverse(of: $0) }.map { !$0.isToMany }
+        ?? false
       if !isTold { hasEdits = true }
     }
-    for entry in relations?.states ?? [] where entry.state.hasChanges && !entry.state.relationship.isTransient {
+    for entry in relations?.states ?? [] where entry.state.hasChanges && !entry.state.relationship.isTransient
+    {
       if context.schema.inverse(of: entry.state.relationship) == nil { hasEdits = true }
     }
     return hasEdits

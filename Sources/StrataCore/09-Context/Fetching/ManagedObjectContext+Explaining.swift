@@ -101,13 +101,15 @@ extension ManagedObjectContext {
     var duration = Duration.zero
     for binding in bindings {
       let store = try reading(binding)
-      var part = try explainedEnds(request, store) ?? store.explain(request.fetch, mode: .rows, isExecuting: false)
+      var part =
+        try explainedEnds(request, store) ?? store.explain(request.fetch, mode: .rows, isExecuting: false)
       if explaining == .executing {
         let counters = FetchCounters()
         collector.counters = counters
         let time = try ContinuousClock().measure { try collect(from: binding, into: collector) }
         part?.execution = FetchExplanation.Execution(
-          rowsExamined: counters.examined, entriesExamined: counters.entries, rowsReturned: counters.collected,
+          rowsExamined: counters.examined, entriesExamined: counters.entries,
+          rowsReturned: counters.collected,
           hasScannedInstead: counters.hasScannedInstead, duration: time)
         duration += time
       }

@@ -64,7 +64,8 @@ extension ManagedObjectContext {
     if !rows.isEmpty {
       let (coordinator, outlived) = (persistentStoreCoordinator, outlivedDeletions)
       let result = try parent.strata.receive(
-        rows, store: { coordinator.binding($0) }, beneath: { change in
+        rows, store: { coordinator.binding($0) },
+        beneath: { change in
           let place = StratumLayer.Place(table: change.table, primaryKey: change.primaryKey)
           return try parent.rowBeneath(change) ?? (outlived.contains(place) ? change.rowThatWas : nil)
         },

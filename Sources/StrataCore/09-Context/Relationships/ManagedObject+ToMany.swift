@@ -37,7 +37,8 @@ extension ManagedObject {
     guard let context, context.hasBatchDeletions, state.hasChanges else { return members }
     return members.filter { member in
       guard let bits = state.lastChange(member.member)?.member else { return true }
-      return context.object(bits, inStore: home.storeIndex).map { !context.isHidden($0, from: relationship) } ?? true
+      return context.object(bits, inStore: home.storeIndex).map { !context.isHidden($0, from: relationship) }
+        ?? true
     }
   }
 
