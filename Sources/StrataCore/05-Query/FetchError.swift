@@ -20,7 +20,7 @@ public struct FetchError: Error, Sendable, Hashable, CustomStringConvertible, Lo
     case notAString(operation: String)
     /// A negative limit or offset.
     case negativeWindow
-    /// A predicate of more than 500 levels.
+    /// A predicate of more than 100 levels, those of key paths that follow relationships counted.
     case tooDeep
     /// The key names a fetched property, which has no values in the store (rule 111).
     case fetchedProperty
@@ -59,8 +59,6 @@ public struct FetchError: Error, Sendable, Hashable, CustomStringConvertible, Lo
     case unboundVariable(String)
     /// What a function or operator was given is of another kind than it takes.
     case wrongArgument(function: String, found: String)
-    /// A sum of integers takes more than 64 bits.
-    case sumTooLarge
   }
 
   /// What is wrong.
@@ -85,7 +83,9 @@ public struct FetchError: Error, Sendable, Hashable, CustomStringConvertible, Lo
     case .wrongType(let expected, let found):
       return "\(place) is of type \(expected) and cannot be compared with \(found)."
     case .notAString(let operation): return "\(operation) needs a string attribute, \(place) is none."
-    case .tooDeep: return "The predicate on \(entityName) is nested too deeply; 500 levels are the limit."
+    case .tooDeep:
+      return
+        "The predicate on \(entityName) is nested too deeply; \(PredicateResolver.depthLimit) levels are the limit."
     case .relationshipKey:
       return "\(place) is a relationship: name an attribute behind it, or compare it with objects."
     case .notARelationship: return "\(place) is no relationship: nothing can follow it in a key path."
@@ -100,7 +100,6 @@ public struct FetchError: Error, Sendable, Hashable, CustomStringConvertible, Lo
       return "The variable $\(name) in a request for \(entityName) has no value."
     case .wrongArgument(let function, let found):
       return "\(function) in a request for \(entityName) cannot be given a value of type \(found)."
-    case .sumTooLarge: return "A sum in a request for \(entityName) takes more than 64 bits."
     case .unsupported(let text): return "A predicate on \(entityName) cannot be evaluated: \(text)."
     case .fetchedProperty:
       return "\(place) is a fetched property and cannot be used in a fetch request (rule 111)."

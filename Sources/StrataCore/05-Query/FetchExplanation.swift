@@ -56,8 +56,8 @@ public struct FetchExplanation: Sendable {
     public let rowsReturned: Int
     /// Whether so many rows turned out to be concerned that all of them were scanned instead.
     public let hasScannedInstead: Bool
-    /// How long it took.
-    public let duration: Duration
+    /// How long it took. What the stores took is part of what the whole fetch took.
+    public internal(set) var duration: Duration
   }
 
   /// What unsaved changes do to the answer.
@@ -77,10 +77,13 @@ public struct FetchExplanation: Sendable {
   public internal(set) var stores: [StorePart]
   /// Nil when nothing that is unsaved matters.
   public internal(set) var overlay: Overlay?
-  /// How many objects are returned; nil when it was only planned.
+  /// How many objects, or rows of values, are returned; nil when it was only planned.
   public internal(set) var returned: Int?
   /// How long the whole fetch took; nil when it was only planned.
   public internal(set) var duration: Duration?
+
+  /// What is returned, for the description.
+  var noun = "objects"
 
   /// The index that the first store uses, as `Entity.index`; nil when it uses none.
   public var indexName: String? { stores.first?.indexNames.first }
@@ -113,7 +116,7 @@ extension FetchExplanation: CustomStringConvertible {
         "unsaved changes: \(overlay.matching) objects match, \(overlay.hidden) rows hidden"
           + (overlay.isEvaluatedInContext ? "; what looks at other objects is evaluated in the context" : ""))
     }
-    if let returned, let duration { lines.append("returned: \(returned) objects, \(duration)") }
+    if let returned, let duration { lines.append("returned: \(returned) \(noun), \(duration)") }
     return lines.joined(separator: "\n")
   }
 }
@@ -136,5 +139,21 @@ extension FetchPlan {
     return FetchExplanation.StorePart(
       storeIdentifier: storeIdentifier, access: kind, indexNames: indexNames, rangeCount: rangeCount,
       estimatedRows: estimatedRows, isOrdered: isOrdered, isCovering: isCovering, plan: description)
+  }
+}
+
+extension FetchExplanation.StorePart {
+  /// Several requests, answered one after the other, as one.
+  init?(together parts: [FetchExplanation.StorePart]) {
+    guard let first = parts.first else { return nil }
+    var names: [String] = []
+    for part in parts { names += part.indexNames.filter { !names.contains($0) } }
+    let estimates = parts.compactMap(\.estimatedRows)
+    self.init(
+      storeIdentifier: first.storeIdentifier, access: first.access, indexNames: names,
+      rangeCount: parts.reduce(0) { $0 + $1.rangeCount },
+      estimatedRows: estimates.count == parts.count ? estimates.reduce(0, +) : nil,
+      isOrdered: parts.allSatisfy(\.isOrdered), isCovering: false,
+      plan: parts.map(\.plan).joined(separator: "; and "))
   }
 }

@@ -34,6 +34,29 @@ public final class FetchMonitor: Sendable {
   }
 }
 
+extension FetchMonitor {
+  /// For work that looks at no rows.
+  /// - Throws: `CancellationError`.
+  func checkWhetherStopped() throws { if wasStopped { throw CancellationError() } }
+}
+
+/// Asks every now and then whether work that looks at no rows may go on. Used by one thread.
+final class StopTicker {
+  private let monitor: FetchMonitor
+  private var left = FetchMonitor.stride
+
+  init(_ monitor: FetchMonitor) { self.monitor = monitor }
+
+  @inline(__always)
+  func step() throws {
+    left -= 1
+    if left == 0 {
+      left = FetchMonitor.stride
+      try monitor.checkWhetherStopped()
+    }
+  }
+}
+
 /// Counts the rows of one run, so that the monitor is asked rarely. Used by one thread.
 final class FetchTicker {
   private let monitor: FetchMonitor

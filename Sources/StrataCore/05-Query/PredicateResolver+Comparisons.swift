@@ -3,9 +3,12 @@ import Foundation
 // Comparisons of two expressions of which neither is just a key path beside a constant.
 
 extension PredicateResolver {
-  func compared(_ comparison: FetchComparison, depth: Int) throws -> ResolvedPredicate {
-    var left = try expression(comparison.left, depth: depth)
-    var right = try expression(comparison.right, depth: depth)
+  /// - Parameter known: The sides that have been looked up before.
+  func compared(_ comparison: FetchComparison, depth: Int, _ known: (left: Typed?, right: Typed?)) throws
+    -> ResolvedPredicate
+  {
+    var left = try known.left ?? expression(comparison.left, depth: depth)
+    var right = try known.right ?? expression(comparison.right, depth: depth)
     let words = "\(comparison)"
     try checkNumbers(comparison, left.type, right.type)
     try checkKinds(comparison, left.type, right.type)

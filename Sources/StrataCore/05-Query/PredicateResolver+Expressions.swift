@@ -10,16 +10,10 @@ extension PredicateResolver {
   ///
   /// - Throws: ``FetchError``; ``TextMatchError`` for a pattern that is none.
   func expression(_ expression: FetchExpression, depth: Int = 0) throws -> Typed {
-    guard depth < Self.depthLimit else { throw fault(.tooDeep) }
+    try checkDepth(depth)
     switch expression {
     case .constant(let value): return (.constant(value), ResolvedType(of: value))
-    case .list(let parts):
-      let parts = try parts.map { try self.expression($0, depth: depth + 1) }
-      if let inner = parts.first(where: { $0.type.isMany }) {
-        throw fault(.wrongArgument(function: "A list", found: inner.type.words(schema)))
-      }
-      let kind = parts.map(\.type.kind).first { $0 != .unknown } ?? .unknown
-      return (.list(parts.map(\.expression)), ResolvedType(kind: kind, isMany: true))
+    case .list(let parts): return try list(parts, depth)
     case .objects(let identifiers):
       let isList = identifiers.count != 1
       return (
@@ -27,38 +21,74 @@ extension PredicateResolver {
       )
     case .evaluatedObject:
       return (.object(up: scopes.count - 1), ResolvedType(kind: .object(entity: entity.number)))
-    case .variable(let name):
-      guard let place = scopes.lastIndex(where: { $0.variable == name }) else {
-        throw fault(.unboundVariable(name))
-      }
-      return (
-        .object(up: scopes.count - 1 - place),
-        ResolvedType(kind: .object(entity: scopes[place].entity.number))
-      )
+    case .variable(let name): return try self.variable(name)
     case .keyPath(let base, let keys): return try keyPath(base, keys, depth)
     case .aggregate(let aggregate, let base): return try self.aggregate(aggregate, base, depth)
     case .subquery(let base, let variable, let predicate):
-      let members = try self.expression(base, depth: depth + 1)
-      guard members.type.isMany, case .object(let number) = members.type.kind else {
-        throw fault(.notMany("SUBQUERY(\(base), …)"))
-      }
-      let inner = inside(variable, schema.entities[number])
-      return (
-        .filtered(members.expression, entity: number, try inner.resolve(predicate, depth: depth + 1)),
-        members.type
-      )
+      return try subquery(base, variable, predicate, depth)
     case .function(let function, let arguments): return try self.function(function, arguments, depth)
     case .conditional(let predicate, let first, let second):
-      let condition = try resolve(predicate, depth: depth + 1)
-      let (first, second) = (
-        try self.expression(first, depth: depth + 1), try self.expression(second, depth: depth + 1)
-      )
-      let type = first.type.kind == .unknown ? second.type : first.type
-      if first.type.isMany || second.type.isMany || first.type.isObject || second.type.isObject {
-        throw fault(.wrongArgument(function: "TERNARY", found: type.words(schema)))
-      }
-      return (.conditional(condition, first.expression, second.expression), type)
+      return try conditional(predicate, first, second, depth)
     }
+  }
+
+  // Each kind in a function of its own: what recurses needs little stack so.
+
+  private func list(_ parts: [FetchExpression], _ depth: Int) throws -> Typed {
+    let parts = try parts.map { try self.expression($0, depth: depth + 1) }
+    if let inner = parts.first(where: { $0.type.isMany }) {
+      throw fault(.wrongArgument(function: "A list", found: inner.type.words(schema)))
+    }
+    let kind = parts.map(\.type.kind).first { $0 != .unknown } ?? .unknown
+    return (.list(parts.map(\.expression)), ResolvedType(kind: kind, isMany: true))
+  }
+
+  private func variable(_ name: String) throws -> Typed {
+    guard let place = scopes.lastIndex(where: { $0.variable == name }) else {
+      throw fault(.unboundVariable(name))
+    }
+    return (
+      .object(up: scopes.count - 1 - place),
+      ResolvedType(kind: .object(entity: scopes[place].entity.number))
+    )
+  }
+
+  private func subquery(
+    _ base: FetchExpression, _ variable: String, _ predicate: FetchPredicate, _ depth: Int
+  ) throws -> Typed {
+    let members = try self.expression(base, depth: depth + 1)
+    guard members.type.isMany, case .object(let number) = members.type.kind else {
+      throw fault(.notMany("SUBQUERY(\(base), …)"))
+    }
+    let condition = try inside(variable, schema.entities[number]).resolve(predicate, depth: depth + 1)
+    // What a sub-query finds is remembered for each combination of the objects that it looks at.
+    guard condition.scopes.count(where: { $0 > 0 }) <= Self.outerObjectLimit else {
+      throw fault(
+        .unsupported(
+          "SUBQUERY(\(base), $\(variable), …) looks at more than \(Self.outerObjectLimit) objects outside of it"
+        ))
+    }
+    return (.filtered(members.expression, entity: number, condition), members.type)
+  }
+
+  private func conditional(
+    _ predicate: FetchPredicate, _ first: FetchExpression, _ second: FetchExpression, _ depth: Int
+  ) throws -> Typed {
+    let condition = try resolve(predicate, depth: depth + 1)
+    let (first, second) = (
+      try self.expression(first, depth: depth + 1), try self.expression(second, depth: depth + 1)
+    )
+    for many in [first, second] where many.type.isMany {
+      throw fault(.wrongArgument(function: "TERNARY", found: many.type.words(schema)))
+    }
+    if first.type.isObject || second.type.isObject {
+      let (expressions, type) = try objects([first, second], of: "TERNARY")
+      return (.conditional(condition, expressions[0], expressions[1]), type)
+    }
+    return (
+      .conditional(condition, first.expression, second.expression),
+      first.type.kind == .unknown ? second.type : first.type
+    )
   }
 
   /// The path when it begins at the object the predicate at hand is about; nil for everything else.
@@ -74,7 +104,14 @@ extension PredicateResolver {
     case .variable(let name) where scopes[scopes.count - 1].variable == name: break
     default: return nil
     }
+    if endsWithLength(keys, scopeEntity) { return nil }
     return try ResolvedPath(keys, from: scopeEntity, schema: schema)
+  }
+
+  /// Whether a key path is the length of a text: `name.length`.
+  private func endsWithLength(_ keys: [String], _ entity: EntitySchema) -> Bool {
+    guard keys.count > 1, keys.last == "length" else { return false }
+    return (try? ResolvedPath(keys.dropLast(), from: entity, schema: schema))?.attribute?.type == .string
   }
 
   private func keyPath(_ base: FetchExpression, _ keys: [String], _ depth: Int) throws -> Typed {
@@ -93,7 +130,11 @@ extension PredicateResolver {
     default:
       throw fault(.notARelationship, key: "\(base)")
     }
+    if endsWithLength(keys, entity) {
+      return try function(.length, [.keyPath(base: base, keys: Array(keys.dropLast()))], depth)
+    }
     let path = try ResolvedPath(keys, from: entity, schema: schema)
+    try checkDepth(depth + path.steps.count)
     var type = ResolvedType(kind: .object(entity: path.entity.number))
     if let attribute = path.attribute {
       if attribute.type == .transformable { throw path.error(.transformableKey) }
@@ -162,20 +203,62 @@ extension PredicateResolver {
   private func function(_ function: FetchFunction, _ arguments: [FetchExpression], _ depth: Int) throws
     -> Typed
   {
+    if function == .cast { return try cast(arguments, depth) }
+    var typed: [Typed] = []
+    for argument in arguments { typed.append(try expression(argument, depth: depth + 1)) }
+    return try called(function, typed)
+  }
+
+  /// The call, its arguments looked up: apart from what recurses, whose frames on the stack stay small so.
+  private func called(_ function: FetchFunction, _ typed: [Typed]) throws -> Typed {
     if function == .now {
-      guard arguments.isEmpty else { throw fault(.unsupported("now() takes no arguments")) }
+      guard typed.isEmpty else { throw fault(.unsupported("now() takes no arguments")) }
       return (.constant(.date(now)), .value(.date))
     }
-    if function == .cast { return try cast(arguments, depth) }
-    let typed = try arguments.map { try expression($0, depth: depth + 1) }
     guard function.argumentCounts.contains(typed.count) else {
       throw fault(.unsupported("\(function.rawValue) takes another number of arguments than \(typed.count)"))
+    }
+    if function == .coalesce, typed.contains(where: \.type.isObject), !typed.contains(where: \.type.isMany) {
+      let (expressions, type) = try objects(typed, of: "coalesce")
+      return (.function(.coalesce, expressions), type)
     }
     for argument in typed
     where argument.type.isMany || argument.type.isObject || !function.takes(argument.type) {
       throw fault(.wrongArgument(function: function.rawValue, found: argument.type.words(schema)))
     }
     return (.function(function, typed.map(\.expression)), function.type(of: typed.map(\.type)))
+  }
+
+  /// Expressions of which one is taken, when all of them are objects of one hierarchy, or nil.
+  private func objects(_ sides: [Typed], of function: String) throws -> ([ResolvedExpression], ResolvedType) {
+    var found: EntitySchema?
+    for side in sides {
+      switch side.type.kind {
+      case .unknown, .anyObject: continue
+      case .value: throw fault(.wrongArgument(function: function, found: side.type.words(schema)))
+      case .object(let number):
+        let entity = schema.entities[number]
+        guard let first = found else {
+          found = entity
+          continue
+        }
+        let hierarchy = schema.hierarchies[entity.hierarchyNumber]
+        if first.hierarchyNumber != entity.hierarchyNumber {
+          throw fault(
+            .mismatch(expression: function, left: "object of \(first.name)", right: side.type.words(schema)))
+        }
+        // What both inherit from, at least.
+        if first.number != entity.number {
+          found =
+            first.subtree.contains(entity.number)
+            ? first
+            : entity.subtree.contains(first.number) ? entity : schema.entity(named: hierarchy.rootName)
+        }
+      }
+    }
+    guard let found else { return (sides.map(\.expression), ResolvedType(kind: .anyObject)) }
+    let rootName = schema.hierarchies[found.hierarchyNumber].rootName
+    return (sides.map { $0.expression.rooted(rootName) }, ResolvedType(kind: .object(entity: found.number)))
   }
 
   private func cast(_ arguments: [FetchExpression], _ depth: Int) throws -> Typed {
@@ -259,7 +342,12 @@ extension ResolvedExpression {
     if case .objects(let identifiers, nil, let isList) = self {
       return .objects(identifiers, rootName: rootName, isList: isList)
     }
-    if case .list(let parts) = self { return .list(parts.map { $0.rooted(rootName) }) }
-    return self
+    switch self {
+    case .list(let parts): return .list(parts.map { $0.rooted(rootName) })
+    case .function(.coalesce, let parts): return .function(.coalesce, parts.map { $0.rooted(rootName) })
+    case .conditional(let predicate, let first, let second):
+      return .conditional(predicate, first.rooted(rootName), second.rooted(rootName))
+    default: return self
+    }
   }
 }

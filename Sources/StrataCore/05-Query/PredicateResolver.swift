@@ -12,8 +12,12 @@ struct PredicateResolver {
   var allowsGroups = false
   /// The moment that `now()` is.
   var now = Date()
-  /// How deep predicates may be nested: resolving and compiling them recurses.
-  static let depthLimit = 500
+  /// How deep predicates may be nested: whatever walks them recurses, on stacks of half a megabyte too, as secondary threads of
+  /// some systems have them.
+  static let depthLimit = 100
+
+  /// How many objects outside of it a sub-query may look at.
+  static let outerObjectLimit = 4
 
   struct Scope {
     let variable: String?
@@ -39,9 +43,7 @@ struct PredicateResolver {
 
   /// - Throws: ``FetchError``; ``TextMatchError`` for a pattern that is none.
   func resolve(_ predicate: FetchPredicate, depth: Int = 0) throws -> ResolvedPredicate {
-    guard depth < Self.depthLimit else {
-      throw FetchError(reason: .tooDeep, entityName: entity.name, key: nil)
-    }
+    try checkDepth(depth)
     switch predicate {
     case .everything: return .all
     case .nothing: return .none
@@ -52,20 +54,30 @@ struct PredicateResolver {
     }
   }
 
+  func checkDepth(_ depth: Int) throws {
+    if depth >= Self.depthLimit { throw fault(.tooDeep) }
+  }
+
   private func resolve(_ comparison: FetchComparison, depth: Int) throws -> ResolvedPredicate {
-    if let path = try scopePath(comparison.left), let operand = try operand(comparison.right, depth) {
+    // A side that has been looked up is not looked up again: in trees of sub-queries that would double the work at every level.
+    var known: (left: Typed?, right: Typed?) = (nil, nil)
+    if let path = try scopePath(comparison.left),
+      let operand = try operand(comparison.right, depth, &known.right)
+    {
       // “name IN %@” with a text means a part of it: no test of a slot does that.
       if case .value(.string) = operand, comparison.operation == .in {
-        return try compared(comparison, depth: depth)
+        return try compared(comparison, depth: depth, known)
       }
+      try checkDepth(depth + path.steps.count)
       return try resolve(path, comparison, operand)
     }
     if comparison.quantifier == .direct, let path = try scopePath(comparison.right),
-      let mirrored = mirrored(comparison, path), let operand = try operand(mirrored.right, depth)
+      let mirrored = mirrored(comparison, path), let operand = try operand(mirrored.right, depth, &known.left)
     {
+      try checkDepth(depth + path.steps.count)
       return try resolve(path, mirrored, operand)
     }
-    return try compared(comparison, depth: depth)
+    return try compared(comparison, depth: depth, known)
   }
 
   /// The comparison with its sides exchanged; nil when that cannot be.
@@ -107,8 +119,10 @@ enum ConstantOperand {
 // MARK: A key path compared with a constant
 
 extension PredicateResolver {
-  /// The side as a constant; nil when it looks at objects.
-  private func operand(_ expression: FetchExpression, _ depth: Int) throws -> ConstantOperand? {
+  /// The side as a constant; nil when it looks at objects. `known` becomes what it has been found to be, if it had to be looked up.
+  private func operand(_ expression: FetchExpression, _ depth: Int, _ known: inout Typed?) throws
+    -> ConstantOperand?
+  {
     switch expression {
     case .constant(let value): return .value(value)
     case .objects(let identifiers): return .objects(identifiers)
@@ -120,9 +134,10 @@ extension PredicateResolver {
     case .evaluatedObject, .keyPath, .subquery: return nil
     case .variable, .aggregate, .function, .conditional: break
     }
-    let resolved = try self.expression(expression, depth: depth).expression
-    guard resolved.isConstant else { return nil }
-    return switch try folded(resolved) {
+    let typed = try self.expression(expression, depth: depth)
+    known = typed
+    guard typed.expression.isConstant else { return nil }
+    return switch try folded(typed.expression) {
     case .one(let value): .value(value)
     case .many(let values): .values(values)
     }

@@ -162,6 +162,29 @@ extension ResolvedPredicate {
     }
   }
 
+  /// Calls `body` with every scope that is looked at, as seen from `depth` scopes further out, and maybe more than once.
+  func forEachScope(depth: Int = 0, _ body: (Int) -> Void) {
+    switch self {
+    case .all, .none: return
+    case .test, .selfIn, .reference, .text: if depth == 0 { body(0) }
+    case .related(_, _, let part):
+      if depth == 0 { body(0) }
+      part.forEachScope(depth: depth + 1, body)
+    case .not(let part): part.forEachScope(depth: depth, body)
+    case .and(let parts), .or(let parts): for part in parts { part.forEachScope(depth: depth, body) }
+    case .comparison(let comparison):
+      comparison.left.forEachScope(depth: depth, body)
+      comparison.right.forEachScope(depth: depth, body)
+    }
+  }
+
+  /// The scopes that are looked at: 0 is the object the predicate is about.
+  var scopes: Set<Int> {
+    var scopes: Set<Int> = []
+    forEachScope { scopes.insert($0) }
+    return scopes
+  }
+
   /// Whether it looks at nothing but values of fixed width in the one row.
   func isFixed(_ layout: RowLayout) -> Bool {
     switch self {

@@ -91,11 +91,16 @@ struct IndexEntries: ~Copyable {
   }
 
   /// Sorts the entries by their bytes.
-  mutating func sort() {
+  mutating func sort() { sort {} }
+
+  /// Sorts, and asks `mayGoOn` before and from time to time, every few ten thousand keys; what that throws ends it, and leaves the
+  /// keys in no order.
+  mutating func sort(_ mayGoOn: () throws -> Void) rethrows {
+    try mayGoOn()
     guard count > 1 else { return }
     let base = UnsafeRawPointer(base)
     let shared = sharedPrefix()
-    entries.withUnsafeMutableBufferPointer { entries in
+    try entries.withUnsafeMutableBufferPointer { entries in
       var isSorted = true
       for place in entries.indices {
         entries[place].prefix = Self.prefix(base, entries[place], skipping: shared)
@@ -103,21 +108,26 @@ struct IndexEntries: ~Copyable {
           isSorted = false
         }
       }
-      if !isSorted { Self.sort(entries, base, shared) }
+      if !isSorted { try Self.sort(entries, base, shared, mayGoOn) }
     }
   }
 
+  /// How many keys, or comparisons, are between two questions.
+  private static var stride: Int { 65_536 }
+
   /// Sorts by prefix with a radix sort where there are many, then each run of equal prefixes by the rest of the bytes.
   private static func sort(
-    _ entries: UnsafeMutableBufferPointer<Entry>, _ base: UnsafeRawPointer, _ shared: Int
-  ) {
+    _ entries: UnsafeMutableBufferPointer<Entry>, _ base: UnsafeRawPointer, _ shared: Int,
+    _ mayGoOn: () throws -> Void
+  ) rethrows {
     var entries = entries
     guard entries.count >= 1_024 else {
       entries.sort { precedes(base, $0, $1, shared) }
       return
     }
     PrefixSort.sort(entries)
-    var start = 0
+    try mayGoOn()
+    var (start, left) = (0, stride)
     while start < entries.count {
       var end = start + 1
       var isSorted = true
@@ -125,7 +135,25 @@ struct IndexEntries: ~Copyable {
         if isSorted && precedes(base, entries[end], entries[end - 1], shared) { isSorted = false }
         end += 1
       }
-      if !isSorted { entries[start..<end].sort { precedes(base, $0, $1, shared) } }
+      if !isSorted {
+        left -= end - start
+        if end - start < stride {
+          entries[start..<end].sort { precedes(base, $0, $1, shared) }
+        } else {
+          try entries[start..<end].sort {
+            left -= 1
+            if left <= 0 {
+              left = stride
+              try mayGoOn()
+            }
+            return precedes(base, $0, $1, shared)
+          }
+        }
+        if left <= 0 {
+          left = stride
+          try mayGoOn()
+        }
+      }
       start = end
     }
   }

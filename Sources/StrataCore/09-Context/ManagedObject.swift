@@ -392,6 +392,8 @@ struct ObjectState: OptionSet {
   static let flyingDelete = ObjectState(rawValue: 1 << 21)
   /// A probe: a fault in no context that never fires, on which key paths are followed (see `ProbeRecording`).
   static let probe = ObjectState(rawValue: 1 << 22)
+  /// Deleted here because a batch has deleted its row, not because somebody here wanted it.
+  static let batchDeleted = ObjectState(rawValue: 1 << 23)
 
   /// An object in one of these states is kept by its context.
   static let pending: ObjectState = [
@@ -406,6 +408,9 @@ struct ObjectState: OptionSet {
       && rawValue & (Self.inserted.rawValue | Self.updated.rawValue) != 0
       && rawValue & (Self.fault.rawValue | Self.awaking.rawValue | Self.deleted.rawValue) == 0
   }
+
+  /// Whether nothing leads to the object any more, although references to it may be pending.
+  var isDeletedByBatch: Bool { isSuperset(of: [.deleted, .rowGone, .batchDeleted]) }
 
   static let received: ObjectState = [.receivedInsert, .receivedUpdate, .receivedDelete]
   /// There is something to save, by whomever.

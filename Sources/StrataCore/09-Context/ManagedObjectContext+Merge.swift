@@ -244,7 +244,7 @@ extension ManagedObjectContext {
   /// whose row was, or is to be, written anew after that deletion has outlived it (rule 199).
   func mergeDelete(
     _ key: UInt64, ofVersion version: UInt32?, _ bound: BoundEntity, _ store: RegisteredStores.Registered,
-    _ merged: inout MergedIdentifiers
+    _ merged: inout MergedIdentifiers, byBatch: Bool = false
   ) {
     merged.deleted.insert(ManagedObjectID(token: bound.token, primaryKey: key))
     guard let known = mergeTarget(key, bound, store.tables[bound.entity.hierarchyNumber]) else { return }
@@ -261,10 +261,25 @@ extension ManagedObjectContext {
     if let version, let row = known.snapshot, row.version > version, !known.state.contains(.unsavedRow) {
       return
     }
+    if byBatch, !known.isDeleted, known.hasEditsOfItsOwn {
+      // Nothing that was edited goes in silence: the save finds the conflict, and the merge policy settles it (rule 199).
+      detectConflicts(for: known)
+      outlivedDeletions.insert(
+        StratumLayer.Place(
+          table: StratumLayer.Table(storeIndex: bound.storeIndex, hierarchy: bound.hierarchyNumber),
+          primaryKey: key))
+      return
+    }
     if known.isFault, known.snapshot != nil { known.fire() }
     known.state.insert(.rowGone)
     if known.isDeleted {
       return
+    }
+    if byBatch {
+      known.state.insert(.batchDeleted)
+      hasBatchDeletions = true
+    } else {
+      known.state.remove(.batchDeleted)
     }
     changes.delete(known)
   }

@@ -75,6 +75,8 @@ extension ManagedObjectContext {
     changes.removeAllPending()
     deletionsToPropagate = []
     lostVersions = [:]
+    hasBatchDeletions = false
+    outlivedDeletions = []
     absorbed = []
     successors = [:]
     lastInserted = nil
@@ -119,6 +121,8 @@ extension ManagedObjectContext {
     for object in changes.takeNoted() { object.state.subtract(.noted) }
     changes.removeAllPending()
     lostVersions = [:]
+    hasBatchDeletions = false
+    outlivedDeletions = []
     absorbed = []
     lastInserted = nil
     if !strata.isEmpty { forgetAllMembers() }

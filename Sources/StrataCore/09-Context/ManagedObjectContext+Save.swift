@@ -244,6 +244,8 @@ extension ManagedObjectContext {
     undoRecorder?.noteSave()
     changes.removeAllPending()
     lostVersions = [:]
+    hasBatchDeletions = false
+    outlivedDeletions = []
     lastInserted = nil
     for object in outcome.deleted { letGo(object, of: .rowGone) }
     if !outcome.notices.isEmpty { statistics.saves += 1 }

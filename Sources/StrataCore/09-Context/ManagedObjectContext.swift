@@ -141,6 +141,12 @@ public final class ManagedObjectContext: @unchecked Sendable {
   @exclusivity(unchecked) var toldInValidation: [ManagedObject]?
   /// Rows of new objects that another thread encodes while a save tells of the objects.
   @exclusivity(unchecked) var encodingAhead: EncodingAhead?
+  /// Whether objects may be deleted here because a batch has deleted their rows, and others may refer to them in pending edits.
+  @exclusivity(unchecked) var hasBatchDeletions = false
+  /// While a request is explained: how long each answer of a store took.
+  @exclusivity(unchecked) var askedTimes: [Duration]?
+  /// Edited objects whose rows a batch has deleted: that is for the next save to settle.
+  @exclusivity(unchecked) var outlivedDeletions: Set<StratumLayer.Place> = []
   /// For objects whose row is gone and that are to be written anew: the version their rows count on from.
   @exclusivity(unchecked) var lostVersions: [ManagedObjectID: UInt32] = [:]
   /// What an event changes, for the undo manager; nil without one.

@@ -71,6 +71,7 @@ final class PendingSave {
   private func add(unchanged object: ManagedObject) {
     unchanged.append(object)
     if object.relations?.hasChanges == true {
+      if object.state.contains(.locked) { add(locked: object) }
       changes.touched.append(RowTouch(entity: object.home.entityNumber, primaryKey: object.primaryKey))
     }
   }

@@ -50,6 +50,52 @@ struct RequestRunTests {
     #expect(monitor.rowCount < 5_000)
   }
 
+  @Test("rule 112: a fetch that is stopped after its last row does not sort")
+  func stoppingTheSort() throws {
+    var request = try fixture.resolve("Item", nil, sort: [FetchSort("d"), FetchSort("t")])
+    let last = Later()
+    let monitor = FetchMonitor { if $0 + FetchMonitor.stride > Self.rowCount { last.monitor?.stop() } }
+    last.monitor = monitor
+    request.monitor = monitor
+    #expect(throws: CancellationError.self) { try fixture.store.fetch(request, mode: .rows) }
+    #expect(monitor.rowCount > Self.rowCount - FetchMonitor.stride)
+  }
+
+  @Test("a long sort asks again and again, of keys that are all alike, too", arguments: [false, true])
+  func sortingAsks(isAlike: Bool) throws {
+    struct Stop: Error {}
+    func keys() -> IndexEntries {
+      var entries = IndexEntries()
+      for number in 0..<200_000 as Range<UInt64> {
+        // The first eight bytes are sorted by counting, the rest by comparing.
+        let number = withUnsafeBytes(of: (number &* 7_919 % 200_000).bigEndian, Array.init)
+        let bytes = isAlike ? [UInt8](repeating: 0, count: 10) + number : number
+        bytes.withUnsafeBytes { entries.append($0, isTruncated: false, isConstrained: false) }
+      }
+      // Nothing is common to all.
+      [UInt8](repeating: 0xFF, count: 30).withUnsafeBytes {
+        entries.append($0, isTruncated: false, isConstrained: false)
+      }
+      return entries
+    }
+    var asked = 0
+    var stopped = keys()
+    #expect(throws: Stop.self) {
+      try stopped.sort {
+        asked += 1
+        if asked == 2 { throw Stop() }
+      }
+    }
+    asked = 0
+    var entries = keys()
+    entries.sort { asked += 1 }
+    #expect(asked >= (isAlike ? 10 : 2))
+    let isSorted = (1..<entries.count).allSatisfy {
+      IndexEntries.order(entries.key($0 - 1), entries.key($0)) <= 0
+    }
+    #expect(isSorted)
+  }
+
   /// Lets a monitor stop itself.
   private final class Later: @unchecked Sendable {
     // Used by the one thread of the test.

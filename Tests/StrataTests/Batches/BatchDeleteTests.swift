@@ -57,6 +57,19 @@ struct BatchDeleteTests {
     #expect(try names(Desk.self) == ["desk"])
   }
 
+  @Test("rule 271: IDs of an entity and of its subentities go together")
+  func byIDsOfAHierarchy() throws {
+    let ids = [
+      maker.make(Employee.self, "ann").objectID, maker.make(Manager.self, "bob").objectID,
+      maker.make(Employee.self, "cid").objectID,
+    ]
+    maker.make(Manager.self, "dan")
+    try maker.save()
+    #expect(try context.execute(BatchDeleteRequest(objectIDs: ids)).count == 3)
+    #expect(try names(Employee.self) == ["dan"])
+    #expect(try store.problems() == [])
+  }
+
   @Test(
     "rule 212: nullify clears references, also of partners and of relationships without an inverse",
     arguments: [1, 100])

@@ -57,7 +57,7 @@ struct BatchMergeTests {
     #expect(a.rating == 5)
   }
 
-  @Test("rule 174: deleted objects in use become deleted, unsaved edits or not")
+  @Test("rules 174, 199: deleted objects in use become deleted, those with unsaved edits a conflict")
   func deletedObjectsBecomeDeleted() throws {
     try store.save("a", "b", "c")
     let (a, b) = (try context.entry("a"), try context.entry("b"))
@@ -68,8 +68,10 @@ struct BatchMergeTests {
         fetchRequest: FetchRequest<Entry>(entityName: "Entry", predicate: Attribute("location") < "c")))
     #expect(a.isDeleted)
     #expect(a.location == "a")
-    #expect(b.isDeleted)
-    #expect(try context.entries().map(\.location) == ["c"])
+    #expect(!b.isDeleted)
+    #expect(try context.entries().map(\.location) == ["b", "c"])
+    #expect(throws: CoreDataError.self) { try context.save() }
+    context.mergePolicy = .rollback
     try context.save()
     #expect(try store.savedEntries() == ["c 3"])
   }

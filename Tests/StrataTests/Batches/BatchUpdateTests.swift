@@ -36,6 +36,13 @@ struct BatchUpdateTests {
     #expect(try store.problems() == [])
   }
 
+  @Test("rule 269: an update that sets nothing is an error")
+  func nothingToSet() throws {
+    try store.save("a")
+    let error = #expect(throws: CoreDataError.self) { try update("Entry", nil, [:]) }
+    #expect(error?.description.contains("propertiesToUpdate is empty") == true)
+  }
+
   @Test("rule 269: subentities are updated too unless they are left out")
   func subentities() throws {
     let maker = store.context()

@@ -78,6 +78,61 @@ import Testing
     #expect(related.returned == 2)
   }
 
+  @Test("rules 88, 98: of rows of values, the rows are counted; what is unsaved takes no part")
+  func rowsOfValues() throws {
+    let stand = try QueryStand(padding: 50)
+    try stand.object("Agent", "name", "ann").setValue("eve", forKey: "name")
+    var request = FetchRequest<FetchedDictionary>(entityName: "Agent")
+    request.propertiesToFetch = ["base.code", .count(as: "agents")]
+    request.propertiesToGroupBy = ["base.code"]
+    request.predicate = Attribute("name") < "padding"
+    // A name that only the columns have.
+    request.sortDescriptors = [FetchSort("agents", ascending: false)]
+    let planned = try stand.context.explain(request)
+    #expect(planned.indexName == "Agent.byName" && planned.returned == nil && planned.overlay == nil)
+    let explanation = try stand.context.explain(request, .executing)
+    #expect(explanation.returned == 3)
+    #expect(explanation.overlay == nil)
+    #expect(explanation.stores[0].execution?.rowsExamined == 4)
+    #expect(explanation.stores[0].execution?.rowsReturned == 4)
+    #expect(explanation.description.contains("returned: 3 rows of values"))
+    #expect(try stand.context.explainCount(for: request, .executing).returned == 3)
+    request.propertiesToFetch = ["name"]
+    request.propertiesToGroupBy = []
+    request.sortDescriptors = []
+    let counted = try stand.context.explainCount(for: request, .executing)
+    #expect(counted.returned == 4 && counted.stores[0].execution?.rowsExamined == 0)
+    // The ends of an index.
+    var ends = FetchRequest<FetchedDictionary>(entityName: "Agent")
+    ends.propertiesToFetch = [.expression("most", .aggregate(.maximum, .key("medium"))), .count(as: "n")]
+    let found = try stand.context.explain(ends, .executing)
+    #expect(found.indexName == "Agent.byMedium" && found.returned == 1)
+    #expect((found.stores[0].execution?.rowsExamined ?? .max) <= 1)
+    ends.sortDescriptors = [FetchSort("nobody")]
+    #expect(throws: FetchError.self) { try stand.context.explain(ends) }
+  }
+
+  @Test func whatTheStoresTookIsPartOfTheWhole() throws {
+    let stand = try QueryStand(padding: 500)
+    try stand.object("Place", "code", "LGA").setValue("XXX", forKey: "code")
+    for predicate in [
+      Attribute("name") == "padding", .comparison(key: "base.code", .equal, "XXX"), .everything,
+    ] {
+      for explanation in [
+        try stand.explain("Agent", predicate),
+        try stand.context.explainCount(
+          for: FetchRequest<ManagedObject>(entityName: "Agent", predicate: predicate), .executing),
+        try stand.context.explain(
+          FetchRequest<FetchedDictionary>(entityName: "Agent", predicate: predicate), .executing),
+      ] {
+        let parts = explanation.stores.reduce(Duration.zero) { $0 + ($1.execution?.duration ?? .zero) }
+        #expect(try #require(explanation.duration) >= parts)
+      }
+    }
+    let counted = try stand.context.explain(FetchRequest<Int>(entityName: "Agent"), .executing)
+    #expect(counted.returned == 504)
+  }
+
   @Test func likeAndKeyPathsUseRanges() throws {
     let stand = try QueryStand(padding: 100)
     #expect(try stand.explain("Agent", .comparison(key: "name", .like, "an*")).indexName == "Agent.byName")

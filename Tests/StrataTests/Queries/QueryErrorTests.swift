@@ -93,9 +93,14 @@ import Testing
       let deep = (0..<depth).reduce(FetchExpression.key("medium")) { inner, _ in .function(.negate, [inner]) }
       return .compare(deep, .equal, .constant(1))
     }
-    #expect(try stand.agents(nested(490)) == ["ann"])
-    #expect(reason(nested(510)) == .tooDeep)
-    let members = (0..<510).reduce(FetchPredicate.everything) { inner, _ in
+    #expect(try stand.agents(nested(90)) == ["ann"])
+    #expect(reason(nested(110)) == .tooDeep)
+    // Every relationship of a key path is a level.
+    func chain(_ length: Int) -> String { Array(repeating: "staff", count: length).joined(separator: ".") }
+    #expect(try stand.agents(.any(chain(90) + ".medium", .equal, 1)) == [])
+    #expect(reason(.any(chain(110) + ".medium", .equal, 1)) == .tooDeep)
+    #expect(reason(.compare(.key(chain(110) + ".medium"), .equal, .key("medium"), .any)) == .tooDeep)
+    let members = (0..<110).reduce(FetchPredicate.everything) { inner, _ in
       .compare(.aggregate(.count, .subquery(.key("staff"), variable: "s", inner)), .greater, .constant(0))
     }
     #expect(reason(members) == .tooDeep)

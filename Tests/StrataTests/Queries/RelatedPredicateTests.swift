@@ -156,6 +156,9 @@ import Testing
     let ann = try stand.object("Agent", "name", "bob")
     ann.setValue(Int64.max, forKey: "long")
     let sum = FetchExpression.aggregate(.sum, .key("staff.long"))
-    #expect(throws: FetchError.self) { try stand.agents(.compare(sum, .greater, .constant(0))) }
+    let error = #expect(throws: FetchError.self) {
+      try stand.agents(.compare(sum, .greater, .constant(0)))
+    }
+    #expect(error?.reason == .overflow("A sum"))
   }
 }

@@ -24,6 +24,6 @@ import Testing
   @Test(arguments: ["row", "key", "uri", "model", "metadata", "predicate", "format"])
   func mutatedInputsNeverTrap(decoder: String) async throws {
     try await TortureWorker.run(
-      "fuzz-\(decoder)", cases: TortureSettings.fuzzInputs, seed: TortureWorker.seed)
+      "fuzz-\(decoder)", cases: TortureSettings.fuzzInputs(decoder), seed: TortureWorker.seed)
   }
 }

@@ -12,24 +12,42 @@ indirect enum BoundExpression: Sendable {
   case matchingCount(of: BoundExpression, hierarchy: Int, RelatedTest)
   /// How many members a relationship of one object has.
   case memberCount(of: BoundExpression, hierarchy: Int, RelationshipSchema)
-  case filtered(BoundExpression, hierarchy: Int, CompiledPredicate)
+  case filtered(BoundExpression, hierarchy: Int, ObjectTest)
   case function(FetchFunction, [BoundExpression])
   case cast(BoundExpression, AttributeType)
   case conditional(CompiledPredicate, BoundExpression, BoundExpression)
 }
 
+/// A test of objects that others lead to.
+final class ObjectTest: Sendable {
+  /// What such an object must satisfy.
+  let program: CompiledPredicate
+  /// The scopes outside of it that the answer depends on, as seen from there: 0 is the object that leads to it. Ascending.
+  let outerScopes: [Int]
+  /// Whether the answer depends on the object alone.
+  var isIndependent: Bool { outerScopes.isEmpty }
+  /// Whether finding the answer once more costs more than to remember it.
+  let isDear: Bool
+
+  init(_ program: CompiledPredicate) {
+    self.program = program
+    outerScopes = program.source.scopes.filter { $0 > 0 }.map { $0 - 1 }.sorted()
+    isDear = program.source.travels
+  }
+}
+
 /// A test of the objects at the other end of a relationship.
 final class RelatedTest: Sendable {
   let relationship: RelationshipSchema
+  let test: ObjectTest
   /// What an object there must satisfy.
-  let program: CompiledPredicate
+  var program: CompiledPredicate { test.program }
   /// Whether the answer depends on the object there alone.
-  let isIndependent: Bool
+  var isIndependent: Bool { test.isIndependent }
 
   init(relationship: RelationshipSchema, program: CompiledPredicate) {
     self.relationship = relationship
-    self.program = program
-    isIndependent = program.source.reach <= 0
+    test = ObjectTest(program)
   }
 }
 
@@ -134,12 +152,19 @@ struct ExpressionBinder: Sendable {
     case .aggregate(let aggregate, let base, let zero): return .aggregate(aggregate, bind(base), zero: zero)
     case .filtered(let base, let entity, let predicate):
       return .filtered(
-        bind(base), hierarchy: schema.entities[entity].hierarchyNumber, compile(predicate, entity))
-    case .function(let function, let arguments): return .function(function, arguments.map(bind))
+        bind(base), hierarchy: schema.entities[entity].hierarchyNumber, ObjectTest(compile(predicate, entity))
+      )
+    case .function(let function, let arguments): return .function(function, bound(arguments))
     case .cast(let base, let type): return .cast(bind(base), type)
     case .conditional(let predicate, let first, let second):
       return .conditional(compile(predicate, nil), bind(first), bind(second))
     }
+  }
+
+  private func bound(_ expressions: [ResolvedExpression]) -> [BoundExpression] {
+    var result: [BoundExpression] = []
+    for expression in expressions { result.append(bind(expression)) }
+    return result
   }
 
   /// Counts where the members need not be listed.
@@ -180,9 +205,15 @@ struct ExpressionBinder: Sendable {
     case .path(_, let steps, _): steps.last.map { schema.relationships[$0].destinationHierarchy } ?? -1
     case .filtered(_, let entity, _): schema.entities[entity].hierarchyNumber
     case .objects(_, let rootName?, _): schema.hierarchies.firstIndex { $0.rootName == rootName } ?? -1
-    case .conditional(_, let first, _): hierarchy(of: first)
+    case .conditional(_, let first, let second): hierarchy(ofOneOf: [first, second])
+    case .function(.coalesce, let parts): hierarchy(ofOneOf: parts)
     default: -1
     }
+  }
+
+  /// The sides are of one hierarchy, and those that are nil of none.
+  private func hierarchy(ofOneOf sides: [ResolvedExpression]) -> Int {
+    sides.lazy.map { hierarchy(of: $0) }.first { $0 >= 0 } ?? -1
   }
 
   func compile(_ predicate: ResolvedPredicate, _ entity: Int?) -> CompiledPredicate {

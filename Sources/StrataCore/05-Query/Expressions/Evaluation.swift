@@ -31,6 +31,7 @@ final class Evaluation<View: ObjectView> {
   let entityName: String
   private var scopes: ContiguousArray<View.Node> = []
   private var memos: ContiguousArray<(test: ObjectIdentifier, memo: KeyMemo)> = []
+  private var tupleMemos: [ObjectIdentifier: TupleMemo] = [:]
 
   init(_ view: View, now: Date = Date(), entityName: String = "") {
     self.view = view
@@ -69,15 +70,33 @@ final class Evaluation<View: ObjectView> {
     return try matches(test, bits)
   }
 
-  /// Whether what a reference leads to satisfies a test.
+  /// Whether what a reference leads to satisfies a test. The innermost scope is what it leads from.
   func matches(_ test: RelatedTest, _ bits: UInt64) throws -> Bool {
-    let hierarchy = test.relationship.destinationHierarchy
-    guard test.isIndependent else {
+    try matches(test.test, bits, test.relationship.destinationHierarchy)
+  }
+
+  private func matches(_ test: ObjectTest, _ bits: UInt64, _ hierarchy: Int) throws -> Bool {
+    guard test.isIndependent else { return try matchesAmongOthers(test, bits, hierarchy) }
+    let memo = memo(for: test)
+    let key = Reference.primaryKey(bits)
+    if let known = memo[key] { return known }
+    guard let target = try view.node(bits, hierarchy: hierarchy) else { return false }
+    let isTrue = try matches(test.program, target)
+    memo[key] = isTrue
+    return isTrue
+  }
+
+  /// The same for a test that depends on objects outside of it: what was found is remembered for each combination of these, so that
+  /// sub-queries in sub-queries cost as much as there are combinations, not paths.
+  private func matchesAmongOthers(_ test: ObjectTest, _ bits: UInt64, _ hierarchy: Int) throws -> Bool {
+    guard test.isDear else {
       guard let target = try view.node(bits, hierarchy: hierarchy) else { return false }
       return try matches(test.program, target)
     }
-    let memo = memo(for: test)
-    let key = Reference.primaryKey(bits)
+    let key =
+      [Reference.primaryKey(bits)] + test.outerScopes.map { Reference.primaryKey(view.reference(scope($0))) }
+    let memo = tupleMemos[ObjectIdentifier(test)] ?? TupleMemo()
+    tupleMemos[ObjectIdentifier(test)] = memo
     if let known = memo[key] { return known }
     guard let target = try view.node(bits, hierarchy: hierarchy) else { return false }
     let isTrue = try matches(test.program, target)
@@ -97,7 +116,7 @@ final class Evaluation<View: ObjectView> {
     return count
   }
 
-  private func memo(for test: RelatedTest) -> KeyMemo {
+  private func memo(for test: ObjectTest) -> KeyMemo {
     let key = ObjectIdentifier(test)
     for entry in memos where entry.test == key { return entry.memo }
     let memo = KeyMemo()
@@ -106,7 +125,9 @@ final class Evaluation<View: ObjectView> {
   }
 
   func isTrue(_ comparison: BoundComparison) throws -> Bool {
-    let left = try value(comparison.left)
+    let left =
+      comparison.quantifier == .direct
+      ? try value(comparison.left) : try distinctValues(comparison.left)
     let right = try value(comparison.right)
     switch comparison.quantifier {
     case .direct:
@@ -183,29 +204,51 @@ final class Evaluation<View: ObjectView> {
       return try follow(value(base), hierarchy, steps, slot)
     case .aggregate(let aggregate, let base, let zero): return .one(try aggregated(aggregate, base, zero))
     case .memberCount(let owner, let hierarchy, let relationship):
-      guard let node = try node(owner, hierarchy) else { return .one(.integer(0)) }
-      return .one(.integer(Int64(try view.memberCount(node, relationship))))
-    case .matchingCount(let owner, let hierarchy, let test):
-      guard let node = try node(owner, hierarchy) else { return .one(.integer(0)) }
-      return .one(.integer(Int64(try count(test, node))))
-    case .filtered(let base, let hierarchy, let program):
-      var kept: [AttributeValue] = []
-      for case .reference(let bits) in try value(base).all {
-        guard let node = try view.node(bits, hierarchy: hierarchy), try matches(program, node) else {
-          continue
-        }
-        kept.append(.reference(bits))
-      }
-      return .many(kept)
+      return try counted(owner, hierarchy, relationship)
+    case .matchingCount(let owner, let hierarchy, let test): return try counted(owner, hierarchy, test)
+    case .filtered(let base, let hierarchy, let test): return try filtered(base, hierarchy, test)
     case .function(.now, _): return .one(.date(now))
-    case .function(let function, let arguments):
-      return .one(FunctionValue.value(function, try arguments.map { try value($0).single }))
+    case .function(let function, let arguments): return try called(function, arguments)
     case .cast(let base, let type): return .one(FunctionValue.cast(try value(base).single, to: type))
     case .conditional(let predicate, let first, let second):
-      let isTrue =
-        scopes.isEmpty ? try predicate.evaluate(self, nil) : try view.matches(predicate, scope(0), self)
-      return try value(isTrue ? first : second)
+      return try value(isTrueHere(predicate) ? first : second)
     }
+  }
+
+  // Each kind in a function of its own: what recurses needs little stack so.
+
+  private func called(_ function: FetchFunction, _ arguments: [BoundExpression]) throws -> EvaluatedValue {
+    var values: [AttributeValue] = []
+    for argument in arguments { values.append(try value(argument).single) }
+    return .one(FunctionValue.value(function, values))
+  }
+
+  private func isTrueHere(_ predicate: CompiledPredicate) throws -> Bool {
+    scopes.isEmpty ? try predicate.evaluate(self, nil) : try view.matches(predicate, scope(0), self)
+  }
+
+  private func counted(_ owner: BoundExpression, _ hierarchy: Int, _ relationship: RelationshipSchema) throws
+    -> EvaluatedValue
+  {
+    guard let node = try node(owner, hierarchy) else { return .one(.integer(0)) }
+    return .one(.integer(Int64(try view.memberCount(node, relationship))))
+  }
+
+  private func counted(_ owner: BoundExpression, _ hierarchy: Int, _ test: RelatedTest) throws
+    -> EvaluatedValue
+  {
+    guard let node = try node(owner, hierarchy) else { return .one(.integer(0)) }
+    return .one(.integer(Int64(try count(test, node))))
+  }
+
+  private func filtered(_ base: BoundExpression, _ hierarchy: Int, _ test: ObjectTest) throws
+    -> EvaluatedValue
+  {
+    var kept: [AttributeValue] = []
+    for case .reference(let bits) in try value(base).all where try matches(test, bits, hierarchy) {
+      kept.append(.reference(bits))
+    }
+    return .many(kept)
   }
 
   private func aggregated(_ aggregate: FetchAggregate, _ base: BoundExpression, _ zero: AttributeValue) throws
@@ -213,7 +256,9 @@ final class Evaluation<View: ObjectView> {
   {
     var accumulator = AggregateAccumulator(aggregate, zero: zero)
     for value in try value(base).all { accumulator.add(value) }
-    if accumulator.isTooLarge { throw FetchError(reason: .sumTooLarge, entityName: entityName, key: nil) }
+    if accumulator.isTooLarge {
+      throw FetchError(reason: .overflow("A sum"), entityName: entityName, key: nil)
+    }
     return accumulator.result
   }
 
@@ -236,8 +281,22 @@ final class Evaluation<View: ObjectView> {
     for case .reference(let bits) in base.all {
       guard let node = try view.node(bits, hierarchy: hierarchy) else { continue }
       result += try follow(node, steps[...], slot).all
+      if steps.contains(where: \.isToMany) { try checkCount(result.count) }
     }
     return .many(result)
+  }
+
+  /// More values than this of a key path through several to-many relationships, for one object, are an error: there are as many as
+  /// products of members.
+  private static var mostValues: Int { 1 << 21 }
+
+  private func checkCount(_ count: Int) throws {
+    if count <= Self.mostValues { return }
+    throw FetchError(
+      reason: .unsupported(
+        "a key path through several to-many relationships stands for more than \(Self.mostValues) values of one object"
+      ),
+      entityName: entityName, key: nil)
   }
 
   private func follow(_ node: View.Node, _ steps: ArraySlice<RelationshipSchema>, _ slot: Int?) throws
@@ -255,6 +314,7 @@ final class Evaluation<View: ObjectView> {
       for member in members {
         guard let target = try view.node(member, hierarchy: step.destinationHierarchy) else { continue }
         result += try follow(target, rest, slot).all
+        if rest.contains(where: \.isToMany) { try checkCount(result.count) }
       }
       return .many(result)
     }
@@ -266,6 +326,45 @@ final class Evaluation<View: ObjectView> {
       return Self.nothing(rest)
     }
     return try follow(target, rest, slot)
+  }
+
+  /// The values for which it does not matter how often they are there: through several to-many relationships there are as many ways
+  /// to an object as products of members, and each object is looked at once.
+  private func distinctValues(_ expression: BoundExpression) throws -> EvaluatedValue {
+    guard case .path(.object(let up), _, let steps, let slot) = expression,
+      steps.count(where: \.isToMany) > 1
+    else { return try value(expression) }
+    var nodes = [scope(up)]
+    var result: [AttributeValue] = []
+    for (place, step) in steps.enumerated() {
+      let rest = steps[(place + 1)...]
+      let isLast = rest.isEmpty && slot == nil
+      // A way that leads nowhere is nil, unless members would have followed.
+      var (seen, next, leadsNowhere): (Set<UInt64>, [View.Node], Bool) = ([], [], false)
+      for node in nodes {
+        var targets: [UInt64] = []
+        if step.isToMany {
+          targets = try view.members(node, step)
+        } else if case .reference(let bits) = try view.value(node, step.slot), bits != 0 {
+          targets = [bits]
+        } else {
+          leadsNowhere = true
+        }
+        for bits in targets where seen.insert(Reference.primaryKey(bits)).inserted {
+          if isLast {
+            result.append(.reference(bits))
+          } else if let target = try view.node(bits, hierarchy: step.destinationHierarchy) {
+            next.append(target)
+          } else if !step.isToMany {
+            leadsNowhere = true
+          }
+        }
+      }
+      if leadsNowhere, !rest.contains(where: \.isToMany) { result.append(.null) }
+      nodes = next
+    }
+    if let slot { for node in nodes { result.append(try view.value(node, slot)) } }
+    return .many(result)
   }
 
   /// What is found where there is no object: no members, or nil.
@@ -311,6 +410,21 @@ extension CompiledPredicate {
       return IdentifierKeys.contains(keySets[operand], Reference.primaryKey(bits))
     case .related: return try evaluation.matches(related[operand], node)
     case .comparison: return try evaluation.isTrue(comparisons[operand])
+    }
+  }
+}
+
+/// What has been found out about combinations of objects, by their primary keys.
+final class TupleMemo {
+  private var answers: [[UInt64]: Bool] = [:]
+  /// When there are more it begins again.
+  private static var mostKeys: Int { 1 << 18 }
+
+  subscript(key: [UInt64]) -> Bool? {
+    get { answers[key] }
+    set {
+      if answers.count >= Self.mostKeys { answers.removeAll(keepingCapacity: true) }
+      answers[key] = newValue
     }
   }
 }

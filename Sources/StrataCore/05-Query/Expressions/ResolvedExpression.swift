@@ -148,6 +148,25 @@ extension ResolvedExpression {
     }
   }
 
+  /// Calls `body` with every scope that is looked at, as seen from `depth` scopes further out, and maybe more than once.
+  func forEachScope(depth: Int = 0, _ body: (Int) -> Void) {
+    switch self {
+    case .constant, .objects: return
+    case .object(let up): if up >= depth { body(up - depth) }
+    case .list(let parts), .function(_, let parts):
+      for part in parts { part.forEachScope(depth: depth, body) }
+    case .path(let base, _, _), .aggregate(_, let base, _), .cast(let base, _):
+      base.forEachScope(depth: depth, body)
+    case .filtered(let base, _, let predicate):
+      base.forEachScope(depth: depth, body)
+      predicate.forEachScope(depth: depth + 1, body)
+    case .conditional(let predicate, let first, let second):
+      predicate.forEachScope(depth: depth, body)
+      first.forEachScope(depth: depth, body)
+      second.forEachScope(depth: depth, body)
+    }
+  }
+
   /// Calls `body` with the slots of the object the expression is about.
   func forEachOwnSlot(_ relationships: [RelationshipSchema], depth: Int = 0, _ body: (Int) -> Void) {
     switch self {

@@ -13,6 +13,8 @@ public final class DictionaryCollector {
   /// What a reference of the store at hand stands for.
   private var identifier: (UInt64) -> ManagedObjectID? = { _ in nil }
   private var seen = ValueTable()
+  /// Counts what is looked at, for those who want to know.
+  var counters: FetchCounters?
 
   /// A row of the result, or the keys of a group; behind them what it is sorted by.
   private var rows: ContiguousArray<[FetchedDictionary.Value]> = []
@@ -40,6 +42,7 @@ public final class DictionaryCollector {
   func add<View: ObjectView>(
     _ node: View.Node, _ sources: BoundSources, _ evaluation: Evaluation<View>
   ) throws -> Bool {
+    counters?.collected += 1
     for place in sources.sources.indices {
       let value: AttributeValue =
         switch sources.sources[place] {

@@ -364,6 +364,6 @@ struct FormatLexer {
   }
 
   private func badArgument(_ begin: Int) -> PredicateSyntaxError {
-    error(.malformed("“%” is followed by none of @, K, d, i, u, x, o, f, e, g, s"), at: begin)
+    error(.malformed("“%” is followed by none of @, K, d, i, u, x, o, f, e, g, a, s"), at: begin)
   }
 }

@@ -8,7 +8,7 @@
 ///     operators   + | > | AND NOT == …
 struct FormatParser {
   /// How many levels a tree may have: everything that walks trees recurses.
-  static let depthLimit = 500
+  static let depthLimit = PredicateResolver.depthLimit
   /// The longest format string, in bytes.
   static let lengthLimit = 1_000_000
 

@@ -20,7 +20,7 @@ public struct PredicateSyntaxError: Error, Sendable, Hashable, CustomStringConve
     case unusedArguments(numbers: [Int])
     /// The argument is of a kind that cannot stand at this place; why.
     case argument(number: Int, String)
-    /// More than 500 levels.
+    /// More than 100 levels.
     case tooDeep
     /// More than a million bytes.
     case tooLong

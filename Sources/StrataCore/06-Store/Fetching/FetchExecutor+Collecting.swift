@@ -8,7 +8,8 @@ extension FetchExecutor {
     let sources = BoundSources(collector.request, storeIdentifier: view.storeIdentifier)
     let evaluation = Evaluation(view, entityName: request.entity.name)
     if !plan.isOrdered {
-      var sorter = RowSorter(sorts: request.sorts, windowEnd: request.windowEnd, view: view)
+      var sorter = RowSorter(
+        sorts: request.sorts, windowEnd: request.windowEnd, view: view, monitor: request.monitor)
       try forEachMatch(transaction) { key, row in
         try sorter.add(row, key, transaction)
         return true
@@ -39,15 +40,21 @@ extension StoredView {
     if let alternative = plan.alternative {
       // Whether there are few candidates is known when they have been found.
       let limit = rowCount(request.hierarchyNumber) / 6
-      let executor = FetchExecutor(request: request, plan: plan, mode: .rows, view: self)
+      let executor = FetchExecutor(
+        request: request, plan: plan, mode: .rows, view: self, counters: collector.counters)
       guard let keys = try executor.candidateKeys(plan.access, atMost: max(limit, 1_000), transaction) else {
-        return try FetchExecutor(request: request, plan: alternative.plan, mode: .rows, view: self)
-          .collect(into: collector, transaction)
-      }
-      return try FetchExecutor(request: request, plan: plan.finding(keys), mode: .rows, view: self)
+        collector.counters?.hasScannedInstead = true
+        return try FetchExecutor(
+          request: request, plan: alternative.plan, mode: .rows, view: self, counters: collector.counters
+        )
         .collect(into: collector, transaction)
+      }
+      return try FetchExecutor(
+        request: request, plan: plan.finding(keys), mode: .rows, view: self, counters: collector.counters
+      )
+      .collect(into: collector, transaction)
     }
-    try FetchExecutor(request: request, plan: plan, mode: .rows, view: self)
+    try FetchExecutor(request: request, plan: plan, mode: .rows, view: self, counters: collector.counters)
       .collect(into: collector, transaction)
   }
 
@@ -62,13 +69,16 @@ extension StoredView {
       switch end {
       case .count(let request):
         let plan = try plan(request, mode: .count)
-        let found = try FetchExecutor(request: request, plan: plan, mode: .count, view: self).run(transaction)
+        let found = try FetchExecutor(
+          request: request, plan: plan, mode: .count, view: self, counters: collector.counters
+        ).run(transaction)
         answers.append((found.count, .null))
       case .extreme(let request, let slot):
         let plan = try plan(request)
         guard plan.isOrdered, case .index = plan.access else { return false }
         var value = AttributeValue.null
-        let executor = FetchExecutor(request: request, plan: plan, mode: .rows, view: self)
+        let executor = FetchExecutor(
+          request: request, plan: plan, mode: .rows, view: self, counters: collector.counters)
         try executor.forEachMatch(transaction) { key, row in
           value = try self.value(StoredNode(row: row, primaryKey: key), slot)
           return false

@@ -346,7 +346,8 @@ extension FetchExecutor {
 
 extension FetchExecutor {
   private func collectAndSort(_ transaction: borrowing ReadTransaction) throws -> FetchedRows {
-    var sorter = RowSorter(sorts: request.sorts, windowEnd: request.windowEnd, view: view)
+    var sorter = RowSorter(
+      sorts: request.sorts, windowEnd: request.windowEnd, view: view, monitor: request.monitor)
     try forEachMatch(transaction) { key, row in
       if request.start != nil, try !isBehindStart(row, key) { return true }
       try sorter.add(row, key, transaction)

@@ -23,7 +23,11 @@ struct RowSorter: ~Copyable {
   /// The rows that may be in the result, in the order they came.
   private(set) var candidates: ContiguousArray<(key: UInt64, row: StoredRow)> = []
 
-  init(sorts: [ResolvedSort], windowEnd: Int?, view: StoredView) {
+  /// May end the sort; nil when nobody can.
+  private let monitor: FetchMonitor?
+
+  init(sorts: [ResolvedSort], windowEnd: Int?, view: StoredView, monitor: FetchMonitor? = nil) {
+    self.monitor = monitor
     self.sorts = sorts
     self.view = view
     steps = sorts.map { $0.steps.map { view.schema.relationships[$0] } }
@@ -76,7 +80,7 @@ struct RowSorter: ~Copyable {
 
   /// The places of the candidates in order.
   mutating func sorted(_ transaction: borrowing ReadTransaction) throws -> [UInt64] {
-    keys.sort()
+    try keys.sort { try monitor?.checkWhetherStopped() }
     let places = keys.places
     return hasCutKeys ? try sortedByValues(places, transaction) : places
   }
@@ -86,14 +90,17 @@ struct RowSorter: ~Copyable {
     _ places: [UInt64], _ transaction: borrowing ReadTransaction
   ) throws -> [UInt64] {
     var values: [UInt64: [AttributeValue]] = [:]
+    let ticker = monitor.map { StopTicker($0) }
     for place in places {
+      try ticker?.step()
       let (key, row) = candidates[Int(place)]
       values[place] = try sorts.indices.map { part in
         let node = try view.follow(StoredNode(row: row, primaryKey: key), steps[part])
         return try node.map { try view.value($0, sorts[part].slot) } ?? .null
       }
     }
-    return places.sorted { left, right in
+    return try places.sorted { left, right in
+      try ticker?.step()
       for (part, sort) in sorts.enumerated() {
         let order = AttributeValue.compare(values[left]?[part] ?? .null, values[right]?[part] ?? .null)
         if order != 0 { return (order < 0) == sort.isAscending }
@@ -126,7 +133,7 @@ private final class SortKeys {
     return true
   }
 
-  func sort() { entries.sort() }
+  func sort(_ mayGoOn: () throws -> Void) rethrows { try entries.sort(mayGoOn) }
 
   var places: [UInt64] { (0..<entries.count).map { PrimaryKeyBytes.last(of: entries.key($0)) } }
 }

@@ -6,6 +6,12 @@ import Foundation
 /// it has looked at so many that one pass over all members would have been as cheap, it makes that pass, through an index where the
 /// test has one, and knows all the answers. So it never costs more than about twice the better of the two ways.
 final class SemiJoin {
+  /// What tests that have the same answers have in common.
+  struct Meaning: Hashable {
+    let relationship: Int
+    let predicate: ResolvedPredicate
+  }
+
   private let test: RelatedTest
   private let inverse: RelationshipSchema
   private let plan: FetchPlan

@@ -24,6 +24,7 @@ final class StoredView: ObjectView {
   /// The hierarchies all of whose rows are being looked at.
   var scannedHierarchies: Set<Int> = []
   private var semiJoins: ContiguousArray<(test: ObjectIdentifier, join: SemiJoin)> = []
+  private var joinsByMeaning: [SemiJoin.Meaning: SemiJoin] = [:]
   private static var recentMask: UInt64 { 255 }
 
   init(_ reader: RowReader, _ transaction: borrowing ReadTransaction) {
@@ -164,7 +165,10 @@ final class StoredView: ObjectView {
   private func semiJoin(_ test: RelatedTest) throws -> SemiJoin {
     let key = ObjectIdentifier(test)
     for entry in semiJoins where entry.test == key { return entry.join }
-    let join = try SemiJoin(test, self)
+    // A join compiles its test anew for its pass over all members, and so do the joins within it: equal tests share one.
+    let meaning = SemiJoin.Meaning(relationship: test.relationship.number, predicate: test.program.source)
+    let join = try joinsByMeaning[meaning] ?? SemiJoin(test, self)
+    joinsByMeaning[meaning] = join
     semiJoins.append((key, join))
     return join
   }

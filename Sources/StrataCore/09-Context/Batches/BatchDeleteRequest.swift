@@ -37,7 +37,8 @@ public struct BatchDeleteRequest: PersistentStoreRequest, Sendable {
     affectedStores = fetchRequest.affectedStores
   }
 
-  /// Deletes these records, which are of one entity (rule 271). Those that do not exist any more do not count.
+  /// Deletes these records, which are of one entity, or of entities that inherit from one (rule 271). Those that do not exist any
+  /// more do not count.
   public init(objectIDs: [ManagedObjectID]) { subject = .identifiers(objectIDs) }
 
   /// Carries the request out: called by `context.execute(_:)`.

@@ -46,8 +46,11 @@ extension ManagedObjectContext {
     slice(batch.updated) { mergeUpdates($1, $0, store, &merged) }
     slice(batch.touched) { mergeUpdates($1, $0, store, &merged) }
     slice(batch.deleted) { bound, keys in
+      if strata.publishes { strata.knownVersions.noteDeletions(keys, of: bound) }
       // Deleted whatever version it had; a row that is there all the same was written anew since.
-      for key in keys { mergeDelete(key, ofVersion: RowDeletion.anyVersion, bound, store, &merged) }
+      for key in keys {
+        mergeDelete(key, ofVersion: RowDeletion.anyVersion, bound, store, &merged, byBatch: true)
+      }
     }
     finishMerge(merged)
   }
@@ -97,5 +100,26 @@ extension ManagedObjectContext {
       // Those without an inverse lost it, too.
       for relationship in schema.entities[entity].inbound { forgetMembers(of: relationship.number) }
     }
+  }
+}
+
+extension ManagedObject {
+  /// Whether the object has unsaved edits of which no other object tells: of attributes, of references that make it somebody's
+  /// member, of members that do not know of it. The other ends of relationships have edits of their own.
+  final var hasEditsOfItsOwn: Bool {
+    guard let context, isUpdated else { return false }
+    let entity = home.entity
+    var hasEdits = false
+    slotsThatDiffer.forEach { slot in
+      let isTold =
+        entity.relationship(slot: slot).flatMap { context.schema.inverse(of: $0) }.map { !$0.isToMany }
+        ?? false
+      if !isTold { hasEdits = true }
+    }
+    for entry in relations?.states ?? [] where entry.state.hasChanges && !entry.state.relationship.isTransient
+    {
+      if context.schema.inverse(of: entry.state.relationship) == nil { hasEdits = true }
+    }
+    return hasEdits
   }
 }

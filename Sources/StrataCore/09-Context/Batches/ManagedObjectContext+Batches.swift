@@ -41,6 +41,12 @@ extension ManagedObjectContext {
 
   func updateBatch(_ request: BatchUpdateRequest) throws -> BatchResult {
     let entity = try batchEntity(request.entityName)
+    if request.propertiesToUpdate.isEmpty {
+      throw CoreDataError(
+        .coreData,
+        "A batch update of \(entity.name) sets nothing: propertiesToUpdate is empty. To know how many objects there are, count them."
+      )
+    }
     var specification = FetchSpecification(entityName: entity.name, predicate: request.predicate)
     specification.includesSubentities = request.includesSubentities
     specification.affectedStores = request.affectedStores
@@ -106,13 +112,16 @@ extension ManagedObjectContext {
     StoreBatch.Operation, StoreBinding
   )] {
     guard let first = identifiers.first else { return [] }
-    if let other = identifiers.first(where: { $0.entityName != first.entityName }) {
+    let entity = try batchEntity(first.entityName)
+    var known: Set<String> = [first.entityName]
+    for identifier in identifiers where known.insert(identifier.entityName).inserted {
+      guard try batchEntity(identifier.entityName).hierarchyNumber != entity.hierarchyNumber else { continue }
       throw CoreDataError(
         .coreData,
-        "A batch delete takes IDs of one entity; these are of \(first.entityName) and of \(other.entityName)."
+        "A batch delete takes IDs of one entity, or of entities that inherit from one; these are of "
+          + "\(first.entityName) and of \(identifier.entityName)."
       )
     }
-    let entity = try batchEntity(first.entityName)
     var keys: [(store: StoreBinding, keys: [UInt64])] = []
     for identifier in identifiers {
       guard let place = locate(identifier) else {

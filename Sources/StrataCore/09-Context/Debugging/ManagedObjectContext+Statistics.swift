@@ -59,6 +59,7 @@ extension ManagedObjectContext {
     statistics.fetches += 1
     if mode == .rows { statistics.rowsRead += fetched.rows.count }
     statistics.timeInStore += time
+    askedTimes?.append(time)
     if !DebugOutput.current.isEmpty { tell(request, mode, fetched, time) }
     return fetched
   }

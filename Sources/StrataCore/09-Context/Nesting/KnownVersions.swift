@@ -13,6 +13,8 @@ final class KnownVersions: Sendable {
     var current: [StratumLayer.Place: UInt32] = [:]
     var previous: [StratumLayer.Place: UInt32] = [:]
     var hasForgotten = false
+    /// Whether rows that batches have deleted are among them, or were.
+    var hasDeletions = false
 
     mutating func note(_ version: UInt32, of bound: BoundEntity, _ primaryKey: UInt64) {
       let table = StratumLayer.Table(storeIndex: bound.storeIndex, hierarchy: bound.hierarchyNumber)
@@ -42,6 +44,25 @@ final class KnownVersions: Sendable {
   /// Notes one row.
   func note(_ version: UInt32, of bound: BoundEntity, _ primaryKey: UInt64) {
     state.withLock { $0.note(version, of: bound, primaryKey) }
+  }
+
+  /// The version of a row that a batch has deleted.
+  private static let deleted = UInt32.max
+
+  /// Notes rows that a batch has deleted.
+  func noteDeletions(_ keys: ArraySlice<UInt64>, of bound: BoundEntity) {
+    state.withLock { state in
+      state.hasDeletions = true
+      for key in keys { state.note(Self.deleted, of: bound, key) }
+    }
+  }
+
+  /// Whether a row that is gone may have been deleted by a batch.
+  func isDeletedByBatch(_ place: StratumLayer.Place) -> Bool {
+    state.withLock { state in
+      if let known = state.current[place] ?? state.previous[place] { return known == Self.deleted }
+      return state.hasDeletions && state.hasForgotten
+    }
   }
 
   /// Whether the row of that version is one of these. Nil when it has been forgotten which they are.

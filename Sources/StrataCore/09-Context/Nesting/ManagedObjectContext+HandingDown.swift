@@ -62,9 +62,13 @@ extension ManagedObjectContext {
     var outcome = SaveOutcome()
     var dropped: [Int] = []
     if !rows.isEmpty {
-      let coordinator = persistentStoreCoordinator
+      let (coordinator, outlived) = (persistentStoreCoordinator, outlivedDeletions)
       let result = try parent.strata.receive(
-        rows, store: { coordinator.binding($0) }, beneath: { try parent.rowBeneath($0) },
+        rows, store: { coordinator.binding($0) },
+        beneath: { change in
+          let place = StratumLayer.Place(table: change.table, primaryKey: change.primaryKey)
+          return try parent.rowBeneath(change) ?? (outlived.contains(place) ? change.rowThatWas : nil)
+        },
         inspect: detectsConflictsWithParent ? { try self.findConflicts(rows, in: $0) } : nil)
       dropped = result
     }
@@ -184,4 +188,9 @@ extension ManagedObjectContext {
     if let index { frozenRows.remove(at: index) }
     return object
   }
+}
+
+extension StratumRow {
+  /// What was beneath when the change was made, for a change that is to meet its absence in the store.
+  var rowThatWas: RowBeneath? { base.map { RowBeneath(row: $0, isStored: true, isForeign: true) } }
 }

@@ -131,8 +131,19 @@ extension ManagedObjectContext {
     guard let binding = persistentStoreCoordinator.binding(change.bound.storeIndex),
       let row = try binding.store.row(hierarchy: change.bound.hierarchyNumber, primaryKey: change.primaryKey)?
         .snapshot
-    else { return nil }
+    else {
+      // Nobody here wanted it to go: the change stays one of the row that was, and the save that reaches the store finds the conflict
+      // (rule 199).
+      return isDeletedByBatch(change) ? change.rowThatWas : nil
+    }
     return RowBeneath(row: row, isStored: true, isForeign: !knows(row.version, of: change))
+  }
+
+  private func isDeletedByBatch(_ row: StratumRow) -> Bool {
+    let place = StratumLayer.Place(table: row.table, primaryKey: row.primaryKey)
+    return sequence(first: self, next: \.parent).contains {
+      $0.strata.knownVersions.isDeletedByBatch(place)
+    }
   }
 
   /// Whether this context or one below has written that version of a stored row, or has merged it.

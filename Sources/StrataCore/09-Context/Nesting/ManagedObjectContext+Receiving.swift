@@ -133,6 +133,11 @@ extension ManagedObjectContext {
         changes.delete(object)
       }
     case .update:
+      if object.state.isDeletedByBatch {
+        // Nobody here wanted it to go: the save finds out that the row is gone (rule 199).
+        object.state.subtract([.rowGone, .batchDeleted])
+        changes.undelete(object)
+      }
       if object.state.contains(.deleted) { return }
       take(change, object, binding)
     }

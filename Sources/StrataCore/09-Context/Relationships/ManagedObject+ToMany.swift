@@ -32,7 +32,14 @@ extension ManagedObject {
 
   /// The members, in order when the relationship has one. Loads them with one range scan when they are not known.
   final func memberList(_ relationship: RelationshipSchema) -> ContiguousArray<PlacedMember> {
-    loadedState(relationship).members()
+    let state = loadedState(relationship)
+    let members = state.members()
+    guard let context, context.hasBatchDeletions, state.hasChanges else { return members }
+    return members.filter { member in
+      guard let bits = state.lastChange(member.member)?.member else { return true }
+      return context.object(bits, inStore: home.storeIndex).map { !context.isHidden($0, from: relationship) }
+        ?? true
+    }
   }
 
   /// What is known of the members, with all of them loaded.
@@ -58,7 +65,7 @@ extension ManagedObject {
   final func memberCount(_ relationship: RelationshipSchema) -> Int {
     checkConfinementHere()
     guard let context, !relationship.isTransient, !isInserted, context.strata.isEmpty,
-      context.ancestors.isEmpty
+      context.ancestors.isEmpty, !context.hasBatchDeletions
     else { return memberList(relationship).count }
     let known = relations?.known(relationship)
     let pending = known?.pending ?? []
@@ -89,7 +96,8 @@ extension ManagedObject {
   final func hasMember(_ relationship: RelationshipSchema, _ member: ManagedObject) -> Bool {
     checkConfinementHere()
     guard let context, member.contextReference?.toOpaque() == contextReference?.toOpaque(),
-      member.home.storeIndex == home.storeIndex
+      member.home.storeIndex == home.storeIndex,
+      !context.hasBatchDeletions || !context.isHidden(member, from: relationship)
     else { return false }
     if let inverse = context.schema.inverse(of: relationship), !inverse.isToMany {
       return member.reference(inverse) == referenceBits

@@ -34,7 +34,9 @@ extension ManagedObject {
     if let foreign = relations?.foreign[relationship.slot] { return context?.object(with: foreign) }
     let bits = reference(relationship)
     if bits == 0 { return nil }
-    return context?.object(bits, inStore: home.storeIndex)
+    guard let context, let other = context.object(bits, inStore: home.storeIndex) else { return nil }
+    if context.hasBatchDeletions, context.isHidden(other, from: relationship) { return nil }
+    return other
   }
 
   /// Sets a to-one relationship and the other end with it, at once (rules 208, 209).

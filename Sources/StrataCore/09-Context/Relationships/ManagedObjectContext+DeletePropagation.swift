@@ -167,7 +167,9 @@ extension ManagedObjectContext {
 
   /// Whether this context itself deletes the object: what refers to it without an inverse is cleared.
   private func isDeletedHere(_ key: UInt64, _ hierarchy: Int, _ binding: StoreBinding) -> Bool {
-    if stores.tables(for: binding).tables[hierarchy].object(for: key)?.isDeleted == true { return true }
+    if let known = stores.tables(for: binding).tables[hierarchy].object(for: key), known.isDeleted {
+      return !known.state.isDeletedByBatch
+    }
     // A child has deleted it, and it is no object here.
     return strata.row(StratumLayer.Table(storeIndex: binding.index, hierarchy: hierarchy), key)?.kind
       == .delete

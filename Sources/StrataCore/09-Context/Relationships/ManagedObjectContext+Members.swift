@@ -76,4 +76,10 @@ extension ManagedObjectContext {
     }
     return result.reversed().filter { !$0.isEmpty }
   }
+
+  /// Whether a relationship does not show `object`: a batch has deleted it, and what still refers to it has not been saved. The save
+  /// tells (rule 221). What has no delete rule keeps leading there, as in the store.
+  func isHidden(_ object: ManagedObject, from relationship: RelationshipSchema) -> Bool {
+    object.state.isDeletedByBatch && schema.inverse(of: relationship)?.deleteRule != .noAction
+  }
 }

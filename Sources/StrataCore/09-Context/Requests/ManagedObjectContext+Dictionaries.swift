@@ -26,16 +26,19 @@ extension ManagedObjectContext {
     checkAccess(specification.entityName)
     let (request, bindings) = try dictionaryRequest(specification, monitor)
     let collector = DictionaryCollector(request)
-    for binding in bindings {
-      statistics.fetches += 1
-      collector.begin(binding.store.identifier) { bits in
-        binding.entity(code: Reference.entityCode(bits)).map {
-          ManagedObjectID(token: $0.token, primaryKey: Reference.primaryKey(bits))
-        }
-      }
-      try reading(binding).collect(into: collector)
-    }
+    for binding in bindings { try collect(from: binding, into: collector) }
     return try collector.finish()
+  }
+
+  /// Hands what one store has to a collector.
+  func collect(from binding: StoreBinding, into collector: DictionaryCollector) throws {
+    statistics.fetches += 1
+    collector.begin(binding.store.identifier) { bits in
+      binding.entity(code: Reference.entityCode(bits)).map {
+        ManagedObjectID(token: $0.token, primaryKey: Reference.primaryKey(bits))
+      }
+    }
+    try reading(binding).collect(into: collector)
   }
 
   /// How many rows of values there would be.
@@ -43,12 +46,7 @@ extension ManagedObjectContext {
     checkAccess(specification.entityName)
     let (request, bindings) = try dictionaryRequest(specification, monitor)
     if request.isGrouped || request.isDistinct { return try fetchDictionaries(specification, monitor).count }
-    // Rows as they are stored: nothing of them needs to be looked at.
-    var plain = specification
-    plain.sortDescriptors = []
-    plain.fetchLimit = 0
-    plain.fetchOffset = 0
-    let counted = try ResolvedFetchRequest(plain, schema: schema)
+    let counted = try countOfRows(specification)
     var count = 0
     for binding in bindings {
       count += try ask(reading(binding), counted, mode: .count).count
@@ -57,7 +55,16 @@ extension ManagedObjectContext {
     return specification.fetchLimit == 0 ? count : min(count, specification.fetchLimit)
   }
 
-  private func dictionaryRequest(
+  /// Rows as they are stored: nothing of them needs to be looked at to count them.
+  func countOfRows(_ specification: FetchSpecification) throws -> ResolvedFetchRequest {
+    var plain = specification
+    plain.sortDescriptors = []
+    plain.fetchLimit = 0
+    plain.fetchOffset = 0
+    return try ResolvedFetchRequest(plain, schema: schema)
+  }
+
+  func dictionaryRequest(
     _ specification: FetchSpecification, _ monitor: FetchMonitor?
   ) throws -> (ResolvedDictionaryRequest, [StoreBinding]) {
     var request = try ResolvedDictionaryRequest(specification, schema: schema)

@@ -46,7 +46,7 @@ struct RandomQueries {
     case 14...16: return objects(base)
     case 17...18: return count(base, depth: depth)
     case 19: return aggregate(base)
-    case 20: return keys(base)
+    case 20: return random.chance(50) ? keys(base) : ends(base)
     case 21...22: return calculated(base)
     case 23: return conditional(base)
     case 24: return mixed(base)
@@ -204,7 +204,7 @@ struct RandomQueries {
         expression: .variable(name), entity: members.entity,
         outer: base.outer + [(base.expression, base.entity)])
       members.expression = .subquery(
-        members.expression, variable: name, predicate(inner, depth: min(depth, 1)))
+        members.expression, variable: name, predicate(inner, depth: min(depth, 2)))
     }
     let operation = random.pick([
       ComparisonOperator.greater, .equal, .notEqual, .less, .greaterOrEqual, .lessOrEqual,
@@ -256,6 +256,34 @@ struct RandomQueries {
       : [.equal, .notEqual, .less, .greaterOrEqual]
     return .compare(
       FetchComparison(base.key(attribute.name), random.pick(operations), other.key(partner.name)))
+  }
+
+  /// What two relationships lead to, which may begin at objects of different entities, compared.
+  private mutating func ends(_ base: Base) -> FetchPredicate {
+    let other = random.pickAny(base.outer).map { Base(expression: $0.expression, entity: $0.entity) } ?? base
+    func root(_ entity: String) -> String { entity == "Pilot" ? "Agent" : entity }
+    guard let left = path(base.entity, isToMany: random.chance(40)) else { return own(base) }
+    for _ in 0..<6 {
+      guard let right = path(other.entity, isToMany: random.chance(30)),
+        root(right.entity) == root(left.entity)
+      else { continue }
+      let (isMany, isAmong) = (hasMany(base.entity, left.names), hasMany(other.entity, right.names))
+      return .compare(
+        FetchComparison(
+          base.path(left.names), isAmong ? .in : random.pick([.equal, .notEqual]), other.path(right.names),
+          quantifier: isMany ? random.pick([.any, .all]) : .direct))
+    }
+    return own(base)
+  }
+
+  private func hasMany(_ entity: String, _ names: [String]) -> Bool {
+    var entity = entity
+    for name in names {
+      guard let link = QueryModel.links[entity]?[name] else { return false }
+      if link.isToMany { return true }
+      entity = link.destination
+    }
+    return false
   }
 
   private mutating func number(_ base: Base, depth: Int) -> FetchExpression {

@@ -2,6 +2,8 @@
 final class FetchCounters {
   /// Rows whose bytes were looked at.
   var examined = 0
+  /// Rows that were handed to a collector of rows of values.
+  var collected = 0
   /// Index entries that decided by themselves.
   var entries = 0
   /// Whether the plan's alternative was taken.

@@ -1,0 +1,193 @@
+import Foundation
+@_spi(Testing) import Strata
+import Testing
+
+/// What becomes of unsaved changes when a batch has deleted what they are about (rules 174, 199, 215, 221).
+struct BatchConflictTests {
+  let store: TemporaryStore
+  let context: ManagedObjectContext
+
+  init() throws {
+    store = try TemporaryStore(TeamModel.make())
+    context = store.context()
+  }
+
+  private func deleteAll<T: Named>(_ type: T.Type, _ name: String, in executing: ManagedObjectContext? = nil)
+    throws
+  {
+    try (executing ?? context).execute(
+      BatchDeleteRequest(
+        fetchRequest: FetchRequest<T>(
+          entityName: String(describing: type), predicate: Attribute("name") == name)))
+  }
+
+  @Test("rules 174, 215, 216: nothing in memory leads to what a batch has deleted")
+  func nothingLeadsThere() throws {
+    let sales = context.make(Department.self, "sales")
+    let (ann, bob) = (context.make(Employee.self, "ann"), context.make(Employee.self, "bob"))
+    for employee in [ann, bob] { employee.department = sales }
+    bob.manager = ann
+    let desk = context.make(Desk.self, "desk")
+    ann.desk = desk
+    ann.friends.insert(bob)
+    let project = context.make(Project.self, "project")
+    project.sponsor = sales
+    project.members.insert(ann)
+    project.watchers.append(ann)
+    let label = context.make(Label.self, "label")
+    project.labels.insert(label)
+    try context.save()
+    #expect(sales.employees.names == ["ann", "bob"])
+    #expect(project.labels.names == ["label"])
+    #expect(project.watchers.namesInOrder == ["ann"])
+    #expect(bob.friends.names == ["ann"])
+    try deleteAll(Employee.self, "ann")
+    #expect(ann.isDeleted)
+    #expect(sales.employees.names == ["bob"])
+    #expect(sales.employees.count == 1)
+    #expect(bob.manager == nil)
+    #expect(desk.employee == nil)
+    #expect(bob.friends.isEmpty)
+    #expect(project.members.isEmpty)
+    #expect(project.watchers.namesInOrder == [])
+    try deleteAll(Department.self, "sales")
+    #expect(bob.department == nil)
+    #expect(project.sponsor == nil)
+    try deleteAll(Label.self, "label")
+    #expect(project.labels.isEmpty)
+    #expect(context.updatedObjects.isEmpty)
+    try context.save()
+    #expect(try store.problems() == [])
+  }
+
+  @Test("rule 216: cascaded and denied ends, and those without a rule")
+  func otherRules() throws {
+    let project = context.make(Project.self, "project")
+    let milestone = context.make(Milestone.self, "milestone")
+    project.milestones.append(milestone)
+    try context.save()
+    try deleteAll(Project.self, "project")
+    #expect(project.isDeleted && milestone.isDeleted)
+    #expect(project.milestones.namesInOrder == [])
+  }
+
+  @Test("rule 221: unsaved references to what a batch has deleted lead nowhere, and the save tells")
+  func unsavedReferences() throws {
+    let sales = context.make(Department.self, "sales")
+    let label = context.make(Label.self, "label")
+    let project = context.make(Project.self, "project")
+    let ann = context.make(Employee.self, "ann")
+    try context.save()
+    project.sponsor = sales
+    project.labels.insert(label)
+    try deleteAll(Department.self, "sales")
+    try deleteAll(Label.self, "label")
+    #expect(project.sponsor == nil)
+    #expect(project.labels.isEmpty)
+    #expect(project.labels.count == 0)
+    let error = #expect(throws: CoreDataError.self) { try context.save() }
+    #expect(error?.code == .managedObjectReferentialIntegrity)
+    context.mergePolicy = .mergeByPropertyStoreTrump
+    try context.save()
+    #expect(project.sponsor == nil && ann.managedObjectContext != nil)
+    #expect(try store.problems() == [])
+  }
+
+  private func editDeleted(_ policy: MergePolicy) throws -> Employee {
+    let ann = context.make(Employee.self, "ann")
+    try context.save()
+    ann.level = 7
+    context.mergePolicy = policy
+    try deleteAll(Employee.self, "ann")
+    return ann
+  }
+
+  @Test("rule 199: an edit of what the batch deletes stays; the error policy tells at the save")
+  func editUnderError() throws {
+    let ann = try editDeleted(.error)
+    #expect(!ann.isDeleted && ann.level == 7)
+    #expect(context.updatedObjects == [ann])
+    let error = #expect(throws: CoreDataError.self) { try context.save() }
+    #expect(error?.code == .managedObjectMerge)
+    let conflicts = error?.userInfo[CoreDataError.Key.saveConflicts] as? [MergeConflict]
+    #expect(conflicts?.first?.sourceObject === ann && conflicts?.first?.newVersionNumber == 0)
+    context.rollback()
+    try context.save()
+    #expect(try store.fresh { try $0.fetch(FetchRequest<Employee>(entityName: "Employee")).count } == 0)
+  }
+
+  @Test(
+    "rule 199: object trump and overwrite write it anew",
+    arguments: [MergePolicyType.overwrite, .mergeByPropertyObjectTrump])
+  func editWins(_ type: MergePolicyType) throws {
+    let ann = try editDeleted(MergePolicy(merge: type))
+    try context.save()
+    #expect(!ann.isDeleted && !context.hasChanges)
+    #expect(try store.fresh { try $0.find(Employee.self, "ann").level } == 7)
+    #expect(try store.problems() == [])
+  }
+
+  @Test(
+    "rule 199: store trump and rollback let it go",
+    arguments: [MergePolicyType.rollback, .mergeByPropertyStoreTrump])
+  func editYields(_ type: MergePolicyType) throws {
+    _ = try editDeleted(MergePolicy(merge: type))
+    try context.save()
+    #expect(!context.hasChanges)
+    #expect(try store.fresh { try $0.fetch(FetchRequest<Employee>(entityName: "Employee")).count } == 0)
+    #expect(try store.problems() == [])
+  }
+
+  @Test("rule 199: a to-many edit is an edit too")
+  func members() throws {
+    let project = context.make(Project.self, "project")
+    let label = context.make(Label.self, "label")
+    try context.save()
+    project.labels.insert(label)
+    try deleteAll(Project.self, "project")
+    #expect(!project.isDeleted)
+    let error = #expect(throws: CoreDataError.self) { try context.save() }
+    #expect(error?.code == .managedObjectMerge)
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    try context.save()
+    #expect(try store.fresh { try $0.find(Project.self, "project").labels.names } == ["label"])
+    #expect(try store.problems() == [])
+  }
+
+  @Test("rule 199: a child's edit is not lost in silence", arguments: [false, true], [false, true])
+  func childsEdit(saved: Bool, isHeld: Bool) throws {
+    let made = store.context()
+    let id = made.make(Employee.self, "ann").objectID
+    try made.save()
+    let child = ManagedObjectContext(.confinement, parent: context)
+    let held = isHeld ? try context.find(Employee.self, "ann") : nil
+    #expect(held?.level ?? 0 == 0)
+    let ann = try child.find(Employee.self, "ann")
+    ann.level = 7
+    if saved { try child.save() }
+    try deleteAll(Employee.self, "ann")
+    if !saved { try child.save() }
+    #expect(context.hasChanges)
+    let error = #expect(throws: CoreDataError.self) { try context.save() }
+    #expect(error?.code == .managedObjectMerge)
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    try context.save()
+    #expect(try store.fresh { try $0.find(Employee.self, "ann").level } == 7)
+    withExtendedLifetime((held, id)) {}
+  }
+
+  @Test("rule 199: so too when the child itself executes the batch, or a sibling that saves did")
+  func childExecutes() throws {
+    let made = store.context()
+    made.make(Employee.self, "ann")
+    try made.save()
+    let child = ManagedObjectContext(.confinement, parent: context)
+    let ann = try child.find(Employee.self, "ann")
+    ann.level = 7
+    try deleteAll(Employee.self, "ann", in: child)
+    #expect(!ann.isDeleted)
+    try child.save()
+    let error = #expect(throws: CoreDataError.self) { try context.save() }
+    #expect(error?.code == .managedObjectMerge)
+  }
+}
