@@ -26,10 +26,16 @@ extension ManagedObjectContext {
   /// Merges what another context of the same coordinator has saved, as told by its did-save or did-save-IDs notification.
   ///
   /// Objects without edits take the new rows, edited ones keep their edits on top (rule 173), inserted ones are made known,
-  /// deleted ones that are in use become deleted here (rules 172–181). Call it on this context's queue (`perform`); the
+  /// deleted ones that are in use become deleted here (rules 172–181). Takes the coordinator's remote-change notification, too, and merges
+  /// what other processes have committed. Call it on this context's queue (`perform`); the
   /// notification may come from any.
   public func mergeChanges(fromContextDidSave notification: Notification) {
     checkAccess()
+    if let origin = notification.object as? PersistentStoreCoordinator {
+      let notices = notification.userInfo?[PersistentStoreCoordinator.noticesKey] as? [CommitNotice]
+      if origin === persistentStoreCoordinator { for notice in notices ?? [] { mergeForeign(notice) } }
+      return
+    }
     if let origin = notification.object as? ManagedObjectContext {
       if origin === self { return }
       if let notices = notification.userInfo?[Self.noticesKey] as? [CommitNotice],

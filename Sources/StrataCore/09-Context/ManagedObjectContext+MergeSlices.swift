@@ -40,7 +40,8 @@ extension ManagedObjectContext {
   /// True when nothing waits any more.
   private func mergeUntil(_ end: UInt64?) -> Bool {
     tellChanges()
-    while let notice = mergeBacklog.notices.first {
+    while var notice = mergeBacklog.notices.first {
+      if notice.isForeign, mergeBacklog.place == 0, suspectHeldObjects(&notice) { mergeBacklog.notices[0] = notice }
       let count = notice.count
       while mergeBacklog.place < count {
         let next = min(mergeBacklog.place + (notice.batch == nil ? Self.sliceStep : Self.batchStep), count)

@@ -26,7 +26,10 @@ extension ManagedObjectContext {
     guard let binding = persistentStoreCoordinator.binding(notice.storeIndex) else { return }
     let store = stores.tables(for: binding)
     var merged = MergedIdentifiers()
-    if places.lowerBound == 0 { forgetMembers(changedBy: batch) }
+    if places.lowerBound == 0 {
+      forgetMembers(changedBy: batch)
+      if notice.isForeign { forgetMembers(changedElsewhere: batch) }
+    }
     var start = 0
     func slice(_ keys: BatchKeys, _ body: (BoundEntity, ArraySlice<UInt64>) -> Void) {
       for (entity, list) in keys.lists.enumerated() {
@@ -45,6 +48,8 @@ extension ManagedObjectContext {
     }
     slice(batch.updated) { mergeUpdates($1, $0, store, &merged) }
     slice(batch.touched) { mergeUpdates($1, $0, store, &merged) }
+    slice(batch.related) { mergeRelated($1, $0, store, &merged) }
+    slice(batch.suspected) { mergeSuspected($1, $0, store, &merged) }
     slice(batch.deleted) { bound, keys in
       // Deleted whatever version it had; a row that is there all the same was written anew since.
       for key in keys { mergeDelete(key, ofVersion: RowDeletion.anyVersion, bound, store, &merged) }
@@ -52,7 +57,7 @@ extension ManagedObjectContext {
     finishMerge(merged)
   }
 
-  private func mergeUpdates(
+  func mergeUpdates(
     _ keys: ArraySlice<UInt64>, _ bound: BoundEntity, _ store: RegisteredStores.Registered,
     _ merged: inout MergedIdentifiers
   ) {
@@ -73,7 +78,7 @@ extension ManagedObjectContext {
   }
 
   /// The stored rows with these keys; nil for those that are gone.
-  private func newestRows(_ keys: ArraySlice<UInt64>, _ bound: BoundEntity, _ binding: StoreBinding)
+  func newestRows(_ keys: ArraySlice<UInt64>, _ bound: BoundEntity, _ binding: StoreBinding)
     -> [RowSnapshot?]
   {
     if keys.isEmpty { return [] }
