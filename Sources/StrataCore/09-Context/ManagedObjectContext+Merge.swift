@@ -198,6 +198,7 @@ extension ManagedObjectContext {
       changes.note(object, .notedInsert)
     }
     merged.inserted.insert(ManagedObjectID(token: bound.token, primaryKey: key))
+    noteRow(key, bound, \.inserted)
   }
 
   /// Updated elsewhere: told of only when in use and not a fault (rules 177, 179).
@@ -207,6 +208,7 @@ extension ManagedObjectContext {
   ) {
     let id = ManagedObjectID(token: bound.token, primaryKey: key)
     merged.updated.insert(id)
+    noteRow(key, bound, \.refreshed)
     // The object first: with what children have saved as an edit of its own it may stand on a row newer than the one told of.
     guard let known = mergeTarget(key, bound, store.tables[bound.entity.hierarchyNumber]),
       let row = newestRow(key, bound, store.binding, told, known)
@@ -253,6 +255,7 @@ extension ManagedObjectContext {
     _ merged: inout MergedIdentifiers
   ) {
     merged.deleted.insert(ManagedObjectID(token: bound.token, primaryKey: key))
+    noteRow(key, bound, \.deleted)
     guard let known = mergeTarget(key, bound, store.tables[bound.entity.hierarchyNumber]) else { return }
     if known.isInserted { return }
     if !ancestors.isEmpty {
@@ -290,8 +293,9 @@ extension ManagedObjectContext {
     }
     for change in notice.changes.edges { forgetMembers(of: change.relationship) }
     for touch in notice.changes.touched {
-      guard let bound = store.binding.entities[touch.entity],
-        let known = store.tables[bound.hierarchyNumber].object(for: touch.primaryKey)
+      guard let bound = store.binding.entities[touch.entity] else { continue }
+      noteRow(touch.primaryKey, bound, \.refreshed)
+      guard let known = store.tables[bound.hierarchyNumber].object(for: touch.primaryKey)
       else { continue }
       let id = ManagedObjectID(token: bound.token, primaryKey: touch.primaryKey)
       merged.updated.insert(id)
@@ -302,8 +306,12 @@ extension ManagedObjectContext {
   }
 
   func finishMerge(_ merged: MergedIdentifiers) {
+    // What is told of objects and of rows belongs together.
+    observation.holds += 1
     tellChanges()
+    observation.holds -= 1
     post(Self.didMergeChangesObjectIDsNotification, merged.userInfo)
+    tellObservers()
   }
 }
 

@@ -53,6 +53,7 @@ extension ManagedObjectContext {
     // Observers may change more; what they change is told in a notification of its own, within reason.
     for _ in 0..<Self.mostNotificationRounds where changes.hasNoted { postDidChange() }
     publishEdits()
+    tellObservers()
   }
 
   private static let mostNotificationRounds = 100
@@ -96,6 +97,7 @@ extension ManagedObjectContext {
       }
     }
     if sets.isEmpty { return }
+    note(sets)
     let inserted = Set.roomy(sets.inserted)
     // Most saves follow the event in which their objects were inserted, and tell of the same set. Objects inserted
     // elsewhere and merged are not kept: nobody here will save them.

@@ -48,6 +48,7 @@ extension ManagedObjectContext {
         changes.note(object, .notedRefresh)
       }
     }
+    if observation.isObserved { observation.pending.isAllRefreshed = true }
     tellChanges()
   }
 
@@ -83,7 +84,10 @@ extension ManagedObjectContext {
     forgetStrata()
     if parent == nil { generation.advance() }
     undoRecorder?.removeAll()
+    observation.pending = ContextChange()
+    if observation.isObserved { observation.pending.isEverythingInvalidated = true }
     post(Self.didChangeObjectsNotification, [NotificationKey.invalidatedAllObjects.rawValue: identifiers])
+    tellObservers()
   }
 
   /// Takes back everything since the last save: new objects go, deleted ones return, edited ones have their saved values
@@ -116,6 +120,7 @@ extension ManagedObjectContext {
       sets.refreshed.append(object)
     }
     rollBackReceived(&sets)
+    noteUnsavedRows()
     for object in changes.takeNoted() { object.state.subtract(.noted) }
     changes.removeAllPending()
     lostVersions = [:]
@@ -124,7 +129,9 @@ extension ManagedObjectContext {
     if !strata.isEmpty { forgetAllMembers() }
     forgetStrata()
     undoRecorder?.removeAll()
+    note(sets)
     if !sets.isEmpty { post(Self.didChangeObjectsNotification, sets.userInfo) }
+    tellObservers()
   }
 
   private func revert(_ object: ManagedObject) {

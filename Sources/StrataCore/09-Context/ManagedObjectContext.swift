@@ -143,6 +143,8 @@ public final class ManagedObjectContext: @unchecked Sendable {
   @exclusivity(unchecked) var encodingAhead: EncodingAhead?
   /// For objects whose row is gone and that are to be written anew: the version their rows count on from.
   @exclusivity(unchecked) var lostVersions: [ManagedObjectID: UInt32] = [:]
+  /// Who hears of what the context shows, beside the notifications.
+  @exclusivity(unchecked) var observation = ContextObservation()
   /// What an event changes, for the undo manager; nil without one.
   @exclusivity(unchecked) var undoRecorder: UndoRecorder?
   /// Duplicates that a merge policy has merged into other records since the last save: children may know them.

@@ -71,6 +71,7 @@ extension ManagedObjectContext {
       } else if strata.isEmpty {
         // Nobody here knows it.
         merged.updated.insert(ManagedObjectID(token: bound.token, primaryKey: key))
+        noteRow(key, bound, \.refreshed)
       } else {
         mergeUpdate(key, nil, bound, store, &merged)
       }
