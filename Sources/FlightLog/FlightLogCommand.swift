@@ -11,7 +11,8 @@ struct FlightLogCommand: AsyncParsableCommand {
     discussion: """
       Killed at any moment, it goes on where it stopped when it is started again. A finished log is used again; \
       --fresh starts from nothing.
-      """)
+      """,
+    subcommands: [WatchCommand.self])
 
   @Option(help: "The folder with airlines, airports, planes, weather and flights, each .csv or .csv.gz.")
   var data: String?

@@ -13,7 +13,8 @@ import Synchronization
 ///
 /// Own commits are told on the store's writer thread, those of others on `queue`. `told` is the number of the newest commit that was
 /// told; nothing is told twice. An own commit that the journal has and that was not told yet is waited for.
-final class StoreFollower: Sendable {
+final class StoreFollower: @unchecked Sendable {
+  // Unchecked: `watch` and `timer` are touched under `watchLock`; the rest has locks of its own or is constant.
   private struct State {
     /// The newest commit that was told of, or that nobody needs to be told of.
     var told: UInt64
@@ -39,7 +40,9 @@ final class StoreFollower: Sendable {
   private let order = NSLock()
   private let listener: Listener
   private let queue = DispatchQueue(label: "strata.follower")
-  private let watch = Mutex<(watch: FileWatch?, timer: (any DispatchSourceTimer)?)>((nil, nil))
+  private let watchLock = NSLock()
+  private var watch: FileWatch?
+  private var timer: (any DispatchSourceTimer)?
   private let isPoked = Atomic<Bool>(false)
   /// Counts rounds of checks: a newer round ends the one before.
   private let round = Atomic<Int>(0)
@@ -61,7 +64,7 @@ final class StoreFollower: Sendable {
     state = Mutex(State(told: store.firstCommitNumber))
   }
 
-  deinit { watch.withLock { $0.timer?.cancel() } }
+  deinit { timer?.cancel() }
 
   /// Begins to watch the file, once. `makeWatch` is for tests.
   func start(makeWatch: (String, @escaping @Sendable (FileWatch.Event) -> Void) -> FileWatch? = FileWatch.init) {
@@ -72,8 +75,10 @@ final class StoreFollower: Sendable {
     }
     guard isFirst else { return }
     let made = makeWatch(path) { [weak self] event in self?.poke(event) }
-    let timer = made == nil ? makeTimer() : nil
-    watch.withLock { $0 = (made, timer) }
+    watchLock.withLock {
+      watch = made
+      if made == nil { timer = makeTimer() }
+    }
     // What happened since the store was opened.
     poke(.written)
   }
@@ -89,11 +94,14 @@ final class StoreFollower: Sendable {
   /// Tells nobody anything any more.
   func stop() {
     state.withLock { $0.isStopped = true }
-    let old = watch.withLock { watch in
-      defer { watch = (nil, nil) }
+    // What the watch holds ends outside of the lock.
+    let old = watchLock.withLock { () -> FileWatch? in
+      defer { watch = nil }
+      timer?.cancel()
+      timer = nil
       return watch
     }
-    old.timer?.cancel()
+    withExtendedLifetime(old) {}
   }
 
   var isFollowing: Bool { state.withLock { $0.isFollowing && !$0.isStopped } }

@@ -62,7 +62,13 @@ extension ManagedObjectContext {
       // Who hears of it may merge more.
       mergeBacklog.notices.removeFirst()
       Garbage.release(notice, count: count)
-      if notice.batch == nil { finishMerge(merged) }
+      if notice.batch == nil {
+        finishMerge(merged)
+      } else if notice.batch?.uncertain.isEmpty == false {
+        // Rows that are no objects here may be new, other ones, or gone.
+        if observation.isObserved { observation.pending.isAllRefreshed = true }
+        finishMerge(merged)
+      }
       if let end, !mergeBacklog.isEmpty, DispatchTime.now().uptimeNanoseconds >= end { return false }
     }
     return true

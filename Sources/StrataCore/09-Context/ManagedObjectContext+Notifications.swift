@@ -62,6 +62,7 @@ extension ManagedObjectContext {
     registerUndo()
     var sets = ObjectSets()
     var hasMerged = false
+    var observed: [(ManagedObject, [Int])] = []
     let noted = changes.takeNoted()
     if strata.publishes { unpublished += noted }
     if toldInValidation != nil { toldInValidation? += noted }
@@ -74,6 +75,7 @@ extension ManagedObjectContext {
     }
     if isAllNew {
       ManagedObject.forEach(noted) { object in
+        if object.state.contains(.observed) { observed.append((object, object.observedChanges)) }
         hasMerged = hasMerged || !object.state.contains(.inserted)
         object.state.subtract(.noted)
         object.relations?.endEvent()
@@ -84,7 +86,8 @@ extension ManagedObjectContext {
       let object = noted[place]
       let state = object.state
       guard !state.isDisjoint(with: .noted) else { continue }
-      object.state = state.subtracting(.noted)
+      if state.contains(.observed) { observed.append((object, object.observedChanges)) }
+      object.state.subtract(.noted)
       object.relations?.endEvent()
       if state.contains(.notedDelete) {
         sets.deleted.append(object)
@@ -96,6 +99,8 @@ extension ManagedObjectContext {
         if state.contains(.notedRefresh) { sets.refreshed.append(object) }
       }
     }
+    // Whoever is told may edit.
+    for (object, slots) in observed { object.tell(slots) }
     if sets.isEmpty { return }
     note(sets)
     let inserted = Set.roomy(sets.inserted)
@@ -133,6 +138,7 @@ extension ManagedObjectContext {
     userInfo = ids
     if !notices.isEmpty { userInfo[Self.noticesKey] = notices }
     post(Self.didSaveObjectIDsNotification, userInfo)
+    if storedObservesObjects { tellObserved(outcome.inserted + outcome.updated) }
   }
 
   /// Under this key did-save notifications carry the commit's rows, so that merging them reads nothing.
@@ -142,6 +148,7 @@ extension ManagedObjectContext {
 
   func post(_ name: Notification.Name, _ userInfo: [AnyHashable: Any]?) {
     NotificationCenter.default.post(name: name, object: self, userInfo: userInfo)
+    postMessage(name, userInfo)
   }
 }
 

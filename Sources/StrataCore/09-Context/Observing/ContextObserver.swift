@@ -32,6 +32,12 @@ struct ContextChange: Sendable {
 /// Other than the notifications it hears of rows that are no objects here (rule 178).
 protocol ContextObserver: AnyObject {
   func contextDidChange(_ change: ContextChange)
+  /// The context is being taken down, on whatever thread let go of it last. The default does nothing.
+  func contextDidEnd()
+}
+
+extension ContextObserver {
+  func contextDidEnd() {}
 }
 
 /// Who observes a context, and what they have not been told yet. On the context's queue.
