@@ -138,7 +138,7 @@ extension ManagedObjectContext {
     userInfo = ids
     if !notices.isEmpty { userInfo[Self.noticesKey] = notices }
     post(Self.didSaveObjectIDsNotification, userInfo)
-    if storedObservesObjects { tellObserved(outcome.inserted + outcome.updated) }
+    tellObserved(outcome.inserted + outcome.updated)
   }
 
   /// Under this key did-save notifications carry the commit's rows, so that merging them reads nothing.

@@ -129,6 +129,7 @@ extension ManagedObjectContext {
     if !strata.isEmpty { forgetAllMembers() }
     forgetStrata()
     undoRecorder?.removeAll()
+    tellObserved(sets.deleted + sets.inserted + sets.refreshed, includingMembers: true)
     note(sets)
     if !sets.isEmpty { post(Self.didChangeObjectsNotification, sets.userInfo) }
     tellObservers()

@@ -24,7 +24,7 @@ struct LiveMergeTests {
     let keeper = Keeper()
     try await context.perform { keeper.objects = [try fetch("a"), try fetch("b")] }
     await context.perform { for note in keeper.notes { _ = note.title } }
-    try stand.elsewhere("rename:a:A", "rename:b:B", "rename:b:BB")
+    try stand.elsewhere("rename:a:A", "rename:b:B", "rename:B:BB")
     #expect(await eventually { await context.perform { keeper.notes.map(\.title) == ["A", "BB"] } })
     await context.perform { #expect(!context.hasChanges) }
   }
@@ -55,7 +55,7 @@ struct LiveMergeTests {
     }
     try stand.elsewhere("delete:a")
     #expect(await eventually { await context.perform { keeper.notes[0].isDeleted } })
-    try await context.perform {
+    try await context.perform { () throws in
       #expect(keeper.notes[0].title == "a")
       #expect(try context.count(for: FetchRequest<Note>(entityName: "Note")) == 0)
     }
@@ -120,7 +120,7 @@ struct LiveMergeTests {
   @Test("own commits and others' come in the order in which they happened, each once")
   func order() async throws {
     let numbers = Heard(ManagedObjectContext.didChangeObjectsNotification, of: context) { note in
-      (note.userInfo?["inserted"] as? Set<ManagedObject>)?.compactMap { Int64($0.objectID.primaryKey) }.first
+      (note.userInfo?["inserted"] as? Set<ManagedObject>)?.map(\.objectID).first
     }
     for round in 0..<20 {
       try stand.make("here \(round)")
@@ -199,7 +199,7 @@ struct LiveMergeTests {
     let heard = Heard(ManagedObjectContext.didMergeChangesObjectIDsNotification, of: free) { _ in 1 }
     try stand.elsewhere("rename:a:A")
     #expect(await eventually { !heard.all.isEmpty })
-    try await context.perform {
+    try await context.perform { () throws in
       #expect(keeper.notes[0].title == "a")
       #expect(try context.fetch(FetchRequest<Note>(entityName: "Note")).first?.title == "a")
     }

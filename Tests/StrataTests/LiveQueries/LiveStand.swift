@@ -4,7 +4,7 @@ import Testing
 import TortureKit
 
 /// A store of `LiveModel` that this process shows and another one writes to.
-final class LiveStand {
+final class LiveStand: Sendable {
   let folder: TemporaryFolder
   let url: URL
   let coordinator: PersistentStoreCoordinator
@@ -35,7 +35,7 @@ final class LiveStand {
   }
 
   func startElsewhere(_ steps: [String]) throws -> ChildProcess {
-    try ChildProcess(ChildProcess.program("torture"), ["live-writer", url.path] + steps)
+    try ChildProcess(ChildProcess.program("Torture"), ["live-writer", url.path] + steps)
   }
 
   /// Inserts notes here.

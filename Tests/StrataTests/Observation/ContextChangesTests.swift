@@ -10,22 +10,24 @@ struct ContextChangesTests {
 
   init() throws {
     stand = try LiveStand()
-    context = ManagedObjectContext(.confinement, coordinator: stand.coordinator)
+    context = ManagedObjectContext(.privateQueue, coordinator: stand.coordinator)
   }
 
   @Test("inserts, updates, deletes and a reset, by ID, in order")
   func kinds() async throws {
-    var changes = context.changes().makeAsyncIterator()
-    let note = Note(context: context)
-    let id = note.objectID
-    context.processPendingChanges()
-    try context.save()
-    note.title = "x"
-    context.processPendingChanges()
-    context.refresh(note, mergeChanges: true)
-    context.delete(note)
-    context.processPendingChanges()
-    context.reset()
+    let (made, id) = try await context.perform {
+      let changes = context.changes()
+      let note = Note(context: context)
+      context.processPendingChanges()
+      try context.save()
+      note.title = "x"
+      context.processPendingChanges()
+      context.delete(note)
+      context.processPendingChanges()
+      defer { context.reset() }
+      return (changes, note.objectID)
+    }
+    var changes = made.makeAsyncIterator()
     let first = try #require(await changes.next())
     #expect(first.inserted == [id] && first.all == [id])
     #expect(try #require(await changes.next()).updated == [id])
@@ -41,7 +43,7 @@ struct ContextChangesTests {
     let main = stand.context()
     var changes = await main.perform { main.changes() }.makeAsyncIterator()
     try stand.elsewhere("rename:a:A", "delete:b", "insert:c")
-    #expect(try #require(await changes.next()).updated.count == 1)
+    #expect(try #require(await changes.next()).all.count == 1)
     #expect(try #require(await changes.next()).deleted.count == 1)
     #expect(try #require(await changes.next()).inserted.count == 1)
   }
@@ -51,47 +53,45 @@ struct ContextChangesTests {
     try stand.make("storm")
     let main = stand.context()
     var changes = await main.perform { main.changes() }.makeAsyncIterator()
-    let child = try stand.startElsewhere(["storm:3000"])
+    let child = Carried(try stand.startElsewhere(["storm:3000"]))
     await main.perform {
       // Asleep while the journal lets go of what it had.
-      _ = child.readLines()
-      child.wait()
+      _ = child.value.readLines()
+      child.value.wait()
     }
-    var last = try #require(await changes.next())
-    let newest = try ManagedObjectContext(.confinement, coordinator: stand.coordinator).fetch(
-      FetchRequest<Note>(entityName: "Note"))
-    #expect(newest.first?.count == 3_000)
+    let told = try #require(await changes.next())
+    let newest = try await main.perform { try main.fetch(FetchRequest<Note>(entityName: "Note")).first?.count }
+    #expect(newest == 3_000)
     // Whatever was told, it was told of the only note there is.
-    if !last.isAllRefreshed { #expect(last.updated.count == 1) }
-    last = ManagedObjectContextChange()
+    if !told.isAllRefreshed { #expect(told.all.count == 1) }
   }
 
   @Test("each consumer has a buffer of his own; a short one says that something is missing")
   func buffers() async throws {
-    var all = context.changes().makeAsyncIterator()
-    var newest = context.changes(buffering: .newest(1)).makeAsyncIterator()
-    for _ in 0..<5 {
-      _ = Note(context: context)
-      context.processPendingChanges()
-    }
+    let (first, second) = await context.perform { (context.changes(), context.changes(buffering: .newest(1))) }
+    var all = first.makeAsyncIterator()
+    var newest = second.makeAsyncIterator()
+    for _ in 0..<5 { await insert() }
     for _ in 0..<5 { #expect(try #require(await all.next()).inserted.count == 1) }
     let one = try #require(await newest.next())
     #expect(one.isAllRefreshed && one.inserted.count == 1)
-    _ = Note(context: context)
-    context.processPendingChanges()
+    await insert()
     #expect(try #require(await newest.next()).isAllRefreshed == true)
-    _ = Note(context: context)
-    context.processPendingChanges()
+    await insert()
     #expect(try #require(await newest.next()).isAllRefreshed == false)
   }
 
+  private func insert() async { await context.perform { _ = Note(context: context) } }
+
   @Test("it ends with the context")
   func ends() async throws {
-    var short: ManagedObjectContext? = ManagedObjectContext(.confinement, coordinator: stand.coordinator)
-    let changes = try #require(short?.changes())
-    short = nil
-    var iterator = changes.makeAsyncIterator()
+    var iterator = changesOfAContextThatEnds().makeAsyncIterator()
     #expect(await iterator.next() == nil)
+  }
+
+  private func changesOfAContextThatEnds() -> ContextChanges {
+    let short = ManagedObjectContext(.privateQueue, coordinator: stand.coordinator)
+    return short.performAndWait { short.changes() }
   }
 
   #if compiler(>=6.2)
@@ -106,8 +106,10 @@ struct ContextChangesTests {
       }
       defer { NotificationCenter.default.removeObserver(token) }
       let classic = Heard(ManagedObjectContext.didSaveObjectIDsNotification, of: context) { _ in 1 }
-      _ = Note(context: context)
-      try context.save()
+      try await context.perform {
+        _ = Note(context: context)
+        try context.save()
+      }
       #expect(classic.all == [1])
       #expect(await eventually { saved.withLock { $0 } == [1] })
     }

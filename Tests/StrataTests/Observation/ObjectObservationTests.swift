@@ -22,13 +22,6 @@ struct ObjectObservationTests {
     try context.save()
   }
 
-  /// Counts how often who reads what `read` reads is told.
-  private func track(_ read: () -> Void) -> Counter {
-    let counter = Counter()
-    withObservationTracking(read) { counter.count.withLock { $0 += 1 } }
-    return counter
-  }
-
   @Test("a setter tells whoever has read that property of that object, once, before it changes")
   func setter() {
     let seen = Guarded<[String?]>([])
@@ -121,11 +114,14 @@ struct ObjectObservationTests {
       keeper.objects = try main.fetch(request)
       return (track { _ = keeper.notes[0].title }, track { _ = keeper.notes[0].count })
     }
-    if batch {
-      _ = try context.execute(BatchUpdateRequest(entityName: "Note", propertiesToUpdate: ["count": 5]))
-    } else {
-      note.count = 5
-      try context.save()
+    let writer = ManagedObjectContext(.privateQueue, coordinator: stand.coordinator)
+    try await writer.perform {
+      if batch {
+        _ = try writer.execute(BatchUpdateRequest(entityName: "Note", propertiesToUpdate: ["count": 5]))
+      } else {
+        for note in try writer.fetch(FetchRequest<Note>(entityName: "Note")) { note.count = 5 }
+        try writer.save()
+      }
     }
     await main.perform {
       #expect(keeper.notes[0].count == 5)
@@ -182,6 +178,12 @@ struct ObjectObservationTests {
     #expect(note.title == "a")
     #expect(back.value == 1)
     #expect(count.value == 0)
+    let folder = Folder(context: context)
+    try context.save()
+    folder.notes = [note]
+    let members = track { _ = folder.notes }
+    context.rollback()
+    #expect(members.value == 1)
   }
 
   @Test("a child's save tells whoever reads the parent's object")
@@ -208,7 +210,14 @@ struct ObjectObservationTests {
   }
 }
 
-final class Counter: Sendable {
+final class TimesTold: Sendable {
   let count = Guarded(0)
   var value: Int { count.withLock { $0 } }
+}
+
+/// Counts how often who reads what `read` reads is told.
+private func track(_ read: () -> Void) -> TimesTold {
+  let counter = TimesTold()
+  withObservationTracking(read) { counter.count.withLock { $0 += 1 } }
+  return counter
 }

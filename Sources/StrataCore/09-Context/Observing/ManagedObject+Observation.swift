@@ -102,6 +102,13 @@ extension ManagedObject {
 
   final func tell(_ slots: [Int]) { for slot in slots { tell(slot) } }
 
+  /// Whoever has read members is told.
+  final func tellMembers() {
+    for (slot, seen) in observation?.seen ?? [:] {
+      if case .members = seen { tell(slot) }
+    }
+  }
+
   /// The object is, or was, about to lose its values: whoever has read one must read it again.
   final func tellAllObserved() {
     guard let observation else { return }
@@ -148,9 +155,12 @@ extension ManagedObjectContext {
     }
   }
 
-  /// After a save: what was new or changed is so no more.
-  func tellObserved(_ objects: [ManagedObject]) {
+  /// After a save, or a rollback, which puts back members without saying which.
+  func tellObserved(_ objects: @autoclosure () -> [ManagedObject], includingMembers: Bool = false) {
     if !storedObservesObjects { return }
-    for object in objects where object.state.contains(.observed) { object.tellObserved() }
+    for object in objects() where object.state.contains(.observed) {
+      if includingMembers { object.tellMembers() }
+      object.tellObserved()
+    }
   }
 }
