@@ -18,8 +18,8 @@ struct ResultsPlan {
       )
     }
     self.specification = specification
-    request = try ResolvedFetchRequest(specification, schema: schema)
-    section = try sectionNameKeyPath.map { path in
+    let request = try ResolvedFetchRequest(specification, schema: schema)
+    let section = try sectionNameKeyPath.map { path in
       let sort = try ResolvedSort(
         FetchSort(path), PredicateResolver(entity: request.entity, schema: schema))
       if sort.type == .objectID {
@@ -29,6 +29,8 @@ struct ResultsPlan {
       }
       return sort
     }
+    self.request = request
+    self.section = section
     evaluated = section.map { request.appending($0) } ?? request
     related = RelatedPaths(request, section)
   }
