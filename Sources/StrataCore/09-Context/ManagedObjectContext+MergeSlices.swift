@@ -42,7 +42,8 @@ extension ManagedObjectContext {
     tellChanges()
     while let notice = mergeBacklog.notices.first {
       let count = notice.count
-      while mergeBacklog.place < count {
+      // A commit of no rows may change relationships.
+      repeat {
         let next = min(mergeBacklog.place + (notice.batch == nil ? Self.sliceStep : Self.batchStep), count)
         if let batch = notice.batch {
           mergeSlice(of: batch, notice, mergeBacklog.place..<next)
@@ -54,7 +55,7 @@ extension ManagedObjectContext {
           tellChanges()
           return false
         }
-      }
+      } while mergeBacklog.place < count
       let merged = mergeBacklog.merged
       mergeBacklog.merged = MergedIdentifiers()
       mergeBacklog.place = 0

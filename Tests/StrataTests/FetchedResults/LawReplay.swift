@@ -22,8 +22,11 @@ final class LawReplay {
   enum Form: CaseIterable { case classic, difference, snapshot }
   let form: Form
 
+  private let place: String
+
   init(_ query: LawModel.Query, _ context: ManagedObjectContext, _ form: Form) throws {
     self.query = query
+    place = context.parent == nil ? "main" : "child"
     // Differences are told of lists without sections (rule 257).
     let form = form == .difference && query.section != nil ? Form.classic : form
     self.form = form
@@ -56,7 +59,7 @@ final class LawReplay {
     begin()
   }
 
-  func fail(_ text: String) { failures.append("[\(query.name)] \(form): \(text)") }
+  func fail(_ text: String) { failures.append("\(place) [\(query.name)] \(form): \(text)") }
 
   // MARK: Looking
 
@@ -117,7 +120,12 @@ final class LawReplay {
     }
     var wanted: [(name: String, ids: [ManagedObjectID])] = []
     for id in expected {
-      let value = context.object(with: id).value(forKeyPath: key)
+      // What is deleted has no say in an order, though its values can be read.
+      var value: Any? = context.object(with: id)
+      for part in key.split(separator: ".") {
+        let object = value as? ManagedObject
+        value = object?.isDeleted == true ? nil : object?.value(forKey: String(part))
+      }
       let name =
         switch value {
         case let text as String: text

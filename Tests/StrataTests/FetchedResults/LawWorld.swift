@@ -78,6 +78,9 @@ final class LawWorld {
     return failures
   }
 
+  /// Whether each edit is noted.
+  private let isVerbose = ProcessInfo.processInfo.environment["STRATA_VERBOSE"] != nil
+
   private func note(_ text: String) { story.append(text) }
 
   private func act() throws {
@@ -91,6 +94,8 @@ final class LawWorld {
       note("the writer edits")
       writer.performAndWait { for _ in 0...random.below(random.pick([1, 4, 30])) { edit(writer) } }
       try save(writer, "writer")
+      // The main context is told, and the child reads through it.
+      childIsCurrent = false
       try catchUpChild()
     case 62..<70:
       note("the editor edits")
@@ -198,7 +203,9 @@ final class LawWorld {
       _ = make("Item", context)
       return
     }
-    switch random.below(100) {
+    let what = random.below(100)
+    if isVerbose { note("  edit \(what) of \(item.objectID.description.split(separator: "/").last ?? "")") }
+    switch what {
     case 0..<12: _ = make(random.chance(20) ? "Special" : "Item", context)
     case 12..<20: context.delete(item)
     case 20..<38: item.setValue(random.below(10), forKey: "value")
