@@ -30,6 +30,11 @@ struct RelatedPaths {
   /// The hierarchies whose objects have a say.
   var hierarchies: Set<Int> { Set(steps.map { schema.relationships[$0].destinationHierarchy }) }
 
+  /// The to-many relationships among the steps whose members name their owner.
+  var ownedSteps: [RelationshipSchema] {
+    steps.sorted().map { schema.relationships[$0] }.filter { $0.isToMany && $0.isInverseToOne }
+  }
+
   private mutating func follow(_ number: Int) {
     steps.insert(number)
     depth += 1
@@ -99,5 +104,26 @@ struct RelatedValues {
     if known.count >= Self.most { known.removeAll(keepingCapacity: true) }
     known[place] = .some(values)
     return false
+  }
+}
+
+/// Who the members of a to-many relationship belonged to when they were looked at last.
+///
+/// A member that goes over to another owner names the new one only; and whoever has made it go may have taken it from another owner than
+/// the one it has here. Sixteen bytes and their place in a table for each member that has an owner.
+struct LastOwners {
+  private struct Place: Hashable {
+    let store: Int
+    let relationship: Int
+    let member: UInt64
+  }
+
+  private var owners: [Place: UInt64] = [:]
+
+  /// Notes the owner of a member; returns the one before.
+  mutating func set(_ owner: UInt64?, of member: UInt64, _ relationship: Int, _ store: Int) -> UInt64? {
+    let place = Place(store: store, relationship: relationship, member: member)
+    if let owner { return owners.updateValue(owner, forKey: place) }
+    return owners.removeValue(forKey: place)
   }
 }

@@ -31,6 +31,31 @@ extension ResultsTracker {
     return index
   }
 
+  /// Who the members of the to-many relationships belong to that the request follows.
+  func loadOwners(_ plan: ResultsPlan) throws -> LastOwners {
+    var owners = LastOwners()
+    for relationship in plan.related.ownedSteps {
+      let entity = context.schema.entities[relationship.destination]
+      let request = ResolvedFetchRequest(schema: context.schema, entity: entity, predicate: .all)
+      var specification = FetchSpecification(entityName: entity.name)
+      specification.includesPendingChanges = plan.specification.includesPendingChanges
+      specification.affectedStores = plan.specification.affectedStores
+      let overlay = try context.makeOverlay(request, specification)
+      var evaluations: [Int: ContextEvaluation] = [:]
+      for match in try context.matches(request, specification, mode: .rows, overlay: overlay) {
+        guard let binding = context.persistentStoreCoordinator.binding(match.storeIndex),
+          let node = match.node
+        else { continue }
+        let evaluation = try evaluations[binding.index] ?? evaluation(plan, binding, overlay.ownLayers)
+        evaluations[binding.index] = evaluation
+        _ = owners.set(
+          try evaluation.view.owner(of: node, relationship), of: match.primaryKey, relationship.number,
+          place(of: binding))
+      }
+    }
+    return owners
+  }
+
   func requireGrouping(_ index: EntryIndex, _ plan: ResultsPlan) throws {
     guard plan.section != nil, !index.isGrouped else { return }
     var seen: Set<UInt32> = []
@@ -118,5 +143,18 @@ extension ResultsTracker {
       context, binding, ownLayers: layers,
       includesPendingChanges: plan.specification.includesPendingChanges)
     return ContextEvaluation(plan.evaluated, view)
+  }
+}
+
+extension ContextView {
+  /// The key of the object whose to-many relationship a node is a member of, as the node names it.
+  func owner(of node: Node, _ relationship: RelationshipSchema) throws -> UInt64? {
+    guard let number = relationship.inverse else { return nil }
+    let inverse = schema.relationships[number]
+    // Of another entity of the hierarchy, without the relationship.
+    guard schema.entities[inverse.owner].subtree.contains(bound(node).entityNumber),
+      case .reference(let bits) = try value(node, inverse.slot)
+    else { return nil }
+    return Reference.primaryKey(bits)
   }
 }

@@ -53,7 +53,8 @@ struct Touched {
   /// An object whose own end of a relationship has changed is touched itself: only those that lead to the object as it is now are
   /// looked for.
   mutating func addRelated(
-    _ plan: ResultsPlan, _ layers: [StratumLayer], _ values: inout RelatedValues
+    _ plan: ResultsPlan, _ layers: [StratumLayer], _ values: inout RelatedValues,
+    _ lastOwners: inout LastOwners
   ) throws {
     if others.isEmpty { return }
     for (store, group) in Dictionary(grouping: others, by: \.store) {
@@ -64,6 +65,18 @@ struct Touched {
       for other in group {
         let node = try view.node(
           Reference.bits(other.primaryKey, entityCode: 0), hierarchy: other.hierarchy)
+        for relationship in plan.related.ownedSteps where relationship.destinationHierarchy == other.hierarchy {
+          let new = try node.flatMap { try view.owner(of: $0, relationship) }
+          let old = lastOwners.set(new, of: other.primaryKey, relationship.number, store)
+          if old == new { continue }
+          let number = view.schema.entities[relationship.owner].hierarchyNumber
+          for key in [old, new].compactMap({ $0 }) {
+            if number == hierarchy { related[store, default: []].insert(key) }
+            if relatedHierarchies.contains(number) {
+              frontier.insert(Other(store: store, hierarchy: number, primaryKey: key))
+            }
+          }
+        }
         if !plan.related.unclear.contains(other.hierarchy),
           try values.isUnchanged(
             other.primaryKey, other.hierarchy, store, node,

@@ -34,6 +34,7 @@ final class ResultsTracker: ContextObserver {
   /// The stores that entries are of, by the place that identities name.
   private(set) var stores: [StoreBinding] = []
   private var relatedValues = RelatedValues()
+  private var lastOwners = LastOwners()
   /// Events have gone by unseen since the list was read.
   private var isBehind = false
   private var isListening = false
@@ -48,10 +49,11 @@ final class ResultsTracker: ContextObserver {
   /// Reads the list.
   func fetch(_ plan: ResultsPlan) throws {
     let index = try load(plan)
+    lastOwners = try loadOwners(plan)
+    relatedValues = RelatedValues()
     self.plan = plan
     self.index = index
     shown = index.list
-    relatedValues = RelatedValues()
     isBehind = !isListening
   }
 
@@ -133,7 +135,7 @@ final class ResultsTracker: ContextObserver {
     context.flushAncestors()
     var overlay = FetchOverlay()
     context.takeLayers(&overlay)
-    try touched.addRelated(plan, overlay.ownLayers, &relatedValues)
+    try touched.addRelated(plan, overlay.ownLayers, &relatedValues, &lastOwners)
     if touched.direct.isEmpty, touched.related.isEmpty { return nil }
     if touched.count > max(256, index.list.count / 4) { return try reload(plan, touched) }
     if plan.request.offset > 0 { return try reload(plan, touched) }
@@ -197,6 +199,7 @@ final class ResultsTracker: ContextObserver {
   private func reload(_ plan: ResultsPlan, _ touched: Touched) throws -> ResultsReport? {
     guard var before = index else { return nil }
     let after = try load(plan)
+    lastOwners = try loadOwners(plan)
     isBehind = !isListening
     let direct = touched.directIdentities
     var touches: [EntryTouch] = []
