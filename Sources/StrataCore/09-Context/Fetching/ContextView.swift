@@ -112,7 +112,11 @@ final class ContextView: ObjectView {
   }
 
   func members(_ node: Node, _ relationship: RelationshipSchema) throws -> [UInt64] {
-    let (key, hierarchy) = (Reference.primaryKey(reference(node)), self.hierarchy(of: node))
+    try members(of: Reference.primaryKey(reference(node)), hierarchy: hierarchy(of: node), relationship)
+  }
+
+  /// The same by the owner's key: also of one that is gone, whom others may have been related to meanwhile.
+  func members(of key: UInt64, hierarchy: Int, _ relationship: RelationshipSchema) throws -> [UInt64] {
     var members = Set(try store.members(EdgeSet(relationship: relationship.number), of: key))
     let table = StratumLayer.Table(storeIndex: binding.index, hierarchy: hierarchy)
     for layer in layersBelow.reversed() {

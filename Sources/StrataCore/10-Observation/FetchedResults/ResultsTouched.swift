@@ -116,16 +116,14 @@ struct Touched {
       let inverse = schema.relationships[number]
       var owners: [UInt64] = []
       for member in members {
-        guard
-          let node = try view.node(
-            Reference.bits(member, entityCode: 0), hierarchy: relationship.destinationHierarchy)
-        else { continue }
-        // Of another entity of the hierarchy, without the relationship.
-        guard schema.entities[inverse.owner].subtree.contains(view.bound(node).entityNumber) else { continue }
         if inverse.isToMany {
-          owners += try view.members(node, inverse).map(Reference.primaryKey)
-        } else if case .reference(let bits) = try view.value(node, inverse.slot) {
-          owners.append(Reference.primaryKey(bits))
+          owners += try view.members(of: member, hierarchy: relationship.destinationHierarchy, inverse).map(
+            Reference.primaryKey)
+        } else if let node = try view.node(
+          Reference.bits(member, entityCode: 0), hierarchy: relationship.destinationHierarchy),
+          let owner = try view.owner(of: node, relationship)
+        {
+          owners.append(owner)
         }
       }
       return owners
