@@ -43,7 +43,8 @@ extension ManagedObjectContext {
     while var notice = mergeBacklog.notices.first {
       if notice.isForeign, mergeBacklog.place == 0, suspectHeldObjects(&notice) { mergeBacklog.notices[0] = notice }
       let count = notice.count
-      while mergeBacklog.place < count {
+      // A commit of no rows may change relationships.
+      repeat {
         let next = min(mergeBacklog.place + (notice.batch == nil ? Self.sliceStep : Self.batchStep), count)
         if let batch = notice.batch {
           mergeSlice(of: batch, notice, mergeBacklog.place..<next)
@@ -55,7 +56,7 @@ extension ManagedObjectContext {
           tellChanges()
           return false
         }
-      }
+      } while mergeBacklog.place < count
       let merged = mergeBacklog.merged
       mergeBacklog.merged = MergedIdentifiers()
       mergeBacklog.place = 0
