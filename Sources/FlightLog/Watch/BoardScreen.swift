@@ -15,7 +15,9 @@ final class BoardScreen {
   /// How many flights fit below the head; nil without a terminal.
   var rows: Int? {
     var size = winsize()
-    guard isInteractive, ioctl(output.fileDescriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 4 else { return nil }
+    guard isInteractive, ioctl(output.fileDescriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 4 else {
+      return nil
+    }
     return Int(size.ws_row) - 3
   }
 

@@ -2,42 +2,45 @@ import Dispatch
 import Foundation
 import Strata
 
-/// Draws the board, and draws it again when the context shows something else: after other processes' commits, too.
+/// Draws the board, and draws it again when there are other flights to show: after other processes' commits, too.
 @MainActor
 final class DepartureWatch {
   private let board: DepartureBoard
   private let screen: BoardScreen
-  private let context: ManagedObjectContext
 
-  init(_ container: PersistentContainer, rows: Int, _ screen: BoardScreen) {
-    context = container.viewContext
-    board = DepartureBoard(context: context, rows: rows)
+  init(_ container: PersistentContainer, rows: Int, _ screen: BoardScreen) throws {
+    board = try DepartureBoard(context: container.viewContext, rows: rows)
     self.screen = screen
   }
 
   /// Returns when somebody presses Ctrl-C, or the seconds are over.
   func run(once: Bool, seconds: Double?) async throws {
-    // From here on nothing is missed; while a board is drawn, changes come together.
-    let changes = context.changes(buffering: .newest(1))
-    try screen.draw(board.lines())
-    if once { return screen.end() }
-    let task = Task {
-      for await _ in changes {
+    if once {
+      try screen.draw(board.lines())
+      return screen.end()
+    }
+    // An import commits more often than an eye can follow: what changes while a board is drawn comes together.
+    let (boards, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let listening = Task { await board.onChange { wake.yield() } }
+    let drawing = Task {
+      for await _ in boards {
         try screen.draw(board.lines())
-        // An import commits more often than an eye can follow.
         try await Task.sleep(for: .milliseconds(100))
       }
     }
-    let interrupted = Self.onInterrupt { task.cancel() }
-    defer { interrupted.cancel() }
+    let interrupted = Self.onInterrupt { wake.finish() }
     let timer = seconds.map { seconds in
       Task {
         try await Task.sleep(for: .seconds(seconds))
-        task.cancel()
+        wake.finish()
       }
     }
-    defer { timer?.cancel() }
-    do { try await task.value } catch is CancellationError {}
+    defer {
+      interrupted.cancel()
+      timer?.cancel()
+      listening.cancel()
+    }
+    try await drawing.value
     screen.end()
   }
 

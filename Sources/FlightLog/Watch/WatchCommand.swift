@@ -6,7 +6,8 @@ import Strata
 struct WatchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "watch",
-    abstract: "Shows the newest delayed flights, and shows them anew whenever any process has changed the log.",
+    abstract:
+      "Shows the newest delayed flights, and shows them anew whenever any process has changed the log.",
     discussion: """
       Start it in one terminal and flight-log in another. It ends with Ctrl-C. In a pipe or a file each board is written \
       below the one before.
@@ -35,7 +36,7 @@ struct WatchCommand: AsyncParsableCommand {
     do {
       let log = FlightStore(url: URL(fileURLWithPath: store))
       let container = try await log.open()
-      let watch = DepartureWatch(container, rows: rows ?? screen.rows ?? 20, screen)
+      let watch = try DepartureWatch(container, rows: rows ?? screen.rows ?? 20, screen)
       try await watch.run(once: once, seconds: seconds)
       try log.close(container)
     } catch {

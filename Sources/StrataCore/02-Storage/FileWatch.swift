@@ -123,7 +123,8 @@ final class FileWatch: Sendable {
     private func look() {
       var events: [Int32: FileWatch.Event] = [:]
       var isOverrun = false
-      withUnsafeTemporaryAllocation(byteCount: 16_384, alignment: MemoryLayout<inotify_event>.alignment) { bytes in
+      withUnsafeTemporaryAllocation(byteCount: 16_384, alignment: MemoryLayout<inotify_event>.alignment) {
+        bytes in
         while case let count = read(descriptor, bytes.baseAddress, bytes.count), count > 0 {
           var place = 0
           while place + MemoryLayout<inotify_event>.size <= count {

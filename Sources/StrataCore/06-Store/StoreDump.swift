@@ -92,7 +92,9 @@ enum StoreDump {
     return entry.lists.map { list in
       let entity = reader.catalogue.entity(code: list.entityCode)
       let name = entity.map { reader.parts.schema.entities[$0].name } ?? "?"
-      let keys = list.runs.map { $0.count == 1 ? " p\($0.lowerBound)" : " p\($0.lowerBound)–\($0.upperBound)" }
+      let keys = list.runs.map {
+        $0.count == 1 ? " p\($0.lowerBound)" : " p\($0.lowerBound)–\($0.upperBound)"
+      }
       return "journal \(number) \(list.kind) \(name)\(keys.joined())"
     }
   }

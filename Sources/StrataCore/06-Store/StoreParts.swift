@@ -31,7 +31,8 @@ final class StoreParts: Sendable {
 
   init(
     identifier: UUID, schema: Schema, environment: Environment, meta: MetaKeyspace, large: Keyspace?,
-    edges: Keyspace?, journal: Keyspace?, journalLimits: JournalFormat.Limits, rows: [Keyspace?], indexes: [Keyspace?], held: [Bool], verifiesChecksums: Bool
+    edges: Keyspace?, journal: Keyspace?, journalLimits: JournalFormat.Limits, rows: [Keyspace?],
+    indexes: [Keyspace?], held: [Bool], verifiesChecksums: Bool
   ) {
     self.identifier = identifier
     self.schema = schema

@@ -58,7 +58,8 @@ extension PersistentStoreCoordinator {
   /// Another process's commit as contexts merge it.
   private static func notice(_ commit: JournaledCommit, _ index: Int) -> CommitNotice {
     CommitNotice(
-      storeIndex: index, commitNumber: commit.number, origin: ObjectIdentifier(Elsewhere.self), changes: ChangeSet(),
+      storeIndex: index, commitNumber: commit.number, origin: ObjectIdentifier(Elsewhere.self),
+      changes: ChangeSet(),
       batch: commit.changes, isForeign: true)
   }
 

@@ -67,7 +67,9 @@ final class StoreFollower: @unchecked Sendable {
   deinit { timer?.cancel() }
 
   /// Begins to watch the file, once. `makeWatch` is for tests.
-  func start(makeWatch: (String, @escaping @Sendable (FileWatch.Event) -> Void) -> FileWatch? = FileWatch.init) {
+  func start(
+    makeWatch: (String, @escaping @Sendable (FileWatch.Event) -> Void) -> FileWatch? = FileWatch.init
+  ) {
     guard let path = store.watchedPath else { return }
     let isFirst = state.withLock { state in
       defer { state.isFollowing = true }
@@ -200,7 +202,8 @@ final class StoreFollower: @unchecked Sendable {
     }
     if isAwaited {
       // In case that it never comes.
-      queue.asyncAfter(deadline: .now() + .milliseconds(checks < 10 ? 5 : 50)) { [weak self] in self?.check() }
+      queue.asyncAfter(deadline: .now() + .milliseconds(checks < 10 ? 5 : 50)) { [weak self] in self?.check()
+      }
     }
     return isAwaited
   }

@@ -41,7 +41,9 @@ extension ManagedObjectContext {
   private func mergeUntil(_ end: UInt64?) -> Bool {
     tellChanges()
     while var notice = mergeBacklog.notices.first {
-      if notice.isForeign, mergeBacklog.place == 0, suspectHeldObjects(&notice) { mergeBacklog.notices[0] = notice }
+      if notice.isForeign, mergeBacklog.place == 0, suspectHeldObjects(&notice) {
+        mergeBacklog.notices[0] = notice
+      }
       let count = notice.count
       // A commit of no rows may change relationships.
       repeat {

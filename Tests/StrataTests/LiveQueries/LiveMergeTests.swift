@@ -146,7 +146,8 @@ struct LiveMergeTests {
     #expect(await eventually { await context.perform { keeper.notes[0].count == 1_000 } })
   }
 
-  @Test("more rows than the journal lists, or more commits than it keeps: what is in the context is looked at")
+  @Test(
+    "more rows than the journal lists, or more commits than it keeps: what is in the context is looked at")
   func muchChanged() async throws {
     try stand.make("a", "b", "storm")
     let keeper = Keeper()
@@ -155,7 +156,9 @@ struct LiveMergeTests {
       for note in keeper.notes { _ = note.title }
     }
     try stand.elsewhere("rename:a:A", "delete:b", "many:50000", "storm:2500")
-    #expect(await eventually { await context.perform { keeper.notes[0].title == "A" && keeper.notes[1].isDeleted } })
+    #expect(
+      await eventually { await context.perform { keeper.notes[0].title == "A" && keeper.notes[1].isDeleted } }
+    )
   }
 
   @Test("a process that is killed after its save has saved")

@@ -52,7 +52,8 @@ final class Heard<Value: Sendable>: @unchecked Sendable {
   private let values = Guarded<[Value]>([])
   private var token: (any NSObjectProtocol)?
 
-  init(_ name: Notification.Name, of object: AnyObject, _ value: @escaping @Sendable (Notification) -> Value?) {
+  init(_ name: Notification.Name, of object: AnyObject, _ value: @escaping @Sendable (Notification) -> Value?)
+  {
     token = NotificationCenter.default.addObserver(forName: name, object: object, queue: nil) { [values] in
       if let value = value($0) { values.withLock { $0.append(value) } }
     }

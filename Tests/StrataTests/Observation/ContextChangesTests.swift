@@ -60,7 +60,9 @@ struct ContextChangesTests {
       child.value.wait()
     }
     let told = try #require(await changes.next())
-    let newest = try await main.perform { try main.fetch(FetchRequest<Note>(entityName: "Note")).first?.count }
+    let newest = try await main.perform {
+      try main.fetch(FetchRequest<Note>(entityName: "Note")).first?.count
+    }
     #expect(newest == 3_000)
     // Whatever was told, it was told of the only note there is.
     if !told.isAllRefreshed { #expect(told.all.count == 1) }
@@ -68,7 +70,9 @@ struct ContextChangesTests {
 
   @Test("each consumer has a buffer of his own; a short one says that something is missing")
   func buffers() async throws {
-    let (first, second) = await context.perform { (context.changes(), context.changes(buffering: .newest(1))) }
+    let (first, second) = await context.perform {
+      (context.changes(), context.changes(buffering: .newest(1)))
+    }
     var all = first.makeAsyncIterator()
     var newest = second.makeAsyncIterator()
     for _ in 0..<5 { await insert() }

@@ -26,7 +26,11 @@ struct ObjectObservationTests {
   func setter() {
     let seen = Guarded<[String?]>([])
     let carried = Carried(note)
-    withObservationTracking { _ = note.title } onChange: { seen.withLock { $0.append(carried.value.title) } }
+    withObservationTracking {
+      _ = note.title
+    } onChange: {
+      seen.withLock { $0.append(carried.value.title) }
+    }
     let count = track { _ = note.count }
     let theirs = track { _ = other.title }
     note.title = "A"

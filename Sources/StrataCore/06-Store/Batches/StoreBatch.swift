@@ -96,7 +96,7 @@ public struct BatchChanges: Sendable {
   }
 
   /// How many rows have changed.
-  var count: Int { 
+  var count: Int {
     inserted.count + updated.count + deleted.count + touched.count + related.count + suspected.count
   }
 }

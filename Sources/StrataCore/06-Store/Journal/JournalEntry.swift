@@ -30,9 +30,12 @@ struct JournalEntry {
       return nil
     }
     while place < bytes.count {
-      guard place + 3 <= bytes.count, let kind = JournalFormat.Kind(rawValue: bytes[place + 2]) else { return nil }
+      guard place + 3 <= bytes.count, let kind = JournalFormat.Kind(rawValue: bytes[place + 2]) else {
+        return nil
+      }
       var list = List(
-        entityCode: UInt16(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt16.self)), kind: kind)
+        entityCode: UInt16(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt16.self)),
+        kind: kind)
       place += 3
       if kind != .any {
         // A run takes a byte at least.

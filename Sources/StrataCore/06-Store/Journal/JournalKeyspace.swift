@@ -18,7 +18,8 @@ struct JournalKeyspace: Sendable {
 
   private func trim(_ transaction: borrowing WriteTransaction) throws {
     let statistics = try transaction.read.statistics(keyspace)
-    var surplus = statistics.ms_entries > limits.commits + limits.slack ? statistics.ms_entries - limits.commits : 0
+    var surplus =
+      statistics.ms_entries > limits.commits + limits.slack ? statistics.ms_entries - limits.commits : 0
     let pageLimit = max(limits.bytes / Int(statistics.ms_psize), 8)
     var pages = statistics.ms_leaf_pages + statistics.ms_overflow_pages
     if surplus == 0, pages <= pageLimit { return }

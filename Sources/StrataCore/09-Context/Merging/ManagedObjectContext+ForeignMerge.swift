@@ -22,7 +22,8 @@ extension ManagedObjectContext {
     let uncertain = Set(batch.uncertain)
     for hierarchy in Set(uncertain.map { schema.entities[$0].hierarchyNumber }) {
       store.tables[hierarchy].forEach { object in
-        guard let bound = object.boundReference?.takeUnretainedValue(), uncertain.contains(bound.entityNumber),
+        guard let bound = object.boundReference?.takeUnretainedValue(),
+          uncertain.contains(bound.entityNumber),
           !object.isInserted
         else { return }
         batch.suspected.append(object.objectID.primaryKey, of: bound.entityNumber)
@@ -54,6 +55,7 @@ extension ManagedObjectContext {
     for key in keys {
       let id = ManagedObjectID(token: bound.token, primaryKey: key)
       merged.updated.insert(id)
+      noteRow(key, bound, \.refreshed)
       guard let known = store.tables[bound.hierarchyNumber].object(for: key), !known.isFault, !known.isDeleted
       else { continue }
       merged.refreshed.insert(id)

@@ -72,7 +72,8 @@ extension ManagedObject {
   ///
   /// - Returns: whether it was that case; if not, nothing has happened.
   final func linkNew(_ slot: Int, to other: ManagedObject, _ edits: RowDraft.Pointers) -> Bool {
-    guard state.isDisjoint(with: .observed), let contextReference, let boundReference, let otherBound = other.boundReference,
+    guard state.isDisjoint(with: .observed), let contextReference, let boundReference,
+      let otherBound = other.boundReference,
       other.contextReference?.toOpaque() == contextReference.toOpaque(), snapshot == nil,
       !edits.header.pointee.present.contains(slot), relations?.foreign.isEmpty ?? true,
       state.contains(.inserted), state.isDisjoint(with: .received),

@@ -63,7 +63,8 @@ private final class ChangeForwarder: ContextObserver, Sendable {
   private let limit: Int
 
   init(
-    _ continuation: AsyncStream<ManagedObjectContextChange>.Continuation, _ buffering: ContextChanges.Buffering
+    _ continuation: AsyncStream<ManagedObjectContextChange>.Continuation,
+    _ buffering: ContextChanges.Buffering
   ) {
     self.continuation = continuation
     limit = if case .newest(let count) = buffering { max(count, 1) } else { .max }

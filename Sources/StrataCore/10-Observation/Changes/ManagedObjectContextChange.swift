@@ -5,11 +5,12 @@
 public struct ManagedObjectContextChange: Sendable, Hashable {
   /// New records, by whomever.
   public var inserted: Set<ManagedObjectID> = []
-  /// Records that were edited here, or whose rows others have changed.
+  /// Objects that were edited here, or by a child.
   public var updated: Set<ManagedObjectID> = []
   /// Records that were deleted.
   public var deleted: Set<ManagedObjectID> = []
-  /// Objects that show other values without having been edited: merged, refreshed, rolled back.
+  /// Records whose rows others have changed, and objects that show other values without having been edited: merged, refreshed,
+  /// rolled back.
   public var refreshed: Set<ManagedObjectID> = []
   /// All objects were refreshed, or others have changed more than can be listed: any record may be new, another one, or gone.
   public var isAllRefreshed = false

@@ -53,7 +53,8 @@ struct JournalTests {
 
   @Test("what is written down is read back, whatever the order in which rows come")
   func randomEntries() throws {
-    let seed = ProcessInfo.processInfo.environment["STRATA_SEED"].flatMap(UInt64.init) ?? .random(in: 0 ... .max)
+    let seed =
+      ProcessInfo.processInfo.environment["STRATA_SEED"].flatMap(UInt64.init) ?? .random(in: 0 ... .max)
     print("seed \(seed)")
     var random = JournalRandom(state: seed)
     for _ in 0..<300 {
@@ -63,7 +64,9 @@ struct JournalTests {
       for _ in 0..<Int.random(in: 0...200, using: &random) {
         key = Bool.random(using: &random) ? key + 1 : .random(in: 1..<(1 << 40), using: &random)
         let entity = Int.random(in: 0..<3, using: &random)
-        let kind = [JournalFormat.Kind.inserted, .updated, .deleted, .related].randomElement(using: &random) ?? .updated
+        let kind =
+          [JournalFormat.Kind.inserted, .updated, .deleted, .related].randomElement(using: &random)
+          ?? .updated
         recorder.note(key, of: entity, kind)
         expected[entity << 3 | Int(kind.rawValue), default: []].insert(key)
       }
@@ -85,7 +88,9 @@ struct JournalTests {
     for key in [1, 2, 3, 9, 1 << 40] as [UInt64] { recorder.note(key, of: 0, .deleted) }
     let bytes = Array(recorder.entry(codes: [7]))
     var refused = 0
-    for length in 0..<bytes.count where bytes[..<length].withUnsafeBytes({ JournalEntry($0) }) == nil { refused += 1 }
+    for length in 0..<bytes.count where bytes[..<length].withUnsafeBytes({ JournalEntry($0) }) == nil {
+      refused += 1
+    }
     // All but the header alone.
     #expect(refused == bytes.count - 1)
     var random = JournalRandom(state: 7)
