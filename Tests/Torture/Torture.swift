@@ -19,7 +19,9 @@ struct Torture: ParsableCommand {
   }()
 
   private static let workers: [any ParsableCommand.Type] = {
-    var commands: [any ParsableCommand.Type] = [Run.self, Worker.self, WriterCommand.self]
+    var commands: [any ParsableCommand.Type] = [
+      Run.self, Worker.self, WriterCommand.self, LiveWriterCommand.self,
+    ]
     #if os(Linux)
       commands += [LimitCommand.self, MemberCommand.self]
     #endif

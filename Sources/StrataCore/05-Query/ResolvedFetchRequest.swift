@@ -114,6 +114,13 @@ public struct ResolvedFetchRequest: Sendable {
     return copy
   }
 
+  /// The request with one more value to look at behind its sort keys.
+  func appending(_ sort: ResolvedSort) -> ResolvedFetchRequest {
+    var copy = self
+    copy.sorts.append(sort)
+    return copy
+  }
+
   /// The hierarchies whose rows have a say in which objects are fetched, and in which order, beside their own.
   var travelledHierarchies: Set<Int> {
     var result: Set<Int> = []

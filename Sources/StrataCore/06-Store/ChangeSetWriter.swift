@@ -14,6 +14,8 @@ final class ChangeSetWriter {
   let parts: StoreParts
   let catalogue: StoreCatalogue
   let reader: RowReader
+  /// Who writes down for other processes which rows have changed.
+  let journal: JournalRecorder?
   /// The stored rows that updates replace, in their order; in the schema's layout. Valid until the first write.
   var replaced: [StoredRow] = []
   /// The stored rows that go, in the order of the deletes, with their keys.
@@ -37,7 +39,10 @@ final class ChangeSetWriter {
   /// Inserts and updates by key; made only when a constraint has to be looked at closely.
   var changedRows: [RowAddress: RowChange]?
 
-  init(changeSet: ChangeSet, parts: StoreParts, catalogue: StoreCatalogue) {
+  init(
+    changeSet: ChangeSet, parts: StoreParts, catalogue: StoreCatalogue, journal: JournalRecorder? = nil
+  ) {
+    self.journal = journal
     self.changeSet = changeSet
     self.parts = parts
     self.catalogue = catalogue
@@ -104,6 +109,10 @@ final class ChangeSetWriter {
     if let sources = parts.schema.derivedSources {
       var writing = DerivedWriting(self, sources, edges: edges)
       derivedRows = try writing.run(transaction)
+    }
+    if let journal {
+      for row in derivedRows { journal.note(row.primaryKey, of: row.entity, .updated) }
+      for touch in changeSet.touched { journal.note(touch.primaryKey, of: touch.entity, .related) }
     }
   }
 
@@ -298,9 +307,12 @@ extension ChangeSetWriter {
         switch operation {
         case .insert(let place):
           try put(changeSet.inserts[place].rowBytes, key, &last, &cursor)
+          journal?.note(key, of: changeSet.inserts[place].entity, .inserted)
         case .update(let place):
           try put(changeSet.updates[place].rowBytes, key, &last, &cursor)
-        case .delete:
+          journal?.note(key, of: changeSet.updates[place].entity, .updated)
+        case .delete(let place):
+          journal?.note(key, of: changeSet.deletes[place].entity, .deleted)
           if try PrimaryKeyBytes.with(key, { try cursor.seek(exactly: $0) }) != nil { try cursor.delete() }
         // What is last now does not matter: later keys are put, not appended, up to the old last one.
         }

@@ -31,9 +31,11 @@ struct CommitBatch: Sendable {
     let stamp = try parts.stamp(transaction.read)
     let number = stamp.commitNumber + 1
     var outcome = Outcome(results: [], catalogue: catalogue)
+    let journal = parts.makeRecorder()
     var hasWritten = false
     for changeSet in changeSets {
-      let writer = ChangeSetWriter(changeSet: changeSet, parts: parts, catalogue: catalogue)
+      let writer = ChangeSetWriter(
+        changeSet: changeSet, parts: parts, catalogue: catalogue, journal: journal)
       if var failure = try writer.prepare(transaction.read) {
         if var conflict = failure as? CommitConflict {
           // A commit raises the version of a row by one at most.
@@ -61,6 +63,7 @@ struct CommitBatch: Sendable {
       try reserveKeys(&outcome, transaction)
       let stamp = CommitStamp(identifier: stamp.identifier, commitNumber: number)
       try parts.meta.put("stamp", stamp.bytes + attempt.nonce, transaction)
+      try parts.write(journal, number, catalogue, transaction)
     }
     attempt.note(outcome, number: number)
     return outcome

@@ -19,6 +19,8 @@ public struct LMDBStoreOptions: Sendable {
   public var writerDeadline = Duration.seconds(30)
   /// Bytes of address space at first; nil for as much as there is. It grows by itself.
   @_spi(Testing) public var mapSize: Int?
+  /// How much is kept of what the last commits have changed.
+  var journalLimits = JournalFormat.Limits()
 
   /// The defaults.
   public init() {}
@@ -32,6 +34,7 @@ public struct LMDBStoreOptions: Sendable {
 ///   index:<name>      encoded values · primary key → nothing   one per index
 ///   large             where it belongs → bytes                 (LargeValueKey)
 ///   edges             relationship, owner · member → position  (EdgeKey)
+///   journal           commit number → rows changed             (JournalFormat)
 /// ```
 ///
 /// Any thread may use it. Reads run on the calling thread against the newest commit and never wait for a save;
@@ -53,6 +56,8 @@ public final class LMDBStore: PersistentStore {
   /// By hierarchy number.
   let allocators: [PrimaryKeyAllocator]
   private let versions: StoredVersions
+  /// The newest commit when the store was opened.
+  let firstCommitNumber: UInt64
 
   private struct State {
     /// The newest catalogue is the last. The earlier ones stay, a few at most: readers do not count references to theirs.
@@ -79,6 +84,7 @@ public final class LMDBStore: PersistentStore {
     ).open()
     parts = opened.parts
     versions = opened.versions
+    firstCommitNumber = opened.commitNumber
     identifier = opened.parts.identifier
     self.url = url
     storeType = url == nil ? Self.inMemoryType : Self.type

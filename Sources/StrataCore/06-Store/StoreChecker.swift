@@ -29,6 +29,7 @@ struct StoreChecker {
     try checkLargeValues(transaction)
     try checkEdges(transaction)
     if parts.schema.derivedSources != nil { try checkDerived(transaction) }
+    try checkJournal(transaction)
     checkCatalogue()
   }
 
@@ -36,6 +37,22 @@ struct StoreChecker {
   mutating func report(_ kind: StoreCheck.Problem.Kind, _ place: @autoclosure () -> String) {
     if result.problems.count < StoreCheck.maximumProblemCount {
       result.problems.append(StoreCheck.Problem(kind: kind, place: place()))
+    }
+  }
+
+  /// Every entry is of a commit that has happened, and can be read.
+  private mutating func checkJournal(_ transaction: borrowing ReadTransaction) throws {
+    guard let journal = parts.journal else { return }
+    let newest = try parts.stamp(transaction).commitNumber
+    try transaction.withCursor(journal.keyspace) { cursor in
+      var entry = try cursor.first()
+      while let found = entry {
+        let number = PrimaryKeyBytes.whole(found.key)
+        if number.map({ $0 == 0 || $0 > newest }) ?? true || JournalEntry(found.value) == nil {
+          report(.journalDamaged, "commit \(Self.hex(found.key))")
+        }
+        entry = try cursor.next()
+      }
     }
   }
 

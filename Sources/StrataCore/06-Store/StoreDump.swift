@@ -27,6 +27,9 @@ enum StoreDump {
     if let large = parts.large {
       try forEach(large, transaction) { key, value in lines.append("large \(hex(key)) \(value.count) bytes") }
     }
+    if let journal = parts.journal {
+      try forEach(journal.keyspace, transaction) { lines += Self.journal($0, $1, reader) }
+    }
     try forEach(parts.meta.keyspace, transaction) { key, value in
       let name = String(decoding: key, as: UTF8.self)
       let isText =
@@ -75,6 +78,24 @@ enum StoreDump {
     case (16, false): ["\(name) \(owner) → \(member(EdgeKey.word(key, 1))) at \(word)"]
     case (24, true): ["\(name) \(owner) at \(EdgeKey.word(key, 1)) → \(member(EdgeKey.word(key, 2)))"]
     default: ["\(name) \(hex(key)) \(hex(value))"]
+    }
+  }
+
+  /// One line for each list of an entry. Who has written it is left out: it is a random number.
+  private static func journal(
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ reader: RowReader
+  ) -> [String] {
+    guard let number = PrimaryKeyBytes.whole(key), let entry = JournalEntry(value) else {
+      return ["journal \(hex(key)) \(hex(value))"]
+    }
+    if entry.lists.isEmpty { return ["journal \(number) nothing"] }
+    return entry.lists.map { list in
+      let entity = reader.catalogue.entity(code: list.entityCode)
+      let name = entity.map { reader.parts.schema.entities[$0].name } ?? "?"
+      let keys = list.runs.map {
+        $0.count == 1 ? " p\($0.lowerBound)" : " p\($0.lowerBound)–\($0.upperBound)"
+      }
+      return "journal \(number) \(list.kind) \(name)\(keys.joined())"
     }
   }
 

@@ -15,6 +15,8 @@ struct StoreOpening {
     let versions: StoredVersions
     /// By hierarchy number, where primary keys begin that nobody has reserved; nil for a damaged counter.
     let counters: [UInt64?]
+    /// The newest commit.
+    let commitNumber: UInt64
   }
 
   let url: URL?
@@ -58,7 +60,8 @@ struct StoreOpening {
       }
     }
     return Result(
-      parts: parts, catalogue: catalogue, metadata: header.metadata, versions: versions, counters: counters)
+      parts: parts, catalogue: catalogue, metadata: header.metadata, versions: versions, counters: counters,
+      commitNumber: header.commitNumber)
   }
 
   // MARK: Steps
@@ -140,7 +143,7 @@ struct StoreOpening {
   ) throws -> StoreParts {
     let heldHierarchies = schema.hierarchies.map { $0.memberNumbers.contains { held[$0] } }
     let heldIndexes = schema.indexes.map { heldHierarchies[schema.entities[$0.owner].hierarchyNumber] }
-    var names = ["large", EdgeKey.keyspaceName]
+    var names = ["large", EdgeKey.keyspaceName, JournalFormat.keyspaceName]
     for hierarchy in schema.hierarchies where heldHierarchies[hierarchy.number] {
       names.append("rows:" + hierarchy.rootName)
     }
@@ -149,6 +152,7 @@ struct StoreOpening {
     return StoreParts(
       identifier: identifier, schema: schema, environment: environment, meta: meta,
       large: opened["large"] ?? nil, edges: opened[EdgeKey.keyspaceName] ?? nil,
+      journal: opened[JournalFormat.keyspaceName] ?? nil, journalLimits: options.journalLimits,
       rows: schema.hierarchies.map { opened["rows:" + $0.rootName] ?? nil },
       indexes: schema.indexes.map { opened["index:" + $0.name] ?? nil }, held: held,
       verifiesChecksums: options.verifiesChecksums)

@@ -13,6 +13,11 @@ final class StoreParts: Sendable {
   let large: Keyspace?
   /// The members of relationships, see `EdgeKey`. Nil only in a read-only store that has none.
   let edges: Keyspace?
+  /// Which rows the last commits have changed. Nil only in a read-only store that has none.
+  let journal: JournalKeyspace?
+  let journalLimits: JournalFormat.Limits
+  /// Names this store object in the journal.
+  let writer = UInt64.random(in: 0 ... .max)
   /// By hierarchy number; nil for hierarchies the configuration leaves out.
   let rows: [Keyspace?]
   /// By index number; nil for indexes of entities the configuration leaves out.
@@ -26,7 +31,8 @@ final class StoreParts: Sendable {
 
   init(
     identifier: UUID, schema: Schema, environment: Environment, meta: MetaKeyspace, large: Keyspace?,
-    edges: Keyspace?, rows: [Keyspace?], indexes: [Keyspace?], held: [Bool], verifiesChecksums: Bool
+    edges: Keyspace?, journal: Keyspace?, journalLimits: JournalFormat.Limits, rows: [Keyspace?],
+    indexes: [Keyspace?], held: [Bool], verifiesChecksums: Bool
   ) {
     self.identifier = identifier
     self.schema = schema
@@ -34,12 +40,28 @@ final class StoreParts: Sendable {
     self.meta = meta
     self.large = large
     self.edges = edges
+    self.journal = journal.map { JournalKeyspace(keyspace: $0, limits: journalLimits) }
+    self.journalLimits = journalLimits
     self.rows = rows
     self.indexes = indexes
     self.held = held
     self.verifiesChecksums = verifiesChecksums
     rowHandles = ContiguousArray(rows.map { $0?.handle })
     layouts = LayoutTable(schema)
+  }
+
+  /// Who writes down what a transaction changes.
+  func makeRecorder() -> JournalRecorder? {
+    journal.map { JournalRecorder(writer: writer, limits: $0.limits) }
+  }
+
+  /// Puts what was written down into the journal, as commit `number`.
+  func write(
+    _ recorder: JournalRecorder?, _ number: UInt64, _ catalogue: StoreCatalogue,
+    _ transaction: borrowing WriteTransaction
+  ) throws {
+    guard let recorder, let journal else { return }
+    try journal.write(number, recorder.entry(codes: catalogue.entityCodes), transaction)
   }
 
   /// The catalogue as a transaction sees it.

@@ -17,6 +17,8 @@ struct CommitNotice: Sendable {
   var derivedRows: [RowChange] = []
   /// Of a batch, instead of rows: which have changed. Whoever holds some of them reads these.
   var batch: BatchChanges?
+  /// Whether another process has committed: then `batch` says what is known of it.
+  var isForeign = false
   /// How many rows it is about.
   var count: Int { batch?.count ?? changes.count }
   /// False when a context has saved to its parent and no store has the rows yet.

@@ -10,11 +10,11 @@ public final class PersistentStoreCoordinator: Sendable {
   public let managedObjectModel: ManagedObjectModel
 
   private let compiled: Result<Schema, any Error>
-  private let state: Mutex<State>
+  let state: Mutex<State>
   private let queue = DispatchQueue(label: "strata.coordinator")
   private let generation = Atomic<Int>(0)
 
-  private struct State {
+  struct State {
     /// Attached stores by index; nil where one was removed, so that indexes stay what they are.
     var bindings: [StoreBinding?] = []
     /// Those who hear of commits, by the context they listen for.
@@ -51,7 +51,9 @@ public final class PersistentStoreCoordinator: Sendable {
       url: description.type == .inMemory ? nil : description.url, schema: schema,
       configurationName: description.configuration, options: description.storeOptions)
     do {
-      try attach(store)
+      try attach(
+        store, follows: description.followsOtherProcesses,
+        postsRemoteChanges: description.postsRemoteChangeNotifications)
     } catch {
       store.close()
       throw error
@@ -61,15 +63,25 @@ public final class PersistentStoreCoordinator: Sendable {
 
   /// Attaches a store of any engine that was opened with this coordinator's schema.
   public func attach(_ store: any PersistentStore) throws {
+    try attach(store, follows: true, postsRemoteChanges: false)
+  }
+
+  private func attach(_ store: any PersistentStore, follows: Bool, postsRemoteChanges: Bool) throws {
     let schema = try compiled.get()
     try StoreBinding.requireTransformers(schema)
-    try state.withLock { state in
+    let (binding, hasListeners) = try state.withLock { state in
       if state.bindings.contains(where: { $0?.store.identifier == store.identifier }) {
         throw CoreDataError(
           .persistentStoreOpen, "The store \(store.identifier) is already attached to this coordinator.")
       }
-      state.bindings.append(try StoreBinding(store: store, index: state.bindings.count, schema: schema))
+      let index = state.bindings.count
+      let binding = try StoreBinding(
+        store: store, index: index, schema: schema, follower: follows ? makeFollower(of: store, index) : nil,
+        postsRemoteChanges: postsRemoteChanges)
+      state.bindings.append(binding)
+      return (binding, !state.observers.isEmpty)
     }
+    if hasListeners || postsRemoteChanges { binding.follower?.start() }
     generation.add(1, ordering: .releasing)
     post(Self.storesDidChangeNotification, ["added": [store]])
   }
@@ -78,13 +90,17 @@ public final class PersistentStoreCoordinator: Sendable {
   /// - Throws: `CoreDataError` 134070 when the store is not attached here.
   public func remove(_ store: any PersistentStore) throws {
     post(Self.willRemoveStoreNotification, [:])
-    try state.withLock { state in
+    let binding = try state.withLock { state in
       guard let index = state.bindings.firstIndex(where: { $0?.store === store }) else {
         throw CoreDataError(.persistentStoreOperation, "The store is not attached to this coordinator.")
       }
-      state.bindings[index] = nil
-      state.metadata[index] = nil
+      defer {
+        state.bindings[index] = nil
+        state.metadata[index] = nil
+      }
+      return state.bindings[index]
     }
+    binding?.follower?.stop()
     generation.add(1, ordering: .releasing)
     store.close()
     post(Self.storesDidChangeNotification, ["removed": [store]])
@@ -227,7 +243,7 @@ public final class PersistentStoreCoordinator: Sendable {
         batch: outcome.changes)
     }
     let outcome = try binding.commits.execute(batch, deadline: nil) { outcome in
-      if outcome.changes.count > 0 { self.tell(notice(outcome)) }
+      self.tell(notice(outcome))
     }
     return notice(outcome)
   }
@@ -237,22 +253,18 @@ public final class PersistentStoreCoordinator: Sendable {
 
   /// From now on `observer` hears of all commits but those that `context` makes itself.
   func addObserver(_ observer: any CommitObserver, for context: ObjectIdentifier) {
-    state.withLock { $0.observers[context] = observer }
+    let bindings = state.withLock { state in
+      state.observers[context] = observer
+      return state.bindings
+    }
+    for binding in bindings { binding?.follower?.start() }
   }
 
   func removeObserver(for context: ObjectIdentifier) {
     _ = state.withLock { $0.observers.removeValue(forKey: context) }
   }
 
-  private func tell(_ notice: CommitNotice) {
-    binding(notice.storeIndex)?.countCommit()
-    let observers = state.withLock { $0.observers }
-    for (context, observer) in observers where context != notice.origin {
-      observer.coordinatorDidCommit(notice)
-    }
-  }
-
-  private func post(_ name: Notification.Name, _ userInfo: [AnyHashable: Any]) {
+  func post(_ name: Notification.Name, _ userInfo: [AnyHashable: Any]) {
     NotificationCenter.default.post(name: name, object: self, userInfo: userInfo)
   }
 }

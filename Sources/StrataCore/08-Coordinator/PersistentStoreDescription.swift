@@ -28,6 +28,13 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   public var verifiesChecksums = false
   /// Whether a store written with another version of the model is opened all the same (rule 304).
   public var ignoresModelVersion = false
+  /// Whether what other processes commit to the file is followed: then contexts that merge automatically show it without being asked.
+  /// Costs nothing until somebody wants to hear of it. Default true. On a network file system nobody is told of writes: the file is
+  /// looked at once a second.
+  public var followsOtherProcesses = true
+  /// Whether the coordinator posts `PersistentStoreCoordinator.remoteChangeNotification` for every write to the store, whichever
+  /// process it comes from (rule 134). Default false.
+  public var postsRemoteChangeNotifications = false
   /// How long a save waits for another process that is writing, before it fails as busy.
   public var timeout: Duration = .seconds(30)
 

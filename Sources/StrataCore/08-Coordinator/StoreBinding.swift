@@ -108,6 +108,10 @@ final class StoreBinding: Sendable {
   /// Per entity number; nil when the store's configuration does not hold the entity.
   let entities: [BoundEntity?]
   let commits: CommitQueue
+  /// Follows other processes' commits; nil for stores that no other process can write to.
+  let follower: StoreFollower?
+  /// Whether every commit is told of by a remote-change notification.
+  let postsRemoteChanges: Bool
   /// How many commits observers have been told of, or are about to be.
   private let toldCommits = Atomic<Int>(0)
   var commitCount: Int { toldCommits.load(ordering: .acquiring) }
@@ -115,7 +119,12 @@ final class StoreBinding: Sendable {
   /// By the code that references and rows name an entity with.
   private let entitiesByCode: [BoundEntity?]
 
-  init(store: any PersistentStore, index: Int, schema: Schema) throws {
+  init(
+    store: any PersistentStore, index: Int, schema: Schema, follower: StoreFollower? = nil,
+    postsRemoteChanges: Bool = false
+  ) throws {
+    self.follower = follower
+    self.postsRemoteChanges = postsRemoteChanges
     self.store = store
     self.index = index
     var held: Set<String>?

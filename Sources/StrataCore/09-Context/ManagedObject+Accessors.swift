@@ -305,6 +305,7 @@ extension ManagedObject {
   final func slowRead(_ slot: Int, _ kind: SlotKind) -> AttributeValue {
     checkSlot(slot, kind)
     willAccess(slot)
+    noteRead(slot)
     return storedValue(slot)
   }
 

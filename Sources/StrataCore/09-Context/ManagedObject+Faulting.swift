@@ -95,7 +95,9 @@ extension ManagedObject {
 
   /// Decides whether attributes may be read without further questions.
   final func settleFastRow() {
-    if draft == nil, !state.contains(.fault), context != nil, !ManagedObjectContext.checksEveryAccess {
+    if draft == nil, !state.contains(.fault), !ManagedObjectContext.checksEveryAccess,
+      let context, !context.observesObjects
+    {
       fastRow = snapshot?.base
     } else {
       fastRow = nil
@@ -106,7 +108,7 @@ extension ManagedObject {
   final func adoptSaved(_ row: RowSnapshot?, isFast: Bool) {
     draft = nil
     take(row)
-    fastRow = isFast && !state.contains(.fault) ? row?.base : nil
+    fastRow = isFast && !state.contains(.fault) && context?.observesObjects == false ? row?.base : nil
   }
 
   /// The row that was taken over for saved was not: the object is new, with the values the row has.
@@ -133,6 +135,7 @@ extension ManagedObject {
       return
     }
     willTurnIntoFault()
+    if state.contains(.observed) { tellAllObserved() }
     withdrawRelationships()
     draft = nil
     transients = nil

@@ -40,7 +40,10 @@ open class ManagedObject: NSObject, SlotDeclaring {
   @exclusivity(unchecked) final var contextReference: Unmanaged<ManagedObjectContext>?
   final var context: ManagedObjectContext? {
     get { contextReference?.takeUnretainedValue() }
-    set { contextReference = newValue.map { .passUnretained($0) } }
+    set {
+      contextReference = newValue.map { .passUnretained($0) }
+      if state.contains(.observed) { tellObserved() }
+    }
   }
   /// The row as last read or saved.
   @exclusivity(unchecked) final var snapshot: RowSnapshot?
@@ -82,6 +85,8 @@ open class ManagedObject: NSObject, SlotDeclaring {
   @exclusivity(unchecked) final var relations: Relations?
   /// When the row was read, by `SnapshotClock`.
   @exclusivity(unchecked) final var readAt: UInt32 = 0
+  /// Who observes the object; nil while nobody ever has.
+  @exclusivity(unchecked) final var observation: ObjectObservation?
 
   /// Stands for the table of an object that has no entity yet. Never read, since such an object has no slots.
   private static var noTable: UnsafePointer<UInt32> {
@@ -156,7 +161,10 @@ open class ManagedObject: NSObject, SlotDeclaring {
   }
 
   /// The context the object lives in; nil when it was deleted and saved, when the context was reset or is gone.
-  public final var managedObjectContext: ManagedObjectContext? { context }
+  public final var managedObjectContext: ManagedObjectContext? {
+    noteRead(ObservedSlot.state)
+    return context
+  }
 
   // MARK: State (none of these fires a fault, rule 42)
 
@@ -167,10 +175,14 @@ open class ManagedObject: NSObject, SlotDeclaring {
     !state.isDisjoint(with: [.updated, .receivedUpdate]) && state.isDisjoint(with: .anyDeleted)
   }
   /// Whether the next save deletes the object. False again once that deletion has been saved (rule 143).
-  public final var isDeleted: Bool { !state.isDisjoint(with: .anyDeleted) }
+  public final var isDeleted: Bool {
+    noteRead(ObservedSlot.state)
+    return !state.isDisjoint(with: .anyDeleted)
+  }
   /// Whether the object is in any of the three states above, also when only transient values changed (rule 15).
   public final var hasChanges: Bool {
-    !state.isDisjoint(with: .unsaved)
+    noteRead(ObservedSlot.state)
+    return !state.isDisjoint(with: .unsaved)
   }
   /// Whether the object's values have not been looked at since it was fetched or refreshed. Its row may be in memory all
   /// the same (rule 43).
@@ -255,6 +267,7 @@ open class ManagedObject: NSObject, SlotDeclaring {
     guard let slot = home.entity.slot(named: key) else {
       return hasFetchedProperty(key) ? reportedFetchedObjects(key) : value(forUndefinedKey: key)
     }
+    noteRead(slot)
     if let relationship = home.entity.relationship(slot: slot) { return relatedValue(relationship) }
     willAccess(slot)
     return keyedValue(slot)
@@ -393,7 +406,9 @@ struct ObjectState: OptionSet {
   /// A probe: a fault in no context that never fires, on which key paths are followed (see `ProbeRecording`).
   static let probe = ObjectState(rawValue: 1 << 22)
   /// Deleted here because a batch has deleted its row, not because somebody here wanted it.
-  static let batchDeleted = ObjectState(rawValue: 1 << 23)
+  static let batchDeleted = ObjectState(rawValue: 1 << 24)
+  /// Somebody wants to be told when a property changes that he has read.
+  static let observed = ObjectState(rawValue: 1 << 23)
 
   /// An object in one of these states is kept by its context.
   static let pending: ObjectState = [
@@ -406,7 +421,8 @@ struct ObjectState: OptionSet {
   var isBeingEdited: Bool {
     rawValue & (Self.notedInsert.rawValue | Self.notedUpdate.rawValue) != 0
       && rawValue & (Self.inserted.rawValue | Self.updated.rawValue) != 0
-      && rawValue & (Self.fault.rawValue | Self.awaking.rawValue | Self.deleted.rawValue) == 0
+      && rawValue
+        & (Self.fault.rawValue | Self.awaking.rawValue | Self.deleted.rawValue | Self.observed.rawValue) == 0
   }
 
   /// Whether nothing leads to the object any more, although references to it may be pending.

@@ -26,10 +26,16 @@ extension ManagedObjectContext {
   /// Merges what another context of the same coordinator has saved, as told by its did-save or did-save-IDs notification.
   ///
   /// Objects without edits take the new rows, edited ones keep their edits on top (rule 173), inserted ones are made known,
-  /// deleted ones that are in use become deleted here (rules 172–181). Call it on this context's queue (`perform`); the
+  /// deleted ones that are in use become deleted here (rules 172–181). Takes the coordinator's remote-change notification, too, and merges
+  /// what other processes have committed. Call it on this context's queue (`perform`); the
   /// notification may come from any.
   public func mergeChanges(fromContextDidSave notification: Notification) {
     checkAccess()
+    if let origin = notification.object as? PersistentStoreCoordinator {
+      let notices = notification.userInfo?[PersistentStoreCoordinator.noticesKey] as? [CommitNotice]
+      if origin === persistentStoreCoordinator { for notice in notices ?? [] { mergeForeign(notice) } }
+      return
+    }
     if let origin = notification.object as? ManagedObjectContext {
       if origin === self { return }
       if let notices = notification.userInfo?[Self.noticesKey] as? [CommitNotice],
@@ -192,6 +198,7 @@ extension ManagedObjectContext {
       changes.note(object, .notedInsert)
     }
     merged.inserted.insert(ManagedObjectID(token: bound.token, primaryKey: key))
+    noteRow(key, bound, \.inserted)
   }
 
   /// Updated elsewhere: told of only when in use and not a fault (rules 177, 179).
@@ -201,6 +208,7 @@ extension ManagedObjectContext {
   ) {
     let id = ManagedObjectID(token: bound.token, primaryKey: key)
     merged.updated.insert(id)
+    noteRow(key, bound, \.refreshed)
     // The object first: with what children have saved as an edit of its own it may stand on a row newer than the one told of.
     guard let known = mergeTarget(key, bound, store.tables[bound.entity.hierarchyNumber]),
       let row = newestRow(key, bound, store.binding, told, known)
@@ -247,6 +255,7 @@ extension ManagedObjectContext {
     _ merged: inout MergedIdentifiers, byBatch: Bool = false
   ) {
     merged.deleted.insert(ManagedObjectID(token: bound.token, primaryKey: key))
+    noteRow(key, bound, \.deleted)
     guard let known = mergeTarget(key, bound, store.tables[bound.entity.hierarchyNumber]) else { return }
     if known.isInserted { return }
     if !ancestors.isEmpty {
@@ -299,8 +308,9 @@ extension ManagedObjectContext {
     }
     for change in notice.changes.edges { forgetMembers(of: change.relationship) }
     for touch in notice.changes.touched {
-      guard let bound = store.binding.entities[touch.entity],
-        let known = store.tables[bound.hierarchyNumber].object(for: touch.primaryKey)
+      guard let bound = store.binding.entities[touch.entity] else { continue }
+      noteRow(touch.primaryKey, bound, \.refreshed)
+      guard let known = store.tables[bound.hierarchyNumber].object(for: touch.primaryKey)
       else { continue }
       let id = ManagedObjectID(token: bound.token, primaryKey: touch.primaryKey)
       merged.updated.insert(id)
@@ -311,8 +321,12 @@ extension ManagedObjectContext {
   }
 
   func finishMerge(_ merged: MergedIdentifiers) {
+    // What is told of objects and of rows belongs together.
+    observation.holds += 1
     tellChanges()
+    observation.holds -= 1
     post(Self.didMergeChangesObjectIDsNotification, merged.userInfo)
+    tellObservers()
   }
 }
 

@@ -40,9 +40,13 @@ extension ManagedObjectContext {
   /// True when nothing waits any more.
   private func mergeUntil(_ end: UInt64?) -> Bool {
     tellChanges()
-    while let notice = mergeBacklog.notices.first {
+    while var notice = mergeBacklog.notices.first {
+      if notice.isForeign, mergeBacklog.place == 0, suspectHeldObjects(&notice) {
+        mergeBacklog.notices[0] = notice
+      }
       let count = notice.count
-      while mergeBacklog.place < count {
+      // A commit of no rows may change relationships.
+      repeat {
         let next = min(mergeBacklog.place + (notice.batch == nil ? Self.sliceStep : Self.batchStep), count)
         if let batch = notice.batch {
           mergeSlice(of: batch, notice, mergeBacklog.place..<next)
@@ -54,14 +58,20 @@ extension ManagedObjectContext {
           tellChanges()
           return false
         }
-      }
+      } while mergeBacklog.place < count
       let merged = mergeBacklog.merged
       mergeBacklog.merged = MergedIdentifiers()
       mergeBacklog.place = 0
       // Who hears of it may merge more.
       mergeBacklog.notices.removeFirst()
       Garbage.release(notice, count: count)
-      if notice.batch == nil { finishMerge(merged) }
+      if notice.batch == nil {
+        finishMerge(merged)
+      } else if notice.batch?.uncertain.isEmpty == false {
+        // Rows that are no objects here may be new, other ones, or gone.
+        if observation.isObserved { observation.pending.isAllRefreshed = true }
+        finishMerge(merged)
+      }
       if let end, !mergeBacklog.isEmpty, DispatchTime.now().uptimeNanoseconds >= end { return false }
     }
     return true

@@ -53,6 +53,7 @@ extension ManagedObjectContext {
     // Observers may change more; what they change is told in a notification of its own, within reason.
     for _ in 0..<Self.mostNotificationRounds where changes.hasNoted { postDidChange() }
     publishEdits()
+    tellObservers()
   }
 
   private static let mostNotificationRounds = 100
@@ -61,6 +62,7 @@ extension ManagedObjectContext {
     registerUndo()
     var sets = ObjectSets()
     var hasMerged = false
+    var observed: [(ManagedObject, [Int])] = []
     let noted = changes.takeNoted()
     if strata.publishes { unpublished += noted }
     if toldInValidation != nil { toldInValidation? += noted }
@@ -73,6 +75,7 @@ extension ManagedObjectContext {
     }
     if isAllNew {
       ManagedObject.forEach(noted) { object in
+        if object.state.contains(.observed) { observed.append((object, object.observedChanges)) }
         hasMerged = hasMerged || !object.state.contains(.inserted)
         object.state.subtract(.noted)
         object.relations?.endEvent()
@@ -83,7 +86,8 @@ extension ManagedObjectContext {
       let object = noted[place]
       let state = object.state
       guard !state.isDisjoint(with: .noted) else { continue }
-      object.state = state.subtracting(.noted)
+      if state.contains(.observed) { observed.append((object, object.observedChanges)) }
+      object.state.subtract(.noted)
       object.relations?.endEvent()
       if state.contains(.notedDelete) {
         sets.deleted.append(object)
@@ -95,7 +99,10 @@ extension ManagedObjectContext {
         if state.contains(.notedRefresh) { sets.refreshed.append(object) }
       }
     }
+    // Whoever is told may edit.
+    for (object, slots) in observed { object.tell(slots) }
     if sets.isEmpty { return }
+    note(sets)
     let inserted = Set.roomy(sets.inserted)
     // Most saves follow the event in which their objects were inserted, and tell of the same set. Objects inserted
     // elsewhere and merged are not kept: nobody here will save them.
@@ -131,6 +138,7 @@ extension ManagedObjectContext {
     userInfo = ids
     if !notices.isEmpty { userInfo[Self.noticesKey] = notices }
     post(Self.didSaveObjectIDsNotification, userInfo)
+    tellObserved(outcome.inserted + outcome.updated)
   }
 
   /// Under this key did-save notifications carry the commit's rows, so that merging them reads nothing.
@@ -140,6 +148,7 @@ extension ManagedObjectContext {
 
   func post(_ name: Notification.Name, _ userInfo: [AnyHashable: Any]?) {
     NotificationCenter.default.post(name: name, object: self, userInfo: userInfo)
+    postMessage(name, userInfo)
   }
 }
 

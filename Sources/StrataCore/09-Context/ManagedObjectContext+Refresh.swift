@@ -48,6 +48,7 @@ extension ManagedObjectContext {
         changes.note(object, .notedRefresh)
       }
     }
+    if observation.isObserved { observation.pending.isAllRefreshed = true }
     tellChanges()
   }
 
@@ -85,7 +86,10 @@ extension ManagedObjectContext {
     forgetStrata()
     if parent == nil { generation.advance() }
     undoRecorder?.removeAll()
+    observation.pending = ContextChange()
+    if observation.isObserved { observation.pending.isEverythingInvalidated = true }
     post(Self.didChangeObjectsNotification, [NotificationKey.invalidatedAllObjects.rawValue: identifiers])
+    tellObservers()
   }
 
   /// Takes back everything since the last save: new objects go, deleted ones return, edited ones have their saved values
@@ -118,6 +122,7 @@ extension ManagedObjectContext {
       sets.refreshed.append(object)
     }
     rollBackReceived(&sets)
+    noteUnsavedRows()
     for object in changes.takeNoted() { object.state.subtract(.noted) }
     changes.removeAllPending()
     lostVersions = [:]
@@ -128,7 +133,10 @@ extension ManagedObjectContext {
     if !strata.isEmpty { forgetAllMembers() }
     forgetStrata()
     undoRecorder?.removeAll()
+    tellObserved(sets.deleted + sets.inserted + sets.refreshed, includingMembers: true)
+    note(sets)
     if !sets.isEmpty { post(Self.didChangeObjectsNotification, sets.userInfo) }
+    tellObservers()
   }
 
   private func revert(_ object: ManagedObject) {

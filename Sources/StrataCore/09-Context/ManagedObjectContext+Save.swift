@@ -255,6 +255,6 @@ extension ManagedObjectContext {
     postDidSave(outcome)
     tellChildren(outcome.notices)
     // Objects that were not saved, and show other derived values now.
-    if schema.derivedSources != nil { tellChanges() }
+    if schema.derivedSources != nil || !observation.pending.isEmpty { tellChanges() }
   }
 }

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Observation
 import Synchronization
 
 /// A scratchpad of changes: the objects one piece of work looks at, edits, and saves or throws away.
@@ -149,6 +150,8 @@ public final class ManagedObjectContext: @unchecked Sendable {
   @exclusivity(unchecked) var outlivedDeletions: Set<StratumLayer.Place> = []
   /// For objects whose row is gone and that are to be written anew: the version their rows count on from.
   @exclusivity(unchecked) var lostVersions: [ManagedObjectID: UInt32] = [:]
+  /// Who hears of what the context shows, beside the notifications.
+  @exclusivity(unchecked) var observation = ContextObservation()
   /// What an event changes, for the undo manager; nil without one.
   @exclusivity(unchecked) var undoRecorder: UndoRecorder?
   /// Duplicates that a merge policy has merged into other records since the last save: children may know them.
@@ -162,6 +165,10 @@ public final class ManagedObjectContext: @unchecked Sendable {
   /// What the last fetch with relationships to prefetch has brought in. Objects hold each other by ID only: without this nobody
   /// would hold these until they are asked for. Until the `perform` block ends, the next such fetch, or `reset()`.
   @exclusivity(unchecked) var prefetched: [ManagedObject] = []
+  /// See `observesObjects`.
+  @exclusivity(unchecked) var storedObservesObjects = false
+  /// For the next object that somebody observes.
+  @exclusivity(unchecked) var spareRegistrar = ObservationRegistrar()
   /// Counts what the context did, for tests and for people who look for waste.
   @exclusivity(unchecked) public internal(set) var statistics = Statistics()
 
@@ -197,6 +204,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
 
   deinit {
     stopListening()
+    for observer in observation.listeners() { observer.contextDidEnd() }
     #if canImport(Darwin)
       // Foundation's manager would call a target that is gone.
       undoRecorder?.manager.messages.removeAllActions(withTarget: self)

@@ -15,6 +15,9 @@ final class ThreadScope {
   /// True while a context makes objects from rows, so that `init(entity:insertInto:)` knows not to make a new record.
   @exclusivity(unchecked) private var isMaterializing = false
 
+  /// The key path of an observed property has been hashed on this thread: see `ObservedSlot`.
+  @exclusivity(unchecked) var hasHashedSlot = false
+
   /// The innermost context, or nil outside every `perform` block.
   var current: ManagedObjectContext? { entered.last }
 

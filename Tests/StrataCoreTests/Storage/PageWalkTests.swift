@@ -41,36 +41,44 @@ import Testing
     try withEnvironment { environment in
       let keyspace = try environment.keyspace("rows")
       let count = [0, 1, 7, 300, 3_000, 12_000][part]
-      var keys: [[UInt8]] = []
-      try environment.write { transaction in
-        for _ in 0..<count {
-          let length =
-            Int.random(in: 0..<20, using: &random) == 0 ? 511 : Int.random(in: 4...24, using: &random)
-          let key = (0..<length).map { _ in UInt8.random(in: 0...255, using: &random) }
-          let size = Int.random(in: 0..<40, using: &random)
-          let value = [UInt8](
+      let pairs = (0..<count).map { _ in
+        let length =
+          Int.random(in: 0..<20, using: &random) == 0 ? 511 : Int.random(in: 4...24, using: &random)
+        let size = Int.random(in: 0..<40, using: &random)
+        return (
+          key: (0..<length).map { _ in UInt8.random(in: 0...255, using: &random) },
+          value: [UInt8](
             repeating: UInt8(size), count: size == 0 ? 9_000 : size == 1 ? 1_900 : size == 2 ? 0 : size * 8)
-          try key.withUnsafeBytes { key in
-            try value.withUnsafeBytes { try transaction.put(keyspace, key, $0) }
+        )
+      }
+      let keys = pairs.map(\.key)
+      let deleted = keys.filter { _ in UInt8.random(in: 0..<5, using: &random) == 0 }
+      try environment.write { transaction in
+        for pair in pairs {
+          try pair.key.withUnsafeBytes { key in
+            try pair.value.withUnsafeBytes { try transaction.put(keyspace, key, $0) }
           }
-          keys.append(key)
         }
-        for key in keys where UInt8.random(in: 0..<5, using: &random) == 0 {
-          _ = try key.withUnsafeBytes { try transaction.delete(keyspace, $0) }
-        }
+        for key in deleted { _ = try key.withUnsafeBytes { try transaction.delete(keyspace, $0) } }
         try transaction.withCursor(keyspace) { cursor in
-          #expect(try walked(&cursor, from: []) == stepped(&cursor, from: []), "in a write transaction")
+          let found = try walked(&cursor, from: [])
+          let expected = try stepped(&cursor, from: [])
+          #expect(found == expected, "in a write transaction")
         }
       }
       try environment.read { transaction in
         try transaction.withCursor(keyspace) { cursor in
-          #expect(try walked(&cursor, from: []) == stepped(&cursor, from: []))
+          let found = try walked(&cursor, from: [])
+          let expected = try stepped(&cursor, from: [])
+          #expect(found == expected)
           for _ in 0..<12 {
             let start = keys.randomElement(using: &random) ?? [1]
             let all = try stepped(&cursor, from: start)
-            #expect(try walked(&cursor, from: start) == all)
+            let rest = try walked(&cursor, from: start)
+            #expect(rest == all)
             let most = Int.random(in: 1...400, using: &random)
-            #expect(try walked(&cursor, from: start, most: most) == Array(all.prefix(most)))
+            let part = try walked(&cursor, from: start, most: most)
+            #expect(part == Array(all.prefix(most)))
           }
         }
       }

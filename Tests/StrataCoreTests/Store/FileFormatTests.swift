@@ -130,6 +130,17 @@ struct FileFormatTests {
     expect(try #require(entries.first).value, lines[1])
   }
 
+  @Test func theJournalHoldsTheDocumentedEntry() throws {
+    let entries = try keyspace("journal").entries
+    let lines = try document.lines("journal")
+    #expect(entries.count == 1)
+    let entry = try #require(entries.first)
+    expect(entry.key, lines[0])
+    // Who has written it is a random number.
+    #expect(entry.value.first == lines[1].bytes?.first)
+    #expect(hex(Array(entry.value.dropFirst(9))) == hex(lines.dropFirst(3).flatMap { $0.bytes ?? [] }))
+  }
+
   @Test(arguments: ["index:Spot.byHeight", "index:Spot.byName", "index:Spot.unique(id)"])
   func indexesHoldTheDocumentedEntries(name: String) throws {
     let entries = try keyspace(name).entries

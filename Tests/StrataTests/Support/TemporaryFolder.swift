@@ -1,7 +1,7 @@
 import Foundation
 
 /// A folder of one test's own. The test removes it.
-struct TemporaryFolder {
+struct TemporaryFolder: Sendable {
   let url: URL
 
   init() throws {

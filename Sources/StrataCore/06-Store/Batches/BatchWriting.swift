@@ -24,6 +24,7 @@ final class BatchWriting {
   let catalogue: StoreCatalogue
   let reader: RowReader
   let progress: BatchProgress
+  let journal: JournalRecorder?
   // `@exclusivity(unchecked)`: everything below is used by one frame on one thread, and nobody calls back.
   /// What has been written so far, and what waits.
   @exclusivity(unchecked) private(set) var outcome: BatchChanges
@@ -51,6 +52,7 @@ final class BatchWriting {
     self.parts = parts
     self.catalogue = catalogue
     self.progress = progress
+    journal = parts.makeRecorder()
     self.step = step
     self.tracksRows = tracksRows
     self.defersUniqueness = defersUniqueness
@@ -179,7 +181,8 @@ final class BatchWriting {
     if changes.isEmpty { return }
     try progress.stopIfCancelled()
     changes.checksUniqueness = !defersUniqueness || isAll
-    let writer = ChangeSetWriter(changeSet: changes, parts: parts, catalogue: catalogue)
+    let writer = ChangeSetWriter(
+      changeSet: changes, parts: parts, catalogue: catalogue, journal: journal)
     if let failure = try writer.prepare(transaction.read) { throw failure }
     try writer.write(transaction)
     hasWritten = true

@@ -63,6 +63,7 @@ struct BatchRun: Sendable {
       if case .insert(let rows) = batch.operation { try secureKeys(of: rows, writing, transaction) }
       let stamp = CommitStamp(identifier: stamp.identifier, commitNumber: number)
       try parts.meta.put("stamp", stamp.bytes + attempt.nonce, transaction)
+      try parts.write(writing.journal, number, catalogue, transaction)
     }
     try batch.progress.stopIfCancelled()
     let outcome = Outcome(

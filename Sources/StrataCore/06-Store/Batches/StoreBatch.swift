@@ -79,16 +79,26 @@ public struct BatchChanges: Sendable {
   public internal(set) var deleted: BatchKeys
   /// Other rows that have changed: what referred to a deleted row, the other ends of one-to-one relationships, derived values.
   public internal(set) var touched: BatchKeys
+  /// Rows whose relationships have changed, but not they themselves. Other processes' commits only.
+  var related: BatchKeys
+  /// The entities of which any row may have changed, been inserted or deleted: nobody has written down which. Other processes'
+  /// commits only.
+  var uncertain: [Int] = []
+  /// Rows that somebody holds and that may have changed or gone. Only in the course of merging.
+  var suspected: BatchKeys
   /// Which slots of updated and touched rows may have other values, by entity number.
   var changedSlots: [Int: SlotBitmap] = [:]
 
   init(entityCount: Int) {
     let none = BatchKeys(entityCount: entityCount)
     (inserted, updated, deleted, touched) = (none, none, none, none)
+    (related, suspected) = (none, none)
   }
 
   /// How many rows have changed.
-  var count: Int { inserted.count + updated.count + deleted.count + touched.count }
+  var count: Int {
+    inserted.count + updated.count + deleted.count + touched.count + related.count + suspected.count
+  }
 }
 
 /// Primary keys by entity: eight bytes for each row a batch has changed.

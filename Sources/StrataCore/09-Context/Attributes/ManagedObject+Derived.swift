@@ -36,8 +36,9 @@ extension ManagedObjectContext {
     guard parent == nil, let binding = persistentStoreCoordinator.binding(notice.storeIndex) else { return }
     let tables = stores.tables(for: binding).tables
     for change in notice.derivedRows {
-      guard let bound = binding.entities[change.entity],
-        let object = tables[bound.hierarchyNumber].object(for: change.primaryKey), object.context === self,
+      guard let bound = binding.entities[change.entity] else { continue }
+      noteRow(change.primaryKey, bound, \.refreshed)
+      guard let object = tables[bound.hierarchyNumber].object(for: change.primaryKey), object.context === self,
         object.state.isDisjoint(with: [.rowGone, .unsavedRow]), let old = object.snapshot,
         old.base != change.row.base, old.version <= change.row.version
       else { continue }

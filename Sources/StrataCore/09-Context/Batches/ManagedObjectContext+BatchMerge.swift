@@ -26,7 +26,10 @@ extension ManagedObjectContext {
     guard let binding = persistentStoreCoordinator.binding(notice.storeIndex) else { return }
     let store = stores.tables(for: binding)
     var merged = MergedIdentifiers()
-    if places.lowerBound == 0 { forgetMembers(changedBy: batch) }
+    if places.lowerBound == 0 {
+      forgetMembers(changedBy: batch)
+      if notice.isForeign { forgetMembers(changedElsewhere: batch) }
+    }
     var start = 0
     func slice(_ keys: BatchKeys, _ body: (BoundEntity, ArraySlice<UInt64>) -> Void) {
       for (entity, list) in keys.lists.enumerated() {
@@ -45,6 +48,8 @@ extension ManagedObjectContext {
     }
     slice(batch.updated) { mergeUpdates($1, $0, store, &merged) }
     slice(batch.touched) { mergeUpdates($1, $0, store, &merged) }
+    slice(batch.related) { mergeRelated($1, $0, store, &merged) }
+    slice(batch.suspected) { mergeSuspected($1, $0, store, &merged) }
     slice(batch.deleted) { bound, keys in
       if strata.publishes { strata.knownVersions.noteDeletions(keys, of: bound) }
       // Deleted whatever version it had; a row that is there all the same was written anew since.
@@ -55,7 +60,7 @@ extension ManagedObjectContext {
     finishMerge(merged)
   }
 
-  private func mergeUpdates(
+  func mergeUpdates(
     _ keys: ArraySlice<UInt64>, _ bound: BoundEntity, _ store: RegisteredStores.Registered,
     _ merged: inout MergedIdentifiers
   ) {
@@ -69,6 +74,7 @@ extension ManagedObjectContext {
       } else if strata.isEmpty {
         // Nobody here knows it.
         merged.updated.insert(ManagedObjectID(token: bound.token, primaryKey: key))
+        noteRow(key, bound, \.refreshed)
       } else {
         mergeUpdate(key, nil, bound, store, &merged)
       }
@@ -76,7 +82,7 @@ extension ManagedObjectContext {
   }
 
   /// The stored rows with these keys; nil for those that are gone.
-  private func newestRows(_ keys: ArraySlice<UInt64>, _ bound: BoundEntity, _ binding: StoreBinding)
+  func newestRows(_ keys: ArraySlice<UInt64>, _ bound: BoundEntity, _ binding: StoreBinding)
     -> [RowSnapshot?]
   {
     if keys.isEmpty { return [] }

@@ -97,6 +97,14 @@ final class ContextView: ObjectView {
     return row
   }
 
+  /// Reads rows that will be asked for together.
+  func preload(_ keys: [UInt64], hierarchy: Int) throws {
+    if rows.count + keys.count > Self.mostRows { rows.removeAll(keepingCapacity: true) }
+    for (key, row) in zip(keys, try store.rows(hierarchy: hierarchy, primaryKeys: keys)) {
+      rows[RowPlace(hierarchy: hierarchy, primaryKey: key)] = row
+    }
+  }
+
   // MARK: Members
 
   func memberCount(_ node: Node, _ relationship: RelationshipSchema) throws -> Int {
@@ -104,7 +112,11 @@ final class ContextView: ObjectView {
   }
 
   func members(_ node: Node, _ relationship: RelationshipSchema) throws -> [UInt64] {
-    let (key, hierarchy) = (Reference.primaryKey(reference(node)), self.hierarchy(of: node))
+    try members(of: Reference.primaryKey(reference(node)), hierarchy: hierarchy(of: node), relationship)
+  }
+
+  /// The same by the owner's key: also of one that is gone, whom others may have been related to meanwhile.
+  func members(of key: UInt64, hierarchy: Int, _ relationship: RelationshipSchema) throws -> [UInt64] {
     var members = Set(try store.members(EdgeSet(relationship: relationship.number), of: key))
     let table = StratumLayer.Table(storeIndex: binding.index, hierarchy: hierarchy)
     for layer in layersBelow.reversed() {
@@ -128,6 +140,15 @@ final class ContextView: ObjectView {
   private static func apply(_ change: LayerMembers, to members: inout Set<UInt64>) {
     for entry in change.changes.effective {
       if entry.isRemoval { members.remove(entry.member) } else { members.insert(entry.member) }
+    }
+  }
+
+  /// The entity of a node.
+  func bound(_ node: Node) -> BoundEntity {
+    switch node {
+    case .object(let object): object.home
+    case .unsaved(let row): row.bound
+    case .row(_, let bound): bound
     }
   }
 

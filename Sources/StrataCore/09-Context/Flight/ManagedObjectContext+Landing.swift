@@ -25,6 +25,7 @@ extension ManagedObjectContext {
       if !all {
         settle(flight) {
           let conflicts = makeMergeConflicts(conflict, in: store)
+          defer { note(conflicts) }
           if !conflicts.isEmpty { try mergePolicy.resolve(mergeConflicts: conflicts) }
         }
       }
@@ -161,7 +162,7 @@ extension ManagedObjectContext {
     }
     postDidSave(outcome)
     tellChildren(outcome.notices)
-    if schema.derivedSources != nil { tellChanges() }
+    if schema.derivedSources != nil || !observation.pending.isEmpty { tellChanges() }
   }
 
   /// Objects that were edited above rows on their way to the store stand on the stored rows now, as their layers do.

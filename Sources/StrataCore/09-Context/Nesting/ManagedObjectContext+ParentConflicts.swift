@@ -46,6 +46,7 @@ extension ManagedObjectContext {
       conflicts.append(MergeConflict(object, stored: current, newestVersion: change.base?.version ?? 0))
       if !isStored, current != nil { unsaved.append(object) }
     }
+    defer { note(conflicts) }
     if !conflicts.isEmpty { try mergePolicy.resolve(mergeConflicts: conflicts) }
     for object in unsaved where object.context === self { object.state.insert(.unsavedRow) }
   }

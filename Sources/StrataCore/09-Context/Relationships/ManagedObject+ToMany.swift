@@ -18,6 +18,7 @@ extension ManagedObject {
   @inline(__always)
   final func changingState(_ relationship: RelationshipSchema) -> RelationState {
     if !state.isDisjoint(with: .received) { claim() }
+    observedWillChange(relationship.slot)
     context?.willChange(self)
     return ownRelations.state(of: relationship)
   }
@@ -45,6 +46,7 @@ extension ManagedObject {
   /// What is known of the members, with all of them loaded.
   final func loadedState(_ relationship: RelationshipSchema) -> RelationState {
     checkConfinementHere()
+    noteRead(relationship.slot)
     let state = relationState(relationship)
     guard let context else {
       if self.state.contains(.probe) { ProbeRecording.current?.note(relationship.slot, of: home.entity) }
@@ -64,6 +66,7 @@ extension ManagedObject {
   /// How many members there are. Looks into the index only, unless the members are loaded or contexts are nested.
   final func memberCount(_ relationship: RelationshipSchema) -> Int {
     checkConfinementHere()
+    noteRead(relationship.slot)
     guard let context, !relationship.isTransient, !isInserted, context.strata.isEmpty,
       context.ancestors.isEmpty, !context.hasBatchDeletions
     else { return memberList(relationship).count }
@@ -95,6 +98,7 @@ extension ManagedObject {
   /// Whether `member` belongs to the relationship. One look-up in the index while the members are not loaded.
   final func hasMember(_ relationship: RelationshipSchema, _ member: ManagedObject) -> Bool {
     checkConfinementHere()
+    noteRead(relationship.slot)
     guard let context, member.contextReference?.toOpaque() == contextReference?.toOpaque(),
       member.home.storeIndex == home.storeIndex,
       !context.hasBatchDeletions || !context.isHidden(member, from: relationship)

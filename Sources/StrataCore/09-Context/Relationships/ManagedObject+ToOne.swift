@@ -27,6 +27,7 @@ extension ManagedObject {
   /// The object at the other end of a to-one relationship, perhaps a fault. Reads nothing but this object's own row.
   final func relatedObject(_ relationship: RelationshipSchema) -> ManagedObject? {
     checkConfinementHere()
+    noteRead(relationship.slot)
     if !state.isDisjoint(with: .fault) {
       fire()
       if state.contains(.probe) { return ProbeRecording.current?.target(relationship, of: home.entity) }
@@ -73,7 +74,8 @@ extension ManagedObject {
   ///
   /// - Returns: whether it was that case; if not, nothing has happened.
   final func linkNew(_ slot: Int, to other: ManagedObject, _ edits: RowDraft.Pointers) -> Bool {
-    guard let contextReference, let boundReference, let otherBound = other.boundReference,
+    guard state.isDisjoint(with: .observed), let contextReference, let boundReference,
+      let otherBound = other.boundReference,
       other.contextReference?.toOpaque() == contextReference.toOpaque(), snapshot == nil,
       !edits.header.pointee.present.contains(slot), relations?.foreign.isEmpty ?? true,
       state.contains(.inserted), state.isDisjoint(with: .received),
@@ -111,6 +113,7 @@ extension ManagedObject {
   /// An object of another store: remembered, so that the save can refuse it (rule 146).
   private final func setForeign(_ relationship: RelationshipSchema, _ new: ManagedObject) {
     setRelatedObject(relationship, nil)
+    observedWillChange(relationship.slot)
     ownRelations.foreign[relationship.slot] = new.objectID
     noteChange()
   }

@@ -166,6 +166,7 @@ extension ManagedObjectContext {
       letGo(other, of: .rowGone)
     }
     object.state = listed.contains(object, changes) ? .listedInserted : []
+    if object.observation?.seen.isEmpty == false { object.state.insert(.observed) }
     object.become(home)
     object.primaryKey = primaryKey
     object.context = self

@@ -8,6 +8,7 @@ extension ManagedObjectContext {
   func settle(_ conflicts: [Any]) throws {
     if conflicts.isEmpty { return }
     statistics.conflicts += conflicts.count
+    defer { note(conflicts) }
     try mergePolicy.resolve(mergeConflicts: conflicts)
     let constraints = conflicts.compactMap { $0 as? ConstraintConflict }
     if constraints.isEmpty { return }

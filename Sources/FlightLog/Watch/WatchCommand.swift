@@ -1,0 +1,48 @@
+import ArgumentParser
+import Foundation
+import Strata
+
+/// `flight-log watch`: a board of departures that changes while another process imports.
+struct WatchCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "watch",
+    abstract:
+      "Shows the newest delayed flights, and shows them anew whenever any process has changed the log.",
+    discussion: """
+      Start it in one terminal and flight-log in another. It ends with Ctrl-C. In a pipe or a file each board is written \
+      below the one before.
+      """)
+
+  @Option(help: "The store's file.")
+  var store = "FlightLog/FlightLog.strata"
+
+  @Option(help: "How many flights are shown; without it, as many as the terminal has room for.")
+  var rows: Int?
+
+  @Flag(help: "Show the board once and end.")
+  var once = false
+
+  @Option(help: "End after so many seconds.")
+  var seconds: Double?
+
+  func validate() throws {
+    if let rows, rows < 1 { throw ValidationError("--rows must be 1 or more.") }
+    if let seconds, !(seconds >= 0) { throw ValidationError("--seconds must not be negative.") }
+  }
+
+  @MainActor
+  func run() async throws {
+    let screen = BoardScreen()
+    do {
+      let log = FlightStore(url: URL(fileURLWithPath: store))
+      let container = try await log.open()
+      let watch = try DepartureWatch(container, rows: rows ?? screen.rows ?? 20, screen)
+      try await watch.run(once: once, seconds: seconds)
+      try log.close(container)
+    } catch {
+      screen.end()
+      Terminal().complain("flight-log: \(error.localizedDescription)")
+      throw ExitCode.failure
+    }
+  }
+}

@@ -1,0 +1,117 @@
+/// Writes down which rows a transaction changes, as they are written: no pass of its own.
+///
+/// Lives for one run of a transaction's body, on the writer's thread.
+final class JournalRecorder {
+  private struct List {
+    let entity: Int
+    let kind: JournalFormat.Kind
+    var runCount: UInt64 = 0
+    var bytes: ContiguousArray<UInt8> = []
+    /// The run that is being written, and the key after the one before it.
+    var first: UInt64
+    var last: UInt64
+    var end: UInt64 = 0
+
+    mutating func endRun() {
+      let change = (first - end) << 1
+      if last == first {
+        PackedEdges.append(varint: change, to: &bytes)
+      } else {
+        PackedEdges.append(varint: change | 1, to: &bytes)
+        PackedEdges.append(varint: last - first - 1, to: &bytes)
+      }
+      runCount += 1
+      end = last + 1
+    }
+  }
+
+  private let limits: JournalFormat.Limits
+  private let writer: UInt64
+  // `@exclusivity(unchecked)`: one frame on one thread uses it, and nobody calls back.
+  @exclusivity(unchecked) private var lists: ContiguousArray<List> = []
+  /// The list the last row went to.
+  @exclusivity(unchecked) private var current = -1
+  /// By entity and kind, the newest list.
+  @exclusivity(unchecked) private var places: [Int: Int] = [:]
+  @exclusivity(unchecked) private var entities = SlotBitmap()
+  /// Runs that are written; when they are too many, only entities are noted.
+  @exclusivity(unchecked) private var runCount = 0
+  @exclusivity(unchecked) private var isTooLong = false
+
+  /// `writer` names who commits.
+  init(writer: UInt64, limits: JournalFormat.Limits) {
+    self.writer = writer
+    self.limits = limits
+  }
+
+  /// A row has been changed.
+  @inline(__always)
+  func note(_ key: UInt64, of entity: Int, _ kind: JournalFormat.Kind) {
+    if current >= 0 {
+      // Mostly the next key of the same kind.
+      let isNext = lists.withUnsafeMutableBufferPointer { lists in
+        let list = lists.baseAddress.unsafelyUnwrapped + current
+        if list.pointee.last &+ 1 == key, list.pointee.entity == entity, list.pointee.kind == kind {
+          list.pointee.last = key
+          return true
+        }
+        return false
+      }
+      if isNext { return }
+    }
+    noteElsewhere(key, entity, kind)
+  }
+
+  @inline(never)
+  private func noteElsewhere(_ key: UInt64, _ entity: Int, _ kind: JournalFormat.Kind) {
+    entities.insert(entity)
+    if isTooLong { return }
+    runCount += 1
+    // A run takes a byte at least.
+    if runCount > limits.entryBytes {
+      isTooLong = true
+      lists = []
+      current = -1
+      return
+    }
+    let place = entity << 3 | Int(kind.rawValue)
+    if let known = places[place], lists[known].last <= key {
+      current = known
+      if lists[known].last == key { return }
+      if lists[known].last + 1 == key {
+        lists[known].last = key
+        return
+      }
+      lists[known].endRun()
+      (lists[known].first, lists[known].last) = (key, key)
+      return
+    }
+    places[place] = lists.count
+    current = lists.count
+    lists.append(List(entity: entity, kind: kind, first: key, last: key))
+  }
+
+  /// The entry. `codes` are the store's, by entity number.
+  func entry(codes: [UInt16]) -> ContiguousArray<UInt8> {
+    var bytes: ContiguousArray<UInt8> = [JournalFormat.format]
+    withUnsafeBytes(of: writer.littleEndian) { bytes.append(contentsOf: $0) }
+    if !isTooLong {
+      for var list in lists {
+        list.endRun()
+        append(codes[list.entity], list.kind, to: &bytes)
+        PackedEdges.append(varint: list.runCount, to: &bytes)
+        bytes.append(contentsOf: list.bytes)
+      }
+      if bytes.count <= limits.entryBytes { return bytes }
+      bytes.removeSubrange(JournalFormat.headerLength...)
+    }
+    entities.forEach { append(codes[$0], .any, to: &bytes) }
+    return bytes
+  }
+
+  private func append(_ code: UInt16, _ kind: JournalFormat.Kind, to bytes: inout ContiguousArray<UInt8>) {
+    bytes.append(UInt8(truncatingIfNeeded: code))
+    bytes.append(UInt8(truncatingIfNeeded: code >> 8))
+    bytes.append(kind.rawValue)
+  }
+}

@@ -1,0 +1,84 @@
+import Foundation
+
+// Who hears of commits, in which order.
+
+extension PersistentStoreCoordinator {
+  /// Posted after something was written to a store that was added with `postsRemoteChangeNotifications`, by this process or another
+  /// one (rule 134), on a queue of the store's own and in commit order. The user info has the store's UUID, its URL and a history token
+  /// under ``RemoteChangeKey``. Commits of other processes that come close together make one notification.
+  ///
+  /// A context that does not merge by itself can be handed the notification: `mergeChanges(fromContextDidSave:)`.
+  public static let remoteChangeNotification = Notification.Name("NSPersistentStoreRemoteChangeNotification")
+
+  /// Keys of the user info of `remoteChangeNotification`.
+  public enum RemoteChangeKey: String, Sendable {
+    /// The store's UUID, a `String`.
+    case storeUUID = "NSStoreUUID"
+    /// The store's `URL`; missing for a store in memory.
+    case storeURL = "storeURL"
+    /// A ``PersistentHistoryToken``: the newest commit the notification tells of.
+    case historyToken
+  }
+
+  /// The newest commit of a store, to be compared with those of remote-change notifications.
+  /// - Throws: `StorageError` when the store cannot be read; nil for an engine that does not count its commits.
+  public func currentHistoryToken(for store: any PersistentStore) throws -> PersistentHistoryToken? {
+    guard let store = store as? LMDBStore else { return nil }
+    return PersistentHistoryToken(storeIdentifier: store.identifier, commitNumber: try store.commitNumber())
+  }
+
+  /// Follows what others commit to the store attached as number `index`.
+  func makeFollower(of store: any PersistentStore, _ index: Int) -> StoreFollower? {
+    guard let store = store as? LMDBStore, store.watchedPath != nil else { return nil }
+    let listener = StoreFollower.Listener(
+      commit: { [weak self] commit in self?.tellObservers(Self.notice(commit, index)) },
+      changed: { [weak self] newest, others in self?.postRemoteChange(newest, others, index) })
+    return StoreFollower(store: store, listener)
+  }
+
+  /// A commit of this coordinator's: told in commit order, after those of others that came before. On the store's thread.
+  func tell(_ notice: CommitNotice) {
+    guard let binding = binding(notice.storeIndex) else { return }
+    func tell() { if notice.count > 0 || !notice.changes.isEmpty { tellObservers(notice) } }
+    if let follower = binding.follower {
+      follower.tellOwn(notice.commitNumber, reportsChange: binding.postsRemoteChanges, tell)
+    } else {
+      tell()
+    }
+  }
+
+  private func tellObservers(_ notice: CommitNotice) {
+    binding(notice.storeIndex)?.countCommit()
+    let observers = state.withLock { $0.observers }
+    for (context, observer) in observers where context != notice.origin {
+      observer.coordinatorDidCommit(notice)
+    }
+  }
+
+  /// Another process's commit as contexts merge it.
+  private static func notice(_ commit: JournaledCommit, _ index: Int) -> CommitNotice {
+    CommitNotice(
+      storeIndex: index, commitNumber: commit.number, origin: ObjectIdentifier(Elsewhere.self),
+      changes: ChangeSet(),
+      batch: commit.changes, isForeign: true)
+  }
+
+  /// Stands for whoever commits in another process.
+  private enum Elsewhere {}
+
+  /// On the follower's queue.
+  private func postRemoteChange(_ newest: UInt64, _ others: [JournaledCommit], _ index: Int) {
+    guard let binding = binding(index), binding.postsRemoteChanges else { return }
+    var userInfo: [AnyHashable: Any] = [
+      RemoteChangeKey.storeUUID.rawValue: binding.store.identifier.uuidString,
+      RemoteChangeKey.historyToken.rawValue: PersistentHistoryToken(
+        storeIdentifier: binding.store.identifier, commitNumber: newest),
+      Self.noticesKey: others.map { Self.notice($0, index) },
+    ]
+    if let url = binding.store.url { userInfo[RemoteChangeKey.storeURL.rawValue] = url }
+    post(Self.remoteChangeNotification, userInfo)
+  }
+
+  /// Under this key remote-change notifications carry what other processes have changed.
+  static let noticesKey = "strata.commitNotices"
+}

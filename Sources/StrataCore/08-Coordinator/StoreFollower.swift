@@ -1,0 +1,210 @@
+@preconcurrency import Dispatch
+import Foundation
+import Synchronization
+
+/// Follows what is committed to one store's file, by other processes and by this one, and sees that all of it is told in the order in
+/// which it happened.
+///
+/// ```
+///   own commit ──────────────────────────▶ tell(own)  ─┐  what others committed before it is told first
+///                                                      ├─▶ observers, in commit order
+///   write seen by FileWatch ─▶ check ─▶ others' commits ┘  (the journal says what they changed)
+/// ```
+///
+/// Own commits are told on the store's writer thread, those of others on `queue`. `told` is the number of the newest commit that was
+/// told; nothing is told twice. An own commit that the journal has and that was not told yet is waited for.
+final class StoreFollower: @unchecked Sendable {
+  // Unchecked: `watch` and `timer` are touched under `watchLock`; the rest has locks of its own or is constant.
+  private struct State {
+    /// The newest commit that was told of, or that nobody needs to be told of.
+    var told: UInt64
+    /// The newest own commit among those.
+    var ownTold: UInt64 = 0
+    var isFollowing = false
+    var isStopped = false
+    /// An own commit that is waited for, and how often it was found missing.
+    var awaited: (number: UInt64, checks: Int)?
+  }
+
+  /// Who hears of commits, and of what this store's have to say.
+  struct Listener: Sendable {
+    /// Another process has committed; called in commit order, must not wait.
+    let commit: @Sendable (JournaledCommit) -> Void
+    /// Something was committed: the newest number, and others' commits that are new. Called on the follower's queue.
+    let changed: @Sendable (_ newest: UInt64, _ others: [JournaledCommit]) -> Void
+  }
+
+  private let store: LMDBStore
+  private let state: Mutex<State>
+  /// Held while somebody is told. Who is told must not wait.
+  private let order = NSLock()
+  private let listener: Listener
+  private let queue = DispatchQueue(label: "strata.follower")
+  private let watchLock = NSLock()
+  private var watch: FileWatch?
+  private var timer: (any DispatchSourceTimer)?
+  private let isPoked = Atomic<Bool>(false)
+  /// Counts rounds of checks: a newer round ends the one before.
+  private let round = Atomic<Int>(0)
+
+  /// Looks again so long after a write: LMDB shows a commit a moment after it has written it.
+  private static let recheckDelays: [DispatchTimeInterval] = [
+    .milliseconds(2), .milliseconds(10), .milliseconds(50), .milliseconds(250), .milliseconds(1_000),
+  ]
+  /// How often without a watch.
+  private static let pollInterval = DispatchTimeInterval.seconds(1)
+  /// So often an own commit that was not told of is waited for; then it is told of as others' are: whoever made it may never have
+  /// learned how it ended.
+  private static let patience = 200
+
+  /// Follows nothing yet.
+  init(store: LMDBStore, _ listener: Listener) {
+    self.store = store
+    self.listener = listener
+    state = Mutex(State(told: store.firstCommitNumber))
+  }
+
+  deinit { timer?.cancel() }
+
+  /// Begins to watch the file, once. `makeWatch` is for tests.
+  func start(
+    makeWatch: (String, @escaping @Sendable (FileWatch.Event) -> Void) -> FileWatch? = FileWatch.init
+  ) {
+    guard let path = store.watchedPath else { return }
+    let isFirst = state.withLock { state in
+      defer { state.isFollowing = true }
+      return !state.isFollowing && !state.isStopped
+    }
+    guard isFirst else { return }
+    let made = makeWatch(path) { [weak self] event in self?.poke(event) }
+    watchLock.withLock {
+      watch = made
+      if made == nil { timer = makeTimer() }
+    }
+    // What happened since the store was opened.
+    poke(.written)
+  }
+
+  private func makeTimer() -> any DispatchSourceTimer {
+    let timer = DispatchSource.makeTimerSource(queue: queue)
+    timer.schedule(deadline: .now() + Self.pollInterval, repeating: Self.pollInterval)
+    timer.setEventHandler { [weak self] in self?.check() }
+    timer.activate()
+    return timer
+  }
+
+  /// Tells nobody anything any more.
+  func stop() {
+    state.withLock { $0.isStopped = true }
+    // What the watch holds ends outside of the lock.
+    let old = watchLock.withLock { () -> FileWatch? in
+      defer { watch = nil }
+      timer?.cancel()
+      timer = nil
+      return watch
+    }
+    withExtendedLifetime(old) {}
+  }
+
+  var isFollowing: Bool { state.withLock { $0.isFollowing && !$0.isStopped } }
+
+  // MARK: Own commits
+
+  /// An own commit with this number is to be told by `tell`: others' commits before it come first. On the store's thread.
+  func tellOwn(_ number: UInt64, reportsChange: Bool, _ tell: () -> Void) {
+    let (told, isFollowing) = state.withLock { ($0.told, $0.isFollowing && !$0.isStopped) }
+    var missed: [JournaledCommit] = []
+    if isFollowing, number > told + 1 {
+      // What cannot be read may be anything.
+      let reading = try? store.journal(after: told)
+      missed = reading?.commits.filter { $0.number < number } ?? [store.unknownCommit(number - 1)]
+    }
+    order.withLock {
+      deliver(missed)
+      tell()
+      let isAwaited = state.withLock { state in
+        // Without followers nobody needs what others did; but one that starts later does.
+        state.ownTold = max(state.ownTold, number)
+        if isFollowing || number <= state.told + 1 { state.told = max(state.told, number) }
+        defer { state.awaited = nil }
+        return state.awaited != nil
+      }
+      if isAwaited { poke(.written) }
+    }
+    let others = missed.filter { !$0.isOwn }
+    if reportsChange { queue.async { self.listener.changed(number, others) } }
+  }
+
+  /// Tells of those that were not told yet. Under `order`.
+  private func deliver(_ commits: [JournaledCommit]) {
+    for commit in commits {
+      let isNew = state.withLock { state in
+        if commit.number <= state.told { return false }
+        state.told = commit.number
+        return true
+      }
+      if isNew, !commit.isOwn { listener.commit(commit) }
+    }
+  }
+
+  // MARK: Others' commits
+
+  /// Somebody has written to the file.
+  private func poke(_ event: FileWatch.Event) {
+    if event == .moved, !store.isInPlace { return stop() }
+    if isPoked.exchange(true, ordering: .acquiringAndReleasing) { return }
+    queue.async { [weak self] in
+      guard let self else { return }
+      isPoked.store(false, ordering: .releasing)
+      check()
+      recheck(0, of: round.add(1, ordering: .relaxed).newValue)
+    }
+  }
+
+  private func recheck(_ number: Int, of round: Int) {
+    guard number < Self.recheckDelays.count else { return }
+    queue.asyncAfter(deadline: .now() + Self.recheckDelays[number]) { [weak self] in
+      guard let self, self.round.load(ordering: .relaxed) == round else { return }
+      check()
+      recheck(number + 1, of: round)
+    }
+  }
+
+  /// Looks what is new. On the follower's queue.
+  private func check() {
+    let (told, isStopped) = state.withLock { ($0.told, $0.isStopped) }
+    // A store that cannot be read now tells its readers why; there may be another commit.
+    guard !isStopped, var reading = try? store.journal(after: told), reading.newest > told else { return }
+    if let own = reading.commits.firstIndex(where: { $0.isOwn && isAwaited($0.number) }) {
+      reading.commits.removeSubrange(own...)
+    }
+    if reading.commits.isEmpty { return }
+    // An own commit that nobody reported is news to everybody here.
+    let ownTold = state.withLock { $0.ownTold }
+    for (place, commit) in reading.commits.enumerated() where commit.isOwn && commit.number > ownTold {
+      reading.commits[place] = store.unknownCommit(commit.number)
+    }
+    let new = order.withLock { () -> [JournaledCommit] in
+      let told = state.withLock { $0.told }
+      deliver(reading.commits)
+      return reading.commits.filter { $0.number > told && !$0.isOwn }
+    }
+    if let newest = new.last?.number { listener.changed(newest, new) }
+  }
+
+  /// Whether an own commit is about to be told.
+  private func isAwaited(_ number: UInt64) -> Bool {
+    let (isAwaited, checks) = state.withLock { state -> (Bool, Int) in
+      if number <= max(state.told, state.ownTold) { return (false, 0) }
+      let checks = state.awaited?.number == number ? (state.awaited?.checks ?? 0) + 1 : 0
+      state.awaited = checks < Self.patience ? (number, checks) : nil
+      return (checks < Self.patience, checks)
+    }
+    if isAwaited {
+      // In case that it never comes.
+      queue.asyncAfter(deadline: .now() + .milliseconds(checks < 10 ? 5 : 50)) { [weak self] in self?.check()
+      }
+    }
+    return isAwaited
+  }
+}

@@ -1,0 +1,90 @@
+import Foundation
+
+// The notifications that carry IDs, as typed messages of NotificationCenter (Swift 6.2 and later). The classic notifications are
+// posted as ever. Foundation turns one into the other on Apple's systems; elsewhere it does not, so both are posted.
+
+#if compiler(>=6.2)
+  @available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *)
+  extension ManagedObjectContext {
+    /// A context has saved: `didSaveObjectIDsNotification` as a value that may be carried to any task (rule 118).
+    public struct DidSaveObjectIDsMessage: NotificationCenter.AsyncMessage {
+      public typealias Subject = ManagedObjectContext
+      /// Records that are new.
+      public let insertedObjectIDs: Set<ManagedObjectID>
+      /// Records that have changed.
+      public let updatedObjectIDs: Set<ManagedObjectID>
+      /// Records that are gone.
+      public let deletedObjectIDs: Set<ManagedObjectID>
+
+      public static var name: Notification.Name { ManagedObjectContext.didSaveObjectIDsNotification }
+      public static func makeMessage(_ notification: Notification) -> Self? { Self(notification.userInfo) }
+      public static func makeNotification(_ message: Self) -> Notification {
+        Notification(
+          name: name,
+          userInfo: [
+            NotificationKey.insertedObjectIDs.rawValue: message.insertedObjectIDs,
+            NotificationKey.updatedObjectIDs.rawValue: message.updatedObjectIDs,
+            NotificationKey.deletedObjectIDs.rawValue: message.deletedObjectIDs,
+          ])
+      }
+
+      init(_ userInfo: [AnyHashable: Any]?) {
+        insertedObjectIDs = ManagedObjectContext.identifiers(userInfo, .insertedObjectIDs)
+        updatedObjectIDs = ManagedObjectContext.identifiers(userInfo, .updatedObjectIDs)
+        deletedObjectIDs = ManagedObjectContext.identifiers(userInfo, .deletedObjectIDs)
+      }
+    }
+
+    /// A context has merged what others have saved: `didMergeChangesObjectIDsNotification` as a value (rule 120).
+    public struct DidMergeChangesObjectIDsMessage: NotificationCenter.AsyncMessage {
+      public typealias Subject = ManagedObjectContext
+      /// Records that are new.
+      public let insertedObjectIDs: Set<ManagedObjectID>
+      /// Records that have changed.
+      public let updatedObjectIDs: Set<ManagedObjectID>
+      /// Records that are gone.
+      public let deletedObjectIDs: Set<ManagedObjectID>
+      /// Records whose objects show something else now.
+      public let refreshedObjectIDs: Set<ManagedObjectID>
+
+      public static var name: Notification.Name { ManagedObjectContext.didMergeChangesObjectIDsNotification }
+      public static func makeMessage(_ notification: Notification) -> Self? { Self(notification.userInfo) }
+      public static func makeNotification(_ message: Self) -> Notification {
+        Notification(
+          name: name,
+          userInfo: [
+            NotificationKey.insertedObjectIDs.rawValue: message.insertedObjectIDs,
+            NotificationKey.updatedObjectIDs.rawValue: message.updatedObjectIDs,
+            NotificationKey.deletedObjectIDs.rawValue: message.deletedObjectIDs,
+            NotificationKey.refreshedObjectIDs.rawValue: message.refreshedObjectIDs,
+          ])
+      }
+
+      init(_ userInfo: [AnyHashable: Any]?) {
+        insertedObjectIDs = ManagedObjectContext.identifiers(userInfo, .insertedObjectIDs)
+        updatedObjectIDs = ManagedObjectContext.identifiers(userInfo, .updatedObjectIDs)
+        deletedObjectIDs = ManagedObjectContext.identifiers(userInfo, .deletedObjectIDs)
+        refreshedObjectIDs = ManagedObjectContext.identifiers(userInfo, .refreshedObjectIDs)
+      }
+    }
+
+    fileprivate static func identifiers(
+      _ userInfo: [AnyHashable: Any]?, _ key: NotificationKey
+    ) -> Set<ManagedObjectID> {
+      userInfo?[key.rawValue] as? Set<ManagedObjectID> ?? []
+    }
+  }
+#endif
+
+extension ManagedObjectContext {
+  /// Posts the typed form of a notification that was posted.
+  func postMessage(_ name: Notification.Name, _ userInfo: [AnyHashable: Any]?) {
+    #if compiler(>=6.2) && !canImport(Darwin)
+      if name == Self.didSaveObjectIDsNotification {
+        NotificationCenter.default.post(DidSaveObjectIDsMessage(userInfo), subject: self)
+      } else if name == Self.didMergeChangesObjectIDsNotification {
+        NotificationCenter.default.post(DidMergeChangesObjectIDsMessage(userInfo), subject: self)
+      }
+    #endif
+  }
+}

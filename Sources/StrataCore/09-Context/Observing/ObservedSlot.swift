@@ -1,0 +1,34 @@
+/// A property of an object as the Observation framework names it: by a key path with the property's slot in it.
+///
+/// The framework hashes the key path of a property that is read only when somebody tracks what is read. That is how an object
+/// learns whether it needs to remember the reading at all; there is no other way to ask.
+struct ObservedSlot: Hashable, Sendable {
+  /// The property's slot; `state` for what the object is to its context.
+  let number: Int
+
+  /// `isDeleted`, `hasChanges`, `managedObjectContext` and their kin.
+  static let state = -1
+
+  func hash(into hasher: inout Hasher) {
+    ThreadScope.current.hasHashedSlot = true
+    hasher.combine(number)
+  }
+
+  /// The key path of a slot. Most are made once.
+  static func keyPath(_ slot: Int) -> KeyPath<ManagedObject, Void> {
+    let place = slot - state
+    return place < common.count ? common[place] : makeKeyPath(slot)
+  }
+
+  private static func makeKeyPath(_ slot: Int) -> KeyPath<ManagedObject, Void> {
+    \ManagedObject.[observed: ObservedSlot(number: slot)]
+  }
+
+  /// Unsafe: constant; key paths are immutable, and what is in these is Sendable.
+  private nonisolated(unsafe) static let common = (state..<256).map(makeKeyPath)
+}
+
+extension ManagedObject {
+  /// Only ever named in key paths.
+  subscript(observed slot: ObservedSlot) -> Void { () }
+}

@@ -1,0 +1,205 @@
+/// The list of a controller with what it takes to change it: where each object's entry is, and how many entries each section has.
+///
+/// Changing one entry makes new versions of one leaf and of the nodes above it. On the controller's queue.
+struct EntryIndex {
+  private(set) var list: EntryList
+  /// The newest version of each leaf by its number.
+  private var leaves: ContiguousArray<EntryNode?>
+  private var freeNumbers: [Int] = []
+  /// Made when somebody looks for an entry for the first time.
+  private var table: EntryTable?
+  /// By the number of the section's name.
+  private(set) var sectionCounts: ContiguousArray<Int>
+  /// How many sections have entries.
+  private(set) var sectionCount: Int
+  private var edit = 1
+
+  /// An empty one.
+  init() { self = Builder().finish() }
+
+  private init(
+    list: EntryList, leaves: ContiguousArray<EntryNode?>, sectionCounts: ContiguousArray<Int>,
+    sectionCount: Int
+  ) {
+    self.list = list
+    self.leaves = leaves
+    self.sectionCounts = sectionCounts
+    self.sectionCount = sectionCount
+  }
+
+  /// Whether all entries of each section stand together.
+  var isGrouped: Bool { list.runCount == sectionCount }
+
+  // MARK: Making one
+
+  /// Takes entries in order.
+  struct Builder {
+    private var leaves: ContiguousArray<EntryNode?> = []
+    private var leaf = EntryNode(edit: 0, leaf: 0)
+    private var counts: ContiguousArray<Int> = []
+    private var sectionCount = 0
+
+    /// A leaf that is built is not filled up: the next insertion should not have to split it.
+    private static var fill: Int { EntryNode.mostEntries * 3 / 4 }
+
+    mutating func append(
+      _ identity: UInt64, _ code: UInt16, _ section: UInt32, _ key: UnsafeRawBufferPointer
+    ) {
+      if leaf.identities.count == Self.fill {
+        leaves.append(leaf)
+        leaf = EntryNode(edit: 0, leaf: leaves.count)
+      }
+      leaf.append(identity, code, section, key)
+      while counts.count <= Int(section) { counts.append(0) }
+      if counts[Int(section)] == 0 { sectionCount += 1 }
+      counts[Int(section)] += 1
+    }
+
+    consuming func finish() -> EntryIndex {
+      leaves.append(leaf)
+      var level = leaves.compactMap { $0 }
+      while level.count > 1 {
+        let width = EntryNode.mostChildren * 3 / 4
+        level = stride(from: 0, to: level.count, by: width).map { start in
+          EntryNode(edit: 0, children: Array(level[start..<min(start + width, level.count)]))
+        }
+      }
+      return EntryIndex(
+        list: EntryList(root: level[0]), leaves: leaves, sectionCounts: counts, sectionCount: sectionCount)
+    }
+  }
+
+  // MARK: Looking
+
+  private mutating func makeTable() {
+    var table = EntryTable(capacity: list.count)
+    list.forEach { leaf, place in
+      table.set(leaf.identities[place], leaf.number)
+      return true
+    }
+    self.table = table
+  }
+
+  /// The entry of an object as it was reported last.
+  mutating func entry(_ identity: UInt64) -> ResultEntry? {
+    if table == nil { makeTable() }
+    guard let number = table?[identity], let leaf = leaves[number],
+      let place = leaf.identities.firstIndex(of: identity)
+    else { return nil }
+    return leaf.entry(place)
+  }
+
+  /// The position of an object's entry.
+  mutating func position(_ identity: UInt64) -> Int? {
+    if table == nil { makeTable() }
+    guard let number = table?[identity], let leaf = leaves[number],
+      let place = leaf.identities.firstIndex(of: identity)
+    else { return nil }
+    return leaf.withKey(place) { list.position(of: $0, identity) }
+  }
+
+  // MARK: Changing
+
+  /// What was handed out before stays as it is from here on.
+  mutating func beginEdit() {
+    if table == nil { makeTable() }
+    edit += 1
+  }
+
+  mutating func insert(_ entry: ResultEntry) {
+    let root = editable(list.root)
+    let right = insert(entry, into: root)
+    list = EntryList(root: right.map { EntryNode(edit: edit, children: [root, $0]) } ?? root)
+    let section = Int(entry.section)
+    while sectionCounts.count <= section { sectionCounts.append(0) }
+    if sectionCounts[section] == 0 { sectionCount += 1 }
+    sectionCounts[section] += 1
+  }
+
+  mutating func remove(_ entry: ResultEntry) {
+    let root = editable(list.root)
+    entry.key.withUnsafeBytes { remove(entry.identity, $0, from: root) }
+    list = EntryList(root: root)
+    // A root with one child is a step for nothing.
+    while !list.root.isLeaf, list.root.children.count == 1 { list = EntryList(root: list.root.children[0]) }
+    table?.remove(entry.identity)
+    sectionCounts[Int(entry.section)] -= 1
+    if sectionCounts[Int(entry.section)] == 0 { sectionCount -= 1 }
+  }
+
+  private mutating func editable(_ node: EntryNode) -> EntryNode {
+    if node.edit == edit { return node }
+    let copy = EntryNode(node, edit: edit)
+    if copy.isLeaf { leaves[copy.number] = copy }
+    return copy
+  }
+
+  private mutating func makeLeaf() -> EntryNode {
+    let number = freeNumbers.popLast() ?? leaves.count
+    let leaf = EntryNode(edit: edit, leaf: number)
+    if number == leaves.count { leaves.append(leaf) } else { leaves[number] = leaf }
+    return leaf
+  }
+
+  /// Adds an entry below a node of this edit. Returns what has become too much for it.
+  private mutating func insert(_ entry: ResultEntry, into node: EntryNode) -> EntryNode? {
+    if node.isLeaf {
+      let place = entry.key.withUnsafeBytes { node.lowerBound($0, entry.identity) }
+      node.insert(entry, at: place)
+      table?.set(entry.identity, node.number)
+      if node.identities.count <= EntryNode.mostEntries { return nil }
+      let right = makeLeaf()
+      node.moveEntries(from: node.identities.count / 2, to: right)
+      for identity in right.identities { table?.set(identity, right.number) }
+      return right
+    }
+    let place = entry.key.withUnsafeBytes { node.child(for: $0, entry.identity) }
+    let child = editable(node.children[place])
+    let right = insert(entry, into: child)
+    node.replace(place, by: child)
+    if let right { node.insert(right, at: place + 1) }
+    if node.children.count <= EntryNode.mostChildren { return nil }
+    let other = EntryNode(edit: edit, children: [])
+    node.moveChildren(from: node.children.count / 2, to: other)
+    return other
+  }
+
+  private mutating func remove(_ identity: UInt64, _ key: UnsafeRawBufferPointer, from node: EntryNode) {
+    if node.isLeaf {
+      if let place = node.identities.firstIndex(of: identity) { node.remove(at: place) }
+      return
+    }
+    let place = node.child(for: key, identity)
+    let child = editable(node.children[place])
+    remove(identity, key, from: child)
+    node.replace(place, by: child)
+    if child.summary.count == 0, node.children.count > 1 {
+      if child.isLeaf { giveBack(child) }
+      node.removeChild(place)
+    } else if child.isLeaf, child.identities.count < EntryNode.mostEntries / 4 {
+      join(place, of: node)
+    }
+  }
+
+  /// Brings a leaf that has become small together with a neighbour, if both fit into one.
+  private mutating func join(_ place: Int, of node: EntryNode) {
+    let left = place + 1 < node.children.count ? place : place - 1
+    guard left >= 0,
+      node.children[left].identities.count + node.children[left + 1].identities.count
+        <= EntryNode.mostEntries / 2
+    else { return }
+    let target = editable(node.children[left])
+    let source = editable(node.children[left + 1])
+    let moved = source.identities
+    source.moveEntries(from: 0, to: target)
+    for identity in moved { table?.set(identity, target.number) }
+    giveBack(source)
+    node.replace(left, by: target)
+    node.removeChild(left + 1)
+  }
+
+  private mutating func giveBack(_ leaf: EntryNode) {
+    leaves[leaf.number] = nil
+    freeNumbers.append(leaf.number)
+  }
+}

@@ -1,0 +1,273 @@
+import Foundation
+
+/// The objects that match a request, in order and in sections, kept up to date as their context changes.
+///
+///     let request = FetchRequest<Flight>(
+///       entityName: "Flight", sortDescriptors: [FetchSort("airline"), FetchSort("departure")])
+///     let controller = FetchedResultsController(
+///       fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: "airline")
+///     controller.delegate = list
+///     try controller.performFetch()
+///     controller.object(at: IndexPath(row: 0, section: 2))
+///
+/// Driven by what its context shows at the end of each event, saved or not: edits, undo, what child contexts save, merged saves of
+/// siblings, batches and other processes (rule 245). What is no object in the context counts as much as what is (rule 178), and so do
+/// changes of other objects that the predicate, a sort key or the section key path leads to (rule 261). Replaying what is
+/// reported on the old list gives what the context would fetch (rule 265).
+///
+/// Holds IDs and sort keys, and no object: eight bytes and about thirty for each. An event costs what it has touched, times the
+/// logarithm of the list's length; it reads the rows that have been touched, and makes no objects.
+///
+/// Belongs to its context's queue, holds the context, and does not hold its delegate. Changes are followed while there is a
+/// delegate that is to be told of them, or somebody who iterates over ``changes`` or ``snapshots`` (rule 244).
+public final class FetchedResultsController<Result: ManagedObject> {
+  /// What is fetched. Changes of a request that was given do not count: make another controller.
+  public let fetchRequest: FetchRequest<Result>
+  /// The context whose objects these are.
+  public let managedObjectContext: ManagedObjectContext
+  /// The key path to what objects are divided into sections by; nil for one section. Ends at an attribute, perhaps of an object that
+  /// to-one relationships lead to. Objects of one section must stand together in the order of the request (rule 242).
+  public let sectionNameKeyPath: String?
+  /// As given. Nothing is kept under this name: see ``deleteCache(withName:)``.
+  public let cacheName: String?
+
+  /// Whoever hears of changes; see ``FetchedResultsControllerDelegate``.
+  public weak var delegate: (any FetchedResultsControllerDelegate<Result>)? {
+    didSet {
+      managedObjectContext.checkAccess(fetchRequest.entityName)
+      settleListening()
+    }
+  }
+
+  private let tracker: ResultsTracker
+  private let consumers = ResultsConsumers()
+  private var reader: ResultsReader?
+
+  /// Makes a controller, which has no results before `performFetch()` (rule 243).
+  ///
+  /// - Parameters:
+  ///   - sectionNameKeyPath: See ``sectionNameKeyPath``.
+  ///   - cacheName: See ``cacheName``.
+  ///   - sectionName: What a section is called, by what the section key path leads to as text: its first letter, say. Nil to call it
+  ///     that. Must give the same for the same, and is called on the context's queue.
+  public init(
+    fetchRequest: FetchRequest<Result>, managedObjectContext: ManagedObjectContext,
+    sectionNameKeyPath: String? = nil, cacheName: String? = nil, sectionName: ((String) -> String)? = nil
+  ) {
+    self.fetchRequest = fetchRequest
+    self.managedObjectContext = managedObjectContext
+    self.sectionNameKeyPath = sectionNameKeyPath
+    self.cacheName = cacheName
+    tracker = ResultsTracker(managedObjectContext, SectionNames(sectionName))
+    tracker.receiver = self
+  }
+
+  deinit { consumers.finish() }
+
+  /// Fetches the objects, or fetches them anew. Tells the delegate nothing; sequences continue with the new list.
+  ///
+  /// - Throws: `CoreDataError` 134060 without sort descriptors, or when the objects of a section do not stand together (rule 242); what
+  ///   `fetch(_:)` throws. What was fetched before stays.
+  public func performFetch() throws {
+    let context = managedObjectContext
+    context.checkAccess(fetchRequest.entityName)
+    let specification = try context.specification(of: fetchRequest)
+    try context.checkResultType(Result.self, specification.entityName)
+    let plan = try ResultsPlan(
+      specification, sectionNameKeyPath: sectionNameKeyPath, schema: context.schema)
+    // A relationship that does not exist: better told now than when an object is looked at.
+    _ = try context.prefetch(specification.relationshipKeyPathsForPrefetching, of: [], plan.request.entity)
+    settleListening()
+    // What was edited before belongs to the list that is read, and to no change afterwards.
+    context.tellChanges()
+    try tracker.fetch(plan)
+    makeReader()
+    if !consumers.isEmpty { consumers.yield(FetchedResultsChange(initial: makeSnapshot([]))) }
+  }
+
+  /// The objects, in order; nil before `performFetch()`, and after the context was reset or one of the stores removed (rules 243,
+  /// 256).
+  public var fetchedObjects: FetchedResults<Result>? {
+    managedObjectContext.checkAccess(fetchRequest.entityName)
+    return reader.map { FetchedResults($0, 0..<$0.list.count) }
+  }
+
+  /// The object at section and row. Traps when there is none, or nothing was fetched.
+  public func object(at indexPath: IndexPath) -> Result {
+    guard let sections, indexPath.count == 2, sections.indices.contains(indexPath[0]) else {
+      trap("there is no section at \(indexPath): \(sections?.count ?? 0) sections are there.")
+    }
+    return sections[indexPath[0]].objects[indexPath[1]]
+  }
+
+  /// Section and row of an object; nil when it is not among the results. Does not look for the object.
+  public func indexPath(forObject object: Result) -> IndexPath? { indexPath(forID: object.objectID) }
+
+  /// Section and row of the object with an ID.
+  public func indexPath(forID id: ManagedObjectID) -> IndexPath? {
+    managedObjectContext.checkAccess(fetchRequest.entityName)
+    return tracker.position(of: id).map {
+      PathFinder(tracker.shown, sectionNameKeyPath != nil).path($0)
+    }
+  }
+
+  /// The sections, in order; nil before `performFetch()`. Without a section key path there is one, even without objects (rule 258).
+  public var sections: FetchedResultsSections<Result>? {
+    managedObjectContext.checkAccess(fetchRequest.entityName)
+    return reader.map { reader in
+      FetchedResultsSections(makeSnapshot([]), reader) { [weak self] name in
+        self?.sectionIndexTitle(forSectionName: name) ?? Self.usualIndexTitle(name)
+      }
+    }
+  }
+
+  // MARK: Titles
+
+  /// The titles of the sections, each once, in order (rule 258).
+  public var sectionIndexTitles: [String] {
+    var titles: [String] = []
+    guard sectionNameKeyPath != nil else { return titles }
+    for name in sections == nil ? [] : makeSnapshot([]).sectionNames {
+      if let title = sectionIndexTitle(forSectionName: name), title != titles.last { titles.append(title) }
+    }
+    return titles
+  }
+
+  /// The title of a section: what the delegate says, or the first letter of its name, capitalised (rule 258).
+  public func sectionIndexTitle(forSectionName name: String) -> String? {
+    guard let delegate else { return Self.usualIndexTitle(name) }
+    return delegate.controller(self, sectionIndexTitleForSectionName: name)
+  }
+
+  /// The first letter of a name, capitalised; nil for an empty name.
+  public static func usualIndexTitle(_ name: String) -> String? { name.first.map { $0.uppercased() } }
+
+  /// The first section whose title is the one at `index` of `sectionIndexTitles`. Traps when that is another title, or there is none.
+  public func section(forSectionIndexTitle title: String, at index: Int) -> Int {
+    var place = -1
+    var last: String?
+    for (section, name) in makeSnapshot([]).sectionNames.enumerated() {
+      guard let found = sectionIndexTitle(forSectionName: name), found != last else { continue }
+      last = found
+      place += 1
+      if place == index, found == title { return section }
+    }
+    trap("“\(title)” is not the title number \(index) of the sections.")
+  }
+
+  // MARK: Values and sequences
+
+  /// The list as it is now, as a value; nil before `performFetch()`.
+  public var snapshot: FetchedResultsSnapshot? {
+    managedObjectContext.checkAccess(fetchRequest.entityName)
+    return reader == nil ? nil : makeSnapshot([])
+  }
+
+  /// What changes from now on, beginning with the list as it is (`isInitial`) if it has been fetched, without a gap in between.
+  ///
+  /// Each sequence has a buffer of its own, without limit, and may be iterated anywhere. It ends with the controller.
+  public var changes: AsyncStream<FetchedResultsChange> {
+    managedObjectContext.checkAccess(fetchRequest.entityName)
+    let stream = consumers.makeStream(
+      reader == nil ? nil : FetchedResultsChange(initial: makeSnapshot([])))
+    settleListening()
+    return stream
+  }
+
+  /// The list as it is now, if it has been fetched, and after each change.
+  public var snapshots: AsyncMapSequence<AsyncStream<FetchedResultsChange>, FetchedResultsSnapshot> {
+    changes.map(\.snapshot)
+  }
+
+  /// How the list differs from the one before, for each change from now on.
+  public var differences:
+    AsyncMapSequence<
+      AsyncFilterSequence<AsyncStream<FetchedResultsChange>>, CollectionDifference<ManagedObjectID>
+    >
+  { changes.filter { !$0.isInitial }.map(\.difference) }
+
+  /// Does nothing, on purpose: there is no cache that could be out of date. Opening a list is one walk along an index, and
+  /// a cache of its sections would have to be proved right by the same walk (rule 259).
+  public static func deleteCache(withName name: String?) {}
+
+  // MARK: Inside
+
+  private func settleListening() {
+    let isTold =
+      delegate is any FetchedResultsChangeDelegate<Result>
+      || delegate is any FetchedResultsSnapshotDelegate<Result>
+      || delegate is any FetchedResultsDifferenceDelegate<Result>
+    tracker.setListening(isTold || !consumers.isEmpty)
+  }
+
+  private func makeReader() {
+    guard let plan = tracker.plan, tracker.index != nil else { return reader = nil }
+    reader = ResultsReader(tracker.shown, tracker.stores, managedObjectContext, plan)
+  }
+
+  private func makeSnapshot(_ reloaded: [ManagedObjectID]) -> FetchedResultsSnapshot {
+    FetchedResultsSnapshot(
+      tracker.shown, names: tracker.names.names, stores: tracker.stores,
+      hasSections: sectionNameKeyPath != nil, reloaded: reloaded)
+  }
+}
+
+@available(*, unavailable)
+extension FetchedResultsController: Sendable {}
+
+extension FetchedResultsController: ResultsReceiver {
+  private var changeDelegate: (any FetchedResultsChangeDelegate<Result>)? {
+    if delegate is any FetchedResultsSnapshotDelegate<Result> { return nil }
+    if sectionNameKeyPath == nil, delegate is any FetchedResultsDifferenceDelegate<Result> { return nil }
+    return delegate as? any FetchedResultsChangeDelegate<Result>
+  }
+
+  func resultsWillChange() { changeDelegate?.controllerWillChangeContent(self) }
+
+  func resultsDidChange(_ report: ResultsReport) {
+    makeReader()
+    let reloaded = report.items.filter { $0.kind == .update || $0.kind == .move }.map {
+      FetchedResultsIdentifiers.identifier($0.identity, $0.code, report.stores)
+    }
+    let snapshot = makeSnapshot(reloaded)
+    let change = FetchedResultsChange(report, snapshot)
+    if let delegate = delegate as? any FetchedResultsSnapshotDelegate<Result> {
+      delegate.controller(self, didChangeContentWith: snapshot)
+    } else if sectionNameKeyPath == nil,
+      let delegate = delegate as? any FetchedResultsDifferenceDelegate<Result>
+    {
+      delegate.controller(self, didChangeContentWith: change.difference)
+    } else if let delegate = changeDelegate {
+      tell(report, to: delegate)
+    }
+    if !consumers.isEmpty { consumers.yield(change) }
+  }
+
+  private func tell(_ report: ResultsReport, to delegate: any FetchedResultsChangeDelegate<Result>) {
+    guard let reader else { return }
+    func section(_ name: String, _ range: Range<Int>) -> FetchedResultsSection<Result> {
+      FetchedResultsSection(
+        name: name, indexTitle: sectionIndexTitle(forSectionName: name), objects: FetchedResults(reader, range))
+    }
+    for one in report.deletedSections {
+      delegate.controller(
+        self, didChange: section(one.name, 0..<0), atSectionIndex: one.index, for: .delete)
+    }
+    for one in report.insertedSections {
+      let range = report.new.start(ofRun: one.index)..<report.new.start(ofRun: one.index + 1)
+      delegate.controller(self, didChange: section(one.name, range), atSectionIndex: one.index, for: .insert)
+    }
+    for item in report.items {
+      // Every object is of the entity's class or a subclass, which was checked to be a Result.
+      let object = unsafeDowncast(reader.object(item.identity, item.code), to: Result.self)
+      delegate.controller(
+        self, didChange: object, at: item.oldPath, for: item.kind, newIndexPath: item.newPath)
+    }
+    delegate.controllerDidChangeContent(self)
+  }
+
+  func resultsDidEnd(_ error: (any Error)?) {
+    reader = nil
+    if let error { delegate?.controller(self, didFailWith: error) }
+  }
+}

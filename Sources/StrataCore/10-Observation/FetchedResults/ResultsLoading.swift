@@ -1,0 +1,160 @@
+import Foundation
+
+extension ResultsTracker {
+  /// The list as the context sees it now.
+  ///
+  /// - Throws: `CoreDataError` 134060 when sections would not stand together (rule 242); what a fetch throws.
+  func load(_ plan: ResultsPlan) throws -> EntryIndex {
+    context.flushAncestors()
+    let overlay = try context.makeOverlay(plan.request, plan.specification)
+    let bindings = context.bindings(for: plan.request, plan.specification)
+    for binding in bindings { _ = place(of: binding) }
+    var loader = Loader(plan, names, self, overlay)
+    if overlay.isEmpty, bindings.count == 1 {
+      let binding = bindings[0]
+      let view = try context.reading(binding)
+      let place = place(of: binding)
+      for row in try context.ask(view, plan.request, mode: .rows).rows {
+        guard let bound = binding.entities[row.entity] else { continue }
+        try loader.add(.row(row, bound), place, binding, view)
+      }
+    } else {
+      for match in try context.matches(plan.request, plan.specification, mode: .rows, overlay: overlay) {
+        guard let binding = context.persistentStoreCoordinator.binding(match.storeIndex),
+          let node = match.node
+        else { continue }
+        try loader.add(node, place(of: binding), binding, try context.reading(binding))
+      }
+    }
+    let index = loader.finish()
+    try requireGrouping(index, plan)
+    return index
+  }
+
+  /// Who the members of the to-many relationships belong to that the request follows.
+  func loadOwners(_ plan: ResultsPlan) throws -> LastOwners {
+    var owners = LastOwners()
+    for relationship in plan.related.ownedSteps {
+      let entity = context.schema.entities[relationship.destination]
+      let request = ResolvedFetchRequest(schema: context.schema, entity: entity, predicate: .all)
+      var specification = FetchSpecification(entityName: entity.name)
+      specification.includesPendingChanges = plan.specification.includesPendingChanges
+      specification.affectedStores = plan.specification.affectedStores
+      let overlay = try context.makeOverlay(request, specification)
+      var evaluations: [Int: ContextEvaluation] = [:]
+      for match in try context.matches(request, specification, mode: .rows, overlay: overlay) {
+        guard let binding = context.persistentStoreCoordinator.binding(match.storeIndex),
+          let node = match.node
+        else { continue }
+        let evaluation = try evaluations[binding.index] ?? evaluation(plan, binding, overlay.ownLayers)
+        evaluations[binding.index] = evaluation
+        _ = owners.set(
+          try evaluation.view.owner(of: node, relationship), of: match.primaryKey, relationship.number,
+          place(of: binding))
+      }
+    }
+    return owners
+  }
+
+  func requireGrouping(_ index: EntryIndex, _ plan: ResultsPlan) throws {
+    guard plan.section != nil, !index.isGrouped else { return }
+    var seen: Set<UInt32> = []
+    for run in 0..<index.list.runCount {
+      let (leaf, place) = index.list.find(index.list.start(ofRun: run))
+      let section = leaf.sections[place]
+      if !seen.insert(section).inserted { throw plan.groupingError(names.names[Int(section)]) }
+    }
+  }
+
+  /// Makes entries of what is found.
+  private struct Loader: ~Copyable {
+    private let plan: ResultsPlan
+    private let names: SectionNames
+    private let tracker: ResultsTracker
+    private let overlay: FetchOverlay
+    private var builder = EntryIndex.Builder()
+    private var maker: SortKeyMaker
+    private var evaluations: [Int: ContextEvaluation] = [:]
+    private let isLocal: Bool
+    /// Whether equal beginnings of sort keys mean equal sections.
+    private let sectionLeads: Bool
+    private var lastFirstPart: [UInt8] = []
+    private var lastSection: UInt32?
+
+    init(_ plan: ResultsPlan, _ names: SectionNames, _ tracker: ResultsTracker, _ overlay: FetchOverlay) {
+      self.plan = plan
+      self.names = names
+      self.tracker = tracker
+      self.overlay = overlay
+      maker = SortKeyMaker(plan.request.sorts)
+      isLocal = plan.isLocal
+      sectionLeads = plan.section.map { $0.slot == plan.request.sorts[0].slot && $0.steps.isEmpty } ?? false
+    }
+
+    mutating func add(
+      _ node: ContextView.Node, _ store: Int, _ binding: StoreBinding, _ view: any StoreReading
+    ) throws {
+      if isLocal, case .row(let row, let bound) = node, let snapshot = row.snapshot {
+        let value = { binding.value(of: snapshot, $0, bound, row.primaryKey, in: view) }
+        maker.make(snapshot, bound, value: value)
+        let section = section { value($0.slot) }
+        let identity = ResultEntry.identity(row.primaryKey, store: store)
+        builder.append(identity, bound.stamp.entityCode, section, maker.bytes)
+        return
+      }
+      let evaluation = try evaluation(binding)
+      let values = try evaluation.sortValues(node)
+      maker.make(values)
+      let section = section { _ in values[values.count - 1] }
+      let bits = evaluation.view.reference(node)
+      builder.append(
+        ResultEntry.identity(Reference.primaryKey(bits), store: store), Reference.entityCode(bits), section,
+        maker.bytes)
+    }
+
+    private mutating func section(_ value: (ResolvedSort) -> AttributeValue) -> UInt32 {
+      guard let sort = plan.section else { return names.numberOfOnly() }
+      guard sectionLeads else { return names.number(for: value(sort)) }
+      let first = UnsafeRawBufferPointer(rebasing: maker.bytes.prefix(maker.firstPartLength))
+      if let lastSection, lastFirstPart.withUnsafeBytes({ IndexEntries.order($0, first) }) == 0 {
+        return lastSection
+      }
+      lastFirstPart = Array(first)
+      let section = names.number(for: value(sort))
+      lastSection = section
+      return section
+    }
+
+    private mutating func evaluation(_ binding: StoreBinding) throws -> ContextEvaluation {
+      if let known = evaluations[binding.index] { return known }
+      let new = try tracker.evaluation(plan, binding, overlay.ownLayers)
+      evaluations[binding.index] = new
+      return new
+    }
+
+    consuming func finish() -> EntryIndex { builder.finish() }
+  }
+
+  /// How objects of a store are looked at.
+  func evaluation(_ plan: ResultsPlan, _ binding: StoreBinding, _ layers: [StratumLayer]) throws
+    -> ContextEvaluation
+  {
+    let view = try ContextView(
+      context, binding, ownLayers: layers,
+      includesPendingChanges: plan.specification.includesPendingChanges)
+    return ContextEvaluation(plan.evaluated, view)
+  }
+}
+
+extension ContextView {
+  /// The key of the object whose to-many relationship a node is a member of, as the node names it.
+  func owner(of node: Node, _ relationship: RelationshipSchema) throws -> UInt64? {
+    guard let number = relationship.inverse else { return nil }
+    let inverse = schema.relationships[number]
+    // Of another entity of the hierarchy, without the relationship.
+    guard schema.entities[inverse.owner].subtree.contains(bound(node).entityNumber),
+      case .reference(let bits) = try value(node, inverse.slot)
+    else { return nil }
+    return Reference.primaryKey(bits)
+  }
+}

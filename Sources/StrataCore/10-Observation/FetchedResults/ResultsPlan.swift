@@ -1,0 +1,150 @@
+import Foundation
+
+/// What a controller looks for: its request with all names looked up.
+struct ResultsPlan {
+  let specification: FetchSpecification
+  let request: ResolvedFetchRequest
+  /// The request with the section's value behind the sort keys.
+  let evaluated: ResolvedFetchRequest
+  let section: ResolvedSort?
+  let related: RelatedPaths
+
+  /// - Throws: ``FetchError``; `CoreDataError` 134060 without sort keys, or when the section key path ends at an object (rule 242).
+  init(_ specification: FetchSpecification, sectionNameKeyPath: String?, schema: Schema) throws {
+    guard !specification.sortDescriptors.isEmpty else {
+      throw CoreDataError(
+        .coreData,
+        "The fetch request for \(specification.entityName) of a fetched results controller has no sort descriptors; it needs at least one."
+      )
+    }
+    self.specification = specification
+    let request = try ResolvedFetchRequest(specification, schema: schema)
+    let section = try sectionNameKeyPath.map { path in
+      let sort = try ResolvedSort(
+        FetchSort(path), PredicateResolver(entity: request.entity, schema: schema))
+      if sort.type == .objectID {
+        throw CoreDataError(
+          .coreData,
+          "The section key path \(specification.entityName).\(path) leads to an object; let it end at an attribute.")
+      }
+      return sort
+    }
+    self.request = request
+    self.section = section
+    evaluated = section.map { request.appending($0) } ?? request
+    related = RelatedPaths(request, section)
+  }
+
+  /// Whether all that order and sections follow from is in an object's own row.
+  var isLocal: Bool { evaluated.sorts.allSatisfy(\.steps.isEmpty) }
+
+  /// Why a list cannot be divided into sections (rule 242).
+  func groupingError(_ key: String) -> CoreDataError {
+    let first = request.sorts[0].name
+    return CoreDataError(
+      .coreData,
+      "Objects of \(request.entity.name) with the same section “\(key)” (\(section?.name ?? "")) do not stand together in the order of the first "
+        + "sort key, \(first). Sort by the section key path first, or by what puts objects into the same groups.")
+  }
+}
+
+/// The names of sections by number. Numbers are never used again, so that lists of different times can be compared.
+final class SectionNames {
+  private(set) var names: [String] = []
+  private var numbers: [String: UInt32] = [:]
+  private let transform: ((String) -> String)?
+  private var last: (value: AttributeValue, number: UInt32)?
+
+  init(_ transform: ((String) -> String)?) { self.transform = transform }
+
+  /// The one section of a list without a section key path.
+  func numberOfOnly() -> UInt32 { number(named: "") }
+
+  func number(for value: AttributeValue) -> UInt32 {
+    if let last, last.value == value { return last.number }
+    let text = Self.text(value)
+    let number = number(named: transform.map { $0(text) } ?? text)
+    last = (value, number)
+    return number
+  }
+
+  private func number(named name: String) -> UInt32 {
+    if let known = numbers[name] { return known }
+    let number = UInt32(names.count)
+    names.append(name)
+    numbers[name] = number
+    return number
+  }
+
+  /// What a value is called as a section. Nil is called nothing.
+  private static func text(_ value: AttributeValue) -> String {
+    switch value {
+    case .null: ""
+    case .string(let text): text
+    case .integer(let number): "\(number)"
+    case .boolean(let isTrue): isTrue ? "1" : "0"
+    case .double(let number): "\(number)"
+    case .float(let number): "\(number)"
+    case .decimal(let number): "\(number)"
+    case .date(let date): date.description
+    case .uuid(let uuid): uuid.uuidString
+    case .url(let url): url.absoluteString
+    case .data(let data): data.description
+    case .reference(let bits): "\(bits)"
+    }
+  }
+}
+
+/// Makes the bytes that entries are ordered by.
+struct SortKeyMaker: ~Copyable {
+  private var builder = KeyBuilder()
+  private let sorts: [ResolvedSort]
+  /// How long the first part is.
+  private(set) var firstPartLength = 0
+
+  /// Longer values are looked at as a whole all the same, at the price of one more attempt.
+  private static var usualLimit: Int { 1_024 }
+
+  init(_ sorts: [ResolvedSort]) { self.sorts = sorts }
+
+  var bytes: UnsafeRawBufferPointer { builder.bytes }
+
+  mutating func make(_ values: [AttributeValue]) {
+    builder.reset()
+    for (place, sort) in sorts.enumerated() {
+      append(values[place], sort)
+      if place == 0 { firstPartLength = builder.count }
+    }
+  }
+
+  /// From the row of an object that has all of the values itself.
+  mutating func make(_ row: RowSnapshot, _ bound: BoundEntity, value: (Int) -> AttributeValue) {
+    builder.reset()
+    for (place, sort) in sorts.enumerated() {
+      let start = builder.count
+      let part = builder.append(
+        fromRow: row.base, slot: sort.slot, layout: bound.layout, isAscending: sort.isAscending,
+        limit: Self.usualLimit)
+      if part != .whole {
+        builder.truncate(to: start)
+        append(value(sort.slot), sort)
+      }
+      if place == 0 { firstPartLength = builder.count }
+    }
+  }
+
+  private mutating func append(_ value: AttributeValue, _ sort: ResolvedSort) {
+    let start = builder.count
+    if builder.append(value, isAscending: sort.isAscending, limit: Self.usualLimit) == .whole { return }
+    builder.truncate(to: start)
+    let length =
+      switch value {
+      case .string(let text): text.utf8.count
+      case .url(let url): url.absoluteString.utf8.count
+      case .data(let data): data.count
+      default: 0
+      }
+    // A zero takes two bytes.
+    builder.append(value, isAscending: sort.isAscending, limit: length * 2 + 2)
+  }
+}

@@ -1,0 +1,264 @@
+import Foundation
+
+/// Whoever shows a tracked list. Called on the context's queue.
+protocol ResultsReceiver: AnyObject {
+  /// The list is about to change: what is shown is still the old one.
+  func resultsWillChange()
+  /// The list has changed.
+  func resultsDidChange(_ report: ResultsReport)
+  /// There is no list any more: the context was reset, a store removed; or, with an error, the list could not be followed.
+  func resultsDidEnd(_ error: (any Error)?)
+}
+
+/// Follows the list of objects that a request finds as its context changes.
+///
+/// ```
+///   touched objects ─┐                          ┌─ old entry: position, section, key as of the last report
+///   related ones  ───┴─▶ each object, looked at ┤
+///                        as the context sees it └─ new entry, if it matches
+///                                 │
+///                  taken out and put in ▶ positions before and after ▶ report
+/// ```
+///
+/// Holds eight bytes and a sort key for each object, and no object. What an event costs grows with what it has touched, and with
+/// the logarithm of the list's length; a list of which much is touched is read anew and compared. On the context's queue.
+final class ResultsTracker: ContextObserver {
+  let context: ManagedObjectContext
+  let names: SectionNames
+  weak var receiver: (any ResultsReceiver)?
+  private(set) var plan: ResultsPlan?
+  /// The newest list; nil before the first fetch.
+  private(set) var index: EntryIndex?
+  /// What is shown: the same, but for the moment before a change is told.
+  private(set) var shown = EntryList.empty
+  /// The stores that entries are of, by the place that identities name.
+  private(set) var stores: [StoreBinding] = []
+  private var relatedValues = RelatedValues()
+  private var lastOwners = LastOwners()
+  /// Events have gone by unseen since the list was read.
+  private var isBehind = false
+  private var isListening = false
+
+  init(_ context: ManagedObjectContext, _ names: SectionNames) {
+    self.context = context
+    self.names = names
+  }
+
+  // MARK: Beginning and end
+
+  /// Reads the list.
+  func fetch(_ plan: ResultsPlan) throws {
+    let index = try load(plan)
+    lastOwners = try loadOwners(plan)
+    relatedValues = RelatedValues()
+    self.plan = plan
+    self.index = index
+    shown = index.list
+    isBehind = !isListening
+  }
+
+  /// Whether changes are followed (rule 244). What has changed while they were not comes with the first change afterwards.
+  func setListening(_ listens: Bool) {
+    if listens == isListening { return }
+    isListening = listens
+    if listens { context.addObserver(self) } else { context.removeObserver(self) }
+    if !listens { isBehind = true }
+  }
+
+  private func end(_ error: (any Error)?) {
+    index = nil
+    shown = .empty
+    receiver?.resultsDidEnd(error)
+  }
+
+  // MARK: Looking
+
+  /// The place of a store among those that entries are of.
+  func place(of binding: StoreBinding) -> Int {
+    if let known = stores.firstIndex(where: { $0 === binding }) { return known }
+    stores.append(binding)
+    return stores.count - 1
+  }
+
+  /// The position of an object in what is shown.
+  func position(of id: ManagedObjectID) -> Int? {
+    guard index != nil, let identity = identity(of: id) else { return nil }
+    if index?.list.root === shown.root { return index?.position(identity) }
+    // Asked while a change is being told: there is no table of what was before.
+    var position = 0
+    var found: Int?
+    shown.forEach { leaf, place in
+      if leaf.identities[place] == identity { found = position }
+      position += 1
+      return found == nil
+    }
+    return found
+  }
+
+  private func identity(of id: ManagedObjectID) -> UInt64? {
+    guard let place = context.locate(id), place.bound.hierarchyNumber == plan?.request.hierarchyNumber,
+      let store = stores.firstIndex(where: { $0 === place.store })
+    else { return nil }
+    return ResultEntry.identity(id.primaryKey, store: store)
+  }
+
+  // MARK: Events
+
+  func contextDidChange(_ change: ContextChange) {
+    guard index != nil, let plan else { return }
+    let isGone = stores.contains { context.persistentStoreCoordinator.binding($0.index) == nil }
+    if change.isEverythingInvalidated || isGone { return end(nil) }
+    do {
+      guard let report = try follow(change, plan) else { return }
+      if report.isEmpty {
+        // Positions are the same; the keys may not be.
+        shown = index?.list ?? .empty
+        return
+      }
+      receiver?.resultsWillChange()
+      // A delegate may have fetched anew.
+      guard let index, index.list.root === report.new.root else { return }
+      shown = index.list
+      receiver?.resultsDidChange(report)
+    } catch {
+      end(error)
+    }
+  }
+
+  /// Brings the list in line with what has changed.
+  private func follow(_ change: ContextChange, _ plan: ResultsPlan) throws -> ResultsReport? {
+    guard var index else { return nil }
+    var touched = Touched(self, plan)
+    change.forEach { touched.add($0) }
+    if isBehind || change.isAllRefreshed { return try reload(plan, touched) }
+    if touched.isEmpty { return nil }
+    context.flushAncestors()
+    var overlay = FetchOverlay()
+    context.takeLayers(&overlay)
+    try touched.addRelated(plan, overlay.ownLayers, &relatedValues, &lastOwners)
+    if touched.direct.isEmpty, touched.related.isEmpty { return nil }
+    if touched.count > max(256, index.list.count / 4) { return try reload(plan, touched) }
+    if plan.request.offset > 0 { return try reload(plan, touched) }
+    var touches = try touched.entries(plan, overlay.ownLayers)
+    for place in touches.indices { touches[place].old = index.entry(touches[place].identity) }
+    let limit = plan.request.limit
+    let isFull = limit > 0 && index.list.count >= limit
+    if isFull {
+      // What lies behind the last one of a full list is not in it.
+      let (leaf, place) = index.list.find(index.list.count - 1)
+      let last = leaf.entry(place)
+      for place in touches.indices {
+        if let new = touches[place].new, last.isBefore(new) { touches[place].new = nil }
+      }
+    }
+    touches.removeAll { $0.old == nil && $0.new == nil || $0.isIdle }
+    if touches.isEmpty { return nil }
+    let old = index.list
+    let oldCounts = index.sectionCounts
+    for place in touches.indices where touches[place].old != nil {
+      touches[place].oldPosition = index.position(touches[place].identity) ?? -1
+    }
+    if touches.contains(where: \.isMoved) {
+      index.beginEdit()
+      for case let entry? in touches.map({ $0.isMoved ? $0.old : nil }) { index.remove(entry) }
+      for case let entry? in touches.map({ $0.isMoved ? $0.new : nil }) { index.insert(entry) }
+      if isFull, index.list.count < limit { return try reload(plan, touched) }
+      if limit > 0 { cut(&index, &touches, limit, old) }
+      try requireGrouping(index, plan)
+    }
+    for place in touches.indices {
+      if let new = touches[place].new {
+        touches[place].newPosition = index.list.position(of: new.key, new.identity)
+      }
+    }
+    self.index = index
+    return ResultsReport(
+      old: old, new: index.list, touches, oldCounts: oldCounts, newCounts: index.sectionCounts,
+      hasSections: plan.section != nil, names: names.names, stores: stores)
+  }
+
+  /// Takes out what lies behind the end of the window.
+  private func cut(_ index: inout EntryIndex, _ touches: inout [EntryTouch], _ limit: Int, _ old: EntryList) {
+    while index.list.count > limit {
+      let (leaf, place) = index.list.find(index.list.count - 1)
+      let last = leaf.entry(place)
+      index.remove(last)
+      if let place = touches.firstIndex(where: { $0.identity == last.identity }) {
+        touches[place].new = nil
+      } else {
+        touches.append(
+          EntryTouch(
+            identity: last.identity, isDirect: false, old: last, new: nil,
+            oldPosition: old.position(of: last.key, last.identity)))
+      }
+    }
+    touches.removeAll { $0.old == nil && $0.new == nil }
+  }
+
+  /// Reads the list anew and compares.
+  private func reload(_ plan: ResultsPlan, _ touched: Touched) throws -> ResultsReport? {
+    guard var before = index else { return nil }
+    let after = try load(plan)
+    lastOwners = try loadOwners(plan)
+    isBehind = !isListening
+    let direct = touched.directIdentities
+    var touches: [EntryTouch] = []
+    var position = 0
+    var kept: Set<UInt64> = []
+    after.list.forEach { leaf, place in
+      let identity = leaf.identities[place]
+      let new = leaf.entry(place)
+      let old = before.entry(identity)
+      if old != nil { kept.insert(identity) }
+      let touch = EntryTouch(
+        identity: identity, isDirect: direct.contains(identity), old: old, new: new,
+        newPosition: position)
+      if !touch.isIdle { touches.append(touch) }
+      position += 1
+      return true
+    }
+    var places: [UInt64: Int] = [:]
+    for (place, touch) in touches.enumerated() where touch.old != nil { places[touch.identity] = place }
+    position = 0
+    before.list.forEach { leaf, place in
+      let identity = leaf.identities[place]
+      if let place = places[identity] {
+        touches[place].oldPosition = position
+      } else if !kept.contains(identity) {
+        touches.append(
+          EntryTouch(
+            identity: identity, isDirect: false, old: leaf.entry(place), new: nil, oldPosition: position))
+      }
+      position += 1
+      return true
+    }
+    index = after
+    return ResultsReport(
+      old: before.list, new: after.list, touches, oldCounts: before.sectionCounts,
+      newCounts: after.sectionCounts, hasSections: plan.section != nil, names: names.names, stores: stores)
+  }
+}
+
+extension ResultEntry {
+  func isBefore(_ other: ResultEntry) -> Bool {
+    key.withUnsafeBytes { left in
+      other.key.withUnsafeBytes { EntryNode.order(left, identity, $0, other.identity) < 0 }
+    }
+  }
+}
+
+/// One object that an event has touched: its entries before and after.
+struct EntryTouch {
+  let identity: UInt64
+  /// Whether it has changed itself.
+  let isDirect: Bool
+  var old: ResultEntry?
+  var new: ResultEntry?
+  var oldPosition = -1
+  var newPosition = -1
+
+  /// Whether its entry is another one than before.
+  var isMoved: Bool { old != new }
+  /// Whether there is nothing to report.
+  var isIdle: Bool { !isDirect && old == new }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import Strata
+import Testing
+
+/// Controllers and what happens in other contexts, in the store, and to other objects.
+@Suite struct FetchedResultsContextsTests {
+  @Test("rule 178: a merged change of what is no object here brings it in, and takes it out")
+  func mergedRows() throws {
+    let stand = try ResultsStand()
+    let listener = Listener()
+    _ = try stand.controller("value >= 2", delegate: listener)
+    let writer = stand.store.context()
+    try stand.find("a1", in: writer).setValue(7, forKey: "value")
+    try stand.find("b2", in: writer).setValue(0, forKey: "value")
+    var saved: Notification?
+    let token = NotificationCenter.default.addObserver(
+      forName: ManagedObjectContext.didSaveObjectsNotification, object: writer, queue: nil
+    ) { saved = $0 }
+    try writer.save()
+    NotificationCenter.default.removeObserver(token)
+    #expect(listener.isSilent)
+    stand.context.mergeChanges(fromContextDidSave: try #require(saved))
+    #expect(
+      listener.take() == [
+        "will 3", "section b delete 1 of 0", "delete 1.0 -", "insert a1 - 0.2", "did 3",
+      ])
+  }
+
+  @Test("rules 178, 263: what a child saves is told of, whether it is an object here or not")
+  func childSaves() throws {
+    let stand = try ResultsStand()
+    let context = stand.store.context(.privateQueue)
+    let listener = Listener()
+    let controller = try context.performAndWait { try stand.controller(delegate: listener, in: context) }
+    let child = ManagedObjectContext(.privateQueue, parent: context)
+    try child.performAndWait {
+      ResultsStand.item("a9", "a", 9, child)
+      try stand.find("a1", in: child).setValue(5, forKey: "value")
+      child.delete(try stand.find("b1", in: child))
+      try child.save()
+    }
+    context.performAndWait {
+      #expect(controller.names == [["a2", "a3", "a1", "a9"], ["b2"]])
+      #expect(
+        listener.take() == ["will 5", "delete 1.0 -", "insert a9 - 0.3", "move a1 0.0 0.2", "did 5"])
+    }
+  }
+
+  @Test("rules 178, 274: batches are told of")
+  func batches() throws {
+    let stand = try ResultsStand()
+    let listener = Listener()
+    let controller = try stand.controller(delegate: listener)
+    _ = try stand.context.execute(
+      BatchUpdateRequest(
+        entityName: "Item", predicate: try FetchPredicate(format: "kind == 'a'"),
+        propertiesToUpdate: ["kind": "c"]))
+    #expect(controller.sections?.map(\.name) == ["b", "c"])
+    #expect(listener.take().contains("section a delete 0 of 0"))
+    _ = try stand.context.execute(
+      BatchDeleteRequest(
+        fetchRequest: FetchRequest<ManagedObject>(
+          entityName: "Item", predicate: try FetchPredicate(format: "kind == 'b'"))))
+    #expect(
+      listener.take() == ["will 5", "section b delete 0 of 0", "delete 0.0 -", "delete 0.1 -", "did 3"])
+    _ = try stand.context.execute(
+      BatchInsertRequest(entityName: "Item", objects: [["name": "c0", "kind": "c", "value": 0]]))
+    #expect(listener.take() == ["will 3", "insert c0 - 0.0", "did 4"])
+  }
+
+  @Test("rule 261: a change of a related object in a sort key, a section or the predicate is noticed")
+  func relatedObjects() throws {
+    let stand = try ResultsStand()
+    let (sections, matches) = (Listener(), Listener())
+    let byGroup = try stand.controller(
+      sorts: [FetchSort("group.name"), FetchSort("value")], section: "group.name", delegate: sections)
+    let named = try stand.controller("group.name == 'x'", section: nil, delegate: matches)
+    try stand.find("x", "Group").setValue("z", forKey: "name")
+    stand.context.processPendingChanges()
+    #expect(byGroup.sections?.map(\.name) == ["y", "z"])
+    #expect(named.fetchedObjects?.count == 0)
+    #expect(matches.take().filter { $0.hasPrefix("delete") }.count == 3)
+    // And when it is saved elsewhere.
+    let writer = stand.store.context()
+    try stand.context.save()
+    try stand.find("y", "Group", in: writer).setValue("x", forKey: "name")
+    var saved: Notification?
+    let token = NotificationCenter.default.addObserver(
+      forName: ManagedObjectContext.didSaveObjectsNotification, object: writer, queue: nil
+    ) { saved = $0 }
+    try writer.save()
+    NotificationCenter.default.removeObserver(token)
+    stand.context.mergeChanges(fromContextDidSave: try #require(saved))
+    #expect(byGroup.sections?.map(\.name) == ["x", "z"])
+    #expect(named.names == [["b1", "b2"]])
+  }
+
+  @Test("rule 261: a section key path leads through parents that have not been saved")
+  func unsavedParents() throws {
+    let stand = try ResultsStand()
+    let listener = Listener()
+    let controller = try stand.controller(
+      sorts: [FetchSort("group.name"), FetchSort("value")], section: "group.name", delegate: listener)
+    let group = ResultsStand.make("Group", stand.context)
+    group.setValue("k", forKey: "name")
+    stand.item("new", "k", 1).setValue(group, forKey: "group")
+    stand.context.processPendingChanges()
+    #expect(controller.sections?.map(\.name) == ["k", "x", "y"])
+    #expect(listener.take() == ["will 5", "section k insert 0 of 1", "insert new - 0.0", "did 6"])
+  }
+
+  @Test("a sequence begins with the list and goes on without a gap; it ends with the controller")
+  func sequences() async throws {
+    let stand = try ResultsStand()
+    let context = stand.store.context(.privateQueue)
+    let (changes, snapshots) = try await context.perform {
+      let request = FetchRequest<ManagedObject>(entityName: "Item", sortDescriptors: [FetchSort("name")])
+      let controller = FetchedResultsController(fetchRequest: request, managedObjectContext: context)
+      try controller.performFetch()
+      let sequences = (controller.changes, controller.snapshots)
+      for name in ["c1", "c2"] {
+        ResultsStand.item(name, "c", 1, context)
+        context.processPendingChanges()
+      }
+      return sequences
+    }
+    var counts: [Int] = []
+    for await snapshot in snapshots { counts.append(snapshot.numberOfItems) }
+    #expect(counts == [5, 6, 7])
+    var list: [ManagedObjectID] = []
+    for await change in changes {
+      if change.isInitial { list = Array(change.snapshot.itemIdentifiers) } else { list = try #require(list.applying(change.difference)) }
+      #expect(list == Array(change.snapshot.itemIdentifiers))
+    }
+    #expect(list.count == 7)
+  }
+}

@@ -1,0 +1,318 @@
+import Foundation
+import Strata
+
+/// Contexts with controllers, what happens to them at random, and the law: replaying what controllers tell on the old list gives what
+/// a fetch finds now (rule 265).
+///
+///     child (C)   editor (D)        C has controllers; D only edits
+///          └───┬───┘
+///           main (A)   writer (B)   A has controllers and an undo manager; B is a sibling
+///              └────┬──────┘
+///                 store
+final class LawWorld {
+  private let coordinator: PersistentStoreCoordinator
+  private let main: ManagedObjectContext
+  private let writer: ManagedObjectContext
+  private let child: ManagedObjectContext
+  private let editor: ManagedObjectContext
+  private var random: LawRandom
+  private var mainReplays: [LawReplay] = []
+  private var childReplays: [LawReplay] = []
+  /// The last things that were done.
+  private(set) var story: [String] = []
+  /// How many edits of single objects were made.
+  private(set) var edits = 0
+  private var number = 0
+  /// Whether the child shows what the main context shows: it hears of it when the main context saves.
+  private var childIsCurrent = true
+
+  var reports: Int { (mainReplays + childReplays).reduce(0) { $0 + $1.reports } }
+  var items: Int { (mainReplays + childReplays).reduce(0) { $0 + $1.items } }
+
+  init(_ coordinator: PersistentStoreCoordinator, seed: UInt64, onMainQueue: Bool = false) throws {
+    self.coordinator = coordinator
+    random = LawRandom(seed: seed)
+    main = ManagedObjectContext(onMainQueue ? .mainQueue : .privateQueue, coordinator: coordinator)
+    writer = ManagedObjectContext(.privateQueue, coordinator: coordinator)
+    child = ManagedObjectContext(.privateQueue, parent: main)
+    editor = ManagedObjectContext(.privateQueue, parent: main)
+    for context in [main, writer, child, editor] { context.mergePolicy = .mergeByPropertyObjectTrump }
+    for context in [main, writer, child, editor] { context.automaticallyMergesChangesFromParent = true }
+    main.undoManager = UndoManager()
+    try writer.performAndWait {
+      for _ in 0..<3 { _ = make("Area", writer) }
+      for _ in 0..<6 { _ = make("Group", writer) }
+      for _ in 0..<4 { _ = make("Tag", writer) }
+      for _ in 0..<30 { _ = make(random.chance(20) ? "Special" : "Item", writer) }
+      for _ in 0..<80 { edit(writer) }
+      try writer.save()
+    }
+    settle()
+    let queries = try LawModel.queries()
+    let forms = LawReplay.Form.allCases
+    for (place, query) in queries.enumerated() {
+      let form = forms[(place + Int(seed % 3)) % 3]
+      mainReplays.append(try main.performAndWait { try LawReplay(query, main, form) })
+      let other = forms[(place + 1 + Int(seed % 3)) % 3]
+      childReplays.append(try child.performAndWait { try LawReplay(query, child, other) })
+    }
+  }
+
+  /// What waits on the queues has happened.
+  private func settle() {
+    for context in [writer, main, editor, child, main] { context.performAndWait { context.processPendingChanges() } }
+  }
+
+  // MARK: Steps
+
+  /// Does something and looks; returns what is wrong.
+  func step() throws -> [String] {
+    edits = 0
+    try act()
+    settle()
+    var failures: [String] = []
+    try main.performAndWait { for replay in mainReplays { failures += try replay.check(main) } }
+    if childIsCurrent {
+      try child.performAndWait { for replay in childReplays { failures += try replay.check(child) } }
+    }
+    return failures
+  }
+
+  /// Whether each edit is noted.
+  private let isVerbose = ProcessInfo.processInfo.environment["STRATA_VERBOSE"] != nil
+
+  private func note(_ text: String) { story.append(text) }
+
+  private func act() throws {
+    switch random.below(100) {
+    case 0..<40:
+      note("main edits")
+      main.performAndWait { for _ in 0...random.below(random.pick([1, 2, 6, 30])) { edit(main) } }
+      childIsCurrent = false
+    case 40..<50: try save(main, "main")
+    case 50..<62:
+      note("the writer edits")
+      writer.performAndWait { for _ in 0...random.below(random.pick([1, 4, 30])) { edit(writer) } }
+      try save(writer, "writer")
+      // The main context is told, and the child reads through it.
+      childIsCurrent = false
+      try catchUpChild()
+    case 62..<70:
+      note("the editor edits")
+      editor.performAndWait { for _ in 0...random.below(random.pick([1, 4, 20])) { edit(editor) } }
+      try save(editor, "editor")
+      childIsCurrent = false
+    case 70..<78:
+      if !childIsCurrent { try save(main, "main") }
+      note("the child edits")
+      child.performAndWait { for _ in 0...random.below(random.pick([1, 4, 20])) { edit(child) } }
+    case 78..<82:
+      if random.chance(60) {
+        try save(child, "child")
+        try save(main, "main")
+      } else {
+        note("the child rolls back")
+        child.performAndWait { child.rollback() }
+      }
+    case 82..<84:
+      note("main rolls back")
+      main.performAndWait { main.rollback() }
+      try catchUpChild()
+    case 84..<88:
+      note("undo")
+      main.performAndWait { if main.undoManager?.canUndo == true { main.undo() } }
+      childIsCurrent = false
+    case 88..<90:
+      note("redo")
+      main.performAndWait { if main.undoManager?.canRedo == true { main.redo() } }
+      childIsCurrent = false
+    case 90..<92:
+      note("main refreshes all")
+      main.performAndWait { main.refreshAllObjects() }
+    case 92..<94:
+      let isMerging = random.chance(50)
+      note("main refreshes one, \(isMerging ? "merging" : "dropping edits")")
+      try main.performAndWait {
+        if let object = try pick("Item", main) { main.refresh(object, mergeChanges: isMerging) }
+      }
+      childIsCurrent = false
+    case 94..<96: try batch(main, "main")
+    case 96..<99: try batch(writer, "writer")
+    default:
+      note("main is reset")
+      main.performAndWait { main.reset() }
+      try main.performAndWait { for replay in mainReplays { try replay.restart() } }
+      try catchUpChild()
+    }
+  }
+
+  private func save(_ context: ManagedObjectContext, _ name: String) throws {
+    note("\(name) saves")
+    try context.performAndWait { try context.save() }
+    settle()
+    if context === main { try catchUpChild() }
+  }
+
+  /// The child reads what the main context has not saved, but is told only when it is saved.
+  private func catchUpChild() throws {
+    settle()
+    if try main.performAndWait({ main.hasChanges }) {
+      childIsCurrent = false
+      return
+    }
+    if !childIsCurrent {
+      // What it was not told of, such as what was rolled back.
+      child.performAndWait { child.refreshAllObjects() }
+      childIsCurrent = true
+    }
+  }
+
+  // MARK: Edits
+
+  private func make(_ entity: String, _ context: ManagedObjectContext) -> ManagedObject? {
+    guard let description = coordinator.managedObjectModel.entitiesByName[entity] else { return nil }
+    number += 1
+    let object = ManagedObject(entity: description, insertInto: context)
+    switch entity {
+    case "Area": object.setValue("area\(number % 4)", forKey: "title")
+    case "Group":
+      object.setValue("group\(random.below(9))", forKey: "name")
+      object.setValue(random.below(6), forKey: "rank")
+    case "Tag": object.setValue(random.below(6), forKey: "weight")
+    default:
+      object.setValue("name\(random.below(40))", forKey: "name")
+      object.setValue(random.below(10), forKey: "value")
+      object.setValue(random.chance(15) ? nil : random.pick(["a", "b", "c", "d", "e"]), forKey: "kind")
+      if random.chance(80) { object.setValue(try? pick("Group", context), forKey: "group") }
+    }
+    return object
+  }
+
+  private func pick(_ entity: String, _ context: ManagedObjectContext) throws -> ManagedObject? {
+    let found = try context.fetch(
+      FetchRequest<ManagedObjectID>(entityName: entity, sortDescriptors: []))
+    guard !found.isEmpty else { return nil }
+    let object = context.object(with: random.pick(found.sorted { $0.description < $1.description }))
+    return object.isDeleted ? nil : object
+  }
+
+  /// Whether another context has unsaved changes.
+  private func hasRivals(_ context: ManagedObjectContext) -> Bool {
+    let contexts: [ManagedObjectContext] = [main, writer, child, editor]
+    return contexts.contains { other in
+      other !== context && !(context === main && other === editor) && other.performAndWait { other.hasChanges }
+    }
+  }
+
+  /// One random edit.
+  private func edit(_ context: ManagedObjectContext) {
+    edits += 1
+    guard let item = try? pick("Item", context) else {
+      _ = make("Item", context)
+      return
+    }
+    var what = random.below(100)
+    // Two contexts that relate the same objects in different ways are another story: how that ends is the merge policies' business, and
+    // is decided by a save only.
+    if hasRivals(context), (12..<20).contains(what) || (58..<82).contains(what) || what == 93 || what > 96 {
+      what = 20 + what % 18
+    }
+    if isVerbose { note("  edit \(what) of \(item.objectID.description.split(separator: "/").last ?? "")") }
+    switch what {
+    case 0..<12: _ = make(random.chance(20) ? "Special" : "Item", context)
+    case 12..<20: context.delete(item)
+    case 20..<38: item.setValue(random.below(10), forKey: "value")
+    case 38..<46:
+      item.setValue(random.chance(15) ? nil : random.pick(["a", "b", "c", "d", "e"]), forKey: "kind")
+    case 46..<53: item.setValue("name\(random.below(40))", forKey: "name")
+    case 53..<58:
+      guard let other = try? pick("Item", context) else { return }
+      let value = item.value(forKey: "value")
+      item.setValue(other.value(forKey: "value"), forKey: "value")
+      other.setValue(value, forKey: "value")
+    case 58..<68: item.setValue(random.chance(15) ? nil : try? pick("Group", context), forKey: "group")
+    case 68..<72: item.setValue(random.chance(25) ? nil : try? pick("Group", context), forKey: "spare")
+    case 72..<82:
+      guard let tag = try? pick("Tag", context) else { return }
+      var tags = item.value(forKey: "tags") as? Set<ManagedObject> ?? []
+      if tags.contains(tag) { tags.remove(tag) } else { tags.insert(tag) }
+      item.setValue(tags, forKey: "tags")
+    case 82..<86: (try? pick("Tag", context))?.setValue(random.below(6), forKey: "weight")
+    case 86..<90: (try? pick("Group", context))?.setValue("group\(random.below(9))", forKey: "name")
+    case 90..<93: (try? pick("Group", context))?.setValue(random.below(6), forKey: "rank")
+    case 93..<94: (try? pick("Group", context)).map { $0.setValue(try? pick("Area", context), forKey: "area") }
+    case 94..<95: (try? pick("Area", context))?.setValue("area\(random.below(5))", forKey: "title")
+    case 95..<96: _ = make("Group", context)
+    case 96..<97: _ = make("Tag", context)
+    case 97..<98: (try? pick("Group", context)).map { context.delete($0) }
+    case 98..<99: (try? pick("Tag", context)).map { context.delete($0) }
+    default:
+      context.delete(item)
+      context.processPendingChanges()
+      _ = make("Item", context)
+    }
+  }
+
+  private func batch(_ context: ManagedObjectContext, _ name: String) throws {
+    // A batch and unsaved changes of the same records would be a conflict at the next save.
+    try save(context, name)
+    try context.performAndWait {
+      switch random.below(4) {
+      case 0:
+        note("\(name): batch insert")
+        _ = try context.execute(
+          BatchInsertRequest(
+            entityName: random.chance(20) ? "Special" : "Item",
+            objects: (0..<random.below(8)).map { _ in
+              ["name": "name\(random.below(40))", "value": random.below(10), "kind": random.pick(["a", "b", "f"])]
+            }))
+      case 1:
+        note("\(name): batch update of values")
+        _ = try context.execute(
+          BatchUpdateRequest(
+            entityName: "Item", predicate: try FetchPredicate(format: "value < \(random.below(6))"),
+            propertiesToUpdate: ["value": random.below(10)]))
+      case 2:
+        note("\(name): batch update of groups")
+        _ = try context.execute(
+          BatchUpdateRequest(
+            entityName: "Group", predicate: try FetchPredicate(format: "rank == \(random.below(6))"),
+            propertiesToUpdate: ["name": "group\(random.below(9))", "rank": random.below(6)]))
+      default:
+        if hasRivals(context) { return }
+        note("\(name): batch delete")
+        var request = FetchRequest<ManagedObject>(
+          entityName: random.chance(85) ? "Item" : random.pick(["Group", "Tag"]), sortDescriptors: [])
+        request.predicate =
+          request.entityName == "Item"
+          ? try FetchPredicate(format: "value == \(random.below(10))")
+          : request.entityName == "Group"
+            ? try FetchPredicate(format: "rank == \(random.below(6))")
+            : try FetchPredicate(format: "weight == \(random.below(6))")
+        _ = try context.execute(BatchDeleteRequest(fetchRequest: request))
+      }
+    }
+    childIsCurrent = false
+    settle()
+    try catchUpChild()
+  }
+}
+
+/// A small generator that gives the same numbers for the same seed.
+struct LawRandom {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed &* 0x2545_F491_4F6C_DD1D }
+
+  private mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+
+  mutating func below(_ count: Int) -> Int { Int(truncatingIfNeeded: next() % UInt64(count)) }
+  mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
+  mutating func pick<Element>(_ values: [Element]) -> Element { values[below(values.count)] }
+}

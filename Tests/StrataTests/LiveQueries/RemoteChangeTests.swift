@@ -1,0 +1,89 @@
+import Foundation
+import Strata
+import Testing
+import TortureKit
+
+/// Rule 134: the coordinator tells of every write to a store that was added so.
+struct RemoteChangeTests {
+  private let stand: LiveStand
+
+  init() throws { stand = try LiveStand { $0.postsRemoteChangeNotifications = true } }
+
+  private struct Change: Sendable {
+    let uuid: String?
+    let url: URL?
+    let token: PersistentHistoryToken?
+  }
+
+  private func listen() -> Heard<Change> {
+    Heard(PersistentStoreCoordinator.remoteChangeNotification, of: stand.coordinator) { note in
+      Change(
+        uuid: note.userInfo?["NSStoreUUID"] as? String, url: note.userInfo?["storeURL"] as? URL,
+        token: note.userInfo?["historyToken"] as? PersistentHistoryToken)
+    }
+  }
+
+  @Test("rule 134: own saves, batches and other processes' commits, with the store's UUID, URL and a token")
+  func everyWrite() async throws {
+    let heard = listen()
+    let store = try #require(stand.coordinator.persistentStores.first)
+    try stand.make("a")
+    #expect(await eventually { heard.all.count == 1 })
+    let context = ManagedObjectContext(.confinement, coordinator: stand.coordinator)
+    _ = try context.execute(BatchUpdateRequest(entityName: "Note", propertiesToUpdate: ["count": 1]))
+    #expect(await eventually { heard.all.count == 2 })
+    try stand.elsewhere("insert:b")
+    #expect(await eventually { heard.all.count == 3 })
+    #expect(heard.all.allSatisfy { $0.uuid == store.identifier.uuidString && $0.url == stand.url })
+    #expect(heard.all.compactMap { $0.token?.commitNumber } == [1, 2, 3])
+    #expect(try stand.coordinator.currentHistoryToken(for: store) == heard.all.last?.token)
+  }
+
+  @Test("rule 134: without the option nothing is posted")
+  func withoutTheOption() async throws {
+    let stand = try LiveStand()
+    let heard = Heard(PersistentStoreCoordinator.remoteChangeNotification, of: stand.coordinator) { _ in 1 }
+    let context = stand.context()
+    let merged = Heard(ManagedObjectContext.didMergeChangesObjectIDsNotification, of: context) { _ in 1 }
+    try stand.elsewhere("insert:a")
+    #expect(await eventually { !merged.all.isEmpty })
+    #expect(heard.all.isEmpty)
+  }
+
+  @Test("a context that does not merge by itself merges the notification")
+  func byHand() async throws {
+    try stand.make("a")
+    let context = ManagedObjectContext(.privateQueue, coordinator: stand.coordinator)
+    let keeper = Keeper()
+    try await context.perform {
+      keeper.objects = try context.fetch(FetchRequest<Note>(entityName: "Note"))
+      _ = keeper.notes[0].title
+    }
+    let token = NotificationCenter.default.addObserver(
+      forName: PersistentStoreCoordinator.remoteChangeNotification, object: stand.coordinator, queue: nil
+    ) { note in
+      let note = Carried(note)
+      context.perform { context.mergeChanges(fromContextDidSave: note.value) }
+    }
+    defer { NotificationCenter.default.removeObserver(token) }
+    try stand.elsewhere("rename:a:A")
+    #expect(await eventually { await context.perform { keeper.notes[0].title == "A" } })
+  }
+
+  @Test("followsOtherProcesses off: nobody looks at the file")
+  func notFollowed() async throws {
+    let stand = try LiveStand { $0.followsOtherProcesses = false }
+    let context = stand.context()
+    let heard = Heard(ManagedObjectContext.didMergeChangesObjectIDsNotification, of: context) { _ in 1 }
+    try stand.elsewhere("insert:a")
+    try await Task.sleep(for: .milliseconds(300))
+    await context.perform {}
+    #expect(heard.all.isEmpty)
+  }
+}
+
+/// A value that is carried to another queue and used there only.
+struct Carried<Value>: @unchecked Sendable {
+  let value: Value
+  init(_ value: Value) { self.value = value }
+}
