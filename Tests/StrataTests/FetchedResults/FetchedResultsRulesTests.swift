@@ -87,7 +87,8 @@ import Testing
   func matching() throws {
     let stand = try ResultsStand()
     let listener = Listener()
-    _ = try stand.controller("value >= 2", delegate: listener)
+    let followed = try stand.controller("value >= 2", delegate: listener)
+    defer { withExtendedLifetime(followed) {} }
     let (first, second) = (try stand.find("a1"), try stand.find("a2"))
     first.setValue(5, forKey: "value")
     second.setValue(0, forKey: "value")
@@ -99,7 +100,8 @@ import Testing
   func updatesAndMoves() throws {
     let stand = try ResultsStand()
     let listener = Listener()
-    _ = try stand.controller(delegate: listener)
+    let followed = try stand.controller(delegate: listener)
+    defer { withExtendedLifetime(followed) {} }
     let (first, last) = (try stand.find("a1"), try stand.find("a3"))
     first.setValue("A", forKey: "name")
     stand.context.processPendingChanges()
@@ -199,7 +201,8 @@ import Testing
     let stand = try ResultsStand()
     let new = stand.item("a0", "a", 0)
     let listener = Listener()
-    _ = try stand.controller(delegate: listener)
+    let followed = try stand.controller(delegate: listener)
+    defer { withExtendedLifetime(followed) {} }
     new.setValue("A", forKey: "name")
     stand.context.processPendingChanges()
     #expect(listener.take() == ["will 6", "update A 0.0 0.0", "did 6"])
