@@ -136,7 +136,11 @@ import Testing
     #expect(counts == [5, 6, 7])
     var list: [ManagedObjectID] = []
     for await change in changes {
-      if change.isInitial { list = Array(change.snapshot.itemIdentifiers) } else { list = try #require(list.applying(change.difference)) }
+      if change.isInitial {
+        list = Array(change.snapshot.itemIdentifiers)
+      } else {
+        list = try #require(list.applying(change.difference))
+      }
       #expect(list == Array(change.snapshot.itemIdentifiers))
     }
     #expect(list.count == 7)

@@ -197,7 +197,9 @@ private final class FetchedStand {
   private func commit(_ ids: [ManagedObjectID], count: Int) throws -> Double {
     var changed = 0
     while changed < count {
-      guard let object = try? writer.existingObject(with: ids[Int.random(in: 0..<ids.count)]) else { continue }
+      guard let object = try? writer.existingObject(with: ids[Int.random(in: 0..<ids.count)]) else {
+        continue
+      }
       object.setValue(Int.random(in: 0..<size * 10), forKey: "number")
       changed += 1
     }
