@@ -33,16 +33,7 @@ extension StoredView {
   ) throws -> Bool {
     guard request.entityNumbers.count == 1, request.limit == 0, request.offset == 0, request.start == nil
     else { return false }
-    let plan = try plan(request, mode: .identifiers)
-    guard plan.isOrdered, plan.residual == nil, !plan.filtersEntities, plan.alternative == nil,
-      case .index(let number, let ranges, isReversed: false) = plan.access,
-      let keyspace = reader.parts.indexes[number]
-    else { return false }
-    let index = schema.indexes[number]
-    guard index.parts.count == request.sorts.count,
-      zip(index.parts, request.sorts).allSatisfy({
-        $0.slot == $1.slot && $1.steps.isEmpty && $0.isAscending == $1.isAscending && $0.kind != .decimal
-      })
+    guard let (index, ranges) = try wayInOrder(request), let keyspace = reader.parts.indexes[index.number]
     else { return false }
     let shape = IndexKeyShape(index)
     let values = IndexKeyReader(index)
@@ -61,6 +52,32 @@ extension StoredView {
       }
       return true
     }
+  }
+}
+
+extension StoredView {
+  /// The index whose parts are the sort keys, and where the matches are in it.
+  private func wayInOrder(_ request: ResolvedFetchRequest) throws -> (IndexSchema, [KeyRange])? {
+    func isInOrder(_ index: IndexSchema) -> Bool {
+      index.parts.count == request.sorts.count
+        && zip(index.parts, request.sorts).allSatisfy {
+          $0.slot == $1.slot && $1.steps.isEmpty && $0.isAscending == $1.isAscending && $0.kind != .decimal
+        }
+    }
+    if request.predicate == .all {
+      // The planner takes no index whose keys may be cut; whoever walks this one looks whether they are.
+      let found = request.entity.indexes.first { index in
+        isInOrder(index) && !index.isUnique && reader.catalogue.usableIndexes[index.number]
+          && reader.parts.indexes[index.number] != nil
+          && schema.entities[index.owner].subtree.allSatisfy(request.entityNumbers.contains)
+      }
+      return found.map { ($0, [KeyRange(prefix: [])]) }
+    }
+    let plan = try plan(request, mode: .identifiers)
+    guard plan.isOrdered, plan.residual == nil, !plan.filtersEntities, plan.alternative == nil,
+      case .index(let number, let ranges, isReversed: false) = plan.access, isInOrder(schema.indexes[number])
+    else { return nil }
+    return (schema.indexes[number], ranges)
   }
 }
 
