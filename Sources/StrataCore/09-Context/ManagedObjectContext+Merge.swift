@@ -241,7 +241,11 @@ extension ManagedObjectContext {
       object.take(row.row)
       object.state.subtract([.unsavedRow, .unstored])
     }
-    if object.isFault { return false }
+    if object.isFault {
+      // Nobody is told, but what has been published of its relationships stands on the row of before.
+      if strata.publishes, !object.state.isDisjoint(with: .ownChange) { unpublished.append(object) }
+      return false
+    }
     object.settleFastRow()
     changes.note(object, .notedRefresh)
     object.awake(fromSnapshotEvents: .refresh)

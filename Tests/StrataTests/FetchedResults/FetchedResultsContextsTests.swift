@@ -4,22 +4,34 @@ import Testing
 
 /// Controllers and what happens in other contexts, in the store, and to other objects.
 @Suite struct FetchedResultsContextsTests {
+  /// Saves; what is posted.
+  private func savedNotification(of context: ManagedObjectContext) throws -> Notification {
+    let heard = Heard()
+    let token = NotificationCenter.default.addObserver(
+      forName: ManagedObjectContext.didSaveObjectsNotification, object: context, queue: nil
+    ) { heard.notification = $0 }
+    defer { NotificationCenter.default.removeObserver(token) }
+    try context.save()
+    return try #require(heard.notification)
+  }
+
+  /// Unchecked: posted and read on the one thread of the test.
+  private final class Heard: @unchecked Sendable {
+    var notification: Notification?
+  }
+
   @Test("rule 178: a merged change of what is no object here brings it in, and takes it out")
   func mergedRows() throws {
     let stand = try ResultsStand()
     let listener = Listener()
-    _ = try stand.controller("value >= 2", delegate: listener)
+    let followed = try stand.controller("value >= 2", delegate: listener)
+    defer { withExtendedLifetime(followed) {} }
     let writer = stand.store.context()
     try stand.find("a1", in: writer).setValue(7, forKey: "value")
     try stand.find("b2", in: writer).setValue(0, forKey: "value")
-    var saved: Notification?
-    let token = NotificationCenter.default.addObserver(
-      forName: ManagedObjectContext.didSaveObjectsNotification, object: writer, queue: nil
-    ) { saved = $0 }
-    try writer.save()
-    NotificationCenter.default.removeObserver(token)
+    let saved = try savedNotification(of: writer)
     #expect(listener.isSilent)
-    stand.context.mergeChanges(fromContextDidSave: try #require(saved))
+    stand.context.mergeChanges(fromContextDidSave: saved)
     #expect(
       listener.take() == [
         "will 3", "section b delete 1 of 0", "delete 1.0 -", "insert a1 - 0.2", "did 3",
@@ -84,13 +96,8 @@ import Testing
     let writer = stand.store.context()
     try stand.context.save()
     try stand.find("y", "Group", in: writer).setValue("x", forKey: "name")
-    var saved: Notification?
-    let token = NotificationCenter.default.addObserver(
-      forName: ManagedObjectContext.didSaveObjectsNotification, object: writer, queue: nil
-    ) { saved = $0 }
-    try writer.save()
-    NotificationCenter.default.removeObserver(token)
-    stand.context.mergeChanges(fromContextDidSave: try #require(saved))
+    let saved = try savedNotification(of: writer)
+    stand.context.mergeChanges(fromContextDidSave: saved)
     #expect(byGroup.sections?.map(\.name) == ["x", "z"])
     #expect(named.names == [["b1", "b2"]])
   }
@@ -129,7 +136,11 @@ import Testing
     #expect(counts == [5, 6, 7])
     var list: [ManagedObjectID] = []
     for await change in changes {
-      if change.isInitial { list = Array(change.snapshot.itemIdentifiers) } else { list = try #require(list.applying(change.difference)) }
+      if change.isInitial {
+        list = Array(change.snapshot.itemIdentifiers)
+      } else {
+        list = try #require(list.applying(change.difference))
+      }
       #expect(list == Array(change.snapshot.itemIdentifiers))
     }
     #expect(list.count == 7)

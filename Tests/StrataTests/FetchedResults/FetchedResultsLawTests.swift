@@ -24,7 +24,8 @@ import TortureKit
         edits += world.edits
         if !failures.isEmpty {
           Issue.record(
-            "seed \(seed), step \(step): \(failures.prefix(4).joined(separator: "\n"))\n\(world.story.suffix(5))")
+            "seed \(seed), step \(step): \(failures.prefix(4).joined(separator: "\n"))\n\(world.story.suffix(5))"
+          )
           return
         }
       }

@@ -87,7 +87,8 @@ import Testing
   func matching() throws {
     let stand = try ResultsStand()
     let listener = Listener()
-    _ = try stand.controller("value >= 2", delegate: listener)
+    let followed = try stand.controller("value >= 2", delegate: listener)
+    defer { withExtendedLifetime(followed) {} }
     let (first, second) = (try stand.find("a1"), try stand.find("a2"))
     first.setValue(5, forKey: "value")
     second.setValue(0, forKey: "value")
@@ -95,11 +96,14 @@ import Testing
     #expect(listener.take() == ["will 3", "delete 0.0 -", "insert a1 - 0.1", "did 3"])
   }
 
-  @Test("rules 249, 252, 262: a change in place is an update at its old path, one that moves is a move; neighbours are not told of")
+  @Test(
+    "rules 249, 252, 262: a change in place is an update at its old path, one that moves is a move; neighbours are not told of"
+  )
   func updatesAndMoves() throws {
     let stand = try ResultsStand()
     let listener = Listener()
-    _ = try stand.controller(delegate: listener)
+    let followed = try stand.controller(delegate: listener)
+    defer { withExtendedLifetime(followed) {} }
     let (first, last) = (try stand.find("a1"), try stand.find("a3"))
     first.setValue("A", forKey: "name")
     stand.context.processPendingChanges()
@@ -130,7 +134,9 @@ import Testing
     let calls = listener.take()
     #expect(
       Array(calls.prefix(3)) == ["will 5", "section b delete 1 of 0", "section c insert 1 of 1"])
-    #expect(Set(calls.dropFirst(3).dropLast()) == ["move b1 1.0 0.0", "move b2 1.1 1.0"] || calls.contains("move b1 1.0 0.1"))
+    #expect(
+      Set(calls.dropFirst(3).dropLast()) == ["move b1 1.0 0.0", "move b2 1.1 1.0"]
+        || calls.contains("move b1 1.0 0.1"))
     #expect(controller.sections?.map(\.name) == ["a", "c"])
     #expect(controller.sections?.map(\.numberOfObjects) == [4, 1])
   }
@@ -163,7 +169,9 @@ import Testing
     #expect(listener.take() == ["will 5", "insert a4 - 0.3", "did 6"])
   }
 
-  @Test("rule 257: the snapshot goes before the difference, the difference before the calls, and only without sections")
+  @Test(
+    "rule 257: the snapshot goes before the difference, the difference before the calls, and only without sections"
+  )
   func precedence() throws {
     let stand = try ResultsStand()
     let everything = Everything()
@@ -180,7 +188,9 @@ import Testing
     withExtendedLifetime([all, flat, divided]) {}
   }
 
-  @Test("rule 258: one section without a key path; titles are first letters, capitalised, or what the delegate says")
+  @Test(
+    "rule 258: one section without a key path; titles are first letters, capitalised, or what the delegate says"
+  )
   func titles() throws {
     let stand = try ResultsStand()
     let flat = try stand.controller("value > 100", section: nil, delegate: nil)
@@ -199,13 +209,15 @@ import Testing
     let stand = try ResultsStand()
     let new = stand.item("a0", "a", 0)
     let listener = Listener()
-    _ = try stand.controller(delegate: listener)
+    let followed = try stand.controller(delegate: listener)
+    defer { withExtendedLifetime(followed) {} }
     new.setValue("A", forKey: "name")
     stand.context.processPendingChanges()
     #expect(listener.take() == ["will 6", "update A 0.0 0.0", "did 6"])
   }
 
-  @Test("rule 264: the limit is kept to: who comes in pushes the last one out, who leaves lets the next one in")
+  @Test(
+    "rule 264: the limit is kept to: who comes in pushes the last one out, who leaves lets the next one in")
   func limits() throws {
     let stand = try ResultsStand()
     let listener = Listener()
@@ -233,6 +245,22 @@ import Testing
     #expect(controller.sections?.map(\.name) == ["a", "b"])
   }
 
+  @Test("a list in the order of an index is opened without reading a row; its objects are read in batches")
+  func openingByIndex() throws {
+    let stand = try ResultsStand()
+    var request = FetchRequest<ManagedObject>(entityName: "Group", sortDescriptors: [FetchSort("name")])
+    request.fetchBatchSize = 1
+    let controller = FetchedResultsController(
+      fetchRequest: request, managedObjectContext: stand.context, sectionNameKeyPath: "name")
+    let before = stand.context.statistics
+    try controller.performFetch()
+    #expect(stand.context.statistics.rowsRead == before.rowsRead)
+    #expect(stand.context.statistics.objectsMade == before.objectsMade)
+    #expect(controller.sections?.map(\.name) == ["x", "y"])
+    _ = controller.object(at: IndexPath(row: 0, section: 1))
+    #expect(stand.context.statistics.objectsMade == before.objectsMade + 1)
+  }
+
   @Test("a delegate that edits and fetches is told of its own edits afterwards")
   func editingDelegate() throws {
     let stand = try ResultsStand()
@@ -251,13 +279,16 @@ private final class Everything: FetchedResultsSnapshotDelegate, FetchedResultsDi
   typealias Result = ManagedObject
   var told: [String] = []
   func controller(
-    _ controller: FetchedResultsController<ManagedObject>, didChangeContentWith snapshot: FetchedResultsSnapshot
+    _ controller: FetchedResultsController<ManagedObject>,
+    didChangeContentWith snapshot: FetchedResultsSnapshot
   ) { told.append("snapshot \(snapshot.numberOfItems)") }
   func controller(
     _ controller: FetchedResultsController<ManagedObject>,
     didChangeContentWith difference: CollectionDifference<ManagedObjectID>
   ) { told.append("difference \(difference.count)") }
-  func controllerDidChangeContent(_ controller: FetchedResultsController<ManagedObject>) { told.append("calls") }
+  func controllerDidChangeContent(_ controller: FetchedResultsController<ManagedObject>) {
+    told.append("calls")
+  }
   func controller(
     _ controller: FetchedResultsController<ManagedObject>, sectionIndexTitleForSectionName name: String
   ) -> String? { "<\(name)>" }
@@ -270,7 +301,9 @@ private final class Two: FetchedResultsDifferenceDelegate, FetchedResultsChangeD
     _ controller: FetchedResultsController<ManagedObject>,
     didChangeContentWith difference: CollectionDifference<ManagedObjectID>
   ) { told.append("difference \(difference.count)") }
-  func controllerDidChangeContent(_ controller: FetchedResultsController<ManagedObject>) { told.append("calls") }
+  func controllerDidChangeContent(_ controller: FetchedResultsController<ManagedObject>) {
+    told.append("calls")
+  }
 }
 
 private final class Editing: FetchedResultsChangeDelegate {

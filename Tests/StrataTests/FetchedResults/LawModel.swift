@@ -40,6 +40,7 @@ enum LawModel {
         FetchIndexDescription(name: "byValue", attributes: ["value"]),
         FetchIndexDescription(name: "byName", attributes: ["name"]),
       ]
+      group.indexes = [FetchIndexDescription(name: "byName", attributes: ["name"])]
     }
     return ManagedObjectModel(entities: [item, special, group, tag, area])
   }

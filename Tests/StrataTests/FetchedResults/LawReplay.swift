@@ -133,7 +133,11 @@ final class LawReplay {
         case let number as Int: "\(number)"
         default: ""
         }
-      if wanted.last?.name == name { wanted[wanted.count - 1].ids.append(id) } else { wanted.append((name, [id])) }
+      if wanted.last?.name == name {
+        wanted[wanted.count - 1].ids.append(id)
+      } else {
+        wanted.append((name, [id]))
+      }
     }
     if wanted.map(\.name) != found.map(\.name) {
       fail("the sections are \(found.map(\.name)), should be \(wanted.map(\.name))")
@@ -142,8 +146,9 @@ final class LawReplay {
   }
 
   private func words(_ ids: [ManagedObjectID]) -> String {
-    "(\(ids.count)) " + ids.map { $0.description.split(separator: "/").last.map(String.init) ?? "" }.joined(
-      separator: " ")
+    "(\(ids.count)) "
+      + ids.map { $0.description.split(separator: "/").last.map(String.init) ?? "" }.joined(
+        separator: " ")
   }
 
   // MARK: The classic calls
@@ -167,7 +172,9 @@ final class LawReplay {
     if shown != sections.flatMap(\.ids) { fail("willChange comes too late") }
   }
 
-  fileprivate func change(section: FetchedResultsSection<ManagedObject>, _ index: Int, _ type: FetchedResultsChangeType) {
+  fileprivate func change(
+    section: FetchedResultsSection<ManagedObject>, _ index: Int, _ type: FetchedResultsChangeType
+  ) {
     if hasItems { fail("a section after objects") }
     switch type {
     case .delete:
@@ -180,7 +187,9 @@ final class LawReplay {
     }
   }
 
-  fileprivate func change(_ id: ManagedObjectID, _ old: IndexPath?, _ type: FetchedResultsChangeType, _ new: IndexPath?) {
+  fileprivate func change(
+    _ id: ManagedObjectID, _ old: IndexPath?, _ type: FetchedResultsChangeType, _ new: IndexPath?
+  ) {
     hasItems = true
     switch (type, old, new) {
     case (.insert, nil, let new?): put.append((new, id))
@@ -235,7 +244,11 @@ struct LawReport {
       sections.remove(at: index)
     }
     for (index, name) in inserted.sorted(by: { $0.index < $1.index }) {
-      if index > sections.count { fail("section \(index) cannot be inserted") } else { sections.insert((name, []), at: index) }
+      if index > sections.count {
+        fail("section \(index) cannot be inserted")
+      } else {
+        sections.insert((name, []), at: index)
+      }
     }
     for (path, id) in put.sorted(by: { $0.path < $1.path }) {
       guard sections.indices.contains(path[0]), path[1] <= sections[path[0]].ids.count else {
@@ -264,7 +277,9 @@ private final class ClassicRecorder: LawRecorder, FetchedResultsChangeDelegate {
   typealias Result = ManagedObject
   weak var replay: LawReplay?
 
-  func controllerWillChangeContent(_ controller: FetchedResultsController<ManagedObject>) { replay?.willChange() }
+  func controllerWillChangeContent(_ controller: FetchedResultsController<ManagedObject>) {
+    replay?.willChange()
+  }
   func controller(
     _ controller: FetchedResultsController<ManagedObject>,
     didChange sectionInfo: FetchedResultsSection<ManagedObject>, atSectionIndex index: Int,
@@ -274,7 +289,9 @@ private final class ClassicRecorder: LawRecorder, FetchedResultsChangeDelegate {
     _ controller: FetchedResultsController<ManagedObject>, didChange object: ManagedObject,
     at indexPath: IndexPath?, for type: FetchedResultsChangeType, newIndexPath: IndexPath?
   ) { replay?.change(object.objectID, indexPath, type, newIndexPath) }
-  func controllerDidChangeContent(_ controller: FetchedResultsController<ManagedObject>) { replay?.didChange() }
+  func controllerDidChangeContent(_ controller: FetchedResultsController<ManagedObject>) {
+    replay?.didChange()
+  }
   func controller(_ controller: FetchedResultsController<ManagedObject>, didFailWith error: any Error) {
     replay?.fail("\(error)")
   }
@@ -290,7 +307,9 @@ private final class DifferenceRecorder: LawRecorder, FetchedResultsDifferenceDel
   ) {
     guard let replay else { return }
     replay.told += 1
-    guard let flat = replay.flat.applying(difference) else { return replay.fail("the difference does not apply") }
+    guard let flat = replay.flat.applying(difference) else {
+      return replay.fail("the difference does not apply")
+    }
     replay.flat = flat
   }
   func controller(_ controller: FetchedResultsController<ManagedObject>, didFailWith error: any Error) {

@@ -60,7 +60,9 @@ final class LawWorld {
 
   /// What waits on the queues has happened.
   private func settle() {
-    for context in [writer, main, editor, child, main] { context.performAndWait { context.processPendingChanges() } }
+    for context in [writer, main, editor, child, main] {
+      context.performAndWait { context.processPendingChanges() }
+    }
   }
 
   // MARK: Steps
@@ -200,7 +202,8 @@ final class LawWorld {
   private func hasRivals(_ context: ManagedObjectContext) -> Bool {
     let contexts: [ManagedObjectContext] = [main, writer, child, editor]
     return contexts.contains { other in
-      other !== context && !(context === main && other === editor) && other.performAndWait { other.hasChanges }
+      other !== context && !(context === main && other === editor)
+        && other.performAndWait { other.hasChanges }
     }
   }
 
@@ -240,7 +243,8 @@ final class LawWorld {
     case 82..<86: (try? pick("Tag", context))?.setValue(random.below(6), forKey: "weight")
     case 86..<90: (try? pick("Group", context))?.setValue("group\(random.below(9))", forKey: "name")
     case 90..<93: (try? pick("Group", context))?.setValue(random.below(6), forKey: "rank")
-    case 93..<94: (try? pick("Group", context)).map { $0.setValue(try? pick("Area", context), forKey: "area") }
+    case 93..<94:
+      (try? pick("Group", context)).map { $0.setValue(try? pick("Area", context), forKey: "area") }
     case 94..<95: (try? pick("Area", context))?.setValue("area\(random.below(5))", forKey: "title")
     case 95..<96: _ = make("Group", context)
     case 96..<97: _ = make("Tag", context)
@@ -264,7 +268,10 @@ final class LawWorld {
           BatchInsertRequest(
             entityName: random.chance(20) ? "Special" : "Item",
             objects: (0..<random.below(8)).map { _ in
-              ["name": "name\(random.below(40))", "value": random.below(10), "kind": random.pick(["a", "b", "f"])]
+              [
+                "name": "name\(random.below(40))", "value": random.below(10),
+                "kind": random.pick(["a", "b", "f"]),
+              ]
             }))
       case 1:
         note("\(name): batch update of values")

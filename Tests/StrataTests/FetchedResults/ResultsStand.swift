@@ -16,7 +16,9 @@ final class ResultsStand {
     x.setValue("x", forKey: "name")
     y.setValue("y", forKey: "name")
     for (kind, count, group) in [("a", 3, x), ("b", 2, y)] {
-      for value in 1...count { Self.item("\(kind)\(value)", kind, value, writer).setValue(group, forKey: "group") }
+      for value in 1...count {
+        Self.item("\(kind)\(value)", kind, value, writer).setValue(group, forKey: "group")
+      }
     }
     try writer.save()
     context = store.context()
@@ -58,7 +60,8 @@ final class ResultsStand {
   /// By kind and value, in sections by kind unless told otherwise, fetched and followed.
   func controller(
     _ format: String? = nil, sorts: [FetchSort] = [FetchSort("kind"), FetchSort("value")],
-    section: String? = "kind", limit: Int = 0, delegate: (any FetchedResultsControllerDelegate<ManagedObject>)?,
+    section: String? = "kind", limit: Int = 0,
+    delegate: (any FetchedResultsControllerDelegate<ManagedObject>)?,
     in context: ManagedObjectContext? = nil
   ) throws -> FetchedResultsController<ManagedObject> {
     var request = FetchRequest<ManagedObject>(

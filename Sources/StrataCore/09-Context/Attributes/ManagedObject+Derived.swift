@@ -38,7 +38,8 @@ extension ManagedObjectContext {
     for change in notice.derivedRows {
       guard let bound = binding.entities[change.entity] else { continue }
       noteRow(change.primaryKey, bound, \.refreshed)
-      guard let object = tables[bound.hierarchyNumber].object(for: change.primaryKey), object.context === self,
+      guard let object = tables[bound.hierarchyNumber].object(for: change.primaryKey),
+        object.context === self,
         object.state.isDisjoint(with: [.rowGone, .unsavedRow]), let old = object.snapshot,
         old.base != change.row.base, old.version <= change.row.version
       else { continue }

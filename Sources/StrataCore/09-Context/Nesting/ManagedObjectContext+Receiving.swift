@@ -201,7 +201,9 @@ extension ManagedObjectContext {
   static let sliceStep = 256
 
   private func tell(_ change: StratumRow) {
-    guard let object = objectToTell(change) else { return noteRow(change.primaryKey, change.bound, \.refreshed) }
+    guard let object = objectToTell(change) else {
+      return noteRow(change.primaryKey, change.bound, \.refreshed)
+    }
     if !object.state.isDisjoint(with: .ownChange) { willChange(object) }
     switch change.kind {
     case .insert: changes.note(object, .notedInsert)

@@ -55,7 +55,9 @@ public struct FetchedResultsSections<Object: ManagedObject>: RandomAccessCollect
   private let reader: ResultsReader
   private let indexTitle: (String) -> String?
 
-  init(_ snapshot: FetchedResultsSnapshot, _ reader: ResultsReader, _ indexTitle: @escaping (String) -> String?) {
+  init(
+    _ snapshot: FetchedResultsSnapshot, _ reader: ResultsReader, _ indexTitle: @escaping (String) -> String?
+  ) {
     self.snapshot = snapshot
     self.reader = reader
     self.indexTitle = indexTitle
@@ -109,7 +111,8 @@ final class ResultsReader {
   func object(at position: Int) -> ManagedObject {
     context.checkAccess(specification.entityName)
     let first = position / size * size
-    if let known = held.first(where: { $0.first == first }), known.objects[position - first].context === context
+    if let known = held.first(where: { $0.first == first }),
+      known.objects[position - first].context === context
     {
       return known.objects[position - first]
     }

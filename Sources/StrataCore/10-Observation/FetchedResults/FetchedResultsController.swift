@@ -247,7 +247,8 @@ extension FetchedResultsController: ResultsReceiver {
     guard let reader else { return }
     func section(_ name: String, _ range: Range<Int>) -> FetchedResultsSection<Result> {
       FetchedResultsSection(
-        name: name, indexTitle: sectionIndexTitle(forSectionName: name), objects: FetchedResults(reader, range))
+        name: name, indexTitle: sectionIndexTitle(forSectionName: name),
+        objects: FetchedResults(reader, range))
     }
     for one in report.deletedSections {
       delegate.controller(

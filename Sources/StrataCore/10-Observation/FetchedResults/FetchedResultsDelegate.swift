@@ -21,7 +21,9 @@ public protocol FetchedResultsControllerDelegate<Result>: AnyObject {
 
   /// The entry of a section in ``FetchedResultsController/sectionIndexTitles``. The default is the first letter of its name,
   /// capitalised (rule 258).
-  func controller(_ controller: FetchedResultsController<Result>, sectionIndexTitleForSectionName name: String)
+  func controller(
+    _ controller: FetchedResultsController<Result>, sectionIndexTitleForSectionName name: String
+  )
     -> String?
 
   /// The list cannot be followed any more: the store could not be read, or sections would not stand together. The controller is as it

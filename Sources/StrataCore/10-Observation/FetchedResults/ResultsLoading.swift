@@ -14,6 +14,7 @@ extension ResultsTracker {
       let binding = bindings[0]
       let view = try context.reading(binding)
       let place = place(of: binding)
+      if let index = try loadFromIndex(plan, binding, view, place) { return index }
       for row in try context.ask(view, plan.request, mode: .rows).rows {
         guard let bound = binding.entities[row.entity] else { continue }
         try loader.add(.row(row, bound), place, binding, view)
@@ -54,6 +55,36 @@ extension ResultsTracker {
       }
     }
     return owners
+  }
+
+  /// The list from an index that has all of the sort keys, without looking at a row; nil when there is none.
+  private func loadFromIndex(
+    _ plan: ResultsPlan, _ binding: StoreBinding, _ view: any StoreReading, _ store: Int
+  ) throws -> EntryIndex? {
+    guard plan.isLocal, let reading = view as? any SortKeyReading, plan.request.entityNumbers.count == 1,
+      let bound = binding.entities[plan.request.entityNumbers[0]]
+    else { return nil }
+    // The section's value must be in the keys: that of the first sort key is.
+    if let section = plan.section, section.slot != plan.request.sorts[0].slot { return nil }
+    var builder = EntryIndex.Builder()
+    var lastFirst: [UInt8] = []
+    var section = plan.section == nil ? names.numberOfOnly() : nil
+    context.statistics.fetches += 1
+    let isWhole = try reading.forEachSortKey(plan.request) { key, bytes, length, value in
+      let first = UnsafeRawBufferPointer(rebasing: bytes.prefix(length))
+      if plan.section != nil,
+        section == nil || lastFirst.withUnsafeBytes({ IndexEntries.order($0, first) }) != 0
+      {
+        lastFirst = Array(first)
+        section = names.number(for: value() ?? .null)
+      }
+      builder.append(
+        ResultEntry.identity(key, store: store), bound.stamp.entityCode, section ?? 0, bytes)
+    }
+    guard isWhole else { return nil }
+    let index = builder.finish()
+    try requireGrouping(index, plan)
+    return index
   }
 
   func requireGrouping(_ index: EntryIndex, _ plan: ResultsPlan) throws {

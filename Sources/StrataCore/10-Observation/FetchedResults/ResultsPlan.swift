@@ -25,7 +25,8 @@ struct ResultsPlan {
       if sort.type == .objectID {
         throw CoreDataError(
           .coreData,
-          "The section key path \(specification.entityName).\(path) leads to an object; let it end at an attribute.")
+          "The section key path \(specification.entityName).\(path) leads to an object; let it end at an attribute."
+        )
       }
       return sort
     }
@@ -44,7 +45,8 @@ struct ResultsPlan {
     return CoreDataError(
       .coreData,
       "Objects of \(request.entity.name) with the same section “\(key)” (\(section?.name ?? "")) do not stand together in the order of the first "
-        + "sort key, \(first). Sort by the section key path first, or by what puts objects into the same groups.")
+        + "sort key, \(first). Sort by the section key path first, or by what puts objects into the same groups."
+    )
   }
 }
 

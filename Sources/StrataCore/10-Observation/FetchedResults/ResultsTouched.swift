@@ -65,7 +65,8 @@ struct Touched {
       for other in group {
         let node = try view.node(
           Reference.bits(other.primaryKey, entityCode: 0), hierarchy: other.hierarchy)
-        for relationship in plan.related.ownedSteps where relationship.destinationHierarchy == other.hierarchy {
+        for relationship in plan.related.ownedSteps where relationship.destinationHierarchy == other.hierarchy
+        {
           let new = try node.flatMap { try view.owner(of: $0, relationship) }
           let old = lastOwners.set(new, of: other.primaryKey, relationship.number, store)
           if old == new { continue }

@@ -200,6 +200,8 @@ final class ResultsTracker: ContextObserver {
     guard var before = index else { return nil }
     let after = try load(plan)
     lastOwners = try loadOwners(plan)
+    // What was seen before belongs to the list of before.
+    relatedValues = RelatedValues()
     isBehind = !isListening
     let direct = touched.directIdentities
     var touches: [EntryTouch] = []
