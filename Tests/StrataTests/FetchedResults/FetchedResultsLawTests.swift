@@ -1,7 +1,6 @@
 import Foundation
 import Strata
 import Testing
-import TortureKit
 
 /// The law of fetched results (rules 178, 245–256, 260–265): whatever happens in whichever context, replaying what a controller tells on
 /// the old list gives what its context would fetch, in each form of telling.

@@ -35,6 +35,11 @@ struct RelatedPaths {
     steps.sorted().map { schema.relationships[$0] }.filter { $0.isToMany && $0.isInverseToOne }
   }
 
+  /// The hierarchies that to-many relationships lead to whose members are told by nothing but edges.
+  var edgeHierarchies: Set<Int> {
+    Set(steps.map { schema.relationships[$0] }.filter(\.isEdgeStored).map(\.destinationHierarchy))
+  }
+
   private mutating func follow(_ number: Int) {
     steps.insert(number)
     depth += 1

@@ -8,6 +8,8 @@ struct Touched {
   /// By store, those that something has changed for.
   private(set) var related: [Int: Set<UInt64>] = [:]
   private var others: Set<Other> = []
+  /// A related object is gone, and nobody can tell any more who led to it.
+  private(set) var mustReload = false
 
   private struct Other: Hashable {
     let store: Int
@@ -65,6 +67,7 @@ struct Touched {
       for other in group {
         let node = try view.node(
           Reference.bits(other.primaryKey, entityCode: 0), hierarchy: other.hierarchy)
+        if node == nil, plan.related.edgeHierarchies.contains(other.hierarchy) { mustReload = true }
         for relationship in plan.related.ownedSteps where relationship.destinationHierarchy == other.hierarchy
         {
           let new = try node.flatMap { try view.owner(of: $0, relationship) }

@@ -136,6 +136,7 @@ final class ResultsTracker: ContextObserver {
     var overlay = FetchOverlay()
     context.takeLayers(&overlay)
     try touched.addRelated(plan, overlay.ownLayers, &relatedValues, &lastOwners)
+    if touched.mustReload { return try reload(plan, touched) }
     if touched.direct.isEmpty, touched.related.isEmpty { return nil }
     if touched.count > max(256, index.list.count / 4) { return try reload(plan, touched) }
     if plan.request.offset > 0 { return try reload(plan, touched) }
