@@ -158,7 +158,7 @@ final class LawWorld {
   /// The child reads what the main context has not saved, but is told only when it is saved.
   private func catchUpChild() throws {
     settle()
-    if try main.performAndWait({ main.hasChanges }) {
+    if main.performAndWait({ main.hasChanges }) {
       childIsCurrent = false
       return
     }
