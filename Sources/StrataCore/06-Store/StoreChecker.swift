@@ -43,7 +43,8 @@ struct StoreChecker {
   /// Every entry is of a commit that has happened, and can be read.
   private mutating func checkJournal(_ transaction: borrowing ReadTransaction) throws {
     guard let journal = parts.journal else { return }
-    let newest = try parts.stamp(transaction).commitNumber
+    // Whatever the stamp's identity: a salvaged store takes over that of the old one before it is checked.
+    let newest = CommitStamp(try parts.meta.bytes("stamp", transaction))?.commitNumber ?? 0
     try transaction.withCursor(journal.keyspace) { cursor in
       var entry = try cursor.first()
       while let found = entry {

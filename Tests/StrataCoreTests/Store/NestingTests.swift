@@ -60,7 +60,7 @@ import Testing
   @Test func deepPredicatesAreRefused() throws {
     let schema = try StoreFixture.model().schema()
     var predicate = FetchPredicate.everything
-    for _ in 0..<499 { predicate = .not(predicate) }
+    for _ in 0..<99 { predicate = .not(predicate) }
     _ = try ResolvedFetchRequest(
       FetchRequest<ManagedObjectID>(entityName: "Item", predicate: predicate), schema: schema)
     predicate = .not(predicate)
@@ -68,6 +68,6 @@ import Testing
       try ResolvedFetchRequest(
         FetchRequest<ManagedObjectID>(entityName: "Item", predicate: predicate), schema: schema)
     }
-    #expect(error?.reason == .tooDeep && error?.description.contains("500") == true)
+    #expect(error?.reason == .tooDeep && error?.description.contains("100") == true)
   }
 }
