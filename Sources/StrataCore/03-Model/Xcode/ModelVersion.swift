@@ -52,8 +52,12 @@ public struct ModelVersion: Sendable, Hashable {
   ///
   /// - Throws: ``ModelError`` when it is no regular file, too long, or cannot be read.
   func contents() throws(ModelError) -> Data {
-    let file = FileKind(url) == .folder ? url.appendingPathComponent(Self.contentsName) : url
-    return try Self.read(file, atMost: XcodeDocument.maximumLength)
+    guard FileKind(url) == .folder else {
+      return try Self.read(url, fileName, atMost: XcodeDocument.maximumLength)
+    }
+    return try Self.read(
+      url.appendingPathComponent(Self.contentsName), "\(fileName)/\(Self.contentsName)",
+      atMost: XcodeDocument.maximumLength)
   }
 
   /// The version's file name, for messages.
@@ -77,17 +81,20 @@ public struct ModelVersion: Sendable, Hashable {
   private static func markedVersion(in folder: URL) throws(ModelError) -> String? {
     let mark = folder.appendingPathComponent(".xccurrentversion")
     guard FileKind(mark) != nil else { return nil }
-    let data = try read(mark, atMost: 1 << 20)
+    let place = "\(folder.lastPathComponent)/.xccurrentversion"
+    let data = try read(mark, place, atMost: 1 << 20)
     let plist = try? PropertyListSerialization.propertyList(from: data, format: nil)
     guard let name = (plist as? [String: Any])?["_XCCurrentVersionName"] as? String else {
       throw ModelError(
-        "\(folder.lastPathComponent)/.xccurrentversion: This is no property list with the key _XCCurrentVersionName.")
+        "\(place): This is no property list with the key _XCCurrentVersionName.")
     }
     return name
   }
 
-  private static func read(_ file: URL, atMost limit: Int) throws(ModelError) -> Data {
-    let name = "\(file.deletingLastPathComponent().lastPathComponent)/\(file.lastPathComponent)"
+  /// - Parameter name: begins the sentences of errors.
+  private static func read(
+    _ file: URL, _ name: String, atMost limit: Int
+  ) throws(ModelError) -> Data {
     guard FileKind(file) == .regular else { throw ModelError("\(name): There is no such file, or it is none.") }
     do {
       let handle = try FileHandle(forReadingFrom: file)

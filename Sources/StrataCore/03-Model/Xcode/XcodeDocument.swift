@@ -21,8 +21,8 @@ struct XcodeElement {
 /// Nothing is resolved, loaded or expanded: the text must be UTF-8 without a document type, so that there are no entities but the
 /// five of XML itself. Its size, depth and number of elements are bounded before anything is made of it.
 enum XcodeDocument {
-  /// The most bytes of a description: 64 MiB.
-  static let maximumLength = 64 << 20
+  /// The most bytes of a description: 8 MiB, below what XML parsers bound by themselves, each in its own way.
+  static let maximumLength = 8 << 20
   /// The most elements inside each other.
   static let maximumDepth = 16
   /// The most elements altogether.

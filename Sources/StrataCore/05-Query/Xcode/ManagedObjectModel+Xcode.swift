@@ -13,7 +13,7 @@ extension ManagedObjectModel {
   /// “Shop 2”. The model can be changed until it is taken into use. Classes are found by `representedClassName` where that is
   /// `Module.Class` of this program; entities of other names have plain objects unless they are given a class.
   ///
-  /// Nothing in the file is expanded, loaded or run: a document type, an encoding other than UTF-8, more than 64 MiB, 16 levels or
+  /// Nothing in the file is expanded, loaded or run: a document type, an encoding other than UTF-8, more than 8 MiB, 16 levels or
   /// 250,000 elements are refused. Reads the whole file; may be used from any thread.
   ///
   /// - Throws: ``ModelError`` with everything that is wrong, each sentence with file and line, or with the file alone where it is
