@@ -41,7 +41,9 @@ import Testing
     (#"<attribute name="x"/>"#, "A.x has no attributeType"),
     (#"<attribute attributeType="String"/>"#, "An attribute of A has no name"),
     (#"<attribute name="x" attributeType="Undefined"/>"#, "A.x has no type"),
-    (#"<attribute name="x" attributeType="Integer 16" defaultValueString="70000"/>"#, "which is no integer16"),
+    (
+      #"<attribute name="x" attributeType="Integer 16" defaultValueString="70000"/>"#, "which is no integer16"
+    ),
     (#"<attribute name="x" attributeType="Integer 64" defaultValueString="1.5"/>"#, "which is no integer64"),
     (#"<attribute name="x" attributeType="Double" defaultValueString="0x1p3"/>"#, "which is no double"),
     (#"<attribute name="x" attributeType="Double" defaultValueString="nan"/>"#, "which is no double"),
@@ -196,7 +198,8 @@ import Testing
     }
     #expect(try sentences(text).first?.contains("UTF-16") == true)
     #expect(
-      try sentences("<?xml version='1.0' encoding = 'ISO-8859-1' ?><model/>").first?.contains("ISO-8859-1") == true)
+      try sentences("<?xml version='1.0' encoding = 'ISO-8859-1' ?><model/>").first?.contains("ISO-8859-1")
+        == true)
     let invalid = Data("<model><entity name=\"".utf8) + [0xC3, 0x28] + Data("\"/></model>".utf8)
     #expect(try sentences(invalid).first?.contains("UTF-8") == true)
   }
@@ -265,7 +268,9 @@ import Testing
       return Int(truncatingIfNeeded: (state >> 33) % UInt64(max(1, limit)))
     }
     let whole = [UInt8](try Data(contentsOf: Self.whole))
-    let words = ["YES", "NO", "\"", "<", "/>", "99999999999", "-1", "&lt;", "Composite", "Book", "\u{0}", "é", "..", ""]
+    let words = [
+      "YES", "NO", "\"", "<", "/>", "99999999999", "-1", "&lt;", "Composite", "Book", "\u{0}", "é", "..", "",
+    ]
     var refused = 0
     for _ in 0..<count {
       var bytes = whole

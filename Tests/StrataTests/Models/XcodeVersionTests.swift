@@ -49,9 +49,18 @@ import Strata
     try folder.write(description("A"), to: "M.xcdatamodeld/M.xcdatamodel/contents")
     let url = folder.url.appendingPathComponent("M.xcdatamodeld")
     for (mark, words) in [
-      ("<plist><dict><key>_XCCurrentVersionName</key><string>N.xcdatamodel</string></dict></plist>", "N.xcdatamodel"),
-      ("<plist><dict><key>_XCCurrentVersionName</key><string>../M.xcdatamodel</string></dict></plist>", "../M"),
-      ("<plist><dict><key>_XCCurrentVersionName</key><integer>1</integer></dict></plist>", "_XCCurrentVersionName"),
+      (
+        "<plist><dict><key>_XCCurrentVersionName</key><string>N.xcdatamodel</string></dict></plist>",
+        "N.xcdatamodel"
+      ),
+      (
+        "<plist><dict><key>_XCCurrentVersionName</key><string>../M.xcdatamodel</string></dict></plist>",
+        "../M"
+      ),
+      (
+        "<plist><dict><key>_XCCurrentVersionName</key><integer>1</integer></dict></plist>",
+        "_XCCurrentVersionName"
+      ),
       ("rubbish", "_XCCurrentVersionName"), ("", "_XCCurrentVersionName"),
     ] {
       try folder.write(mark, to: "M.xcdatamodeld/.xccurrentversion")
@@ -83,14 +92,16 @@ import Strata
     let folder = try TemporaryFolder()
     defer { folder.remove() }
     let other = try folder.write(
-      "<model><entity name=\"Staff\"/><fetchRequest name=\"staff\" entity=\"Staff\"/></model>", to: "contents")
+      "<model><entity name=\"Staff\"/><fetchRequest name=\"staff\" entity=\"Staff\"/></model>", to: "contents"
+    )
     let merged = try ManagedObjectModel.mergedModel(contentsOf: [shop, other])
     #expect(
       Set(merged.entities.compactMap(\.name)) == ["Article", "Book", "Author", "Shelf", "Staff"])
     #expect(Set(merged.fetchRequestTemplatesByName.keys) == ["allBooks", "dearerThan", "staff"])
     #expect(merged.entitiesByName["Book"]?.propertiesByName["sameTitle"] is FetchedPropertyDescription)
     let clash = try folder.write(
-      "<model><entity name=\"Author\"><attribute name=\"a\" attributeType=\"Date\"/></entity></model>", to: "clash")
+      "<model><entity name=\"Author\"><attribute name=\"a\" attributeType=\"Date\"/></entity></model>",
+      to: "clash")
     #expect(throws: ModelError.self) { try ManagedObjectModel.mergedModel(contentsOf: [shop, clash]) }
   }
 

@@ -95,7 +95,9 @@ public struct ModelVersion: Sendable, Hashable {
   private static func read(
     _ file: URL, _ name: String, atMost limit: Int
   ) throws(ModelError) -> Data {
-    guard FileKind(file) == .regular else { throw ModelError("\(name): There is no such file, or it is none.") }
+    guard FileKind(file) == .regular else {
+      throw ModelError("\(name): There is no such file, or it is none.")
+    }
     do {
       let handle = try FileHandle(forReadingFrom: file)
       defer { try? handle.close() }

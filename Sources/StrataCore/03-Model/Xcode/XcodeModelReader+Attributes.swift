@@ -78,7 +78,9 @@ extension XcodeModelReader {
           ? name : composites.keys.sorted().first { $0.lowercased() == name.lowercased() })
       guard let found, let type = composites[found] else {
         report(
-          element, "Attribute \(path) is of the composite type \((wanted ?? name).prefix(300)), which is not in the model.")
+          element,
+          "Attribute \(path) is of the composite type \((wanted ?? name).prefix(300)), which is not in the model."
+        )
         return nil
       }
       source = type
@@ -120,13 +122,13 @@ extension XcodeModelReader {
     case .date, .integer16, .integer32, .integer64, .decimal, .double, .float:
       let isDate = type == .date
       if let bound = readValue(
-        isDate ? "minDateTimeInterval" : "minValueString", besides: "minValueString", of: element, type, place)
-      {
+        isDate ? "minDateTimeInterval" : "minValueString", besides: "minValueString", of: element, type, place
+      ) {
         rules.append(.minimum(bound))
       }
       if let bound = readValue(
-        isDate ? "maxDateTimeInterval" : "maxValueString", besides: "maxValueString", of: element, type, place)
-      {
+        isDate ? "maxDateTimeInterval" : "maxValueString", besides: "maxValueString", of: element, type, place
+      ) {
         rules.append(.maximum(bound))
       }
     default:

@@ -66,7 +66,8 @@ extension XcodeModelReader {
           let entity = text("inverseEntity", of: child) ?? owner?.name ?? ""
           report(
             child,
-            "\(place) has the inverse \(entity.prefix(300)).\(inverseName.prefix(300)), which is not in the model.")
+            "\(place) has the inverse \(entity.prefix(300)).\(inverseName.prefix(300)), which is not in the model."
+          )
         }
       }
     }
@@ -80,7 +81,8 @@ extension XcodeModelReader {
     guard let child = element.children(named: "fetchRequest").first else {
       return report(element, "\(place) has no fetchRequest.")
     }
-    guard let request = readRequest(child, "The request of fetched property \(entity.name ?? "").\(name)") else {
+    guard let request = readRequest(child, "The request of fetched property \(entity.name ?? "").\(name)")
+    else {
       return
     }
     fetchedProperties.append(

@@ -119,7 +119,10 @@ extension AttributeValue {
     case .double, .date, .float:
       guard let value = Double(text), value.isFinite else { return nil }
       if type == .float, !Float(value).isFinite { return nil }
-      self = type == .date ? .date(Date(timeIntervalSinceReferenceDate: value)) : type == .double ? .double(value) : .float(Float(text) ?? Float(value))
+      self =
+        type == .date
+        ? .date(Date(timeIntervalSinceReferenceDate: value))
+        : type == .double ? .double(value) : .float(Float(text) ?? Float(value))
     case .decimal:
       guard let value = Decimal(string: text), !value.isNaN else { return nil }
       self = .decimal(value)

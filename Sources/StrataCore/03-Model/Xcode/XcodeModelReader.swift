@@ -46,7 +46,8 @@ struct XcodeModelReader {
     guard root.name == "model" else {
       report(root, "The outermost element is “\(root.name.prefix(100))” and not “model”.")
       return XcodeModel(
-        model: ManagedObjectModel(), requests: [], fetchedProperties: [], sentences: sentences, isSound: false)
+        model: ManagedObjectModel(), requests: [], fetchedProperties: [], sentences: sentences, isSound: false
+      )
     }
     readComposites()
     readEntities()
@@ -102,7 +103,11 @@ struct XcodeModelReader {
       entity.versionHashModifier = text("versionHashModifier", of: element)
       entity.userInfo = userInfo(of: element, place)
       entities.append((element, entity))
-      if byName[name] == nil { byName[name] = entity } else { report(element, "Two entities are called \(name).") }
+      if byName[name] == nil {
+        byName[name] = entity
+      } else {
+        report(element, "Two entities are called \(name).")
+      }
     }
   }
 
@@ -129,7 +134,8 @@ struct XcodeModelReader {
       if ancestor == name || steps > Self.mostLevels {
         report(
           element,
-          "Entity \(name) inherits from itself, or from more than \(Self.mostLevels) entities above each other.")
+          "Entity \(name) inherits from itself, or from more than \(Self.mostLevels) entities above each other."
+        )
         isSound = false
       } else {
         children[parent, default: []].append(entity)
@@ -146,7 +152,9 @@ struct XcodeModelReader {
     for child in element.children {
       switch child.name {
       case "attribute":
-        if let attribute = readAttribute(child, of: entity.name ?? "", within: []) { properties.append(attribute) }
+        if let attribute = readAttribute(child, of: entity.name ?? "", within: []) {
+          properties.append(attribute)
+        }
       case "relationship":
         if let relationship = readRelationship(child, of: entity) { properties.append(relationship) }
       case "fetchedProperty": readFetchedProperty(child, of: entity)
