@@ -44,7 +44,8 @@ let package = Package(
       name: "StrataTests",
       dependencies: [
         "Strata", "CLMDBShim", "FlightLog", "TortureKit", "Torture", "StrataCommand",
-      ]),
+      ],
+      exclude: ["Models/Shop.xcdatamodeld"]),
   ],
   swiftLanguageModes: [.v6]
 )

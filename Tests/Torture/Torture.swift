@@ -9,7 +9,8 @@ struct Torture: ParsableCommand {
     var kinds: [any TortureKind.Type] = [
       DamageKind.self, ValidStoresKind.self, FuzzKind<RowDecoding>.self, FuzzKind<KeyDecoding>.self,
       FuzzKind<URIDecoding>.self, FuzzKind<ModelDecoding>.self, FuzzKind<MetadataDecoding>.self,
-      FuzzKind<PredicateDecoding>.self, FuzzKind<FormatDecoding>.self, Kills.self,
+      FuzzKind<PredicateDecoding>.self, FuzzKind<FormatDecoding>.self,
+      FuzzKind<XcodeDecoding>.self, Kills.self,
     ]
     #if os(Linux)
       // They stand between liblmdb and libc, or use what only Linux has.

@@ -42,7 +42,7 @@ extension ManagedObjectModel {
   public func copy() throws -> ManagedObjectModel { try ManagedObjectModel(byMerging: [self]) }
 
   /// Moves the entities of a model nobody else knows.
-  private convenience init(takingOver model: ManagedObjectModel) {
+  convenience init(takingOver model: ManagedObjectModel) {
     let configurations = model.entitiesByConfiguration
     self.init(entities: model.entities)
     versionIdentifiers = model.versionIdentifiers

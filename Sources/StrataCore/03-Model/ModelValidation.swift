@@ -3,6 +3,7 @@
 /// Everything the compiler and the store rely on is checked here; what is not supported yet is a sentence too.
 struct ModelValidation {
   private let model: ManagedObjectModel
+  private let members: Set<ObjectIdentifier>
   private var sentences: [String] = []
 
   static func sentences(of model: ManagedObjectModel) -> [String] {
@@ -11,7 +12,10 @@ struct ModelValidation {
     return validation.sentences
   }
 
-  private init(model: ManagedObjectModel) { self.model = model }
+  private init(model: ManagedObjectModel) {
+    self.model = model
+    members = Set(model.entities.map { ObjectIdentifier($0) })
+  }
 
   private mutating func run() {
     checkEntityNames()
@@ -241,7 +245,7 @@ struct ModelValidation {
 
   mutating func report(_ sentence: String) { sentences.append(sentence) }
 
-  func isMember(_ entity: EntityDescription) -> Bool { model.entities.contains { $0 === entity } }
+  func isMember(_ entity: EntityDescription) -> Bool { members.contains(ObjectIdentifier(entity)) }
 
   private func label(_ entity: EntityDescription) -> String {
     entity.name.flatMap { $0.isEmpty ? nil : $0 } ?? "without a name"

@@ -18,6 +18,8 @@ import Foundation
   case predicate
   /// Format strings of predicates and expressions.
   case format
+  /// Models as Xcode writes them, and their schemas.
+  case xcode
 
   /// Feeds the decoder; whether it took the bytes for valid.
   public func run(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -29,6 +31,7 @@ import Foundation
     case .metadata: DecoderProbe.runMetadata(bytes)
     case .predicate: PredicateProbe.run(bytes)
     case .format: FormatProbe.run(bytes)
+    case .xcode: XcodeProbe.run(bytes)
     }
   }
 
@@ -50,6 +53,7 @@ import Foundation
     case .metadata: DecoderProbe.metadataSamples()
     case .predicate: PredicateProbe.samples()
     case .format: FormatProbe.samples()
+    case .xcode: XcodeProbe.samples()
     }
   }
 

@@ -43,7 +43,7 @@ enum TortureSettings {
   /// `STRATA_FUZZ_INPUTS=n`: how many mutated inputs each decoder gets. Without it those whose inputs are whole predicates, each of
   /// which is read, written and read again, get fewer.
   static func fuzzInputs(_ decoder: String) -> Int {
-    number("STRATA_FUZZ_INPUTS") ?? (decoder == "format" ? 10_000 : 100_000)
+    number("STRATA_FUZZ_INPUTS") ?? (["format", "xcode"].contains(decoder) ? 10_000 : 100_000)
   }
 
   /// `STRATA_PROCESS_SAVES=n`: how many saves processes make that share a store.
