@@ -351,7 +351,8 @@ final class LawStream: @unchecked Sendable {
   private var task: Task<Void, Never>?
 
   init(_ changes: AsyncStream<FetchedResultsChange>) {
-    task = Task { [weak self] in
+    // The threads that tasks share are all taken by the tests that run at the same time.
+    task = Task(executorPreference: LawThread.shared) { [weak self] in
       for await change in changes { self?.hear(change) }
     }
   }
@@ -415,4 +416,15 @@ final class LawStream: @unchecked Sendable {
   }
 
   private var total = 0
+}
+
+/// Runs tasks on a queue of its own.
+private final class LawThread: TaskExecutor {
+  static let shared = LawThread()
+  private let queue = DispatchQueue(label: "fetched results law")
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+  }
 }
