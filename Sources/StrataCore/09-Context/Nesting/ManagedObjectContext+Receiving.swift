@@ -37,15 +37,30 @@ extension ManagedObjectContext {
     for save in strata.takeReceived() {
       // All of them first: making one record's changes an edit here touches those it is related to.
       if undoRecorder?.isEnabled == true { for change in save { noteForUndo(change) } }
+      let deletedBefore = objectsDeletedHere(among: save)
       for change in save {
         forgetMembers(changedBy: change)
         if undoRecorder?.isEnabled == true {
-          applyUndoably(change)
-        } else if !apply(change) {
+          applyUndoably(change, deletedBefore)
+        } else if !apply(change, deletedBefore) {
           untold.append(change)
         }
       }
     }
+  }
+
+  /// Those of the objects that a child has deleted which are deleted here already. Others become so when what they are related
+  /// to is brought in line, before it is their turn: that is news.
+  private func objectsDeletedHere(among save: [StratumRow]) -> Set<ObjectIdentifier> {
+    var deleted: Set<ObjectIdentifier> = []
+    for change in save where change.kind == .delete {
+      guard let binding = persistentStoreCoordinator.binding(change.bound.storeIndex) else { continue }
+      let table = stores.tables(for: binding).tables[change.bound.hierarchyNumber]
+      if let known = known(change.primaryKey, as: change.bound, in: table), known.state.contains(.deleted) {
+        deleted.insert(ObjectIdentifier(known))
+      }
+    }
+    return deleted
   }
 
   /// Notes what a record was before a child changed it.
@@ -64,11 +79,13 @@ extension ManagedObjectContext {
   }
 
   /// What a child has saved becomes an edit of an object here, which can be undone.
-  private func applyUndoably(_ change: StratumRow) {
+  private func applyUndoably(_ change: StratumRow, _ deletedBefore: Set<ObjectIdentifier>) {
     guard let binding = persistentStoreCoordinator.binding(change.bound.storeIndex) else { return }
     let table = stores.tables(for: binding).tables[change.bound.hierarchyNumber]
     let known = known(change.primaryKey, as: change.bound, in: table)
-    if let known, !known.state.isDisjoint(with: .ownChange) { return applyToEdited(change, known, binding) }
+    if let known, !known.state.isDisjoint(with: .ownChange) {
+      return applyToEdited(change, known, binding, deletedBefore)
+    }
     guard let row = strata.row(change.table, change.primaryKey),
       let object = known ?? object(for: row, isOwn: true)
     else { return }
@@ -83,14 +100,14 @@ extension ManagedObjectContext {
   }
 
   /// True when the record's object is here; then it shows the change.
-  private func apply(_ change: StratumRow) -> Bool {
+  private func apply(_ change: StratumRow, _ deletedBefore: Set<ObjectIdentifier>) -> Bool {
     guard let binding = persistentStoreCoordinator.binding(change.bound.storeIndex) else { return true }
     let table = stores.tables(for: binding).tables[change.bound.hierarchyNumber]
     guard let known = known(change.primaryKey, as: change.bound, in: table) else { return false }
     if known.state.isDisjoint(with: .ownChange) {
       applyToClean(change, known)
     } else {
-      applyToEdited(change, known, binding)
+      applyToEdited(change, known, binding, deletedBefore)
     }
     return true
   }
@@ -114,7 +131,10 @@ extension ManagedObjectContext {
     changes.note(object, change.kind == .insert ? .notedInsert : .notedUpdate)
   }
 
-  private func applyToEdited(_ change: StratumRow, _ object: ManagedObject, _ binding: StoreBinding) {
+  private func applyToEdited(
+    _ change: StratumRow, _ object: ManagedObject, _ binding: StoreBinding,
+    _ deletedBefore: Set<ObjectIdentifier>
+  ) {
     willChange(object)
     switch change.kind {
     case .insert:
@@ -129,6 +149,8 @@ extension ManagedObjectContext {
       if object.state.contains(.inserted) {
         changes.uninsert(object)
         letGo(object, of: .rowGone)
+      } else if object.state.contains(.deleted) {
+        if !deletedBefore.contains(ObjectIdentifier(object)) { changes.note(object, .notedDelete) }
       } else {
         changes.delete(object)
       }

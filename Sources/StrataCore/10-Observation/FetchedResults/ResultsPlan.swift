@@ -53,7 +53,7 @@ struct ResultsPlan {
 /// The names of sections by number. Numbers are never used again, so that lists of different times can be compared.
 final class SectionNames {
   private(set) var names: [String] = []
-  private var numbers: [String: UInt32] = [:]
+  private var numbers: [ExactText: UInt32] = [:]
   private let transform: ((String) -> String)?
   private var last: (value: AttributeValue, number: UInt32)?
 
@@ -63,7 +63,7 @@ final class SectionNames {
   func numberOfOnly() -> UInt32 { number(named: "") }
 
   func number(for value: AttributeValue) -> UInt32 {
-    if let last, last.value == value { return last.number }
+    if let last, AttributeValue.compare(last.value, value) == 0 { return last.number }
     let text = Self.text(value)
     let number = number(named: transform.map { $0(text) } ?? text)
     last = (value, number)
@@ -71,10 +71,10 @@ final class SectionNames {
   }
 
   private func number(named name: String) -> UInt32 {
-    if let known = numbers[name] { return known }
+    if let known = numbers[ExactText(text: name)] { return known }
     let number = UInt32(names.count)
     names.append(name)
-    numbers[name] = number
+    numbers[ExactText(text: name)] = number
     return number
   }
 
@@ -85,8 +85,9 @@ final class SectionNames {
     case .string(let text): text
     case .integer(let number): "\(number)"
     case .boolean(let isTrue): isTrue ? "1" : "0"
-    case .double(let number): "\(number)"
-    case .float(let number): "\(number)"
+    // Zeros of either sign stand together.
+    case .double(let number): "\(number == 0 ? 0 : number)"
+    case .float(let number): "\(number == 0 ? 0 : number)"
     case .decimal(let number): "\(number)"
     case .date(let date): date.description
     case .uuid(let uuid): uuid.uuidString
@@ -94,6 +95,18 @@ final class SectionNames {
     case .data(let data): data.description
     case .reference(let bits): "\(bits)"
     }
+  }
+}
+
+/// A text that is only equal to the same scalars, as in the order of a fetch: to others, “é” is “e” with an accent, too.
+private struct ExactText: Hashable {
+  let text: String
+
+  static func == (left: Self, right: Self) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
+
+  func hash(into hasher: inout Hasher) {
+    for byte in text.utf8 { hasher.combine(byte) }
+    hasher.combine(UInt8(0xFF))
   }
 }
 
