@@ -160,6 +160,9 @@ final class ResultsTracker: ContextObserver {
       touches[place].oldPosition = index.position(touches[place].identity) ?? -1
     }
     if touches.contains(where: \.isMoved) {
+      // With nobody else to hold it the table of a long list is changed where it lies. A window may have to be read anew and compared
+      // with what was before; its table is small. An error ends the list.
+      if limit == 0 { self.index = nil }
       index.beginEdit()
       for case let entry? in touches.map({ $0.isMoved ? $0.old : nil }) { index.remove(entry) }
       for case let entry? in touches.map({ $0.isMoved ? $0.new : nil }) { index.insert(entry) }
