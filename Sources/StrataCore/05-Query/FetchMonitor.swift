@@ -40,36 +40,24 @@ extension FetchMonitor {
   func checkWhetherStopped() throws { if wasStopped { throw CancellationError() } }
 }
 
-/// Asks every now and then whether work that looks at no rows may go on. Used by one thread.
-final class StopTicker {
-  private let monitor: FetchMonitor
-  private var left = FetchMonitor.stride
-
-  init(_ monitor: FetchMonitor) { self.monitor = monitor }
-
-  @inline(__always)
-  func step() throws {
-    left -= 1
-    if left == 0 {
-      left = FetchMonitor.stride
-      try monitor.checkWhetherStopped()
-    }
-  }
-}
-
-/// Counts the rows of one run, so that the monitor is asked rarely. Used by one thread.
+/// Asks the monitor every now and then whether to go on: after so many rows, which it counts, or after so much other work. Used by
+/// one thread.
 final class FetchTicker {
   private let monitor: FetchMonitor
+  private let countsRows: Bool
   private var left = FetchMonitor.stride
 
-  init(_ monitor: FetchMonitor) { self.monitor = monitor }
+  init(_ monitor: FetchMonitor, countsRows: Bool = true) {
+    self.monitor = monitor
+    self.countsRows = countsRows
+  }
 
   @inline(__always)
   func step() throws {
     left -= 1
     if left == 0 {
       left = FetchMonitor.stride
-      try monitor.tick()
+      if countsRows { try monitor.tick() } else { try monitor.checkWhetherStopped() }
     }
   }
 }

@@ -90,7 +90,7 @@ struct RowSorter: ~Copyable {
     _ places: [UInt64], _ transaction: borrowing ReadTransaction
   ) throws -> [UInt64] {
     var values: [UInt64: [AttributeValue]] = [:]
-    let ticker = monitor.map { StopTicker($0) }
+    let ticker = monitor.map { FetchTicker($0, countsRows: false) }
     for place in places {
       try ticker?.step()
       let (key, row) = candidates[Int(place)]
