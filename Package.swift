@@ -1,6 +1,20 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
+// Apple's systems have a CoreData of their own; a second module of that name would hide it.
+#if canImport(Darwin)
+  let appleSpelledProducts: [Product] = []
+  let appleSpelledTargets: [Target] = []
+#else
+  let appleSpelledProducts: [Product] = [
+    .library(name: "CoreData", targets: ["CoreData"])
+  ]
+  let appleSpelledTargets: [Target] = [
+    .target(name: "CoreData", dependencies: ["StrataCore"]),
+    .testTarget(name: "CoreDataTests", dependencies: ["CoreData"]),
+  ]
+#endif
+
 let package = Package(
   name: "Strata",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -10,7 +24,7 @@ let package = Package(
     .library(name: "CLMDBShim", targets: ["CLMDBShim"]),
     .executable(name: "flight-log", targets: ["FlightLog"]),
     .executable(name: "strata", targets: ["StrataCommand"]),
-  ],
+  ] + appleSpelledProducts,
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.2.0"),
@@ -46,6 +60,6 @@ let package = Package(
         "Strata", "CLMDBShim", "FlightLog", "TortureKit", "Torture", "StrataCommand",
       ],
       exclude: ["Models/Shop.xcdatamodeld"]),
-  ],
+  ] + appleSpelledTargets,
   swiftLanguageModes: [.v6]
 )
