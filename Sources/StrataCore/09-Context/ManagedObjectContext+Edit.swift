@@ -168,16 +168,7 @@ extension ManagedObjectContext {
       if let other = object.context { trapForeignObject(object, other) }
       return  // Deleted, reset or detached before: nothing is left to delete.
     }
-    willChange(object)
-    object.prepareForDeletion()
-    if object.isDeleted { return }
-    object.claim()
-    if object.isInserted {
-      // It goes at once: so do its ties.
-      propagateDeletion(of: object)
-      guard object.context === self, object.isInserted else { return }
-    }
-    takeOut(object)
+    if beginDeletion(of: object) { deleteInserted(object) }
   }
 
   /// Asks the next save to check that the row of `object`, changed or not, is still the one this context read (rule 189).

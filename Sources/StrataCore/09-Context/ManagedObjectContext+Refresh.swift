@@ -75,6 +75,7 @@ extension ManagedObjectContext {
     _ = changes.takeNoted()
     changes.removeAllPending()
     deletionsToPropagate = []
+    vanished = []
     lostVersions = [:]
     hasBatchDeletions = false
     outlivedDeletions = []
@@ -98,6 +99,7 @@ extension ManagedObjectContext {
     checkAccess()
     tellChanges()
     deletionsToPropagate = []
+    vanished = []
     for objects in [changes.inserted, changes.updated, changes.deleted] {
       for object in objects { object.relations?.dropChanges() }
     }

@@ -123,6 +123,8 @@ public final class ManagedObjectContext: @unchecked Sendable {
   @exclusivity(unchecked) var relationEpochs: [UInt32]
   /// Deleted objects whose delete rules have not been applied yet.
   @exclusivity(unchecked) var deletionsToPropagate: [ManagedObject] = []
+  /// New objects that went while there were such deletions, which may still refer to them.
+  @exclusivity(unchecked) var vanished: Set<ManagedObjectID> = []
   /// Objects whose published edits are not those they have.
   @exclusivity(unchecked) var unpublished: [ManagedObject] = []
   /// What was edited before there were children has been published.

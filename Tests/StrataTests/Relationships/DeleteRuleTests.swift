@@ -108,6 +108,44 @@ struct DeleteRuleTests {
     #expect(try store.problems() == [])
   }
 
+  @Test("rules 24, 212: a cascade around a cycle of new and saved objects ends", arguments: [5, 3, 0])
+  func cyclesOfNewObjects(saved: Int) throws {
+    let model = TeamModel.make { entities in
+      entities["Employee"]?.relationshipsByName["reports"]?.deleteRule = .cascade
+      entities["Employee"]?.relationshipsByName["manager"]?.deleteRule = .cascade
+    }
+    let store = try TemporaryStore(model)
+    let context = store.context()
+    var people = (0..<saved).map { context.make(Employee.self, "\($0)") }
+    try context.save()
+    people += (saved..<5).map { context.make(Employee.self, "\($0)") }
+    for place in people.indices { people[place].manager = people[(place + 1) % 5] }
+    let outsider = context.make(Employee.self, "outsider")
+    context.delete(people[4])
+    #expect(context.insertedObjects.contains(outsider))
+    context.processPendingChanges()
+    #expect(context.insertedObjects == [outsider])
+    #expect(context.deletedObjects == Set(people.prefix(saved)))
+    #expect(people.dropFirst(saved).allSatisfy { $0.managedObjectContext == nil })
+    try context.save()
+    let left = try store.context().fetch(FetchRequest<Employee>(entityName: "Employee"))
+    #expect(left.map(\.name) == ["outsider"])
+    #expect(try store.problems() == [])
+  }
+
+  @Test("rule 212: a cascade along a chain of 50,000 new objects needs no deep stack")
+  func longChainOfNewObjects() throws {
+    let model = TeamModel.make { $0["Employee"]?.relationshipsByName["reports"]?.deleteRule = .cascade }
+    let store = try TemporaryStore(model)
+    let context = store.context()
+    let people = (0..<50_000).map { context.make(Employee.self, "\($0)") }
+    for place in people.indices.dropFirst() { people[place].manager = people[place - 1] }
+    context.delete(people[0])
+    #expect(context.insertedObjects.isEmpty)
+    try context.save()
+    #expect(try store.context().count(for: FetchRequest<Employee>(entityName: "Employee")) == 0)
+  }
+
   @Test(
     "rule 212: no action leaves the other end alone; what refers to nobody is an inaccessible fault (rule 48)"
   )

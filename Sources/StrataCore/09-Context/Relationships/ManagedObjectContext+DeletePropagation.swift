@@ -28,6 +28,7 @@ extension ManagedObjectContext {
       }
     }
     deletionsToPropagate = []
+    vanished = []
   }
 
   private static let propagationStep = 1_024
@@ -40,33 +41,107 @@ extension ManagedObjectContext {
   }
 
   /// What the deletion of one object does to those it is related to.
-  func propagateDeletion(of object: ManagedObject) {
+  private func propagateDeletion(of object: ManagedObject) {
     if object.state.contains(.rowGone) { return }
     for relationship in object.home.entity.relationships {
       if relationship.deleteRule == .cascade {
-        cascade(from: object, relationship)
+        for member in cascadeTargets(of: object, relationship) { delete(member) }
       }
-      if relationship.isToMany {
-        untieMembers(of: object, relationship)
-      } else {
-        untie(object, relationship)
-      }
+      untie(object, relationship)
     }
   }
 
-  private func cascade(from object: ManagedObject, _ relationship: RelationshipSchema) {
+  /// Tells `object` that it is going to be deleted, and marks one that has a row as deleted.
+  ///
+  /// - Returns: whether the object is new and therefore goes at once, with its ties: `deleteInserted(_:)` is for the caller.
+  func beginDeletion(of object: ManagedObject) -> Bool {
+    // A cycle of cascades, or a hook, leads back to somebody who is going already.
+    if object.state.contains(.leaving) { return false }
+    willChange(object)
+    if object.isInserted { object.state.insert(.leaving) }
+    object.prepareForDeletion()
+    guard object.context === self, !object.isDeleted else {
+      object.state.remove(.leaving)
+      return false
+    }
+    object.claim()
+    if object.isInserted { return true }
+    // Perhaps the hook has saved it.
+    object.state.remove(.leaving)
+    takeOut(object)
+    return false
+  }
+
+  /// Lets a new object go for which a deletion has begun, and the new ones that the rule cascade takes along (rules 24, 212).
+  ///
+  /// Through a list, not down a recursion: cycles end, and a chain may be as long as memory permits. All ties are cut while
+  /// everybody is still there.
+  func deleteInserted(_ object: ManagedObject) {
+    var leaving = [object]
+    var place = 0
+    while place < leaving.count {
+      let next = leaving[place]
+      place += 1
+      guard isStillLeaving(next) else { continue }
+      for relationship in next.home.entity.relationships where relationship.deleteRule == .cascade {
+        for member in cascadeTargets(of: next, relationship) where beginDeletion(of: member) {
+          leaving.append(member)
+        }
+      }
+    }
+    for next in leaving where isStillLeaving(next) {
+      for relationship in next.home.entity.relationships { untie(next, relationship) }
+    }
+    // Last those with whom it began: what they took along is gone before them.
+    for next in leaving.reversed() {
+      if isStillLeaving(next) {
+        // What the cascade has marked as deleted goes on referring to it.
+        if !deletionsToPropagate.isEmpty { vanished.insert(next.objectID) }
+        takeOut(next)
+      }
+      next.state.remove(.leaving)
+    }
+  }
+
+  /// Whether nobody has let the object go, or saved it, meanwhile: hooks may do either.
+  private func isStillLeaving(_ object: ManagedObject) -> Bool {
+    object.context === self && object.isInserted && object.state.contains(.leaving)
+  }
+
+  /// Whom the deletion of `object` deletes through a relationship with the rule cascade.
+  private func cascadeTargets(
+    of object: ManagedObject, _ relationship: RelationshipSchema
+  ) -> [ManagedObject] {
+    if relationship.isToMany { return object.members(relationship).filter { !$0.isDeleted } }
+    guard !hasVanished(from: object, relationship), let other = object.relatedObject(relationship),
+      !other.isDeleted
+    else { return [] }
+    return [other]
+  }
+
+  /// Whether a deleted object refers to a new one that has gone already: there must be no fault of it.
+  private func hasVanished(from object: ManagedObject, _ relationship: RelationshipSchema) -> Bool {
+    if vanished.isEmpty { return false }
+    guard let end = identifier(object.reference(relationship), inStore: object.home.storeIndex) else {
+      return false
+    }
+    return vanished.contains(end)
+  }
+
+  /// Cuts the ties of one relationship of an object that is deleted, as its rule says.
+  private func untie(_ object: ManagedObject, _ relationship: RelationshipSchema) {
     if relationship.isToMany {
-      for member in object.members(relationship) where !member.isDeleted { delete(member) }
-    } else if let other = object.relatedObject(relationship), !other.isDeleted {
-      delete(other)
+      untieMembers(of: object, relationship)
+    } else {
+      untieOne(of: object, relationship)
     }
   }
 
   /// The object leaves the one it refers to.
-  private func untie(_ object: ManagedObject, _ relationship: RelationshipSchema) {
+  private func untieOne(of object: ManagedObject, _ relationship: RelationshipSchema) {
     guard let inverse = schema.inverse(of: relationship) else { return }
     let end = object.reference(relationship)
-    guard end != 0, let other = self.object(end, inStore: object.home.storeIndex), other !== object else {
+    guard end != 0, !hasVanished(from: object, relationship), let other = self.object(end, inStore: object.home.storeIndex), other !== object else {
       return
     }
     if inverse.isToMany {
