@@ -64,6 +64,10 @@ extension StoredView {
     into collector: DictionaryCollector, _ transaction: borrowing ReadTransaction
   ) throws -> Bool {
     guard let ends = collector.request.ends else { return false }
+    for case .extreme(let request, _) in ends {
+      let plan = try plan(request)
+      guard plan.isOrdered, case .index = plan.access else { return false }
+    }
     var answers: [(count: Int, value: AttributeValue)] = []
     for end in ends {
       switch end {
@@ -75,7 +79,6 @@ extension StoredView {
         answers.append((found.count, .null))
       case .extreme(let request, let slot):
         let plan = try plan(request)
-        guard plan.isOrdered, case .index = plan.access else { return false }
         var value = AttributeValue.null
         let executor = FetchExecutor(
           request: request, plan: plan, mode: .rows, view: self, counters: collector.counters)

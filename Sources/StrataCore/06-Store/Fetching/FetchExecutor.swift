@@ -330,7 +330,7 @@ extension FetchExecutor {
       let keys = try candidateKeys(plan.access, atMost: .max, transaction) ?? []
       try with(plan.finding(keys)).forEachKey(transaction, body)
     case .index(let number, let ranges, let isReversed):
-      guard let keyspace = parts.indexes[number] else { return }
+      guard let keyspace = view.reader.catalogue.indexes.keyspaces[number] else { return }
       try transaction.withCursor(keyspace) { cursor in
         if isReversed {
           for range in ranges.reversed() where try !IndexWalk.backwards(range, &cursor, body) { return }
