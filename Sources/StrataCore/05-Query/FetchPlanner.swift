@@ -55,6 +55,8 @@ enum FetchPlanner {
     let best = choices.max { ($0.score, $1.index.name) < ($1.score, $0.index.name) }
     if let detour = context.detour(betterThan: best?.score ?? 0) { return context.plan(detour) }
     if let best, best.score > 0 { return context.plan(best) }
+    // Nothing narrows the candidates down: perhaps they come in the right order.
+    if let walk = best { return context.trialPlan(walk) }
     return context.scanPlan()
   }
 
@@ -228,14 +230,27 @@ extension FetchPlanner.Context {
     if choice.score == 0 && choice.isOrdered && isWorthItsOrder(choice) {
       choice.score = 1
     }
-    return choice.score > 0 ? choice : nil
+    // With a score of nothing it is for its order alone.
+    return choice.score > 0 || choice.isOrdered && !sorts.isEmpty && request.limit > 0 ? choice : nil
+  }
+
+  /// A walk along an index that has nothing but the order wanted, for the first matches on the way.
+  func trialPlan(_ choice: FetchPlanner.Choice) -> FetchPlan {
+    var plan = plan(choice)
+    if plan.isCovering { return plan }
+    plan.isTrial = true
+    plan.alternative = FetchPlan.Alternative(scanPlan())
+    plan.description = plan.description.replacingFirst(
+      "index \(choice.index.name)", by: "in the order of index \(choice.index.name)")
+    return plan
   }
 
   /// Whether walking a whole index in order beats a scan and a sort.
   private func isWorthItsOrder(_ choice: FetchPlanner.Choice) -> Bool {
     guard !sorts.isEmpty, conjuncts.isEmpty else { return false }
     let covered = request.schema.entities[choice.index.owner].subtree
-    if mode == .identifiers && request.entityNumbers.count == 1 && !filters(covered) { return true }
+    if filters(covered) { return false }
+    if mode == .identifiers && request.entityNumbers.count == 1 { return true }
     return request.limit > 0
   }
 

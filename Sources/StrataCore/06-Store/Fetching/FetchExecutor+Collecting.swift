@@ -36,7 +36,9 @@ extension StoredView {
   func collect(into collector: DictionaryCollector, _ transaction: borrowing ReadTransaction) throws {
     if try collectEnds(into: collector, transaction) { return }
     let request = collector.request.fetch
-    let plan = try plan(request)
+    var plan = try plan(request)
+    // What is handed to the collector cannot be taken back.
+    if plan.isTrial, let alternative = plan.alternative { plan = alternative.plan }
     if let alternative = plan.alternative {
       // Whether there are few candidates is known when they have been found.
       let limit = rowCount(request.hierarchyNumber) / 6
