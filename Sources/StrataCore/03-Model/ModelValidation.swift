@@ -12,6 +12,15 @@ struct ModelValidation {
     return validation.sentences
   }
 
+  /// What is wrong with an index that is not the model's own.
+  static func sentences(
+    of index: FetchIndexDescription, for entity: EntityDescription, in model: ManagedObjectModel
+  ) -> [String] {
+    var validation = ModelValidation(model: model)
+    validation.checkIndex(index, of: entity)
+    return validation.sentences
+  }
+
   private init(model: ManagedObjectModel) {
     self.model = model
     members = Set(model.entities.map { ObjectIdentifier($0) })
@@ -157,22 +166,28 @@ struct ModelValidation {
   private mutating func checkIndexes(of entity: EntityDescription) {
     var seen = Set<String>()
     for index in entity.indexes {
-      let place = "\(label(entity)).\(index.name)"
-      if index.name.isEmpty { sentences.append("An index of entity \(label(entity)) has no name.") }
-      checkName(index.name, of: "Index \(place)")
-      if index.name.hasPrefix("unique(") {
-        sentences.append("Index \(place) has a name that is reserved for uniqueness constraints.")
-      }
+      checkIndex(index, of: entity)
       if !seen.insert(index.name).inserted {
         sentences.append("Entity \(label(entity)) has two indexes called \(index.name).")
       }
-      if index.entity !== entity { sentences.append("Index \(place) belongs to another entity too.") }
-      for element in index.elements where element.collationType == .rTree {
-        sentences.append(
-          "Index \(place) wants an R-tree for \(element.propertyName), which is not supported yet.")
+      if index.entity !== entity {
+        sentences.append("Index \(label(entity)).\(index.name) belongs to another entity too.")
       }
-      checkKey(index.elements.map(\.propertyName), entity, "Index \(place)")
     }
+  }
+
+  private mutating func checkIndex(_ index: FetchIndexDescription, of entity: EntityDescription) {
+    let place = "\(label(entity)).\(index.name)"
+    if index.name.isEmpty { sentences.append("An index of entity \(label(entity)) has no name.") }
+    checkName(index.name, of: "Index \(place)")
+    if index.name.hasPrefix("unique(") {
+      sentences.append("Index \(place) has a name that is reserved for uniqueness constraints.")
+    }
+    for element in index.elements where element.collationType == .rTree {
+      sentences.append(
+        "Index \(place) wants an R-tree for \(element.propertyName), which is not supported yet.")
+    }
+    checkKey(index.elements.map(\.propertyName), entity, "Index \(place)")
   }
 
   private mutating func checkConstraints(of entity: EntityDescription) {

@@ -184,7 +184,7 @@ struct SchemaCompiler {
       })
   }
 
-  private static func kind(of attribute: AttributeSchema) -> SlotKind {
+  static func kind(of attribute: AttributeSchema) -> SlotKind {
     if attribute.isTransient { return .transient }
     return attribute.type == .transformable ? .data : SlotKind(attribute.type) ?? .transient
   }
@@ -211,23 +211,14 @@ extension SchemaCompiler {
         )
       }
       for index in declared {
-        let members = index.parts.compactMap { slots[$0.name] }
-        let kinds = members.map { Self.kind(of: $0) }
-        guard let limits = KeyLimits.limits(for: kinds) else {
+        let compiled = IndexSchema(
+          number: indexes.count, name: index.name, owner: owner, isUnique: index.isUnique,
+          elements: index.parts.compactMap { part in slots[part.name].map { ($0, part.isAscending) } })
+        guard let compiled else {
           sentences.append("Index \(index.name) has too many attributes for one key.")
           continue
         }
-        let parts = zip(zip(members, index.parts), limits).map { pair, limit in
-          IndexSchema.Part(
-            slot: pair.0.slot, isAscending: pair.1.isAscending, kind: Self.kind(of: pair.0), keyLimit: limit)
-        }
-        let signature = zip(members, parts).map { member, part in
-          "\(part.isAscending ? "+" : "-")\(part.kind.letter)\(part.keyLimit)\(member.name)\n"
-        }.joined()
-        indexes.append(
-          IndexSchema(
-            number: indexes.count, name: index.name, owner: owner, parts: parts, isUnique: index.isUnique,
-            signature: (index.isUnique ? "unique\n" : "index\n") + signature))
+        indexes.append(compiled)
       }
     }
     return indexes

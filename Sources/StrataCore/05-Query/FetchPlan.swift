@@ -37,6 +37,9 @@ public struct FetchPlan: Sendable {
   let filtersEntities: Bool
   /// Whether the entries of the index hold all that the residual looks at, and no row needs to be read.
   var isCovering = false
+  /// Whether an index is walked for its order alone, until the window is full: given up for the alternative when too few entries on the
+  /// way match.
+  var isTrial = false
   /// What to do instead when there turn out to be so many candidates that a scan is cheaper.
   var alternative: Alternative?
   /// The names of the indexes that are used, those of related entities too.

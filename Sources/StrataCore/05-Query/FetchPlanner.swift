@@ -9,15 +9,19 @@ enum FetchPlanner {
   ///   - storeIdentifier: The store whose rows are read; decides which identifiers of `SELF IN` matter.
   ///   - isUsable: Whether an index of the schema is complete in the store.
   ///   - rowCount: How many rows a hierarchy has; 0 when nobody knows.
+  ///   - addedIndexes: The indexes that cover an entity besides those of the schema, by the entity's number.
   static func plan(
     _ request: ResolvedFetchRequest, mode: FetchMode = .rows, storeIdentifier: UUID,
-    isUsable: (IndexSchema) -> Bool = { _ in true }, rowCount: (_ hierarchy: Int) -> Int = { _ in 0 }
+    isUsable: (IndexSchema) -> Bool = { _ in true }, rowCount: (_ hierarchy: Int) -> Int = { _ in 0 },
+    addedIndexes: @escaping (_ entity: Int) -> [IndexSchema] = { _ in [] }
   ) -> FetchPlan {
     withoutActuallyEscaping(rowCount) { rowCount in
       withoutActuallyEscaping(isUsable) { isUsable in
         plan(
           request, mode: mode, depth: 0,
-          StoreFacts(storeIdentifier: storeIdentifier, rowCount: rowCount, isUsable: isUsable))
+          StoreFacts(
+            storeIdentifier: storeIdentifier, rowCount: rowCount, addedIndexes: addedIndexes,
+            isUsable: isUsable))
       }
     }
   }
@@ -26,6 +30,7 @@ enum FetchPlanner {
   struct StoreFacts {
     let storeIdentifier: UUID
     let rowCount: (_ hierarchy: Int) -> Int
+    let addedIndexes: (_ entity: Int) -> [IndexSchema]
     let isUsable: (IndexSchema) -> Bool
   }
 
@@ -45,11 +50,13 @@ enum FetchPlanner {
       request: request, mode: mode, facts: facts, depth: depth, conjuncts: conjuncts, sorts: sorts,
       ordersByKey: mode != .count && (!request.sorts.isEmpty || request.isPaged))
     if let plan = context.identifierPlan() { return plan }
-    let indexes = request.entity.indexes.filter(facts.isUsable)
+    let indexes = (request.entity.indexes + facts.addedIndexes(request.entity.number)).filter(facts.isUsable)
     let choices = indexes.compactMap { context.choice(of: $0) }
     let best = choices.max { ($0.score, $1.index.name) < ($1.score, $0.index.name) }
     if let detour = context.detour(betterThan: best?.score ?? 0) { return context.plan(detour) }
     if let best, best.score > 0 { return context.plan(best) }
+    // Nothing narrows the candidates down: perhaps they come in the right order.
+    if let walk = best { return context.trialPlan(walk) }
     return context.scanPlan()
   }
 
@@ -223,14 +230,27 @@ extension FetchPlanner.Context {
     if choice.score == 0 && choice.isOrdered && isWorthItsOrder(choice) {
       choice.score = 1
     }
-    return choice.score > 0 ? choice : nil
+    // With a score of nothing it is for its order alone.
+    return choice.score > 0 || choice.isOrdered && !sorts.isEmpty && request.limit > 0 ? choice : nil
+  }
+
+  /// A walk along an index that has nothing but the order wanted, for the first matches on the way.
+  func trialPlan(_ choice: FetchPlanner.Choice) -> FetchPlan {
+    var plan = plan(choice)
+    if plan.isCovering { return plan }
+    plan.isTrial = true
+    plan.alternative = FetchPlan.Alternative(scanPlan())
+    plan.description = plan.description.replacingFirst(
+      "index \(choice.index.name)", by: "in the order of index \(choice.index.name)")
+    return plan
   }
 
   /// Whether walking a whole index in order beats a scan and a sort.
   private func isWorthItsOrder(_ choice: FetchPlanner.Choice) -> Bool {
     guard !sorts.isEmpty, conjuncts.isEmpty else { return false }
     let covered = request.schema.entities[choice.index.owner].subtree
-    if mode == .identifiers && request.entityNumbers.count == 1 && !filters(covered) { return true }
+    if filters(covered) { return false }
+    if mode == .identifiers && request.entityNumbers.count == 1 { return true }
     return request.limit > 0
   }
 

@@ -127,7 +127,7 @@ final class ChangeSetWriter {
   private func write(
     _ index: IndexSchema, _ changes: IndexChanges, _ transaction: borrowing WriteTransaction
   ) throws {
-    guard let keyspace = parts.indexes[index.number], !changes.isEmpty else { return }
+    guard let keyspace = catalogue.indexes.keyspaces[index.number], !changes.isEmpty else { return }
     try changes.write(keyspace, transaction)
   }
 

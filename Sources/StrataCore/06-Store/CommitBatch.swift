@@ -116,14 +116,21 @@ extension StoreParts {
 
   /// The catalogue, read again when another process has added to `known`. Indexes that this process cannot keep up
   /// are struck from the store: whoever knows them builds them anew.
+  /// - Throws: ``MissingKeyspaces`` when the store has gained an index that the transaction would have to keep right.
   func currentCatalogue(_ known: StoreCatalogue, _ transaction: borrowing WriteTransaction) throws
     -> StoreCatalogue
   {
     let generation = try meta.number("generation", UInt64.self, transaction.read) ?? 0
-    if generation == known.generation && known.foreignIndexes.isEmpty { return known }
+    let indexes = known.indexes
+    if generation == known.generation && indexes.foreign.isEmpty && indexes.missingKeyspaces.isEmpty {
+      return known
+    }
     var fresh = try readCatalogue(transaction.read)
-    if !fresh.foreignIndexes.isEmpty {
-      for name in fresh.foreignIndexes { try meta.delete("index/" + name, transaction) }
+    if !fresh.indexes.missingKeyspaces.isEmpty {
+      throw MissingKeyspaces(names: fresh.indexes.missingKeyspaces)
+    }
+    if !fresh.indexes.foreign.isEmpty {
+      for name in fresh.indexes.foreign { try meta.delete("index/" + name, transaction) }
       try StoreCatalogue.raiseGeneration(meta, transaction)
       fresh = try readCatalogue(transaction.read)
     }

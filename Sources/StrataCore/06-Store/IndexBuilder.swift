@@ -10,7 +10,9 @@ struct IndexBuilder {
   /// - Throws: ``StorageError`` of kind `damaged` when a row cannot be read.
   func build(_ index: IndexSchema, _ transaction: borrowing WriteTransaction) throws {
     let hierarchy = parts.schema.entities[index.owner].hierarchyNumber
-    guard let keyspace = parts.indexes[index.number], let rows = parts.rows[hierarchy] else { return }
+    guard let keyspace = catalogue.indexes.keyspaces[index.number], let rows = parts.rows[hierarchy] else {
+      return
+    }
     let reader = RowReader(parts: parts, catalogue: catalogue)
     let covered = Set(parts.schema.entities[index.owner].subtree)
     let changes = IndexChanges()

@@ -67,12 +67,8 @@ extension ChangeSetWriter {
     }
   }
 
-  /// The indexes that are complete and must stay so.
-  var maintainedIndexes: some Sequence<IndexSchema> {
-    parts.schema.indexes.lazy.filter {
-      self.catalogue.usableIndexes[$0.number] && self.parts.indexes[$0.number] != nil
-    }
-  }
+  /// The indexes that are complete and must stay so, and those on their way there.
+  var maintainedIndexes: some Sequence<IndexSchema> { catalogue.indexes.maintained }
 
   /// The changes of one index, sorted.
   func collectIndexChanges(_ index: IndexSchema, _ transaction: borrowing ReadTransaction) throws

@@ -37,6 +37,8 @@ struct IndexEntries: ~Copyable {
 
   var count: Int { entries.count }
   var isEmpty: Bool { entries.isEmpty }
+  /// How many bytes the keys have.
+  var byteCount: Int { used }
 
   mutating func reserve(_ count: Int) { entries.reserveCapacity(count) }
 

@@ -3,9 +3,11 @@ import Foundation
 extension LMDBStore {
   public func makeSnapshot() throws -> (any StoreSnapshot)? {
     try requireOpen()
+    // Taken before the pin, which knows no later keyspace.
+    let open = parts.openKeyspaces
     let pin = try parts.environment.makeSnapshot()
     // The names and codes of that very commit.
-    let catalogue = try pin.read { try parts.readCatalogue($0) }
+    let catalogue = try pin.read { try parts.readCatalogue($0, open: open) }
     return LMDBSnapshot(parts: parts, catalogue: catalogue, pin: pin, storeIdentifier: identifier)
   }
 }

@@ -18,7 +18,7 @@ extension LMDBStore {
     let batch = CommitBatch(
       changeSets: changeSets, parts: parts, catalogue: catalogue, allocators: allocators,
       attempt: CommitAttempt<CommitBatch.Outcome>())
-    parts.environment.submitWrite(deadline: deadline) { transaction in
+    submitWrite(deadline: deadline) { transaction in
       try batch.run(transaction)
     } completion: { result in
       switch result {

@@ -24,8 +24,8 @@ extension LMDBStore {
     counters: FetchCounters?
   ) throws -> FetchedRows {
     let plan = try view.plan(request, mode: mode)
-    if plan.usesIndexes || request.travels {
-      // Another process may have struck an index that it could not maintain.
+    if plan.usesIndexes || request.travels || !plan.isNarrow {
+      // Another process may have struck an index that it could not maintain, or added one.
       let generation = try parts.meta.number("generation", UInt64.self, transaction) ?? 0
       if generation != view.reader.catalogue.generation {
         throw UnknownCode(detail: "The catalogue changes again and again.")
@@ -116,13 +116,14 @@ extension LMDBStore {
 
   /// The plan of a request, for `explain`.
   public func plan(_ request: ResolvedFetchRequest, mode: FetchMode = .rows) -> FetchPlan {
-    let catalogue = catalogue
+    let indexes = catalogue.indexes
     let rowCount = { [parts] (hierarchy: Int) -> Int in
       guard let keyspace = parts.rows[hierarchy] else { return 0 }
       return (try? parts.environment.read { try $0.entryCount(keyspace) }) ?? 0
     }
     return FetchPlanner.plan(
       request, mode: mode, storeIdentifier: identifier,
-      isUsable: { catalogue.usableIndexes[$0.number] && parts.indexes[$0.number] != nil }, rowCount: rowCount)
+      isUsable: { indexes.isUsable($0.number) }, rowCount: rowCount,
+      addedIndexes: { indexes.addedByEntity[$0] })
   }
 }

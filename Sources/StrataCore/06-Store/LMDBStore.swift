@@ -19,6 +19,8 @@ public struct LMDBStoreOptions: Sendable {
   public var writerDeadline = Duration.seconds(30)
   /// Bytes of address space at first; nil for as much as there is. It grows by itself.
   @_spi(Testing) public var mapSize: Int?
+  /// The most rows of one transaction that builds an index while others use the store.
+  @_spi(Testing) public var rowsPerIndexStep = 32_768
   /// How much is kept of what the last commits have changed.
   var journalLimits = JournalFormat.Limits()
 
@@ -53,6 +55,7 @@ public final class LMDBStore: PersistentStore {
   public let isReadOnly: Bool
 
   let parts: StoreParts
+  let rowsPerIndexStep: Int
   /// By hierarchy number.
   let allocators: [PrimaryKeyAllocator]
   private let versions: StoredVersions
@@ -69,6 +72,8 @@ public final class LMDBStore: PersistentStore {
   /// The newest catalogue, for readers: kept by `state`, hence never dangling.
   private let newest: Atomic<UInt>
   private let closed = Atomic<Bool>(false)
+  /// Whether keyspaces of indexes that the store has gained are being opened.
+  let isOpeningKeyspaces = Atomic<Bool>(false)
 
   /// Opens the store at `url`, creating it if it is missing. A nil `url` makes a store in memory.
   ///
@@ -90,6 +95,7 @@ public final class LMDBStore: PersistentStore {
     storeType = url == nil ? Self.inMemoryType : Self.type
     self.configurationName = configurationName
     isReadOnly = options.isReadOnly
+    rowsPerIndexStep = options.rowsPerIndexStep
     allocators = opened.counters.map { PrimaryKeyAllocator(counter: $0) }
     state = Mutex(State(catalogues: [opened.catalogue], metadata: opened.metadata))
     newest = Atomic(UInt(bitPattern: Unmanaged.passUnretained(opened.catalogue).toOpaque()))
@@ -199,7 +205,8 @@ public final class LMDBStore: PersistentStore {
   func adopt(catalogue: StoreCatalogue?, metadata: StoreMetadata?) {
     state.withLock { state in
       if let catalogue, let last = state.catalogues.last, catalogue !== last,
-        catalogue.generation >= last.generation
+        catalogue.generation >= last.generation,
+        catalogue.generation > last.generation || catalogue.indexes.missingKeyspaces.isEmpty
       {
         state.catalogues.append(catalogue)
         newest.store(
@@ -210,19 +217,23 @@ public final class LMDBStore: PersistentStore {
   }
 
   /// Runs `body` with a reader of rows; once more, with the catalogue read again, when it meets a code that is
-  /// not in it.
+  /// not in it, and again while others go on changing the catalogue.
   func read<R>(_ body: (RowReader, borrowing ReadTransaction) throws -> R) throws -> R {
     do {
       return try readOnce(body)
     } catch let unknown as UnknownCode {
-      try refreshCatalogue()
-      do {
-        return try readOnce(body)
-      } catch is UnknownCode {
-        throw parts.damaged(unknown.detail)
+      var known = catalogue.generation
+      for attempt in 0..<Self.mostAttempts {
+        try refreshCatalogue()
+        if attempt > 0, catalogue.generation == known { break }
+        known = catalogue.generation
+        do { return try readOnce(body) } catch is UnknownCode {}
       }
+      throw parts.damaged(unknown.detail)
     }
   }
+
+  private static let mostAttempts = 16
 
   @inline(__always)
   private func readOnce<R>(_ body: (RowReader, borrowing ReadTransaction) throws -> R) throws -> R {
@@ -235,5 +246,6 @@ public final class LMDBStore: PersistentStore {
   private func refreshCatalogue() throws {
     let fresh = try parts.environment.read { try parts.readCatalogue($0) }
     adopt(catalogue: fresh, metadata: nil)
+    openLater(fresh.indexes.missingKeyspaces)
   }
 }

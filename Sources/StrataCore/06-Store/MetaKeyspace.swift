@@ -17,7 +17,8 @@ import Foundation
 ///   attribute/<name>       u16            code of an attribute name, used in "large"
 ///   relationship/<name>    u16            code of a relationship (`Entity.name`), used in "edges"; at most 0x3FFF
 ///   layout/<u16, 5 digits> bytes          signature of a row layout
-///   index/<name>           text           signature of an index that is complete
+///   index/<name>           text           signature of an index that is complete, or how far it is
+///   added/<name>           JSON           an index that was added to the store
 /// ```
 ///
 /// Numbers are little-endian.

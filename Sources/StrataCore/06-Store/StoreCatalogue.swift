@@ -25,10 +25,8 @@ final class StoreCatalogue: Sendable {
   let attributeCodesByName: [String: UInt16]
   /// The codes of relationships in keys of edges, and what follows from them.
   let relationships: RelationshipCodes
-  /// By index number: whether the store's index is complete and means what the schema's does.
-  let usableIndexes: [Bool]
-  /// Names of stored indexes that this schema cannot maintain.
-  let foreignIndexes: [String]
+  /// The indexes, the schema's and those added to the store.
+  let indexes: StoredIndexes
   /// The same by code, for loops. Made in `init`, never changed: hence unsafe and Sendable.
   nonisolated(unsafe) let codes: RowCodes
   private let transcoders = Mutex<[TranscoderKey: RowTranscoder]>([:])
@@ -40,11 +38,13 @@ final class StoreCatalogue: Sendable {
 
   /// Reads the catalogue as it is stored.
   ///
+  /// - Parameter open: The keyspaces that are valid in the transactions it is for.
   /// - Throws: ``StorageError`` of kind `damaged` for a layout nobody can read.
   init(
-    schema: Schema, meta: MetaKeyspace, layouts table: LayoutTable, _ transaction: borrowing ReadTransaction,
-    path: String
+    _ parts: StoreParts, layouts table: LayoutTable, open: [Keyspace],
+    _ transaction: borrowing ReadTransaction
   ) throws {
+    let (schema, meta, path) = (parts.schema, parts.meta, parts.environment.path)
     let entities = try meta.codes("entity/", transaction)
     let attributes = try meta.codes("attribute/", transaction)
     let hierarchies = try meta.codes("hierarchy/", transaction)
@@ -59,15 +59,10 @@ final class StoreCatalogue: Sendable {
       layouts[number] = layout
       numbers[signature] = number
     }
-    var stored: [String: String] = [:]
-    for (name, value) in try meta.entries("index/", transaction) {
-      stored[name] = String(decoding: value, as: UTF8.self)
-    }
     var entityNumbers = [Int32](repeating: -1, count: Int(entities.values.max() ?? 0) + 1)
     for entity in schema.entities {
       if let code = entities[entity.name] { entityNumbers[Int(code)] = Int32(entity.number) }
     }
-    let indexes = schema.indexes
     self.schema = schema
     self.layouts = layouts
     self.entityNumbers = entityNumbers
@@ -79,9 +74,7 @@ final class StoreCatalogue: Sendable {
     attributeCodes = schema.entities.map { $0.attributes.map { attributes[$0.name] ?? 0 } }
     relationships = RelationshipCodes(
       schema, codesByName: try meta.codes("relationship/", transaction), entityCodes: entityCodes)
-    usableIndexes = indexes.map { stored[$0.name] == $0.signature }
-    let known = Dictionary(indexes.map { ($0.name, $0.signature) }, uniquingKeysWith: { first, _ in first })
-    foreignIndexes = stored.filter { known[$0.key] != $0.value }.keys.sorted()
+    indexes = try StoredIndexes(parts, transaction, open: open)
     codes = Self.makeCodes(entityNumbers, layoutNumbers, schema)
   }
 

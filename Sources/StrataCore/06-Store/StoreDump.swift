@@ -11,8 +11,9 @@ enum StoreDump {
         lines.append("rows:\(hierarchy.rootName) \(row(key, value, reader))")
       }
     }
-    for index in parts.schema.indexes {
-      guard let keyspace = parts.indexes[index.number] else { continue }
+    let indexes = reader.catalogue.indexes
+    for index in indexes.all {
+      guard let keyspace = indexes.keyspaces[index.number] else { continue }
       try forEach(keyspace, transaction) { key, _ in
         lines.append(
           "index:\(index.name) \(hex(UnsafeRawBufferPointer(rebasing: key.dropLast(8)))) p\(PrimaryKeyBytes.last(of: key))"
@@ -33,7 +34,8 @@ enum StoreDump {
     try forEach(parts.meta.keyspace, transaction) { key, value in
       let name = String(decoding: key, as: UTF8.self)
       let isText =
-        name == "metadata" || name == "versions" || name.hasPrefix("index/") || name.hasPrefix("layout/")
+        name == "metadata" || name == "versions" || name.hasPrefix("index/") || name.hasPrefix("added/")
+        || name.hasPrefix("layout/")
       let text =
         isText
         ? String(decoding: value, as: UTF8.self) : value.count > 64 ? "\(value.count) bytes" : hex(value)

@@ -48,7 +48,7 @@ struct StoreOpening {
     let header = try environment.read { try StoreHeader(meta, $0, path: environment.path) }
     if !options.ignoresVersionHashes { try compare(header.versions, versions) }
     let parts = try openKeyspaces(environment, meta, held: held, identifier: header.identifier)
-    let catalogue = try completeCatalogue(parts, stored: header.versions, wanted: versions)
+    let catalogue = try grow(try completeCatalogue(parts, stored: header.versions, wanted: versions), parts)
     // Known from the beginning, so that objects can be made even if the store can never be read again.
     let counters = try environment.read { transaction in
       try schema.hierarchies.map { hierarchy in
@@ -162,17 +162,20 @@ struct StoreOpening {
   private func completeCatalogue(
     _ parts: StoreParts, stored: StoredVersions, wanted: StoredVersions
   ) throws -> StoreCatalogue {
-    let found = try parts.environment.read { try parts.readCatalogue($0) }
+    let found = try openAddedIndexes(parts)
     if options.isReadOnly { return found }
     let missing = schema.indexes.contains {
-      parts.indexes[$0.number] != nil && !found.usableIndexes[$0.number]
+      parts.indexes[$0.number] != nil && !found.indexes.isUsable($0.number)
     }
-    let hasForeign = !found.foreignIndexes.isEmpty
+    let hasForeign = !found.indexes.foreign.isEmpty
+    let replaced = found.indexes.added.map(\.qualifiedName).filter { isReplaced($0, found.indexes) }
     let isNewModel = stored != wanted
-    if found.isComplete(for: parts.held) && !missing && !hasForeign && !isNewModel { return found }
+    if found.isComplete(for: parts.held) && !missing && !hasForeign && replaced.isEmpty && !isNewModel {
+      return found
+    }
     let model = try ModelCoding.encode(schema.model)
     let encoded = try JSONEncoder.sorted.encode(wanted)
-    let foreign = Set(found.foreignIndexes.map { "index:" + $0 })
+    let foreign = Set(found.indexes.foreign.map { StoredIndexes.keyspaceName($0) })
     let stale = try parts.environment.keyspaces(foreign.sorted()).compactMap { $0 }
     return try parts.environment.write { transaction in
       var catalogue = try parts.readCatalogue(transaction.read)
@@ -182,8 +185,9 @@ struct StoreOpening {
         catalogue = try parts.readCatalogue(transaction.read)
       }
       for keyspace in stale { try transaction.clear(keyspace) }
-      for name in catalogue.foreignIndexes { try parts.meta.delete("index/" + name, transaction) }
-      for index in parts.schema.indexes where !catalogue.usableIndexes[index.number] {
+      for name in catalogue.indexes.foreign { try parts.meta.delete("index/" + name, transaction) }
+      for name in replaced { try parts.meta.delete("added/" + name, transaction) }
+      for index in parts.schema.indexes where !catalogue.indexes.isUsable(index.number) {
         try IndexBuilder(parts: parts, catalogue: catalogue).build(index, transaction)
       }
       if isNewModel {
@@ -193,6 +197,51 @@ struct StoreOpening {
       try StoreCatalogue.raiseGeneration(parts.meta, transaction)
       return try parts.readCatalogue(transaction.read)
     }
+  }
+}
+
+// MARK: Indexes that were added to the store
+
+extension StoreOpening {
+  /// The catalogue as it is stored, with the keyspaces of the indexes that the schema does not name.
+  private func openAddedIndexes(_ parts: StoreParts) throws -> StoreCatalogue {
+    let found = try parts.environment.read { try parts.readCatalogue($0) }
+    let names = found.indexes.all.dropFirst(schema.indexes.count).map { StoredIndexes.keyspaceName($0.name) }
+    if names.isEmpty { return found }
+    _ = try parts.environment.keyspaces(names)
+    return try parts.environment.read { try parts.readCatalogue($0) }
+  }
+
+  /// Whether the schema has another index under the name of one that was added: the schema's counts.
+  private func isReplaced(_ name: String, _ indexes: StoredIndexes) -> Bool {
+    guard let own = schema.indexes.first(where: { $0.name == name }),
+      let added = indexes.added.first(where: { $0.qualifiedName == name })
+    else { return false }
+    return (try? added.compiled(number: own.number, schema))?.signature != own.signature
+  }
+
+  /// Completes indexes that were added and whose building was interrupted, or that somebody could not keep up.
+  private func grow(_ catalogue: StoreCatalogue, _ parts: StoreParts) throws -> StoreCatalogue {
+    if options.isReadOnly { return catalogue }
+    var catalogue = catalogue
+    for index in catalogue.indexes.all.dropFirst(schema.indexes.count)
+    where parts.rows[schema.entities[index.owner].hierarchyNumber] != nil {
+      let growth = IndexGrowth(parts: parts, name: index.name, step: IndexGrowth.rowsAlone)
+      var isMore = !catalogue.indexes.isUsable(index.number)
+      while isMore {
+        do {
+          let known = catalogue
+          switch try parts.environment.write({ try growth.run(known, $0) }) {
+          case .more(_, let next): catalogue = next
+          case .complete(_, let next), .unwanted(let next): (catalogue, isMore) = (next, false)
+          }
+        } catch let missing as MissingKeyspaces {
+          // Another process adds one at this moment.
+          _ = try parts.environment.keyspaces(missing.names)
+        }
+      }
+    }
+    return catalogue
   }
 }
 

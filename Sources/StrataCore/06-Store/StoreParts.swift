@@ -20,7 +20,7 @@ final class StoreParts: Sendable {
   let writer = UInt64.random(in: 0 ... .max)
   /// By hierarchy number; nil for hierarchies the configuration leaves out.
   let rows: [Keyspace?]
-  /// By index number; nil for indexes of entities the configuration leaves out.
+  /// By number, of the schema's indexes; nil for those of entities the configuration leaves out.
   let indexes: [Keyspace?]
   /// By entity number: whether the store's configuration holds the entity.
   let held: [Bool]
@@ -64,10 +64,16 @@ final class StoreParts: Sendable {
     try journal.write(number, recorder.entry(codes: catalogue.entityCodes), transaction)
   }
 
-  /// The catalogue as a transaction sees it.
-  func readCatalogue(_ transaction: borrowing ReadTransaction) throws -> StoreCatalogue {
-    try StoreCatalogue(schema: schema, meta: meta, layouts: layouts, transaction, path: environment.path)
+  /// The catalogue as a transaction sees it, for this transaction when it writes, and for later ones. For one that reads, `open` are
+  /// the keyspaces that were open before it began.
+  func readCatalogue(_ transaction: borrowing ReadTransaction, open: [Keyspace]? = nil) throws
+    -> StoreCatalogue
+  {
+    try StoreCatalogue(self, layouts: layouts, open: open ?? openKeyspaces, transaction)
   }
+
+  /// The keyspaces that transactions know which begin from now on.
+  var openKeyspaces: [Keyspace] { environment.lock.withLock { environment.openKeyspaces } }
 
   /// The smallest primary key of a hierarchy that was never reserved.
   func counter(_ hierarchy: Int, _ transaction: borrowing ReadTransaction) throws -> UInt64 {

@@ -36,8 +36,8 @@ extension RowReader {
   /// The rows that have the values of `lookup`: the keys are sorted, and the index and then the rows are gone through once, in
   /// order. Nil when the store does not keep the index.
   func rows(_ lookup: UniqueLookup, _ transaction: borrowing ReadTransaction) throws -> [FetchedRow?]? {
-    guard catalogue.usableIndexes[lookup.index.number], let keyspace = parts.indexes[lookup.index.number]
-    else {
+    let number = lookup.index.number
+    guard catalogue.indexes.isUsable(number), let keyspace = catalogue.indexes.keyspaces[number] else {
       return nil
     }
     let hierarchy = parts.schema.entities[lookup.index.owner].hierarchyNumber

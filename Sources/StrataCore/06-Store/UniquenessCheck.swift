@@ -8,7 +8,7 @@ extension ChangeSetWriter {
   func findViolations(_ transaction: borrowing ReadTransaction) throws -> [ConstraintViolation] {
     var violations: [ConstraintViolation] = []
     for (index, changes) in indexChanges where index.isUnique && !changes.insertions.isEmpty {
-      guard let keyspace = parts.indexes[index.number] else { continue }
+      guard let keyspace = catalogue.indexes.keyspaces[index.number] else { continue }
       try findTwins(index, changes, transaction, &violations)
       try transaction.withCursor(keyspace) { cursor in
         try findStored(index, changes, &cursor, transaction, &violations)

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Strata
+import Synchronization
 import TortureKit
 
 /// A program that changes a store of `LiveModel` and ends. Each step is a save of its own, unless it says otherwise:
@@ -11,6 +12,9 @@ import TortureKit
 ///     many:<n>             n notes in one save
 ///     update-all:<n>       a batch update of every note's count
 ///     die:<title>          inserts a note, and is gone before the store is closed
+///     churn-until:<title>  inserts, changes and deletes notes, a save each time, until there is a note of that title
+///     add-index:<n>        adds an index of the notes' counts, building it n rows at a time
+///     die-adding:<n>:<m>   the same, and is gone after m steps
 struct LiveWriterCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "live-writer", abstract: "Changes a store.", shouldDisplay: false)
@@ -19,7 +23,9 @@ struct LiveWriterCommand: ParsableCommand {
   @Argument var steps: [String]
 
   func run() throws {
-    let coordinator = try LiveModel.open(URL(fileURLWithPath: path))
+    let step = steps.lazy.compactMap { Self.rowsPerStep($0) }.first
+    let url = URL(fileURLWithPath: path)
+    let coordinator = try step.map { try LiveModel.open(url, rowsPerIndexStep: $0) } ?? LiveModel.open(url)
     let context = ManagedObjectContext(.confinement, coordinator: coordinator)
     for step in steps {
       let words = step.split(separator: ":").map(String.init)
@@ -53,9 +59,58 @@ struct LiveWriterCommand: ParsableCommand {
       var request = BatchUpdateRequest(entityName: "Note")
       request.propertiesToUpdate = ["count": number]
       _ = try context.execute(request)
+    case "churn-until": try churn(until: words[1], context)
+    case "add-index": try addIndex(context, stepsToLive: nil)
+    case "die-adding": try addIndex(context, stepsToLive: Int(words[2]))
     default: throw ValidationError("unknown step \(words[0])")
     }
     try context.save()
+  }
+
+  private static func rowsPerStep(_ step: String) -> Int? {
+    let words = step.split(separator: ":")
+    return words.count > 1 && ["add-index", "die-adding"].contains(words[0]) ? Int(words[1]) : nil
+  }
+
+  private func addIndex(_ context: ManagedObjectContext, stepsToLive: Int?) throws {
+    let finished = DispatchSemaphore(value: 0)
+    let coordinator = context.persistentStoreCoordinator
+    let ending = Ending()
+    Task {
+      do {
+        try await coordinator.addIndex(
+          FetchIndexDescription(name: "byCount", attributes: ["count"]), toEntityNamed: "Note",
+          in: coordinator.persistentStores[0]
+        ) { _ in
+          if ending.steps.add(1, ordering: .relaxed).newValue == stepsToLive { kill(getpid(), SIGKILL) }
+        }
+      } catch {
+        ending.failure.withLock { $0 = error }
+      }
+      finished.signal()
+    }
+    finished.wait()
+    if let error = ending.failure.withLock({ $0 }) { throw error }
+  }
+
+  private final class Ending: Sendable {
+    let steps = Atomic<Int>(0)
+    let failure = Mutex<(any Error)?>(nil)
+  }
+
+  /// Leaves behind what it inserted last.
+  private func churn(until title: String, _ context: ManagedObjectContext) throws {
+    var number = 0
+    while try note(title, context) == nil {
+      let note = Note(context: context)
+      (note.title, note.count) = ("churn", Int64(number * 7_919 % 1_000))
+      let some = try context.fetch(FetchRequest<Note>(entityName: "Note", fetchLimit: 40))
+      for (place, other) in some.enumerated() where place % 13 == number % 13 { other.count += 17 }
+      if number % 2 == 0, let last = some.last { context.delete(last) }
+      try context.save()
+      number += 1
+      if number == 1 { Worker.say("churning") }
+    }
   }
 
   private func note(_ title: String, _ context: ManagedObjectContext) throws -> Note? {

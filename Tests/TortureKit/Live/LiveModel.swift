@@ -1,4 +1,5 @@
 import Foundation
+@_spi(Testing) import StrataCore
 import Strata
 
 /// The store that one process writes to while another shows it.
@@ -27,6 +28,17 @@ public enum LiveModel {
     description.durability = .none
     change(&description)
     try coordinator.addPersistentStore(description)
+    return coordinator
+  }
+
+  /// Opens the store at `url` so that indexes are built in steps of so many rows.
+  public static func open(_ url: URL, rowsPerIndexStep: Int) throws -> PersistentStoreCoordinator {
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: make())
+    var options = LMDBStoreOptions()
+    options.durability = .none
+    options.rowsPerIndexStep = rowsPerIndexStep
+    try coordinator.attach(
+      LMDBStore(url: url, schema: coordinator.managedObjectModel.schema(), options: options))
     return coordinator
   }
 }

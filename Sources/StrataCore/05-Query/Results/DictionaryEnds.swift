@@ -9,7 +9,8 @@ extension ResolvedDictionaryRequest {
     case extreme(ResolvedFetchRequest, slot: Int)
   }
 
-  /// What answers a request whose columns are made of such aggregates only, one for each; nil for every other request.
+  /// What answers a request whose columns are made of such aggregates only, one for each, in a store that has the indexes; nil for
+  /// every other request.
   var ends: [End]? {
     guard isGrouped, keys.isEmpty, !aggregates.isEmpty else { return nil }
     var ends: [End] = []
@@ -18,9 +19,7 @@ extension ResolvedDictionaryRequest {
         ends.append(.count(fetch))
         continue
       }
-      guard let slot = source.slot, fetch.entity.relationship(slot: slot) == nil,
-        fetch.entity.indexes.contains(where: { $0.slots.contains(slot) })
-      else { return nil }
+      guard let slot = source.slot, fetch.entity.relationship(slot: slot) == nil else { return nil }
       let attribute = fetch.entity.attributes[slot]
       let isMaximum = aggregate.function == .maximum
       guard isMaximum || aggregate.function == .minimum, !attribute.type.hasCutKeys else { return nil }

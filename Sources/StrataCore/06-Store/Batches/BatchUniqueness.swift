@@ -15,8 +15,8 @@ struct BatchUniqueness {
 
   /// - Throws: `UniquenessViolation` with the first hundred pairs.
   func check(_ transaction: borrowing ReadTransaction) throws {
-    guard writing.catalogue.usableIndexes[index.number], let keyspace = writing.parts.indexes[index.number]
-    else { return }
+    let indexes = writing.catalogue.indexes
+    guard indexes.isUsable(index.number), let keyspace = indexes.keyspaces[index.number] else { return }
     var violations: [ConstraintViolation] = []
     try transaction.withCursor(keyspace) { cursor in
       var group: [UInt64] = []

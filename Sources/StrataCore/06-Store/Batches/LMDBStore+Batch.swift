@@ -16,7 +16,7 @@ extension LMDBStore {
     let run = BatchRun(
       batch: batch, parts: parts, catalogue: catalogue, allocators: allocators,
       attempt: CommitAttempt<BatchRun.Outcome>())
-    parts.environment.submitWrite(deadline: deadline) { transaction in
+    submitWrite(deadline: deadline) { transaction in
       try run.run(transaction)
     } completion: { result in
       switch result {

@@ -43,7 +43,7 @@ struct DerivedWriting: ~Copyable {
       try write(address, isOwn: affected[address] == true, transaction)
     }
     for (number, changes) in indexChanges {
-      guard let keyspace = parts.indexes[number] else { continue }
+      guard let keyspace = catalogue.indexes.keyspaces[number] else { continue }
       changes.sort()
       try changes.write(keyspace, transaction)
     }
@@ -204,8 +204,10 @@ struct DerivedWriting: ~Copyable {
     _ address: RowAddress, _ old: StoredRow?, _ new: StoredRow, _ externals: [ExternalValue],
     _ entity: EntitySchema, _ transaction: borrowing ReadTransaction
   ) throws {
-    for index in entity.indexes
-    where index.slots.intersects(entity.derivedSlots) && catalogue.usableIndexes[index.number] {
+    for index in catalogue.indexes.maintained
+    where index.slots.intersects(entity.derivedSlots)
+      && parts.schema.entities[index.owner].subtree.contains(entity.number)
+    {
       let changes = indexChanges[index.number] ?? IndexChanges()
       indexChanges[index.number] = changes
       var keys = IndexKeyMaker(index: index, reader: writer.reader)

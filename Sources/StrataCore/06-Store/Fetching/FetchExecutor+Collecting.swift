@@ -36,7 +36,9 @@ extension StoredView {
   func collect(into collector: DictionaryCollector, _ transaction: borrowing ReadTransaction) throws {
     if try collectEnds(into: collector, transaction) { return }
     let request = collector.request.fetch
-    let plan = try plan(request)
+    var plan = try plan(request)
+    // What is handed to the collector cannot be taken back.
+    if plan.isTrial, let alternative = plan.alternative { plan = alternative.plan }
     if let alternative = plan.alternative {
       // Whether there are few candidates is known when they have been found.
       let limit = rowCount(request.hierarchyNumber) / 6
@@ -64,6 +66,10 @@ extension StoredView {
     into collector: DictionaryCollector, _ transaction: borrowing ReadTransaction
   ) throws -> Bool {
     guard let ends = collector.request.ends else { return false }
+    for case .extreme(let request, _) in ends {
+      let plan = try plan(request)
+      guard plan.isOrdered, case .index = plan.access else { return false }
+    }
     var answers: [(count: Int, value: AttributeValue)] = []
     for end in ends {
       switch end {
@@ -75,7 +81,6 @@ extension StoredView {
         answers.append((found.count, .null))
       case .extreme(let request, let slot):
         let plan = try plan(request)
-        guard plan.isOrdered, case .index = plan.access else { return false }
         var value = AttributeValue.null
         let executor = FetchExecutor(
           request: request, plan: plan, mode: .rows, view: self, counters: collector.counters)

@@ -13,7 +13,7 @@ extension FetchExecutor {
     case .identifiers(let known): keys = known
     case .scan: return nil
     case .index(let number, let ranges, _):
-      guard let keyspace = parts.indexes[number] else { return [] }
+      guard let keyspace = view.reader.catalogue.indexes.keyspaces[number] else { return [] }
       var isTooMany = false
       try transaction.withCursor(keyspace) { cursor in
         for range in ranges where !isTooMany {
@@ -150,9 +150,10 @@ extension FetchExecutor {
   /// The result of a plan whose residual the entries of the index decide.
   func collectFromEntries(_ transaction: borrowing ReadTransaction) throws -> FetchedRows {
     guard case .index(let number, let ranges, let isReversed) = plan.access, let residual = plan.residual,
-      let keyspace = parts.indexes[number], let rows = parts.rows[request.hierarchyNumber]
+      let keyspace = view.reader.catalogue.indexes.keyspaces[number],
+      let rows = parts.rows[request.hierarchyNumber]
     else { return FetchedRows(rows: [], count: 0, plan: plan) }
-    let keyReader = IndexKeyReader(view.schema.indexes[number])
+    let keyReader = IndexKeyReader(view.reader.catalogue.indexes.all[number])
     var result: ContiguousArray<FetchedRow> = []
     var count = 0
     var skip = request.offset

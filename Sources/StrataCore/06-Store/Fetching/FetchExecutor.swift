@@ -61,6 +61,11 @@ final class FetchExecutor {
     {
       return FetchedRows(rows: [], count: windowed(count), plan: plan)
     }
+    if plan.isTrial, let alternative = plan.alternative {
+      if let found = try collectOnTrial(transaction) { return found }
+      counters?.hasScannedInstead = true
+      return try with(alternative.plan).run(transaction)
+    }
     if let alternative = plan.alternative {
       let limit = try parts.rows[request.hierarchyNumber].map { try transaction.entryCount($0) / 6 } ?? 0
       guard let keys = try candidateKeys(plan.access, atMost: max(limit, 8), transaction) else {
@@ -213,7 +218,7 @@ extension FetchExecutor {
 
   /// Whether a row lies behind the start of the request, which there is.
   @inline(never)
-  private func isBehindStart(_ row: StoredRow, _ key: UInt64) throws -> Bool {
+  func isBehindStart(_ row: StoredRow, _ key: UInt64) throws -> Bool {
     guard let start = request.start else { return true }
     let node = StoredNode(row: row, primaryKey: key)
     return try request.isBehindStart(
@@ -330,7 +335,7 @@ extension FetchExecutor {
       let keys = try candidateKeys(plan.access, atMost: .max, transaction) ?? []
       try with(plan.finding(keys)).forEachKey(transaction, body)
     case .index(let number, let ranges, let isReversed):
-      guard let keyspace = parts.indexes[number] else { return }
+      guard let keyspace = view.reader.catalogue.indexes.keyspaces[number] else { return }
       try transaction.withCursor(keyspace) { cursor in
         if isReversed {
           for range in ranges.reversed() where try !IndexWalk.backwards(range, &cursor, body) { return }

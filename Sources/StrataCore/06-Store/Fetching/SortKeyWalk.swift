@@ -33,7 +33,8 @@ extension StoredView {
   ) throws -> Bool {
     guard request.entityNumbers.count == 1, request.limit == 0, request.offset == 0, request.start == nil
     else { return false }
-    guard let (index, ranges) = try wayInOrder(request), let keyspace = reader.parts.indexes[index.number]
+    guard let (index, ranges) = try wayInOrder(request),
+      let keyspace = reader.catalogue.indexes.keyspaces[index.number]
     else { return false }
     let shape = IndexKeyShape(index)
     let values = IndexKeyReader(index)
@@ -66,18 +67,19 @@ extension StoredView {
     }
     if request.predicate == .all {
       // The planner takes no index whose keys may be cut; whoever walks this one looks whether they are.
-      let found = request.entity.indexes.first { index in
-        isInOrder(index) && !index.isUnique && reader.catalogue.usableIndexes[index.number]
-          && reader.parts.indexes[index.number] != nil
+      let indexes = request.entity.indexes + reader.catalogue.indexes.addedByEntity[request.entity.number]
+      let found = indexes.first { index in
+        isInOrder(index) && !index.isUnique && reader.catalogue.indexes.isUsable(index.number)
           && schema.entities[index.owner].subtree.allSatisfy(request.entityNumbers.contains)
       }
       return found.map { ($0, [KeyRange(prefix: [])]) }
     }
     let plan = try plan(request, mode: .identifiers)
     guard plan.isOrdered, plan.residual == nil, !plan.filtersEntities, plan.alternative == nil,
-      case .index(let number, let ranges, isReversed: false) = plan.access, isInOrder(schema.indexes[number])
+      case .index(let number, let ranges, isReversed: false) = plan.access,
+      case let index = reader.catalogue.indexes.all[number], isInOrder(index)
     else { return nil }
-    return (schema.indexes[number], ranges)
+    return (index, ranges)
   }
 }
 

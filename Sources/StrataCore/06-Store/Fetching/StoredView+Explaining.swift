@@ -40,7 +40,7 @@ extension StoredView {
     case .scan: return rowCount(request.hierarchyNumber)
     case .related, .union: return nil
     case .index(let number, let ranges, _):
-      guard let keyspace = reader.parts.indexes[number] else { return nil }
+      guard let keyspace = reader.catalogue.indexes.keyspaces[number] else { return nil }
       var count = 0
       try transaction.withCursor(keyspace) { cursor in
         for range in ranges where count < FetchExplanation.largestEstimate {

@@ -183,10 +183,10 @@ extension StoredView {
 
   /// How the rows of a request are found.
   func plan(_ request: ResolvedFetchRequest, mode: FetchMode = .rows) throws -> FetchPlan {
-    let (parts, catalogue) = (reader.parts, reader.catalogue)
+    let indexes = reader.catalogue.indexes
     return FetchPlanner.plan(
-      request, mode: mode, storeIdentifier: parts.identifier,
-      isUsable: { catalogue.usableIndexes[$0.number] && parts.indexes[$0.number] != nil },
-      rowCount: { self.rowCount($0) })
+      request, mode: mode, storeIdentifier: reader.parts.identifier,
+      isUsable: { indexes.isUsable($0.number) }, rowCount: { self.rowCount($0) },
+      addedIndexes: { indexes.addedByEntity[$0] })
   }
 }

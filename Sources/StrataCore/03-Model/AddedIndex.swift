@@ -1,0 +1,60 @@
+/// An index that was added to a store while it was in use: its model need not know of it. What the store keeps of it.
+///
+/// The same in every process that has the store open: it compiles to the same keys wherever the entity and its attributes are known.
+struct AddedIndex: Sendable, Hashable, Codable {
+  struct Element: Sendable, Hashable, Codable {
+    var property: String
+    var isAscending: Bool
+  }
+
+  var entity: String
+  var name: String
+  var elements: [Element]
+
+  /// The name among a store's indexes.
+  var qualifiedName: String { "\(entity).\(name)" }
+
+  /// The index compiled for a schema, as one that the model declares would be.
+  /// - Throws: `ModelError` with what is wrong, one sentence each.
+  func compiled(number: Int, _ schema: Schema) throws(ModelError) -> IndexSchema {
+    guard let owner = schema.entity(named: entity) else {
+      throw ModelError("The model has no entity called “\(entity)”, which the index \(qualifiedName) is for.")
+    }
+    let description = FetchIndexDescription(
+      name: name,
+      elements: elements.map {
+        FetchIndexElementDescription(propertyName: $0.property, isAscending: $0.isAscending)
+      })
+    let sentences = ModelValidation.sentences(of: description, for: owner.entityDescription, in: schema.model)
+    guard sentences.isEmpty else { throw ModelError(sentences) }
+    let index = IndexSchema(
+      number: number, name: qualifiedName, owner: owner.number, isUnique: false,
+      elements: elements.compactMap { element in
+        owner.slot(named: element.property).map { (owner.attributes[$0], element.isAscending) }
+      })
+    guard let index else { throw ModelError("Index \(qualifiedName) has too many attributes for one key.") }
+    return index
+  }
+}
+
+extension IndexSchema {
+  /// An index over these attributes of its owner; nil when they are too many for one key.
+  convenience init?(
+    number: Int, name: String, owner: Int, isUnique: Bool,
+    elements: [(attribute: AttributeSchema, isAscending: Bool)]
+  ) {
+    let kinds = elements.map { SchemaCompiler.kind(of: $0.attribute) }
+    guard let limits = KeyLimits.limits(for: kinds) else { return nil }
+    let parts = elements.indices.map { place in
+      Part(
+        slot: elements[place].attribute.slot, isAscending: elements[place].isAscending, kind: kinds[place],
+        keyLimit: limits[place])
+    }
+    let signature = zip(elements, parts).map { element, part in
+      "\(part.isAscending ? "+" : "-")\(part.kind.letter)\(part.keyLimit)\(element.attribute.name)\n"
+    }.joined()
+    self.init(
+      number: number, name: name, owner: owner, parts: parts, isUnique: isUnique,
+      signature: (isUnique ? "unique\n" : "index\n") + signature)
+  }
+}
