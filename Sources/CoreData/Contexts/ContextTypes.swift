@@ -25,9 +25,12 @@ extension NSManagedObjectContext {
 
   /// Makes a context that gets its coordinator or its parent afterwards.
   public convenience init(concurrencyType: NSManagedObjectContextConcurrencyType) {
-    self.init(concurrencyType)
+    self.init(foundation: concurrencyType)
   }
 
+  /// Makes a context that gets its coordinator or its parent afterwards.
+  public convenience init(_ type: NSManagedObjectContextConcurrencyType) { self.init(foundation: type) }
+
   /// Makes a context confined to the calling thread.
-  public convenience init() { self.init(.confinement) }
+  public convenience init() { self.init(foundation: .confinement) }
 }

@@ -29,6 +29,7 @@ public final class PersistentStoreCoordinator: Sendable {
     self.managedObjectModel = managedObjectModel
     compiled = Result { try managedObjectModel.schema() }
     state = Mutex(State())
+    LivingCoordinators.note(self)
   }
 
   // MARK: Stores
@@ -185,6 +186,12 @@ public final class PersistentStoreCoordinator: Sendable {
     case .success(let schema): return schema
     case .failure(let error): trap("a context was made on a wrong model: \(error)")
     }
+  }
+
+  /// The entities whose objects are of that class; none of a wrong model.
+  func entities(of type: AnyClass) -> [EntityDescription] {
+    guard case .success(let schema) = compiled else { return [] }
+    return schema.entities.filter { $0.managedObjectClass == type }.map(\.entityDescription)
   }
 
   /// Changes whenever a store is attached or removed.

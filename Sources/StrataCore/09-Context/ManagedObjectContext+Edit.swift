@@ -245,12 +245,20 @@ extension ManagedObject {
   }
 }
 
+extension ManagedObjectContext {
+  /// Makes a new record of the entity named; nil when the model has none.
+  package func insertNew(named name: String) -> ManagedObject? {
+    checkAccess(name)
+    return schema.entity(named: name).map { insertNew($0) }
+  }
+}
+
 extension EntityDescription {
   /// Makes a new record of the entity named, an object of the entity's own class, and inserts it into `context`.
   ///
   /// - Throws: `FetchError` when the context's model has no entity of that name. Traps for an abstract entity, and while no writable
   ///   store holds the entity.
-  public static func insertNewObject(
+  @_disfavoredOverload public static func insertNewObject(
     forEntityName name: String, into context: ManagedObjectContext
   ) throws -> ManagedObject {
     guard let entity = context.schema.entity(named: name) else {

@@ -17,6 +17,14 @@ extension ManagedObjectContext {
     self.init(concurrencyType, .none, parent: nil, classes: EntityClasses.none)
   }
 
+  /// The same for code that was written for Core Data: key-value coding hands out `NSNumber`s of numbers and an `NSOrderedSet` of an
+  /// ordered relationship, where it hands out Swift's values and arrays otherwise. Contexts above this one do as it does.
+  package convenience init(foundation concurrencyType: ConcurrencyType) {
+    self.init(concurrencyType)
+    speaksFoundation = true
+    KeyedValues.speakFoundation.store(true, ordering: .relaxed)
+  }
+
   /// The coordinator the context reads from and saves to; of a context with a parent, the one at the bottom of the stack.
   /// Nil until it is set, here or in the parent.
   ///

@@ -74,6 +74,9 @@ public final class ManagedObjectContext: @unchecked Sendable {
   /// ask the store each time (rule 64). Objects in use are never changed by it.
   @exclusivity(unchecked) public var stalenessInterval: TimeInterval = -1
 
+  /// See `init(foundation:)`. Set before the context is used.
+  @exclusivity(unchecked) var speaksFoundation = false
+
   /// Classes by entity and entities by class.
   @exclusivity(unchecked) private(set) var classes: EntityClasses
   /// The class of the last object that was made by its class, and its entity.
@@ -193,6 +196,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
     ancestors = parent.map { [$0.strata] + $0.ancestors } ?? []
     generation = parent?.generation ?? PinnedGeneration()
     schema = coordinator.requireSchema()
+    speaksFoundation = parent?.speaksFoundation ?? false
     self.classes = classes
     shared = Mutex(Settings())
     stores = RegisteredStores(hierarchyCount: schema.hierarchies.count)
@@ -207,7 +211,10 @@ public final class ManagedObjectContext: @unchecked Sendable {
     self.coordinator = coordinator
     storedParent = parent
     ancestors = parent.map { [$0.strata] + $0.ancestors } ?? []
-    if let parent { generation = parent.generation }
+    if let parent {
+      generation = parent.generation
+      speaksFoundation = speaksFoundation || parent.speaksFoundation
+    }
     schema = coordinator.requireSchema()
     self.classes = classes
     stores = RegisteredStores(hierarchyCount: schema.hierarchies.count)

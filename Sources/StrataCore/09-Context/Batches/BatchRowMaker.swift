@@ -79,6 +79,7 @@ struct BatchRowMaker: ~Copyable {
   private mutating func addObjects(_ handler: (ManagedObject) -> Bool, _ progress: BatchProgress) throws {
     let scratch = ManagedObjectContext(
       .confinement, context.coordinator, parent: nil, classes: context.classes)
+    scratch.speaksFoundation = context.speaksFoundation
     let type = context.classes.types[bound.entityNumber]
     let home = ManagedObjectContext.HomeForNew(
       entity: bound.entity.entityDescription, store: store, bound: bound,
