@@ -2,8 +2,7 @@ import Foundation
 import StrataCore
 
 /// A to-many relationship as a mutable set: what `mutableSetValue(forKey:)` hands out. Belongs to the context's queue.
-final class RelationshipSet: NSMutableSet, @unchecked Sendable {
-  // Not Sendable in truth; NSMutableSet demands the word of its subclasses.
+final class RelationshipSet: NSMutableSet {
   private let members: RelatedObjects<NSManagedObject>
 
   init(_ owner: NSManagedObject, _ key: String) {
@@ -13,7 +12,6 @@ final class RelationshipSet: NSMutableSet, @unchecked Sendable {
 
   required init(capacity numItems: Int) { Self.refuse() }
   required init?(coder aDecoder: NSCoder) { Self.refuse() }
-  required init(objects: UnsafePointer<AnyObject>!, count: Int) { Self.refuse() }
   private static func refuse() -> Never {
     fatalError("A relationship's set is made by mutableSetValue(forKey:) only.")
   }
@@ -35,8 +33,7 @@ final class RelationshipSet: NSMutableSet, @unchecked Sendable {
 
 /// An ordered relationship as a mutable ordered set: what `mutableOrderedSetValue(forKey:)` hands out. Belongs to the context's
 /// queue.
-final class RelationshipOrderedSet: NSMutableOrderedSet, @unchecked Sendable {
-  // Not Sendable in truth; NSMutableOrderedSet demands the word of its subclasses.
+final class RelationshipOrderedSet: NSMutableOrderedSet {
   private let members: OrderedRelatedObjects<NSManagedObject>
 
   init(_ owner: NSManagedObject, _ key: String) {
@@ -44,9 +41,8 @@ final class RelationshipOrderedSet: NSMutableOrderedSet, @unchecked Sendable {
     super.init(capacity: 0)
   }
 
-  required init(capacity numItems: Int) { Self.refuse() }
+  required convenience init(arrayLiteral elements: Any...) { Self.refuse() }
   required init?(coder aDecoder: NSCoder) { Self.refuse() }
-  required init(objects: UnsafePointer<AnyObject>!, count: Int) { Self.refuse() }
   private static func refuse() -> Never {
     fatalError("A relationship's ordered set is made by mutableOrderedSetValue(forKey:) only.")
   }

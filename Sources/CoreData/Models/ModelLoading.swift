@@ -32,16 +32,16 @@ extension NSManagedObjectModel {
   /// The models in the bundles' resources as one; those of the main bundle, and of the resource bundles beside the program, for
   /// nil. Nil when there is none, one cannot be read, or two define an entity differently.
   public static func mergedModel(from bundles: [Bundle]?) -> NSManagedObjectModel? {
-    let urls = urls(in: bundles)
-    return urls.isEmpty ? nil : try? mergedModel(contentsOf: urls)
+    let found = urls(in: bundles)
+    return found.isEmpty ? nil : try? mergedModel(contentsOf: found)
   }
 
   /// The versions of models in the bundles' resources that a store with that metadata was written with, as one.
   public static func mergedModel(from bundles: [Bundle]?, forStoreMetadata metadata: [String: Any])
     -> NSManagedObjectModel?
   {
-    let versions = urls(in: bundles).flatMap { (try? versions(of: $0)) ?? [] }
-    return merged(versions.compactMap { try? mergedModel(contentsOf: [$0.url]) }, metadata)
+    let found = urls(in: bundles).flatMap { (try? versions(of: $0)) ?? [] }
+    return merged(found.compactMap { try? mergedModel(contentsOf: [$0.url]) }, metadata)
   }
 
   /// The version checksums of all versions of the model at `modelURL`, by name.
