@@ -43,6 +43,8 @@ public let NSSQLiteAnalyzeOption = "NSSQLiteAnalyzeOption"
 public let NSSQLiteManualVacuumOption = "NSSQLiteManualVacuumOption"
 /// Taken and without effect: file protection is a matter of Apple's systems.
 public let NSPersistentStoreFileProtectionKey = "NSPersistentStoreFileProtectionKey"
+/// Taken and without effect: stores keep a journal for other processes whatever it says, and no history that can be asked for.
+public let NSPersistentHistoryTrackingKey = "NSPersistentHistoryTrackingKey"
 /// Taken and without effect: any number of threads read at once.
 public let NSPersistentStoreConnectionPoolMaxSizeKey = "NSPersistentStoreConnectionPoolMaxSizeKey"
 
