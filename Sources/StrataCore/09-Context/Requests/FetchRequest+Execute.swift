@@ -79,7 +79,7 @@ extension ManagedObjectContext {
     return specification
   }
 
-  private func entityName(of type: ManagedObject.Type) throws -> String {
+  func entityName(of type: ManagedObject.Type) throws -> String {
     let key = ObjectIdentifier(type)
     if let entity = classes.entities[key] { return entity.name }
     throw CoreDataError(
