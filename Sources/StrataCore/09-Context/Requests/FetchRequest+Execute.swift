@@ -40,6 +40,9 @@ extension FetchRequest where Result: ManagedObject {
 }
 
 extension ManagedObjectContext {
+  /// The context whose `perform` or `performAndWait` block is running on the calling thread, the innermost one (rule 104).
+  package static var performing: ManagedObjectContext? { ThreadScope.current.current }
+
   /// How many objects match `request`, as an array of one number (rule 91).
   public func fetch(_ request: FetchRequest<Int>) throws -> [Int] { [try count(for: request)] }
 
