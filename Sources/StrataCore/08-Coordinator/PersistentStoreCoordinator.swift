@@ -107,7 +107,7 @@ public final class PersistentStoreCoordinator: Sendable {
   }
 
   /// The attached store in the file at `url`, if there is one.
-  public func persistentStore(for url: URL) -> (any PersistentStore)? {
+  @_disfavoredOverload public func persistentStore(for url: URL) -> (any PersistentStore)? {
     bindings.first { $0.store.url?.resolvingSymlinksInPath() == url.resolvingSymlinksInPath() }?.store
   }
 
@@ -166,7 +166,7 @@ public final class PersistentStoreCoordinator: Sendable {
   // MARK: The coordinator's own queue (rule 331)
 
   /// Runs `block` on the coordinator's queue; returns at once.
-  public func perform(_ block: @escaping @Sendable () -> Void) { queue.async(execute: block) }
+  @_disfavoredOverload public func perform(_ block: @escaping @Sendable () -> Void) { queue.async(execute: block) }
   /// Runs `block` on the coordinator's queue and waits for it. Not re-entrant.
   public func performAndWait<T>(_ block: () throws -> T) rethrows -> T { try queue.sync(execute: block) }
 
