@@ -95,5 +95,5 @@ struct LoweredFetch {
 
 extension ManagedObjectContext {
   /// The model that fetches of the context are about.
-  var fetchedModel: NSManagedObjectModel? { persistentStoreCoordinator.managedObjectModel }
+  var fetchedModel: NSManagedObjectModel? { persistentStoreCoordinator?.managedObjectModel }
 }

@@ -61,7 +61,7 @@ open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
   ) throws {
     let ending = Ending { (found: AsynchronousFetchResult<Found>) in
       if let error = found.operationError {
-        result.end(.failure(error))
+        result.end(.failure(cocoa(error)))
       } else if let values = (found.finalResult ?? []).map(spelled) as? [ResultType] {
         result.end(.success(values))
       } else {

@@ -110,10 +110,11 @@ open class NSFetchRequest<ResultType>: NSFetchRequestDescription {
   /// - Throws: 134060 outside of such a block; what `context.fetch` throws.
   open func execute() throws -> [ResultType] {
     guard let context = NSManagedObjectContext.performing else {
-      throw CoreDataError(
-        .coreData,
-        "execute() was called outside of perform and performAndWait, so it is not known which context is meant; "
-          + "call fetch(_:) on the context instead.")
+      throw cocoa(
+        CoreDataError(
+          .coreData,
+          "execute() was called outside of perform and performAndWait, so it is not known which context is meant; "
+            + "call fetch(_:) on the context instead."))
     }
     return try context.fetch(self)
   }

@@ -6,22 +6,28 @@ extension ManagedObjectContext {
   /// - Throws: `FetchError` for an unknown entity or key or a value of the wrong type; 134060 when the results are not of type `T`, and for a
   ///   predicate that no store can look up; `StorageError` when the store cannot be read.
   public func fetch<T>(_ request: NSFetchRequest<T>) throws -> [T] {
-    let found = try found(request)
-    guard let results = found as? [T] else {
-      let kind = found.first.map { "\(type(of: $0))" } ?? "?"
-      throw CoreDataError(.coreData, "The fetched values are of type \(kind), not \(T.self).")
+    try cocoa {
+      let found = try found(request)
+      guard let results = found as? [T] else {
+        let kind = found.first.map { "\(type(of: $0))" } ?? "?"
+        throw CoreDataError(.coreData, "The fetched values are of type \(kind), not \(T.self).")
+      }
+      return results
     }
-    return results
   }
 
   /// The same for a request that does not say what it returns.
-  public func fetch(_ request: NSFetchRequest<any NSFetchRequestResult>) throws -> [Any] { try found(request) }
+  public func fetch(_ request: NSFetchRequest<any NSFetchRequestResult>) throws -> [Any] {
+    try cocoa { try found(request) }
+  }
 
   /// How many results `fetch` would return (rule 91). On the context's queue.
-  public func count<T>(for request: NSFetchRequest<T>) throws -> Int { try counted(request) }
+  public func count<T>(for request: NSFetchRequest<T>) throws -> Int { try cocoa { try counted(request) } }
 
   /// The same for a request that does not say what it returns.
-  public func count(for request: NSFetchRequest<any NSFetchRequestResult>) throws -> Int { try counted(request) }
+  public func count(for request: NSFetchRequest<any NSFetchRequestResult>) throws -> Int {
+    try cocoa { try counted(request) }
+  }
 
   func counted(_ request: NSFetchRequestDescription) throws -> Int {
     let lowered = try request.lowered(for: self)

@@ -19,7 +19,7 @@ extension PersistentStoreRequestType {
 /// Something that a context carries out in its stores: a fetch, a batch. One of its subclasses is what is asked.
 open class NSPersistentStoreRequest: NSObject, NSCopying {
   /// The stores that are concerned; nil for all that hold the entity (rule 106).
-  open var affectedStores: [any PersistentStore]?
+  open var affectedStores: [NSPersistentStore]?
 
   /// What is asked.
   open var requestType: NSPersistentStoreRequestType {
@@ -27,7 +27,7 @@ open class NSPersistentStoreRequest: NSObject, NSCopying {
   }
 
   /// The stores that are concerned, by their UUIDs.
-  final var affectedStoreIdentifiers: Set<UUID>? { affectedStores.map { Set($0.map(\.identifier)) } }
+  final var affectedStoreIdentifiers: Set<UUID>? { affectedStores.map { Set($0.map(\.store.identifier)) } }
 
   /// Carries the request out, on the context's queue.
   func outcome(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult {
@@ -68,11 +68,13 @@ extension ManagedObjectContext {
   /// - Throws: what the kind of request throws; 134070 for a request to save, which only `save()` does.
   @discardableResult
   public func execute(_ request: NSPersistentStoreRequest) throws -> NSPersistentStoreResult {
-    if request.requestType == .save {
-      throw CoreDataError(
-        .persistentStoreOperation,
-        "execute(_:) carries out no save requests; call save() on the context that has the changes.")
+    try cocoa {
+      if request.requestType == .save {
+        throw CoreDataError(
+          .persistentStoreOperation,
+          "execute(_:) carries out no save requests; call save() on the context that has the changes.")
+      }
+      return try request.outcome(in: self)
     }
-    return try request.outcome(in: self)
   }
 }

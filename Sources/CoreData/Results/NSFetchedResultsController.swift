@@ -55,7 +55,7 @@ open class NSFetchedResultsController<ResultType>: NSObject {
   ///
   /// - Throws: 134060 without sort descriptors, when objects of a section do not stand together (rule 242), and for an order that no store has;
   ///   what `fetch` throws.
-  open func performFetch() throws { try source.performFetch() }
+  open func performFetch() throws { try cocoa { try source.performFetch() } }
 
   /// All objects, in order; nil before `performFetch()` (rule 243). Makes all of them; `object(at:)` makes those around one.
   open var fetchedObjects: [ResultType]? {
