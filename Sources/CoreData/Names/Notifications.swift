@@ -3,7 +3,8 @@ import StrataCore
 
 extension NSNotification.Name {
   /// Objects of a context were changed.
-  public static let NSManagedObjectContextObjectsDidChange = NSManagedObjectContext.didChangeObjectsNotification
+  public static let NSManagedObjectContextObjectsDidChange = NSManagedObjectContext
+    .didChangeObjectsNotification
   /// A context is about to save.
   public static let NSManagedObjectContextWillSave = NSManagedObjectContext.willSaveObjectsNotification
   /// A context has saved; the user info has objects.

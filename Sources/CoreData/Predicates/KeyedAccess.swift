@@ -35,7 +35,8 @@ enum KeyedAccess {
     return value(property(of: base, String(key)), rest)
   }
 
-  private static func collectionValue(_ base: Any?, _ name: Substring, _ rest: ArraySlice<Substring>) -> Any? {
+  private static func collectionValue(_ base: Any?, _ name: Substring, _ rest: ArraySlice<Substring>) -> Any?
+  {
     let aggregate: FetchAggregate
     switch name {
     case "count": aggregate = .count
@@ -69,7 +70,8 @@ enum KeyedAccess {
   static func elements(_ value: Any?) -> [Any?]? {
     guard let value = plain(value) else { return nil }
     switch value {
-    case is String, is Substring, is Data, is NSData, is NSDictionary, is [AnyHashable: Any], is URL: return nil
+    case is String, is Substring, is Data, is NSData, is NSDictionary, is [AnyHashable: Any], is URL:
+      return nil
     case let list as NSArray: return list.map { plain($0) }
     case let set as NSSet: return set.map { plain($0) }
     case let set as NSOrderedSet: return set.map { plain($0) }
@@ -85,7 +87,8 @@ enum KeyedAccess {
   static func property(of base: Any, _ key: String) -> Any? {
     if key == "self" { return base }
     switch base {
-    case let object as ManagedObject: return key == "objectID" ? object.objectID : plain(object.value(forKey: key))
+    case let object as ManagedObject:
+      return key == "objectID" ? object.objectID : plain(object.value(forKey: key))
     case let dictionary as NSDictionary: return plain(dictionary.object(forKey: key))
     case let dictionary as [AnyHashable: Any]: return plain(dictionary[key])
     case let text as String:

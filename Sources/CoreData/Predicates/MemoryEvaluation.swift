@@ -96,7 +96,9 @@ struct MemoryEvaluation {
     return ComparedValues.value(function, values).spelledValue
   }
 
-  private func combined(_ type: NSExpression.ExpressionType, _ left: NSExpression, _ right: NSExpression) -> Any? {
+  private func combined(_ type: NSExpression.ExpressionType, _ left: NSExpression, _ right: NSExpression)
+    -> Any?
+  {
     func elements(_ expression: NSExpression) -> Set<AnyHashable> {
       Set((KeyedAccess.elements(value(expression)) ?? []).compactMap { $0 as? AnyHashable })
     }

@@ -31,7 +31,8 @@ extension NSPersistentStoreCoordinator {
   }
 
   /// The metadata of the store in the file at `url`; the type is not looked at.
-  public static func metadataForPersistentStore(ofType storeType: String?, at url: URL) throws -> [String: Any]
+  public static func metadataForPersistentStore(ofType storeType: String?, at url: URL) throws -> [String:
+    Any]
   {
     try metadataForPersistentStore(ofType: storeType ?? NSSQLiteStoreType, at: url, options: nil)
   }
