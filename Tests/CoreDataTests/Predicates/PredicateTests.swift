@@ -4,12 +4,12 @@ import Testing
 @Suite("NSPredicate")
 struct PredicateTests {
   /// Format strings, their arguments, and the birds for which they are true.
-  static let cases: [(String, [Any], [String])] = [
+  static let cases: [(String, [any Sendable], [String])] = [
     ("name == %@", ["swan"], ["swan"]),
     ("%K >= %d", ["tally", 5], ["coot", "gull", "wren"]),
     ("tally BETWEEN {3, 7}", [], ["gull", "swan", "wren"]),
     ("name BEGINSWITH 'w' OR name ENDSWITH 'n'", [], ["robin", "swan", "wren"]),
-    ("name CONTAINS[cd] 'Ü'", [], ["gull"]),
+    ("name CONTAINS[cd] 'ÜL'", [], ["gull"]),
     ("name LIKE '*o*' AND NOT (name MATCHES 'r.*')", [], ["coot"]),
     ("name IN %@", [["wren", "gull", "heron"]], ["gull", "wren"]),
     ("weight == 0.1", [], ["wren"]),
@@ -146,7 +146,7 @@ struct PredicateTests {
     let words = NSArray(array: ["ash", "oak", "elm"])
     #expect(words.filtered(using: NSPredicate(format: "SELF CONTAINS 'a'")) as? [String] == ["ash", "oak"])
     let set = NSSet(array: [1, 2, 3]).filtered(using: NSPredicate(format: "SELF >= %d", 2))
-    #expect(set == [AnyHashable(2), AnyHashable(3)])
+    #expect(Set(set.compactMap { ($0.base as? NSNumber)?.intValue }) == [2, 3])
     let ordered = NSOrderedSet(array: [3, 1, 2]).filtered(using: NSPredicate(format: "SELF != 1"))
     #expect(ordered.array as? [Int] == [3, 2])
     let mutable = NSMutableArray(array: ["a", "bb"])

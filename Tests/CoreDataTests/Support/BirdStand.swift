@@ -98,6 +98,8 @@ final class BirdStand {
     -> NSManagedObjectContext
   {
     let context = NSManagedObjectContext(concurrencyType: type)
+    // The store stays as long as somebody uses it.
+    context.userInfo["stand"] = self
     context.persistentStoreCoordinator = coordinator
     return context
   }
