@@ -21,6 +21,9 @@ extension NSNotification.Name {
   /// A store is about to be removed.
   public static let NSPersistentStoreCoordinatorWillRemoveStore =
     NSPersistentStoreCoordinator.willRemoveStoreNotification
+  /// Core Data posts it when an account in the cloud changes; never posted here.
+  public static let NSPersistentStoreCoordinatorStoresWillChange = NSNotification.Name(
+    "NSPersistentStoreCoordinatorStoresWillChangeNotification")
   /// Somebody has written to a store; posted when the store was opened with `NSPersistentStoreRemoteChangeNotificationPostOptionKey`.
   public static let NSPersistentStoreRemoteChange = NSPersistentStoreCoordinator.remoteChangeNotification
 }
@@ -61,3 +64,8 @@ public let NSPersistentHistoryTokenKey =
   NSPersistentStoreCoordinator.RemoteChangeKey.historyToken.rawValue
 /// The URL of the store of a remote change.
 public let NSPersistentStoreURLKey = NSPersistentStoreCoordinator.RemoteChangeKey.storeURL.rawValue
+/// Core Data's key of stores whose UUID has changed. Here a store keeps its UUID when it is moved, so nothing is under it.
+public let NSUUIDChangedPersistentStoresKey = "UUIDChangedPersistentStores"
+
+/// A moment in the history of a store: what remote-change notifications carry.
+public typealias NSPersistentHistoryToken = PersistentHistoryToken

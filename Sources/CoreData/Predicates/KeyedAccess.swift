@@ -51,8 +51,7 @@ enum KeyedAccess {
     return false
   }
 
-  private static func collectionValue(_ base: Any?, _ name: Substring, _ rest: ArraySlice<Substring>) -> Any?
-  {
+  private static func collectionValue(_ base: Any?, _ name: Substring, _ rest: ArraySlice<Substring>) -> Any? {
     let aggregate: FetchAggregate
     switch name {
     case "count": aggregate = .count
@@ -95,15 +94,7 @@ enum KeyedAccess {
       }
     }
     switch value {
-<<<<<<< HEAD
-    case is String, is Substring, is Data, is NSData, is NSDictionary, is [AnyHashable: Any], is URL:
-      return nil
-    case let list as NSArray: return list.map { plain($0) }
-    case let set as NSSet: return set.map { plain($0) }
-    case let set as NSOrderedSet: return set.map { plain($0) }
-=======
     case is String, is Substring, is Data, is URL, is any AnyDictionary: return nil
->>>>>>> 1e93e3057509e86e27041de9ad99adfc66e4b77e
     case let sequence as any Sequence: return elements(of: sequence)
     default: return nil
     }
@@ -116,13 +107,8 @@ enum KeyedAccess {
   static func property(of base: Any, _ key: String) -> Any? {
     if key == "self" { return base }
     switch base {
-<<<<<<< HEAD
-    case let object as ManagedObject:
-      return key == "objectID" ? object.objectID : plain(object.value(forKey: key))
-=======
     case let object as ManagedObject: return key == "objectID" ? object.objectID : plain(object.value(forKey: key))
     case let dictionary as any AnyDictionary: return dictionary.value(ofKey: key)
->>>>>>> 1e93e3057509e86e27041de9ad99adfc66e4b77e
     case let dictionary as NSDictionary: return plain(dictionary.object(forKey: key))
     case let text as String:
       switch key {
