@@ -32,7 +32,23 @@ enum KeyedAccess {
       }
       return value(values as [Any?], path[end...])
     }
-    return value(property(of: base, String(key)), rest)
+    let found = property(of: base, String(key))
+    if found == nil, let object = base as? ManagedObject, leadsToMany(object.entity, path) {
+      return value([Any](), rest.drop { $0.first != "@" })
+    }
+    return value(found, rest)
+  }
+
+  /// Whether a key path from objects of an entity goes through a to-many relationship: where it leads nowhere there are no values, not nil.
+  private static func leadsToMany(_ entity: NSEntityDescription, _ path: ArraySlice<Substring>) -> Bool {
+    var entity = entity
+    for key in path {
+      guard let relationship = entity.relationshipsByName[String(key)] else { return false }
+      if relationship.isToMany { return true }
+      guard let destination = relationship.destinationEntity else { return false }
+      entity = destination
+    }
+    return false
   }
 
   private static func collectionValue(_ base: Any?, _ name: Substring, _ rest: ArraySlice<Substring>) -> Any? {
@@ -68,11 +84,17 @@ enum KeyedAccess {
   /// The elements of a list or set; nil for anything else, dictionaries and texts included.
   static func elements(_ value: Any?) -> [Any?]? {
     guard let value = plain(value) else { return nil }
+    // Foundation's classes first: a cast would make them of Swift's values, with other elements.
+    if type(of: value) is AnyClass {
+      switch value {
+      case let list as NSArray: return list.map { plain($0) }
+      case let set as NSSet: return set.map { plain($0) }
+      case let set as NSOrderedSet: return set.map { plain($0) }
+      default: return nil
+      }
+    }
     switch value {
-    case is String, is Substring, is Data, is NSData, is NSDictionary, is [AnyHashable: Any], is URL: return nil
-    case let list as NSArray: return list.map { plain($0) }
-    case let set as NSSet: return set.map { plain($0) }
-    case let set as NSOrderedSet: return set.map { plain($0) }
+    case is String, is Substring, is Data, is URL, is any AnyDictionary: return nil
     case let sequence as any Sequence: return elements(of: sequence)
     default: return nil
     }
@@ -86,8 +108,8 @@ enum KeyedAccess {
     if key == "self" { return base }
     switch base {
     case let object as ManagedObject: return key == "objectID" ? object.objectID : plain(object.value(forKey: key))
+    case let dictionary as any AnyDictionary: return dictionary.value(ofKey: key)
     case let dictionary as NSDictionary: return plain(dictionary.object(forKey: key))
-    case let dictionary as [AnyHashable: Any]: return plain(dictionary[key])
     case let text as String:
       switch key {
       case "length": return text.count
@@ -105,5 +127,17 @@ enum KeyedAccess {
     stop(
       "\(type(of: base)) has no stored property “\(key)”; without the Objective-C runtime, keys are found in managed objects, "
         + "dictionaries and stored properties.")
+  }
+}
+
+/// A Swift dictionary, without the copies that casts make.
+private protocol AnyDictionary {
+  func value(ofKey key: String) -> Any?
+}
+
+extension Dictionary: AnyDictionary {
+  fileprivate func value(ofKey key: String) -> Any? {
+    guard let key = key as? Key ?? AnyHashable(key) as? Key else { return nil }
+    return self[key].flatMap { plain($0) }
   }
 }

@@ -97,14 +97,23 @@ struct MemoryEvaluation {
   }
 
   private func combined(_ type: NSExpression.ExpressionType, _ left: NSExpression, _ right: NSExpression) -> Any? {
-    func elements(_ expression: NSExpression) -> Set<AnyHashable> {
-      Set((KeyedAccess.elements(value(expression)) ?? []).compactMap { $0 as? AnyHashable })
+    // By what they are as values: a number is the same in Swift's and in Foundation's clothes.
+    func elements(_ expression: NSExpression) -> [AnyHashable: AnyHashable] {
+      var result: [AnyHashable: AnyHashable] = [:]
+      for case let element? in KeyedAccess.elements(value(expression)) ?? [] {
+        guard let element = element as? AnyHashable else {
+          stop("a set has elements of type \(Swift.type(of: element)), which are not hashable.")
+        }
+        let key = AttributeValue(element.base, type: .undefined).map { AnyHashable($0) } ?? element
+        result[key] = element
+      }
+      return result
     }
     let (first, second) = (elements(left), elements(right))
     switch type {
-    case .unionSet: return first.union(second)
-    case .intersectSet: return first.intersection(second)
-    default: return first.subtracting(second)
+    case .unionSet: return Set(first.merging(second) { old, _ in old }.values)
+    case .intersectSet: return Set(first.filter { second[$0.key] != nil }.values)
+    default: return Set(first.filter { second[$0.key] == nil }.values)
     }
   }
 }
@@ -217,6 +226,9 @@ struct MemoryComparison {
         self = .object(identifier)
       } else if let elements = KeyedAccess.elements(any) {
         self = .many(elements)
+      } else if type(of: any) is AnyClass, let number = any as? NSNumber, number.objCType.pointee == 0x66 {
+        // A float in Foundation's clothes ("f"), which would become a double.
+        self = .value(.float(number.floatValue))
       } else if let value = AttributeValue(any, type: .undefined) {
         self = .value(value)
       } else if let raw = any as? any RawRepresentable {

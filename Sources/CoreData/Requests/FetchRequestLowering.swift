@@ -70,7 +70,8 @@ extension NSFetchRequestDescription {
     default:
       throw CoreDataError(
         .coreData,
-        "A column is the name of a property, an NSPropertyDescription or an NSExpressionDescription, no \(type(of: property)).")
+        "A column is the name of a property, an NSPropertyDescription or an NSExpressionDescription, no \(type(of: property))."
+      )
     }
   }
 }

@@ -75,7 +75,9 @@ open class NSFetchRequestDescription: NSPersistentStoreRequest {
   open override var description: String {
     var text = "<NSFetchRequest> entity: \(entityName ?? "none")"
     if let predicate { text += ", predicate: \(predicate.description)" }
-    for sort in sortDescriptors ?? [] { text += ", sorted by \(sort.key ?? "?") \(sort.ascending ? "up" : "down")" }
+    for sort in sortDescriptors ?? [] {
+      text += ", sorted by \(sort.key ?? "?") \(sort.ascending ? "up" : "down")"
+    }
     return text
   }
 }

@@ -42,6 +42,9 @@ extension ManagedObjectModel {
   }
 }
 
+/// A property whose value is what a fetch request finds (rule 111).
+public typealias NSFetchedPropertyDescription = FetchedPropertyDescription
+
 extension FetchedPropertyDescription {
   /// What is fetched, as managed objects (rule 111). Traps for a request that no store could execute, and when the model is in use (rule 298).
   public var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? {

@@ -18,7 +18,8 @@ open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
   open override func transformedValue(_ value: Any?) -> Any? {
     guard let value = plain(value) else { return nil }
     if isPlain { return try? PlainValueTransformer().transform(value) }
-    guard let object = value as? NSObject, Self.allowedTopLevelClasses.contains(where: { object.isKind(of: $0) })
+    guard let object = value as? NSObject,
+      Self.allowedTopLevelClasses.contains(where: { object.isKind(of: $0) })
     else { return nil }
     return try? NSKeyedArchiver.archivedData(withRootObject: value, requiringSecureCoding: true)
   }
@@ -32,4 +33,3 @@ open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
 
   private var isPlain: Bool { type(of: self) == NSSecureUnarchiveFromDataTransformer.self }
 }
-
