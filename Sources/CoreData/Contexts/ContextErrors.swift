@@ -33,4 +33,9 @@ extension NSManagedObjectContext {
       preconditionFailure("assign(_:to:): \(error)")
     }
   }
+
+  /// Whether a fault whose row is gone becomes a deleted object: `shouldDeleteInaccessibleFaults`.
+  public func shouldHandleInaccessibleFault(
+    _ fault: NSManagedObject, for oid: NSManagedObjectID, triggeredByProperty property: NSPropertyDescription?
+  ) -> Bool { shouldDeleteInaccessibleFaults }
 }

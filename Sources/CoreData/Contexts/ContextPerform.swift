@@ -15,7 +15,7 @@ extension NSManagedObjectContext {
   }
 
   /// Runs `block` on the context's queue and returns its value. May be called from any task.
-  public func perform<T>(
+  nonisolated(nonsending) public func perform<T>(
     schedule: ScheduledTaskType = .immediate, _ block: @escaping () throws -> T
   ) async throws -> T {
     let block = Carried(block)
@@ -23,7 +23,7 @@ extension NSManagedObjectContext {
   }
 
   /// Runs `block`, which cannot fail, on the context's queue and returns its value. May be called from any task.
-  public func perform<T>(
+  nonisolated(nonsending) public func perform<T>(
     schedule: ScheduledTaskType = .immediate, _ block: @escaping () -> T
   ) async -> T {
     let block = Carried(block)
@@ -39,7 +39,7 @@ extension NSPersistentStoreCoordinator {
   }
 
   /// Runs `block` on the coordinator's queue and returns its value.
-  public func perform<T>(_ block: @escaping () throws -> T) async throws -> T {
+  nonisolated(nonsending) public func perform<T>(_ block: @escaping () throws -> T) async throws -> T {
     let block = Carried(block)
     let result = await withCheckedContinuation { continuation in
       self.StrataCore::perform { continuation.resume(returning: Carried(Result { try block.value() })) }
@@ -48,7 +48,7 @@ extension NSPersistentStoreCoordinator {
   }
 
   /// Runs `block`, which cannot fail, on the coordinator's queue and returns its value.
-  public func perform<T>(_ block: @escaping () -> T) async -> T {
+  nonisolated(nonsending) public func perform<T>(_ block: @escaping () -> T) async -> T {
     let block = Carried(block)
     return await withCheckedContinuation { continuation in
       self.StrataCore::perform { continuation.resume(returning: Carried(block.value())) }

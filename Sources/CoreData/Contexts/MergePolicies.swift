@@ -23,7 +23,9 @@ public let NSRollbackMergePolicy = NSMergePolicy.rollback
 extension NSMergePolicyType {
   public static var errorMergePolicyType: NSMergePolicyType { .error }
   public static var mergeByPropertyStoreTrumpMergePolicyType: NSMergePolicyType { .mergeByPropertyStoreTrump }
-  public static var mergeByPropertyObjectTrumpMergePolicyType: NSMergePolicyType { .mergeByPropertyObjectTrump }
+  public static var mergeByPropertyObjectTrumpMergePolicyType: NSMergePolicyType {
+    .mergeByPropertyObjectTrump
+  }
   public static var overwriteMergePolicyType: NSMergePolicyType { .overwrite }
   public static var rollbackMergePolicyType: NSMergePolicyType { .rollback }
 }

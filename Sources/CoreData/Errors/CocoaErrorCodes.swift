@@ -12,19 +12,31 @@ extension CocoaError.Code {
   /// 1570.
   public static var validationMissingMandatoryProperty: CocoaError.Code { CocoaError.Code(rawValue: 1570) }
   /// The older spelling of `validationMissingMandatoryProperty`.
-  public static var validationMissingMandatoryPropertyError: CocoaError.Code { .validationMissingMandatoryProperty }
+  public static var validationMissingMandatoryPropertyError: CocoaError.Code {
+    .validationMissingMandatoryProperty
+  }
   /// 1580.
-  public static var validationRelationshipLacksMinimumCount: CocoaError.Code { CocoaError.Code(rawValue: 1580) }
+  public static var validationRelationshipLacksMinimumCount: CocoaError.Code {
+    CocoaError.Code(rawValue: 1580)
+  }
   /// The older spelling of `validationRelationshipLacksMinimumCount`.
-  public static var validationRelationshipLacksMinimumCountError: CocoaError.Code { .validationRelationshipLacksMinimumCount }
+  public static var validationRelationshipLacksMinimumCountError: CocoaError.Code {
+    .validationRelationshipLacksMinimumCount
+  }
   /// 1590.
-  public static var validationRelationshipExceedsMaximumCount: CocoaError.Code { CocoaError.Code(rawValue: 1590) }
+  public static var validationRelationshipExceedsMaximumCount: CocoaError.Code {
+    CocoaError.Code(rawValue: 1590)
+  }
   /// The older spelling of `validationRelationshipExceedsMaximumCount`.
-  public static var validationRelationshipExceedsMaximumCountError: CocoaError.Code { .validationRelationshipExceedsMaximumCount }
+  public static var validationRelationshipExceedsMaximumCountError: CocoaError.Code {
+    .validationRelationshipExceedsMaximumCount
+  }
   /// 1600.
   public static var validationRelationshipDeniedDelete: CocoaError.Code { CocoaError.Code(rawValue: 1600) }
   /// The older spelling of `validationRelationshipDeniedDelete`.
-  public static var validationRelationshipDeniedDeleteError: CocoaError.Code { .validationRelationshipDeniedDelete }
+  public static var validationRelationshipDeniedDeleteError: CocoaError.Code {
+    .validationRelationshipDeniedDelete
+  }
   /// 1610.
   public static var validationNumberTooLarge: CocoaError.Code { CocoaError.Code(rawValue: 1610) }
   /// The older spelling of `validationNumberTooLarge`.
@@ -64,15 +76,21 @@ extension CocoaError.Code {
   /// 132_010.
   public static var persistentStoreCoordinatorLocking: CocoaError.Code { CocoaError.Code(rawValue: 132_010) }
   /// The older spelling of `persistentStoreCoordinatorLocking`.
-  public static var persistentStoreCoordinatorLockingError: CocoaError.Code { .persistentStoreCoordinatorLocking }
+  public static var persistentStoreCoordinatorLockingError: CocoaError.Code {
+    .persistentStoreCoordinatorLocking
+  }
   /// 133_000.
   public static var managedObjectReferentialIntegrity: CocoaError.Code { CocoaError.Code(rawValue: 133_000) }
   /// The older spelling of `managedObjectReferentialIntegrity`.
-  public static var managedObjectReferentialIntegrityError: CocoaError.Code { .managedObjectReferentialIntegrity }
+  public static var managedObjectReferentialIntegrityError: CocoaError.Code {
+    .managedObjectReferentialIntegrity
+  }
   /// 133_010.
   public static var managedObjectExternalRelationship: CocoaError.Code { CocoaError.Code(rawValue: 133_010) }
   /// The older spelling of `managedObjectExternalRelationship`.
-  public static var managedObjectExternalRelationshipError: CocoaError.Code { .managedObjectExternalRelationship }
+  public static var managedObjectExternalRelationshipError: CocoaError.Code {
+    .managedObjectExternalRelationship
+  }
   /// 133_020.
   public static var managedObjectMerge: CocoaError.Code { CocoaError.Code(rawValue: 133_020) }
   /// The older spelling of `managedObjectMerge`.
@@ -92,7 +110,9 @@ extension CocoaError.Code {
   /// 134_020.
   public static var persistentStoreIncompatibleSchema: CocoaError.Code { CocoaError.Code(rawValue: 134_020) }
   /// The older spelling of `persistentStoreIncompatibleSchema`.
-  public static var persistentStoreIncompatibleSchemaError: CocoaError.Code { .persistentStoreIncompatibleSchema }
+  public static var persistentStoreIncompatibleSchemaError: CocoaError.Code {
+    .persistentStoreIncompatibleSchema
+  }
   /// 134_030.
   public static var persistentStoreSave: CocoaError.Code { CocoaError.Code(rawValue: 134_030) }
   /// The older spelling of `persistentStoreSave`.
@@ -122,13 +142,21 @@ extension CocoaError.Code {
   /// The older spelling of `persistentStoreTimeout`.
   public static var persistentStoreTimeoutError: CocoaError.Code { .persistentStoreTimeout }
   /// 134_091.
-  public static var persistentStoreUnsupportedRequestType: CocoaError.Code { CocoaError.Code(rawValue: 134_091) }
+  public static var persistentStoreUnsupportedRequestType: CocoaError.Code {
+    CocoaError.Code(rawValue: 134_091)
+  }
   /// The older spelling of `persistentStoreUnsupportedRequestType`.
-  public static var persistentStoreUnsupportedRequestTypeError: CocoaError.Code { .persistentStoreUnsupportedRequestType }
+  public static var persistentStoreUnsupportedRequestTypeError: CocoaError.Code {
+    .persistentStoreUnsupportedRequestType
+  }
   /// 134_100.
-  public static var persistentStoreIncompatibleVersionHash: CocoaError.Code { CocoaError.Code(rawValue: 134_100) }
+  public static var persistentStoreIncompatibleVersionHash: CocoaError.Code {
+    CocoaError.Code(rawValue: 134_100)
+  }
   /// The older spelling of `persistentStoreIncompatibleVersionHash`.
-  public static var persistentStoreIncompatibleVersionHashError: CocoaError.Code { .persistentStoreIncompatibleVersionHash }
+  public static var persistentStoreIncompatibleVersionHashError: CocoaError.Code {
+    .persistentStoreIncompatibleVersionHash
+  }
   /// 134_110.
   public static var migration: CocoaError.Code { CocoaError.Code(rawValue: 134_110) }
   /// The older spelling of `migration`.
@@ -152,7 +180,9 @@ extension CocoaError.Code {
   /// 134_160.
   public static var migrationManagerDestinationStore: CocoaError.Code { CocoaError.Code(rawValue: 134_160) }
   /// The older spelling of `migrationManagerDestinationStore`.
-  public static var migrationManagerDestinationStoreError: CocoaError.Code { .migrationManagerDestinationStore }
+  public static var migrationManagerDestinationStoreError: CocoaError.Code {
+    .migrationManagerDestinationStore
+  }
   /// 134_170.
   public static var entityMigrationPolicy: CocoaError.Code { CocoaError.Code(rawValue: 134_170) }
   /// The older spelling of `entityMigrationPolicy`.

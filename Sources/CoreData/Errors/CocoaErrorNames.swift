@@ -12,21 +12,37 @@ extension CocoaError {
   /// See `CocoaError.Code.validationMultipleErrors`.
   public static var validationMultipleErrorsError: CocoaError.Code { .validationMultipleErrors }
   /// See `CocoaError.Code.validationMissingMandatoryProperty`.
-  public static var validationMissingMandatoryProperty: CocoaError.Code { .validationMissingMandatoryProperty }
+  public static var validationMissingMandatoryProperty: CocoaError.Code {
+    .validationMissingMandatoryProperty
+  }
   /// See `CocoaError.Code.validationMissingMandatoryProperty`.
-  public static var validationMissingMandatoryPropertyError: CocoaError.Code { .validationMissingMandatoryProperty }
+  public static var validationMissingMandatoryPropertyError: CocoaError.Code {
+    .validationMissingMandatoryProperty
+  }
   /// See `CocoaError.Code.validationRelationshipLacksMinimumCount`.
-  public static var validationRelationshipLacksMinimumCount: CocoaError.Code { .validationRelationshipLacksMinimumCount }
+  public static var validationRelationshipLacksMinimumCount: CocoaError.Code {
+    .validationRelationshipLacksMinimumCount
+  }
   /// See `CocoaError.Code.validationRelationshipLacksMinimumCount`.
-  public static var validationRelationshipLacksMinimumCountError: CocoaError.Code { .validationRelationshipLacksMinimumCount }
+  public static var validationRelationshipLacksMinimumCountError: CocoaError.Code {
+    .validationRelationshipLacksMinimumCount
+  }
   /// See `CocoaError.Code.validationRelationshipExceedsMaximumCount`.
-  public static var validationRelationshipExceedsMaximumCount: CocoaError.Code { .validationRelationshipExceedsMaximumCount }
+  public static var validationRelationshipExceedsMaximumCount: CocoaError.Code {
+    .validationRelationshipExceedsMaximumCount
+  }
   /// See `CocoaError.Code.validationRelationshipExceedsMaximumCount`.
-  public static var validationRelationshipExceedsMaximumCountError: CocoaError.Code { .validationRelationshipExceedsMaximumCount }
+  public static var validationRelationshipExceedsMaximumCountError: CocoaError.Code {
+    .validationRelationshipExceedsMaximumCount
+  }
   /// See `CocoaError.Code.validationRelationshipDeniedDelete`.
-  public static var validationRelationshipDeniedDelete: CocoaError.Code { .validationRelationshipDeniedDelete }
+  public static var validationRelationshipDeniedDelete: CocoaError.Code {
+    .validationRelationshipDeniedDelete
+  }
   /// See `CocoaError.Code.validationRelationshipDeniedDelete`.
-  public static var validationRelationshipDeniedDeleteError: CocoaError.Code { .validationRelationshipDeniedDelete }
+  public static var validationRelationshipDeniedDeleteError: CocoaError.Code {
+    .validationRelationshipDeniedDelete
+  }
   /// See `CocoaError.Code.validationNumberTooLarge`.
   public static var validationNumberTooLarge: CocoaError.Code { .validationNumberTooLarge }
   /// See `CocoaError.Code.validationNumberTooLarge`.
@@ -66,15 +82,21 @@ extension CocoaError {
   /// See `CocoaError.Code.persistentStoreCoordinatorLocking`.
   public static var persistentStoreCoordinatorLocking: CocoaError.Code { .persistentStoreCoordinatorLocking }
   /// See `CocoaError.Code.persistentStoreCoordinatorLocking`.
-  public static var persistentStoreCoordinatorLockingError: CocoaError.Code { .persistentStoreCoordinatorLocking }
+  public static var persistentStoreCoordinatorLockingError: CocoaError.Code {
+    .persistentStoreCoordinatorLocking
+  }
   /// See `CocoaError.Code.managedObjectReferentialIntegrity`.
   public static var managedObjectReferentialIntegrity: CocoaError.Code { .managedObjectReferentialIntegrity }
   /// See `CocoaError.Code.managedObjectReferentialIntegrity`.
-  public static var managedObjectReferentialIntegrityError: CocoaError.Code { .managedObjectReferentialIntegrity }
+  public static var managedObjectReferentialIntegrityError: CocoaError.Code {
+    .managedObjectReferentialIntegrity
+  }
   /// See `CocoaError.Code.managedObjectExternalRelationship`.
   public static var managedObjectExternalRelationship: CocoaError.Code { .managedObjectExternalRelationship }
   /// See `CocoaError.Code.managedObjectExternalRelationship`.
-  public static var managedObjectExternalRelationshipError: CocoaError.Code { .managedObjectExternalRelationship }
+  public static var managedObjectExternalRelationshipError: CocoaError.Code {
+    .managedObjectExternalRelationship
+  }
   /// See `CocoaError.Code.managedObjectMerge`.
   public static var managedObjectMerge: CocoaError.Code { .managedObjectMerge }
   /// See `CocoaError.Code.managedObjectMerge`.
@@ -94,7 +116,9 @@ extension CocoaError {
   /// See `CocoaError.Code.persistentStoreIncompatibleSchema`.
   public static var persistentStoreIncompatibleSchema: CocoaError.Code { .persistentStoreIncompatibleSchema }
   /// See `CocoaError.Code.persistentStoreIncompatibleSchema`.
-  public static var persistentStoreIncompatibleSchemaError: CocoaError.Code { .persistentStoreIncompatibleSchema }
+  public static var persistentStoreIncompatibleSchemaError: CocoaError.Code {
+    .persistentStoreIncompatibleSchema
+  }
   /// See `CocoaError.Code.persistentStoreSave`.
   public static var persistentStoreSave: CocoaError.Code { .persistentStoreSave }
   /// See `CocoaError.Code.persistentStoreSave`.
@@ -124,13 +148,21 @@ extension CocoaError {
   /// See `CocoaError.Code.persistentStoreTimeout`.
   public static var persistentStoreTimeoutError: CocoaError.Code { .persistentStoreTimeout }
   /// See `CocoaError.Code.persistentStoreUnsupportedRequestType`.
-  public static var persistentStoreUnsupportedRequestType: CocoaError.Code { .persistentStoreUnsupportedRequestType }
+  public static var persistentStoreUnsupportedRequestType: CocoaError.Code {
+    .persistentStoreUnsupportedRequestType
+  }
   /// See `CocoaError.Code.persistentStoreUnsupportedRequestType`.
-  public static var persistentStoreUnsupportedRequestTypeError: CocoaError.Code { .persistentStoreUnsupportedRequestType }
+  public static var persistentStoreUnsupportedRequestTypeError: CocoaError.Code {
+    .persistentStoreUnsupportedRequestType
+  }
   /// See `CocoaError.Code.persistentStoreIncompatibleVersionHash`.
-  public static var persistentStoreIncompatibleVersionHash: CocoaError.Code { .persistentStoreIncompatibleVersionHash }
+  public static var persistentStoreIncompatibleVersionHash: CocoaError.Code {
+    .persistentStoreIncompatibleVersionHash
+  }
   /// See `CocoaError.Code.persistentStoreIncompatibleVersionHash`.
-  public static var persistentStoreIncompatibleVersionHashError: CocoaError.Code { .persistentStoreIncompatibleVersionHash }
+  public static var persistentStoreIncompatibleVersionHashError: CocoaError.Code {
+    .persistentStoreIncompatibleVersionHash
+  }
   /// See `CocoaError.Code.migration`.
   public static var migration: CocoaError.Code { .migration }
   /// See `CocoaError.Code.migration`.
@@ -154,7 +186,9 @@ extension CocoaError {
   /// See `CocoaError.Code.migrationManagerDestinationStore`.
   public static var migrationManagerDestinationStore: CocoaError.Code { .migrationManagerDestinationStore }
   /// See `CocoaError.Code.migrationManagerDestinationStore`.
-  public static var migrationManagerDestinationStoreError: CocoaError.Code { .migrationManagerDestinationStore }
+  public static var migrationManagerDestinationStoreError: CocoaError.Code {
+    .migrationManagerDestinationStore
+  }
   /// See `CocoaError.Code.entityMigrationPolicy`.
   public static var entityMigrationPolicy: CocoaError.Code { .entityMigrationPolicy }
   /// See `CocoaError.Code.entityMigrationPolicy`.

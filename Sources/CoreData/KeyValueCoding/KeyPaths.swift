@@ -37,7 +37,8 @@ enum KeyPaths {
   /// Sets the value of a key path.
   static func set(_ value: Any?, path: String, of target: Any?) {
     guard let dot = path.firstIndex(of: ".") else { return set(value, path, of: target) }
-    set(value, path: String(path[path.index(after: dot)...]), of: Self.value(String(path[..<dot]), of: target))
+    set(
+      value, path: String(path[path.index(after: dot)...]), of: Self.value(String(path[..<dot]), of: target))
   }
 
   /// Sets one key; of every member for a collection.

@@ -33,12 +33,19 @@ final class RelationshipSet: NSMutableSet {
 
 /// An ordered relationship as a mutable ordered set: what `mutableOrderedSetValue(forKey:)` hands out. Belongs to the context's
 /// queue.
+///
+/// Foundation's ordered set reads its own storage in methods that cannot be overridden (`array`, `for … in`). So the members are
+/// in that storage too: brought up to date when the set is made, by every edit through it, and by every method that can be
+/// overridden.
 final class RelationshipOrderedSet: NSMutableOrderedSet {
   private let members: OrderedRelatedObjects<NSManagedObject>
+  /// The storage is being brought up to date, or Foundation works on it.
+  private var isInside = false
 
   init(_ owner: NSManagedObject, _ key: String) {
     members = owner.orderedRelated(slot: owner.toManySlot(key, isOrdered: true))
     super.init(capacity: 0)
+    readMembers()
   }
 
   required convenience init(arrayLiteral elements: Any...) { Self.refuse() }
@@ -47,19 +54,58 @@ final class RelationshipOrderedSet: NSMutableOrderedSet {
     fatalError("A relationship's ordered set is made by mutableOrderedSetValue(forKey:) only.")
   }
 
-  override var count: Int { members.count }
-  override func object(at idx: Int) -> Any { members[idx] }
+  private func readMembers() {
+    if isInside { return }
+    let now = Array(members)
+    inside {
+      let known = (0..<super.count).map { super.object(at: $0) as? NSManagedObject }
+      if known.elementsEqual(now, by: { $0 === $1 }) { return }
+      for place in (0..<super.count).reversed() { super.removeObject(at: place) }
+      for (place, member) in now.enumerated() { super.insert(member, at: place) }
+    }
+  }
+
+  private func inside<T>(_ body: () -> T) -> T {
+    isInside = true
+    defer { isInside = false }
+    return body()
+  }
+
+  private func edit(_ body: () -> Void) {
+    body()
+    readMembers()
+  }
+
+  override var count: Int {
+    readMembers()
+    return super.count
+  }
+  override func object(at idx: Int) -> Any {
+    readMembers()
+    return super.object(at: idx)
+  }
   override func index(of object: Any) -> Int {
-    (object as? NSManagedObject).flatMap { members.firstIndex(of: $0) } ?? NSNotFound
+    if isInside { return super.index(of: object) }
+    return (object as? NSManagedObject).flatMap { members.firstIndex(of: $0) } ?? NSNotFound
   }
   override func insert(_ object: Any, at idx: Int) {
+    if isInside { return super.insert(object, at: idx) }
     let object = managed(object)
     // A set: what is there already stays where it is.
-    if !members.contains(object) { members.insert(object, at: idx) }
+    if !members.contains(object) { edit { members.insert(object, at: idx) } }
   }
-  override func removeObject(at idx: Int) { members.remove(at: idx) }
-  override func replaceObject(at idx: Int, with obj: Any) { members.replace(at: idx, with: managed(obj)) }
-  override func removeAllObjects() { members.removeAll() }
+  override func removeObject(at idx: Int) {
+    if isInside { return super.removeObject(at: idx) }
+    edit { members.remove(at: idx) }
+  }
+  override func replaceObject(at idx: Int, with obj: Any) {
+    if isInside { return super.replaceObject(at: idx, with: obj) }
+    edit { members.replace(at: idx, with: managed(obj)) }
+  }
+  override func removeAllObjects() {
+    if isInside { return super.removeAllObjects() }
+    edit { members.removeAll() }
+  }
 
   override func copy(with zone: NSZone? = nil) -> Any { NSOrderedSet(array: Array(members)) }
   override func mutableCopy(with zone: NSZone? = nil) -> Any { NSMutableOrderedSet(array: Array(members)) }

@@ -60,6 +60,19 @@ extension NSManagedObject {
   }
 }
 
+extension NSManagedObject {
+  /// True: only properties of the model make an object changed.
+  public static var contextShouldIgnoreUnmodeledPropertyChanges: Bool { true }
+}
+
+extension NSDerivedAttributeDescription {
+  /// What the value is derived from: `items.@count`, `canonical:(name)`, `now()` and the like.
+  public var derivationExpression: NSExpression? {
+    get { self.StrataCore::derivationExpression.map { NSExpression(format: $0) } }
+    set { self.StrataCore::derivationExpression = newValue?.description }
+  }
+}
+
 extension NSManagedObjectID {
   /// The record's entity. Traps when no store that has the ID is open.
   public var entity: NSEntityDescription {

@@ -6,7 +6,8 @@ extension NSManagedObjectModel {
   /// file. For the `.momd` or `.mom` that Xcode would compile, the source of the same name beside it. Nil when there is none
   /// or it cannot be read; `mergedModel(contentsOf:)` says why.
   public convenience init?(contentsOf url: URL) {
-    guard let model = try? NSManagedObjectModel.mergedModel(contentsOf: [ModelLocations.source(of: url)]) else {
+    guard let model = try? NSManagedObjectModel.mergedModel(contentsOf: [ModelLocations.source(of: url)])
+    else {
       return nil
     }
     self.init(takingOver: model)
@@ -24,7 +25,8 @@ extension NSManagedObjectModel {
   }
 
   /// A model with those entities of `models` that have the versions the metadata of a store names. Nil when one is missing.
-  public convenience init?(byMerging models: [NSManagedObjectModel], forStoreMetadata metadata: [String: Any]) {
+  public convenience init?(byMerging models: [NSManagedObjectModel], forStoreMetadata metadata: [String: Any])
+  {
     guard let merged = Self.merged(models, metadata) else { return nil }
     self.init(takingOver: merged)
   }

@@ -56,7 +56,8 @@ enum ModelLocations {
 
   /// The source of a compiled model: `Shop.xcdatamodeld` for the `Shop.momd` that a program built by Xcode would have.
   static func source(of url: URL) -> URL {
-    guard ["momd", "mom"].contains(url.pathExtension), !FileManager.default.fileExists(atPath: url.path) else {
+    guard ["momd", "mom"].contains(url.pathExtension), !FileManager.default.fileExists(atPath: url.path)
+    else {
       return url
     }
     let base = url.deletingPathExtension()

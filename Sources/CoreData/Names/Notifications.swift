@@ -3,7 +3,8 @@ import StrataCore
 
 extension NSNotification.Name {
   /// Objects of a context were changed.
-  public static let NSManagedObjectContextObjectsDidChange = NSManagedObjectContext.didChangeObjectsNotification
+  public static let NSManagedObjectContextObjectsDidChange = NSManagedObjectContext
+    .didChangeObjectsNotification
   /// A context is about to save.
   public static let NSManagedObjectContextWillSave = NSManagedObjectContext.willSaveObjectsNotification
   /// A context has saved; the user info has objects.
@@ -20,6 +21,9 @@ extension NSNotification.Name {
   /// A store is about to be removed.
   public static let NSPersistentStoreCoordinatorWillRemoveStore =
     NSPersistentStoreCoordinator.willRemoveStoreNotification
+  /// Core Data posts it when an account in the cloud changes; never posted here.
+  public static let NSPersistentStoreCoordinatorStoresWillChange = NSNotification.Name(
+    "NSPersistentStoreCoordinatorStoresWillChangeNotification")
   /// Somebody has written to a store; posted when the store was opened with `NSPersistentStoreRemoteChangeNotificationPostOptionKey`.
   public static let NSPersistentStoreRemoteChange = NSPersistentStoreCoordinator.remoteChangeNotification
 }
@@ -60,3 +64,8 @@ public let NSPersistentHistoryTokenKey =
   NSPersistentStoreCoordinator.RemoteChangeKey.historyToken.rawValue
 /// The URL of the store of a remote change.
 public let NSPersistentStoreURLKey = NSPersistentStoreCoordinator.RemoteChangeKey.storeURL.rawValue
+/// Core Data's key of stores whose UUID has changed. Here a store keeps its UUID when it is moved, so nothing is under it.
+public let NSUUIDChangedPersistentStoresKey = "UUIDChangedPersistentStores"
+
+/// A moment in the history of a store: what remote-change notifications carry.
+public typealias NSPersistentHistoryToken = PersistentHistoryToken

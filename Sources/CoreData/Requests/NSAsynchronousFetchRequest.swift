@@ -90,7 +90,8 @@ open class NSAsynchronousFetchResult<ResultType>: NSPersistentStoreAsynchronousR
   fileprivate var running: (progress: Progress, cancel: () -> Void)?
 
   init(
-    _ request: NSAsynchronousFetchRequest<ResultType>, _ context: NSManagedObjectContext, finalResult: [ResultType]?
+    _ request: NSAsynchronousFetchRequest<ResultType>, _ context: NSManagedObjectContext,
+    finalResult: [ResultType]?
   ) {
     fetchRequest = request
     outcome = finalResult.map { .success($0) }

@@ -28,7 +28,8 @@ open class NSFetchRequestExpression: NSExpression {
   }
 
   static func value(request: Any?, context: Any?, _ isCount: Bool) -> Any? {
-    guard let request = request as? NSFetchRequestDescription, let context = context as? NSManagedObjectContext
+    guard let request = request as? NSFetchRequestDescription,
+      let context = context as? NSManagedObjectContext
     else { stop("a fetch in an expression needs an NSFetchRequest and an NSManagedObjectContext.") }
     do {
       return isCount ? try context.counted(request) : try context.found(request)

@@ -101,7 +101,9 @@ open class NSFetchedResultsController<ResultType>: NSFetchedResultsList {
   open var sectionIndexTitles: [String] { source.sectionIndexTitles }
 
   /// The title of a section: what the delegate says, or the first letter of its name, capitalised (rule 258).
-  open func sectionIndexTitle(forSectionName sectionName: String) -> String? { source.indexTitle(sectionName) }
+  open func sectionIndexTitle(forSectionName sectionName: String) -> String? {
+    source.indexTitle(sectionName)
+  }
 
   /// The first section of a title. Traps when `sectionIndexTitles` has another one at that index.
   open func section(forSectionIndexTitle title: String, at sectionIndex: Int) -> Int {

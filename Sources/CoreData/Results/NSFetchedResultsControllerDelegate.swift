@@ -53,7 +53,8 @@ public protocol NSFetchedResultsControllerDelegate: AnyObject {
 }
 
 extension NSFetchedResultsControllerDelegate {
-  public func controllerWillChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>) {}
+  public func controllerWillChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>)
+  {}
 
   public func controller(
     _ controller: NSFetchedResultsController<any NSFetchRequestResult>, didChange anObject: Any,
@@ -66,7 +67,8 @@ extension NSFetchedResultsControllerDelegate {
     for type: NSFetchedResultsChangeType
   ) {}
 
-  public func controllerDidChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>) {}
+  public func controllerDidChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>) {
+  }
 
   public func controller(
     _ controller: NSFetchedResultsController<any NSFetchRequestResult>,

@@ -57,7 +57,8 @@ final class ResultsSource {
     if lowered.isSortedHere {
       throw CoreDataError(
         .coreData,
-        "A fetched results controller cannot sort by a method of NSString: no store has its order. Sort by a stored key.")
+        "A fetched results controller cannot sort by a method of NSString: no store has its order. Sort by a stored key."
+      )
     }
     let next = FetchedResultsController<ManagedObject>(
       fetchRequest: lowered.request.returning(ManagedObject.self), managedObjectContext: context,

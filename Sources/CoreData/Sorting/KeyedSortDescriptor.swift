@@ -42,7 +42,8 @@ final class KeyedSortDescriptor: NSSortDescriptor {
   }
 
   static func compare(_ first: Any?, _ second: Any?) -> ComparisonResult {
-    guard let left = AttributeValue(first, type: .undefined), let right = AttributeValue(second, type: .undefined)
+    guard let left = AttributeValue(first, type: .undefined),
+      let right = AttributeValue(second, type: .undefined)
     else { stop("values of type \(type(of: first)) and \(type(of: second)) have no order.") }
     return ComparisonResult(ComparedValues.order(left, right))
   }

@@ -31,7 +31,8 @@ extension NSPersistentStoreCoordinator {
   }
 
   /// The metadata of the store in the file at `url`; the type is not looked at.
-  public static func metadataForPersistentStore(ofType storeType: String?, at url: URL) throws -> [String: Any]
+  public static func metadataForPersistentStore(ofType storeType: String?, at url: URL) throws -> [String:
+    Any]
   {
     try metadataForPersistentStore(ofType: storeType ?? NSSQLiteStoreType, at: url, options: nil)
   }
@@ -68,5 +69,23 @@ extension NSPersistentStoreCoordinator {
   /// The ID that `string` is the URI of.
   public func managedObjectID(for string: String) -> NSManagedObjectID? {
     URL(string: string).flatMap { managedObjectID(forURIRepresentation: $0) }
+  }
+
+  /// Carries `request` out for `context`: an array for a fetch, an `NSPersistentStoreResult` for other requests. On the context's
+  /// queue.
+  public func execute(_ request: NSPersistentStoreRequest, with context: NSManagedObjectContext) throws -> Any {
+    if let fetch = request as? NSFetchRequestDescription { return try cocoa { try context.found(fetch) } }
+    return try context.execute(request)
+  }
+
+  /// Always false: the file of an open store is not exchanged. See `migratePersistentStore(_:to:options:type:)`.
+  public func setURL(_ url: URL, for store: NSPersistentStore) -> Bool { false }
+
+  /// Writes the metadata of the store in the file at `url`; the type is not looked at.
+  public static func setMetadata(
+    _ metadata: [String: Any]?, forPersistentStoreOfType storeType: String?, at url: URL
+  ) throws {
+    try setMetadata(
+      metadata, forPersistentStoreOfType: storeType ?? NSSQLiteStoreType, at: url, options: nil)
   }
 }

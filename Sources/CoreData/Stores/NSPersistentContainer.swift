@@ -103,7 +103,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   }
 
   /// Runs `block` with a fresh background context on that context's queue and returns its value.
-  public func performBackgroundTask<T>(
+  nonisolated(nonsending) public func performBackgroundTask<T>(
     _ block: @escaping (NSManagedObjectContext) throws -> T
   ) async throws -> T {
     let context = newBackgroundContext()
@@ -112,7 +112,9 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   }
 
   /// Runs `block`, which cannot fail, with a fresh background context on that context's queue and returns its value.
-  public func performBackgroundTask<T>(_ block: @escaping (NSManagedObjectContext) -> T) async -> T {
+  nonisolated(nonsending) public func performBackgroundTask<T>(
+    _ block: @escaping (NSManagedObjectContext) -> T
+  ) async -> T {
     let context = newBackgroundContext()
     let block = Carried(block)
     return await context.perform { block.value(context) }

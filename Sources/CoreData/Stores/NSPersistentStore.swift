@@ -22,48 +22,48 @@ public final class NSPersistentStore: NSObject, Sendable {
 
   /// The store below.
   let store: any PersistentStore
-  private let opened: Mutex<Opened>
 
-  struct Opened {
+  private init(_ store: any PersistentStore) { self.store = store }
+
+  /// What is known of a store that is alive, whether or not anybody holds its object.
+  private struct Known {
+    weak var store: (any PersistentStore)?
+    weak var object: NSPersistentStore?
     weak var coordinator: NSPersistentStoreCoordinator?
     var type: String?
-    nonisolated(unsafe) var options: [AnyHashable: Any]?
-    // Safe: never changed in place; values are property-list values.
-  }
-
-  private init(_ store: any PersistentStore) {
-    self.store = store
-    opened = Mutex(Opened())
+    var options: Carried<[AnyHashable: Any]?> = Carried(nil)
   }
 
   private static let known = Mutex<[ObjectIdentifier: Known]>([:])
-  private struct Known { weak var store: NSPersistentStore? }
 
   /// The object for `store`.
   static func of(_ store: any PersistentStore, in coordinator: NSPersistentStoreCoordinator)
     -> NSPersistentStore
   {
     known.withLock { known in
-      if let found = known[ObjectIdentifier(store)]?.store { return found }
-      let new = NSPersistentStore(store)
-      new.opened.withLock { $0.coordinator = coordinator }
       known = known.filter { $0.value.store != nil }
-      known[ObjectIdentifier(store)] = Known(store: new)
-      return new
+      var entry = known[ObjectIdentifier(store)] ?? Known(store: store)
+      let object = entry.object ?? NSPersistentStore(store)
+      entry.object = object
+      entry.coordinator = coordinator
+      known[ObjectIdentifier(store)] = entry
+      return object
     }
   }
 
+  private var entry: Known? { Self.known.withLock { $0[ObjectIdentifier(store)] } }
+
   func remember(type: String, options: [AnyHashable: Any]?) {
     let options = Carried(options)
-    opened.withLock {
-      $0.type = type
-      $0.options = options.value
+    Self.known.withLock { known in
+      known[ObjectIdentifier(store)]?.type = type
+      known[ObjectIdentifier(store)]?.options = options
     }
   }
 
   /// The coordinator the store was opened by, while it is attached there.
   public var persistentStoreCoordinator: NSPersistentStoreCoordinator? {
-    guard let coordinator = opened.withLock({ $0.coordinator }),
+    guard let coordinator = entry?.coordinator,
       coordinator.StrataCore::persistentStores.contains(where: { $0 === store })
     else { return nil }
     return coordinator
@@ -71,11 +71,11 @@ public final class NSPersistentStore: NSObject, Sendable {
 
   /// The type it was opened as.
   public var type: String {
-    opened.withLock { $0.type } ?? (store.url == nil ? NSInMemoryStoreType : NSSQLiteStoreType)
+    entry?.type ?? (store.url == nil ? NSInMemoryStoreType : NSSQLiteStoreType)
   }
 
   /// The options it was opened with.
-  public var options: [AnyHashable: Any]? { opened.withLock { Carried($0.options) }.value }
+  public var options: [AnyHashable: Any]? { entry?.options.value }
 
   /// The file; nil for a store in memory.
   public var url: URL? { store.url }

@@ -95,7 +95,8 @@ func storeDescription(
   default:
     throw CoreDataError(
       .persistentStoreInvalidType,
-      "“\(type)” is no type of store: \(NSSQLiteStoreType), \(NSBinaryStoreType) and \(NSInMemoryStoreType) are.")
+      "“\(type)” is no type of store: \(NSSQLiteStoreType), \(NSBinaryStoreType) and \(NSInMemoryStoreType) are."
+    )
   }
   result.configuration = configuration
   func flag(_ key: String) -> Bool {

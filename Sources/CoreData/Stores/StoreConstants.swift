@@ -1,3 +1,4 @@
+import Foundation
 import StrataCore
 
 // Store types.
@@ -48,13 +49,27 @@ public let NSPersistentHistoryTrackingKey = "NSPersistentHistoryTrackingKey"
 /// Taken and without effect: any number of threads read at once.
 public let NSPersistentStoreConnectionPoolMaxSizeKey = "NSPersistentStoreConnectionPoolMaxSizeKey"
 
-/// Metadata as Core Data code expects it: the store's type by Apple's name.
+/// Metadata as Core Data code expects it: the store's type by Apple's name, numbers as `NSNumber`s.
 func appleSpelled(_ metadata: [String: Any]) -> [String: Any] {
-  var metadata = metadata
+  var metadata = metadata.mapValues(foundationValue)
   if let type = metadata[NSStoreTypeKey] as? String, type == LMDBStore.type {
     metadata[NSStoreTypeKey] = NSSQLiteStoreType
   }
   return metadata
+}
+
+private func foundationValue(_ value: Any) -> Any {
+  switch value {
+  case let number as Int64: NSNumber(value: number)
+  case let number as Int: NSNumber(value: number)
+  case let flag as Bool: NSNumber(value: flag)
+  case let number as Double: NSNumber(value: number)
+  case let list as [Any]: list.map(foundationValue)
+  // The hashes of a store stay a dictionary of data.
+  case let hashes as [String: Data]: hashes
+  case let dictionary as [String: Any]: dictionary.mapValues(foundationValue)
+  default: value
+  }
 }
 
 /// Metadata as the store keeps it.

@@ -36,7 +36,8 @@ open class ValueTransformer: NSObject {
 
   /// Registers `transformer` under `name`, in place of one that had it; nil takes it away. May be called from any thread, before the store
   /// is added whose model names it.
-  open class func setValueTransformer(_ transformer: ValueTransformer?, forName name: NSValueTransformerName) {
+  open class func setValueTransformer(_ transformer: ValueTransformer?, forName name: NSValueTransformerName)
+  {
     ValueTransformerRegistry.set(transformer, named: name)
   }
 

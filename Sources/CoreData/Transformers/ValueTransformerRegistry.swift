@@ -44,7 +44,8 @@ private struct BridgedTransformer: AttributeTransformer, @unchecked Sendable {
     case let data as NSData: return data as Data
     case let other:
       throw TransformationError(
-        "\(type(of: transformer)) made \(plain(other).map { "a \(type(of: $0))" } ?? "nothing") of a \(type(of: value)), not data")
+        "\(type(of: transformer)) made \(plain(other).map { "a \(type(of: $0))" } ?? "nothing") of a \(type(of: value)), not data"
+      )
     }
   }
 

@@ -22,6 +22,7 @@ public final class PersistentStoreCoordinator: Sendable {
     /// Metadata to be written with the next save, by store index (rule 148).
     var metadata: [Int: StoreMetadata] = [:]
     var queryGenerationLimit = Duration.seconds(600)
+    var name: String?
   }
 
   /// Makes a coordinator for `managedObjectModel` and freezes it. A wrong model is reported when a store is added.
@@ -30,6 +31,12 @@ public final class PersistentStoreCoordinator: Sendable {
     compiled = Result { try managedObjectModel.schema() }
     state = Mutex(State())
     LivingCoordinators.note(self)
+  }
+
+  /// A label for people.
+  public var name: String? {
+    get { state.withLock { $0.name } }
+    set { state.withLock { $0.name = newValue } }
   }
 
   // MARK: Stores

@@ -4,7 +4,9 @@ import Testing
 
 @Suite("Contexts above contexts")
 struct NestedStoryTests {
-  @Test("Main context as the child of a private writer: on disk once the writer has saved", arguments: [true, false])
+  @Test(
+    "Main context as the child of a private writer: on disk once the writer has saved",
+    arguments: [true, false])
   @MainActor
   func privateWriter(parentFirst: Bool) async throws {
     let url = try Journal.makeFolder().appendingPathComponent("Journal.sqlite")
@@ -54,7 +56,9 @@ struct NestedStoryTests {
     #expect(try Journal.savedTitles(coordinator).count == 20)
   }
 
-  @Test("A scratchpad for editing: saved, its edits are in the context below; thrown away, they never were", arguments: [true, false])
+  @Test(
+    "A scratchpad for editing: saved, its edits are in the context below; thrown away, they never were",
+    arguments: [true, false])
   @MainActor
   func scratchpad(isSaved: Bool) throws {
     let coordinator = try Journal.makeCoordinator(at: nil)

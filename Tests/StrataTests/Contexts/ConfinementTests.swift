@@ -67,7 +67,7 @@ struct ConfinementTests {
     #expect(context.userInfo.count == 0)
     context.userInfo["importer"] = 7
     #expect(context.userInfo["importer"] as? Int == 7)
-    #expect(store.context().userInfo.isEmpty)
+    #expect(store.context().userInfo.count == 0)
   }
 
   @MainActor

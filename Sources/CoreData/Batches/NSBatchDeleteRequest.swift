@@ -1,0 +1,50 @@
+import StrataCore
+
+/// Deletes many records straight in the store, without objects in a context. Contexts hear of it when somebody merges the IDs,
+/// with `mergeChanges(fromRemoteContextSave:into:)`.
+open class NSBatchDeleteRequest: NSPersistentStoreRequest {
+  /// Which records are deleted.
+  public let fetchRequest: NSFetchRequest<any NSFetchRequestResult>
+  /// What is answered. Default: the status.
+  open var resultType = NSBatchDeleteRequestResultType.statusOnly
+  private let identifiers: [NSManagedObjectID]?
+
+  /// Deletes what `fetch` finds in the store.
+  public init(fetchRequest fetch: NSFetchRequest<any NSFetchRequestResult>) {
+    fetchRequest = fetch
+    identifiers = nil
+    super.init()
+  }
+
+  /// Deletes the records with these IDs.
+  public init(objectIDs objects: [NSManagedObjectID]) {
+    identifiers = objects
+    fetchRequest = NSFetchRequest<any NSFetchRequestResult>(entityName: objects.first?.entityName ?? "")
+    fetchRequest.predicate = NSPredicate(format: "SELF IN %@", objects)
+    super.init()
+  }
+
+  open override var requestType: NSPersistentStoreRequestType { .batchDelete }
+
+  open override func copy(with zone: NSZone? = nil) -> Any {
+    let copy =
+      identifiers.map { NSBatchDeleteRequest(objectIDs: $0) }
+      ?? NSBatchDeleteRequest(fetchRequest: fetchRequest)
+    copy.resultType = resultType
+    copy.affectedStores = affectedStores
+    return copy
+  }
+
+  override func outcome(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult {
+    var request: BatchDeleteRequest
+    if let identifiers {
+      request = BatchDeleteRequest(objectIDs: identifiers)
+    } else {
+      request = BatchDeleteRequest(fetchRequest: try fetchRequest.lowered(for: context).request)
+    }
+    request.resultType = resultType
+    request.mergesIntoContext = false
+    request.affectedStores = affectedStoreIdentifiers
+    return NSBatchDeleteResult(try request.outcome(in: context))
+  }
+}

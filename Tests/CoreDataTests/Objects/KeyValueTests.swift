@@ -1,0 +1,100 @@
+import CoreData
+import Foundation
+import Testing
+
+@Suite("Key-value coding by Apple's names")
+struct KeyValueTests {
+  let context: NSManagedObjectContext
+
+  init() throws {
+    context = NSManagedObjectContext(concurrencyType: .confinementConcurrencyType)
+    context.persistentStoreCoordinator = try Journal.makeCoordinator(at: nil)
+  }
+
+  @Test("Numbers can be cast to every number that holds them")
+  func numbers() throws {
+    let entry = Entry(context: context)
+    #expect(entry.value(forKey: "rating") as? Int == 0)
+    entry.setValuesForKeys(["title": "a", "rating": 4, "isPinned": true, "height": 1.5])
+    #expect(entry.value(forKey: "rating") as? Int == 4 && entry.value(forKey: "rating") as? Int16 == 4)
+    #expect(entry.value(forKey: "rating") as? NSNumber == 4 && entry["rating"] as? Int64 == 4)
+    #expect(entry.value(forKey: "isPinned") as? Bool == true)
+    #expect(entry.value(forKey: "height") as? Double == 1.5)
+    #expect(entry.primitiveValue(forKey: "rating") as? Int == 4)
+    #expect(entry.changedValues()["rating"] as? Int == 4)
+    try context.save()
+    #expect(entry.committedValues(forKeys: ["rating"])["rating"] as? Int == 4)
+    let values = entry.dictionaryWithValues(forKeys: ["title", "date", "rating"])
+    #expect(values["title"] as? String == "a" && values["date"] is NSNull && values["rating"] as? Int == 4)
+    entry.setValuesForKeys(["height": NSNull(), "date": Date(timeIntervalSinceReferenceDate: 5)])
+    #expect(entry.value(forKey: "height") == nil)
+    #expect((entry.value(forKey: "date") as? NSDate)?.timeIntervalSinceReferenceDate == 5)
+  }
+
+  @Test("Members are sets of either kind; those of an ordered relationship an ordered set")
+  func members() throws {
+    let trip = Trip(context: context)
+    let (a, b, c) = (Entry(context: context), Entry(context: context), Entry(context: context))
+    for (entry, title) in [(a, "a"), (b, "b"), (c, "c")] { entry.title = title }
+    trip.setValue(NSSet(array: [a, b]), forKey: "entries")
+    let members = trip.value(forKey: "entries")
+    #expect(members as? Set<Entry> == [a, b] && (members as? NSSet)?.count == 2)
+    #expect(((members as! NSSet).allObjects as! [Entry]).map(\.title).sorted() == ["a", "b"])
+
+    let proxy = trip.mutableSetValue(forKey: "entries")
+    proxy.add(c)
+    proxy.remove(a)
+    #expect(c.trip === trip && a.trip == nil && proxy.count == 2 && proxy.contains(b) && !proxy.contains(a))
+    #expect(proxy.allObjects.count == 2 && Set(proxy.map { ($0 as! Entry).title }) == ["b", "c"])
+    trip.mutableSetValue(forKeyPath: "entries").union([a])
+    #expect(trip.value(forKeyPath: "entries.@count") as? Int == 3)
+
+    trip.setValue(NSOrderedSet(array: [c, a]), forKey: "plan")
+    #expect((trip.value(forKey: "plan") as? NSOrderedSet)?.array as? [Entry] == [c, a])
+    let plan = trip.mutableOrderedSetValue(forKey: "plan")
+    plan.insert(b, at: 1)
+    plan.add(b)
+    #expect(plan.array as? [Entry] == [c, b, a] && plan.index(of: a) == 2 && plan.count == 3)
+    plan.removeObject(at: 0)
+    plan.replaceObject(at: 0, with: c)
+    #expect(trip.mutableOrderedSetValue(forKey: "plan").array as? [Entry] == [c, a])
+    #expect(b.value(forKey: "plannedIn") == nil && c.value(forKey: "plannedIn") as? Trip === trip)
+    #expect(trip.objectIDs(forRelationshipNamed: "plan") == [c.objectID, a.objectID])
+  }
+
+  @Test("Key paths lead through relationships and collections, with operators")
+  func keyPaths() throws {
+    let trip = Trip(context: context)
+    trip.name = "Coast"
+    for (title, rating) in [("a", 1), ("b", 5), ("c", 3)] {
+      let entry = Entry(context: context)
+      entry.setValuesForKeys(["title": title, "rating": rating, "trip": trip])
+    }
+    let entry = try #require((trip.value(forKey: "entries") as? Set<Entry>)?.first)
+    #expect(entry.value(forKeyPath: "trip.name") as? String == "Coast")
+    #expect(trip.value(forKeyPath: "entries.title") as? Set<String> == ["a", "b", "c"])
+    #expect(trip.value(forKeyPath: "entries.@sum.rating") as? Int == 9)
+    #expect(trip.value(forKeyPath: "entries.@avg.rating") as? Double == 3)
+    #expect(trip.value(forKeyPath: "entries.@max.rating") as? Int == 5)
+    #expect(trip.value(forKeyPath: "entries.@min.title") as? String == "a")
+    entry.setValue("Inland", forKeyPath: "trip.name")
+    #expect(trip.name == "Inland")
+    trip.setValue(2, forKeyPath: "entries.rating")
+    #expect((trip.value(forKey: "entries") as? NSSet)?.value(forKey: "rating") as? Set<Int> == [2])
+    let list = NSArray(array: [trip])
+    #expect(list.value(forKey: "name") as? [String] == ["Inland"])
+    #expect(list.value(forKeyPath: "@distinctUnionOfObjects.name") as? [String] == ["Inland"])
+  }
+
+  @Test("A class knows its entity; an ID its entity and its store")
+  func entities() throws {
+    let entry = Entry(context: context)
+    // Of the newest model in use, which may be that of another test.
+    #expect(Entry.entity().name == "Entry")
+    #expect(entry.objectID.entity === entry.entity)
+    #expect(entry.objectID.persistentStore === context.persistentStoreCoordinator?.persistentStores.first)
+    #expect(
+      NSEntityDescription.entity(forEntityName: "Trip", in: context)?.managedObjectModel.entities.count == 2)
+    #expect(NSEntityDescription.entity(forEntityName: "None", in: context) == nil)
+  }
+}
