@@ -72,6 +72,7 @@ struct FetchRequestTests {
     let own: NSFetchRequest<Bird> = Bird.fetchRequest()
     #expect(try context.fetch(own).count == 5)
     let any: NSFetchRequest<NSFetchRequestResult> = Site.fetchRequest()
+    #expect(any.entityName == "Site")
     #expect(try (context.fetch(any) as? [Site])?.count == 2)
     #expect(try context.fetch(NSFetchRequest<Site>()).count == 2)
   }
