@@ -5,14 +5,14 @@ import StrataCore
 
 extension NSManagedAccessor {
   /// The object at the other end, if there is one.
-  @inlinable public borrowing func optional<Object: NSManagedObject>(of object: NSManagedObject) -> Object? {
+  @inlinable public borrowing func optional<Object: NSManagedObject>(_ type: Object.Type, of object: NSManagedObject) -> Object? {
     let place = property.place(in: object)
     guard place.kind == .toOne else { return anyValue(of: object, place) }
     return object.readObject(Object.self, slot: place.slot)
   }
   /// The object at the other end. Traps when there is none.
-  @inlinable public borrowing func value<Object: NSManagedObject>(of object: NSManagedObject) -> Object {
-    let value = optional(of: object) as Object?
+  @inlinable public borrowing func value<Object: NSManagedObject>(_ type: Object.Type, of object: NSManagedObject) -> Object {
+    let value = optional(type, of: object)
     return value ?? trapNil(object, Object.self)
   }
   /// Sets the object at the other end, and the inverse with it.
@@ -30,40 +30,40 @@ extension NSManagedAccessor {
   }
 
   /// The members.
-  public borrowing func value<Object: NSManagedObject>(of object: NSManagedObject) -> Set<Object> {
+  public borrowing func value<Object: NSManagedObject>(_ type: Set<Object>.Type, of object: NSManagedObject) -> Set<Object> {
     Set(members(of: object, Set<Object>.self) as [Object])
   }
   /// The members; never nil.
-  public borrowing func optional<Object: NSManagedObject>(of object: NSManagedObject) -> Set<Object>? {
+  public borrowing func optional<Object: NSManagedObject>(_ type: Set<Object>.Type, of object: NSManagedObject) -> Set<Object>? {
     Set(members(of: object, Set<Object>.self) as [Object])
   }
   /// The members, in order when the relationship has one; of a fetched property what it finds.
-  public borrowing func value<Object: NSManagedObject>(of object: NSManagedObject) -> [Object] {
+  public borrowing func value<Object: NSManagedObject>(_ type: [Object].Type, of object: NSManagedObject) -> [Object] {
     members(of: object, [Object].self)
   }
   /// The members, in order when the relationship has one; of a fetched property what it finds.
-  public borrowing func optional<Object: NSManagedObject>(of object: NSManagedObject) -> [Object]? {
+  public borrowing func optional<Object: NSManagedObject>(_ type: [Object].Type, of object: NSManagedObject) -> [Object]? {
     members(of: object, [Object].self)
   }
   /// The members; never nil for a relationship.
-  public borrowing func optional(of object: NSManagedObject) -> NSSet? {
+  public borrowing func optional(_ type: NSSet.Type, of object: NSManagedObject) -> NSSet? {
     let place = property.place(in: object)
     if place.kind == .attribute { return anyValue(of: object, place) }
     return NSSet(array: members(of: object, NSSet.self) as [NSManagedObject])
   }
   /// The members.
-  public borrowing func value(of object: NSManagedObject) -> NSSet {
-    optional(of: object) ?? NSSet()
+  public borrowing func value(_ type: NSSet.Type, of object: NSManagedObject) -> NSSet {
+    optional(type, of: object) ?? NSSet()
   }
   /// The members in order; never nil for a relationship.
-  public borrowing func optional(of object: NSManagedObject) -> NSOrderedSet? {
+  public borrowing func optional(_ type: NSOrderedSet.Type, of object: NSManagedObject) -> NSOrderedSet? {
     let place = property.place(in: object)
     if place.kind == .attribute { return anyValue(of: object, place) }
     return NSOrderedSet(array: members(of: object, NSOrderedSet.self) as [NSManagedObject])
   }
   /// The members in order.
-  public borrowing func value(of object: NSManagedObject) -> NSOrderedSet {
-    optional(of: object) ?? NSOrderedSet()
+  public borrowing func value(_ type: NSOrderedSet.Type, of object: NSManagedObject) -> NSOrderedSet {
+    optional(type, of: object) ?? NSOrderedSet()
   }
 
   /// What a to-many relationship or a fetched property leads to.

@@ -82,6 +82,12 @@ indirect enum ResolvedType: Sendable {
     }
   }
 
+  /// The type itself as a value.
+  var metatype: String {
+    if case .existential(let types, _) = self, !types.isEmpty { return "(\(spelling)).self" }
+    return spelling + ".self"
+  }
+
   /// How far the type is seen.
   var reach: Access {
     switch self {

@@ -159,13 +159,13 @@ struct AccessorGenerator {
         discriminator: owner.discriminator)
     }
     let key = "_\(owner.prefix)_\(property.name)"
-    let read = if case .optional = type { "optional" } else { "value" }
+    let (read, wrapped) = if case .optional(let wrapped) = type { ("optional", wrapped) } else { ("value", type) }
     members.append(
       Member(
         owner: owner.extended, conditions: property.conditions,
         lines: [
           "@_silgen_name(\"\(symbol(.getter))\")",
-          "\(Self.written(property.access)) nonisolated final func _get\(key)() -> \(type.spelling) { \(key).\(read)(of: self) }",
+          "\(Self.written(property.access)) nonisolated final func _get\(key)() -> \(type.spelling) { \(key).\(read)(\(wrapped.metatype), of: self) }",
           "@_silgen_name(\"\(symbol(.setter))\")",
           "\(Self.written(property.setterAccess)) nonisolated final func _set\(key)(_ value: __owned \(type.spelling)) { "
             + "\(key).set(value, of: self) }",
@@ -205,7 +205,7 @@ struct AccessorGenerator {
         owner: owner.extended, conditions: method.conditions,
         lines: [
           "@_silgen_name(\"\(symbol)\")",
-          "\(Self.written(method.access)) nonisolated final func \(key)(\(list.joined(separator: ", "))) { \(key).\(change.call) }",
+          "\(Self.written(method.access)) nonisolated final func _call\(key)(\(list.joined(separator: ", "))) { \(key).\(change.call) }",
         ]))
     members.append(accessor(key, name(of: change.relationship, owner.type), method.conditions))
   }
