@@ -31,7 +31,7 @@ enum KnownTypes {
     Foundation protocol CustomNSError NSCacheDelegate NSCoding NSCopying NSDecimalNumberBehaviors NSKeyedArchiverDelegate
     Foundation protocol NSKeyedUnarchiverDelegate NSLocking NSMutableCopying NSObjectProtocol NSSecureCoding PortDelegate
     Foundation protocol ProgressReporting RecoverableError ReferenceConvertible StreamDelegate
-    Foundation struct AffineTransform AlignmentOptions ByteCountFormatter.Units CGFloat CGPoint CGRect CGSize CharacterSet
+    Foundation struct _NSRange AffineTransform AlignmentOptions ByteCountFormatter.Units CGFloat CGPoint CGRect CGSize CharacterSet
     Foundation struct ISO8601DateFormatter.Options IndexSet IndexSet.Index IndexSet.RangeView JSONSerialization.ReadingOptions
     Foundation struct JSONSerialization.WritingOptions Morphology Morphology.CustomPronoun NSAffineTransformStruct NSArray.Iterator
     Foundation struct NSAttributedString.EnumerationOptions NSAttributedString.Key NSBinarySearchingOptions NSCalendar.Identifier

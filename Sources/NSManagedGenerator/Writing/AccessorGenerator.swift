@@ -116,7 +116,7 @@ struct AccessorGenerator {
   private func checkInheritance(of type: Nominal, _ place: Place) throws {
     var next = type
     for _ in 0..<100 {
-      if KnownTypes.baseClasses.contains(next.name), next.module != target.module { return }
+      if KnownTypes.baseClasses.contains(next.name) { return }
       guard let declaration = resolver.declaration(of: next) else {
         // Another module's class: its own module was compiled with it. Foundation's are none.
         if ["Foundation", "FoundationEssentials", "Swift"].contains(next.module) { break }
