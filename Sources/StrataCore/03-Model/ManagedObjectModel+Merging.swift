@@ -4,7 +4,7 @@ extension ManagedObjectModel {
   /// An entity that several models have in the same version is taken once, from the first; so is a fetch request template of one name.
   ///
   /// - Throws: ``ModelError`` naming every entity that two models have in different versions (rule 319).
-  public convenience init(byMerging models: [ManagedObjectModel]) throws {
+  @_disfavoredOverload public convenience init(byMerging models: [ManagedObjectModel]) throws {
     var merged = ModelDocument(versionIdentifiers: [], entities: [], configurations: [:])
     var classes: [String: AnyClass] = [:]
     var sources: [String: ManagedObjectModel] = [:]
@@ -36,13 +36,18 @@ extension ManagedObjectModel {
     for model in models { templates.merge(model.templates) { first, _ in first } }
   }
 
+  /// `init(byMerging:)` for callers that see another initialiser of that name.
+  package static func make(byMerging models: [ManagedObjectModel]) throws -> ManagedObjectModel {
+    try ManagedObjectModel(byMerging: models)
+  }
+
   /// A changeable copy of the model and all its descriptions.
   ///
   /// - Throws: ``ModelError`` when something in it has no codable form.
-  public func copy() throws -> ManagedObjectModel { try ManagedObjectModel(byMerging: [self]) }
+  @_disfavoredOverload public func copy() throws -> ManagedObjectModel { try ManagedObjectModel(byMerging: [self]) }
 
   /// Moves the entities of a model nobody else knows.
-  convenience init(takingOver model: ManagedObjectModel) {
+  package convenience init(takingOver model: ManagedObjectModel) {
     let configurations = model.entitiesByConfiguration
     self.init(entities: model.entities)
     versionIdentifiers = model.versionIdentifiers

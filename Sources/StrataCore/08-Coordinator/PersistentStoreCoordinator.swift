@@ -29,6 +29,7 @@ public final class PersistentStoreCoordinator: Sendable {
     self.managedObjectModel = managedObjectModel
     compiled = Result { try managedObjectModel.schema() }
     state = Mutex(State())
+    LivingCoordinators.note(self)
   }
 
   // MARK: Stores
@@ -107,7 +108,7 @@ public final class PersistentStoreCoordinator: Sendable {
   }
 
   /// The attached store in the file at `url`, if there is one.
-  public func persistentStore(for url: URL) -> (any PersistentStore)? {
+  @_disfavoredOverload public func persistentStore(for url: URL) -> (any PersistentStore)? {
     bindings.first { $0.store.url?.resolvingSymlinksInPath() == url.resolvingSymlinksInPath() }?.store
   }
 
@@ -166,7 +167,7 @@ public final class PersistentStoreCoordinator: Sendable {
   // MARK: The coordinator's own queue (rule 331)
 
   /// Runs `block` on the coordinator's queue; returns at once.
-  public func perform(_ block: @escaping @Sendable () -> Void) { queue.async(execute: block) }
+  @_disfavoredOverload public func perform(_ block: @escaping @Sendable () -> Void) { queue.async(execute: block) }
   /// Runs `block` on the coordinator's queue and waits for it. Not re-entrant.
   public func performAndWait<T>(_ block: () throws -> T) rethrows -> T { try queue.sync(execute: block) }
 
@@ -185,6 +186,12 @@ public final class PersistentStoreCoordinator: Sendable {
     case .success(let schema): return schema
     case .failure(let error): trap("a context was made on a wrong model: \(error)")
     }
+  }
+
+  /// The entities whose objects are of that class; none of a wrong model.
+  func entities(of type: AnyClass) -> [EntityDescription] {
+    guard case .success(let schema) = compiled else { return [] }
+    return schema.entities.filter { $0.managedObjectClass == type }.map(\.entityDescription)
   }
 
   /// Changes whenever a store is attached or removed.

@@ -47,7 +47,7 @@ extension ManagedObjectContext {
     else { return nil }
     let objects = changes.inserted
     let index = objects[0].home.storeIndex
-    guard let binding = persistentStoreCoordinator.binding(index), !binding.store.isReadOnly,
+    guard let binding = coordinator.binding(index), !binding.store.isReadOnly,
       objects.allAreOf(store: index)
     else { return nil }
     return EncodingAhead(

@@ -153,7 +153,7 @@ extension ManagedObject {
       }
       let value = value(slot)
       if case .reference(let bits) = value { return context?.object(bits, inStore: home.storeIndex) }
-      return value.anyValue
+      return handedOut(value)
     }
     slots.forEach { slot in
       if let composite = attributes[slot].composite {

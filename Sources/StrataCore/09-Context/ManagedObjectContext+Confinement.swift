@@ -77,7 +77,7 @@ extension ManagedObjectContext {
   ///
   /// Blocks run in the order they were enqueued; after each, pending changes are processed (rules 3, 5). Traps for a
   /// confinement context, which has no queue.
-  public func perform(_ block: @escaping @Sendable () -> Void) {
+  @_disfavoredOverload public func perform(_ block: @escaping @Sendable () -> Void) {
     guard let queue = queue.queue else { trapHasNoQueue("perform") }
     flushCurrentContext()
     queue.async { self.runAsEvent(block) }
@@ -124,7 +124,7 @@ extension ManagedObjectContext {
   /// - Parameters:
   ///   - schedule: `.immediate` runs inline when the caller is already inside the context (rule 6).
   ///   - block: what to do; its value must be `Sendable`, so managed objects cannot be carried out.
-  public func perform<T: Sendable>(
+  @_disfavoredOverload public func perform<T: Sendable>(
     schedule: ScheduledTaskType = .immediate, _ block: @escaping @Sendable () throws -> T
   ) async throws -> T {
     try await withCheckedThrowingContinuation { continuation in
@@ -136,7 +136,7 @@ extension ManagedObjectContext {
   }
 
   /// Runs `block`, which cannot fail, on the context's queue and returns its value.
-  public func perform<T: Sendable>(
+  @_disfavoredOverload public func perform<T: Sendable>(
     schedule: ScheduledTaskType = .immediate, _ block: @escaping @Sendable () -> T
   ) async -> T {
     await withCheckedContinuation { continuation in

@@ -29,7 +29,7 @@ extension ManagedObjectContext {
       throw CoreDataError(
         .coreData, "\(object) cannot be assigned to a store: only new, unsaved objects of this context can.")
     }
-    guard let binding = persistentStoreCoordinator.bindings.first(where: { $0.store === store }),
+    guard let binding = coordinator.bindings.first(where: { $0.store === store }),
       let bound = binding.entities[object.home.entity.number], !store.isReadOnly
     else {
       throw CoreDataError(
@@ -112,7 +112,7 @@ extension ManagedObjectContext {
   }
 
   private func boundForNew(_ entity: EntityDescription) -> HomeForNew {
-    let generation = persistentStoreCoordinator.storesGeneration
+    let generation = coordinator.storesGeneration
     if let last = lastHome, last.entity === entity, last.generation == generation {
       return last
     }
@@ -124,7 +124,7 @@ extension ManagedObjectContext {
     if compiled.isAbstract {
       trap("entity \(entity.name ?? "?") is abstract and has no objects of its own; insert a subentity.")
     }
-    guard let binding = persistentStoreCoordinator.home(forNew: compiled.number),
+    guard let binding = coordinator.home(forNew: compiled.number),
       let bound = binding.entities[compiled.number]
     else {
       trap(
@@ -245,12 +245,20 @@ extension ManagedObject {
   }
 }
 
+extension ManagedObjectContext {
+  /// Makes a new record of the entity named; nil when the model has none.
+  package func insertNew(named name: String) -> ManagedObject? {
+    checkAccess(name)
+    return schema.entity(named: name).map { insertNew($0) }
+  }
+}
+
 extension EntityDescription {
   /// Makes a new record of the entity named, an object of the entity's own class, and inserts it into `context`.
   ///
   /// - Throws: `FetchError` when the context's model has no entity of that name. Traps for an abstract entity, and while no writable
   ///   store holds the entity.
-  public static func insertNewObject(
+  @_disfavoredOverload public static func insertNewObject(
     forEntityName name: String, into context: ManagedObjectContext
   ) throws -> ManagedObject {
     guard let entity = context.schema.entity(named: name) else {

@@ -162,7 +162,7 @@ extension ManagedObjectContext {
 
   /// The stores a request goes to.
   func bindings(for request: ResolvedFetchRequest, _ specification: FetchSpecification) -> [StoreBinding] {
-    persistentStoreCoordinator.bindings.filter { binding in
+    coordinator.bindings.filter { binding in
       binding.holds(entity: request.entity.number)
         && specification.affectedStores?.contains(binding.store.identifier) ?? true
     }

@@ -33,13 +33,13 @@ extension ManagedObjectContext {
     checkAccess()
     if let origin = notification.object as? PersistentStoreCoordinator {
       let notices = notification.userInfo?[PersistentStoreCoordinator.noticesKey] as? [CommitNotice]
-      if origin === persistentStoreCoordinator { for notice in notices ?? [] { mergeForeign(notice) } }
+      if origin === coordinator { for notice in notices ?? [] { mergeForeign(notice) } }
       return
     }
     if let origin = notification.object as? ManagedObjectContext {
       if origin === self { return }
       if let notices = notification.userInfo?[Self.noticesKey] as? [CommitNotice],
-        origin.persistentStoreCoordinator === persistentStoreCoordinator
+        origin.coordinator === coordinator
       {
         merge(notices)
         return
@@ -47,7 +47,7 @@ extension ManagedObjectContext {
     }
     let userInfo = notification.userInfo ?? [:]
     let ids = userInfo[Self.identifiersKey] as? [AnyHashable: Any]
-    merge(RemoteChanges(ids ?? userInfo, persistentStoreCoordinator))
+    merge(RemoteChanges(ids ?? userInfo, coordinator))
   }
 
   /// Merges changes made elsewhere into several contexts. `changes` has arrays or sets of object IDs, or of their URIs,
@@ -57,7 +57,7 @@ extension ManagedObjectContext {
     fromRemoteContextSave changes: [AnyHashable: Any], into contexts: [ManagedObjectContext]
   ) {
     for context in contexts {
-      let remote = RemoteChanges(changes, context.persistentStoreCoordinator)
+      let remote = RemoteChanges(changes, context.coordinator)
       context.performAndWait { context.merge(remote) }
     }
   }
@@ -76,7 +76,7 @@ extension ManagedObjectContext {
 
   /// Merges a part of a commit: its inserts, updates and deletes count as one list.
   func merge(_ notice: CommitNotice, _ places: Range<Int>, _ merged: inout MergedIdentifiers) {
-    guard let binding = persistentStoreCoordinator.binding(notice.storeIndex) else { return }
+    guard let binding = coordinator.binding(notice.storeIndex) else { return }
     let store = stores.tables(for: binding)
     let (inserts, updates) = (notice.changes.inserts.count, notice.changes.updates.count)
     if places.lowerBound == 0, notice.isStored, strata.publishes {

@@ -226,7 +226,7 @@ extension ManagedObjectContext {
     _ specification: FetchSpecification
   ) throws -> ContextEvaluation? {
     if let known = overlay.evaluations[storeIndex] { return known }
-    guard let binding = persistentStoreCoordinator.binding(storeIndex) else { return nil }
+    guard let binding = coordinator.binding(storeIndex) else { return nil }
     let view = try ContextView(
       self, binding, ownLayers: overlay.ownLayers,
       includesPendingChanges: specification.includesPendingChanges)

@@ -166,7 +166,7 @@ extension ManagedObjectContext {
     if strata.publishes { strata.knownVersions.note(save.changes.updates, in: save.store) }
     let start = ContinuousClock.now
     do {
-      let notice = try persistentStoreCoordinator.commit(
+      let notice = try coordinator.commit(
         save.changes, to: save.store, origin: ObjectIdentifier(self)
       ) {
         // This thread has nothing to do while the store writes, and nearly every save has one store.
@@ -198,7 +198,7 @@ extension ManagedObjectContext {
   /// Objects found inaccessible whose store has been removed have nothing left to save (rule 48).
   func forgetObjectsOfRemovedStores() {
     for object in changes.deleted
-    where object.state.contains(.rowGone) && persistentStoreCoordinator.binding(object.home.storeIndex) == nil
+    where object.state.contains(.rowGone) && coordinator.binding(object.home.storeIndex) == nil
     {
       changes.undelete(object)
       changes.unupdate(object)

@@ -22,19 +22,20 @@ public final class ManagedObjectContext: @unchecked Sendable {
 
   /// How the context is confined.
   public var concurrencyType: ConcurrencyType { queue.type }
-  /// The coordinator the context reads from and saves to; of a context with a parent, the one at the bottom of the stack.
-  public let persistentStoreCoordinator: PersistentStoreCoordinator
-  /// The context this one reads through and saves to; nil for a context on a coordinator (rule 10).
-  public let parent: ManagedObjectContext?
+  /// The coordinator the context reads from and saves to; of a context with a parent, the one at the bottom of the stack. One without
+  /// stores and entities while the context has none yet. Set by `join` and `leave` alone, as the next ones are.
+  @exclusivity(unchecked) private(set) var coordinator: PersistentStoreCoordinator
+  /// See `parent`.
+  @exclusivity(unchecked) private(set) var storedParent: ManagedObjectContext?
   /// What the context has not saved, for its children.
   let strata = Strata()
   /// The unsaved changes of the contexts below, nearest first.
-  let ancestors: [Strata]
+  @exclusivity(unchecked) private(set) var ancestors: [Strata]
   /// The query generation, shared with the contexts above.
-  let generation: PinnedGeneration
+  @exclusivity(unchecked) private(set) var generation: PinnedGeneration
 
   let queue: ContextQueue
-  let schema: Schema
+  @exclusivity(unchecked) private(set) var schema: Schema
   /// Settings that may be read and set from any thread (rule 7).
   let shared: Mutex<Settings>
 
@@ -46,16 +47,15 @@ public final class ManagedObjectContext: @unchecked Sendable {
     var detectsConflictsWithParent = false
     var checksUniquenessAtParent = false
     var undoManager: SharedUndoManager?
+    /// Children that were made before this context had a coordinator.
+    var waiting: [WeakContext] = []
   }
 
   // MARK: State, on the context's queue
 
   /// A dictionary for the context's owner (rule 21).
-  public var userInfo: [String: Any] {
-    get { checkAccess(); return storedUserInfo }
-    set { checkAccess(); storedUserInfo = newValue }
-  }
-  private var storedUserInfo: [String: Any] = [:]
+  public var userInfo: NSMutableDictionary { checkAccess(); return storedUserInfo }
+  private lazy var storedUserInfo = NSMutableDictionary()
 
   /// Whether objects stay registered although nobody else holds them (rule 13). Default false.
   public var retainsRegisteredObjects = false {
@@ -74,8 +74,11 @@ public final class ManagedObjectContext: @unchecked Sendable {
   /// ask the store each time (rule 64). Objects in use are never changed by it.
   @exclusivity(unchecked) public var stalenessInterval: TimeInterval = -1
 
+  /// See `init(foundation:)`. Set before the context is used.
+  @exclusivity(unchecked) var speaksFoundation = false
+
   /// Classes by entity and entities by class.
-  let classes: EntityClasses
+  @exclusivity(unchecked) private(set) var classes: EntityClasses
   /// The class of the last object that was made by its class, and its entity.
   @exclusivity(unchecked) var lastClass: (key: ObjectIdentifier, entity: EntityDescription)?
   /// Where the last new object went, and the next of its entity goes while the coordinator's stores stay the same.
@@ -101,7 +104,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
   }
 
   /// Objects by store and hierarchy.
-  let stores: RegisteredStores
+  @exclusivity(unchecked) private(set) var stores: RegisteredStores
   /// Children that want to hear of this context's saves.
   let children = ChildObservers()
   /// What children have saved that no did-change notification has told of yet.
@@ -188,11 +191,12 @@ public final class ManagedObjectContext: @unchecked Sendable {
     classes: EntityClasses
   ) {
     queue = ContextQueue(concurrencyType)
-    persistentStoreCoordinator = coordinator
-    self.parent = parent
+    self.coordinator = coordinator
+    storedParent = parent
     ancestors = parent.map { [$0.strata] + $0.ancestors } ?? []
     generation = parent?.generation ?? PinnedGeneration()
     schema = coordinator.requireSchema()
+    speaksFoundation = parent?.speaksFoundation ?? false
     self.classes = classes
     shared = Mutex(Settings())
     stores = RegisteredStores(hierarchyCount: schema.hierarchies.count)
@@ -200,6 +204,25 @@ public final class ManagedObjectContext: @unchecked Sendable {
     _ = Self.environmentSwitch
     _ = DebugOutput.environmentSwitch
     changes.owner = .passUnretained(self)
+  }
+
+  /// Puts the context over `coordinator`, above `parent` if there is one. Nothing of the context has been used yet.
+  func join(_ coordinator: PersistentStoreCoordinator, parent: ManagedObjectContext?, classes: EntityClasses) {
+    self.coordinator = coordinator
+    storedParent = parent
+    ancestors = parent.map { [$0.strata] + $0.ancestors } ?? []
+    if let parent {
+      generation = parent.generation
+      speaksFoundation = speaksFoundation || parent.speaksFoundation
+    }
+    schema = coordinator.requireSchema()
+    self.classes = classes
+    stores = RegisteredStores(hierarchyCount: schema.hierarchies.count)
+    stores.setRetainsObjects(retainsRegisteredObjects)
+    relationEpochs = Array(repeating: 0, count: schema.relationships.count)
+    lastClass = nil
+    lastHome = nil
+    if automaticallyMergesChangesFromParent { listen() }
   }
 
   deinit {
@@ -249,18 +272,19 @@ public final class ManagedObjectContext: @unchecked Sendable {
   }
 
   private func listen() {
+    guard isJoined else { return }
     if let parent {
       parent.children.add(CommitListener(self), for: ObjectIdentifier(self))
     } else {
-      persistentStoreCoordinator.addObserver(CommitListener(self), for: ObjectIdentifier(self))
+      coordinator.addObserver(CommitListener(self), for: ObjectIdentifier(self))
     }
   }
 
-  private func stopListening() {
+  func stopListening() {
     if let parent {
       parent.children.remove(for: ObjectIdentifier(self))
     } else {
-      persistentStoreCoordinator.removeObserver(for: ObjectIdentifier(self))
+      coordinator.removeObserver(for: ObjectIdentifier(self))
     }
   }
 

@@ -337,7 +337,7 @@ extension ManagedObjectContext {
     for object in changes.locked where !object.hasChanges && object.state.contains(.locked) {
       if let position = try position(object) { saves[position].add(locked: object) }
     }
-    for index in persistentStoreCoordinator.storesWithPendingMetadata where !done.contains(index) {
+    for index in coordinator.storesWithPendingMetadata where !done.contains(index) {
       if let position = saves.firstIndex(where: { $0.store.index == index }) {
         saves[position].hasMetadata = true
       } else {
@@ -350,7 +350,7 @@ extension ManagedObjectContext {
   }
 
   func writableStore(_ index: Int) throws -> StoreBinding {
-    guard let binding = persistentStoreCoordinator.binding(index) else {
+    guard let binding = coordinator.binding(index) else {
       throw CoreDataError(
         .persistentStoreSave, "The store of a changed object has been removed from the coordinator.")
     }

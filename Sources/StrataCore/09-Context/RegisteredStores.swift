@@ -126,7 +126,7 @@ extension ManagedObjectContext {
   @inline(__always)
   func locate(_ id: ManagedObjectID) -> RegisteredStores.Place? {
     // The context keeps its coordinator.
-    let generation = Unmanaged.passUnretained(persistentStoreCoordinator)._withUnsafeGuaranteedRef {
+    let generation = Unmanaged.passUnretained(coordinator)._withUnsafeGuaranteedRef {
       $0.storesGeneration
     }
     stores.forgetPlaces(unlessOf: generation)
@@ -134,7 +134,7 @@ extension ManagedObjectContext {
     let token = id.unmanagedToken._withUnsafeGuaranteedRef { ObjectIdentifier($0) }
     if let place = stores.place(for: token) { return place }
     guard let entity = schema.entity(named: id.entityName) else { return nil }
-    for binding in persistentStoreCoordinator.bindings where binding.store.identifier == id.storeIdentifier {
+    for binding in coordinator.bindings where binding.store.identifier == id.storeIdentifier {
       guard let bound = binding.entities[entity.number] else { return nil }
       let place = RegisteredStores.Place(
         store: binding, bound: bound, table: stores.tables(for: binding).tables[entity.hierarchyNumber])

@@ -290,7 +290,7 @@ struct TransformableTests {
     let context = store.context(.privateQueue)
     try await context.perform {
       let parcel = Parcel(
-        entity: try #require(context.persistentStoreCoordinator.managedObjectModel.entitiesByName["Parcel"]),
+        entity: try #require(context.persistentStoreCoordinator?.managedObjectModel.entitiesByName["Parcel"]),
         insertInto: nil)
       parcel.label = "loose"
       parcel.tint = Tint(green: 1)

@@ -64,7 +64,7 @@ struct ConfinementTests {
   @Test("rule 21: userInfo is a dictionary of the context's own")
   func userInfoBelongsToTheContext() {
     let context = store.context()
-    #expect(context.userInfo.isEmpty)
+    #expect(context.userInfo.count == 0)
     context.userInfo["importer"] = 7
     #expect(context.userInfo["importer"] as? Int == 7)
     #expect(store.context().userInfo.isEmpty)

@@ -132,7 +132,7 @@ struct StressTests {
   }
 
   private static func mark(_ worker: Int, _ round: Int, _ context: ManagedObjectContext) throws {
-    guard let entity = context.persistentStoreCoordinator.managedObjectModel.entitiesByName["Mark"] else {
+    guard let entity = context.persistentStoreCoordinator?.managedObjectModel.entitiesByName["Mark"] else {
       return
     }
     let mark = ManagedObject(entity: entity, insertInto: context)

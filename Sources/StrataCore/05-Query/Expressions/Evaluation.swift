@@ -133,7 +133,7 @@ final class Evaluation<View: ObjectView> {
     case .direct:
       if case .many(let values) = left {
         // Only `CONTAINS` compares a list as a whole.
-        return values.contains { ValueOrder.compare($0, right.single) == 0 }
+        return values.contains { ComparedValues.isEqual($0, right.single, []) }
       }
       return try isTrue(comparison, left.single, right)
     case .any: return try left.all.contains { try isTrue(comparison, $0, right) }
@@ -148,47 +148,21 @@ final class Evaluation<View: ObjectView> {
     case .in:
       if let texts = comparison.foldedTexts { return texts.contains(left) }
       if case .one(.string(let text)) = right {
-        guard case .string(let part) = left else { return false }
-        return try TextMatcher(.contains, part, options: comparison.options).matches(text)
+        return try ComparedValues.isTrue(.string(text), .contains, left, comparison.options)
       }
-      return right.all.contains { isEqual(left, $0, comparison.options) }
+      return right.all.contains { ComparedValues.isEqual(left, $0, comparison.options) }
     case .between:
       let bounds = right.all
       guard bounds.count == 2 else { return false }
-      return isOrdered(bounds[0], left, comparison.options, orSame: true)
-        && isOrdered(left, bounds[1], comparison.options, orSame: true)
-    case .equal: return isEqual(left, right.single, comparison.options)
-    case .notEqual: return !isEqual(left, right.single, comparison.options)
-    case .less: return isOrdered(left, right.single, comparison.options, orSame: false)
-    case .lessOrEqual: return isOrdered(left, right.single, comparison.options, orSame: true)
-    case .greater: return isOrdered(right.single, left, comparison.options, orSame: false)
-    case .greaterOrEqual: return isOrdered(right.single, left, comparison.options, orSame: true)
-    case .beginsWith, .contains, .endsWith, .like, .matches:
-      guard case .string(let text) = left, case .string(let pattern) = right.single else { return false }
-      if let matcher = comparison.matcher { return try matcher.matches(text) }
-      return try TextMatcher(comparison.operation, pattern, options: comparison.options).matches(text)
+      return ComparedValues.isOrdered(bounds[0], left, comparison.options, orSame: true)
+        && ComparedValues.isOrdered(left, bounds[1], comparison.options, orSame: true)
+    default:
+      if let matcher = comparison.matcher {
+        guard case .string(let text) = left else { return false }
+        return try matcher.matches(text)
+      }
+      return try ComparedValues.isTrue(left, comparison.operation, right.single, comparison.options)
     }
-  }
-
-  private func isEqual(
-    _ left: AttributeValue, _ right: AttributeValue, _ options: FetchComparison.StringOptions
-  ) -> Bool {
-    if !options.isEmpty, case .string(let left) = left, case .string(let right) = right {
-      return TextFolding(options).compare(left, right) == 0
-    }
-    return ValueOrder.compare(left, right) == 0
-  }
-
-  private func isOrdered(
-    _ left: AttributeValue, _ right: AttributeValue, _ options: FetchComparison.StringOptions, orSame: Bool
-  ) -> Bool {
-    if left.isNull || right.isNull { return false }
-    if !options.isEmpty, case .string(let left) = left, case .string(let right) = right {
-      let order = TextFolding(options).compare(left, right)
-      return order < 0 || orSame && order == 0
-    }
-    let order = ValueOrder.compare(left, right)
-    return order < 0 || orSame && order == 0
   }
 
   // MARK: Expressions

@@ -29,6 +29,7 @@ public final class FetchedPropertyDescription: PropertyDescription, @unchecked S
   // @unchecked Sendable: see PropertyDescription.
 
   /// What is fetched. Of which type the request's results are does not matter: the value is made of objects.
+  @_disfavoredOverload  // Core Data's spelling, in a module of its own, comes first where both are seen.
   public var fetchRequest: FetchRequest<ManagedObjectID>? { willSet { requireMutable("fetchRequest") } }
 
   /// The variable that stands for the object.

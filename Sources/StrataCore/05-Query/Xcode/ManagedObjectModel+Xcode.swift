@@ -18,7 +18,7 @@ extension ManagedObjectModel {
   ///
   /// - Throws: ``ModelError`` with everything that is wrong, each sentence with file and line, or with the file alone where it is
   ///   about parts that do not fit together; also for what such a file can say and this model cannot.
-  public convenience init(contentsOf url: URL) throws {
+  @_disfavoredOverload public convenience init(contentsOf url: URL) throws {
     let versions = try ModelVersion.all(of: url)
     guard let current = versions.first(where: \.isCurrent) else {
       throw ModelError("\(url.lastPathComponent): There is no current version.")

@@ -13,7 +13,7 @@ extension ManagedObject {
     case .composite: return compositeValue(entity.attributes[slot]) { keyedValue($0) }
     case .transformable where !entity.attributes[slot].isTransient:
       return reported { try transformedValue(slot) }
-    default: return entity.attributes[slot].isTransient ? transients?[slot] : storedValue(slot).anyValue
+    default: return entity.attributes[slot].isTransient ? transients?[slot] : handedOut(storedValue(slot))
     }
   }
 

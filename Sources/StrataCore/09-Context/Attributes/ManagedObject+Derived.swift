@@ -33,7 +33,7 @@ extension ManagedObjectContext {
   /// The objects show the values that the store has derived in a save of this context: those saved, and those of others that
   /// follow from them, which count as refreshed.
   func takeDerived(_ notice: CommitNotice) {
-    guard parent == nil, let binding = persistentStoreCoordinator.binding(notice.storeIndex) else { return }
+    guard parent == nil, let binding = coordinator.binding(notice.storeIndex) else { return }
     let tables = stores.tables(for: binding).tables
     for change in notice.derivedRows {
       guard let bound = binding.entities[change.entity] else { continue }

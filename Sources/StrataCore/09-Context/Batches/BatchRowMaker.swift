@@ -78,12 +78,13 @@ struct BatchRowMaker: ~Copyable {
   /// The objects are born into a context that nobody saves: there they have their final IDs, their class and other objects.
   private mutating func addObjects(_ handler: (ManagedObject) -> Bool, _ progress: BatchProgress) throws {
     let scratch = ManagedObjectContext(
-      .confinement, context.persistentStoreCoordinator, parent: nil, classes: context.classes)
+      .confinement, context.coordinator, parent: nil, classes: context.classes)
+    scratch.speaksFoundation = context.speaksFoundation
     let type = context.classes.types[bound.entityNumber]
     let home = ManagedObjectContext.HomeForNew(
       entity: bound.entity.entityDescription, store: store, bound: bound,
       table: scratch.stores.tables(for: store).tables[bound.hierarchyNumber],
-      generation: context.persistentStoreCoordinator.storesGeneration)
+      generation: context.coordinator.storesGeneration)
     while true {
       try stopNowAndThen(progress)
       scratch.lastHome = home

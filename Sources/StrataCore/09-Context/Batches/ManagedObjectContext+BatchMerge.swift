@@ -23,7 +23,7 @@ extension ManagedObjectContext {
 
   /// Merges a part of a batch: its inserted, updated, touched and deleted rows count as one list.
   func mergeSlice(of batch: BatchChanges, _ notice: CommitNotice, _ places: Range<Int>) {
-    guard let binding = persistentStoreCoordinator.binding(notice.storeIndex) else { return }
+    guard let binding = coordinator.binding(notice.storeIndex) else { return }
     let store = stores.tables(for: binding)
     var merged = MergedIdentifiers()
     if places.lowerBound == 0 {

@@ -22,7 +22,7 @@ extension ManagedObjectContext {
       throw CoreDataError(
         .coreData, "\(entity.name) is abstract and has no objects of its own; insert a subentity.")
     }
-    let home = persistentStoreCoordinator.bindings.first { binding in
+    let home = coordinator.bindings.first { binding in
       !binding.store.isReadOnly && binding.holds(entity: entity.number)
         && request.affectedStores?.contains(binding.store.identifier) ?? true
     }
@@ -160,7 +160,7 @@ extension ManagedObjectContext {
       let notice: CommitNotice
       let start = ContinuousClock.now
       do {
-        notice = try persistentStoreCoordinator.execute(
+        notice = try coordinator.execute(
           StoreBatch(operation, progress: request.progress, step: request.step), in: store,
           origin: ObjectIdentifier(self))
       } catch {

@@ -58,7 +58,7 @@ extension ManagedObjectContext {
     do {
       let flight = try takeOff()
       statistics.saveAttempts += 1
-      flight.start(self, persistentStoreCoordinator) {
+      flight.start(self, coordinator) {
         self.queue.queue?.async { self.runAsEvent { self.bringHome(flight, riders, number) } }
       }
     } catch {
@@ -144,7 +144,7 @@ extension ManagedObjectContext {
 
   /// Before anything is frozen: nothing may go wrong in the middle. Most contexts have one store, which is writable.
   private func requireWritableStores() throws {
-    let bindings = persistentStoreCoordinator.bindings
+    let bindings = coordinator.bindings
     if bindings.count == 1, bindings[0].index == 0, !bindings[0].store.isReadOnly { return }
     for object in changes.inserted + changes.updated + changes.deleted {
       _ = try writableStore(object.home.storeIndex)
@@ -232,7 +232,7 @@ extension ManagedObjectContext {
     }
 
     func addMetadata() throws {
-      for index in context.persistentStoreCoordinator.storesWithPendingMetadata {
+      for index in context.coordinator.storesWithPendingMetadata {
         try part(index).hasMetadata = true
       }
     }

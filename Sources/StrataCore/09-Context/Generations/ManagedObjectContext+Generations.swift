@@ -28,6 +28,6 @@ extension ManagedObjectContext {
   /// What a store is read through.
   @inline(__always)
   func reading(_ binding: StoreBinding) throws -> any StoreReading {
-    generation.isSet ? try generation.reading(binding, persistentStoreCoordinator) : binding.store
+    generation.isSet ? try generation.reading(binding, coordinator) : binding.store
   }
 }

@@ -101,7 +101,7 @@ extension ManagedObject {
     guard !state.isDisjoint(with: .received) else { return }
     let table = StratumLayer.Table(storeIndex: home.storeIndex, hierarchy: home.hierarchyNumber)
     guard let unsaved = context.strata.row(table, primaryKey),
-      let binding = context.persistentStoreCoordinator.binding(home.storeIndex)
+      let binding = context.coordinator.binding(home.storeIndex)
     else {
       state.subtract(.received)
       return

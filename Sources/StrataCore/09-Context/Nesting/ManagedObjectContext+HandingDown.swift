@@ -62,7 +62,7 @@ extension ManagedObjectContext {
     var outcome = SaveOutcome()
     var dropped: [Int] = []
     if !rows.isEmpty {
-      let (coordinator, outlived) = (persistentStoreCoordinator, outlivedDeletions)
+      let (coordinator, outlived) = (coordinator, outlivedDeletions)
       let result = try parent.strata.receive(
         rows, store: { coordinator.binding($0) },
         beneath: { change in
@@ -163,7 +163,7 @@ extension ManagedObjectContext {
 
   /// A change that a child laid over a row on its way down, as a change of the row that is found below now.
   private func movedOntoFound(_ change: StratumRow) -> StratumRow {
-    guard let binding = persistentStoreCoordinator.binding(change.bound.storeIndex),
+    guard let binding = coordinator.binding(change.bound.storeIndex),
       let found = try? rowBeneath(change)
     else { return change }
     // What cannot be read or encoded now stays as it is: the next save meets the store's own row and asks the merge policy.

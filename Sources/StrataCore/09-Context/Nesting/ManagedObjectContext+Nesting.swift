@@ -13,11 +13,12 @@ extension ManagedObjectContext {
   /// on: those of before at once when the child is made on the parent's queue, otherwise as soon as that queue gets to it;
   /// later ones at the end of each event (contexts.md, rule 5). May be called from any thread. The parent is kept alive.
   public convenience init(_ concurrencyType: ConcurrencyType, parent: ManagedObjectContext) {
-    self.init(concurrencyType, parent.persistentStoreCoordinator, parent: parent, classes: parent.classes)
+    self.init(concurrencyType, parent.coordinator, parent: parent, classes: parent.classes)
     parent.becomeParent()
+    parent.waitsForCoordinator(self)
   }
 
-  private func becomeParent() {
+  func becomeParent() {
     let isFirst = strata.startPublishing()
     if isAccessible {
       tellChanges()
@@ -128,7 +129,7 @@ extension ManagedObjectContext {
       guard let found = layer.row(change.table, change.primaryKey) else { continue }
       return found.row.map { RowBeneath(row: $0, isStored: false, externals: found.externals) }
     }
-    guard let binding = persistentStoreCoordinator.binding(change.bound.storeIndex),
+    guard let binding = coordinator.binding(change.bound.storeIndex),
       let row = try binding.store.row(hierarchy: change.bound.hierarchyNumber, primaryKey: change.primaryKey)?
         .snapshot
     else {
@@ -224,7 +225,7 @@ extension ManagedObjectContext {
   /// The object for an unsaved row: the one there is, or a new one. `layers` are this context's own, for a row of a context
   /// below: nil stands for those of this moment.
   func object(for row: StratumRow, isOwn: Bool, above layers: [StratumLayer]? = nil) -> ManagedObject? {
-    guard let binding = persistentStoreCoordinator.binding(row.bound.storeIndex) else { return nil }
+    guard let binding = coordinator.binding(row.bound.storeIndex) else { return nil }
     let table = stores.tables(for: binding).tables[row.bound.hierarchyNumber]
     if let known = known(row.primaryKey, as: row.bound, in: table) {
       if known.isFault, row.row != nil,

@@ -30,7 +30,7 @@ extension ManagedObjectContext {
     var conflicts: [MergeConflict] = []
     var unsaved: [ManagedObject] = []
     for (change, current, isStored) in conflict.records {
-      guard let binding = persistentStoreCoordinator.binding(change.bound.storeIndex) else { continue }
+      guard let binding = coordinator.binding(change.bound.storeIndex) else { continue }
       let table = stores.tables(for: binding).tables[change.bound.hierarchyNumber]
       let row = RowConflict(
         hierarchy: change.bound.hierarchyNumber, primaryKey: change.primaryKey,

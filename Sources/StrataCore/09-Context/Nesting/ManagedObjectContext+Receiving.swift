@@ -54,7 +54,7 @@ extension ManagedObjectContext {
   private func objectsDeletedHere(among save: [StratumRow]) -> Set<ObjectIdentifier> {
     var deleted: Set<ObjectIdentifier> = []
     for change in save where change.kind == .delete {
-      guard let binding = persistentStoreCoordinator.binding(change.bound.storeIndex) else { continue }
+      guard let binding = coordinator.binding(change.bound.storeIndex) else { continue }
       let table = stores.tables(for: binding).tables[change.bound.hierarchyNumber]
       if let known = known(change.primaryKey, as: change.bound, in: table), known.state.contains(.deleted) {
         deleted.insert(ObjectIdentifier(known))
@@ -65,7 +65,7 @@ extension ManagedObjectContext {
 
   /// Notes what a record was before a child changed it.
   private func noteForUndo(_ change: StratumRow) {
-    guard let binding = persistentStoreCoordinator.binding(change.bound.storeIndex) else { return }
+    guard let binding = coordinator.binding(change.bound.storeIndex) else { return }
     let table = stores.tables(for: binding).tables[change.bound.hierarchyNumber]
     let known = known(change.primaryKey, as: change.bound, in: table)
     if let known, !known.state.isDisjoint(with: .ownChange) { return willChange(known) }
@@ -80,7 +80,7 @@ extension ManagedObjectContext {
 
   /// What a child has saved becomes an edit of an object here, which can be undone.
   private func applyUndoably(_ change: StratumRow, _ deletedBefore: Set<ObjectIdentifier>) {
-    guard let binding = persistentStoreCoordinator.binding(change.bound.storeIndex) else { return }
+    guard let binding = coordinator.binding(change.bound.storeIndex) else { return }
     let table = stores.tables(for: binding).tables[change.bound.hierarchyNumber]
     let known = known(change.primaryKey, as: change.bound, in: table)
     if let known, !known.state.isDisjoint(with: .ownChange) {
@@ -101,7 +101,7 @@ extension ManagedObjectContext {
 
   /// True when the record's object is here; then it shows the change.
   private func apply(_ change: StratumRow, _ deletedBefore: Set<ObjectIdentifier>) -> Bool {
-    guard let binding = persistentStoreCoordinator.binding(change.bound.storeIndex) else { return true }
+    guard let binding = coordinator.binding(change.bound.storeIndex) else { return true }
     let table = stores.tables(for: binding).tables[change.bound.hierarchyNumber]
     guard let known = known(change.primaryKey, as: change.bound, in: table) else { return false }
     if known.state.isDisjoint(with: .ownChange) {
@@ -241,7 +241,7 @@ extension ManagedObjectContext {
     }
     // Saved further down meanwhile. The row of `change` is the record as that child saw it: this context, another child or
     // somebody below may have changed it since, or had before.
-    guard change.kind != .delete, let binding = persistentStoreCoordinator.binding(change.bound.storeIndex)
+    guard change.kind != .delete, let binding = coordinator.binding(change.bound.storeIndex)
     else { return nil }
     let store = stores.tables(for: binding)
     let table = store.tables[change.bound.hierarchyNumber]

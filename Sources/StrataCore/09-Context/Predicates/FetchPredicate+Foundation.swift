@@ -71,7 +71,7 @@ extension ManagedObjectContext {
   ) throws -> [T] {
     try fetch(
       FetchRequest(
-        predicate, model: persistentStoreCoordinator.managedObjectModel, sortDescriptors: sortDescriptors,
+        predicate, model: coordinator.managedObjectModel, sortDescriptors: sortDescriptors,
         fetchLimit: fetchLimit, fetchOffset: fetchOffset))
   }
 
@@ -79,7 +79,7 @@ extension ManagedObjectContext {
   ///
   /// - Throws: ``PredicateTranslationError`` for an expression that no store can look up; what `count(for:)` throws.
   public func count<T: ManagedObject>(_ predicate: Predicate<T>) throws -> Int {
-    try count(for: FetchRequest(predicate, model: persistentStoreCoordinator.managedObjectModel))
+    try count(for: FetchRequest(predicate, model: coordinator.managedObjectModel))
   }
 }
 

@@ -7,7 +7,7 @@ extension ManagedObject {
   final func relatedValue(_ relationship: RelationshipSchema) -> Any? {
     if !relationship.isToMany { return relatedObject(relationship) }
     let members = members(relationship)
-    return relationship.isOrdered ? members : Set(members)
+    return relationship.isOrdered ? handedOut(members) : Set(members)
   }
 
   /// Takes what `setValue(_:forKey:)` was given.
@@ -87,7 +87,7 @@ extension ManagedObject {
       let members = (loadedState(relationship).base ?? []).compactMap {
         context.object($0.member, inStore: home.storeIndex)
       }
-      values[relationship.name] = relationship.isOrdered ? members : Set(members)
+      values[relationship.name] = relationship.isOrdered ? handedOut(members) : Set(members)
     }
   }
 

@@ -76,7 +76,7 @@ extension ManagedObject {
       return memberList(relationship).count
     }
     do {
-      guard let binding = context.persistentStoreCoordinator.binding(home.storeIndex) else { return 0 }
+      guard let binding = context.coordinator.binding(home.storeIndex) else { return 0 }
       let store = try context.reading(binding)
       let edges = EdgeSet(relationship: relationship.number)
       var count = try store.memberCount(edges, of: primaryKey)
@@ -114,7 +114,7 @@ extension ManagedObject {
       return loadedState(relationship).baseContains(bits)
     }
     do {
-      guard let binding = context.persistentStoreCoordinator.binding(home.storeIndex) else { return false }
+      guard let binding = context.coordinator.binding(home.storeIndex) else { return false }
       return try context.reading(binding).hasMember(
         EdgeSet(relationship: relationship.number), of: primaryKey, bits)
     } catch {

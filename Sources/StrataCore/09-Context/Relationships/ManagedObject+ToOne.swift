@@ -241,7 +241,7 @@ extension ManagedObjectContext {
   /// The ID a reference stands for.
   func identifier(_ bits: UInt64, inStore index: Int) -> ManagedObjectID? {
     guard bits != 0,
-      let bound = persistentStoreCoordinator.binding(index)?.entity(code: Reference.entityCode(bits))
+      let bound = coordinator.binding(index)?.entity(code: Reference.entityCode(bits))
     else { return nil }
     let id = ManagedObjectID(token: bound.token, primaryKey: Reference.primaryKey(bits))
     if let known = stores.table(for: bound)?.object(for: id.primaryKey) { return known.objectID }

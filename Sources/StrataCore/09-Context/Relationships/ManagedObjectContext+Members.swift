@@ -40,7 +40,7 @@ extension ManagedObjectContext {
   private func storedMembers(_ object: ManagedObject, _ relationship: RelationshipSchema)
     -> ContiguousArray<PlacedMember>
   {
-    guard let binding = persistentStoreCoordinator.binding(object.home.storeIndex) else { return [] }
+    guard let binding = coordinator.binding(object.home.storeIndex) else { return [] }
     let edges = EdgeSet(relationship: relationship.number)
     do {
       statistics.relationshipFaultsFired += 1

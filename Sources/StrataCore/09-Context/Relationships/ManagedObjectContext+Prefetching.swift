@@ -36,7 +36,7 @@ extension ManagedObjectContext {
   }
 
   private func read(_ unsorted: [ManagedObject], _ table: StratumLayer.Table) {
-    guard let binding = persistentStoreCoordinator.binding(table.storeIndex) else { return }
+    guard let binding = coordinator.binding(table.storeIndex) else { return }
     // In the order of the keys one row is found beside the other.
     let keys = unsorted.indices.map { (key: unsorted[$0].primaryKey, place: $0) }.sorted { $0.key < $1.key }
     let objects = keys.map { unsorted[$0.place] }
@@ -116,7 +116,7 @@ extension ManagedObjectContext {
       !$0.isInserted && ($0.relations?.known(relationship)?.isFault(epoch: epoch) ?? true)
     }
     for (index, group) in Dictionary(grouping: waiting, by: { $0.home.storeIndex }) {
-      guard let binding = persistentStoreCoordinator.binding(index) else { continue }
+      guard let binding = coordinator.binding(index) else { continue }
       statistics.fetches += 1
       let sorted = group.sorted { $0.primaryKey < $1.primaryKey }
       let found = try reading(binding).members(

@@ -60,7 +60,7 @@ extension ManagedObjectContext {
     resolved.limit = size
     resolved.isPaged = true
     if let continuation {
-      let store = persistentStoreCoordinator.bindings.first {
+      let store = coordinator.bindings.first {
         $0.store.identifier == continuation.storeIdentifier
       }
       resolved.start = try FetchStart(

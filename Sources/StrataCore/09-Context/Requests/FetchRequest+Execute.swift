@@ -40,6 +40,9 @@ extension FetchRequest where Result: ManagedObject {
 }
 
 extension ManagedObjectContext {
+  /// The context whose `perform` or `performAndWait` block is running on the calling thread, the innermost one (rule 104).
+  package static var performing: ManagedObjectContext? { ThreadScope.current.current }
+
   /// How many objects match `request`, as an array of one number (rule 91).
   public func fetch(_ request: FetchRequest<Int>) throws -> [Int] { [try count(for: request)] }
 
@@ -79,7 +82,7 @@ extension ManagedObjectContext {
     return specification
   }
 
-  private func entityName(of type: ManagedObject.Type) throws -> String {
+  func entityName(of type: ManagedObject.Type) throws -> String {
     let key = ObjectIdentifier(type)
     if let entity = classes.entities[key] { return entity.name }
     throw CoreDataError(

@@ -157,7 +157,7 @@ extension ManagedObjectContext {
     transients: [Int: Any]?,
     lostVersion: UInt32?, _ listed: inout ListedInserted
   ) -> Bool {
-    guard let binding = persistentStoreCoordinator.binding(home.storeIndex) else { return false }
+    guard let binding = coordinator.binding(home.storeIndex) else { return false }
     let table = stores.tables(for: binding).tables[home.hierarchyNumber]
     if let other = table.object(for: primaryKey), other !== object {
       // Somebody else has inserted the record anew, and there is an object of it; or one was made for the ID meanwhile.

@@ -183,7 +183,7 @@ struct ObjectUndoState {
   /// Makes the object what it was. Answers what `awake(fromSnapshotEvents:)` is to be told; nil when there is nothing to do, or
   /// no place for the object any more.
   func putBack(in context: ManagedObjectContext, _ listed: inout ListedInserted) -> SnapshotEventType? {
-    guard context.persistentStoreCoordinator.binding(home.storeIndex) != nil else { return nil }
+    guard context.coordinator.binding(home.storeIndex) != nil else { return nil }
     guard object.context == nil || object.context === context else { return nil }
     if object.context === context { context.willChange(object) } else { context.willInsert(object) }
     let isPresent = object.isPresent(in: context)

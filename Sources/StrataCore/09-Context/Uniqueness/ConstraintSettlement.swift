@@ -314,7 +314,7 @@ struct ConstraintSettlement {
   /// The store knows who refers to a record that goes.
   private func redirectStored(_ gone: ManagedObject, _ relationships: [RelationshipSchema]) throws {
     let index = gone.home.storeIndex
-    guard let binding = context.persistentStoreCoordinator.binding(index) else { return }
+    guard let binding = context.coordinator.binding(index) else { return }
     for relationship in relationships
     where relationship.destinationHierarchy == gone.home.hierarchyNumber && !relationship.isTransient {
       let edges = EdgeSet(relationship: relationship.number, isHiddenInverse: true)

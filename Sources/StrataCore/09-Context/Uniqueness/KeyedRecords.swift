@@ -108,7 +108,7 @@ struct KeyedRecords {
   private mutating func look(at layer: StratumLayer, isOwn: Bool) {
     let context = context
     for (table, rows) in layer.tables where table.hierarchy == hierarchy {
-      guard let binding = context.persistentStoreCoordinator.binding(table.storeIndex) else { continue }
+      guard let binding = context.coordinator.binding(table.storeIndex) else { continue }
       for (key, row) in rows where hidden[table.storeIndex, default: []].insert(key).inserted {
         if let store, store !== binding { continue }
         guard row.kind != .delete, members.contains(row.bound.entityNumber) else { continue }
@@ -126,7 +126,7 @@ struct KeyedRecords {
   // MARK: What is stored
 
   private mutating func lookIntoStores() throws {
-    for binding in context.persistentStoreCoordinator.bindings where store.map({ $0 === binding }) ?? true {
+    for binding in context.coordinator.bindings where store.map({ $0 === binding }) ?? true {
       let missing = objects.indices.filter { objects[$0] == nil }
       if missing.isEmpty { return }
       let lookup = UniqueLookup(schema: context.schema, index: index, keys: missing.map { keys[$0] })

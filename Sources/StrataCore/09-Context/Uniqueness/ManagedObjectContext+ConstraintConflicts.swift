@@ -176,7 +176,7 @@ extension ManagedObjectContext {
     if strata.isEmpty { return }
     let rows = frozenRows.isEmpty ? receivedRows(in: strata.top) : frozenRows
     for row in rows where owners.contains(row.bound.entityNumber) && row.kind != .delete {
-      guard let binding = persistentStoreCoordinator.binding(row.bound.storeIndex) else { continue }
+      guard let binding = coordinator.binding(row.bound.storeIndex) else { continue }
       let refers = relationships.contains { relationship in
         guard row.bound.entity.relationship(slot: relationship.slot) === relationship else { return false }
         if !relationship.isToMany {

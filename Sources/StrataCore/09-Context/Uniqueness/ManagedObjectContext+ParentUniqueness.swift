@@ -11,7 +11,7 @@ extension ManagedObjectContext {
     for _ in 0..<Self.mostAttempts {
       var conflicts: [ConstraintConflict] = []
       var violations: [ConstraintViolation] = []
-      for binding in persistentStoreCoordinator.bindings {
+      for binding in coordinator.bindings {
         let found = try violationsBeneath(binding)
         violations += found.violations
         if found.violations.isEmpty { continue }

@@ -21,7 +21,7 @@ extension ResultsTracker {
       }
     } else {
       for match in try context.matches(plan.request, plan.specification, mode: .rows, overlay: overlay) {
-        guard let binding = context.persistentStoreCoordinator.binding(match.storeIndex),
+        guard let binding = context.coordinator.binding(match.storeIndex),
           let node = match.node
         else { continue }
         try loader.add(node, place(of: binding), binding, try context.reading(binding))
@@ -44,7 +44,7 @@ extension ResultsTracker {
       let overlay = try context.makeOverlay(request, specification)
       var evaluations: [Int: ContextEvaluation] = [:]
       for match in try context.matches(request, specification, mode: .rows, overlay: overlay) {
-        guard let binding = context.persistentStoreCoordinator.binding(match.storeIndex),
+        guard let binding = context.coordinator.binding(match.storeIndex),
           let node = match.node
         else { continue }
         let evaluation = try evaluations[binding.index] ?? evaluation(plan, binding, overlay.ownLayers)

@@ -106,7 +106,7 @@ final class ResultsTracker: ContextObserver {
 
   func contextDidChange(_ change: ContextChange) {
     guard index != nil, let plan else { return }
-    let isGone = stores.contains { context.persistentStoreCoordinator.binding($0.index) == nil }
+    let isGone = stores.contains { context.coordinator.binding($0.index) == nil }
     if change.isEverythingInvalidated || isGone { return end(nil) }
     do {
       guard let report = try follow(change, plan) else { return }

@@ -83,7 +83,7 @@ extension ManagedObjectContext {
   /// A new object of that entity, with values.
   @discardableResult
   func make(_ entity: String, _ values: [String: Any] = [:]) throws -> ManagedObject {
-    guard let description = persistentStoreCoordinator.managedObjectModel.entitiesByName[entity] else {
+    guard let description = persistentStoreCoordinator?.managedObjectModel.entitiesByName[entity] else {
       throw NoSuchObject(entity: entity, name: "", count: 0)
     }
     let object = ManagedObject(entity: description, insertInto: self)

@@ -140,7 +140,7 @@ final class QueryLevel {
   }
 
   func insert(_ entity: String, _ random: inout SeededGenerator, _ values: QueryValues) throws {
-    guard let description = context.persistentStoreCoordinator.managedObjectModel.entitiesByName[entity]
+    guard let description = context.persistentStoreCoordinator?.managedObjectModel.entitiesByName[entity]
     else { return }
     let serial = identifiers.next()
     let object = ManagedObject(entity: description, insertInto: context)

@@ -67,7 +67,7 @@ extension ManagedObjectContext {
   /// A new object with these values.
   @discardableResult
   func new(_ entity: String, _ values: [String: Any] = [:]) -> ManagedObject {
-    guard let description = persistentStoreCoordinator.managedObjectModel.entitiesByName[entity] else {
+    guard let description = persistentStoreCoordinator?.managedObjectModel.entitiesByName[entity] else {
       fatalError("the model has no entity \(entity)")
     }
     let object = ManagedObject(entity: description, insertInto: self)

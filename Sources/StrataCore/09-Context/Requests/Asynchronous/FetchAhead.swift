@@ -42,7 +42,7 @@ final class FetchAhead: Sendable {
     self.monitor = monitor
     readAt = SnapshotClock.now
     commitCounts = Dictionary(
-      uniqueKeysWithValues: context.persistentStoreCoordinator.bindings.map { ($0.index, $0.commitCount) })
+      uniqueKeysWithValues: context.coordinator.bindings.map { ($0.index, $0.commitCount) })
   }
 
   /// Reads on a queue of its own, then calls `completion` there.
@@ -72,7 +72,7 @@ final class FetchAhead: Sendable {
     for item in found {
       switch item {
       case .row(let row, let index):
-        guard let binding = context.persistentStoreCoordinator.binding(index) else { continue }
+        guard let binding = context.coordinator.binding(index) else { continue }
         let store = context.stores.tables(for: binding)
         if let object = object(for: row, in: store, layers, context), isThere(object) {
           objects.append(object)
@@ -122,8 +122,8 @@ extension ManagedObjectContext {
     } else if let parent {
       reader = ManagedObjectContext(.privateQueue, parent: parent)
     } else {
-      reader = ManagedObjectContext(.privateQueue, coordinator: persistentStoreCoordinator)
-      if generation.isSet, let binding = persistentStoreCoordinator.bindings.first {
+      reader = ManagedObjectContext(.privateQueue, coordinator: coordinator)
+      if generation.isSet, let binding = coordinator.bindings.first {
         // What is to be pinned at the next read is pinned now: both read the same.
         _ = try reading(binding)
         reader.generation.set(generation.current)

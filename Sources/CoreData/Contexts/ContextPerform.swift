@@ -1,0 +1,57 @@
+import StrataCore
+
+/// Carries what Core Data lets cross from one queue to another although the type system cannot see that it may.
+struct Carried<Value>: @unchecked Sendable {
+  // Safe as in Core Data: the block runs on the context's queue alone, and nothing else holds its value.
+  let value: Value
+  init(_ value: Value) { self.value = value }
+}
+
+extension NSManagedObjectContext {
+  /// Runs `block` on the context's queue and returns at once. May be called from any thread.
+  public func perform(_ block: @escaping () -> Void) {
+    let block = Carried(block)
+    self.StrataCore::perform { block.value() }
+  }
+
+  /// Runs `block` on the context's queue and returns its value. May be called from any task.
+  public func perform<T>(
+    schedule: ScheduledTaskType = .immediate, _ block: @escaping () throws -> T
+  ) async throws -> T {
+    let block = Carried(block)
+    return try await self.StrataCore::perform(schedule: schedule) { Carried(try block.value()) }.value
+  }
+
+  /// Runs `block`, which cannot fail, on the context's queue and returns its value. May be called from any task.
+  public func perform<T>(
+    schedule: ScheduledTaskType = .immediate, _ block: @escaping () -> T
+  ) async -> T {
+    let block = Carried(block)
+    return await self.StrataCore::perform(schedule: schedule) { Carried(block.value()) }.value
+  }
+}
+
+extension NSPersistentStoreCoordinator {
+  /// Runs `block` on the coordinator's queue and returns at once.
+  public func perform(_ block: @escaping () -> Void) {
+    let block = Carried(block)
+    self.StrataCore::perform { block.value() }
+  }
+
+  /// Runs `block` on the coordinator's queue and returns its value.
+  public func perform<T>(_ block: @escaping () throws -> T) async throws -> T {
+    let block = Carried(block)
+    let result = await withCheckedContinuation { continuation in
+      self.StrataCore::perform { continuation.resume(returning: Carried(Result { try block.value() })) }
+    }
+    return try result.value.get()
+  }
+
+  /// Runs `block`, which cannot fail, on the coordinator's queue and returns its value.
+  public func perform<T>(_ block: @escaping () -> T) async -> T {
+    let block = Carried(block)
+    return await withCheckedContinuation { continuation in
+      self.StrataCore::perform { continuation.resume(returning: Carried(block.value())) }
+    }.value
+  }
+}

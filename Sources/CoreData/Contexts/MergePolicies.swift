@@ -1,0 +1,42 @@
+import StrataCore
+
+/// Decides what becomes of objects whose rows changed underneath, and of duplicates.
+public typealias NSMergePolicy = MergePolicy
+/// How a merge policy settles conflicts.
+public typealias NSMergePolicyType = MergePolicyType
+/// An object whose row is not what the context last read.
+public typealias NSMergeConflict = MergeConflict
+/// Objects that would share the values of a uniqueness constraint.
+public typealias NSConstraintConflict = ConstraintConflict
+
+/// The save fails and writes nothing.
+public let NSErrorMergePolicy = NSMergePolicy.error
+/// Merges by property, the store's value wins.
+public let NSMergeByPropertyStoreTrumpMergePolicy = NSMergePolicy.mergeByPropertyStoreTrump
+/// Merges by property, the object's value wins.
+public let NSMergeByPropertyObjectTrumpMergePolicy = NSMergePolicy.mergeByPropertyObjectTrump
+/// The whole object is written over whatever is stored.
+public let NSOverwriteMergePolicy = NSMergePolicy.overwrite
+/// The object's changes are dropped.
+public let NSRollbackMergePolicy = NSMergePolicy.rollback
+
+extension NSMergePolicyType {
+  public static var errorMergePolicyType: NSMergePolicyType { .error }
+  public static var mergeByPropertyStoreTrumpMergePolicyType: NSMergePolicyType { .mergeByPropertyStoreTrump }
+  public static var mergeByPropertyObjectTrumpMergePolicyType: NSMergePolicyType { .mergeByPropertyObjectTrump }
+  public static var overwriteMergePolicyType: NSMergePolicyType { .overwrite }
+  public static var rollbackMergePolicyType: NSMergePolicyType { .rollback }
+}
+
+extension NSManagedObjectContext {
+  /// What happens to objects whose rows changed underneath: a policy. Traps for anything else.
+  public var mergePolicy: Any {
+    get { self.StrataCore::mergePolicy }
+    set {
+      guard let policy = newValue as? NSMergePolicy else {
+        preconditionFailure("A merge policy is an NSMergePolicy, not \(type(of: newValue)).")
+      }
+      self.StrataCore::mergePolicy = policy
+    }
+  }
+}

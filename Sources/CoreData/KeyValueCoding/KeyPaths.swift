@@ -1,0 +1,113 @@
+import Foundation
+import StrataCore
+
+/// Key paths of key-value coding: names with dots between them, of objects, dictionaries and collections, with operators such as
+/// `@count`, `@sum.price` and `@distinctUnionOfObjects.name`.
+enum KeyPaths {
+  /// The value of one key of anything that has keys; a collection of its members' values for a collection.
+  static func value(_ key: String, of target: Any?) -> Any? {
+    switch target {
+    case nil, is NSNull: return nil
+    case let object as NSManagedObject: return object.value(forKey: key)
+    case let dictionary as NSDictionary:
+      return key == "@count" ? NSNumber(value: dictionary.count) : dictionary.object(forKey: key)
+    case let dictionary as [String: Any]: return dictionary[key]
+    default:
+      guard let members = members(of: target) else {
+        preconditionFailure("Key-value coding: \(type(of: target!)) has no value for the key “\(key)”.")
+      }
+      if key == "@count" { return NSNumber(value: members.count) }
+      let values = members.map { value(key, of: $0) ?? NSNull() }
+      return isSet(target) ? NSSet(array: values) : values
+    }
+  }
+
+  /// The value of a key path.
+  static func value(path: String, of target: Any?) -> Any? {
+    guard path.contains(".") || path.hasPrefix("@") else { return value(path, of: target) }
+    let parts = path.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+    if parts[0].hasPrefix("@"), parts[0] != "@count", let members = members(of: target) {
+      let rest = parts.count > 1 ? parts[1] : "self"
+      return aggregate(parts[0], members.map { rest == "self" ? $0 : value(path: rest, of: $0) })
+    }
+    let head = parts[0] == "self" || parts[0] == "SELF" ? target : value(parts[0], of: target)
+    return parts.count > 1 ? value(path: parts[1], of: head) : head
+  }
+
+  /// Sets the value of a key path.
+  static func set(_ value: Any?, path: String, of target: Any?) {
+    guard let dot = path.firstIndex(of: ".") else { return set(value, path, of: target) }
+    set(value, path: String(path[path.index(after: dot)...]), of: Self.value(String(path[..<dot]), of: target))
+  }
+
+  /// Sets one key; of every member for a collection.
+  static func set(_ value: Any?, _ key: String, of target: Any?) {
+    switch target {
+    case nil, is NSNull: return
+    case let object as NSManagedObject: object.setValue(value, forKey: key)
+    case let dictionary as NSMutableDictionary: dictionary[key] = value
+    default:
+      guard let members = members(of: target) else {
+        preconditionFailure("Key-value coding: \(type(of: target!)) cannot set the key “\(key)”.")
+      }
+      for member in members { set(value, key, of: member) }
+    }
+  }
+
+  /// The members of a collection; nil for what is none.
+  static func members(of target: Any?) -> [Any]? {
+    switch target {
+    case let array as NSArray: return array.map { $0 }
+    case let set as NSOrderedSet: return set.array
+    case let set as NSSet: return set.allObjects
+    case let array as [Any]: return array
+    case let set as Set<AnyHashable>: return set.map(\.base)
+    default: return nil
+    }
+  }
+
+  private static func isSet(_ target: Any?) -> Bool {
+    switch target {
+    case is NSOrderedSet: false
+    case is NSSet, is Set<AnyHashable>: true
+    default: false
+    }
+  }
+
+  private static func aggregate(_ name: String, _ values: [Any?]) -> Any? {
+    let present = values.compactMap { $0 is NSNull ? nil : $0 }
+    switch name {
+    case "@sum": return decimalSum(present)
+    case "@avg":
+      return present.isEmpty
+        ? NSNumber(value: 0)
+        : decimalSum(present).dividing(by: NSDecimalNumber(value: present.count))
+    case "@min": return present.min(by: isLess)
+    case "@max": return present.max(by: isLess)
+    case "@unionOfObjects": return present
+    case "@distinctUnionOfObjects": return NSSet(array: present).allObjects
+    case "@unionOfArrays", "@unionOfSets": return present.flatMap { members(of: $0) ?? [] }
+    case "@distinctUnionOfArrays": return NSSet(array: present.flatMap { members(of: $0) ?? [] }).allObjects
+    case "@distinctUnionOfSets": return NSSet(array: present.flatMap { members(of: $0) ?? [] })
+    default: preconditionFailure("Key-value coding knows no operator \(name).")
+    }
+  }
+
+  private static func decimalSum(_ values: [Any]) -> NSDecimalNumber {
+    values.reduce(NSDecimalNumber.zero) { sum, value in
+      guard let number = value as? NSNumber else {
+        preconditionFailure("Key-value coding cannot add up \(type(of: value)).")
+      }
+      return sum.adding((number as? NSDecimalNumber) ?? NSDecimalNumber(decimal: number.decimalValue))
+    }
+  }
+
+  private static func isLess(_ left: Any, _ right: Any) -> Bool {
+    switch (left, right) {
+    case let (left as String, right as String): left < right
+    case let (left as Date, right as Date): left < right
+    case let (left as NSNumber, right as NSNumber): left.compare(right) == .orderedAscending
+    default: preconditionFailure("Key-value coding cannot compare \(type(of: left)) with \(type(of: right)).")
+    }
+  }
+}

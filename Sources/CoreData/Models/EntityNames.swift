@@ -1,0 +1,78 @@
+import Foundation
+import StrataCore
+
+extension NSEntityDescription {
+  /// The entity of that name in the context's model; nil when it has none. Traps for a context without a coordinator.
+  public static func entity(forEntityName entityName: String, in context: NSManagedObjectContext)
+    -> NSEntityDescription?
+  {
+    guard let coordinator = context.persistentStoreCoordinator else {
+      preconditionFailure(
+        "entity(forEntityName: \"\(entityName)\", in:): the context has no coordinator; set persistentStoreCoordinator or parent."
+      )
+    }
+    return coordinator.managedObjectModel.entitiesByName[entityName]
+  }
+
+  /// Makes a new record of the entity of that name and inserts it. Traps when the model has no such entity.
+  public static func insertNewObject(forEntityName entityName: String, into context: NSManagedObjectContext)
+    -> NSManagedObject
+  {
+    guard let object = context.insertNew(named: entityName) else {
+      preconditionFailure(
+        "insertNewObject(forEntityName:into:): the context\(context.persistentStoreCoordinator == nil ? " has no coordinator" : "'s model has no entity named “\(entityName)”")."
+      )
+    }
+    return object
+  }
+
+  /// Names of properties that make a record unique.
+  public var uniquenessConstraints: [[Any]] {
+    get { self.StrataCore::uniquenessConstraints }
+    set {
+      self.StrataCore::uniquenessConstraints = newValue.map { constraint in
+        constraint.map { ($0 as? String) ?? ($0 as? NSPropertyDescription)?.name ?? "\($0)" }
+      }
+    }
+  }
+
+  /// The model the entity belongs to.
+  public var managedObjectModel: NSManagedObjectModel! { self.StrataCore::managedObjectModel }
+}
+
+extension NSPropertyDescription {
+  /// The entity that declares the property.
+  public var entity: NSEntityDescription! { self.StrataCore::entity }
+}
+
+extension NSManagedObject {
+  /// The entity of this class in the newest model that a coordinator has taken. Traps when there is none, or several.
+  public static func entity() -> NSEntityDescription {
+    let found = LivingCoordinators.entities(of: self)
+    guard let entity = found.first, found.count == 1 else {
+      preconditionFailure(
+        found.isEmpty
+          ? "\(self).entity(): no model in use has an entity of this class."
+          : "\(self).entity(): the entities \(found.map { $0.name ?? "?" }.sorted().joined(separator: ", ")) have this class."
+      )
+    }
+    return entity
+  }
+}
+
+extension NSManagedObjectID {
+  /// The record's entity. Traps when no store that has the ID is open.
+  public var entity: NSEntityDescription {
+    let coordinators =
+      LivingCoordinators.store(storeIdentifier).map { [$0.coordinator] } ?? LivingCoordinators.all
+    for coordinator in coordinators {
+      if let entity = coordinator.managedObjectModel.entitiesByName[entityName] { return entity }
+    }
+    preconditionFailure("No coordinator has the entity \(entityName) of \(self).")
+  }
+
+  /// The store the record is kept in, while it is attached to a coordinator.
+  public var persistentStore: NSPersistentStore? {
+    LivingCoordinators.store(storeIdentifier).map { .of($0.store, in: $0.coordinator) }
+  }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import StrataCore
+
+extension NSManagedObjectModel {
+  /// Reads the model at `url`: what Xcode edits, an `.xcdatamodeld` (its current version), an `.xcdatamodel`, or a bare `contents`
+  /// file. For the `.momd` or `.mom` that Xcode would compile, the source of the same name beside it. Nil when there is none
+  /// or it cannot be read; `mergedModel(contentsOf:)` says why.
+  public convenience init?(contentsOf url: URL) {
+    guard let model = try? NSManagedObjectModel.mergedModel(contentsOf: [ModelLocations.source(of: url)]) else {
+      return nil
+    }
+    self.init(takingOver: model)
+  }
+
+  /// A model with the entities of all `models`; of those in the main bundle for nil. Nil when two define an entity differently.
+  public convenience init?(byMerging models: [NSManagedObjectModel]?) {
+    guard let models else {
+      guard let merged = NSManagedObjectModel.mergedModel(from: nil) else { return nil }
+      self.init(takingOver: merged)
+      return
+    }
+    guard let merged = Self.merged(models) else { return nil }
+    self.init(takingOver: merged)
+  }
+
+  /// A model with those entities of `models` that have the versions the metadata of a store names. Nil when one is missing.
+  public convenience init?(byMerging models: [NSManagedObjectModel], forStoreMetadata metadata: [String: Any]) {
+    guard let merged = Self.merged(models, metadata) else { return nil }
+    self.init(takingOver: merged)
+  }
+
+  /// The models in the bundles' resources as one; those of the main bundle, and of the resource bundles beside the program, for
+  /// nil. Nil when there is none, one cannot be read, or two define an entity differently.
+  public static func mergedModel(from bundles: [Bundle]?) -> NSManagedObjectModel? {
+    let found = urls(in: bundles)
+    return found.isEmpty ? nil : try? mergedModel(contentsOf: found)
+  }
+
+  /// The versions of models in the bundles' resources that a store with that metadata was written with, as one.
+  public static func mergedModel(from bundles: [Bundle]?, forStoreMetadata metadata: [String: Any])
+    -> NSManagedObjectModel?
+  {
+    let found = urls(in: bundles).flatMap { (try? versions(of: $0)) ?? [] }
+    return merged(found.compactMap { try? mergedModel(contentsOf: [$0.url]) }, metadata)
+  }
+
+  /// The version checksums of all versions of the model at `modelURL`, by name.
+  public static func checksumsForVersionedModel(at modelURL: URL) throws -> [String: String] {
+    try cocoa(.persistentStoreIncompatibleSchema) {
+      var result: [String: String] = [:]
+      for version in try versions(of: ModelLocations.source(of: modelURL)) {
+        result[version.name] = try mergedModel(contentsOf: [version.url]).versionChecksum
+      }
+      return result
+    }
+  }
+
+  /// A changeable copy of the model and all its descriptions.
+  public func copy() -> Any {
+    guard let copy = Self.merged([self]) else {
+      preconditionFailure("A model that cannot be stored cannot be copied.")
+    }
+    return copy
+  }
+
+  /// Names of versions, for people.
+  public var versionIdentifiers: Set<AnyHashable> {
+    get { Set(self.StrataCore::versionIdentifiers.map { AnyHashable($0) }) }
+    set { self.StrataCore::versionIdentifiers = Set(newValue.map { ($0.base as? String) ?? "\($0.base)" }) }
+  }
+
+  private static func urls(in bundles: [Bundle]?) -> [URL] {
+    if let bundles { return bundles.flatMap { ModelLocations.urls(in: $0) } }
+    return ModelLocations.folders().dropLast().flatMap { ModelLocations.urls(in: $0) }
+  }
+
+  private static func merged(_ models: [NSManagedObjectModel]) -> NSManagedObjectModel? {
+    try? NSManagedObjectModel.make(byMerging: models)
+  }
+
+  private static func merged(_ models: [NSManagedObjectModel], _ metadata: [String: Any])
+    -> NSManagedObjectModel?
+  {
+    guard let hashes = metadata[NSStoreModelVersionHashesKey] as? [String: Data] else { return nil }
+    let fitting = models.filter { model in
+      !model.entities.isEmpty && model.entityVersionHashesByName.allSatisfy { hashes[$0.key] == $0.value }
+    }
+    guard let merged = merged(fitting),
+      merged.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata)
+    else { return nil }
+    return merged
+  }
+}

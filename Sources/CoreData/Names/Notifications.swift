@@ -1,0 +1,62 @@
+import Foundation
+import StrataCore
+
+extension NSNotification.Name {
+  /// Objects of a context were changed.
+  public static let NSManagedObjectContextObjectsDidChange = NSManagedObjectContext.didChangeObjectsNotification
+  /// A context is about to save.
+  public static let NSManagedObjectContextWillSave = NSManagedObjectContext.willSaveObjectsNotification
+  /// A context has saved; the user info has objects.
+  public static let NSManagedObjectContextDidSave = NSManagedObjectContext.didSaveObjectsNotification
+  /// A context has saved; the user info has IDs.
+  public static let NSManagedObjectContextDidSaveObjectIDs =
+    NSManagedObjectContext.didSaveObjectIDsNotification
+  /// A context has merged what another one saved; the user info has IDs.
+  public static let NSManagedObjectContextDidMergeChangesObjectIDs =
+    NSManagedObjectContext.didMergeChangesObjectIDsNotification
+  /// Stores were added or removed.
+  public static let NSPersistentStoreCoordinatorStoresDidChange =
+    NSPersistentStoreCoordinator.storesDidChangeNotification
+  /// A store is about to be removed.
+  public static let NSPersistentStoreCoordinatorWillRemoveStore =
+    NSPersistentStoreCoordinator.willRemoveStoreNotification
+  /// Somebody has written to a store; posted when the store was opened with `NSPersistentStoreRemoteChangeNotificationPostOptionKey`.
+  public static let NSPersistentStoreRemoteChange = NSPersistentStoreCoordinator.remoteChangeNotification
+}
+
+// Keys of the user info of a context's notifications.
+
+/// Inserted objects.
+public let NSInsertedObjectsKey = NSManagedObjectContext.NotificationKey.insertedObjects.rawValue
+/// Updated objects.
+public let NSUpdatedObjectsKey = NSManagedObjectContext.NotificationKey.updatedObjects.rawValue
+/// Deleted objects.
+public let NSDeletedObjectsKey = NSManagedObjectContext.NotificationKey.deletedObjects.rawValue
+/// Refreshed objects.
+public let NSRefreshedObjectsKey = NSManagedObjectContext.NotificationKey.refreshedObjects.rawValue
+/// Invalidated objects.
+public let NSInvalidatedObjectsKey = NSManagedObjectContext.NotificationKey.invalidatedObjects.rawValue
+/// All objects were invalidated.
+public let NSInvalidatedAllObjectsKey = NSManagedObjectContext.NotificationKey.invalidatedAllObjects.rawValue
+/// IDs of inserted objects.
+public let NSInsertedObjectIDsKey = NSManagedObjectContext.NotificationKey.insertedObjectIDs.rawValue
+/// IDs of updated objects.
+public let NSUpdatedObjectIDsKey = NSManagedObjectContext.NotificationKey.updatedObjectIDs.rawValue
+/// IDs of deleted objects.
+public let NSDeletedObjectIDsKey = NSManagedObjectContext.NotificationKey.deletedObjectIDs.rawValue
+/// IDs of refreshed objects.
+public let NSRefreshedObjectIDsKey = NSManagedObjectContext.NotificationKey.refreshedObjectIDs.rawValue
+/// IDs of invalidated objects.
+public let NSInvalidatedObjectIDsKey = NSManagedObjectContext.NotificationKey.invalidatedObjectIDs.rawValue
+
+// Keys of the user info of a coordinator's notifications.
+
+/// Added stores, `[NSPersistentStore]`.
+public let NSAddedPersistentStoresKey = "added"
+/// Removed stores, `[NSPersistentStore]`.
+public let NSRemovedPersistentStoresKey = "removed"
+/// The token of a remote change.
+public let NSPersistentHistoryTokenKey =
+  NSPersistentStoreCoordinator.RemoteChangeKey.historyToken.rawValue
+/// The URL of the store of a remote change.
+public let NSPersistentStoreURLKey = NSPersistentStoreCoordinator.RemoteChangeKey.storeURL.rawValue

@@ -1,0 +1,119 @@
+import StrataCore
+
+/// Makes of predicates and expressions the tree of values that fetches execute.
+struct FetchLowering {
+  /// - Throws: `CoreDataError` 134060 for a predicate that no store can look up: one made of a block, or of a class of somebody's own.
+  func predicate(_ predicate: NSPredicate) throws -> FetchPredicate {
+    switch predicate {
+    case let comparison as NSComparisonPredicate: return try self.comparison(comparison)
+    case let compound as NSCompoundPredicate:
+      let parts = try compound.subpredicates.map(self.predicate)
+      switch compound.compoundPredicateType {
+      case .and: return .and(parts)
+      case .or: return .or(parts)
+      case .not: return .not(parts.count == 1 ? parts[0] : .and(parts))
+      }
+    case let constant as ReadConstantPredicate: return constant.value ? .everything : .nothing
+    default:
+      // Foundation tells its constant predicates by comparing them with others.
+      if predicate.isEqual(NSPredicate(value: true)) { return .everything }
+      if predicate.isEqual(NSPredicate(value: false)) { return .nothing }
+      throw refused(
+        "a predicate made of a block, or of a class of your own, can be evaluated in memory but not by a store; write it with "
+          + "NSPredicate(format:), or filter what a fetch without it returns")
+    }
+  }
+
+  private func comparison(_ comparison: NSComparisonPredicate) throws -> FetchPredicate {
+    guard let operation = comparison.predicateOperatorType.comparison else {
+      throw refused("a comparison by a selector needs the Objective-C runtime")
+    }
+    return .compare(
+      FetchComparison(
+        try expression(comparison.leftExpression), operation, try expression(comparison.rightExpression),
+        quantifier: comparison.comparisonPredicateModifier.quantifier,
+        options: comparison.options.stringOptions))
+  }
+
+  /// - Throws: `CoreDataError` 134060 for what can be evaluated in memory only; `PredicateArgumentError` for a constant that no attribute
+  ///   holds.
+  func expression(_ expression: NSExpression) throws -> FetchExpression {
+    switch expression.kind {
+    case .constant(let value):
+      if let expression = value as? NSExpression { return try self.expression(expression) }
+      return try FetchExpression(argument: value)
+    case .evaluatedObject: return .evaluatedObject
+    case .variable(let name): return .variable(name)
+    case .keyPath(let operand, let path): return try keyPath(path, operand)
+    case .function(let target, let name, let arguments): return try function(target, name, arguments)
+    case .aggregate(let parts): return try list(parts)
+    case .subquery(let members, let variable, let predicate):
+      return .subquery(
+        try self.expression(members), variable: variable, try self.predicate(predicate))
+    case .conditional(let predicate, let first, let second):
+      return .conditional(
+        try self.predicate(predicate), try self.expression(first), try self.expression(second))
+    case .set: throw refused("union, intersection and difference of sets are evaluated in memory only")
+    case .block: throw refused("a block in an expression is evaluated in memory only")
+    case .anyKey: throw refused("ANYKEY stands for all keys at once, which are not compared")
+    case .fetch: throw refused("a fetch in an expression is evaluated in memory only")
+    }
+  }
+
+  private func list(_ parts: [NSExpression]) throws -> FetchExpression {
+    let elements = try parts.map(expression)
+    var identifiers: [ManagedObjectID] = []
+    for case .objects(let some) in elements { identifiers += some }
+    return !elements.isEmpty && identifiers.count == elements.count ? .objects(identifiers) : .list(elements)
+  }
+
+  private func keyPath(_ path: String, _ operand: NSExpression?) throws -> FetchExpression {
+    // As an argument, the path is no syntax.
+    let tree = try FetchExpression(format: "%K", path)
+    guard let operand else { return tree }
+    let base = try expression(operand)
+    return base == .evaluatedObject ? tree : rebased(tree, base)
+  }
+
+  private func rebased(_ tree: FetchExpression, _ base: FetchExpression) -> FetchExpression {
+    switch tree {
+    case .evaluatedObject: base
+    case .keyPath(.evaluatedObject, let keys):
+      if case .keyPath(let root, let first) = base {
+        .keyPath(base: root, keys: first + keys)
+      } else {
+        .keyPath(base: base, keys: keys)
+      }
+    case .aggregate(let aggregate, let part): .aggregate(aggregate, rebased(part, base))
+    default: tree
+    }
+  }
+
+  private func function(_ target: NSExpression?, _ name: String, _ arguments: [NSExpression]) throws
+    -> FetchExpression
+  {
+    if let path = Self.keyPathArgument(name, arguments) { return try keyPath(path, target) }
+    if target != nil { throw refused("“\(name)” of an object needs the Objective-C runtime") }
+    guard name.allSatisfy({ $0.isLetter || $0.isNumber || $0 == ":" }) else {
+      throw refused("“\(name)” is no function")
+    }
+    // The reader knows the functions, how many arguments each has, and why some are missing.
+    let places = arguments.map { _ in ", %@" }.joined()
+    return try FetchExpression(
+      format: "FUNCTION('\(name)'\(places))", argumentArray: try arguments.map(expression))
+  }
+
+  /// The key path that a call of key-value coding asks for.
+  static func keyPathArgument(_ name: String, _ arguments: [NSExpression]) -> String? {
+    guard name == "valueForKey:" || name == "valueForKeyPath:", arguments.count == 1 else { return nil }
+    switch arguments[0].kind {
+    case .constant(let value): return value as? String
+    case .keyPath(nil, let path): return path
+    default: return nil
+    }
+  }
+
+  private func refused(_ reason: String) -> CoreDataError {
+    CoreDataError(.coreData, "A fetch cannot use the predicate: \(reason).")
+  }
+}

@@ -1,0 +1,109 @@
+import StrataCore
+
+/// Key-value coding, as far as it goes without the Objective-C runtime.
+///
+/// | of | a key is |
+/// |---|---|
+/// | a managed object | what `value(forKey:)` says; `objectID` and `self` |
+/// | a dictionary | the value of that key, nil when there is none |
+/// | a list or set | the values of that key of all elements, without lists in lists; `@count`, `@sum`, `@avg`, `@min`, `@max` |
+/// | a text | `length`, `lowercaseString`, `uppercaseString` |
+/// | another object or value | its stored property of that name; any other name traps |
+enum KeyedAccess {
+  /// What the names of a key path lead to.
+  static func value(_ base: Any?, _ path: String) -> Any? {
+    value(base, path.split(separator: ".", omittingEmptySubsequences: false)[...])
+  }
+
+  private static func value(_ base: Any?, _ path: ArraySlice<Substring>) -> Any? {
+    guard let key = path.first else { return base }
+    let rest = path.dropFirst()
+    if key.first == "@" { return collectionValue(base, key.dropFirst(), rest) }
+    guard let base = plain(base) else {
+      // The count of nothing is 0, its other aggregates are those of no values.
+      return path.contains { $0.first == "@" } ? value([Any](), path.drop { $0.first != "@" }) : nil
+    }
+    if let elements = elements(base) {
+      // An operator behind the key is one of all values.
+      let end = path.firstIndex { $0.first == "@" } ?? path.endIndex
+      let values = elements.flatMap { element -> [Any?] in
+        let found = value(element, path[path.startIndex..<end])
+        return Self.elements(found) ?? [found]
+      }
+      return value(values as [Any?], path[end...])
+    }
+    return value(property(of: base, String(key)), rest)
+  }
+
+  private static func collectionValue(_ base: Any?, _ name: Substring, _ rest: ArraySlice<Substring>) -> Any? {
+    let aggregate: FetchAggregate
+    switch name {
+    case "count": aggregate = .count
+    case "sum": aggregate = .sum
+    case "avg", "average": aggregate = .average
+    case "min": aggregate = .minimum
+    case "max": aggregate = .maximum
+    default:
+      stop("the collection operator @\(name) is not evaluated; there are @count, @sum, @avg, @min and @max.")
+    }
+    return aggregated(aggregate, rest.isEmpty ? base : value(base, rest))
+  }
+
+  /// One value of many.
+  static func aggregated(_ aggregate: FetchAggregate, _ values: Any?) -> Any? {
+    let elements = elements(values) ?? (plain(values).map { [$0] } ?? [])
+    if aggregate == .count { return elements.count }
+    let scalars = elements.map { element -> AttributeValue in
+      guard let value = AttributeValue(element, type: .undefined) else {
+        stop("“\(aggregate.selector)” takes numbers, texts and dates, no \(type(of: element)).")
+      }
+      return value
+    }
+    guard let result = ComparedValues.aggregate(aggregate, scalars) else {
+      stop("a sum takes more than 64 bits.")
+    }
+    return result.spelledValue
+  }
+
+  /// The elements of a list or set; nil for anything else, dictionaries and texts included.
+  static func elements(_ value: Any?) -> [Any?]? {
+    guard let value = plain(value) else { return nil }
+    switch value {
+    case is String, is Substring, is Data, is NSData, is NSDictionary, is [AnyHashable: Any], is URL: return nil
+    case let list as NSArray: return list.map { plain($0) }
+    case let set as NSSet: return set.map { plain($0) }
+    case let set as NSOrderedSet: return set.map { plain($0) }
+    case let sequence as any Sequence: return elements(of: sequence)
+    default: return nil
+    }
+  }
+
+  private static func elements(of sequence: some Sequence) -> [Any?] { sequence.map { plain($0) } }
+
+  // MARK: One key
+
+  static func property(of base: Any, _ key: String) -> Any? {
+    if key == "self" { return base }
+    switch base {
+    case let object as ManagedObject: return key == "objectID" ? object.objectID : plain(object.value(forKey: key))
+    case let dictionary as NSDictionary: return plain(dictionary.object(forKey: key))
+    case let dictionary as [AnyHashable: Any]: return plain(dictionary[key])
+    case let text as String:
+      switch key {
+      case "length": return text.count
+      case "lowercaseString": return text.lowercased()
+      case "uppercaseString": return text.uppercased()
+      default: break
+      }
+    default: break
+    }
+    var mirror: Mirror? = Mirror(reflecting: base)
+    while let current = mirror {
+      if let child = current.children.first(where: { $0.label == key }) { return plain(child.value) }
+      mirror = current.superclassMirror
+    }
+    stop(
+      "\(type(of: base)) has no stored property “\(key)”; without the Objective-C runtime, keys are found in managed objects, "
+        + "dictionaries and stored properties.")
+  }
+}

@@ -1,0 +1,229 @@
+import StrataCore
+
+/// Evaluates predicates and expressions for one object in memory, by key-value coding: managed objects with the values they have now,
+/// dictionaries, and what `KeyedAccess` finds in others.
+///
+/// Two values are compared as a store compares them (rule 108). What a store would refuse with an error traps, as Core Data raises an exception:
+/// nothing can be thrown here.
+struct MemoryEvaluation {
+  private let object: Any?
+  private let context: NSMutableDictionary?
+  private var variables: [String: Any]
+
+  init(_ object: Any?, variables: [String: Any] = [:], context: NSMutableDictionary? = nil) {
+    self.object = plain(object)
+    self.variables = variables
+    self.context = context
+  }
+
+  // MARK: Predicates
+
+  func isTrue(_ predicate: NSPredicate) -> Bool {
+    if let comparison = predicate as? NSComparisonPredicate { return isTrue(comparison) }
+    return predicate.evaluate(with: object, substitutionVariables: variables)
+  }
+
+  func isTrue(_ comparison: NSComparisonPredicate) -> Bool {
+    guard let operation = comparison.predicateOperatorType.comparison else {
+      stop("a comparison by a selector needs the Objective-C runtime: \(comparison)")
+    }
+    let test = MemoryComparison(
+      operation, comparison.options.stringOptions,
+      leftIsConstant: comparison.leftExpression.expressionType == .constantValue,
+      rightIsConstant: comparison.rightExpression.expressionType == .constantValue)
+    let left = value(comparison.leftExpression)
+    let right = value(comparison.rightExpression)
+    switch comparison.comparisonPredicateModifier {
+    case .direct: return test.isTrue(left, right)
+    case .any: return (KeyedAccess.elements(left) ?? [left]).contains { test.isTrue($0, right) }
+    case .all: return (KeyedAccess.elements(left) ?? [left]).allSatisfy { test.isTrue($0, right) }
+    }
+  }
+
+  // MARK: Expressions
+
+  func value(_ expression: NSExpression) -> Any? {
+    switch expression.kind {
+    case .constant(let value): return value
+    case .evaluatedObject: return object
+    case .variable(let name): return variable(name)
+    case .keyPath(let operand, let path):
+      return KeyedAccess.value(operand.map(value) ?? object, path)
+    case .function(let target, let name, let arguments): return called(target, name, arguments)
+    case .set(let type, let left, let right): return combined(type, left, right)
+    case .subquery(let members, let variable, let predicate):
+      let elements = KeyedAccess.elements(value(members)) ?? []
+      return elements.filter { with(variable, $0).isTrue(predicate) }.map { $0 as Any }
+    case .aggregate(let parts): return parts.map { value($0) ?? NSNull() }
+    case .conditional(let predicate, let first, let second):
+      return value(isTrue(predicate) ? first : second)
+    case .block(let block, let arguments): return plain(block(object, arguments, context))
+    case .anyKey: stop("ANYKEY stands for all keys at once, which are not compared.")
+    case .fetch(let request, let context, let isCount):
+      return NSFetchRequestExpression.value(request: value(request), context: value(context), isCount)
+    }
+  }
+
+  private func variable(_ name: String) -> Any? {
+    if let value = variables[name] { return plain(value) }
+    if let value = context?[name] { return plain(value) }
+    stop("the variable $\(name) has no value; give it in evaluate(with:substitutionVariables:).")
+  }
+
+  private func with(_ variable: String, _ element: Any?) -> MemoryEvaluation {
+    var inner = self
+    inner.variables[variable] = element ?? NSNull()
+    return inner
+  }
+
+  private func called(_ target: NSExpression?, _ name: String, _ arguments: [NSExpression]) -> Any? {
+    if let path = FetchLowering.keyPathArgument(name, arguments) {
+      return KeyedAccess.value(target.map(value) ?? object, path)
+    }
+    if target == nil, let aggregate = FetchAggregate(selector: name), arguments.count == 1 {
+      return KeyedAccess.aggregated(aggregate, value(arguments[0]))
+    }
+    guard target == nil, let function = FetchFunction(selector: name) else {
+      stop("there is no function “\(name)”.")
+    }
+    let values = arguments.map { argument -> AttributeValue in
+      let value = value(argument)
+      guard let scalar = AttributeValue(value, type: .undefined) else {
+        stop("“\(name)” takes numbers, texts and dates, no \(type(of: value)).")
+      }
+      return scalar
+    }
+    return ComparedValues.value(function, values).spelledValue
+  }
+
+  private func combined(_ type: NSExpression.ExpressionType, _ left: NSExpression, _ right: NSExpression) -> Any? {
+    func elements(_ expression: NSExpression) -> Set<AnyHashable> {
+      Set((KeyedAccess.elements(value(expression)) ?? []).compactMap { $0 as? AnyHashable })
+    }
+    let (first, second) = (elements(left), elements(right))
+    switch type {
+    case .unionSet: return first.union(second)
+    case .intersectSet: return first.intersection(second)
+    default: return first.subtracting(second)
+    }
+  }
+}
+
+/// One comparison of two values in memory.
+struct MemoryComparison {
+  private let operation: ComparisonOperator
+  private let options: FetchComparison.StringOptions
+  private let leftIsConstant: Bool
+  private let rightIsConstant: Bool
+
+  init(
+    _ operation: ComparisonOperator, _ options: FetchComparison.StringOptions, leftIsConstant: Bool = false,
+    rightIsConstant: Bool = false
+  ) {
+    self.operation = operation
+    self.options = options
+    self.leftIsConstant = leftIsConstant
+    self.rightIsConstant = rightIsConstant
+  }
+
+  func isTrue(_ left: Any?, _ right: Any?) -> Bool {
+    switch operation {
+    case .in:
+      if right is String { return MemoryComparison(.contains, options).compared(right, left) }
+      return (KeyedAccess.elements(right) ?? [right]).contains { isEqual(left, $0) }
+    case .contains:
+      if let elements = KeyedAccess.elements(left) { return elements.contains { isEqual($0, right) } }
+      return compared(left, right)
+    case .between:
+      guard let bounds = KeyedAccess.elements(right), bounds.count == 2 else {
+        stop("BETWEEN needs two values on its right side.")
+      }
+      let notLess = MemoryComparison(
+        .greaterOrEqual, options, leftIsConstant: leftIsConstant, rightIsConstant: true)
+      let notMore = MemoryComparison(
+        .lessOrEqual, options, leftIsConstant: leftIsConstant, rightIsConstant: true)
+      return notLess.isTrue(left, bounds[0]) && notMore.isTrue(left, bounds[1])
+    case .equal: return isEqual(left, right)
+    case .notEqual: return !isEqual(left, right)
+    default: return compared(left, right)
+    }
+  }
+
+  /// Whether both are the same: values by what they are, managed objects by their identifiers (rule 107), lists by their elements, anything else
+  /// as its class says.
+  private func isEqual(_ left: Any?, _ right: Any?) -> Bool {
+    switch (Operand(left), Operand(right)) {
+    case (.none, .none): return true
+    case (.value(let first), .value(let second)):
+      let (first, second) = adapted(first, second)
+      return ComparedValues.isEqual(first, second, options)
+    case (.object(let first), .object(let second)): return first == second
+    case (.many(let first), .many(let second)):
+      guard first.count == second.count else { return false }
+      if left is NSSet || left is any SetAlgebra || right is NSSet || right is any SetAlgebra {
+        return first.allSatisfy { one in second.contains { isEqual(one, $0) } }
+      }
+      return zip(first, second).allSatisfy { isEqual($0, $1) }
+    case (.other(let first), .other(let second)):
+      if let first = first as? NSObject { return first.isEqual(second) }
+      if let first = first as? AnyHashable, let second = second as? AnyHashable { return first == second }
+      return (first as AnyObject) === (second as AnyObject)
+    default: return false
+    }
+  }
+
+  private func compared(_ left: Any?, _ right: Any?) -> Bool {
+    guard case .value(let first) = Operand(left), case .value(let second) = Operand(right) else {
+      return false
+    }
+    let (left, right) = adapted(first, second)
+    do { return try ComparedValues.isTrue(left, operation, right, options) } catch {
+      stop("\(error)")
+    }
+  }
+
+  /// Constants beside values of another numeric type take that type, as beside attributes: 0.1 is the nearest float.
+  private func adapted(_ left: AttributeValue, _ right: AttributeValue) -> (AttributeValue, AttributeValue) {
+    (
+      leftIsConstant ? Self.adapted(left, to: right) : left,
+      rightIsConstant ? Self.adapted(right, to: left) : right
+    )
+  }
+
+  private static func adapted(_ constant: AttributeValue, to value: AttributeValue) -> AttributeValue {
+    switch (constant, value) {
+    case (.double, .float): ComparedValues.converted(constant, to: .float) ?? constant
+    case (.double, .decimal): ComparedValues.converted(constant, to: .decimal) ?? constant
+    default: constant
+    }
+  }
+
+  /// What kind of thing a value is.
+  private enum Operand {
+    case none
+    case value(AttributeValue)
+    case object(ManagedObjectID)
+    case many([Any?])
+    case other(Any)
+
+    init(_ any: Any?) {
+      guard let any = plain(any) else {
+        self = .none
+        return
+      }
+      if let object = any as? ManagedObject {
+        self = .object(object.objectID)
+      } else if let identifier = any as? ManagedObjectID {
+        self = .object(identifier)
+      } else if let elements = KeyedAccess.elements(any) {
+        self = .many(elements)
+      } else if let value = AttributeValue(any, type: .undefined) {
+        self = .value(value)
+      } else if let raw = any as? any RawRepresentable {
+        self = Operand(raw.rawValue)
+      } else {
+        self = .other(any)
+      }
+    }
+  }
+}

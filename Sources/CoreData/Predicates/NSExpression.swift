@@ -1,0 +1,165 @@
+import StrataCore
+
+/// A value computed for an object: what stands on either side of a comparison, and in a column of a dictionary result.
+///
+/// A tree that does not change once it is made. A fetch takes those trees whose leaves are key paths, values that attributes have, objects,
+/// variables, and functions that stores evaluate; in memory, blocks and set expressions work as well.
+///
+/// Foundation on Linux has an unavailable class of the same name. In a file that imports both modules a type is written
+/// `CoreData.NSExpression`, or the target declares `typealias NSExpression = CoreData.NSExpression` once.
+open class NSExpression: NSObject, NSCopying {
+  /// What an expression is.
+  public enum ExpressionType: UInt, Sendable {
+    case constantValue = 0
+    case evaluatedObject = 1
+    case variable = 2
+    case keyPath = 3
+    case function = 4
+    case unionSet = 5
+    case intersectSet = 6
+    case minusSet = 7
+    case subquery = 13
+    case aggregate = 14
+    case anyKey = 15
+    case block = 19
+    case conditional = 20
+    /// A fetch inside an expression; see `NSFetchRequestExpressionType`.
+    case fetchRequest = 50
+  }
+
+  /// What blocks in expressions look like: the object, the arguments, the context.
+  public typealias Block = (Any?, [NSExpression], NSMutableDictionary?) -> Any
+
+  indirect enum Kind {
+    case constant(Any?)
+    case evaluatedObject
+    case variable(String)
+    case keyPath(NSExpression?, String)
+    case function(NSExpression?, String, [NSExpression])
+    case set(ExpressionType, NSExpression, NSExpression)
+    case subquery(NSExpression, String, NSPredicate)
+    case aggregate([NSExpression])
+    case anyKey
+    case block(Block, [NSExpression])
+    case conditional(NSPredicate, NSExpression, NSExpression)
+    case fetch(NSExpression, NSExpression, Bool)
+  }
+
+  let kind: Kind
+
+  init(_ kind: Kind) { self.kind = kind }
+
+  /// An expression without parts: the evaluated object, or any key. Other types have initialisers of their own; asking for them here traps.
+  public init(expressionType type: ExpressionType) {
+    switch type {
+    case .evaluatedObject: kind = .evaluatedObject
+    case .anyKey: kind = .anyKey
+    default: stop("NSExpression(expressionType: .\(type)) has no parts; use the initialiser for that type.")
+    }
+  }
+
+  /// A value.
+  public init(forConstantValue obj: Any?) { kind = .constant(plain(obj)) }
+
+  /// What a key path leads to, collection operators included: `plane.seats`, `flights.@count`.
+  public init(forKeyPath keyPath: String) { kind = .keyPath(nil, keyPath) }
+
+  /// What a Swift key path leads to. There is no Objective-C runtime that knows the names of properties: the path is followed when the
+  /// expression is used on objects in memory; a fetch takes the text form.
+  public convenience init<Root, Value>(forKeyPath keyPath: KeyPath<Root, Value>) {
+    self.init(.keyPath(nil, KeyPathText.text(of: keyPath)))
+  }
+
+  /// A value that is given when the predicate is used, or the element a sub-query looks at; without the `$`.
+  public init(forVariable string: String) { kind = .variable(string) }
+
+  /// A function by its name: `sum:`, `add:to:`, `lowercase:`, `now`. Arguments are expressions; other values become constants.
+  public init(forFunction name: String, arguments parameters: [Any]) {
+    kind = .function(nil, name, Self.expressions(parameters))
+  }
+
+  /// A function of an object. There are no selectors that could be sent; `valueForKey:` and `valueForKeyPath:` are evaluated.
+  public init(forFunction target: NSExpression, selectorName name: String, arguments parameters: [Any]?) {
+    kind = .function(target, name, Self.expressions(parameters ?? []))
+  }
+
+  /// A list of expressions.
+  public init(forAggregate subexpressions: [NSExpression]) { kind = .aggregate(subexpressions) }
+
+  /// The elements of both sides. In memory only.
+  public init(forUnionSet left: NSExpression, with right: NSExpression) { kind = .set(.unionSet, left, right) }
+
+  /// The elements that both sides have. In memory only.
+  public init(forIntersectSet left: NSExpression, with right: NSExpression) {
+    kind = .set(.intersectSet, left, right)
+  }
+
+  /// The elements of the left side that the right one does not have. In memory only.
+  public init(forMinusSet left: NSExpression, with right: NSExpression) { kind = .set(.minusSet, left, right) }
+
+  /// The elements for which a predicate is true; the predicate calls an element by the variable.
+  public init(
+    forSubquery expression: NSExpression, usingIteratorVariable variable: String, predicate: NSPredicate
+  ) {
+    kind = .subquery(expression, variable.first == "$" ? String(variable.dropFirst()) : variable, predicate)
+  }
+
+  /// One value where the predicate is true, another elsewhere.
+  public init(
+    forConditional predicate: NSPredicate, trueExpression: NSExpression, falseExpression: NSExpression
+  ) {
+    kind = .conditional(predicate, trueExpression, falseExpression)
+  }
+
+  /// What a block makes of the object. In memory only.
+  public init(block: @escaping Block, arguments: [NSExpression]?) { kind = .block(block, arguments ?? []) }
+
+  /// An expression written as text, with arguments for its `%@` and `%K`. A text that is none traps, naming the place.
+  public convenience init(format expressionFormat: String, _ args: Any?...) {
+    self.init(format: expressionFormat, spelledArguments: args)
+  }
+
+  /// The same with its arguments in an array.
+  public convenience init(format expressionFormat: String, argumentArray arguments: [Any]) {
+    self.init(format: expressionFormat, spelledArguments: arguments)
+  }
+
+  private convenience init(format: String, spelledArguments arguments: [Any?]) {
+    var opaque = OpaqueArguments()
+    let readable = opaque.readable(arguments)
+    do {
+      self.init(opaque.kind(of: try FetchExpression(format: format, argumentArray: readable)))
+    } catch { stop("NSExpression(format:): \(error)") }
+  }
+
+  /// The object itself.
+  open class func expressionForEvaluatedObject() -> NSExpression { NSExpression(.evaluatedObject) }
+
+  /// Any key; no store and nothing in memory evaluates it.
+  open class func expressionForAnyKey() -> NSExpression { NSExpression(.anyKey) }
+
+  private static func expressions(_ parameters: [Any]) -> [NSExpression] {
+    parameters.map { $0 as? NSExpression ?? NSExpression(forConstantValue: $0) }
+  }
+
+  /// The value for an object. `context` holds variables by name, and is handed to blocks.
+  open func expressionValue(with object: Any?, context: NSMutableDictionary?) -> Any? {
+    MemoryEvaluation(object, context: context).value(self)
+  }
+
+  /// Does nothing: expressions are not read from archives here, so none has to be allowed.
+  open func allowEvaluation() {}
+
+  open func copy(with zone: NSZone? = nil) -> Any { self }
+  open override func copy() -> Any { self }
+
+  open override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? NSExpression else { return false }
+    return self === other || PredicateText.isSame(self, other)
+  }
+
+  open override var hash: Int { PredicateText.text(self).hashValue }
+
+  /// The expression as a format string.
+  open override var description: String { PredicateText.text(self) }
+}

@@ -1,0 +1,18 @@
+import StrataCore
+
+/// A computed column of a dictionary result, for `propertiesToFetch` (rule 97).
+public typealias NSExpressionDescription = ExpressionPropertyDescription
+
+extension ExpressionPropertyDescription {
+  /// How the values of the column are computed.
+  public var expression: NSExpression? {
+    get { spelledExpression as? NSExpression }
+    set { spelledExpression = newValue }
+  }
+
+  /// The type the values of the column are brought into.
+  public var resultType: AttributeType {
+    get { expressionResultType }
+    set { expressionResultType = newValue }
+  }
+}

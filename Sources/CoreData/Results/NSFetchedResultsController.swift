@@ -1,0 +1,116 @@
+import StrataCore
+
+/// The objects that match a request, in order and in sections, kept up to date as their context changes (rules 242–265).
+///
+/// Belongs to its context's queue and does not hold its delegate. Without a delegate the results stay what they were (rule 244). The request
+/// may be changed before the next `performFetch()`, which takes it as it is then; there is no cache that would have to be deleted.
+open class NSFetchedResultsController<ResultType>: NSObject {
+  let source: ResultsSource
+
+  /// Makes a controller, which has no results before `performFetch()` (rule 243).
+  ///
+  /// - Parameters:
+  ///   - sectionNameKeyPath: What divides the objects into sections; the first sort descriptor must keep these together (rule 242).
+  ///   - name: Kept, and used for nothing: there is no cache.
+  public init(
+    fetchRequest: NSFetchRequest<ResultType>, managedObjectContext context: NSManagedObjectContext,
+    sectionNameKeyPath: String?, cacheName name: String?
+  ) {
+    source = ResultsSource(fetchRequest, context, sectionNameKeyPath, name)
+    super.init()
+    source.makeController = { [weak self] in
+      guard let self else { return nil }
+      return self as? NSFetchedResultsController<any NSFetchRequestResult>
+        ?? NSFetchedResultsController<any NSFetchRequestResult>(self.source)
+    }
+  }
+
+  /// The same controller under another type.
+  init(_ source: ResultsSource) { self.source = source }
+
+  /// What is fetched.
+  open var fetchRequest: NSFetchRequest<ResultType> {
+    if let request = source.request as? NSFetchRequest<ResultType> { return request }
+    // What a delegate is handed: the request under the type it sees.
+    return NSFetchRequest<ResultType>(source.request)
+  }
+
+  /// The context whose objects these are.
+  open var managedObjectContext: NSManagedObjectContext { source.context }
+  /// The key path to what divides objects into sections.
+  open var sectionNameKeyPath: String? { source.sectionNameKeyPath }
+  /// As given; there is no cache.
+  open var cacheName: String? { source.cacheName }
+
+  /// Whoever hears of changes. Not held.
+  open var delegate: (any NSFetchedResultsControllerDelegate)? {
+    get { source.delegate }
+    set { source.delegate = newValue }
+  }
+
+  /// Does nothing: there is no cache that could be out of date (rule 259).
+  open class func deleteCache(withName name: String?) {}
+
+  /// Fetches the objects, or fetches them anew. Tells the delegate nothing.
+  ///
+  /// - Throws: 134060 without sort descriptors, when objects of a section do not stand together (rule 242), and for an order that no store has;
+  ///   what `fetch` throws.
+  open func performFetch() throws { try cocoa { try source.performFetch() } }
+
+  /// All objects, in order; nil before `performFetch()` (rule 243). Makes all of them; `object(at:)` makes those around one.
+  open var fetchedObjects: [ResultType]? {
+    source.fetchedObjects.map { objects in
+      guard let results = objects as? [ResultType] else { Self.refuse(objects.first) }
+      return results
+    }
+  }
+
+  /// The object at section and row. Traps when there is none.
+  open func object(at indexPath: IndexPath) -> ResultType {
+    let object = source.object(at: indexPath)
+    guard let result = object as? ResultType else { Self.refuse(object) }
+    return result
+  }
+
+  /// Section and row of an object; nil when it is not among the results.
+  open func indexPath(forObject object: ResultType) -> IndexPath? {
+    (object as? NSManagedObject).flatMap { source.indexPath(forObject: $0) }
+  }
+
+  /// The sections, in order; one without a section key path; nil before `performFetch()` (rule 258).
+  open var sections: [any NSFetchedResultsSectionInfo]? { source.fetchedSections }
+
+  /// The titles of the sections, each once, in order (rule 258).
+  open var sectionIndexTitles: [String] { source.sectionIndexTitles }
+
+  /// The title of a section: what the delegate says, or the first letter of its name, capitalised (rule 258).
+  open func sectionIndexTitle(forSectionName sectionName: String) -> String? { source.indexTitle(sectionName) }
+
+  /// The first section of a title. Traps when `sectionIndexTitles` has another one at that index.
+  open func section(forSectionIndexTitle title: String, at sectionIndex: Int) -> Int {
+    source.section(forTitle: title, at: sectionIndex)
+  }
+
+  open override func isEqual(_ object: Any?) -> Bool { (object as? any ResultsSourced)?.source === source }
+  open override var hash: Int { ObjectIdentifier(source).hashValue }
+
+  private static func refuse(_ object: NSManagedObject?) -> Never {
+    stop(
+      "a controller of \(ResultType.self) has fetched objects of class \(object.map { "\(type(of: $0))" } ?? "?"); its results are managed objects."
+    )
+  }
+}
+
+/// A fetched results controller, whatever its type.
+protocol ResultsSourced: AnyObject { var source: ResultsSource { get } }
+extension NSFetchedResultsController: ResultsSourced {}
+
+/// Whether both are the same controller, also when a delegate has been handed one under another type.
+public func === <Left, Right>(
+  left: NSFetchedResultsController<Left>?, right: NSFetchedResultsController<Right>?
+) -> Bool { left?.source === right?.source }
+
+/// Whether they are different controllers.
+public func !== <Left, Right>(
+  left: NSFetchedResultsController<Left>?, right: NSFetchedResultsController<Right>?
+) -> Bool { left?.source !== right?.source }

@@ -1,0 +1,212 @@
+import StrataCore
+
+/// The list behind a fetched results controller, whatever type that has: follows StrataCore's controller and tells the delegate.
+///
+/// Between `resultsWillChange` and the end of an event the changes are collected; then the delegate is told of the difference, or of one change
+/// after the other. On the context's queue.
+final class ResultsSource {
+  let request: NSFetchRequestDescription
+  let context: NSManagedObjectContext
+  let sectionNameKeyPath: String?
+  let cacheName: String?
+  weak var delegate: (any NSFetchedResultsControllerDelegate)? {
+    didSet {
+      hasNoDifferenceMethod = false
+      takesDifferences = false
+      followed?.delegate = delegate == nil ? nil : self
+    }
+  }
+  /// Set by the default implementation of the difference method.
+  var hasNoDifferenceMethod = false
+  /// Whether a difference was told and somebody took it.
+  private var takesDifferences = false
+  /// Gives the controller as delegates see it.
+  var makeController: () -> NSFetchedResultsController<any NSFetchRequestResult>?
+
+  private var followed: FetchedResultsController<ManagedObject>?
+  private var objects: [ManagedObject]?
+  private var sections: [FetchedSection]?
+  private var collected = Collected()
+
+  private struct Collected {
+    var sections: [(info: FetchedSection, index: Int, type: NSFetchedResultsChangeType)] = []
+    var items: [Item] = []
+
+    struct Item {
+      let object: ManagedObject
+      let old: IndexPath?
+      let new: IndexPath?
+      let type: NSFetchedResultsChangeType
+    }
+  }
+
+  init(
+    _ request: NSFetchRequestDescription, _ context: NSManagedObjectContext, _ sectionNameKeyPath: String?,
+    _ cacheName: String?
+  ) {
+    self.request = request
+    self.context = context
+    self.sectionNameKeyPath = sectionNameKeyPath
+    self.cacheName = cacheName
+    makeController = { nil }
+  }
+
+  /// Fetches by what the request says now.
+  func performFetch() throws {
+    let lowered = try request.lowered(for: context)
+    if lowered.isSortedHere {
+      throw CoreDataError(
+        .coreData,
+        "A fetched results controller cannot sort by a method of NSString: no store has its order. Sort by a stored key.")
+    }
+    let next = FetchedResultsController<ManagedObject>(
+      fetchRequest: lowered.request.returning(ManagedObject.self), managedObjectContext: context,
+      sectionNameKeyPath: sectionNameKeyPath, cacheName: cacheName)
+    if delegate != nil { next.delegate = self }
+    try next.performFetch()
+    followed?.delegate = nil
+    followed = next
+    forget()
+  }
+
+  private func forget() {
+    objects = nil
+    sections = nil
+  }
+
+  // MARK: The list
+
+  /// All objects; nil before they were fetched (rule 243).
+  var fetchedObjects: [ManagedObject]? {
+    if let objects { return objects }
+    guard let found = followed?.fetchedObjects else { return nil }
+    let objects = Array(found)
+    self.objects = objects
+    return objects
+  }
+
+  var fetchedSections: [FetchedSection]? {
+    if let sections { return sections }
+    guard let found = followed?.sections else { return nil }
+    let sections = found.map { section in
+      FetchedSection(
+        name: section.name, indexTitle: indexTitle(section.name), numberOfObjects: section.numberOfObjects
+      ) { Array(section.objects) }
+    }
+    self.sections = sections
+    return sections
+  }
+
+  func object(at indexPath: IndexPath) -> ManagedObject {
+    guard let followed else { stop("there are no objects before performFetch().") }
+    return followed.object(at: indexPath)
+  }
+
+  func indexPath(forObject object: ManagedObject) -> IndexPath? { followed?.indexPath(forObject: object) }
+
+  // MARK: Titles
+
+  /// The first letter of a name, capitalised; nil for an empty name (rule 258).
+  static func usualIndexTitle(_ name: String) -> String? {
+    FetchedResultsController<ManagedObject>.usualIndexTitle(name)
+  }
+
+  func indexTitle(_ name: String) -> String? {
+    guard let delegate, let controller = makeController() else { return Self.usualIndexTitle(name) }
+    return delegate.controller(controller, sectionIndexTitleForSectionName: name)
+  }
+
+  var sectionIndexTitles: [String] { followed?.sectionIndexTitles ?? [] }
+
+  func section(forTitle title: String, at index: Int) -> Int {
+    guard let followed else { stop("there are no sections before performFetch().") }
+    return followed.section(forSectionIndexTitle: title, at: index)
+  }
+}
+
+extension ResultsSource: FetchedResultsChangeDelegate {
+  typealias Result = ManagedObject
+
+  func controller(
+    _ controller: FetchedResultsController<ManagedObject>, sectionIndexTitleForSectionName name: String
+  ) -> String? { indexTitle(name) }
+
+  func controllerWillChangeContent(_ controller: FetchedResultsController<ManagedObject>) {
+    collected = Collected()
+    guard let delegate, let shown = makeController() else { return }
+    if !takesDifferences { delegate.controllerWillChangeContent(shown) }
+  }
+
+  func controller(
+    _ controller: FetchedResultsController<ManagedObject>,
+    didChange section: FetchedResultsSection<ManagedObject>, atSectionIndex index: Int,
+    for type: FetchedResultsChangeType
+  ) {
+    let info = FetchedSection(
+      name: section.name, indexTitle: section.indexTitle, numberOfObjects: section.numberOfObjects
+    ) { Array(section.objects) }
+    collected.sections.append((info, index, type))
+  }
+
+  func controller(
+    _ controller: FetchedResultsController<ManagedObject>, didChange object: ManagedObject,
+    at indexPath: IndexPath?, for type: FetchedResultsChangeType, newIndexPath: IndexPath?
+  ) {
+    collected.items.append(Collected.Item(object: object, old: indexPath, new: newIndexPath, type: type))
+  }
+
+  func controllerDidChangeContent(_ controller: FetchedResultsController<ManagedObject>) {
+    forget()
+    let changes = collected
+    collected = Collected()
+    guard let delegate, let shown = makeController() else { return }
+    if sectionNameKeyPath == nil, !hasNoDifferenceMethod {
+      delegate.controller(shown, didChangeContentWith: Self.difference(changes.items))
+      if !hasNoDifferenceMethod {
+        takesDifferences = true
+        return
+      }
+    }
+    for (info, index, type) in changes.sections {
+      delegate.controller(shown, didChange: info, atSectionIndex: index, for: type)
+    }
+    for item in changes.items {
+      delegate.controller(
+        shown, didChange: item.object, at: item.old, for: item.type, newIndexPath: item.new)
+    }
+    delegate.controllerDidChangeContent(shown)
+  }
+
+  /// Moves and updates are removals and insertions that belong together.
+  private static func difference(_ items: [Collected.Item]) -> CollectionDifference<NSManagedObjectID> {
+    var changes: [CollectionDifference<NSManagedObjectID>.Change] = []
+    for item in items {
+      let id = item.object.objectID
+      let (old, new) = (item.old?[1], item.new?[1] ?? (item.type == .update ? item.old?[1] : nil))
+      if let old { changes.append(.remove(offset: old, element: id, associatedWith: new)) }
+      if let new { changes.append(.insert(offset: new, element: id, associatedWith: old)) }
+    }
+    guard let difference = CollectionDifference(changes) else {
+      stop("the changes of a list contradict each other.")
+    }
+    return difference
+  }
+}
+
+/// One section as it was when it was asked for.
+final class FetchedSection: NSFetchedResultsSectionInfo {
+  let name: String
+  let indexTitle: String?
+  let numberOfObjects: Int
+  private let read: () -> [ManagedObject]
+  private lazy var found = read()
+
+  init(name: String, indexTitle: String?, numberOfObjects: Int, read: @escaping () -> [ManagedObject]) {
+    self.name = name
+    self.indexTitle = indexTitle
+    self.numberOfObjects = numberOfObjects
+    self.read = read
+  }
+
+  var objects: [Any]? { found }
+}

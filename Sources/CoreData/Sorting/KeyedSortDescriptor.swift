@@ -1,0 +1,119 @@
+import StrataCore
+
+/// What `NSSortDescriptor(key:ascending:)` and its like make: a sort descriptor that knows the name of its key.
+final class KeyedSortDescriptor: NSSortDescriptor {
+  /// How two values are compared.
+  enum Rule {
+    /// As stores sort: nil first, numbers by value, texts by their bytes.
+    case values
+    /// Texts by a method of `NSString`.
+    case text(TextOrder)
+    /// By somebody's own function.
+    case comparator(Comparator)
+  }
+
+  let name: String?
+  let rule: Rule
+
+  init(_ name: String?, ascending: Bool, _ rule: Rule) {
+    self.name = name
+    self.rule = rule
+    super.init(keyPath: \NSObject.self, ascending: ascending, comparator: { _, _ in .orderedSame })
+  }
+
+  @available(*, unavailable)
+  required init?(coder: NSCoder) { stop("sort descriptors are not archived.") }
+
+  override func compare(_ object1: Any, to object2: Any) -> ComparisonResult {
+    let first = value(object1)
+    let second = value(object2)
+    let order =
+      switch rule {
+      case .values: Self.compare(first, second)
+      case .text(let order): order.compare(first, second)
+      case .comparator(let comparator): comparator(first ?? NSNull(), second ?? NSNull())
+      }
+    return ascending ? order : order.reversed
+  }
+
+  private func value(_ object: Any) -> Any? {
+    guard let name, name != "self" else { return plain(object) }
+    return KeyedAccess.value(object, name)
+  }
+
+  static func compare(_ first: Any?, _ second: Any?) -> ComparisonResult {
+    guard let left = AttributeValue(first, type: .undefined), let right = AttributeValue(second, type: .undefined)
+    else { stop("values of type \(type(of: first)) and \(type(of: second)) have no order.") }
+    return ComparisonResult(ComparedValues.order(left, right))
+  }
+
+  override var comparator: Comparator {
+    switch rule {
+    case .values: { KeyedSortDescriptor.compare(plain($0), plain($1)) }
+    case .text(let order): { order.compare(plain($0), plain($1)) }
+    case .comparator(let comparator): comparator
+    }
+  }
+
+  override var reversedSortDescriptor: Any { KeyedSortDescriptor(name, ascending: !ascending, rule) }
+
+  override func copy(with zone: NSZone? = nil) -> Any { self }
+  override func copy() -> Any { self }
+
+  override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? KeyedSortDescriptor else { return false }
+    if other === self { return true }
+    guard other.name == name, other.ascending == ascending else { return false }
+    switch (rule, other.rule) {
+    case (.values, .values): return true
+    case (.text(let left), .text(let right)): return left == right
+    default: return false
+    }
+  }
+
+  override var hash: Int {
+    var hasher = Hasher()
+    hasher.combine(name)
+    hasher.combine(ascending)
+    return hasher.finalize()
+  }
+
+  override var description: String {
+    "(\(name ?? "self"), \(ascending ? "ascending" : "descending"))"
+  }
+}
+
+/// The orders of texts that methods of `NSString` give.
+enum TextOrder: String {
+  case plain = "compare:"
+  case caseInsensitive = "caseInsensitiveCompare:"
+  case localized = "localizedCompare:"
+  case localizedCaseInsensitive = "localizedCaseInsensitiveCompare:"
+  case localizedStandard = "localizedStandardCompare:"
+
+  /// Nil comes first; what is no text is compared as values are.
+  func compare(_ first: Any?, _ second: Any?) -> ComparisonResult {
+    guard let left = first as? String, let right = second as? String else {
+      return KeyedSortDescriptor.compare(first, second)
+    }
+    switch self {
+    case .plain: return ComparisonResult(ComparedValues.order(.string(left), .string(right)))
+    case .caseInsensitive: return left.caseInsensitiveCompare(right)
+    case .localized: return left.localizedCompare(right)
+    case .localizedCaseInsensitive: return left.localizedCaseInsensitiveCompare(right)
+    case .localizedStandard: return left.localizedStandardCompare(right)
+    }
+  }
+}
+
+extension ComparisonResult {
+  init(_ order: Int) { self = order < 0 ? .orderedAscending : order > 0 ? .orderedDescending : .orderedSame }
+
+  var reversed: ComparisonResult {
+    switch self {
+    case .orderedAscending: .orderedDescending
+    case .orderedDescending: .orderedAscending
+    case .orderedSame: .orderedSame
+    }
+  }
+}

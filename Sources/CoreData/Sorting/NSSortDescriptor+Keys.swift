@@ -1,0 +1,68 @@
+import StrataCore
+
+/// What lets an initialiser of sort descriptors decide which class it makes an object of; see `FormatReadable`.
+public protocol KeySortable {}
+
+extension NSSortDescriptor: KeySortable {}
+
+extension KeySortable where Self: NSSortDescriptor {
+  /// Sorts by what the key path leads to: nil first, numbers by value, texts by their bytes, which is how stores sort. Without a key by the elements
+  /// themselves.
+  public init(key: String?, ascending: Bool) {
+    self = Self.made(KeyedSortDescriptor(key, ascending: ascending, .values))
+  }
+
+  /// Sorts by a method of texts: `compare:`, `caseInsensitiveCompare:`, `localizedCompare:`, `localizedCaseInsensitiveCompare:`,
+  /// `localizedStandardCompare:`. Any other selector traps.
+  ///
+  /// No store has these orders: a fetch reads all that matches, sorts it in memory, and cuts its window then. A fetched results controller
+  /// refuses them.
+  public init(key: String?, ascending: Bool, selector: Selector?) {
+    let rule: KeyedSortDescriptor.Rule
+    if let selector, selector != "compare:" {
+      guard let order = TextOrder(rawValue: selector.description) else {
+        stop("no sort descriptor can call “\(selector)” without the Objective-C runtime.")
+      }
+      rule = .text(order)
+    } else {
+      rule = .values
+    }
+    self = Self.made(KeyedSortDescriptor(key, ascending: ascending, rule))
+  }
+
+  /// Sorts by a function of one's own. In memory only: a fetch throws.
+  public init(key: String?, ascending: Bool, comparator cmptr: @escaping Comparator) {
+    self = Self.made(KeyedSortDescriptor(key, ascending: ascending, .comparator(cmptr)))
+  }
+
+  /// Sorts by what a Swift key path leads to, whose values may be nil: nil first. For values that are `Comparable` Foundation has an initialiser
+  /// that looks the same.
+  public init<Root, Value>(keyPath: KeyPath<Root, Value>, ascending: Bool) {
+    self = Self.made(KeyPathSortDescriptor(keyPath, ascending: ascending))
+  }
+
+  private static func made(_ descriptor: NSSortDescriptor) -> Self {
+    guard let made = descriptor as? Self else {
+      stop("a sort descriptor with a key is of a class of its own, no \(Self.self).")
+    }
+    return made
+  }
+}
+
+/// A sort descriptor by a Swift key path to values that may be nil.
+final class KeyPathSortDescriptor: NSSortDescriptor {
+  init<Root, Value>(_ keyPath: KeyPath<Root, Value>, ascending: Bool) {
+    super.init(keyPath: keyPath, ascending: ascending) { KeyedSortDescriptor.compare(plain($0), plain($1)) }
+  }
+
+  @available(*, unavailable)
+  required init?(coder: NSCoder) { stop("sort descriptors are not archived.") }
+}
+
+extension NSSortDescriptor {
+  /// The key; nil of a descriptor of elements themselves, and of one that was made with a Swift key path, whose names are known to a fetch only.
+  public var key: String? { (self as? KeyedSortDescriptor)?.name }
+
+  /// Does nothing: sort descriptors are not read from archives here, so none has to be allowed.
+  public func allowEvaluation() {}
+}

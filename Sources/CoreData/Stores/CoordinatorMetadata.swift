@@ -1,0 +1,72 @@
+import Foundation
+import StrataCore
+
+extension NSPersistentStoreCoordinator {
+  /// The store's metadata, including what was set and awaits the next save.
+  public func metadata(for store: NSPersistentStore) -> [String: Any] {
+    appleSpelled(metadata(for: store.store))
+  }
+
+  /// Sets the store's metadata; written by the next save of any context to that store. Traps for values that are no
+  /// property-list values and for a store of another coordinator.
+  public func setMetadata(_ metadata: [String: Any]?, for store: NSPersistentStore) {
+    do { try setMetadata(strataSpelled(metadata ?? [:]), for: store.store) } catch {
+      preconditionFailure("setMetadata(_:for:): \(error)")
+    }
+  }
+
+  /// The metadata of the store in the file at `url`, which need not be open.
+  /// - Throws: `CocoaError` 134080 when there is none, or it cannot be read.
+  public static func metadataForPersistentStore(
+    ofType storeType: String, at url: URL, options: [AnyHashable: Any]? = nil
+  ) throws -> [String: Any] {
+    try cocoa(.persistentStoreOpen) { appleSpelled(try LMDBStore.metadata(at: url).dictionary) }
+  }
+
+  /// The metadata of the store in the file at `storeURL`, which need not be open.
+  public static func metadataForPersistentStore(
+    type storeType: NSPersistentStore.StoreType, at storeURL: URL, options: [AnyHashable: Any]? = nil
+  ) throws -> [String: Any] {
+    try metadataForPersistentStore(ofType: storeType.rawValue, at: storeURL, options: options)
+  }
+
+  /// The metadata of the store in the file at `url`; the type is not looked at.
+  public static func metadataForPersistentStore(ofType storeType: String?, at url: URL) throws -> [String: Any]
+  {
+    try metadataForPersistentStore(ofType: storeType ?? NSSQLiteStoreType, at: url, options: nil)
+  }
+
+  /// Writes the metadata of the store in the file at `url`.
+  public static func setMetadata(
+    _ metadata: [String: Any]?, forPersistentStoreOfType storeType: String, at url: URL,
+    options: [AnyHashable: Any]? = nil
+  ) throws {
+    try cocoa(.persistentStoreOpen) {
+      guard let values = StoreMetadata(strataSpelled(metadata ?? [:])) else {
+        throw CoreDataError(.persistentStoreOperation, "Store metadata takes property-list values only.")
+      }
+      try LMDBStore.setMetadata(values, at: url)
+    }
+  }
+
+  /// Writes the metadata of the store in the file at `storeURL`.
+  public static func setMetadata(
+    _ metadata: [String: Any]?, type storeType: NSPersistentStore.StoreType, at storeURL: URL,
+    options: [AnyHashable: Any]? = nil
+  ) throws {
+    try setMetadata(
+      metadata, forPersistentStoreOfType: storeType.rawValue, at: storeURL, options: options)
+  }
+
+  /// The model the store in the file at `url` was written with.
+  public static func cachedModelForPersistentStore(at url: URL, options: [AnyHashable: Any]? = nil) throws
+    -> NSManagedObjectModel
+  {
+    try cocoa(.persistentStoreOpen) { try LMDBStore.model(at: url) }
+  }
+
+  /// The ID that `string` is the URI of.
+  public func managedObjectID(for string: String) -> NSManagedObjectID? {
+    URL(string: string).flatMap { managedObjectID(forURIRepresentation: $0) }
+  }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import StrataCore
+
+extension NSPersistentStoreCoordinator {
+  /// The attached stores, oldest first.
+  public var persistentStores: [NSPersistentStore] {
+    self.StrataCore::persistentStores.map { .of($0, in: self) }
+  }
+
+  /// Opens a store and attaches it.
+  /// - Throws: `CocoaError` 134000 for an unknown type, 134080 when the file cannot be opened or is no store, 134100 when it was
+  ///   written with another version of the model, 134020 when the model is wrong.
+  @discardableResult
+  public func addPersistentStore(
+    ofType storeType: String, configurationName configuration: String?, at storeURL: URL?,
+    options: [AnyHashable: Any]? = nil
+  ) throws -> NSPersistentStore {
+    try cocoa(.persistentStoreOpen) {
+      let description = try storeDescription(
+        type: storeType, configuration: configuration, url: storeURL, options: options)
+      let store = NSPersistentStore.of(try addPersistentStore(description), in: self)
+      store.remember(type: storeType, options: options)
+      return store
+    }
+  }
+
+  /// Opens a store and attaches it. See `addPersistentStore(ofType:configurationName:at:options:)`.
+  @discardableResult
+  public func addPersistentStore(
+    type: NSPersistentStore.StoreType, configuration: String? = nil, at storeURL: URL,
+    options: [AnyHashable: Any]? = nil
+  ) throws -> NSPersistentStore {
+    try addPersistentStore(
+      ofType: type.rawValue, configurationName: configuration, at: storeURL, options: options)
+  }
+
+  /// Opens a store and attaches it, then calls `block` with the error if it could not be opened; at once, on the calling thread,
+  /// unless the description says `shouldAddStoreAsynchronously`.
+  public func addPersistentStore(
+    with storeDescription: NSPersistentStoreDescription,
+    completionHandler block: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void
+  ) {
+    guard storeDescription.shouldAddStoreAsynchronously else {
+      return block(storeDescription, add(storeDescription))
+    }
+    let block = Carried(block)
+    DispatchQueue.global(qos: .userInitiated).async {
+      block.value(storeDescription, self.add(storeDescription))
+    }
+  }
+
+  private func add(_ description: NSPersistentStoreDescription) -> (any Error)? {
+    do {
+      try addPersistentStore(
+        ofType: description.type, configurationName: description.configuration, at: description.url,
+        options: description.options)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  /// Detaches and closes `store`.
+  public func remove(_ store: NSPersistentStore) throws {
+    try cocoa { try remove(store.store) }
+  }
+
+  /// The attached store in the file at `url`.
+  public func persistentStore(for url: URL) -> NSPersistentStore? {
+    self.StrataCore::persistentStore(for: url).map { .of($0, in: self) }
+  }
+
+  /// The file of `store`; `/dev/null` for a store in memory.
+  public func url(for store: NSPersistentStore) -> URL { store.url ?? URL(fileURLWithPath: "/dev/null") }
+
+  // MARK: Whole stores
+
+  /// Deletes the store in the file at `url`, which must not be open in this process.
+  public func destroyPersistentStore(
+    at url: URL, ofType storeType: String, options: [AnyHashable: Any]? = nil
+  ) throws {
+    try cocoa(.persistentStoreOperation) {
+      if storeType == NSInMemoryStoreType { return }
+      try destroyPersistentStore(at: url)
+    }
+  }
+
+  /// Deletes the store in the file at `url`, which must not be open in this process.
+  public func destroyPersistentStore(
+    at url: URL, type storeType: NSPersistentStore.StoreType, options: [AnyHashable: Any]? = nil
+  ) throws {
+    try destroyPersistentStore(at: url, ofType: storeType.rawValue, options: options)
+  }
+
+  /// Puts a copy of the store at `sourceURL` in the place of the one at `destinationURL`; neither may be open in this process.
+  public func replacePersistentStore(
+    at destinationURL: URL, destinationOptions: [AnyHashable: Any]? = nil,
+    withPersistentStoreFrom sourceURL: URL, sourceOptions: [AnyHashable: Any]? = nil,
+    ofType storeType: String
+  ) throws {
+    try cocoa(.persistentStoreOperation) {
+      try replacePersistentStore(at: destinationURL, withPersistentStoreFrom: sourceURL)
+    }
+  }
+
+  /// Puts a copy of the store at `sourceURL` in the place of the one at `destinationURL`; neither may be open in this process.
+  public func replacePersistentStore(
+    at destinationURL: URL, destinationOptions: [AnyHashable: Any]? = nil,
+    withPersistentStoreFrom sourceURL: URL, sourceOptions: [AnyHashable: Any]? = nil,
+    type storeType: NSPersistentStore.StoreType
+  ) throws {
+    try replacePersistentStore(
+      at: destinationURL, withPersistentStoreFrom: sourceURL, ofType: storeType.rawValue)
+  }
+}

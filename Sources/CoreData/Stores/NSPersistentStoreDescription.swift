@@ -1,0 +1,113 @@
+import Foundation
+import StrataCore
+
+/// What a container or a coordinator is to open. Change it before; belongs to one thread at a time.
+open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendable {
+  // Safe as Core Data's: it is set up by one owner and only read while stores are loaded.
+
+  /// The file; nil or `/dev/null` for a store without one.
+  open var url: URL?
+  /// `NSSQLiteStoreType`, the default, and `NSBinaryStoreType`: on disk; `NSInMemoryStoreType`: in memory.
+  open var type = NSSQLiteStoreType
+  /// The configuration whose entities the store keeps; nil for all.
+  open var configuration: String?
+  /// Whether the container opens the store off the calling thread.
+  open var shouldAddStoreAsynchronously = false
+  /// See `NSMigratePersistentStoresAutomaticallyOption`.
+  open var shouldMigrateStoreAutomatically = true
+  /// See `NSInferMappingModelAutomaticallyOption`.
+  open var shouldInferMappingModelAutomatically = true
+  /// The other options. The properties above and below this one count besides.
+  open private(set) var options: [String: NSObject] = [:]
+
+  /// A description without a file: of a store in memory once `type` says so.
+  public override init() { super.init() }
+
+  /// A description of the store in the file at `url`.
+  public init(url: URL) {
+    self.url = url
+    super.init()
+  }
+
+  /// Whether saves to the store are refused.
+  open var isReadOnly: Bool {
+    get { (options[NSReadOnlyPersistentStoreOption] as? NSNumber)?.boolValue ?? false }
+    set { setOption(NSNumber(value: newValue), forKey: NSReadOnlyPersistentStoreOption) }
+  }
+
+  /// How long a save waits for another process's, in seconds. Default 240.
+  open var timeout: TimeInterval {
+    get { (options[NSPersistentStoreTimeoutOption] as? NSNumber)?.doubleValue ?? 240 }
+    set { setOption(NSNumber(value: newValue), forKey: NSPersistentStoreTimeoutOption) }
+  }
+
+  /// Sets one option; nil takes it away.
+  open func setOption(_ option: NSObject?, forKey key: String) { options[key] = option }
+
+  /// Values set by `setValue(_:forPragmaNamed:)`; without effect.
+  open var sqlitePragmas: [String: NSObject] {
+    (options[NSSQLitePragmasOption] as? NSDictionary).map { pragmas in
+      var result: [String: NSObject] = [:]
+      for case let (key as String, value as NSObject) in pragmas { result[key] = value }
+      return result
+    } ?? [:]
+  }
+
+  /// Kept, and without effect: there is no SQLite below.
+  open func setValue(_ value: NSObject?, forPragmaNamed name: String) {
+    let pragmas = NSMutableDictionary()
+    for (key, value) in sqlitePragmas where key != name { pragmas[key] = value }
+    if let value { pragmas[name] = value }
+    options[NSSQLitePragmasOption] = pragmas
+  }
+
+  /// A description of its own with the same contents.
+  open func copy(with zone: NSZone? = nil) -> Any {
+    let copy = NSPersistentStoreDescription()
+    copy.url = url
+    copy.type = type
+    copy.configuration = configuration
+    copy.shouldAddStoreAsynchronously = shouldAddStoreAsynchronously
+    copy.shouldMigrateStoreAutomatically = shouldMigrateStoreAutomatically
+    copy.shouldInferMappingModelAutomatically = shouldInferMappingModelAutomatically
+    copy.options = options
+    return copy
+  }
+
+  open override var description: String {
+    "<store description: \(type)\(url.map { " at \($0.path)" } ?? "")>"
+  }
+}
+
+/// What the store below is opened with.
+func storeDescription(
+  type: String, configuration: String?, url: URL?, options: [AnyHashable: Any]?
+) throws -> PersistentStoreDescription {
+  var result: PersistentStoreDescription
+  switch type {
+  case NSInMemoryStoreType: result = .inMemory
+  case NSSQLiteStoreType, NSBinaryStoreType:
+    guard let url else {
+      throw CoreDataError(.persistentStoreOpen, "A store of type \(type) needs the URL of a file.")
+    }
+    // Core Data's way to have a SQLite store in memory.
+    result = url.path == "/dev/null" ? .inMemory : PersistentStoreDescription(url: url)
+  default:
+    throw CoreDataError(
+      .persistentStoreInvalidType,
+      "“\(type)” is no type of store: \(NSSQLiteStoreType), \(NSBinaryStoreType) and \(NSInMemoryStoreType) are.")
+  }
+  result.configuration = configuration
+  func flag(_ key: String) -> Bool {
+    (options?[key] as? NSNumber)?.boolValue ?? (options?[key] as? Bool) ?? false
+  }
+  result.isReadOnly = flag(NSReadOnlyPersistentStoreOption)
+  result.ignoresModelVersion = flag(NSIgnorePersistentStoreVersioningOption)
+  result.postsRemoteChangeNotifications = flag(NSPersistentStoreRemoteChangeNotificationPostOptionKey)
+  if let seconds = (options?[NSPersistentStoreTimeoutOption] as? NSNumber)?.doubleValue
+    ?? (options?[NSPersistentStoreTimeoutOption] as? Double)
+  {
+    result.timeout = .seconds(seconds)
+  }
+  return result
+}

@@ -1,0 +1,67 @@
+import StrataCore
+
+// Store types.
+
+/// The default store, on disk. What is in the file is Strata's, not SQLite's.
+public let NSSQLiteStoreType = "SQLite"
+/// The default store, on disk.
+public let NSBinaryStoreType = "Binary"
+/// In memory.
+public let NSInMemoryStoreType = "InMemory"
+
+// Metadata.
+
+/// The type of a store.
+public let NSStoreTypeKey = StoreMetadataKey.storeType
+/// The UUID of a store.
+public let NSStoreUUIDKey = StoreMetadataKey.storeUUID
+/// The version hashes, by entity, of the model a store was written with.
+public let NSStoreModelVersionHashesKey = StoreMetadataKey.modelVersionHashes
+/// The version identifiers of the model a store was written with.
+public let NSStoreModelVersionIdentifiersKey = StoreMetadataKey.modelVersionIdentifiers
+
+// Options for stores.
+
+/// Saves are refused.
+public let NSReadOnlyPersistentStoreOption = "NSReadOnlyPersistentStoreOption"
+/// How long a save waits for another process's, in seconds.
+public let NSPersistentStoreTimeoutOption = "NSPersistentStoreTimeoutOption"
+/// Open a store although it was written with another version of the model.
+public let NSIgnorePersistentStoreVersioningOption = "NSIgnorePersistentStoreVersioningOption"
+/// Post `NSPersistentStoreRemoteChange` after every write.
+public let NSPersistentStoreRemoteChangeNotificationPostOptionKey =
+  "NSPersistentStoreRemoteChangeNotificationPostOptionKey"
+/// Taken, as code for Core Data sets it; stores of another version of the model are refused with error 134100.
+public let NSMigratePersistentStoresAutomaticallyOption = "NSMigratePersistentStoresAutomaticallyOption"
+/// Taken, as code for Core Data sets it; stores of another version of the model are refused with error 134100.
+public let NSInferMappingModelAutomaticallyOption = "NSInferMappingModelAutomaticallyOption"
+/// Taken and without effect: there is no SQLite below.
+public let NSSQLitePragmasOption = "NSSQLitePragmasOption"
+/// Taken and without effect: there is no SQLite below.
+public let NSSQLiteAnalyzeOption = "NSSQLiteAnalyzeOption"
+/// Taken and without effect: there is no SQLite below.
+public let NSSQLiteManualVacuumOption = "NSSQLiteManualVacuumOption"
+/// Taken and without effect: file protection is a matter of Apple's systems.
+public let NSPersistentStoreFileProtectionKey = "NSPersistentStoreFileProtectionKey"
+/// Taken and without effect: stores keep a journal for other processes whatever it says, and no history that can be asked for.
+public let NSPersistentHistoryTrackingKey = "NSPersistentHistoryTrackingKey"
+/// Taken and without effect: any number of threads read at once.
+public let NSPersistentStoreConnectionPoolMaxSizeKey = "NSPersistentStoreConnectionPoolMaxSizeKey"
+
+/// Metadata as Core Data code expects it: the store's type by Apple's name.
+func appleSpelled(_ metadata: [String: Any]) -> [String: Any] {
+  var metadata = metadata
+  if let type = metadata[NSStoreTypeKey] as? String, type == LMDBStore.type {
+    metadata[NSStoreTypeKey] = NSSQLiteStoreType
+  }
+  return metadata
+}
+
+/// Metadata as the store keeps it.
+func strataSpelled(_ metadata: [String: Any]) -> [String: Any] {
+  var metadata = metadata
+  if let type = metadata[NSStoreTypeKey] as? String, type == NSSQLiteStoreType || type == NSBinaryStoreType {
+    metadata[NSStoreTypeKey] = LMDBStore.type
+  }
+  return metadata
+}

@@ -1,0 +1,45 @@
+import Foundation
+import Synchronization
+
+/// The coordinators there are: for questions that Core Data answers without being told which coordinator is meant.
+package enum LivingCoordinators {
+  private struct Entry: @unchecked Sendable {
+    // Safe: weak references may be loaded from any thread.
+    weak var coordinator: PersistentStoreCoordinator?
+  }
+
+  private static let entries = Mutex<[Entry]>([])
+
+  static func note(_ coordinator: PersistentStoreCoordinator) {
+    entries.withLock { entries in
+      entries.removeAll { $0.coordinator == nil }
+      entries.append(Entry(coordinator: coordinator))
+    }
+  }
+
+  /// The newest first.
+  package static var all: [PersistentStoreCoordinator] {
+    entries.withLock { $0.compactMap(\.coordinator) }.reversed()
+  }
+
+  /// The coordinator and the store with that UUID.
+  package static func store(_ identifier: UUID) -> (
+    coordinator: PersistentStoreCoordinator, store: any PersistentStore
+  )? {
+    for coordinator in all {
+      if let store = coordinator.persistentStores.first(where: { $0.identifier == identifier }) {
+        return (coordinator, store)
+      }
+    }
+    return nil
+  }
+
+  /// The entities, of the newest model that has any, whose objects are of that class.
+  package static func entities(of type: AnyClass) -> [EntityDescription] {
+    for coordinator in all {
+      let found = coordinator.entities(of: type)
+      if !found.isEmpty { return found }
+    }
+    return []
+  }
+}

@@ -1,0 +1,36 @@
+import Foundation
+import Synchronization
+
+/// What key-value coding hands out where Swift and Foundation differ; see `ManagedObjectContext.init(foundation:)`.
+enum KeyedValues {
+  /// For objects without a context: whether there has been a context that speaks Foundation.
+  static let speakFoundation = Atomic<Bool>(false)
+}
+
+extension ManagedObject {
+  /// Core Data's code casts: `value(forKey: "age") as? Int`. A Swift `Int64` in an `Any` is an `Int64` and nothing else;
+  /// an `NSNumber` can be cast to every number that holds it.
+  private final var speaksFoundation: Bool {
+    context?.speaksFoundation ?? KeyedValues.speakFoundation.load(ordering: .relaxed)
+  }
+
+  /// An attribute's value as key-value coding hands it out.
+  final func handedOut(_ value: AttributeValue) -> Any? {
+    guard speaksFoundation else { return value.anyValue }
+    switch value {
+    case .integer(let number): return NSNumber(value: number)
+    case .double(let number): return NSNumber(value: number)
+    case .float(let number): return NSNumber(value: number)
+    case .boolean(let flag): return NSNumber(value: flag)
+    default: return value.anyValue
+    }
+  }
+
+  /// The slot of a property of the object's entity.
+  package final func propertySlot(_ name: String) -> Int? { home.entity.slot(named: name) }
+
+  /// The members of an ordered relationship as key-value coding hands them out.
+  final func handedOut(_ members: [ManagedObject]) -> Any {
+    speaksFoundation ? NSOrderedSet(array: members) : members
+  }
+}

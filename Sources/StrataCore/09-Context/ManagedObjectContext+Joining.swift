@@ -1,0 +1,120 @@
+import Synchronization
+
+/// Contexts that get their coordinator, or their parent, after they were made.
+///
+///     let writer = ManagedObjectContext(.privateQueue)
+///     let main = ManagedObjectContext(.mainQueue)
+///     main.parent = writer
+///     writer.persistentStoreCoordinator = coordinator   // main has it too, now
+///
+/// Until then a context behaves as one over a coordinator that has no entities and no stores. Set either before anybody else
+/// uses the context.
+extension ManagedObjectContext {
+  /// Makes a context of the given kind that has no coordinator yet: set `persistentStoreCoordinator` or `parent`.
+  ///
+  /// A private-queue context makes its own serial queue; a confinement context belongs to the calling thread.
+  public convenience init(_ concurrencyType: ConcurrencyType) {
+    self.init(concurrencyType, .none, parent: nil, classes: EntityClasses.none)
+  }
+
+  /// The same for code that was written for Core Data: key-value coding hands out `NSNumber`s of numbers and an `NSOrderedSet` of an
+  /// ordered relationship, where it hands out Swift's values and arrays otherwise. Contexts above this one do as it does.
+  package convenience init(foundation concurrencyType: ConcurrencyType) {
+    self.init(concurrencyType)
+    speaksFoundation = true
+    KeyedValues.speakFoundation.store(true, ordering: .relaxed)
+  }
+
+  /// The coordinator the context reads from and saves to; of a context with a parent, the one at the bottom of the stack.
+  /// Nil until it is set, here or in the parent.
+  ///
+  /// May be read from any thread. Set it before the context is used, from any thread; contexts whose parent this is have it as
+  /// well from then on. Setting nil, on the context's queue, resets the context and takes it off its coordinator; its
+  /// children stay on it. Traps when the context already has another coordinator or a parent: neither is exchanged.
+  public var persistentStoreCoordinator: PersistentStoreCoordinator? {
+    get { isJoined ? coordinator : nil }
+    set {
+      if newValue === (isJoined ? coordinator : nil) { return }
+      if storedParent != nil {
+        trap("\(description) has a parent; its coordinator is its parent's and cannot be set.")
+      }
+      guard let newValue else { return leave() }
+      if isJoined {
+        trap("\(description) already has a coordinator, which cannot be exchanged for another. Make a new context.")
+      }
+      join(newValue, parent: nil, classes: EntityClasses(newValue.requireSchema()))
+      tellWaiting()
+    }
+  }
+
+  /// The context this one reads through and saves to; nil for a context on a coordinator (rule 10).
+  ///
+  /// May be read from any thread. Set it before the context is used. Traps when the context already has another parent or a
+  /// coordinator, and for a context that has this one below it.
+  public var parent: ManagedObjectContext? {
+    get { storedParent }
+    set {
+      if newValue === storedParent { return }
+      if storedParent != nil {
+        trap("\(description) already has a parent, which cannot be exchanged for another. Make a new context.")
+      }
+      if isJoined {
+        trap("\(description) already has a coordinator, so it cannot get a parent. Make a new context.")
+      }
+      guard let newValue else { return }
+      var below: ManagedObjectContext? = newValue
+      while let context = below {
+        if context === self { trap("\(description) cannot be a parent of its own.") }
+        below = context.storedParent
+      }
+      join(newValue.coordinator, parent: newValue, classes: newValue.classes)
+      newValue.becomeParent()
+      newValue.waitsForCoordinator(self)
+      if isJoined { tellWaiting() }
+    }
+  }
+
+  /// Whether the context, or the one at the bottom of its stack, has a coordinator.
+  var isJoined: Bool { coordinator !== PersistentStoreCoordinator.none }
+
+  /// `child` gets this context's coordinator when this context gets one.
+  func waitsForCoordinator(_ child: ManagedObjectContext) {
+    guard !isJoined else { return }
+    shared.withLock { $0.waiting.append(WeakContext(child)) }
+  }
+
+  private func tellWaiting() {
+    let waiting = shared.withLock { settings in
+      defer { settings.waiting = [] }
+      return settings.waiting
+    }
+    for child in waiting {
+      guard let child = child.context else { continue }
+      child.join(coordinator, parent: self, classes: classes)
+      child.tellWaiting()
+    }
+  }
+
+  private func leave() {
+    reset()
+    stopListening()
+    join(.none, parent: nil, classes: EntityClasses.none)
+  }
+}
+
+/// A context that nobody is to keep.
+struct WeakContext: @unchecked Sendable {
+  // Safe: weak references may be loaded from any thread.
+  weak var context: ManagedObjectContext?
+
+  init(_ context: ManagedObjectContext) { self.context = context }
+}
+
+extension PersistentStoreCoordinator {
+  /// Stands for the coordinator of contexts that have none: no entities, no stores.
+  static let none = PersistentStoreCoordinator(managedObjectModel: ManagedObjectModel())
+}
+
+extension EntityClasses {
+  static let none = EntityClasses(PersistentStoreCoordinator.none.requireSchema())
+}
