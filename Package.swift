@@ -14,7 +14,7 @@ import PackageDescription
     .testTarget(name: "CoreDataTests", dependencies: ["CoreData"]),
     .target(
       name: "NSManagedSample", dependencies: ["CoreData"], path: "Tests/NSManagedSample",
-      plugins: ["CoreDataPlugin"]),
+      resources: [.copy("Garden.xcdatamodeld")], plugins: ["CoreDataPlugin"]),
     .testTarget(name: "NSManagedTests", dependencies: ["CoreData", "NSManagedSample", "NSManagedGenerator"]),
   ]
 #endif

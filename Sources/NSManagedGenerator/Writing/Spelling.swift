@@ -11,6 +11,12 @@ enum Spelling {
   /// `name`, between backticks if it is a keyword.
   static func name(_ name: String) -> String { keywords.contains(name) ? "`\(name)`" : name }
 
+  /// Whether a declaration can be called that.
+  static func isName(_ text: String) -> Bool {
+    guard let first = text.unicodeScalars.first, first == "_" || first.properties.isXIDStart else { return false }
+    return text.unicodeScalars.allSatisfy { $0 == "_" || $0.properties.isXIDContinue }
+  }
+
   /// A string literal.
   static func literal(_ text: String) -> String {
     "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
