@@ -12,6 +12,10 @@ import PackageDescription
   let appleSpelledTargets: [Target] = [
     .target(name: "CoreData", dependencies: ["StrataCore"]),
     .testTarget(name: "CoreDataTests", dependencies: ["CoreData"]),
+    .target(
+      name: "NSManagedSample", dependencies: ["CoreData"], path: "Tests/NSManagedSample",
+      resources: [.copy("Garden.xcdatamodeld")], plugins: ["CoreDataPlugin"]),
+    .testTarget(name: "NSManagedTests", dependencies: ["CoreData", "NSManagedSample", "NSManagedGenerator"]),
   ]
 #endif
 
@@ -24,6 +28,8 @@ let package = Package(
     .library(name: "CLMDBShim", targets: ["CLMDBShim"]),
     .executable(name: "flight-log", targets: ["FlightLog"]),
     .executable(name: "strata", targets: ["StrataCommand"]),
+    // On Apple's systems it generates nothing: so that a package can use it everywhere.
+    .plugin(name: "CoreDataPlugin", targets: ["CoreDataPlugin"]),
   ] + appleSpelledProducts,
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
@@ -44,6 +50,9 @@ let package = Package(
     .executableTarget(
       name: "StrataCommand",
       dependencies: ["StrataCore", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
+    .target(name: "NSManagedGenerator"),
+    .executableTarget(name: "NSManagedTool", dependencies: ["NSManagedGenerator"]),
+    .plugin(name: "CoreDataPlugin", capability: .buildTool(), dependencies: ["NSManagedTool"]),
     .testTarget(name: "StrataCoreTests", dependencies: ["StrataCore", "CLMDBShim"]),
     .target(name: "TortureKit", dependencies: ["Strata", "StrataCore"], path: "Tests/TortureKit"),
     .target(name: "StoreInterposer", path: "Tests/Interposer"),

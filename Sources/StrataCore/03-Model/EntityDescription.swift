@@ -201,12 +201,23 @@ extension EntityDescription {
   }
 }
 
-/// The class of that name, `Module.Class`. Nested and generic classes have no name to be found by.
+/// The class of that name, `Module.Class`; of `Class` and `.Class` the one class of managed objects that has this name in whatever module.
+/// Nested and generic classes have no name to be found by.
 private func classNamed(_ name: String) -> AnyClass? {
   let parts = name.split(separator: ".", omittingEmptySubsequences: false)
   let isIdentifier = { (part: Substring) in
     !part.isEmpty && part.utf8.count <= 255 && part.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
   }
-  guard parts.count == 2, parts.allSatisfy(isIdentifier) else { return nil }
-  return NSClassFromString(name)
+  guard let last = parts.last, isIdentifier(last) else { return nil }
+  if parts.count == 2, isIdentifier(parts[0]) { return NSClassFromString(name) }
+  guard parts.count == 1 || parts.count == 2 && parts[0].isEmpty else { return nil }
+  let classes = LoadedClasses.modules(declaring: String(last)).compactMap { module in
+    NSClassFromString("\(module).\(last)").flatMap { $0 is any SlotDeclaring.Type ? $0 : nil }
+  }
+  if classes.count > 1 {
+    trap(
+      "\(classes.map { String(reflecting: $0) }.joined(separator: " and ")) are both called “\(last)”, the name of an entity's "
+        + "class: write the module into the model, or set managedObjectClass.")
+  }
+  return classes.first
 }
