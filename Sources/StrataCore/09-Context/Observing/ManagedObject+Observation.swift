@@ -183,6 +183,14 @@ extension ManagedObjectContext {
     }
   }
 
+  /// After a batch, which does not say who has other members now.
+  func tellObservedMembers() {
+    if !storedObservesObjects { return }
+    var observed: [ManagedObject] = []
+    stores.forEachLive { if $0.state.contains(.observed) { observed.append($0) } }
+    tellObserved(observed)
+  }
+
   /// Reads the rows of those that somebody shows and that have become faults: whether they are different cannot be told otherwise. They
   /// stay faults.
   func fulfilObserved(_ objects: [ManagedObject]) {

@@ -21,7 +21,8 @@ import Foundation
 /// Belongs to its context's queue, holds the context, and does not hold its delegate. Changes are followed while there is a
 /// delegate that is to be told of them, or somebody who iterates over ``changes`` or ``snapshots`` (rule 244).
 public final class FetchedResultsController<Result: ManagedObject> {
-  /// What is fetched. Changes of a request that was given do not count: make another controller.
+  /// What is fetched: a value, as it was given; for another request make another controller. The list is what the context shows
+  /// (rule 243), whether the request includes pending changes or not.
   public let fetchRequest: FetchRequest<Result>
   /// The context whose objects these are.
   public let managedObjectContext: ManagedObjectContext
@@ -32,6 +33,9 @@ public final class FetchedResultsController<Result: ManagedObject> {
   public let cacheName: String?
 
   /// Whoever hears of changes; see ``FetchedResultsControllerDelegate``.
+  ///
+  /// Not held. Whoever was told *will change* is told *did change*, also when it has called `performFetch()` in between; one that is taken
+  /// away in between hears nothing more, and one that is set in its place hears of the changes that follow.
   public weak var delegate: (any FetchedResultsControllerDelegate<Result>)? {
     didSet {
       managedObjectContext.checkAccess(fetchRequest.entityName)
