@@ -219,7 +219,9 @@ struct ObjectObservationTests {
     #expect(deleted.value == 0 && home.value == 0 && changes.value == 1)
   }
 
-  @Test("a deletion elsewhere tells who has read the state, and nobody of values, which stay readable (rules 174, 175)")
+  @Test(
+    "a deletion elsewhere tells who has read the state, and nobody of values, which stay readable (rules 174, 175)"
+  )
   func deletedElsewhere() throws {
     context.automaticallyMergesChangesFromParent = false
     let sibling = ManagedObjectContext(.confinement, coordinator: stand.coordinator)

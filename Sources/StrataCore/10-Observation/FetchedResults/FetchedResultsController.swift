@@ -122,8 +122,8 @@ public final class FetchedResultsController<Result: ManagedObject> {
     currentReader == nil
       ? nil
       : tracker.position(of: id).map {
-      PathFinder(tracker.shown, sectionNameKeyPath != nil).path($0)
-    }
+        PathFinder(tracker.shown, sectionNameKeyPath != nil).path($0)
+      }
   }
 
   /// The sections, in order; nil before `performFetch()`. Without a section key path there is one, even without objects (rule 258).
