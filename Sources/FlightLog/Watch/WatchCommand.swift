@@ -35,6 +35,10 @@ struct WatchCommand: AsyncParsableCommand {
     let screen = BoardScreen()
     do {
       let log = FlightStore(url: URL(fileURLWithPath: store))
+      if once, !FileManager.default.fileExists(atPath: log.url.path) {
+        throw FlightLogError(
+          "There is no log at \(log.url.path): run flight-log first, or watch without --once.")
+      }
       let container = try await log.open()
       let watch = try DepartureWatch(container, rows: rows ?? screen.rows ?? 20, screen)
       try await watch.run(once: once, seconds: seconds)

@@ -127,7 +127,8 @@ extension ManagedObject {
     self.draft = draft
   }
 
-  /// Turns the object into a fault: edits, transient values and the row go (rules 59, 61).
+  /// Turns the object into a fault: edits, transient values and the row go (rules 59, 61). Whoever tracks it hears of what is different at
+  /// the end of the event.
   final func turnIntoFault() {
     relations?.dropBases()
     if state.contains(.fault) {
@@ -135,7 +136,6 @@ extension ManagedObject {
       return
     }
     willTurnIntoFault()
-    if state.contains(.observed) { tellAllObserved() }
     withdrawRelationships()
     draft = nil
     transients = nil

@@ -230,7 +230,7 @@ extension ManagedObject {
   /// The one way an attribute is edited.
   final func edit(_ slot: Int, _ value: AttributeValue) {
     willAccess(slot)
-    observedWillChange(slot)
+    observedWillChange(slot, to: value)
     if !state.contains(.awaking) { context?.willChange(self) }
     let draft = editableDraft()
     draft[slot] = value
@@ -264,7 +264,11 @@ extension ManagedObject {
 
   final func setTransient(_ value: Any?, _ slot: Int, isRelationship: Bool = false) {
     let attribute = home.entity.attributes[slot]
-    observedWillChange(slot)
+    if let new = AttributeValue(value, type: attribute.type) {
+      observedWillChange(slot, to: new)
+    } else {
+      observedWillChange(slot)
+    }
     if !isRelationship, attribute.relationship != nil {
       trap(
         "\(home.token.entityName).\(attribute.name) is a relationship and takes objects, not \(value ?? "nil")."

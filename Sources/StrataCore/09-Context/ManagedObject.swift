@@ -162,7 +162,7 @@ open class ManagedObject: NSObject, SlotDeclaring {
 
   /// The context the object lives in; nil when it was deleted and saved, when the context was reset or is gone.
   public final var managedObjectContext: ManagedObjectContext? {
-    noteRead(ObservedSlot.state)
+    noteRead(ObservedSlot.managedObjectContext)
     return context
   }
 
@@ -176,12 +176,12 @@ open class ManagedObject: NSObject, SlotDeclaring {
   }
   /// Whether the next save deletes the object. False again once that deletion has been saved (rule 143).
   public final var isDeleted: Bool {
-    noteRead(ObservedSlot.state)
+    noteRead(ObservedSlot.isDeleted)
     return !state.isDisjoint(with: .anyDeleted)
   }
   /// Whether the object is in any of the three states above, also when only transient values changed (rule 15).
   public final var hasChanges: Bool {
-    noteRead(ObservedSlot.state)
+    noteRead(ObservedSlot.hasChanges)
     return !state.isDisjoint(with: .unsaved)
   }
   /// Whether the object's values have not been looked at since it was fetched or refreshed. Its row may be in memory all
@@ -407,6 +407,8 @@ struct ObjectState: OptionSet {
   static let probe = ObjectState(rawValue: 1 << 22)
   /// Deleted here because a batch has deleted its row, not because somebody here wanted it.
   static let batchDeleted = ObjectState(rawValue: 1 << 24)
+  /// Deleted here because somebody else has deleted the row and saved: comes back when somebody writes it anew.
+  static let mergedDeletion = ObjectState(rawValue: 1 << 25)
   /// Somebody wants to be told when a property changes that he has read.
   static let observed = ObjectState(rawValue: 1 << 23)
   /// A new object that is being deleted: only while `delete(_:)` runs.

@@ -66,6 +66,7 @@ extension ManagedObjectContext {
     let noted = changes.takeNoted()
     if strata.publishes { unpublished += noted }
     if toldInValidation != nil { toldInValidation? += noted }
+    fulfilObserved(noted)
     // A large import: everything noted is new, and what is noted is the list of it.
     var isAllNew = true
     ManagedObject.forEach(noted) { object in
@@ -75,7 +76,7 @@ extension ManagedObjectContext {
     }
     if isAllNew {
       ManagedObject.forEach(noted) { object in
-        if object.state.contains(.observed) { observed.append((object, object.observedChanges)) }
+        if object.state.contains(.observed) { observed.append((object, object.observedChanges())) }
         hasMerged = hasMerged || !object.state.contains(.inserted)
         object.state.subtract(.noted)
         object.relations?.endEvent()
@@ -86,7 +87,7 @@ extension ManagedObjectContext {
       let object = noted[place]
       let state = object.state
       guard !state.isDisjoint(with: .noted) else { continue }
-      if state.contains(.observed) { observed.append((object, object.observedChanges)) }
+      if state.contains(.observed) { observed.append((object, object.observedChanges())) }
       object.state.subtract(.noted)
       object.relations?.endEvent()
       if state.contains(.notedDelete) {

@@ -17,7 +17,12 @@ import Testing
     while edits < Self.edits {
       print("fetched results: seed \(seed)")
       let store = try TemporaryStore(LawModel.make(isIndexed: seed % 2 == 0)) { $0.durability = .none }
-      let world = try LawWorld(store.coordinator, seed: seed)
+      if seed % 3 == 0 {
+        var second = PersistentStoreDescription(url: store.folderURL.appendingPathComponent("Second.strata"))
+        second.durability = .none
+        try store.coordinator.addPersistentStore(second)
+      }
+      let world = try LawWorld(store.coordinator, seed: seed, onMainQueue: seed % 4 == 3)
       for step in 0..<150 where edits < Self.edits {
         let failures = try world.step()
         edits += world.edits

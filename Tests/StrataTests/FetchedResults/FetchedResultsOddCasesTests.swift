@@ -91,4 +91,252 @@ import Testing
     context.processPendingChanges()
     #expect(controller.names == [["0", "1", "2", "3"]])
   }
+
+  @Test(
+    "rule 59: a refresh that drops an edit of one end tells of the other end, too: to-one, sorted through two to-one relationships",
+    arguments: [true, false])
+  func droppedEdits(ofTeam: Bool) throws {
+    let (team, player) = (EntityDescription("Team"), EntityDescription("Player"))
+    player.properties = [AttributeDescription("name", .string)]
+    func join(
+      _ left: EntityDescription, _ name: String, _ right: EntityDescription, _ back: String, _ most: Int
+    ) {
+      let there = RelationshipDescription(name, to: right, maxCount: 1)
+      let inverse = RelationshipDescription(back, to: left, maxCount: most)
+      (there.inverseRelationship, inverse.inverseRelationship) = (inverse, there)
+      left.properties.append(there)
+      right.properties.append(inverse)
+    }
+    join(player, "team", team, "members", 0)
+    join(player, "captainOf", team, "captain", 1)
+    let store = try TemporaryStore(ManagedObjectModel(entities: [team, player])) { $0.durability = .none }
+    let context = store.context()
+    let teams = [0, 1].map { _ in ManagedObject(entity: team, insertInto: context) }
+    let players = ["a", "b", "c", "d"].map { name in
+      let object = ManagedObject(entity: player, insertInto: context)
+      object.setValue(name, forKey: "name")
+      return object
+    }
+    for (place, object) in players.enumerated() { object.setValue(teams[place % 2], forKey: "team") }
+    teams[0].setValue(players[0], forKey: "captain")
+    teams[1].setValue(players[1], forKey: "captain")
+    try context.save()
+    let requests = try [
+      FetchRequest<ManagedObject>(
+        entityName: "Player",
+        sortDescriptors: [FetchSort("team.captain.name", ascending: false), FetchSort("name")]),
+      FetchRequest<ManagedObject>(
+        entityName: "Player", predicate: FetchPredicate(format: "captainOf != nil"),
+        sortDescriptors: [FetchSort("name")]),
+    ]
+    let listeners = [Listener(), Listener()]
+    let controllers = try zip(requests, listeners).map { request, listener in
+      let controller = FetchedResultsController(fetchRequest: request, managedObjectContext: context)
+      controller.delegate = listener
+      try controller.performFetch()
+      return controller
+    }
+    func isLawful() throws -> Bool {
+      try zip(requests, controllers).allSatisfy { request, controller in
+        try context.fetch(request) == controller.fetchedObjects.map(Array.init)
+      }
+    }
+    teams[0].setValue(players[3], forKey: "captain")
+    context.processPendingChanges()
+    #expect(try isLawful())
+    #expect(controllers.map { $0.names } == [[["a", "c", "b", "d"]], [["b", "d"]]])
+    context.refresh(ofTeam ? teams[0] : players[3], mergeChanges: false)
+    context.processPendingChanges()
+    #expect(try isLawful())
+    context.refreshAllObjects()
+    #expect(try isLawful())
+    context.rollback()
+    #expect(controllers.map { $0.names } == [[["b", "d", "a", "c"]], [["a", "b"]]])
+  }
+
+  @Test(
+    "rules 174, 178: what was deleted elsewhere is back when that is undone and saved, although it was held here"
+  )
+  func deletionUndoneElsewhere() throws {
+    let stand = try ResultsStand()
+    let main = stand.store.context()
+    let listener = Listener()
+    let held = try stand.find("b1", in: main)
+    let controller = try stand.controller(delegate: listener, in: main)
+    let writer = stand.context
+    writer.undoManager = UndoManager()
+    let heard = Heard<Guarded<Notification>>(ManagedObjectContext.didSaveObjectsNotification, of: writer) {
+      Guarded($0)
+    }
+    writer.delete(try stand.find("b1"))
+    try writer.save()
+    main.mergeChanges(fromContextDidSave: try #require(heard.all.last).withLock { $0 })
+    #expect(held.isDeleted && controller.names == [["a1", "a2", "a3"], ["b2"]])
+    writer.undo()
+    try writer.save()
+    main.mergeChanges(fromContextDidSave: try #require(heard.all.last).withLock { $0 })
+    #expect(controller.names == [["a1", "a2", "a3"], ["b1", "b2"]])
+    #expect(!held.isDeleted && !main.hasChanges && held.value(forKey: "name") as? String == "b1")
+    #expect(listener.take() == ["will 5", "delete 1.0 -", "did 4", "will 4", "insert b1 - 1.0", "did 5"])
+  }
+
+  @Test(
+    "rule 274: members of a many-to-many relationship that a batch deletes are noticed from the other end",
+    arguments: [true, false])
+  func batchDeletedMembers(isHeld: Bool) throws {
+    let stand = try ResultsStand()
+    let context = stand.context
+    let tags = [1, 5].map { weight in
+      let tag = ResultsStand.make("Tag", context)
+      tag.setValue(weight, forKey: "weight")
+      return tag
+    }
+    try stand.find("a1").setValue(Set(tags), forKey: "tags")
+    try stand.find("b1").setValue(Set([tags[1]]), forKey: "tags")
+    try context.save()
+    let held = isHeld ? [try stand.find("a1"), try stand.find("b1")] : []
+    for object in held { _ = (object.value(forKey: "tags") as? Set<ManagedObject>)?.count }
+    if !isHeld { context.reset() }
+    let controllers = try ["tags.@count > 0", "ANY tags.weight > 1", "tags.@max.weight > 1"].map {
+      let listener = Listener()
+      return (try stand.controller($0, section: nil, delegate: listener), listener)
+    }
+    #expect(controllers.map { $0.0.names } == Array(repeating: [["a1", "b1"]], count: 3))
+    let refreshed = Heard<Set<ManagedObjectID>>(
+      ManagedObjectContext.didMergeChangesObjectIDsNotification, of: context
+    ) {
+      $0.userInfo?[ManagedObjectContext.NotificationKey.updatedObjectIDs.rawValue] as? Set<ManagedObjectID>
+    }
+    _ = try context.execute(
+      BatchDeleteRequest(
+        fetchRequest: FetchRequest<ManagedObject>(
+          entityName: "Tag", predicate: try FetchPredicate(format: "weight > 3"))))
+    #expect(controllers.map { $0.0.names } == [[["a1"]], [[]], [[]]])
+    for (_, listener) in controllers { #expect(listener.take().first == "will 2") }
+    // Their owners are named.
+    #expect(refreshed.all.reduce(into: Set()) { $0.formUnion($1) }.count == 2)
+    #expect((held.first?.value(forKey: "tags") as? Set<ManagedObject>)?.count ?? 1 == 1)
+  }
+
+  @Test(
+    "rule 256: the objects of a removed store are gone when somebody looks, and there again after the next fetch"
+  )
+  func removedStore() throws {
+    let stand = try ResultsStand()
+    var second = PersistentStoreDescription(
+      url: stand.store.folderURL.appendingPathComponent("second.strata"))
+    second.durability = .none
+    let listener = Listener()
+    let other = try stand.store.coordinator.addPersistentStore(second)
+    let there = stand.item("c1", "c", 1)
+    try stand.context.assign(there, to: other)
+    try stand.context.save()
+    let controller = try stand.controller(delegate: listener)
+    #expect(controller.names == [["a1", "a2", "a3"], ["b1", "b2"], ["c1"]])
+    try stand.store.coordinator.remove(other)
+    #expect(controller.fetchedObjects == nil && controller.sections == nil && controller.snapshot == nil)
+    #expect(controller.indexPath(forID: there.objectID) == nil)
+    #expect(listener.isSilent)
+    try controller.performFetch()
+    #expect(controller.names == [["a1", "a2", "a3"], ["b1", "b2"]])
+  }
+
+  @Test(
+    "rule 246: a delegate that fetches anew or goes away in the middle: will change is followed by did change, unless it is gone"
+  )
+  func inTheMiddle() throws {
+    for (moment, isGone) in [("will", false), ("insert", false), ("will", true), ("insert", true)] {
+      let stand = try ResultsStand()
+      let listener = Interrupter(at: moment) { $0.delegate = nil }
+      if !isGone { listener.body = { try? $0.performFetch() } }
+      let controller = try stand.controller(section: nil, delegate: listener)
+      _ = stand.item("a8", "a", 8)
+      _ = stand.item("a9", "a", 9)
+      stand.context.processPendingChanges()
+      let calls = moment == "will" ? ["will"] : ["will", "insert"]
+      #expect(listener.calls == (isGone ? calls : calls + ["did"]), "\(moment), \(isGone)")
+      #expect(controller.fetchedObjects?.count == 7 || isGone && moment == "will")
+      listener.calls = []
+      controller.delegate = listener
+      listener.body = { _ in }
+      _ = stand.item("b9", "b", 9)
+      stand.context.processPendingChanges()
+      #expect(listener.calls.first == "will" && listener.calls.last == "did")
+      #expect(controller.names == [["a1", "a2", "a3", "a8", "a9", "b1", "b2", "b9"]])
+    }
+  }
+
+  @Test("a sequence goes on from what a delegate fetches in the middle of a change")
+  func fetchedInTheMiddle() async throws {
+    let stand = try ResultsStand()
+    let context = stand.store.context(.privateQueue)
+    let changes = try await context.perform {
+      let listener = Interrupter(at: "insert") { try? $0.performFetch() }
+      let controller = FetchedResultsController(
+        fetchRequest: FetchRequest<ManagedObject>(entityName: "Item", sortDescriptors: [FetchSort("name")]),
+        managedObjectContext: context)
+      controller.delegate = listener
+      try controller.performFetch()
+      let changes = controller.changes
+      ResultsStand.item("a9", "a", 9, context)
+      context.processPendingChanges()
+      return withExtendedLifetime(listener) { changes }
+    }
+    var list: [ManagedObjectID] = []
+    for await change in changes {
+      if change.isInitial {
+        list = Array(change.snapshot.itemIdentifiers)
+      } else {
+        list = try #require(list.applying(change.difference))
+      }
+      #expect(list == Array(change.snapshot.itemIdentifiers))
+    }
+    #expect(list.count == 6)
+  }
+
+  @Test("rule 243: the list is what the context shows, also of a request that leaves pending changes out")
+  func pendingChanges() throws {
+    let stand = try ResultsStand()
+    _ = stand.item("a0", "a", 0)
+    var request = FetchRequest<ManagedObject>(entityName: "Item", sortDescriptors: [FetchSort("name")])
+    request.includesPendingChanges = false
+    let controller = FetchedResultsController(fetchRequest: request, managedObjectContext: stand.context)
+    let listener = Listener()
+    controller.delegate = listener
+    try controller.performFetch()
+    #expect(controller.names == [["a0", "a1", "a2", "a3", "b1", "b2"]])
+    try stand.find("a0").setValue("z", forKey: "name")
+    stand.context.processPendingChanges()
+    try stand.context.save()
+    #expect(controller.names == [["a1", "a2", "a3", "b1", "b2", "z"]])
+  }
+}
+
+/// Does something in the middle of being told.
+private final class Interrupter: FetchedResultsChangeDelegate {
+  typealias Result = ManagedObject
+  var calls: [String] = []
+  var body: (FetchedResultsController<ManagedObject>) -> Void
+  private let moment: String
+
+  init(at moment: String, _ body: @escaping (FetchedResultsController<ManagedObject>) -> Void) {
+    self.moment = moment
+    self.body = body
+  }
+
+  private func hear(_ call: String, _ controller: FetchedResultsController<ManagedObject>) {
+    calls.append(call)
+    if call == moment { body(controller) }
+  }
+
+  func controllerWillChangeContent(_ controller: FetchedResultsController<ManagedObject>) {
+    hear("will", controller)
+  }
+  func controller(
+    _ controller: FetchedResultsController<ManagedObject>, didChange object: ManagedObject,
+    at indexPath: IndexPath?, for type: FetchedResultsChangeType, newIndexPath: IndexPath?
+  ) { hear("\(type)", controller) }
+  func controllerDidChangeContent(_ controller: FetchedResultsController<ManagedObject>) {
+    hear("did", controller)
+  }
 }

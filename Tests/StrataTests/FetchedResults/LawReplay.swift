@@ -419,7 +419,7 @@ final class LawStream: @unchecked Sendable {
 }
 
 /// Runs tasks on a queue of its own.
-private final class LawThread: TaskExecutor {
+final class LawThread: TaskExecutor {
   static let shared = LawThread()
   private let queue = DispatchQueue(label: "fetched results law")
 

@@ -34,7 +34,12 @@ struct FlightLogWatchTests {
     let folder = try TemporaryFolder()
     defer { folder.remove() }
     let store = folder.url.appendingPathComponent("log.strata").path
-    for arguments in [["--once"], ["--seconds", "0.1"]] {
+    let nothing = try Command.run(FlightLogProgramTests.program, ["watch", "--store", store, "--once"])
+    #expect(nothing.exitCode != 0)
+    #expect(nothing.errors.contains("There is no log at"))
+    #expect(!FileManager.default.fileExists(atPath: store))
+    // Whoever keeps watching makes the log, so that an import can begin.
+    for arguments in [["--seconds", "0.1"], ["--once"]] {
       let result = try Command.run(FlightLogProgramTests.program, ["watch", "--store", store] + arguments)
       #expect(result.exitCode == 0)
       #expect(result.output.hasPrefix("0 flights, 0 delayed; the newest:\n"))

@@ -148,7 +148,7 @@ struct ObjectObservationTests {
     #expect(await eventually { title.value == 1 })
   }
 
-  @Test("refresh with merging tells of what is different, turning into a fault of everything")
+  @Test("refreshing, with or without merging, tells of what is different")
   func refresh() throws {
     let sibling = ManagedObjectContext(.confinement, coordinator: stand.coordinator)
     let request = FetchRequest<Note>(entityName: "Note", predicate: Attribute("title") == "a")
@@ -159,9 +159,111 @@ struct ObjectObservationTests {
     context.processPendingChanges()
     #expect(note.count == 9)
     #expect(count.value == 1 && title.value == 0)
-    let again = track { _ = note.title }
+    note.title = "edited"
+    let (edited, same) = (track { _ = note.title }, track { _ = note.count })
+    let state = track { _ = note.hasChanges }
     context.refresh(note, mergeChanges: false)
-    #expect(again.value == 1)
+    #expect(edited.value == 0, "at the end of the event")
+    context.processPendingChanges()
+    #expect(edited.value == 1 && same.value == 0 && state.value == 1)
+    #expect(note.isFault, "comparing does not fire")
+    #expect(note.title == "a")
+  }
+
+  @Test("refreshing all objects tells nobody whose values and members are the same")
+  func refreshAll() throws {
+    let folder = Folder(context: context)
+    folder.notes = [note]
+    try context.save()
+    let reads: [() -> Void] = [
+      { [note] in _ = note.title }, { [note] in _ = note.folder }, { _ = folder.notes },
+      { [note] in _ = note.isDeleted }, { [note] in _ = note.hasChanges },
+    ]
+    let same = reads.map(track)
+    context.refreshAllObjects()
+    #expect(same.map(\.value) == [0, 0, 0, 0, 0])
+    let sibling = ManagedObjectContext(.confinement, coordinator: stand.coordinator)
+    try #require(try sibling.existingObject(with: other.objectID) as? Note).folder =
+      sibling.object(with: folder.objectID) as? Folder
+    try sibling.save()
+    context.refreshAllObjects()
+    #expect(same.map(\.value) == [0, 0, 1, 0, 0], "only the members are others")
+  }
+
+  @Test("a value, a reference or members that are set to what they are wake nobody")
+  func sameAgain() throws {
+    let folder = Folder(context: context)
+    folder.notes = [note]
+    try context.save()
+    let title = track { _ = note.title }
+    let owner = track { _ = note.folder }
+    let members = track { _ = folder.notes }
+    let changes = track { _ = note.hasChanges }
+    note.title = "a"
+    note.folder = folder
+    folder.notes = [note]
+    context.processPendingChanges()
+    #expect(title.value == 0 && owner.value == 0 && members.value == 0)
+    #expect(changes.value == 1, "the object counts as changed all the same, as in Core Data")
+    // There and back in one event: the setter cannot know.
+    note.title = "b"
+    #expect(title.value == 1)
+  }
+
+  @Test("isDeleted, hasChanges and managedObjectContext are told apart")
+  func statesApart() throws {
+    let (deleted, changes) = (track { _ = note.isDeleted }, track { _ = note.hasChanges })
+    let home = track { _ = note.managedObjectContext }
+    note.count += 1
+    try context.save()
+    #expect(deleted.value == 0 && home.value == 0 && changes.value == 1)
+  }
+
+  @Test(
+    "a deletion elsewhere tells who has read the state, and nobody of values, which stay readable (rules 174, 175)"
+  )
+  func deletedElsewhere() throws {
+    context.automaticallyMergesChangesFromParent = false
+    let sibling = ManagedObjectContext(.confinement, coordinator: stand.coordinator)
+    sibling.delete(try sibling.existingObject(with: note.objectID))
+    let heard = Heard<Carried<Notification>>(ManagedObjectContext.didSaveObjectsNotification, of: sibling) {
+      Carried($0)
+    }
+    context.refreshAllObjects()
+    // A fault, read for the first time by whoever tracks it.
+    let title = track { _ = note.value(forKey: "title") }
+    let (count, folder) = (track { _ = note.count }, track { _ = note.folder })
+    let (deleted, changes) = (track { _ = note.isDeleted }, track { _ = note.hasChanges })
+    try sibling.save()
+    context.mergeChanges(fromContextDidSave: try #require(heard.all.first).value)
+    #expect(note.isDeleted && note.title == "a")
+    #expect(title.value == 0 && count.value == 0 && folder.value == 0)
+    #expect(deleted.value == 1 && changes.value == 1)
+  }
+
+  @Test("a reset takes the context away, and no value")
+  func reset() throws {
+    let folder = Folder(context: context)
+    folder.notes = [note]
+    try context.save()
+    let (title, members) = (track { _ = note.title }, track { _ = folder.notes })
+    let (home, deleted) = (track { _ = note.managedObjectContext }, track { _ = note.isDeleted })
+    context.reset()
+    #expect(title.value == 0 && members.value == 0 && deleted.value == 0)
+    #expect(home.value == 1)
+  }
+
+  @Test("a batch deletion of members tells who has read their owners' members, whichever end leads there")
+  func batchDeletion() throws {
+    let folder = Folder(context: context)
+    folder.notes = [note, other]
+    try context.save()
+    let members = track { _ = folder.notes }
+    _ = try context.execute(
+      BatchDeleteRequest(
+        fetchRequest: FetchRequest<Note>(entityName: "Note", predicate: Attribute("title") == "b")))
+    #expect(folder.notes.count == 1)
+    #expect(members.value == 1)
   }
 
   @Test("undo, redo and rollback")

@@ -31,6 +31,7 @@ struct BatchDeleting {
     try deny(transaction.read)
     writing.progress.begin(total: rows.reduce(0) { $0 + $1.count })
     try nullify(transaction)
+    try noteRelated(transaction.read)
     try delete(transaction)
   }
 
@@ -181,6 +182,40 @@ struct BatchDeleting {
         try clear(relationship, of: other, key, transaction)
       }
     }
+  }
+
+  // MARK: Who stays and has a member less
+
+  /// Rows that stay and lose a member of which nothing but edges tells: their own bytes do not change.
+  private mutating func noteRelated(_ transaction: borrowing ReadTransaction) throws {
+    for hierarchy in rows.indices where !rows[hierarchy].isEmpty {
+      let edges = schema.hierarchies[hierarchy].memberNumbers.map { edgesThatLead(to: schema.entities[$0]) }
+      if edges.allSatisfy(\.isEmpty) { continue }
+      for reference in rows[hierarchy].all() {
+        try writing.look()
+        let key = Reference.primaryKey(reference)
+        for (edges, owners) in edgesThatLead(to: try entity(reference)) {
+          for other in try writing.reader.members(edges, of: key, transaction)
+          where !rows[owners].contains(other) {
+            try writing.noteRelated(Reference.primaryKey(other), of: entity(other).number)
+          }
+        }
+      }
+    }
+    writing.settleRelated()
+  }
+
+  /// What leads from a row to those that have it as a member, and their hierarchies.
+  private func edgesThatLead(to entity: EntitySchema) -> [(edges: EdgeSet, hierarchy: Int)] {
+    entity.relationships.filter { $0.isEdgeStored && $0.inverse != nil }.map {
+      (EdgeSet(relationship: $0.number), $0.destinationHierarchy)
+    }
+      + entity.inbound.filter { $0.hasHiddenInverse && $0.isToMany }.map {
+        (
+          EdgeSet(relationship: $0.number, isHiddenInverse: true),
+          schema.entities[$0.owner].hierarchyNumber
+        )
+      }
   }
 
   /// `other` refers no more to the row of that key, unless it goes as well.

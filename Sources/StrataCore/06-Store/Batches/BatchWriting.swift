@@ -162,6 +162,18 @@ final class BatchWriting {
   /// A row that did not match has changed along with others.
   func noteTouched(_ key: UInt64, of entity: Int) { outcome.touched.append(key, of: entity) }
 
+  /// A row that did not change has a member less.
+  func noteRelated(_ key: UInt64, of entity: Int) { outcome.related.append(key, of: entity) }
+
+  /// All of those have been noted: each counts once, and other processes are to hear of it.
+  func settleRelated() {
+    outcome.related.settle()
+    guard let journal else { return }
+    for (entity, keys) in outcome.related.lists.enumerated() {
+      for key in keys { journal.note(key, of: entity, .related) }
+    }
+  }
+
   private func note(_ slots: SlotBitmap, of entity: Int) {
     outcome.changedSlots[entity, default: SlotBitmap()].formUnion(slots)
   }

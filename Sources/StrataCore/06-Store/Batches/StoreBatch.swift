@@ -79,7 +79,7 @@ public struct BatchChanges: Sendable {
   public internal(set) var deleted: BatchKeys
   /// Other rows that have changed: what referred to a deleted row, the other ends of one-to-one relationships, derived values.
   public internal(set) var touched: BatchKeys
-  /// Rows whose relationships have changed, but not they themselves. Other processes' commits only.
+  /// Rows whose relationships have changed, but not they themselves: owners of deleted members; of other processes' commits, all.
   var related: BatchKeys
   /// The entities of which any row may have changed, been inserted or deleted: nobody has written down which. Other processes'
   /// commits only.

@@ -58,6 +58,7 @@ extension ManagedObjectContext {
       }
     }
     finishMerge(merged)
+    if places.upperBound == batch.count { tellObservedMembers() }
   }
 
   func mergeUpdates(

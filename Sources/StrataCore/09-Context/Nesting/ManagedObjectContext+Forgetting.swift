@@ -48,6 +48,7 @@ extension ManagedObjectContext {
       guard let row = base?.base else {
         object.state.subtract([.unsavedRow, .unstored])
         object.turnIntoFault()
+        sets.refreshed.append(object)
         continue
       }
       object.discardEdits(takingRow: row)

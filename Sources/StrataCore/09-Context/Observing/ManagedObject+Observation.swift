@@ -6,8 +6,11 @@ final class ObjectObservation {
   enum Seen {
     /// Nil for a value that is not in the row.
     case value(AttributeValue?)
-    case members(epoch: UInt32)
-    case state(UInt32)
+    /// The elements of a composite attribute.
+    case elements([AttributeValue?])
+    /// Nil when only some of the members were looked at.
+    case members(ContiguousArray<PlacedMember>?, epoch: UInt32)
+    case state(Bool)
   }
 
   let registrar: ObservationRegistrar
@@ -52,18 +55,27 @@ extension ManagedObject {
     }
     state.insert(.observed)
     edits = draft?.pointers
+    // What is read is the value, not that the object was a fault.
+    if slot >= 0, home.entity.relationship(slot: slot)?.isToMany != true { fire() }
     observation?.seen[slot] = seen(slot)
   }
 
   private final func seen(_ slot: Int) -> ObjectObservation.Seen {
-    if slot == ObservedSlot.state {
-      let context = contextReference == nil ? 0 : UInt32(1) << 31
-      return .state(state.intersection([.unsaved, .anyDeleted, .anyInserted]).rawValue | context)
+    switch slot {
+    case ObservedSlot.hasChanges: return .state(!state.isDisjoint(with: .unsaved))
+    case ObservedSlot.isDeleted: return .state(!state.isDisjoint(with: .anyDeleted))
+    case ObservedSlot.managedObjectContext: return .state(contextReference != nil)
+    default: break
     }
     if let relationship = home.entity.relationship(slot: slot), relationship.isToMany {
-      return .members(epoch: self.context?.epoch(of: relationship) ?? 0)
+      let epoch = self.context?.epoch(of: relationship) ?? 0
+      guard let known = relations?.known(relationship), !known.isFault(epoch: epoch) else {
+        return .members(nil, epoch: epoch)
+      }
+      return .members(visibleMembers(known), epoch: epoch)
     }
-    return .value(seenValue(slot))
+    let elements = home.entity.attributes.indices.filter { home.entity.attributes[$0].composite == slot }
+    return elements.isEmpty ? .value(seenValue(slot)) : .elements(elements.map(seenValue))
   }
 
   /// The value without reading anything.
@@ -84,54 +96,60 @@ extension ManagedObject {
     if state.contains(.observed) { tellSetting(slot) }
   }
 
+  /// An attribute, or a reference, is about to be set: a value that it has already is no news.
+  @inline(__always)
+  final func observedWillChange(_ slot: Int, to value: AttributeValue) {
+    if state.contains(.observed) { tellSetting(slot, to: value) }
+  }
+
   @inline(never)
-  private final func tellSetting(_ slot: Int) {
+  private final func tellSetting(_ slot: Int, to value: AttributeValue? = nil) {
+    if state.isDisjoint(with: .unsaved) { tell(ObservedSlot.hasChanges) }
+    if let value, Self.isSame(seenValue(slot), value) { return }
     tell(slot)
     // Whoever has read the whole of a composite attribute has read its elements.
     if let composite = home.entity.attributes[slot].composite { tell(composite) }
-    if state.isDisjoint(with: .unsaved) { tell(ObservedSlot.state) }
   }
 
   /// At the end of an event, or of a save: tells of what is not as it was read.
-  final func tellObserved() { tell(observedChanges) }
+  final func tellObserved() { tell(observedChanges()) }
 
-  /// The slots that are not as they were read.
-  final var observedChanges: [Int] {
-    observation?.seen.filter { hasChanged($0.key, since: $0.value) }.map(\.key) ?? []
+  /// The slots that are not as they were read. `isAnyMember` when members may have changed without having been noted.
+  final func observedChanges(isAnyMember: Bool = false) -> [Int] {
+    observation?.seen.filter { hasChanged($0.key, since: $0.value, isAnyMember) }.map(\.key) ?? []
   }
 
   final func tell(_ slots: [Int]) { for slot in slots { tell(slot) } }
 
-  /// Whoever has read members is told.
-  final func tellMembers() {
-    for (slot, seen) in observation?.seen ?? [:] {
-      if case .members = seen { tell(slot) }
+  private final func hasChanged(_ slot: Int, since seen: ObjectObservation.Seen, _ isAnyMember: Bool) -> Bool
+  {
+    if case .members(let old, let epoch) = seen {
+      return haveMembersChanged(slot, old, epoch, isAnyMember)
     }
-  }
-
-  /// The object is, or was, about to lose its values: whoever has read one must read it again.
-  final func tellAllObserved() {
-    guard let observation else { return }
-    for slot in observation.seen.keys { tell(slot) }
-  }
-
-  private final func hasChanged(_ slot: Int, since seen: ObjectObservation.Seen) -> Bool {
     switch (seen, self.seen(slot)) {
     case (.state(let old), .state(let new)): return old != new
-    case (.members(let old), .members(let new)):
-      if old != new { return true }
-      guard let relationship = home.entity.relationship(slot: slot) else { return false }
-      return relations?.known(relationship)?.isChangedInEvent == true
-    case (.value(let old), .value(let new)):
-      if home.entity.attributes[slot].composite == nil, isComposite(slot) { return true }
-      return !Self.isSame(old, new)
+    case (.value(let old), .value(let new)): return !Self.isSame(old, new)
+    case (.elements(let old), .elements(let new)):
+      return !old.elementsEqual(new) { Self.isSame($0, $1) }
     default: return true
     }
   }
 
-  /// Composite attributes have no value of their own that could be compared.
-  private final func isComposite(_ slot: Int) -> Bool {
-    home.entity.attributes.contains { $0.composite == slot }
+  /// Members are compared only when something may have changed some of that relationship's; then they are read.
+  private final func haveMembersChanged(
+    _ slot: Int, _ old: ContiguousArray<PlacedMember>?, _ epoch: UInt32, _ isAnyMember: Bool
+  ) -> Bool {
+    guard let relationship = home.entity.relationship(slot: slot) else { return true }
+    if let context, context.epoch(of: relationship) == epoch, !isAnyMember,
+      relations?.known(relationship)?.isChangedInEvent != true
+    {
+      return false
+    }
+    guard let old, state.isDisjoint(with: .anyDeleted) else { return true }
+    let new = visibleMembers(untrackedState(relationship))
+    if relationship.isOrdered { return !old.elementsEqual(new) { $0.member == $1.member } }
+    if old.count != new.count { return true }
+    return Set(old.map(\.member)) != Set(new.map(\.member))
   }
 
   private final func tell(_ slot: Int) {
@@ -158,9 +176,26 @@ extension ManagedObjectContext {
   /// After a save, or a rollback, which puts back members without saying which.
   func tellObserved(_ objects: @autoclosure () -> [ManagedObject], includingMembers: Bool = false) {
     if !storedObservesObjects { return }
-    for object in objects() where object.state.contains(.observed) {
-      if includingMembers { object.tellMembers() }
-      object.tellObserved()
+    let objects = objects()
+    fulfilObserved(objects)
+    for object in objects where object.state.contains(.observed) {
+      object.tell(object.observedChanges(isAnyMember: includingMembers))
     }
+  }
+
+  /// After a batch, which does not say who has other members now.
+  func tellObservedMembers() {
+    if !storedObservesObjects { return }
+    var observed: [ManagedObject] = []
+    stores.forEachLive { if $0.state.contains(.observed) { observed.append($0) } }
+    tellObserved(observed)
+  }
+
+  /// Reads the rows of those that somebody shows and that have become faults: whether they are different cannot be told otherwise. They
+  /// stay faults.
+  func fulfilObserved(_ objects: [ManagedObject]) {
+    if !storedObservesObjects { return }
+    let faults = objects.filter { $0.state.contains(.observed) && $0.isFault && $0.snapshot == nil }
+    if !faults.isEmpty { fulfil(faults) }
   }
 }

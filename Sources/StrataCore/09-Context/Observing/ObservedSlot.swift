@@ -3,11 +3,13 @@
 /// The framework hashes the key path of a property that is read only when somebody tracks what is read. That is how an object
 /// learns whether it needs to remember the reading at all; there is no other way to ask.
 struct ObservedSlot: Hashable, Sendable {
-  /// The property's slot; `state` for what the object is to its context.
+  /// The property's slot; below zero for what the object is to its context.
   let number: Int
 
-  /// `isDeleted`, `hasChanges`, `managedObjectContext` and their kin.
-  static let state = -1
+  static let hasChanges = -1
+  static let isDeleted = -2
+  static let managedObjectContext = -3
+  private static let lowest = -3
 
   func hash(into hasher: inout Hasher) {
     ThreadScope.current.hasHashedSlot = true
@@ -16,7 +18,7 @@ struct ObservedSlot: Hashable, Sendable {
 
   /// The key path of a slot. Most are made once.
   static func keyPath(_ slot: Int) -> KeyPath<ManagedObject, Void> {
-    let place = slot - state
+    let place = slot - lowest
     return place < common.count ? common[place] : makeKeyPath(slot)
   }
 
@@ -25,7 +27,7 @@ struct ObservedSlot: Hashable, Sendable {
   }
 
   /// Unsafe: constant; key paths are immutable, and what is in these is Sendable.
-  private nonisolated(unsafe) static let common = (state..<256).map(makeKeyPath)
+  private nonisolated(unsafe) static let common = (lowest..<256).map(makeKeyPath)
 }
 
 extension ManagedObject {

@@ -33,12 +33,18 @@ extension ManagedObject {
 
   /// The members, in order when the relationship has one. Loads them with one range scan when they are not known.
   final func memberList(_ relationship: RelationshipSchema) -> ContiguousArray<PlacedMember> {
-    let state = loadedState(relationship)
+    visibleMembers(loadedState(relationship))
+  }
+
+  /// The members that are shown, with all of them loaded.
+  final func visibleMembers(_ state: RelationState) -> ContiguousArray<PlacedMember> {
     let members = state.members()
     guard let context, context.hasBatchDeletions, state.hasChanges else { return members }
     return members.filter { member in
       guard let bits = state.lastChange(member.member)?.member else { return true }
-      return context.object(bits, inStore: home.storeIndex).map { !context.isHidden($0, from: relationship) }
+      return context.object(bits, inStore: home.storeIndex).map {
+        !context.isHidden($0, from: state.relationship)
+      }
         ?? true
     }
   }
@@ -46,7 +52,14 @@ extension ManagedObject {
   /// What is known of the members, with all of them loaded.
   final func loadedState(_ relationship: RelationshipSchema) -> RelationState {
     checkConfinementHere()
+    let state = untrackedState(relationship)
+    // Whoever tracks it has the members to compare with.
     noteRead(relationship.slot)
+    return state
+  }
+
+  /// The same without counting as read.
+  final func untrackedState(_ relationship: RelationshipSchema) -> RelationState {
     let state = relationState(relationship)
     guard let context else {
       if self.state.contains(.probe) { ProbeRecording.current?.note(relationship.slot, of: home.entity) }

@@ -27,10 +27,13 @@ extension ManagedObject {
     for end in [now, saved] {
       guard let other = context.knownObject(end, inStore: home.storeIndex) else { continue }
       if inverse.isToMany {
-        other.relations?.known(inverse)?.forget(referenceBits)
+        other.forgetWithdrawn(referenceBits, inverse)
       } else if let draft = other.draft, !other.state.contains(.draftFrozen), draft.isChanged(inverse.slot) {
         // One-to-one: the partner's own edit goes with this one.
-        if end == saved || other.reference(inverse) == referenceBits { draft.clear(inverse.slot) }
+        if end == saved || other.reference(inverse) == referenceBits {
+          draft.clear(inverse.slot)
+          context.changes.note(other, .notedRefresh)
+        }
       }
     }
   }
@@ -43,8 +46,7 @@ extension ManagedObject {
     // Members that refer to this object by their own rows keep what they have been given.
     if !inverse.isToMany { return }
     for entry in state.changes.effective {
-      context.knownObject(entry.member, inStore: home.storeIndex)?.relations?.known(inverse)?
-        .forget(referenceBits)
+      context.knownObject(entry.member, inStore: home.storeIndex)?.forgetWithdrawn(referenceBits, inverse)
     }
     state.restore(MemberChanges())
   }
@@ -55,8 +57,15 @@ extension ManagedObject {
     for relationship in home.entity.relationships where !relationship.isToMany && !relationship.isTransient {
       guard let inverse = context.schema.inverse(of: relationship), inverse.isToMany else { continue }
       let owner = context.knownObject(snapshot.reference(relationship, home), inStore: home.storeIndex)
-      owner?.relations?.known(inverse)?.forget(referenceBits)
+      owner?.forgetWithdrawn(referenceBits, inverse)
     }
+  }
+
+  /// A member whose own change is dropped: the object shows other members, and says so at the end of the event.
+  private final func forgetWithdrawn(_ member: UInt64, _ relationship: RelationshipSchema) {
+    guard let state = relations?.known(relationship), state.hasChanges else { return }
+    state.forget(member)
+    context?.changes.note(self, .notedRefresh)
   }
 }
 

@@ -21,7 +21,8 @@ import Foundation
 /// Belongs to its context's queue, holds the context, and does not hold its delegate. Changes are followed while there is a
 /// delegate that is to be told of them, or somebody who iterates over ``changes`` or ``snapshots`` (rule 244).
 public final class FetchedResultsController<Result: ManagedObject> {
-  /// What is fetched. Changes of a request that was given do not count: make another controller.
+  /// What is fetched: a value, as it was given; for another request make another controller. The list is what the context shows
+  /// (rule 243), whether the request includes pending changes or not.
   public let fetchRequest: FetchRequest<Result>
   /// The context whose objects these are.
   public let managedObjectContext: ManagedObjectContext
@@ -32,6 +33,9 @@ public final class FetchedResultsController<Result: ManagedObject> {
   public let cacheName: String?
 
   /// Whoever hears of changes; see ``FetchedResultsControllerDelegate``.
+  ///
+  /// Not held. Whoever was told *will change* is told *did change*, also when it has called `performFetch()` in between; one that is taken
+  /// away in between hears nothing more, and one that is set in its place hears of the changes that follow.
   public weak var delegate: (any FetchedResultsControllerDelegate<Result>)? {
     didSet {
       managedObjectContext.checkAccess(fetchRequest.entityName)
@@ -42,6 +46,8 @@ public final class FetchedResultsController<Result: ManagedObject> {
   private let tracker: ResultsTracker
   private let consumers = ResultsConsumers()
   private var reader: ResultsReader?
+  /// Who has been told that the list is about to change, and not yet that it has.
+  private weak var delegateInBatch: (any FetchedResultsChangeDelegate<Result>)?
 
   /// Makes a controller, which has no results before `performFetch()` (rule 243).
   ///
@@ -88,16 +94,24 @@ public final class FetchedResultsController<Result: ManagedObject> {
   /// The objects, in order; nil before `performFetch()`, and after the context was reset or one of the stores removed (rules 243,
   /// 256).
   public var fetchedObjects: FetchedResults<Result>? {
-    managedObjectContext.checkAccess(fetchRequest.entityName)
-    return reader.map { FetchedResults($0, 0..<$0.list.count) }
+    currentReader.map { FetchedResults($0, 0..<$0.list.count) }
   }
 
   /// The object at section and row. Traps when there is none, or nothing was fetched.
   public func object(at indexPath: IndexPath) -> Result {
-    guard let sections, indexPath.count == 2, sections.indices.contains(indexPath[0]) else {
-      trap("there is no section at \(indexPath): \(sections?.count ?? 0) sections are there.")
+    guard let sections else {
+      trap(
+        "a fetched results controller of \(fetchRequest.entityName) was asked for an object before performFetch(), or after its context was "
+          + "reset, its store removed, or following failed: call performFetch() first.")
     }
-    return sections[indexPath[0]].objects[indexPath[1]]
+    guard indexPath.count == 2, sections.indices.contains(indexPath[0]) else {
+      trap("there is no section at \(indexPath): \(sections.count) sections are there.")
+    }
+    let objects = sections[indexPath[0]].objects
+    guard objects.indices.contains(indexPath[1]) else {
+      trap("there is no object at \(indexPath): the section has \(objects.count).")
+    }
+    return objects[indexPath[1]]
   }
 
   /// Section and row of an object; nil when it is not among the results. Does not look for the object.
@@ -105,16 +119,16 @@ public final class FetchedResultsController<Result: ManagedObject> {
 
   /// Section and row of the object with an ID.
   public func indexPath(forID id: ManagedObjectID) -> IndexPath? {
-    managedObjectContext.checkAccess(fetchRequest.entityName)
-    return tracker.position(of: id).map {
-      PathFinder(tracker.shown, sectionNameKeyPath != nil).path($0)
-    }
+    currentReader == nil
+      ? nil
+      : tracker.position(of: id).map {
+        PathFinder(tracker.shown, sectionNameKeyPath != nil).path($0)
+      }
   }
 
   /// The sections, in order; nil before `performFetch()`. Without a section key path there is one, even without objects (rule 258).
   public var sections: FetchedResultsSections<Result>? {
-    managedObjectContext.checkAccess(fetchRequest.entityName)
-    return reader.map { reader in
+    currentReader.map { reader in
       FetchedResultsSections(makeSnapshot([]), reader) { [weak self] name in
         self?.sectionIndexTitle(forSectionName: name) ?? Self.usualIndexTitle(name)
       }
@@ -159,17 +173,15 @@ public final class FetchedResultsController<Result: ManagedObject> {
 
   /// The list as it is now, as a value; nil before `performFetch()`.
   public var snapshot: FetchedResultsSnapshot? {
-    managedObjectContext.checkAccess(fetchRequest.entityName)
-    return reader == nil ? nil : makeSnapshot([])
+    currentReader == nil ? nil : makeSnapshot([])
   }
 
   /// What changes from now on, beginning with the list as it is (`isInitial`) if it has been fetched, without a gap in between.
   ///
   /// Each sequence has a buffer of its own, without limit, and may be iterated anywhere. It ends with the controller.
   public var changes: AsyncStream<FetchedResultsChange> {
-    managedObjectContext.checkAccess(fetchRequest.entityName)
     let stream = consumers.makeStream(
-      reader == nil ? nil : FetchedResultsChange(initial: makeSnapshot([])))
+      currentReader == nil ? nil : FetchedResultsChange(initial: makeSnapshot([])))
     settleListening()
     return stream
   }
@@ -200,6 +212,13 @@ public final class FetchedResultsController<Result: ManagedObject> {
     tracker.setListening(isTold || !consumers.isEmpty)
   }
 
+  /// Nil when there is nothing to show.
+  private var currentReader: ResultsReader? {
+    managedObjectContext.checkAccess(fetchRequest.entityName)
+    tracker.endIfStoreIsGone()
+    return reader
+  }
+
   private func makeReader() {
     guard let plan = tracker.plan, tracker.index != nil else { return reader = nil }
     reader = ResultsReader(tracker.shown, tracker.stores, managedObjectContext, plan)
@@ -222,7 +241,25 @@ extension FetchedResultsController: ResultsReceiver {
     return delegate as? any FetchedResultsChangeDelegate<Result>
   }
 
-  func resultsWillChange() { changeDelegate?.controllerWillChangeContent(self) }
+  func resultsWillChange() {
+    // One that is set in the course of the call is told as well, before it shows the list of before; each once.
+    for _ in 0..<Self.mostDelegates {
+      guard let delegate = changeDelegate, delegate !== delegateInBatch else { return }
+      delegateInBatch = delegate
+      delegate.controllerWillChangeContent(self)
+    }
+  }
+
+  private static var mostDelegates: Int { 4 }
+
+  func resultsWereFetched() { endBatch() }
+
+  /// Whoever was told that the list is about to change is told that it has, unless it has been taken away.
+  private func endBatch() {
+    defer { delegateInBatch = nil }
+    guard let delegate = delegateInBatch, delegate === self.delegate else { return }
+    delegate.controllerDidChangeContent(self)
+  }
 
   func resultsDidChange(_ report: ResultsReport) {
     makeReader()
@@ -231,16 +268,18 @@ extension FetchedResultsController: ResultsReceiver {
     }
     let snapshot = makeSnapshot(reloaded)
     let change = FetchedResultsChange(report, snapshot)
+    // First: a delegate may fetch anew, and sequences go on from there.
+    if !consumers.isEmpty { consumers.yield(change) }
     if let delegate = delegate as? any FetchedResultsSnapshotDelegate<Result> {
       delegate.controller(self, didChangeContentWith: snapshot)
     } else if sectionNameKeyPath == nil,
       let delegate = delegate as? any FetchedResultsDifferenceDelegate<Result>
     {
       delegate.controller(self, didChangeContentWith: change.difference)
-    } else if let delegate = changeDelegate {
+    } else if let delegate = changeDelegate, delegate === delegateInBatch {
       tell(report, to: delegate)
     }
-    if !consumers.isEmpty { consumers.yield(change) }
+    endBatch()
   }
 
   private func tell(_ report: ResultsReport, to delegate: any FetchedResultsChangeDelegate<Result>) {
@@ -250,21 +289,22 @@ extension FetchedResultsController: ResultsReceiver {
         name: name, indexTitle: sectionIndexTitle(forSectionName: name),
         objects: FetchedResults(reader, range))
     }
-    for one in report.deletedSections {
+    // A delegate that is taken away, or that fetches anew, hears no more of what was.
+    var isOver: Bool { self.reader !== reader || delegate !== self.delegate }
+    for one in report.deletedSections where !isOver {
       delegate.controller(
         self, didChange: section(one.name, 0..<0), atSectionIndex: one.index, for: .delete)
     }
-    for one in report.insertedSections {
+    for one in report.insertedSections where !isOver {
       let range = report.new.start(ofRun: one.index)..<report.new.start(ofRun: one.index + 1)
       delegate.controller(self, didChange: section(one.name, range), atSectionIndex: one.index, for: .insert)
     }
-    for item in report.items {
+    for item in report.items where !isOver {
       // Every object is of the entity's class or a subclass, which was checked to be a Result.
       let object = unsafeDowncast(reader.object(item.identity, item.code), to: Result.self)
       delegate.controller(
         self, didChange: object, at: item.oldPath, for: item.kind, newIndexPath: item.newPath)
     }
-    delegate.controllerDidChangeContent(self)
   }
 
   func resultsDidEnd(_ error: (any Error)?) {

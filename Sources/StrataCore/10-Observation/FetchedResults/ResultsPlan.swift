@@ -17,6 +17,9 @@ struct ResultsPlan {
         "The fetch request for \(specification.entityName) of a fetched results controller has no sort descriptors; it needs at least one."
       )
     }
+    // The list is what the context shows (rule 243), also of a request that asks for what is stored.
+    var specification = specification
+    specification.includesPendingChanges = true
     self.specification = specification
     let request = try ResolvedFetchRequest(specification, schema: schema)
     let section = try sectionNameKeyPath.map { path in

@@ -6,6 +6,8 @@ protocol ResultsReceiver: AnyObject {
   func resultsWillChange()
   /// The list has changed.
   func resultsDidChange(_ report: ResultsReport)
+  /// Somebody who was told that the list is about to change has fetched it anew: there is nothing more to tell.
+  func resultsWereFetched()
   /// There is no list any more: the context was reset, a store removed; or, with an error, the list could not be followed.
   func resultsDidEnd(_ error: (any Error)?)
 }
@@ -48,6 +50,11 @@ final class ResultsTracker: ContextObserver {
 
   /// Reads the list.
   func fetch(_ plan: ResultsPlan) throws {
+    if hasLostStore {
+      // Identities name places among these, which entries of before have.
+      end(nil)
+      stores = []
+    }
     let index = try load(plan)
     lastOwners = try loadOwners(plan)
     relatedValues = RelatedValues()
@@ -63,6 +70,16 @@ final class ResultsTracker: ContextObserver {
     isListening = listens
     if listens { context.addObserver(self) } else { context.removeObserver(self) }
     if !listens { isBehind = true }
+  }
+
+  /// Whether a store that entries are of has been removed (rule 256).
+  private var hasLostStore: Bool {
+    stores.contains { context.persistentStoreCoordinator.binding($0.index) == nil }
+  }
+
+  /// There is no list of objects of a store that is not there any more, from the moment when it is asked for.
+  func endIfStoreIsGone() {
+    if index != nil, hasLostStore { end(nil) }
   }
 
   private func end(_ error: (any Error)?) {
@@ -106,8 +123,7 @@ final class ResultsTracker: ContextObserver {
 
   func contextDidChange(_ change: ContextChange) {
     guard index != nil, let plan else { return }
-    let isGone = stores.contains { context.coordinator.binding($0.index) == nil }
-    if change.isEverythingInvalidated || isGone { return end(nil) }
+    if change.isEverythingInvalidated || hasLostStore { return end(nil) }
     do {
       guard let report = try follow(change, plan) else { return }
       if report.isEmpty {
@@ -117,7 +133,10 @@ final class ResultsTracker: ContextObserver {
       }
       receiver?.resultsWillChange()
       // A delegate may have fetched anew.
-      guard let index, index.list.root === report.new.root else { return }
+      guard let index, index.list.root === report.new.root else {
+        receiver?.resultsWereFetched()
+        return
+      }
       shown = index.list
       receiver?.resultsDidChange(report)
     } catch {
