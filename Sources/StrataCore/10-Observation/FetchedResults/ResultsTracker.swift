@@ -74,7 +74,7 @@ final class ResultsTracker: ContextObserver {
 
   /// Whether a store that entries are of has been removed (rule 256).
   private var hasLostStore: Bool {
-    stores.contains { context.persistentStoreCoordinator.binding($0.index) == nil }
+    stores.contains { context.coordinator.binding($0.index) == nil }
   }
 
   /// There is no list of objects of a store that is not there any more, from the moment when it is asked for.
