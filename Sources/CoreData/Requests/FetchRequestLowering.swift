@@ -46,8 +46,8 @@ extension NSFetchRequestDescription {
 
   private func resolvedEntityName(in context: NSManagedObjectContext) throws -> String {
     let name: String
-    if let entityName {
-      name = entityName
+    if let givenName {
+      name = givenName
     } else if let objectClass {
       name = try context.nameOfEntity(ofClass: objectClass)
     } else {

@@ -6,8 +6,16 @@ open class NSFetchRequestDescription: NSPersistentStoreRequest {
   open var entity: NSEntityDescription? {
     didSet { if entity != nil { storedName = nil } }
   }
-  /// The name of the entity; nil while the request has none (rule 103).
-  open var entityName: String? { storedName ?? entity?.name }
+  /// The name of the entity; nil while the request has none (rule 103). Of a request that a class has made it is that of the one entity with this
+  /// class, in the newest model that has any.
+  open var entityName: String? { givenName ?? nameOfClass }
+  /// The name, or that of the entity, that was given.
+  var givenName: String? { storedName ?? entity?.name }
+  private var nameOfClass: String? {
+    guard let objectClass else { return nil }
+    let entities = LivingCoordinators.entities(of: objectClass)
+    return entities.count == 1 ? entities[0].name : nil
+  }
   var storedName: String?
   /// Whose entity is fetched, of the model of the context that executes the request.
   var objectClass: NSManagedObject.Type?

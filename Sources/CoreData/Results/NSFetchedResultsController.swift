@@ -1,12 +1,30 @@
 import StrataCore
 
+/// A fetched results controller, whatever its type.
+open class NSFetchedResultsList: NSObject {
+  let source: ResultsSource
+
+  init(source: ResultsSource) { self.source = source }
+
+  open override func isEqual(_ object: Any?) -> Bool { (object as? NSFetchedResultsList)?.source === source }
+  open override var hash: Int { ObjectIdentifier(source).hashValue }
+}
+
+/// Whether both are the same controller, also when a delegate has been handed one under another type.
+public func === (left: NSFetchedResultsList?, right: NSFetchedResultsList?) -> Bool {
+  left?.source === right?.source
+}
+
+/// Whether they are different controllers.
+public func !== (left: NSFetchedResultsList?, right: NSFetchedResultsList?) -> Bool {
+  left?.source !== right?.source
+}
+
 /// The objects that match a request, in order and in sections, kept up to date as their context changes (rules 242–265).
 ///
 /// Belongs to its context's queue and does not hold its delegate. Without a delegate the results stay what they were (rule 244). The request
 /// may be changed before the next `performFetch()`, which takes it as it is then; there is no cache that would have to be deleted.
-open class NSFetchedResultsController<ResultType>: NSObject {
-  let source: ResultsSource
-
+open class NSFetchedResultsController<ResultType>: NSFetchedResultsList {
   /// Makes a controller, which has no results before `performFetch()` (rule 243).
   ///
   /// - Parameters:
@@ -16,8 +34,7 @@ open class NSFetchedResultsController<ResultType>: NSObject {
     fetchRequest: NSFetchRequest<ResultType>, managedObjectContext context: NSManagedObjectContext,
     sectionNameKeyPath: String?, cacheName name: String?
   ) {
-    source = ResultsSource(fetchRequest, context, sectionNameKeyPath, name)
-    super.init()
+    super.init(source: ResultsSource(fetchRequest, context, sectionNameKeyPath, name))
     source.makeController = { [weak self] in
       guard let self else { return nil }
       return self as? NSFetchedResultsController<any NSFetchRequestResult>
@@ -26,7 +43,7 @@ open class NSFetchedResultsController<ResultType>: NSObject {
   }
 
   /// The same controller under another type.
-  init(_ source: ResultsSource) { self.source = source }
+  init(_ source: ResultsSource) { super.init(source: source) }
 
   /// What is fetched.
   open var fetchRequest: NSFetchRequest<ResultType> {
@@ -93,26 +110,9 @@ open class NSFetchedResultsController<ResultType>: NSObject {
     source.section(forTitle: title, at: sectionIndex)
   }
 
-  open override func isEqual(_ object: Any?) -> Bool { (object as? any ResultsSourced)?.source === source }
-  open override var hash: Int { ObjectIdentifier(source).hashValue }
-
   private static func refuse(_ object: NSManagedObject?) -> Never {
     stop(
       "a controller of \(ResultType.self) has fetched objects of class \(object.map { "\(type(of: $0))" } ?? "?"); its results are managed objects."
     )
   }
 }
-
-/// A fetched results controller, whatever its type.
-protocol ResultsSourced: AnyObject { var source: ResultsSource { get } }
-extension NSFetchedResultsController: ResultsSourced {}
-
-/// Whether both are the same controller, also when a delegate has been handed one under another type.
-public func === <Left, Right>(
-  left: NSFetchedResultsController<Left>?, right: NSFetchedResultsController<Right>?
-) -> Bool { left?.source === right?.source }
-
-/// Whether they are different controllers.
-public func !== <Left, Right>(
-  left: NSFetchedResultsController<Left>?, right: NSFetchedResultsController<Right>?
-) -> Bool { left?.source !== right?.source }

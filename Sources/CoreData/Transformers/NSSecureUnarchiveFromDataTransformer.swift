@@ -3,8 +3,11 @@ import StrataCore
 /// The ready-made transformer of transformable attributes.
 ///
 /// As itself it keeps plain values (`PlainValueTransformer`). A subclass names the classes it keeps in `allowedTopLevelClasses`; those must conform to
-/// `NSSecureCoding`, are archived with `NSKeyedArchiver`, and nothing else is ever made of the bytes (rule 343). Where Core Data's `transformedValue(_:)`
-/// reads bytes, so does this one's `reverseTransformedValue(_:)`: attributes call that direction on every platform.
+/// `NSSecureCoding`, are archived with `NSKeyedArchiver`, and no other class is ever made because the bytes ask for it (rule 343). Where Core Data's
+/// `transformedValue(_:)` reads bytes, this one's makes them: attributes call that direction for every transformer.
+///
+/// The archive lies in a property list with the name of its class, which is looked at first: Foundation's unarchiver on Linux stops the process for
+/// an unexpected class. An archive that was damaged on purpose can still do so; the transformer of plain values cannot.
 open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
   /// The classes that may stand at the top of an archive. Default those of plain values.
   open class var allowedTopLevelClasses: [AnyClass] {
@@ -18,17 +21,28 @@ open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
   open override func transformedValue(_ value: Any?) -> Any? {
     guard let value = plain(value) else { return nil }
     if isPlain { return try? PlainValueTransformer().transform(value) }
-    guard let object = value as? NSObject,
-      Self.allowedTopLevelClasses.contains(where: { object.isKind(of: $0) })
+    guard let object = value as? NSObject, let coded = object as? any NSSecureCoding,
+      type(of: coded).supportsSecureCoding,
+      let allowed = Self.allowedTopLevelClasses.first(where: { object.isKind(of: $0) }),
+      let archive = try? NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: true)
     else { return nil }
-    return try? NSKeyedArchiver.archivedData(withRootObject: value, requiringSecureCoding: true)
+    let envelope = Envelope(className: NSStringFromClass(allowed), archive: archive)
+    return try? PropertyListEncoder().encode(envelope)
   }
 
   /// The value that bytes stand for; nil when they are no allowed value.
   open override func reverseTransformedValue(_ value: Any?) -> Any? {
     guard let data = value as? Data else { return nil }
     if isPlain { return try? PlainValueTransformer().reverse(data) }
-    return try? NSKeyedUnarchiver.unarchivedObject(ofClasses: Self.allowedTopLevelClasses, from: data)
+    guard let envelope = try? PropertyListDecoder().decode(Envelope.self, from: data),
+      let allowed = Self.allowedTopLevelClasses.first(where: { NSStringFromClass($0) == envelope.className })
+    else { return nil }
+    return try? NSKeyedUnarchiver.unarchivedObject(ofClasses: [allowed], from: envelope.archive)
+  }
+
+  private struct Envelope: Codable {
+    let className: String
+    let archive: Data
   }
 
   private var isPlain: Bool { type(of: self) == NSSecureUnarchiveFromDataTransformer.self }

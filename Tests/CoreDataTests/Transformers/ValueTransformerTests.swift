@@ -1,0 +1,80 @@
+import CoreData
+import Testing
+
+@Suite("ValueTransformer")
+struct ValueTransformerTests {
+  /// A colour that is kept as three bytes.
+  final class Colour: NSObject {
+    let bytes: [UInt8]
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+    override func isEqual(_ object: Any?) -> Bool { (object as? Colour)?.bytes == bytes }
+    override var hash: Int { bytes.hashValue }
+  }
+
+  final class ColourTransformer: ValueTransformer {
+    override class func transformedValueClass() -> AnyClass { NSData.self }
+    override class func allowsReverseTransformation() -> Bool { true }
+    override func transformedValue(_ value: Any?) -> Any? { (value as? Colour).map { Data($0.bytes) } }
+    override func reverseTransformedValue(_ value: Any?) -> Any? { (value as? Data).map { Colour(Array($0)) } }
+  }
+
+  @Test("Rule 342: a registered transformer serves the attributes that name it")
+  func attributes() throws {
+    let name = NSValueTransformerName("ColourTransformer-\(UUID().uuidString)")
+    ValueTransformer.setValueTransformer(ColourTransformer(), forName: name)
+    #expect(ValueTransformer.valueTransformerNames().contains(name))
+    #expect(ValueTransformer(forName: name) is ColourTransformer)
+    let stand = try BirdStand { model in
+      let plumage = NSAttributeDescription()
+      plumage.name = "plumage"
+      plumage.attributeType = .transformableAttributeType
+      plumage.valueTransformerName = name.rawValue
+      model.entitiesByName["Bird"]?.properties.append(plumage)
+    }
+    let context = try stand.stocked()
+    let bird = try #require(try context.fetch(NSFetchRequest<Bird>(entityName: "Bird")).first)
+    bird.setValue(Colour([1, 2, 3]), forKey: "plumage")
+    try context.save()
+    let other = stand.context()
+    let again = try other.existingObject(with: bird.objectID)
+    #expect(again.value(forKey: "plumage") as? Colour == Colour([1, 2, 3]))
+    ValueTransformer.setValueTransformer(nil, forName: name)
+    #expect(ValueTransformer(forName: name) == nil)
+  }
+
+  @Test("The ready-made transformers")
+  func readyMade() throws {
+    #expect(ValueTransformer(forName: .isNilTransformerName)?.transformedValue(nil) as? Bool == true)
+    #expect(ValueTransformer(forName: .isNotNilTransformerName)?.transformedValue(3) as? Bool == true)
+    #expect(ValueTransformer(forName: .negateBooleanTransformerName)?.transformedValue(true) as? Bool == false)
+    #expect(ValueTransformer(forName: .negateBooleanTransformerName)?.reverseTransformedValue(false) as? Bool == true)
+    let secure = try #require(ValueTransformer(forName: .secureUnarchiveFromDataTransformerName))
+    #expect(secure is NSSecureUnarchiveFromDataTransformer)
+    let data = secure.transformedValue(["a": [1, 2]])
+    #expect((secure.reverseTransformedValue(data) as? [String: Any])?["a"] as? [Int] == [1, 2])
+    #expect(ValueTransformer(forName: .unarchiveFromDataTransformerName) == nil)
+    #expect(ValueTransformer(forName: .keyedUnarchiveFromDataTransformerName) == nil)
+    #expect(ValueTransformer.allowsReverseTransformation())
+    let transformed: AnyClass = ValueTransformer.transformedValueClass()
+    #expect(ObjectIdentifier(transformed) == ObjectIdentifier(NSData.self))
+    #expect(NSSecureUnarchiveFromDataTransformer.allowedTopLevelClasses.map(ObjectIdentifier.init).contains(ObjectIdentifier(NSString.self)))
+  }
+
+  @Test("Rule 343: a secure transformer keeps the classes it allows and no other")
+  func allowedClasses() throws {
+    final class Dates: NSSecureUnarchiveFromDataTransformer {
+      override class var allowedTopLevelClasses: [AnyClass] { [NSDate.self] }
+    }
+    let transformer = Dates()
+    let date = NSDate(timeIntervalSinceReferenceDate: 5)
+    let data = try #require(transformer.transformedValue(date) as? Data)
+    #expect(transformer.reverseTransformedValue(data) as? Date == date as Date)
+    #expect(transformer.transformedValue(NSUUID()) == nil)
+    final class Identifiers: NSSecureUnarchiveFromDataTransformer {
+      override class var allowedTopLevelClasses: [AnyClass] { [NSUUID.self] }
+    }
+    let foreign = try #require(Identifiers().transformedValue(NSUUID()))
+    #expect(transformer.reverseTransformedValue(foreign) == nil)
+    #expect(transformer.reverseTransformedValue(Data([1, 2, 3])) == nil)
+  }
+}
