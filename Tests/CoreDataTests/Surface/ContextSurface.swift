@@ -219,6 +219,14 @@ final class OwnPolicy: NSMergePolicy, @unchecked Sendable {
   }
 }
 
+func makeConflict(_ object: NSManagedObject) -> NSConstraintConflict {
+  // tsv: NSConstraintConflict.init(constraint:database:databaseSnapshot:conflicting:conflictingSnapshots:)
+  let snapshot: [AnyHashable: Any] = ["name": "a"]
+  return NSConstraintConflict(
+    constraint: ["name"], database: nil, databaseSnapshot: snapshot, conflicting: [object],
+    conflictingSnapshots: [NSNull()])
+}
+
 func usePolicies(_ context: NSManagedObjectContext) {
   // tsv: NSMergePolicy.error | NSMergePolicy.mergeByPropertyObjectTrump | NSMergePolicy.mergeByPropertyStoreTrump
   // tsv: NSMergePolicy.overwrite | NSMergePolicy.rollback | NSMergePolicyType.init(rawValue:)
