@@ -12,7 +12,8 @@ struct FetchRequestTests {
     #expect(request.fetchLimit == 0 && request.fetchOffset == 0 && request.fetchBatchSize == 0)
     #expect(request.resultType == .managedObjectResultType)
     #expect(request.predicate == nil && request.sortDescriptors == nil && request.propertiesToFetch == nil)
-    #expect(request.entityName == nil && request.entity == nil)
+    let untyped = NSFetchRequest<NSFetchRequestResult>()
+    #expect(untyped.entityName == nil && untyped.entity == nil)
     #expect(request.requestType == .fetchRequestType)
   }
 
