@@ -11,11 +11,15 @@ struct SortDescriptorTests {
     let orders: [[NSSortDescriptor]] = [
       [NSSortDescriptor(key: "name", ascending: true)],
       [NSSortDescriptor(key: "name", ascending: false)],
-      [NSSortDescriptor(key: "site.name", ascending: true), NSSortDescriptor(key: "tally", ascending: false)],
+      [
+        NSSortDescriptor(key: "site.name", ascending: true), NSSortDescriptor(key: "tally", ascending: false),
+      ],
       [NSSortDescriptor(keyPath: \Bird.tally, ascending: true)],
       [NSSortDescriptor(keyPath: \Bird.name, ascending: false)],
       [NSSortDescriptor(key: "name", ascending: true, selector: Selector("localizedStandardCompare:"))],
       [NSSortDescriptor(key: "name", ascending: false, selector: Selector("caseInsensitiveCompare:"))],
+      [NSSortDescriptor(SortDescriptor<Bird>(\.tally, order: .reverse))],
+      [NSSortDescriptor(SortDescriptor<Bird>(\.name))],
     ]
     for order in orders {
       let inMemory = NSArray(array: all).sortedArray(using: order).map { ($0 as? Bird)?.name ?? "nil" }
@@ -38,7 +42,10 @@ struct SortDescriptorTests {
     let ids = NSFetchRequest<NSManagedObjectID>(entityName: "Bird")
     ids.resultType = .managedObjectIDResultType
     ids.sortDescriptors = request.sortDescriptors
-    #expect(try context.fetch(ids).compactMap { (context.object(with: $0) as? Bird)?.name }.prefix(3) == ["coot", "gull", "Heron"])
+    #expect(
+      try context.fetch(ids).compactMap { (context.object(with: $0) as? Bird)?.name }.prefix(3) == [
+        "coot", "gull", "Heron",
+      ])
   }
 
   @Test("Functions of one's own sort in memory and are refused by a fetch")

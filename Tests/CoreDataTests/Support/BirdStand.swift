@@ -121,7 +121,9 @@ final class BirdStand {
   }
 
   @discardableResult
-  static func bird(_ name: String?, _ tally: Int64, _ weight: Float, _ site: Site?, _ context: NSManagedObjectContext)
+  static func bird(
+    _ name: String?, _ tally: Int64, _ weight: Float, _ site: Site?, _ context: NSManagedObjectContext
+  )
     -> Bird
   {
     let bird = Bird(context: context)
