@@ -13,8 +13,6 @@ extension NSManagedObjectContextConcurrencyType {
 
   /// The type that `type` stands for.
   public init(rawValue type: NSManagedObjectContextConcurrencyType) { self = type }
-  /// The type itself: kinds of contexts have one Swift type here.
-  @_disfavoredOverload public var rawValue: NSManagedObjectContextConcurrencyType { self }
 }
 
 extension NSManagedObjectContext {

@@ -31,8 +31,6 @@ extension NSOrderedSet {
 }
 
 extension NSDictionary {
-  /// The value of `key`.
-  public func value(forKey key: String) -> Any? { KeyPaths.value(key, of: self) }
   /// The value of a key path.
   public func value(forKeyPath keyPath: String) -> Any? { KeyPaths.value(path: keyPath, of: self) }
 }

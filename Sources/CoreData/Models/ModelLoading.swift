@@ -13,13 +13,19 @@ extension NSManagedObjectModel {
     self.init(takingOver: model)
   }
 
-  /// A model with the entities of all `models`; of those in the main bundle for nil. Nil when two define an entity differently.
+  /// The same; the models in the main bundle for nil.
   public convenience init?(byMerging models: [NSManagedObjectModel]?) {
     guard let models else {
       guard let merged = NSManagedObjectModel.mergedModel(from: nil) else { return nil }
       self.init(takingOver: merged)
       return
     }
+    guard let merged = Self.merged(models) else { return nil }
+    self.init(takingOver: merged)
+  }
+
+  /// A model with the entities of all `models`. Nil when two define an entity differently.
+  public convenience init?(byMerging models: [NSManagedObjectModel]) {
     guard let merged = Self.merged(models) else { return nil }
     self.init(takingOver: merged)
   }

@@ -52,8 +52,8 @@ extension NSAttributeType {
   }
   /// The type that `type` stands for.
   public init(rawValue type: NSAttributeType) { self = type }
-  /// The type itself: attribute types have one Swift type here.
-  @_disfavoredOverload public var rawValue: NSAttributeType { self }
+  /// Core Data's number.
+  public var rawValue: UInt { UInt(self.StrataCore::rawValue) }
 }
 
 extension NSAttributeDescription {
