@@ -2,6 +2,9 @@ import StrataCore
 
 /// Makes of predicates and expressions the tree of values that fetches execute.
 struct FetchLowering {
+  /// The model of the fetch, for predicates that Swift key paths are in; nil where there is none.
+  var model: NSManagedObjectModel?
+
   /// - Throws: `CoreDataError` 134060 for a predicate that no store can look up: one made of a block, or of a class of somebody's own.
   func predicate(_ predicate: NSPredicate) throws -> FetchPredicate {
     switch predicate {
@@ -13,6 +16,7 @@ struct FetchLowering {
       case .or: return .or(parts)
       case .not: return .not(parts.count == 1 ? parts[0] : .and(parts))
       }
+    case let swift as SwiftPredicate: return try swift.lowered(for: model)
     case let constant as ReadConstantPredicate: return constant.value ? .everything : .nothing
     default:
       // Foundation tells its constant predicates by comparing them with others.

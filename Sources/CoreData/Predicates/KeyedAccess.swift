@@ -51,7 +51,8 @@ enum KeyedAccess {
     return false
   }
 
-  private static func collectionValue(_ base: Any?, _ name: Substring, _ rest: ArraySlice<Substring>) -> Any? {
+  private static func collectionValue(_ base: Any?, _ name: Substring, _ rest: ArraySlice<Substring>) -> Any?
+  {
     let aggregate: FetchAggregate
     switch name {
     case "count": aggregate = .count
@@ -107,7 +108,8 @@ enum KeyedAccess {
   static func property(of base: Any, _ key: String) -> Any? {
     if key == "self" { return base }
     switch base {
-    case let object as ManagedObject: return key == "objectID" ? object.objectID : plain(object.value(forKey: key))
+    case let object as ManagedObject:
+      return key == "objectID" ? object.objectID : plain(object.value(forKey: key))
     case let dictionary as any AnyDictionary: return dictionary.value(ofKey: key)
     case let dictionary as NSDictionary: return plain(dictionary.object(forKey: key))
     case let text as String:

@@ -96,7 +96,9 @@ struct MemoryEvaluation {
     return ComparedValues.value(function, values).spelledValue
   }
 
-  private func combined(_ type: NSExpression.ExpressionType, _ left: NSExpression, _ right: NSExpression) -> Any? {
+  private func combined(_ type: NSExpression.ExpressionType, _ left: NSExpression, _ right: NSExpression)
+    -> Any?
+  {
     // By what they are as values: a number is the same in Swift's and in Foundation's clothes.
     func elements(_ expression: NSExpression) -> [AnyHashable: AnyHashable] {
       var result: [AnyHashable: AnyHashable] = [:]

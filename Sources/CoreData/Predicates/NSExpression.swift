@@ -87,7 +87,9 @@ open class NSExpression: NSObject, NSCopying {
   public init(forAggregate subexpressions: [NSExpression]) { kind = .aggregate(subexpressions) }
 
   /// The elements of both sides. In memory only.
-  public init(forUnionSet left: NSExpression, with right: NSExpression) { kind = .set(.unionSet, left, right) }
+  public init(forUnionSet left: NSExpression, with right: NSExpression) {
+    kind = .set(.unionSet, left, right)
+  }
 
   /// The elements that both sides have. In memory only.
   public init(forIntersectSet left: NSExpression, with right: NSExpression) {
@@ -95,7 +97,9 @@ open class NSExpression: NSObject, NSCopying {
   }
 
   /// The elements of the left side that the right one does not have. In memory only.
-  public init(forMinusSet left: NSExpression, with right: NSExpression) { kind = .set(.minusSet, left, right) }
+  public init(forMinusSet left: NSExpression, with right: NSExpression) {
+    kind = .set(.minusSet, left, right)
+  }
 
   /// The elements for which a predicate is true; the predicate calls an element by the variable.
   public init(

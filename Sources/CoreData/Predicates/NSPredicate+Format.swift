@@ -20,6 +20,19 @@ extension FormatReadable where Self: NSPredicate {
     self = Self.read(predicateFormat, arguments ?? [])
   }
 
+  /// The predicate that a `#Predicate` on a class of managed objects says, for fetches and for memory.
+  public init?<Input: NSManagedObject>(_ predicate: Predicate<Input>) {
+    let made = SwiftPredicate(predicate) { try FetchPredicate(predicate, model: $0) }
+    guard let made = made as? Self else { return nil }
+    self = made
+  }
+
+  /// The predicate that a `#Predicate` says, for memory.
+  public init?<Input: NSObject>(_ predicate: Predicate<Input>) {
+    guard let made = SwiftPredicate(predicate, lowered: nil) as? Self else { return nil }
+    self = made
+  }
+
   private static func read(_ format: String, _ arguments: [Any?]) -> Self {
     var opaque = OpaqueArguments()
     let readable = opaque.readable(arguments)

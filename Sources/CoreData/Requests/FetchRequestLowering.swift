@@ -17,7 +17,7 @@ extension NSFetchRequestDescription {
   }
 
   private func lowered(entityName name: String, _ context: NSManagedObjectContext?) throws -> LoweredFetch {
-    let lowering = FetchLowering()
+    let lowering = FetchLowering(model: context?.fetchedModel)
     var request = FetchRequest<ManagedObjectID>(entityName: name)
     request.predicate = try predicate.map(lowering.predicate)
     request.includesSubentities = includesSubentities

@@ -41,6 +41,11 @@ extension KeySortable where Self: NSSortDescriptor {
     self = Self.made(KeyPathSortDescriptor(keyPath, ascending: ascending))
   }
 
+  /// Sorts as a `SortDescriptor` does. A fetch reads all that matches and sorts texts in memory, for these are compared by a locale.
+  public init<Compared: NSObject>(_ sortDescriptor: SortDescriptor<Compared>) {
+    self = Self.made(SwiftSortDescriptor(sortDescriptor))
+  }
+
   private static func made(_ descriptor: NSSortDescriptor) -> Self {
     guard let made = descriptor as? Self else {
       stop("a sort descriptor with a key is of a class of its own, no \(Self.self).")
@@ -57,6 +62,40 @@ final class KeyPathSortDescriptor: NSSortDescriptor {
 
   @available(*, unavailable)
   required init?(coder: NSCoder) { stop("sort descriptors are not archived.") }
+}
+
+/// A `SortDescriptor` as an `NSSortDescriptor`.
+final class SwiftSortDescriptor: NSSortDescriptor {
+  private let compared: (Any, Any) -> ComparisonResult
+  private let reversedDescriptor: () -> NSSortDescriptor
+  /// What it sorts by; nil when Foundation does not tell.
+  let path: AnyKeyPath?
+
+  init<Compared>(_ descriptor: SortDescriptor<Compared>) {
+    compared = { first, second in
+      guard let first = first as? Compared, let second = second as? Compared else {
+        stop("a sort descriptor of \(Compared.self) sorts no \(type(of: first)).")
+      }
+      return descriptor.compare(first, second)
+    }
+    reversedDescriptor = {
+      var reversed = descriptor
+      reversed.order = descriptor.order == .forward ? .reverse : .forward
+      return SwiftSortDescriptor(reversed)
+    }
+    path = descriptor.keyPath
+    super.init(
+      keyPath: \NSObject.self, ascending: descriptor.order == .forward, comparator: { _, _ in .orderedSame })
+  }
+
+  @available(*, unavailable)
+  required init?(coder: NSCoder) { stop("sort descriptors are not archived.") }
+
+  override var keyPath: AnyKeyPath { path ?? super.keyPath }
+  override func compare(_ object1: Any, to object2: Any) -> ComparisonResult { compared(object1, object2) }
+  override var reversedSortDescriptor: Any { reversedDescriptor() }
+  override func copy(with zone: NSZone? = nil) -> Any { self }
+  override func copy() -> Any { self }
 }
 
 extension NSSortDescriptor {

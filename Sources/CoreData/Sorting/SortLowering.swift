@@ -16,6 +16,13 @@ extension NSSortDescriptor {
         throw CoreDataError(.coreData, "what a Swift key path reads is known to a fetch only; name the key")
       }
       let name = try context.name(of: keyPath, fromEntity: entityName)
+      if let swift = self as? SwiftSortDescriptor {
+        guard let path = swift.path else { throw refused("what a SortDescriptor does not tell") }
+        let values = type(of: path).valueType
+        return LoweredSort(
+          sort: FetchSort(name, ascending: ascending),
+          isExact: values != String.self && values != String?.self)
+      }
       if !(self is KeyPathSortDescriptor), !NaturalOrder.isOrder(of: self) {
         throw refused("\(name) by a function of your own")
       }

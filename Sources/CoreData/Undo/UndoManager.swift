@@ -6,6 +6,9 @@ public typealias UndoManager = StrataCore.UndoManager
 /// The key, in the user info of will-close notifications, of `true` for a group that needs no saving.
 public let NSUndoManagerGroupIsDiscardableKey = StrataCore.NSUndoManagerGroupIsDiscardableKey
 
+/// Where Apple's undo managers stand among what a run loop does at the end of a pass. Events end without a run loop here.
+public let NSUndoCloseGroupingRunLoopOrdering = 350_000
+
 extension StrataCore.UndoManager {
   /// What a value that is attached to a group is called.
   public struct UserInfoKey: RawRepresentable, Hashable, Sendable {

@@ -11,11 +11,17 @@ struct ExpressionTests {
     #expect(value(NSExpression(forKeyPath: "a")) as? Int == 3)
     #expect(value(NSExpression(forKeyPath: "b.@sum.self")) as? Int == 10)
     #expect(value(NSExpression(forFunction: "max:", arguments: [NSExpression(forKeyPath: "b")])) as? Int == 4)
-    #expect(value(NSExpression(forFunction: "average:", arguments: [NSExpression(forKeyPath: "b")])) as? Double == 2.5)
-    #expect(value(NSExpression(forFunction: "lowercase:", arguments: [NSExpression(forKeyPath: "name")])) as? String == "oak")
+    #expect(
+      value(NSExpression(forFunction: "average:", arguments: [NSExpression(forKeyPath: "b")])) as? Double
+        == 2.5)
+    #expect(
+      value(NSExpression(forFunction: "lowercase:", arguments: [NSExpression(forKeyPath: "name")])) as? String
+        == "oak")
     #expect(value(NSExpression(format: "a * %d + 1", 2)) as? Int == 7)
     #expect(value(NSExpression(format: "%@ - a", argumentArray: [10])) as? Int == 7)
-    #expect(value(NSExpression(forAggregate: [NSExpression(forKeyPath: "a"), NSExpression(forConstantValue: 1)])) as? [Int] == [3, 1])
+    #expect(
+      value(NSExpression(forAggregate: [NSExpression(forKeyPath: "a"), NSExpression(forConstantValue: 1)]))
+        as? [Int] == [3, 1])
     let (left, right) = (NSExpression(forKeyPath: "b"), NSExpression(forConstantValue: [3, 4, 5]))
     #expect(value(NSExpression(forUnionSet: left, with: right)) as? Set<AnyHashable> == [1, 2, 3, 4, 5])
     #expect(value(NSExpression(forIntersectSet: left, with: right)) as? Set<AnyHashable> == [3, 4])
@@ -28,11 +34,14 @@ struct ExpressionTests {
       falseExpression: NSExpression(forConstantValue: "no"))
     #expect(value(choice) as? String == "yes")
     let block = NSExpression(
-      block: { object, arguments, _ in (arguments[0].expressionValue(with: object, context: nil) as? Int ?? 0) * 100 },
+      block: { object, arguments, _ in
+        (arguments[0].expressionValue(with: object, context: nil) as? Int ?? 0) * 100
+      },
       arguments: [NSExpression(forKeyPath: "a")])
     #expect(value(block) as? Int == 300)
     #expect(
-      NSExpression(forVariable: "v").expressionValue(with: nil, context: NSMutableDictionary(dictionary: ["v": 9])) as? Int == 9)
+      NSExpression(forVariable: "v").expressionValue(
+        with: nil, context: NSMutableDictionary(dictionary: ["v": 9])) as? Int == 9)
     #expect((value(NSExpression.expressionForEvaluatedObject()) as? [String: Any])?.count == 3)
   }
 
@@ -61,9 +70,12 @@ struct ExpressionTests {
     let union = NSExpression(forUnionSet: function, with: subquery)
     #expect(union.expressionType == .unionSet)
     #expect(union.left === function && union.right === subquery)
-    #expect(NSExpression(expressionType: .evaluatedObject).isEqual(NSExpression.expressionForEvaluatedObject()))
+    #expect(
+      NSExpression(expressionType: .evaluatedObject).isEqual(NSExpression.expressionForEvaluatedObject()))
     #expect(NSExpression.expressionForAnyKey().expressionType == .anyKey)
-    #expect(NSExpression.ExpressionType.aggregate.rawValue == 14 && NSExpression.ExpressionType.conditional.rawValue == 20)
+    #expect(
+      NSExpression.ExpressionType.aggregate.rawValue == 14
+        && NSExpression.ExpressionType.conditional.rawValue == 20)
   }
 
   @Test("What only memory can evaluate is refused by a fetch, by name")
@@ -71,7 +83,8 @@ struct ExpressionTests {
     let context = try BirdStand().stocked()
     let block = NSExpression(block: { _, _, _ in 1 }, arguments: nil)
     let predicate = NSComparisonPredicate(
-      leftExpression: block, rightExpression: NSExpression(forConstantValue: 1), modifier: .direct, type: .equalTo)
+      leftExpression: block, rightExpression: NSExpression(forConstantValue: 1), modifier: .direct,
+      type: .equalTo)
     #expect(predicate.evaluate(with: nil))
     let error = #expect(throws: CocoaError.self) { try names(predicate, in: context) }
     #expect(error?.localizedDescription.contains("block") == true)
@@ -82,7 +95,8 @@ struct ExpressionTests {
     let context = try BirdStand().stocked()
     let request = NSFetchRequest<NSFetchRequestResult>(entityName: "Bird")
     let count = NSFetchRequestExpression.expression(
-      forFetch: NSExpression(forConstantValue: request), context: NSExpression(forConstantValue: context), countOnly: true)
+      forFetch: NSExpression(forConstantValue: request), context: NSExpression(forConstantValue: context),
+      countOnly: true)
     #expect(count.expressionType == NSFetchRequestExpressionType)
     #expect((count as? NSFetchRequestExpression)?.isCountOnlyRequest == true)
     #expect(count.expressionValue(with: nil, context: nil) as? Int == 5)

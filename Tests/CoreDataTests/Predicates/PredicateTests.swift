@@ -28,7 +28,9 @@ struct PredicateTests {
     ("FALSEPREDICATE", [], []),
   ]
 
-  @Test("Rules 108, 109: a format means the same to a fetch, to evaluate(with:), and after it was written and read", arguments: 0..<21)
+  @Test(
+    "Rules 108, 109: a format means the same to a fetch, to evaluate(with:), and after it was written and read",
+    arguments: 0..<21)
   func meaning(_ number: Int) throws {
     let (format, arguments, expected) = Self.cases[number]
     let context = try BirdStand().stocked()
@@ -112,7 +114,9 @@ struct PredicateTests {
     let predicate = NSPredicate { object, _ in (object as? Bird)?.tally == 3 }
     let all = try context.fetch(NSFetchRequest<Bird>(entityName: "Bird"))
     #expect(NSArray(array: all).filtered(using: predicate).map { ($0 as? Bird)?.name } == ["swan"])
-    let both = NSCompoundPredicate(andPredicateWithSubpredicates: [predicate, NSPredicate(format: "weight > 1")])
+    let both = NSCompoundPredicate(andPredicateWithSubpredicates: [
+      predicate, NSPredicate(format: "weight > 1"),
+    ])
     #expect(all.filter { both.evaluate(with: $0) }.count == 1)
     for refused in [predicate, both] {
       let error = #expect(throws: CocoaError.self) { try names(refused, in: context) }
@@ -126,7 +130,8 @@ struct PredicateTests {
     let open = NSPredicate(format: "tally > $least AND name != $name")
     let bound = open.withSubstitutionVariables(["least": 4, "name": "coot"])
     #expect(try names(bound, in: context) == ["gull", "wren"])
-    let bird = try #require(try context.fetch(NSFetchRequest<Bird>(entityName: "Bird")).first { $0.name == "gull" })
+    let bird = try #require(
+      try context.fetch(NSFetchRequest<Bird>(entityName: "Bird")).first { $0.name == "gull" })
     #expect(bound.evaluate(with: bird))
     #expect(open.evaluate(with: bird, substitutionVariables: ["least": 4, "name": "coot"]))
     #expect(!open.evaluate(with: bird, substitutionVariables: ["least": 5, "name": "coot"]))
@@ -140,9 +145,12 @@ struct PredicateTests {
       let values = [3, 1, 2]
     }
     #expect(NSPredicate(format: "age > 3").evaluate(with: ["age": 4]))
-    #expect(!NSPredicate(format: "age > 3").evaluate(with: NSDictionary(dictionary: ["age": NSNumber(value: 3)])))
+    #expect(
+      !NSPredicate(format: "age > 3").evaluate(with: NSDictionary(dictionary: ["age": NSNumber(value: 3)])))
     #expect(NSPredicate(format: "missing == nil").evaluate(with: ["age": 4]))
-    #expect(NSPredicate(format: "place BEGINSWITH 'N' AND values.@max == 3 AND 2 IN values").evaluate(with: Reading()))
+    #expect(
+      NSPredicate(format: "place BEGINSWITH 'N' AND values.@max == 3 AND 2 IN values").evaluate(
+        with: Reading()))
     let words = NSArray(array: ["ash", "oak", "elm"])
     #expect(words.filtered(using: NSPredicate(format: "SELF CONTAINS 'a'")) as? [String] == ["ash", "oak"])
     let set = NSSet(array: [1, 2, 3]).filtered(using: NSPredicate(format: "SELF >= %d", 2))
@@ -164,10 +172,23 @@ struct PredicateTests {
     #expect(NSPredicate(format: "SELF IN %@", [one]).evaluate(with: one))
   }
 
+  @Test("A #Predicate is an NSPredicate, in memory and in a fetch")
+  func swiftPredicates() throws {
+    let context = try BirdStand().stocked()
+    let predicate = try #require(NSPredicate(#Predicate<Bird> { $0.tally > 4 && $0.site?.name == "Lake" }))
+    #expect(try names(predicate, in: context) == ["coot"])
+    #expect(
+      try context.fetch(NSFetchRequest<Bird>(entityName: "Bird")).filter { predicate.evaluate(with: $0) }.map(
+        \.name) == ["coot"])
+    let both = NSCompoundPredicate(notPredicateWithSubpredicate: predicate)
+    #expect(try names(both, in: context) == ["gull", "robin", "swan", "wren"])
+  }
+
   @Test("A predicate sees what is not saved")
   func unsavedValues() throws {
     let context = try BirdStand().stocked()
-    let bird = try #require(try context.fetch(NSFetchRequest<Bird>(entityName: "Bird")).first { $0.name == "gull" })
+    let bird = try #require(
+      try context.fetch(NSFetchRequest<Bird>(entityName: "Bird")).first { $0.name == "gull" })
     bird.tally = 100
     let new = BirdStand.bird("heron", 101, 1, nil, context)
     let predicate = NSPredicate(format: "tally >= 100")

@@ -179,9 +179,11 @@ struct FetchRequestTests {
   @Test("Rule 111: a fetched property has the objects its request finds, in order")
   func fetchedProperties() throws {
     let context = try BirdStand().stocked()
-    let lake = try #require(try context.fetch(NSFetchRequest<Site>(entityName: "Site")).first { $0.name == "Lake" })
+    let lake = try #require(
+      try context.fetch(NSFetchRequest<Site>(entityName: "Site")).first { $0.name == "Lake" })
     let found = lake.value(forKey: "heavyBirds")
-    #expect(((found as? NSArray).map(Array.init) ?? found as? [Any] ?? []).map { ($0 as? Bird)?.name } == ["swan"])
+    #expect(
+      ((found as? NSArray).map(Array.init) ?? found as? [Any] ?? []).map { ($0 as? Bird)?.name } == ["swan"])
     let property = lake.entity.propertiesByName["heavyBirds"] as? NSFetchedPropertyDescription
     let request: NSFetchRequest<NSFetchRequestResult>? = property?.fetchRequest
     #expect(request?.entityName == "Bird")

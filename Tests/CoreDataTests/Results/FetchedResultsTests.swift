@@ -33,7 +33,9 @@ struct FetchedResultsTests {
       told.append("\(type) section \(sectionInfo.name) \(sectionIndex) \(sectionInfo.numberOfObjects)")
     }
 
-    func controllerDidChangeContent(_ controller: NSFetchedResultsController<NSFetchRequestResult>) { told.append("did") }
+    func controllerDidChangeContent(_ controller: NSFetchedResultsController<NSFetchRequestResult>) {
+      told.append("did")
+    }
   }
 
   /// Takes differences only.

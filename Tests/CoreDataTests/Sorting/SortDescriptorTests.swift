@@ -18,6 +18,8 @@ struct SortDescriptorTests {
       [NSSortDescriptor(keyPath: \Bird.name, ascending: false)],
       [NSSortDescriptor(key: "name", ascending: true, selector: Selector("localizedStandardCompare:"))],
       [NSSortDescriptor(key: "name", ascending: false, selector: Selector("caseInsensitiveCompare:"))],
+      [NSSortDescriptor(SortDescriptor<Bird>(\.tally, order: .reverse))],
+      [NSSortDescriptor(SortDescriptor<Bird>(\.name))],
     ]
     for order in orders {
       let inMemory = NSArray(array: all).sortedArray(using: order).map { ($0 as? Bird)?.name ?? "nil" }

@@ -13,8 +13,9 @@ private func predicates(_ object: NSManagedObject) {
   let isTrue: Bool = format.evaluate(with: object)  // tsv: NSPredicate.evaluate(with:)
   let isBound: Bool = format.evaluate(with: object, substitutionVariables: ["a": 1])  // tsv: NSPredicate.evaluate(with:substitutionVariables:)
   let bound: NSPredicate = other.withSubstitutionVariables(["a": 1])  // tsv: NSPredicate.withSubstitutionVariables(_:)
+  let typed = NSPredicate(#Predicate<Bird> { $0.tally > 3 })  // tsv: NSPredicate.init(_:)
   format.allowEvaluation()  // tsv: NSPredicate.allowEvaluation()
-  _ = (block, all, isTrue, isBound, bound)
+  _ = (block, all, isTrue, isBound, bound, typed)
 }
 
 @available(*, deprecated, message: "Foundation on Linux calls predicateFormat deprecated")
@@ -43,7 +44,8 @@ private func comparisons(_ left: NSExpression, _ right: NSExpression) {
   // tsv: (global).NSComparisonPredicate
   // tsv: NSComparisonPredicate.init(leftExpression:rightExpression:modifier:type:options:)
   let comparison = NSComparisonPredicate(
-    leftExpression: left, rightExpression: right, modifier: .direct, type: .equalTo, options: [.caseInsensitive])
+    leftExpression: left, rightExpression: right, modifier: .direct, type: .equalTo,
+    options: [.caseInsensitive])
   let first: NSExpression = comparison.leftExpression  // tsv: NSComparisonPredicate.leftExpression
   let second: NSExpression = comparison.rightExpression  // tsv: NSComparisonPredicate.rightExpression
   // tsv: NSComparisonPredicate.Options
@@ -100,11 +102,13 @@ private func sortDescriptors() {
   // tsv: (global).NSSortDescriptor
   let sort = NSSortDescriptor(key: "name", ascending: true)  // tsv: NSSortDescriptor.init(key:ascending:)
   // tsv: NSSortDescriptor.init(key:ascending:selector:)
-  let localized = NSSortDescriptor(key: "name", ascending: true, selector: Selector("localizedStandardCompare:"))
+  let localized = NSSortDescriptor(
+    key: "name", ascending: true, selector: Selector("localizedStandardCompare:"))
   let own = NSSortDescriptor(key: "name", ascending: true) { _, _ in .orderedSame }  // tsv: NSSortDescriptor.init(key:ascending:comparator:)
   let path = NSSortDescriptor(keyPath: \Bird.name, ascending: true)  // tsv: NSSortDescriptor.init(keyPath:ascending:)
   // tsv: NSSortDescriptor.init(keyPath:ascending:comparator:)
   let pathOwn = NSSortDescriptor(keyPath: \Bird.name, ascending: true) { _, _ in .orderedSame }
+  let swift = NSSortDescriptor(SortDescriptor<Bird>(\.tally))  // tsv: NSSortDescriptor.init(_:)
   let key: String? = sort.key  // tsv: NSSortDescriptor.key
   let ascending: Bool = sort.ascending  // tsv: NSSortDescriptor.ascending
   let keyPath: AnyKeyPath? = path.keyPath  // tsv: NSSortDescriptor.keyPath
@@ -112,7 +116,7 @@ private func sortDescriptors() {
   let reversed = sort.reversedSortDescriptor as? NSSortDescriptor  // tsv: NSSortDescriptor.reversedSortDescriptor
   sort.allowEvaluation()  // tsv: NSSortDescriptor.allowEvaluation()
   let order: ComparisonResult = sort.compare(1, to: 2)  // tsv: NSSortDescriptor.compare(_:to:)
-  _ = (localized, own, pathOwn, key, ascending, keyPath, comparator, reversed, order)
+  _ = (swift, localized, own, pathOwn, key, ascending, keyPath, comparator, reversed, order)
 }
 
 private func expressions(_ predicate: NSPredicate) {
@@ -133,7 +137,8 @@ private func expressions(_ predicate: NSPredicate) {
   // tsv: NSExpression.init(forConditional:trueExpression:falseExpression:)
   let choice = NSExpression(forConditional: predicate, trueExpression: constant, falseExpression: path)
   // tsv: NSExpression.init(block:arguments:)
-  let block = NSExpression(block: { object, arguments, context in [object as Any, arguments, context as Any] }, arguments: [path])
+  let block = NSExpression(
+    block: { object, arguments, context in [object as Any, arguments, context as Any] }, arguments: [path])
   let any = NSExpression(expressionType: .anyKey)  // tsv: NSExpression.init(expressionType:)
   let format = NSExpression(format: "a + %d", 1)  // tsv: NSExpression.init(format:_:)
   let arrayed = NSExpression(format: "a + %d", argumentArray: [1])  // tsv: NSExpression.init(format:argumentArray:)
@@ -180,7 +185,8 @@ private func expressions(_ predicate: NSPredicate) {
 private func fetchExpressions(_ request: NSExpression, _ context: NSExpression) {
   // tsv: (global).NSFetchRequestExpression
   // tsv: NSFetchRequestExpression.expression(forFetch:context:countOnly:)
-  let made: NSExpression = NSFetchRequestExpression.expression(forFetch: request, context: context, countOnly: true)
+  let made: NSExpression = NSFetchRequestExpression.expression(
+    forFetch: request, context: context, countOnly: true)
   guard let fetch = made as? NSFetchRequestExpression else { return }
   let parts: [Any] = [
     fetch.requestExpression,  // tsv: NSFetchRequestExpression.requestExpression

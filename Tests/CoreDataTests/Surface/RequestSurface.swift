@@ -3,7 +3,9 @@ import Testing
 
 // Every member of requests and fetched results, written as for Apple's platforms. Type-checked, not run.
 
-private func requests(_ context: NSManagedObjectContext, _ entity: NSEntityDescription, _ store: NSPersistentStore) throws {
+private func requests(
+  _ context: NSManagedObjectContext, _ entity: NSEntityDescription, _ store: NSPersistentStore
+) throws {
   // tsv: (global).NSFetchRequest
   // tsv: (global).NSFetchRequestResult
   let request = NSFetchRequest<NSFetchRequestResult>()  // tsv: NSFetchRequest.init()
@@ -72,7 +74,8 @@ private func asynchronous(_ context: NSManagedObjectContext, _ request: NSFetchR
   // tsv: (global).NSAsynchronousFetchRequest
   // tsv: (global).NSAsynchronousFetchResult
   // tsv: NSAsynchronousFetchRequest.init(fetchRequest:completionBlock:)
-  let asynchronous = NSAsynchronousFetchRequest(fetchRequest: request) { (result: NSAsynchronousFetchResult<Bird>) in
+  let asynchronous = NSAsynchronousFetchRequest(fetchRequest: request) {
+    (result: NSAsynchronousFetchResult<Bird>) in
     _ = result.finalResult?.count  // tsv: NSAsynchronousFetchResult.finalResult
     _ = result.fetchRequest  // tsv: NSAsynchronousFetchResult.fetchRequest
   }
@@ -82,7 +85,9 @@ private func asynchronous(_ context: NSManagedObjectContext, _ request: NSFetchR
   // tsv: (global).NSPersistentStoreAsynchronousFetchResultCompletionBlock
   let completion: NSPersistentStoreAsynchronousFetchResultCompletionBlock = { _ in }
   // tsv: (global).NSPersistentStoreAsynchronousResult
-  guard let running = try context.execute(asynchronous) as? NSPersistentStoreAsynchronousResult else { return }
+  guard let running = try context.execute(asynchronous) as? NSPersistentStoreAsynchronousResult else {
+    return
+  }
   _ = running.managedObjectContext  // tsv: NSPersistentStoreAsynchronousResult.managedObjectContext
   _ = running.operationError  // tsv: NSPersistentStoreAsynchronousResult.operationError
   _ = running.progress  // tsv: NSPersistentStoreAsynchronousResult.progress
@@ -122,7 +127,8 @@ private final class Everything: NSObject, NSFetchedResultsControllerDelegate {
   }
   // tsv: NSFetchedResultsControllerDelegate.controller(_:didChange:atSectionIndex:for:)
   func controller(
-    _ controller: NSFetchedResultsController<NSFetchRequestResult>, didChange sectionInfo: NSFetchedResultsSectionInfo,
+    _ controller: NSFetchedResultsController<NSFetchRequestResult>,
+    didChange sectionInfo: NSFetchedResultsSectionInfo,
     atSectionIndex sectionIndex: Int, for type: NSFetchedResultsChangeType
   ) {
     // tsv: (global).NSFetchedResultsChangeType
@@ -135,11 +141,14 @@ private final class Everything: NSObject, NSFetchedResultsControllerDelegate {
   ) {}
   // tsv: NSFetchedResultsControllerDelegate.controller(_:sectionIndexTitleForSectionName:)
   func controller(
-    _ controller: NSFetchedResultsController<NSFetchRequestResult>, sectionIndexTitleForSectionName sectionName: String
+    _ controller: NSFetchedResultsController<NSFetchRequestResult>,
+    sectionIndexTitleForSectionName sectionName: String
   ) -> String? { nil }
 }
 
-private func fetchedResults(_ request: NSFetchRequest<Bird>, _ context: NSManagedObjectContext, _ bird: Bird) throws {
+private func fetchedResults(_ request: NSFetchRequest<Bird>, _ context: NSManagedObjectContext, _ bird: Bird)
+  throws
+{
   // tsv: (global).NSFetchedResultsController
   // tsv: NSFetchedResultsController.init(fetchRequest:managedObjectContext:sectionNameKeyPath:cacheName:)
   let controller = NSFetchedResultsController(

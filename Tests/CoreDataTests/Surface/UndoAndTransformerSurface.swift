@@ -20,6 +20,7 @@ private func undo(_ context: NSManagedObjectContext, _ target: NSObject) {
   undo.setActionName("a")  // tsv: UndoManager.setActionName(_:)
   undo.setActionIsDiscardable(true)  // tsv: UndoManager.setActionIsDiscardable(_:)
   undo.groupsByEvent = false  // tsv: UndoManager.groupsByEvent
+  undo.runLoopModes = [.default]  // tsv: UndoManager.runLoopModes
   undo.levelsOfUndo = 3  // tsv: UndoManager.levelsOfUndo
   let key = UndoManager.UserInfoKey(rawValue: "k")  // tsv: UndoManager.UserInfoKey
   undo.setActionUserInfoValue(1, forKey: key)  // tsv: UndoManager.setActionUserInfoValue(_:forKey:)
@@ -42,6 +43,7 @@ private func undo(_ context: NSManagedObjectContext, _ target: NSObject) {
     undo.redoActionUserInfoValue(forKey: key),  // tsv: UndoManager.redoActionUserInfoValue(forKey:)
     undo.undoCount,  // tsv: UndoManager.undoCount
     undo.redoCount,  // tsv: UndoManager.redoCount
+    NSUndoCloseGroupingRunLoopOrdering,  // tsv: (global).NSUndoCloseGroupingRunLoopOrdering
     NSUndoManagerGroupIsDiscardableKey,  // tsv: (global).NSUndoManagerGroupIsDiscardableKey
   ]
   _ = parts

@@ -15,7 +15,9 @@ struct ValueTransformerTests {
     override class func transformedValueClass() -> AnyClass { NSData.self }
     override class func allowsReverseTransformation() -> Bool { true }
     override func transformedValue(_ value: Any?) -> Any? { (value as? Colour).map { Data($0.bytes) } }
-    override func reverseTransformedValue(_ value: Any?) -> Any? { (value as? Data).map { Colour(Array($0)) } }
+    override func reverseTransformedValue(_ value: Any?) -> Any? {
+      (value as? Data).map { Colour(Array($0)) }
+    }
   }
 
   @Test("Rule 342: a registered transformer serves the attributes that name it")
@@ -46,8 +48,11 @@ struct ValueTransformerTests {
   func readyMade() throws {
     #expect(ValueTransformer(forName: .isNilTransformerName)?.transformedValue(nil) as? Bool == true)
     #expect(ValueTransformer(forName: .isNotNilTransformerName)?.transformedValue(3) as? Bool == true)
-    #expect(ValueTransformer(forName: .negateBooleanTransformerName)?.transformedValue(true) as? Bool == false)
-    #expect(ValueTransformer(forName: .negateBooleanTransformerName)?.reverseTransformedValue(false) as? Bool == true)
+    #expect(
+      ValueTransformer(forName: .negateBooleanTransformerName)?.transformedValue(true) as? Bool == false)
+    #expect(
+      ValueTransformer(forName: .negateBooleanTransformerName)?.reverseTransformedValue(false) as? Bool
+        == true)
     let secure = try #require(ValueTransformer(forName: .secureUnarchiveFromDataTransformerName))
     #expect(secure is NSSecureUnarchiveFromDataTransformer)
     let data = secure.transformedValue(["a": [1, 2]])
@@ -57,7 +62,9 @@ struct ValueTransformerTests {
     #expect(ValueTransformer.allowsReverseTransformation())
     let transformed: AnyClass = ValueTransformer.transformedValueClass()
     #expect(ObjectIdentifier(transformed) == ObjectIdentifier(NSData.self))
-    #expect(NSSecureUnarchiveFromDataTransformer.allowedTopLevelClasses.map(ObjectIdentifier.init).contains(ObjectIdentifier(NSString.self)))
+    #expect(
+      NSSecureUnarchiveFromDataTransformer.allowedTopLevelClasses.map(ObjectIdentifier.init).contains(
+        ObjectIdentifier(NSString.self)))
   }
 
   @Test("Rule 343: a secure transformer keeps the classes it allows and no other")

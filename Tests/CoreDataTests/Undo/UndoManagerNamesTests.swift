@@ -9,7 +9,8 @@ struct UndoManagerNamesTests {
     let undo = UndoManager()
     undo.groupsByEvent = false
     context.undoManager = undo
-    let bird = try #require(try context.fetch(NSFetchRequest<Bird>(entityName: "Bird")).first { $0.name == "gull" })
+    let bird = try #require(
+      try context.fetch(NSFetchRequest<Bird>(entityName: "Bird")).first { $0.name == "gull" })
     undo.beginUndoGrouping()
     bird.tally = 6
     context.processPendingChanges()

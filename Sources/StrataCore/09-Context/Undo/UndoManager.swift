@@ -11,7 +11,7 @@
   ///
   /// Apple's class of this name, which Foundation has only on Apple's platforms: there `UndoManager` is Foundation's own. What
   /// needs the Objective-C runtime is missing here (`registerUndo(withTarget:selector:object:)`,
-  /// `prepare(withInvocationTarget:)`), and what needs a run loop (`runLoopModes`). Titles are in English.
+  /// `prepare(withInvocationTarget:)`). Titles are in English.
   ///
   /// A manager belongs to one queue, that of the contexts and other objects that register with it.
   ///
@@ -91,6 +91,9 @@
 
     /// Whether what is registered in one event becomes one group by itself. Default true.
     public var groupsByEvent = true
+
+    /// Kept for whoever reads it. Events end where it is said above, whatever the mode of a run loop: there is none that ends them.
+    public var runLoopModes: [RunLoop.Mode] = [.default]
 
     /// How many groups are open. That of the event, with `groupsByEvent`, is one of them.
     public var groupingLevel: Int { openGroups.count }
