@@ -8,11 +8,12 @@
 
 strict := --scratch-path .build/strict -Xswiftc -warnings-as-errors
 
-.PHONY: help setup run test race torture fuzz check format bench
+.PHONY: help setup run test check-nsmanaged race torture fuzz check format bench
 
 help:
 	@echo "make run [DATA=dir]  import real flight data into a store, query it, edit it, reopen it, check it"
 	@echo "make test            build and run all tests"
+	@echo "make check-nsmanaged the sample of @NSManaged in a release build"
 	@echo "make race            run the tests under the thread sanitizer"
 	@echo "make torture [MINUTES=60] [ONLY=kinds] [SEED=n]  the long mode of the torture tests; prints totals"
 	@echo "make fuzz [DECODER=row] [SECONDS=60]  libFuzzer on one decoder, or on all of them by turns"
@@ -33,6 +34,9 @@ run: setup
 
 test: setup
 	@Scripts/test $(if $(STRICT),$(strict)) $(ARGUMENTS)
+
+check-nsmanaged: setup
+	@Scripts/check-nsmanaged $(ARGUMENTS)
 
 race: setup
 	swift test --sanitize=thread --scratch-path .build/race $(ARGUMENTS)

@@ -15,6 +15,8 @@ import PackageDescription
     .target(
       name: "NSManagedSample", dependencies: ["CoreData"], path: "Tests/NSManagedSample",
       resources: [.copy("Garden.xcdatamodeld")], plugins: ["CoreDataPlugin"]),
+    .executableTarget(
+      name: "NSManagedCheck", dependencies: ["CoreData", "NSManagedSample", "StrataCore"], path: "Tests/NSManagedCheck"),
     .testTarget(name: "NSManagedTests", dependencies: ["CoreData", "NSManagedSample", "NSManagedGenerator"]),
   ]
 #endif

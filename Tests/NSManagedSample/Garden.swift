@@ -9,11 +9,13 @@ public class Bed: NSManagedObject {
 }
 
 /// The model says nothing of its code: all of it is here.
+open class Gardener: NSManagedObject {
+  public enum Mood: Int16 { case none, calm }
 
-public final class Gardener: NSManagedObject {
-  @NSManaged public var nickname: String?
+  @NSManaged open var nickname: String?
+  @NSManaged public var visits: Int64
+  @NSManaged public var mood: Mood
   @NSManaged public var beds: Set<Bed>
-
 }
 
 /// Expressions are both Foundation's and CoreData's by name.

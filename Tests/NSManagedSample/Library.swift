@@ -4,21 +4,21 @@ enum Genre: Int16 {
   case none, novel, poetry
 }
 
-public class Author: NSManagedObject {
+public class Writer: NSManagedObject {
   @NSManaged public var name: String?
   @NSManaged public var born: Date?
   @NSManaged public var books: NSSet?
 }
 
 // MARK: Generated accessors for books
-extension Author {
-  @NSManaged public func addToBooks(_ value: Book)
-  @NSManaged public func removeFromBooks(_ value: Book)
+extension Writer {
+  @NSManaged public func addToBooks(_ value: Volume)
+  @NSManaged public func removeFromBooks(_ value: Volume)
   @NSManaged public func addToBooks(_ values: NSSet)
   @NSManaged public func removeFromBooks(_ values: NSSet)
 }
 
-public class Book: NSManagedObject {
+public class Volume: NSManagedObject {
   /// What a shelf mark is made of.
   public struct Mark: RawRepresentable {
     public var rawValue: String
@@ -33,8 +33,8 @@ public class Book: NSManagedObject {
   }
 }
 
-extension Book {
-  @nonobjc public class func fetch() -> String { "Book /* @NSManaged var no: Int */" }
+extension Volume {
+  @nonobjc public class func fetch() -> String { "Volume /* @NSManaged var no: Int */" }
 
   @NSManaged public var title: String
   @NSManaged public var pages: Int32, copies: Int16, number: Int64
@@ -56,8 +56,8 @@ extension Book {
   @NSManaged public var extra: [String: Any]?
   @NSManaged public var anything: Any?
   @NSManaged public var blob: NSObject?
-  @NSManaged public var author: Author?
-  @NSManaged public var owner: Author
+  @NSManaged public var author: Writer?
+  @NSManaged public var owner: Writer
   @NSManaged public var loans: Set<Loan>
   @NSManaged public var chapters: NSOrderedSet?
   @NSManaged private var secret: String?
@@ -82,7 +82,7 @@ extension Book {
 }
 
 
-extension Book {
+extension Volume {
   @NSManaged public func insertIntoChapters(_ value: Chapter, at idx: Int)
   @NSManaged public func insertIntoChapters(_ values: [Chapter], at indexes: NSIndexSet)
   @NSManaged public func removeFromChapters(at idx: Int)
@@ -101,12 +101,12 @@ public class Record: NSManagedObject {
 
 public final class Chapter: Record {
   @NSManaged public var heading: String?
-  @NSManaged public var book: Book?
+  @NSManaged public var book: Volume?
 }
 
 public class Loan: Record {
   @NSManaged public var to: String?
-  @NSManaged public var book: Book?
+  @NSManaged public var book: Volume?
 }
 
 class Internal: NSManagedObject {

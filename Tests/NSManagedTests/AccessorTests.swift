@@ -48,8 +48,8 @@ struct AccessorTests {
   }
 
   static func makeModel() -> NSManagedObjectModel {
-    let author = entity("Author", Author.self)
-    let book = entity("Book", Book.self)
+    let author = entity("Writer", Writer.self)
+    let book = entity("Volume", Volume.self)
     let record = entity("Record", Record.self)
     let chapter = entity("Chapter", Chapter.self)
     let loan = entity("Loan", Loan.self)
@@ -100,7 +100,7 @@ struct AccessorTests {
   @Test("Values without a value read as zero, false, empty or nil (rule 345)")
   func emptyValues() throws {
     try context.performAndWait {
-      let book = Book(context: context)
+      let book = Volume(context: context)
       #expect(book.title == "" && book.pages == 0 && book.copies == 0 && book.number == 0 && !book.isLent)
       #expect(book.weight == 0 && book.rating == 0 && book.seen == 0 && book.genre == .none && book.counted == 0)
       #expect(book.cover == nil && book.identifier == nil && book.page == nil && book.price == nil && book.paid == nil)
@@ -114,8 +114,8 @@ struct AccessorTests {
   @Test("Every kind of value comes back as it was set, from memory, after a save, and from a fault")
   func roundTrip() throws {
     try context.performAndWait {
-      let book = Book(context: context)
-      let author = Author(context: context)
+      let book = Volume(context: context)
+      let author = Writer(context: context)
       let identifier = UUID()
       func check() {
         #expect(book.title == "Titel" && book.pages == 412 && book.copies == 3 && book.number == 1 << 40)
@@ -178,8 +178,8 @@ struct AccessorTests {
   @Test("Key paths of managed properties read and write")
   func keyPaths() throws {
     context.performAndWait {
-      let book = Book(context: context)
-      let path: ReferenceWritableKeyPath<Book, Int32> = \.pages
+      let book = Volume(context: context)
+      let path: ReferenceWritableKeyPath<Volume, Int32> = \.pages
       book[keyPath: path] += 5
       #expect(book.pages == 5 && [book].map(\.pages) == [5])
     }
@@ -207,8 +207,8 @@ struct AccessorTests {
   @Test("Generated methods add and remove members, inverses included")
   func members() throws {
     context.performAndWait {
-      let author = Author(context: context)
-      let (one, two, three) = (Book(context: context), Book(context: context), Book(context: context))
+      let author = Writer(context: context)
+      let (one, two, three) = (Volume(context: context), Volume(context: context), Volume(context: context))
       author.addToBooks(one)
       author.addToBooks(NSSet(array: [two, three]))
       #expect(author.books?.count == 3 && two.author === author)
@@ -228,7 +228,7 @@ struct AccessorTests {
   @Test("Generated methods of ordered relationships keep the order")
   func orderedMembers() throws {
     context.performAndWait {
-      let book = Book(context: context)
+      let book = Volume(context: context)
       let chapters = (0..<6).map { number in
         let chapter = Chapter(context: context)
         chapter.heading = "\(number)"
@@ -262,7 +262,7 @@ struct AccessorTests {
   @Test("A fault fires when a managed property is read, not before")
   func faults() throws {
     try context.performAndWait {
-      let book = Book(context: context)
+      let book = Volume(context: context)
       book.title = "A"
       try context.save()
       context.refresh(book, mergeChanges: false)
@@ -275,7 +275,7 @@ struct AccessorTests {
   @Test("Changes through managed properties are tracked, undone and done again")
   func undo() throws {
     try context.performAndWait {
-      let book = Book(context: context)
+      let book = Volume(context: context)
       book.pages = 1
       try context.save()
       #expect(!context.hasChanges)
@@ -299,7 +299,7 @@ struct AccessorTests {
     }
     context.performAndWait {
       context.observesObjects = true
-      let book = Book(context: context)
+      let book = Volume(context: context)
       let told = Told()
       withObservationTracking {
         _ = book.pages
@@ -314,7 +314,7 @@ struct AccessorTests {
 
   @Test("One class serves entities of several models whose properties lie elsewhere")
   func severalModels() throws {
-    let entity = Self.entity("Author", Author.self)
+    let entity = Self.entity("Writer", Writer.self)
     entity.properties = [
       Self.attribute("aaa", .integer64), Self.attribute("born", .date), Self.attribute("bbb", .integer16),
       Self.attribute("name", .string),
@@ -325,12 +325,12 @@ struct AccessorTests {
       .privateQueue, coordinator: NSPersistentStoreCoordinator(managedObjectModel: model))
     for _ in 0..<3 {
       other.performAndWait {
-        let author = Author(entity: entity, insertInto: nil)
+        let author = Writer(entity: entity, insertInto: nil)
         author.name = "other"
         #expect(author.name == "other" && author.value(forKey: "name") as? String == "other")
       }
       context.performAndWait {
-        let author = Author(context: context)
+        let author = Writer(context: context)
         author.name = "one"
         #expect(author.name == "one" && author.value(forKey: "name") as? String == "one")
       }

@@ -201,8 +201,8 @@ extension EntityDescription {
   }
 }
 
-/// The class of that name, `Module.Class`; of `Class` and `.Class` the one class of managed objects that has this name in whatever module.
-/// Nested and generic classes have no name to be found by.
+/// The class of that name, `Module.Class`; of `Class` and `.Class` the one class of managed objects that has this name in whatever module
+/// and declares no slots: one that does is made for a model in code, which names it. Nested and generic classes have no name to be found by.
 private func classNamed(_ name: String) -> AnyClass? {
   let parts = name.split(separator: ".", omittingEmptySubsequences: false)
   let isIdentifier = { (part: Substring) in
@@ -212,7 +212,7 @@ private func classNamed(_ name: String) -> AnyClass? {
   if parts.count == 2, isIdentifier(parts[0]) { return NSClassFromString(name) }
   guard parts.count == 1 || parts.count == 2 && parts[0].isEmpty else { return nil }
   let classes = LoadedClasses.modules(declaring: String(last)).compactMap { module in
-    NSClassFromString("\(module).\(last)").flatMap { $0 is any SlotDeclaring.Type ? $0 : nil }
+    (NSClassFromString("\(module).\(last)") as? any SlotDeclaring.Type).flatMap { $0.declaredSlots == nil ? $0 as AnyClass : nil }
   }
   if classes.count > 1 {
     trap(

@@ -1,0 +1,151 @@
+import Foundation
+import NSManagedGenerator
+import Testing
+
+/// What the scanner makes of sources that are hard to read, and what it says of those it cannot use.
+@Suite("Sources with @NSManaged")
+struct ScannerTests {
+  /// The generated text and what is wrong, for one file of module M.
+  private func generate(_ source: String, dependency: String? = nil) throws -> (text: String, problems: [String]) {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("scanner-\(UUID().uuidString)")
+    let bank = folder.appendingPathComponent("Bank")
+    try FileManager.default.createDirectory(at: bank, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let file = folder.appendingPathComponent("File.swift")
+    let output = folder.appendingPathComponent("out.swift")
+    try Data(source.utf8).write(to: file)
+    var arguments = ["--module", "M", "--output", output.path, "--source", file.path]
+    if let dependency {
+      try Data(dependency.utf8).write(to: bank.appendingPathComponent("Bank.swift"))
+      arguments += ["--dependency", "Bank", bank.path]
+    }
+    let problems = try GeneratorOrder(arguments: arguments).carryOut()
+    let text = (try? String(contentsOf: output, encoding: .utf8)) ?? ""
+    return (text, problems.map { $0.replacingOccurrences(of: file.path, with: "File.swift") })
+  }
+
+  /// The names of the properties that have a getter.
+  private func properties(_ text: String) -> [String] {
+    text.matches(of: /func _get_(\S+)\(/).map { String($0.output.1) }
+  }
+
+  @Test("Comments, strings of all kinds, regular expressions and bodies hide nothing and show nothing")
+  func hardToRead() throws {
+    let result = try generate(
+      ##"""
+      import CoreData
+      // @NSManaged var no1: Int
+      /* @NSManaged var no2: Int /* nested */ @NSManaged var no3: Int */
+      let text = "class X: NSManagedObject { @NSManaged var no4: Int } \(["}": "\(1 + 2)"]["}"]!) }"
+      let long = """
+        class Y: NSManagedObject { @NSManaged var no5: Int " "" \(text + "}")
+        """
+      let raw = #"a " } \#("}") { @NSManaged var no6: Int"#
+      let half = 4 / 2 / 1
+      let regex = #/[{"]/#
+      class Base: NSManagedObject { func f(class name: String) -> Bool { text.contains(/"{/) } ; @NSManaged var a: Int }
+      @objc(Thing) public final class Thing :
+        Base , Sendable
+      {
+        @objc @available(macOS 12, *) @NSManaged
+        public
+        var b :
+          String?
+        @NSManaged var `in`, c: Int16; @NSManaged internal var d: [String: [Int]]
+        var e: Int { struct Local {}; if true { return { 1 }() }; return 2 }
+        public @NSManaged var f: Bool
+        class func make() -> Thing? { nil }
+        struct Inner<T: Hashable> where T: Sendable { var x: T }
+        enum Deep: Int { case one; class Nested: NSManagedObject { @NSManaged var g: Deep } }
+      }
+      private extension Thing { @NSManaged var h: Int }
+      """##)
+    #expect(result.problems == [])
+    #expect(
+      properties(result.text) == [
+        "Base_a", "Thing_b", "Thing_in", "Thing_c", "Thing_d", "Thing_f", "Thing_Deep_Nested_g", "Thing_h",
+      ])
+    // In a private extension a member is the file's, which its symbol says.
+    #expect(result.text.contains(/"\$s1M5ThingC1h33_[0-9A-F]{32}LLSivg"/))
+  }
+
+  @Test("Conditions are written around what stands in them")
+  func conditions() throws {
+    let result = try generate(
+      """
+      import CoreData
+      class A: NSManagedObject {
+        #if os(macOS)
+        @NSManaged var no: NSImage?
+        #elseif DEBUG && compiler(>=6)
+        @NSManaged var a: Int
+        #else
+        @NSManaged var b: Unknown
+        #endif
+        @NSManaged var c: Int
+      }
+      """)
+    #expect(result.problems == [])
+    #expect(properties(result.text) == ["A_a", "A_c"])
+    #expect(result.text.contains("#if !(os(macOS)) && (DEBUG && compiler(>=6))"))
+    #expect(result.text.contains("#error("))
+    #expect(!result.text.contains("NSImage"))
+  }
+
+  @Test("Types of other modules are found in their sources, or said in a comment")
+  func otherModules() throws {
+    let bank = "public struct Money { public enum Unit: Int { case a } }\npublic typealias Cash = Money\n"
+    let source = """
+      import Bank
+      import CoreData
+      // NSManaged: Vault.Key is a class
+      class A: NSManagedObject {
+        @NSManaged var a: Money?
+        @NSManaged var b: Bank.Money.Unit
+        @NSManaged var c: Cash?
+        @NSManaged var d: Vault.Key?
+      }
+      """
+    let result = try generate(source, dependency: bank)
+    #expect(result.problems == [])
+    #expect(result.text.contains("$s1M1AC1a4Bank5MoneyVSgvg") && result.text.contains("$s1M1AC1b4Bank5MoneyV4UnitOvg"))
+    #expect(result.text.contains("$s1M1AC1c4Bank5MoneyVSgvg") && result.text.contains("$s1M1AC1d5Vault3KeyCSgvg"))
+    #expect(result.text.contains("import Bank"))
+  }
+
+  @Test("What cannot be generated is told with file, line and column")
+  func problems() throws {
+    let result = try generate(
+      """
+      import CoreData
+      class A: NSManagedObject {
+        @NSManaged var a: Mystery?
+        @NSManaged var b: (Int) -> Void
+        @NSManaged func doSomething()
+      }
+      class B: NSObject {
+        @NSManaged var c: Int
+      }
+      struct C { @NSManaged var d: Int }
+      class G<T>: NSManagedObject { @NSManaged var e: Int }
+      """)
+    #expect(
+      result.problems.map { $0.prefix { $0 != "“" } }.map(String.init) == [
+        "File.swift:3:18: error: cannot find out what kind of type ",
+        "File.swift:4:18: error: ",
+        "File.swift:8:18: error: @NSManaged stands in B, which is no subclass of NSManagedObject",
+        "File.swift:10:27: error: @NSManaged stands in C, which is no class",
+        "File.swift:11:46: error: @NSManaged in a generic class or in an extension with conditions cannot be generated",
+        "File.swift:5:19: error: Core Data generates no method ",
+      ])
+    #expect(result.text.isEmpty)
+  }
+
+  @Test("A target without managed classes gets nothing but the names it uses")
+  func nothing() throws {
+    #expect(try !generate("import Foundation\nlet a = 1").text.contains("import"))
+    let shared = try generate("import CoreData\nfunc f(_ e: NSExpression) {}").text
+    #expect(shared.contains("typealias NSExpression = CoreData.NSExpression") && !shared.contains("NSComparison"))
+    #expect(try !generate("struct NSExpression {}\nlet e = NSExpression()").text.contains("typealias"))
+  }
+}
