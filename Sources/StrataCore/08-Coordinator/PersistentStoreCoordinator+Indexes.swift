@@ -20,7 +20,8 @@ extension PersistentStoreCoordinator {
   ///   - progress: Called after each step, on no thread in particular.
   /// - Throws: `ModelError` for names that the model does not have and attributes that cannot be indexed; `CoreDataError` 134070 when the
   ///   store is not attached here or of another engine, when another index has the name, or when it was removed meanwhile; `StorageError`
-  ///   of the file; `CancellationError` when the task was cancelled. Then there is no such index.
+  ///   of the file; `CancellationError` when the task was cancelled. Then there is no such index, unless it had been
+  ///   added before.
   public func addIndex(
     _ index: sending FetchIndexDescription, toEntityNamed name: String, in store: any PersistentStore,
     progress: (@Sendable (IndexProgress) -> Void)? = nil

@@ -205,6 +205,36 @@ import Testing
     try await stand.add("byLength", "length")
     #expect(try stand.explain().indexName == "Vessel.byLength")
     try stand.requireSound()
+    // One that is there already does not go when its being added again is cancelled.
+    let again = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await stand.add("byLength", "length")
+    }
+    await #expect(throws: CancellationError.self) { try await again.value }
+    #expect(try stand.explain().indexName == "Vessel.byLength")
+  }
+
+  /// Who builds what another has removed meanwhile is told, and does not bring it back.
+  @Test func removingWhileItGrowsEndsTheBuilding() async throws {
+    let stand = try IndexStand(200)
+    let second = try IndexStand(0, in: stand)
+    let hasRemoved = Guarded(false)
+    let error = await #expect(throws: CoreDataError.self) {
+      try await stand.add("byLength", "length") { progress in
+        guard progress.completedRows == 50 else { return }
+        let finished = DispatchSemaphore(value: 0)
+        Task.detached {
+          try? await second.remove("byLength")
+          hasRemoved.withLock { $0 = true }
+          finished.signal()
+        }
+        finished.wait()
+      }
+    }
+    #expect(error?.description.contains("was removed while it was being built") == true)
+    #expect(hasRemoved.withLock { $0 })
+    #expect(try stand.names == ["Vessel.unique(mark)"])
+    try stand.requireSound()
   }
 
   // MARK: Opening again

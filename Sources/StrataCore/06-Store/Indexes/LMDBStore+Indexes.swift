@@ -7,7 +7,8 @@ extension LMDBStore {
   /// Builds an index of the store and keeps it from then on.
   ///
   /// - Parameter report: Called after each transaction, on no thread in particular.
-  /// - Throws: ``CoreDataError`` when another index has the name; ``StorageError``; `CancellationError`. Then the index is not there.
+  /// - Throws: ``CoreDataError`` when another index has the name; ``StorageError``; `CancellationError`. Then the index is not there, unless
+  ///   somebody else wanted it already.
   func addIndex(
     _ added: AddedIndex, report: (@Sendable (IndexProgress) -> Void)? = nil
   ) async throws {
@@ -16,28 +17,37 @@ extension LMDBStore {
     try requireOpen()
     _ = try parts.environment.keyspaces([StoredIndexes.keyspaceName(added.qualifiedName)])
     let mark = try JSONEncoder.sorted.encode(added)
-    try await write { transaction in
+    let isNew = try await write { transaction in
       let others = try StoredIndexes.added(parts.meta, transaction.read)
-      if let other = others.first(where: { $0.qualifiedName == added.qualifiedName }), other != added {
-        throw Self.taken(added)
+      if let other = others.first(where: { $0.qualifiedName == added.qualifiedName }) {
+        guard other == added else { throw Self.taken(added) }
+        return false
       }
       try parts.meta.put("added/" + added.qualifiedName, mark, transaction)
       try StoreCatalogue.raiseGeneration(parts.meta, transaction)
+      return true
     }
+    let isThere: Bool
     do {
-      try await grow(
+      isThere = try await grow(
         IndexGrowth(parts: parts, name: added.qualifiedName, step: rowsPerIndexStep), compiled, report)
     } catch {
       // Half an index is kept by every commit and used by nobody. When it cannot be removed either, it is completed by whoever opens
       // the store next.
-      try? await removeIndex(named: added.qualifiedName)
+      if isNew { try? await removeIndex(named: added.qualifiedName) }
       throw error
+    }
+    guard isThere else {
+      throw CoreDataError(
+        .persistentStoreOperation,
+        "The index \(added.qualifiedName) was removed while it was being built.")
     }
   }
 
+  /// Builds the index step by step; false when somebody removes it meanwhile.
   private func grow(
     _ growth: IndexGrowth, _ index: IndexSchema, _ report: (@Sendable (IndexProgress) -> Void)?
-  ) async throws {
+  ) async throws -> Bool {
     let parts = parts
     var progress = IndexProgress(completedRows: 0, totalRows: 0)
     if let rows = parts.rows[parts.schema.entities[index.owner].hierarchyNumber] {
@@ -57,11 +67,10 @@ extension LMDBStore {
         adopt(catalogue: catalogue, metadata: nil)
         progress.completedRows = progress.totalRows
         report?(progress)
-        return
+        return true
       case .unwanted(let catalogue):
         adopt(catalogue: catalogue, metadata: nil)
-        throw CoreDataError(
-          .persistentStoreOperation, "The index \(growth.name) was removed while it was being built.")
+        return false
       }
     }
   }
