@@ -221,10 +221,16 @@ struct ChangeTracker {
     deletedCount = 0
   }
 
-  /// Everything in the lists belongs to a save that is under way, and its states say so already.
+  /// Everything in the lists belongs to a save that is under way, and its states say so already; but for what had left its state before,
+  /// by an undo or a refresh, say: it must be able to come into a list again.
   mutating func handOver() {
     editCount &+= 1
     keepNotes()
+    if insertedList.count != insertedCount {
+      for object in insertedList where !isElsewhere(object) { object.state.remove(.listedInserted) }
+    }
+    if updatedList.count != updatedCount { for object in updatedList { object.state.remove(.listedUpdated) } }
+    if deletedList.count != deletedCount { for object in deletedList { object.state.remove(.listedDeleted) } }
     for object in locked { object.state.remove(.locked) }
     insertedList = []
     updatedList = []

@@ -67,6 +67,30 @@ struct AsynchronousSaveTests {
     #expect(try store.context().entry("Gunna").notes == "later")
   }
 
+  @Test(
+    "an edit that was dropped before the save does not stand in the way of one after it",
+    arguments: [false, true])
+  func editedAgain(isUndone: Bool) async throws {
+    try store.save("Bells", "Winki")
+    let (dropped, saved) = (try main.entry("Bells"), try main.entry("Winki"))
+    main.undoManager = isUndone ? UndoManager() : nil
+    dropped.rating = 5
+    if isUndone {
+      main.processPendingChanges()
+      main.undo()
+    } else {
+      main.refresh(dropped, mergeChanges: false)
+    }
+    main.processPendingChanges()
+    saved.rating = 4
+    try await main.saveAsynchronously()
+    dropped.rating = 1
+    #expect(main.updatedObjects == [dropped])
+    #expect(try main.entries(Attribute("rating") == 1) == [dropped])
+    try main.save()
+    #expect(try store.savedEntries() == ["Bells 1", "Winki 4"])
+  }
+
   @Test("a synchronous save that comes in between waits for it and saves the rest")
   func aSecondSaveWaits() async throws {
     let entry = Entry.make("Bells", rating: 1, in: main)
