@@ -74,7 +74,8 @@ struct LiveWriterCommand: ParsableCommand {
 
   private func addIndex(_ context: ManagedObjectContext, stepsToLive: Int?) throws {
     let finished = DispatchSemaphore(value: 0)
-    let coordinator = context.persistentStoreCoordinator
+    // The worker's context is a container's.
+    let coordinator = context.persistentStoreCoordinator!
     let ending = Ending()
     Task {
       do {
