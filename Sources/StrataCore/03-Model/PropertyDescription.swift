@@ -26,7 +26,7 @@ public class PropertyDescription: @unchecked Sendable {
   /// Text that is part of the version hash, to mark a change that the description does not show.
   public var versionHashModifier: String? { willSet { requireMutable("versionHashModifier") } }
   /// The entity that declares the property; nil until it belongs to one.
-  public internal(set) var entity: EntityDescription? {
+  @_disfavoredOverload public internal(set) var entity: EntityDescription? {
     get { entityReference?.target }
     set { entityReference = newValue?.ownReference }
   }

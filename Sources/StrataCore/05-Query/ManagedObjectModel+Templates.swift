@@ -36,7 +36,7 @@ extension ManagedObjectModel {
   }
 
   /// All templates by name, as requests for identifiers; `returning(_:)` makes requests for objects of them.
-  public var fetchRequestTemplatesByName: [String: FetchRequest<ManagedObjectID>] {
+  @_disfavoredOverload public var fetchRequestTemplatesByName: [String: FetchRequest<ManagedObjectID>] {
     templates.compactMapValues { ($0 as? FetchRequestTemplate)?.request }
   }
 }

@@ -42,7 +42,7 @@ public final class PersistentStoreCoordinator: Sendable {
   // MARK: Stores
 
   /// The attached stores, oldest first.
-  public var persistentStores: [any PersistentStore] { bindings.map(\.store) }
+  @_disfavoredOverload public var persistentStores: [any PersistentStore] { bindings.map(\.store) }
 
   /// Opens a store and attaches it.
   /// - Throws: `ModelError` with all sentences when the model is wrong; `CoreDataError` 134100 naming the entities when the

@@ -22,7 +22,7 @@ extension ManagedObjectContext {
 
   /// Assigns a new object to `store`: needed when several writable stores hold its entity (rule 26). Its ID changes.
   /// - Throws: `CoreDataError` 134060 when the object has already been saved, or the store does not hold its entity.
-  public func assign(_ object: ManagedObject, to store: any PersistentStore) throws {
+  @_disfavoredOverload public func assign(_ object: ManagedObject, to store: any PersistentStore) throws {
     checkAccess(object.home.token.entityName)
     if object.context === self { object.claim() }
     guard object.context === self, object.isInserted else {
@@ -46,7 +46,7 @@ extension ManagedObjectContext {
   }
 
   /// IDs are final from birth: does nothing, and is here for code written for Core Data (rule 28).
-  public func obtainPermanentIDs(for objects: [ManagedObject]) throws { checkAccess() }
+  @_disfavoredOverload public func obtainPermanentIDs(for objects: [ManagedObject]) throws { checkAccess() }
 
   /// What `init(entity:insertInto:)` does for an object that is born into this context.
   func adoptNew(_ object: ManagedObject, entity: EntityDescription) {

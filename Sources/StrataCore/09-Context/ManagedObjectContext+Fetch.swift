@@ -63,7 +63,7 @@ extension ManagedObjectContext {
 
   /// The object for `id` with its values, never a fault (rule 46).
   /// - Throws: `CoreDataError` 133000 when there is no such record (rule 47); `StorageError` when it cannot be read.
-  public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
+  @_disfavoredOverload public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
     checkAccess(id.entityName)
     flushAncestors()
     drainReceived()

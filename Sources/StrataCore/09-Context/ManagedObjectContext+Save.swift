@@ -18,7 +18,7 @@ extension ManagedObjectContext {
   /// Traps inside a save of the same context: in `willSave()`, in observers of the will-save notification and of a did-change
   /// notification about what `willSave()` or validation did, in validation and in merge policies. Observers of the did-change
   /// notification that begins a save, `didSave()` and observers of the did-save notifications may save.
-  public func save() throws {
+  @_disfavoredOverload public func save() throws {
     checkAccess()
     if isSaving {
       trap(

@@ -254,7 +254,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
   }
 
   /// What happens to objects whose rows changed underneath. Default `MergePolicy.error` (rule 188).
-  public var mergePolicy: MergePolicy {
+  @_disfavoredOverload public var mergePolicy: MergePolicy {
     get { shared.withLock { $0.mergePolicy } }
     set { shared.withLock { $0.mergePolicy = newValue } }
   }

@@ -14,7 +14,7 @@ extension ManagedObjectContext {
   /// without snapshots are not part of it (rule 295).
   ///
   /// - Throws: `CoreDataError` 134060 in a context with a parent.
-  public func setQueryGenerationFrom(_ token: QueryGenerationToken?) throws {
+  @_disfavoredOverload public func setQueryGenerationFrom(_ token: QueryGenerationToken?) throws {
     checkAccess()
     guard parent == nil else {
       throw CoreDataError(
