@@ -2,8 +2,8 @@ import StrataCore
 
 /// Makes of predicates and expressions the tree of values that fetches execute.
 struct FetchLowering {
-  /// The model of the fetch, for predicates that Swift key paths are in; nil where there is none.
-  var model: NSManagedObjectModel?
+  /// The context of the fetch, whose model knows what Swift key paths read; nil where there is none.
+  var context: NSManagedObjectContext?
 
   /// - Throws: `CoreDataError` 134060 for a predicate that no store can look up: one made of a block, or of a class of somebody's own.
   func predicate(_ predicate: NSPredicate) throws -> FetchPredicate {
@@ -16,7 +16,7 @@ struct FetchLowering {
       case .or: return .or(parts)
       case .not: return .not(parts.count == 1 ? parts[0] : .and(parts))
       }
-    case let swift as SwiftPredicate: return try swift.lowered(for: model)
+    case let swift as SwiftPredicate: return try swift.lowered(for: context?.fetchedModel)
     case let constant as ReadConstantPredicate: return constant.value ? .everything : .nothing
     default:
       // Foundation tells its constant predicates by comparing them with others.
@@ -49,6 +49,7 @@ struct FetchLowering {
     case .evaluatedObject: return .evaluatedObject
     case .variable(let name): return .variable(name)
     case .keyPath(let operand, let path): return try keyPath(path, operand)
+    case .swiftKeyPath(let path): return try keyPath(try name(of: path), nil)
     case .function(let target, let name, let arguments): return try function(target, name, arguments)
     case .aggregate(let parts): return try list(parts)
     case .subquery(let members, let variable, let predicate):
@@ -77,6 +78,21 @@ struct FetchLowering {
     guard let operand else { return tree }
     let base = try expression(operand)
     return base == .evaluatedObject ? tree : rebased(tree, base)
+  }
+
+  /// The names of what a Swift key path reads; without a context in the newest model in use that has its class.
+  func name(of path: AnyKeyPath) throws -> String {
+    guard let root = type(of: path).rootType as? NSManagedObject.Type else {
+      throw refused("a Swift key path begins at a class of managed objects")
+    }
+    if let context { return try context.name(of: path, fromEntity: try context.nameOfEntity(ofClass: root)) }
+    for coordinator in LivingCoordinators.all {
+      // Asked for its model only.
+      let asked = NSManagedObjectContext(.confinement, coordinator: coordinator)
+      guard let name = try? asked.nameOfEntity(ofClass: root) else { continue }
+      return try asked.name(of: path, fromEntity: name)
+    }
+    throw refused("no model in use has objects of class \(root)")
   }
 
   private func rebased(_ tree: FetchExpression, _ base: FetchExpression) -> FetchExpression {

@@ -49,6 +49,7 @@ struct MemoryEvaluation {
     case .variable(let name): return variable(name)
     case .keyPath(let operand, let path):
       return KeyedAccess.value(operand.map(value) ?? object, path)
+    case .swiftKeyPath(let path): return object.flatMap { plain($0[keyPath: path] as Any?) }
     case .function(let target, let name, let arguments): return called(target, name, arguments)
     case .set(let type, let left, let right): return combined(type, left, right)
     case .subquery(let members, let variable, let predicate):
@@ -228,6 +229,8 @@ struct MemoryComparison {
         self = .object(identifier)
       } else if let elements = KeyedAccess.elements(any) {
         self = .many(elements)
+      } else if type(of: any) is AnyClass, let number = any as? NSDecimalNumber {
+        self = .value(.decimal(number.decimalValue))
       } else if type(of: any) is AnyClass, let number = any as? NSNumber, number.objCType.pointee == 0x66 {
         // A float in Foundation's clothes ("f"), which would become a double.
         self = .value(.float(number.floatValue))

@@ -5,7 +5,7 @@ extension NSExpression {
     case .constant: .constantValue
     case .evaluatedObject: .evaluatedObject
     case .variable: .variable
-    case .keyPath: .keyPath
+    case .keyPath, .swiftKeyPath: .keyPath
     case .function: .function
     case .set(let type, _, _): type
     case .subquery: .subquery
@@ -23,10 +23,14 @@ extension NSExpression {
     missing("constantValue")
   }
 
-  /// The key path; traps for other types.
+  /// The key path; traps for other types, and for a Swift key path whose class no model in use knows.
   public var keyPath: String {
-    if case .keyPath(_, let path) = kind { return path }
-    missing("keyPath")
+    switch kind {
+    case .keyPath(_, let path): return path
+    case .swiftKeyPath(let path):
+      do { return try FetchLowering().name(of: path) } catch { stop("the key path has no text: \(error)") }
+    default: missing("keyPath")
+    }
   }
 
   /// The name of a function; traps for other types.
@@ -48,6 +52,7 @@ extension NSExpression {
     switch kind {
     case .function(let target, _, _), .keyPath(let target, _):
       return target ?? NSExpression.expressionForEvaluatedObject()
+    case .swiftKeyPath: return NSExpression.expressionForEvaluatedObject()
     default: missing("operand")
     }
   }

@@ -35,6 +35,7 @@ open class NSExpression: NSObject, NSCopying {
     case evaluatedObject
     case variable(String)
     case keyPath(NSExpression?, String)
+    case swiftKeyPath(AnyKeyPath)
     case function(NSExpression?, String, [NSExpression])
     case set(ExpressionType, NSExpression, NSExpression)
     case subquery(NSExpression, String, NSPredicate)
@@ -64,10 +65,10 @@ open class NSExpression: NSObject, NSCopying {
   /// What a key path leads to, collection operators included: `plane.seats`, `flights.@count`.
   public init(forKeyPath keyPath: String) { kind = .keyPath(nil, keyPath) }
 
-  /// What a Swift key path leads to. There is no Objective-C runtime that knows the names of properties: the path is followed when the
-  /// expression is used on objects in memory; a fetch takes the text form.
+  /// What a Swift key path leads to. In memory it is followed; a fetch looks up the stored properties that it reads, by their names, and throws when
+  /// it computes something of them.
   public convenience init<Root, Value>(forKeyPath keyPath: KeyPath<Root, Value>) {
-    self.init(.keyPath(nil, KeyPathText.text(of: keyPath)))
+    self.init(.swiftKeyPath(keyPath))
   }
 
   /// A value that is given when the predicate is used, or the element a sub-query looks at; without the `$`.

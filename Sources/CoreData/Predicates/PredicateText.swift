@@ -34,6 +34,7 @@ enum PredicateText {
     case .evaluatedObject: return "SELF"
     case .variable(let name): return "$" + name
     case .keyPath(let operand, let path): return operand.map { text($0) + "." + path } ?? path
+    case .swiftKeyPath(let path): return "\(path)"
     case .function(let target, let name, let arguments):
       let parts = (target.map { [text($0)] } ?? []) + ["\"\(name)\""] + arguments.map(text)
       return "FUNCTION(\(parts.joined(separator: ", ")))"
@@ -68,18 +69,5 @@ enum PredicateText {
     guard let left = try? FetchLowering().expression(left), let right = try? FetchLowering().expression(right)
     else { return false }
     return left == right
-  }
-}
-
-/// Swift key paths as texts, by the way they print themselves: `\Flight.plane?.code` is `plane.code`.
-enum KeyPathText {
-  static func text(of keyPath: AnyKeyPath) -> String {
-    let parts = "\(keyPath)".dropFirst().split(separator: ".").map { $0.filter { $0 != "?" && $0 != "!" } }
-    let root = "\(type(of: keyPath).rootType)".split(separator: ".").count
-    let names = parts.dropFirst(root)
-    if names.isEmpty || names.contains(where: { $0.contains("<") }) {
-      stop("the names of the properties in \(keyPath) are not known; write the key path as a text.")
-    }
-    return names.joined(separator: ".")
   }
 }

@@ -39,7 +39,7 @@ struct VariableReplacement {
       NSExpression(.conditional(replaced(predicate), replaced(first), replaced(second)))
     case .fetch(let request, let context, let isCount):
       NSExpression(.fetch(replaced(request), replaced(context), isCount))
-    case .constant, .evaluatedObject, .keyPath, .anyKey, .block: expression
+    case .constant, .evaluatedObject, .keyPath, .swiftKeyPath, .anyKey, .block: expression
     }
   }
 }

@@ -17,7 +17,7 @@ extension NSFetchRequestDescription {
   }
 
   private func lowered(entityName name: String, _ context: NSManagedObjectContext?) throws -> LoweredFetch {
-    let lowering = FetchLowering(model: context?.fetchedModel)
+    let lowering = FetchLowering(context: context)
     var request = FetchRequest<ManagedObjectID>(entityName: name)
     request.predicate = try predicate.map(lowering.predicate)
     request.includesSubentities = includesSubentities
@@ -29,8 +29,8 @@ extension NSFetchRequestDescription {
     request.relationshipKeyPathsForPrefetching = relationshipKeyPathsForPrefetching ?? []
     request.fetchBatchSize = fetchBatchSize
     request.affectedStores = affectedStoreIdentifiers
-    request.propertiesToFetch = try (propertiesToFetch ?? []).map(column)
-    request.propertiesToGroupBy = try (propertiesToGroupBy ?? []).map(column)
+    request.propertiesToFetch = try (propertiesToFetch ?? []).map { try column($0, lowering) }
+    request.propertiesToGroupBy = try (propertiesToGroupBy ?? []).map { try column($0, lowering) }
     request.havingPredicate = try havingPredicate.map(lowering.predicate)
     let sorts = try (sortDescriptors ?? []).map { try $0.lowered(for: context, entityName: name) }
     request.sortDescriptors = sorts.map(\.sort)
@@ -57,7 +57,7 @@ extension NSFetchRequestDescription {
     return name
   }
 
-  private func column(_ property: Any) throws -> FetchColumn {
+  private func column(_ property: Any, _ lowering: FetchLowering) throws -> FetchColumn {
     switch property {
     case let name as String: return .property(name)
     case let description as NSExpressionDescription:
@@ -65,7 +65,7 @@ extension NSFetchRequestDescription {
         throw CoreDataError(.coreData, "The column “\(description.name)” has no expression.")
       }
       return .expression(
-        description.name, try FetchLowering().expression(expression), description.expressionResultType)
+        description.name, try lowering.expression(expression), description.expressionResultType)
     case let description as PropertyDescription: return .property(description.name)
     default:
       throw CoreDataError(

@@ -90,6 +90,26 @@ struct ExpressionTests {
     #expect(error?.localizedDescription.contains("block") == true)
   }
 
+  @Test("A Swift key path is followed in memory and looked up by a fetch")
+  func swiftKeyPaths() throws {
+    let context = try BirdStand().stocked()
+    let many = NSComparisonPredicate(
+      leftExpression: NSExpression(forKeyPath: \Bird.tally),
+      rightExpression: NSExpression(forConstantValue: 7),
+      modifier: .direct, type: .greaterThanOrEqualTo)
+    #expect(try names(many, in: context) == ["coot", "wren"])
+    let all = try context.fetch(NSFetchRequest<Bird>(entityName: "Bird"))
+    #expect(all.filter { many.evaluate(with: $0) }.count == 2)
+    #expect(many.leftExpression.keyPath == "tally")
+    #expect(NSExpression(forKeyPath: \Bird.site?.name).keyPath == "site.name")
+    let computed = NSComparisonPredicate(
+      leftExpression: NSExpression(forKeyPath: \Bird.shoutedName),
+      rightExpression: NSExpression(forConstantValue: "COOT"),
+      modifier: .direct, type: .equalTo)
+    #expect(all.filter { computed.evaluate(with: $0) }.map(\.name) == ["coot"])
+    #expect(throws: (any Error).self) { try names(computed, in: context) }
+  }
+
   @Test("A fetch is an expression in memory")
   func fetchExpressions() throws {
     let context = try BirdStand().stocked()
