@@ -16,7 +16,7 @@ import PackageDescription
       name: "NSManagedSample", dependencies: ["CoreData"], path: "Tests/NSManagedSample",
       resources: [.copy("Garden.xcdatamodeld")], plugins: ["CoreDataPlugin"]),
     .executableTarget(
-      name: "NSManagedCheck", dependencies: ["CoreData", "NSManagedSample", "StrataCore"], path: "Tests/NSManagedCheck"),
+      name: "NSManagedCheck", dependencies: ["CoreData", "NSManagedSample"], path: "Tests/NSManagedCheck"),
     .testTarget(name: "NSManagedTests", dependencies: ["CoreData", "NSManagedSample", "NSManagedGenerator"]),
   ]
 #endif

@@ -1,7 +1,6 @@
 import CoreData
 import Foundation
 import NSManagedSample
-import StrataCore
 
 // The sample's classes in a program: what `Scripts/check-nsmanaged` builds and runs with optimisation, where the compiler sees whole modules.
 // With `--measure` it prints what an access costs.
@@ -12,8 +11,10 @@ func makeContext() throws -> NSManagedObjectContext {
     throw CheckFailure(description: "the model is not beside the program")
   }
   let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
-  _ = try coordinator.addPersistentStore(PersistentStoreDescription.inMemory)
-  return ManagedObjectContext(.privateQueue, coordinator: coordinator)
+  _ = try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil, options: nil)
+  let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+  context.persistentStoreCoordinator = coordinator
+  return context
 }
 
 struct CheckFailure: Error, CustomStringConvertible {

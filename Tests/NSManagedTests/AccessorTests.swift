@@ -1,7 +1,6 @@
 import CoreData
 import Foundation
 import Observation
-import StrataCore
 import Testing
 
 @testable import NSManagedSample
@@ -14,13 +13,14 @@ struct AccessorTests {
 
   init() throws {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
-    _ = try coordinator.addPersistentStore(.inMemory)
-    context = ManagedObjectContext(.privateQueue, coordinator: coordinator)
+    _ = try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil, options: nil)
+    context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+    context.persistentStoreCoordinator = coordinator
   }
 
   // MARK: The model
 
-  private static func attribute(_ name: String, _ type: AttributeType) -> NSAttributeDescription {
+  private static func attribute(_ name: String, _ type: NSAttributeType) -> NSAttributeDescription {
     let attribute = NSAttributeDescription()
     attribute.name = name
     attribute.attributeType = type
@@ -321,8 +321,8 @@ struct AccessorTests {
     ]
     let model = NSManagedObjectModel()
     model.entities = [entity]
-    let other = ManagedObjectContext(
-      .privateQueue, coordinator: NSPersistentStoreCoordinator(managedObjectModel: model))
+    let other = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+    other.persistentStoreCoordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
     for _ in 0..<3 {
       other.performAndWait {
         let author = Writer(entity: entity, insertInto: nil)

@@ -1,7 +1,6 @@
 import CoreData
 import Foundation
 import NSManagedSample
-import StrataCore
 import Testing
 
 /// Classes that the plugin has generated from a model made with Xcode.
@@ -11,10 +10,11 @@ struct ModelClassTests {
   private let model: NSManagedObjectModel
 
   init() throws {
-    model = try #require(NSManagedObjectModel(contentsOf: try #require(gardenURL)))
+    model = try #require(gardenURL.flatMap { NSManagedObjectModel(contentsOf: $0) })
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
-    _ = try coordinator.addPersistentStore(PersistentStoreDescription.inMemory)
-    context = ManagedObjectContext(.privateQueue, coordinator: coordinator)
+    _ = try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil, options: nil)
+    context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+    context.persistentStoreCoordinator = coordinator
   }
 
   @Test("Entities find their classes by Module.Class, Class and .Class")
