@@ -98,8 +98,8 @@ struct AccessorTests {
   // MARK: Reading and setting
 
   @Test("Values without a value read as zero, false, empty or nil (rule 345)")
-  func emptyValues() throws {
-    try context.performAndWait {
+  func emptyValues() {
+    context.performAndWait {
       let book = Volume(context: context)
       #expect(book.title == "" && book.pages == 0 && book.copies == 0 && book.number == 0 && !book.isLent)
       #expect(book.weight == 0 && book.rating == 0 && book.seen == 0 && book.genre == .none && book.counted == 0)
