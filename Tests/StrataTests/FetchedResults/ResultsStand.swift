@@ -27,7 +27,7 @@ final class ResultsStand {
   static func make(_ entity: String, _ context: ManagedObjectContext) -> ManagedObject {
     // The model has these entities.
     ManagedObject(
-      entity: context.persistentStoreCoordinator?.managedObjectModel.entitiesByName[entity]!,
+      entity: context.persistentStoreCoordinator!.managedObjectModel.entitiesByName[entity]!,
       insertInto: context)
   }
 
