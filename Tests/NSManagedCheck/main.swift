@@ -11,7 +11,8 @@ func makeContext() throws -> NSManagedObjectContext {
     throw CheckFailure(description: "the model is not beside the program")
   }
   let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
-  _ = try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil, options: nil)
+  _ = try coordinator.addPersistentStore(
+    ofType: NSInMemoryStoreType, configurationName: nil, at: nil, options: nil)
   let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
   context.persistentStoreCoordinator = coordinator
   return context
@@ -54,7 +55,8 @@ try context.performAndWait {
   context.refresh(gardener, mergeChanges: false)
   try check(tree.name == "Oak" && tree.height == 2.5 && tree.rings == 80 && tree.petals == 4, "values")
   try check(tree.hues == ["green", "brown"] && tree.bed === bed && bed.tallest === tree, "relationships")
-  try check(gardener.nickname == "Anna" && gardener.beds == [bed] && gardener.visits == 0, "managed properties")
+  try check(
+    gardener.nickname == "Anna" && gardener.beds == [bed] && gardener.visits == 0, "managed properties")
   gardener.visits += 2
   gardener.mood = .calm
   try check(gardener.visits == 2 && gardener.mood == .calm, "scalars and enums")
@@ -67,7 +69,7 @@ try context.performAndWait {
   try context.save()
   let slot = 1
   func measure(_ name: String, _ body: (Int) -> Void) {
-    let count = 5_000_000
+    let count = 500_000
     let times = (0..<5).map { _ in
       let start = ContinuousClock.now
       for number in 0..<count { body(number) }

@@ -81,7 +81,6 @@ extension Volume {
   #endif
 }
 
-
 extension Volume {
   @NSManaged public func insertIntoChapters(_ value: Chapter, at idx: Int)
   @NSManaged public func insertIntoChapters(_ values: [Chapter], at indexes: NSIndexSet)

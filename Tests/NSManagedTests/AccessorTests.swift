@@ -13,7 +13,8 @@ struct AccessorTests {
 
   init() throws {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
-    _ = try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil, options: nil)
+    _ = try coordinator.addPersistentStore(
+      ofType: NSInMemoryStoreType, configurationName: nil, at: nil, options: nil)
     context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
     context.persistentStoreCoordinator = coordinator
   }
@@ -28,7 +29,9 @@ struct AccessorTests {
     return attribute
   }
 
-  private static func relationship(_ name: String, _ to: NSEntityDescription, many: Bool = false, ordered: Bool = false)
+  private static func relationship(
+    _ name: String, _ to: NSEntityDescription, many: Bool = false, ordered: Bool = false
+  )
     -> NSRelationshipDescription
   {
     let relationship = NSRelationshipDescription()
@@ -81,7 +84,8 @@ struct AccessorTests {
       attribute("cover", .binaryData), attribute("identifier", .uuid), attribute("page", .uri),
       attribute("price", .decimal), attribute("paid", .decimal), attribute("shelf", .integer32),
       attribute("genre", .integer16), attribute("condition", .string), attribute("mark", .string),
-      attribute("tags", .transformable), attribute("extra", .transformable), attribute("anything", .transformable),
+      attribute("tags", .transformable), attribute("extra", .transformable),
+      attribute("anything", .transformable),
       attribute("blob", .transformable), attribute("secret", .string), attribute("counted", .integer16),
       attribute("größe", .integer64), image, bookAuthor, owner, loans, chapters,
     ]
@@ -102,9 +106,14 @@ struct AccessorTests {
     context.performAndWait {
       let book = Volume(context: context)
       #expect(book.title == "" && book.pages == 0 && book.copies == 0 && book.number == 0 && !book.isLent)
-      #expect(book.weight == 0 && book.rating == 0 && book.seen == 0 && book.genre == .none && book.counted == 0)
-      #expect(book.cover == nil && book.identifier == nil && book.page == nil && book.price == nil && book.paid == nil)
-      #expect(book.shelf == nil && book.mark == nil && book.tags == nil && book.extra == nil && book.anything == nil)
+      #expect(
+        book.weight == 0 && book.rating == 0 && book.seen == 0 && book.genre == .none && book.counted == 0)
+      #expect(
+        book.cover == nil && book.identifier == nil && book.page == nil && book.price == nil
+          && book.paid == nil)
+      #expect(
+        book.shelf == nil && book.mark == nil && book.tags == nil && book.extra == nil && book.anything == nil
+      )
       #expect(book.blob == nil && book.author == nil && book.loans.isEmpty && book.chapters?.count == 0)
       #expect(book.imageName == nil && book.told == nil && book.größe == 0)
       #expect(book.added == Date(timeIntervalSinceReferenceDate: 0))
@@ -124,9 +133,12 @@ struct AccessorTests {
         #expect(book.cover == Data([1, 2, 3]) && book.identifier == identifier)
         #expect(book.page == URL(string: "https://example.org/a"))
         #expect(book.price == Decimal(string: "12.34") && book.paid == NSDecimalNumber(string: "7.5"))
-        #expect(book.shelf == 77 && book.genre == .poetry && book.condition == .worn && book.mark?.rawValue == "M1")
-        #expect(book.value(forKey: "genre") as? Int64 == 2 && book.value(forKey: "condition") as? String == "worn")
-        #expect(book.tags == ["a", "b"] && book.extra?["k"] as? Int == 5 && book.anything as? String == "any")
+        #expect(
+          book.shelf == 77 && book.genre == .poetry && book.condition == .worn && book.mark?.rawValue == "M1")
+        #expect(
+          book.value(forKey: "genre") as? Int64 == 2 && book.value(forKey: "condition") as? String == "worn")
+        #expect(
+          book.tags == ["a", "b"] && book.extra?["k"] as? Int == 5 && book.anything as? String == "any")
         #expect(book.blob as? NSString == "blob")
         #expect(book.author === author && book.owner === author && book.told == "secret" && book.counted == 1)
         #expect(book.größe == 9 && book.imageName == "image")
@@ -171,7 +183,9 @@ struct AccessorTests {
       book.shelf = nil
       book.author = nil
       book.mark = nil
-      #expect(book.cover == nil && book.shelf == nil && book.author == nil && book.mark == nil && author.books?.count == 0)
+      #expect(
+        book.cover == nil && book.shelf == nil && book.author == nil && book.mark == nil
+          && author.books?.count == 0)
     }
   }
 
@@ -189,7 +203,8 @@ struct AccessorTests {
   func classesOfAllKinds() throws {
     try context.performAndWait {
       let hidden = makeHidden(context, try #require(model.entitiesByName["Hidden"]))
-      #expect(hidden.value(forKey: "word") as? String == "hidden" && hidden.value(forKey: "genre") as? Int64 == 2)
+      #expect(
+        hidden.value(forKey: "word") as? String == "hidden" && hidden.value(forKey: "genre") as? Int64 == 2)
       let one = Internal(context: context)
       one.genre = .novel
       one.count = 7
@@ -234,7 +249,9 @@ struct AccessorTests {
         chapter.heading = "\(number)"
         return chapter
       }
-      func headings() -> String { (book.chapters?.array ?? []).map { ($0 as? Chapter)?.heading ?? "?" }.joined() }
+      func headings() -> String {
+        (book.chapters?.array ?? []).map { ($0 as? Chapter)?.heading ?? "?" }.joined()
+      }
       book.addToChapters(chapters[0])
       book.addToChapters(NSOrderedSet(array: [chapters[1], chapters[2]]))
       #expect(headings() == "012")
@@ -304,7 +321,9 @@ struct AccessorTests {
       withObservationTracking {
         _ = book.pages
         _ = book.genre
-      } onChange: { told.count += 1 }
+      } onChange: {
+        told.count += 1
+      }
       book.title = "not read"
       #expect(told.count == 0)
       book.genre = .poetry

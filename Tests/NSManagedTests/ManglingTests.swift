@@ -104,7 +104,8 @@ struct ManglingTests {
       if rest.contains("func") { return indent + rest + " {}" }
       let body = " { get { fatalError() } set {} }"
       guard rest.contains(", d: ") else { return indent + rest + body }
-      return "public var b: Bool\(body); public var d: Double\(body); public var f: Float\(body); public var s: String\(body)"
+      return
+        "public var b: Bool\(body); public var d: Double\(body); public var f: Float\(body); public var s: String\(body)"
     }.joined(separator: "\n")
   }
 
@@ -123,7 +124,8 @@ struct ManglingTests {
 
   @Test("Every symbol is the compiler's")
   func symbolsOfTheCompiler() throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("mangling-\(UUID().uuidString)")
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "mangling-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     let file = folder.appendingPathComponent("Photos.swift")
@@ -139,8 +141,12 @@ struct ManglingTests {
     #expect(symbols.count > 130)
     try Data(Self.reference.utf8).write(to: file)
     let object = folder.appendingPathComponent("Photos.o").path
-    _ = try run("swiftc", ["-c", "-Onone", "-parse-as-library", "-module-name", "M", file.path, "-o", object])
-    let defined = Set(try run("nm", [object]).split(separator: "\n").compactMap { $0.split(separator: " ").last.map(String.init) })
+    _ = try run(
+      "swiftc", ["-c", "-Onone", "-parse-as-library", "-module-name", "M", file.path, "-o", object])
+    let defined = Set(
+      try run("nm", [object]).split(separator: "\n").compactMap {
+        $0.split(separator: " ").last.map(String.init)
+      })
     let wrong = symbols.subtracting(defined).sorted()
     #expect(wrong == [])
   }

@@ -12,7 +12,8 @@ struct ModelClassTests {
   init() throws {
     model = try #require(gardenURL.flatMap { NSManagedObjectModel(contentsOf: $0) })
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
-    _ = try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil, options: nil)
+    _ = try coordinator.addPersistentStore(
+      ofType: NSInMemoryStoreType, configurationName: nil, at: nil, options: nil)
     context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
     context.persistentStoreCoordinator = coordinator
   }
@@ -44,12 +45,14 @@ struct ModelClassTests {
       context.refresh(tree, mergeChanges: false)
       #expect(tree.name == "Oak" && tree.height == 12.5 && tree.rank == 3 && tree.isRare && tree.rings == 80)
       #expect(tree.planted == Date(timeIntervalSinceReferenceDate: 5) && tree.watered == 6)
-      #expect(tree.price == NSDecimalNumber(string: "9.99") && tree.hues == ["green"] && tree.default == "keyword")
+      #expect(
+        tree.price == NSDecimalNumber(string: "9.99") && tree.hues == ["green"] && tree.default == "keyword")
       #expect(tree.note as? NSString == "note" && tree.id == ObjectIdentifier(tree))
     }
   }
 
-  @Test("An extension of a written class has the model's properties; generated methods keep order and inverses")
+  @Test(
+    "An extension of a written class has the model's properties; generated methods keep order and inverses")
   func category() throws {
     context.performAndWait {
       let bed = Bed(context: context)

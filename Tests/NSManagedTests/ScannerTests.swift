@@ -6,7 +6,9 @@ import Testing
 @Suite("Sources with @NSManaged")
 struct ScannerTests {
   /// The generated text and what is wrong, for one file of module M.
-  private func generate(_ source: String, dependency: String? = nil) throws -> (text: String, problems: [String]) {
+  private func generate(_ source: String, dependency: String? = nil) throws -> (
+    text: String, problems: [String]
+  ) {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("scanner-\(UUID().uuidString)")
     let bank = folder.appendingPathComponent("Bank")
     try FileManager.default.createDirectory(at: bank, withIntermediateDirectories: true)
@@ -108,8 +110,11 @@ struct ScannerTests {
       """
     let result = try generate(source, dependency: bank)
     #expect(result.problems == [])
-    #expect(result.text.contains("$s1M1AC1a4Bank5MoneyVSgvg") && result.text.contains("$s1M1AC1b4Bank5MoneyV4UnitOvg"))
-    #expect(result.text.contains("$s1M1AC1c4Bank5MoneyVSgvg") && result.text.contains("$s1M1AC1d5Vault3KeyCSgvg"))
+    #expect(
+      result.text.contains("$s1M1AC1a4Bank5MoneyVSgvg")
+        && result.text.contains("$s1M1AC1b4Bank5MoneyV4UnitOvg"))
+    #expect(
+      result.text.contains("$s1M1AC1c4Bank5MoneyVSgvg") && result.text.contains("$s1M1AC1d5Vault3KeyCSgvg"))
     #expect(result.text.contains("import Bank"))
   }
 
@@ -145,7 +150,8 @@ struct ScannerTests {
   func nothing() throws {
     #expect(try !generate("import Foundation\nlet a = 1").text.contains("import"))
     let shared = try generate("import CoreData\nfunc f(_ e: NSExpression) {}").text
-    #expect(shared.contains("typealias NSExpression = CoreData.NSExpression") && !shared.contains("NSComparison"))
+    #expect(
+      shared.contains("typealias NSExpression = CoreData.NSExpression") && !shared.contains("NSComparison"))
     #expect(try !generate("struct NSExpression {}\nlet e = NSExpression()").text.contains("typealias"))
   }
 }

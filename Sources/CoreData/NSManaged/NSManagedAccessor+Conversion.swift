@@ -4,12 +4,16 @@ import StrataCore
 
 extension NSManagedAccessor {
   /// What is stored, nil for none. Traps for a relationship.
-  private borrowing func stored(_ object: NSManagedObject, _ place: PropertyPlace, as wanted: Any.Type) -> Any? {
+  private borrowing func stored(_ object: NSManagedObject, _ place: PropertyPlace, as wanted: Any.Type)
+    -> Any?
+  {
     guard place.kind == .attribute else { trapType(object, place, wanted) }
     return object.readValue(slot: place.slot)
   }
 
-  @usableFromInline borrowing func integer<Number: FixedWidthInteger>(of object: NSManagedObject, _ place: PropertyPlace)
+  @usableFromInline borrowing func integer<Number: FixedWidthInteger>(
+    of object: NSManagedObject, _ place: PropertyPlace
+  )
     -> Number?
   {
     guard let value = stored(object, place, as: Number.self) else { return nil }
@@ -86,14 +90,18 @@ extension NSManagedAccessor {
   ) -> Number? { integer(of: object, place) }
 
   /// Whatever is stored, as a `Value`. Foundation's classes are made of the values they stand for.
-  @usableFromInline borrowing func anyValue<Value>(of object: NSManagedObject, _ place: PropertyPlace) -> Value? {
+  @usableFromInline borrowing func anyValue<Value>(of object: NSManagedObject, _ place: PropertyPlace)
+    -> Value?
+  {
     let value =
       place.kind == .fetched
       ? object.value(forKey: property.name.description) : object.readValue(slot: place.slot)
     guard let value else { return nil }
     if let value = value as? Value { return value }
     if let value = Self.reference(value) as? Value { return value }
-    if Value.self is any FixedWidthInteger.Type || Value.self is NSNumber.Type, let number = number(of: object, place) as? Value {
+    if Value.self is any FixedWidthInteger.Type || Value.self is NSNumber.Type,
+      let number = number(of: object, place) as? Value
+    {
       return number
     }
     trapType(object, place, Value.self)
@@ -141,7 +149,8 @@ extension NSManagedAccessor {
   @usableFromInline borrowing func trapNil<Value>(_ object: NSManagedObject, _ type: Value.Type) -> Value {
     // Trap: the class promises a value that the object does not have.
     fatalError(
-      "Strata: \(Swift.type(of: object)).\(property.name) is nil, but the class declares it as \(type), not \(type)?.")
+      "Strata: \(Swift.type(of: object)).\(property.name) is nil, but the class declares it as \(type), not \(type)?."
+    )
   }
 
   borrowing func trapType(_ object: NSManagedObject, _ place: PropertyPlace, _ type: Any.Type) -> Never {
@@ -168,17 +177,21 @@ extension NSManagedAccessor {
         + "of type \(place.type).")
   }
 
-  borrowing func trapRaw<Value: RawRepresentable>(_ object: NSManagedObject, _ raw: Value.RawValue, _ type: Value.Type)
+  borrowing func trapRaw<Value: RawRepresentable>(
+    _ object: NSManagedObject, _ raw: Value.RawValue, _ type: Value.Type
+  )
     -> Value
   {
     // Trap: the store holds what the class knows no name for.
-    fatalError("Strata: \(Swift.type(of: object)).\(property.name) is \(raw), which is the raw value of no \(type).")
+    fatalError(
+      "Strata: \(Swift.type(of: object)).\(property.name) is \(raw), which is the raw value of no \(type).")
   }
 
   borrowing func trapMember(_ object: NSManagedObject, _ member: Any, _ type: Any.Type) -> Never {
     // Trap: class and model do not fit.
     fatalError(
-      "Strata: \(Swift.type(of: object)).\(property.name) leads to an object of class \(Swift.type(of: member)), not \(type).")
+      "Strata: \(Swift.type(of: object)).\(property.name) leads to an object of class \(Swift.type(of: member)), not \(type)."
+    )
   }
 }
 

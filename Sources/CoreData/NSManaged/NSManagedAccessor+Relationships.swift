@@ -5,13 +5,17 @@ import StrataCore
 
 extension NSManagedAccessor {
   /// The object at the other end, if there is one.
-  @inlinable public borrowing func optional<Object: NSManagedObject>(_ type: Object.Type, of object: NSManagedObject) -> Object? {
+  @inlinable public borrowing func optional<Object: NSManagedObject>(
+    _ type: Object.Type, of object: NSManagedObject
+  ) -> Object? {
     let place = property.place(in: object)
     guard place.kind == .toOne else { return anyValue(of: object, place) }
     return object.readObject(Object.self, slot: place.slot)
   }
   /// The object at the other end. Traps when there is none.
-  @inlinable public borrowing func value<Object: NSManagedObject>(_ type: Object.Type, of object: NSManagedObject) -> Object {
+  @inlinable public borrowing func value<Object: NSManagedObject>(
+    _ type: Object.Type, of object: NSManagedObject
+  ) -> Object {
     let value = optional(type, of: object)
     return value ?? trapNil(object, Object.self)
   }
@@ -20,7 +24,8 @@ extension NSManagedAccessor {
     set(value as Object?, of: object)
   }
   /// Sets the object at the other end, or lets it go, and the inverse with it.
-  @inlinable public borrowing func set<Object: NSManagedObject>(_ value: Object?, of object: NSManagedObject) {
+  @inlinable public borrowing func set<Object: NSManagedObject>(_ value: Object?, of object: NSManagedObject)
+  {
     let place = property.place(in: object)
     if place.kind == .toOne {
       object.write(value as NSManagedObject?, slot: place.slot)
@@ -30,19 +35,27 @@ extension NSManagedAccessor {
   }
 
   /// The members.
-  public borrowing func value<Object: NSManagedObject>(_ type: Set<Object>.Type, of object: NSManagedObject) -> Set<Object> {
+  public borrowing func value<Object: NSManagedObject>(_ type: Set<Object>.Type, of object: NSManagedObject)
+    -> Set<Object>
+  {
     Set(members(of: object, Set<Object>.self) as [Object])
   }
   /// The members; never nil.
-  public borrowing func optional<Object: NSManagedObject>(_ type: Set<Object>.Type, of object: NSManagedObject) -> Set<Object>? {
+  public borrowing func optional<Object: NSManagedObject>(
+    _ type: Set<Object>.Type, of object: NSManagedObject
+  ) -> Set<Object>? {
     Set(members(of: object, Set<Object>.self) as [Object])
   }
   /// The members, in order when the relationship has one; of a fetched property what it finds.
-  public borrowing func value<Object: NSManagedObject>(_ type: [Object].Type, of object: NSManagedObject) -> [Object] {
+  public borrowing func value<Object: NSManagedObject>(_ type: [Object].Type, of object: NSManagedObject)
+    -> [Object]
+  {
     members(of: object, [Object].self)
   }
   /// The members, in order when the relationship has one; of a fetched property what it finds.
-  public borrowing func optional<Object: NSManagedObject>(_ type: [Object].Type, of object: NSManagedObject) -> [Object]? {
+  public borrowing func optional<Object: NSManagedObject>(_ type: [Object].Type, of object: NSManagedObject)
+    -> [Object]?
+  {
     members(of: object, [Object].self)
   }
   /// The members; never nil for a relationship.

@@ -39,11 +39,15 @@ extension NSManagedAccessor {
     return place.holds(.integer64) ? Int(object.readInt64(slot: place.slot)) : integer(of: object, place) ?? 0
   }
   /// 0 when there is no value (rule 345).
-  public borrowing func value<Number: FixedWidthInteger>(_ type: Number.Type, of object: NSManagedObject) -> Number {
+  public borrowing func value<Number: FixedWidthInteger>(_ type: Number.Type, of object: NSManagedObject)
+    -> Number
+  {
     integer(of: object, property.place(in: object)) ?? 0
   }
   /// The number, if there is one.
-  public borrowing func optional<Number: FixedWidthInteger>(_ type: Number.Type, of object: NSManagedObject) -> Number? {
+  public borrowing func optional<Number: FixedWidthInteger>(_ type: Number.Type, of object: NSManagedObject)
+    -> Number?
+  {
     integer(of: object, property.place(in: object))
   }
   /// 0 when there is no value (rule 345). Of a date the seconds since 2001.
@@ -82,17 +86,29 @@ extension NSManagedAccessor {
   /// Sets the number.
   @inlinable public borrowing func set(_ value: Int16, of object: NSManagedObject) {
     let place = property.place(in: object)
-    if place.holds(.integer16) { object.write(value, slot: place.slot) } else { store(value, in: object, place) }
+    if place.holds(.integer16) {
+      object.write(value, slot: place.slot)
+    } else {
+      store(value, in: object, place)
+    }
   }
   /// Sets the number.
   @inlinable public borrowing func set(_ value: Int32, of object: NSManagedObject) {
     let place = property.place(in: object)
-    if place.holds(.integer32) { object.write(value, slot: place.slot) } else { store(value, in: object, place) }
+    if place.holds(.integer32) {
+      object.write(value, slot: place.slot)
+    } else {
+      store(value, in: object, place)
+    }
   }
   /// Sets the number.
   @inlinable public borrowing func set(_ value: Int64, of object: NSManagedObject) {
     let place = property.place(in: object)
-    if place.holds(.integer64) { object.write(value, slot: place.slot) } else { store(value, in: object, place) }
+    if place.holds(.integer64) {
+      object.write(value, slot: place.slot)
+    } else {
+      store(value, in: object, place)
+    }
   }
   /// Sets the number.
   @inlinable public borrowing func set(_ value: Int, of object: NSManagedObject) {
@@ -120,7 +136,11 @@ extension NSManagedAccessor {
   /// Sets the truth value.
   @inlinable public borrowing func set(_ value: Bool, of object: NSManagedObject) {
     let place = property.place(in: object)
-    if place.holds(.boolean) { object.write(value, slot: place.slot) } else { store(value, in: object, place) }
+    if place.holds(.boolean) {
+      object.write(value, slot: place.slot)
+    } else {
+      store(value, in: object, place)
+    }
   }
 }
 
@@ -130,7 +150,8 @@ extension NSManagedAccessor {
   /// The empty string when there is no value.
   @inlinable public borrowing func value(_ type: String.Type, of object: NSManagedObject) -> String {
     let place = property.place(in: object)
-    return place.holds(.string) ? object.readString(slot: place.slot) ?? "" : anyValue(of: object, place) ?? ""
+    return place.holds(.string)
+      ? object.readString(slot: place.slot) ?? "" : anyValue(of: object, place) ?? ""
   }
   /// The string, if there is one.
   @inlinable public borrowing func optional(_ type: String.Type, of object: NSManagedObject) -> String? {
@@ -175,7 +196,8 @@ extension NSManagedAccessor {
     number(of: object, property.place(in: object))
   }
   /// The number, if there is one.
-  public borrowing func optional(_ type: NSDecimalNumber.Type, of object: NSManagedObject) -> NSDecimalNumber? {
+  public borrowing func optional(_ type: NSDecimalNumber.Type, of object: NSManagedObject) -> NSDecimalNumber?
+  {
     decimal(of: object, property.place(in: object)).map { NSDecimalNumber(decimal: $0) }
   }
 
@@ -203,14 +225,18 @@ extension NSManagedAccessor {
 
 extension NSManagedAccessor {
   /// What stands for the stored raw value; for 0 or the empty string when there is none. Traps for a raw value that stands for nothing.
-  public borrowing func value<Value: RawRepresentable>(_ type: Value.Type, of object: NSManagedObject) -> Value {
+  public borrowing func value<Value: RawRepresentable>(_ type: Value.Type, of object: NSManagedObject)
+    -> Value
+  {
     let place = property.place(in: object)
     let raw = rawValue(of: object, place, Value.RawValue.self) ?? empty(Value.RawValue.self)
     guard let raw else { return trapNil(object, Value.self) }
     return Value(rawValue: raw) ?? trapRaw(object, raw, Value.self)
   }
   /// What stands for the stored raw value, if there is one. Traps for a raw value that stands for nothing.
-  public borrowing func optional<Value: RawRepresentable>(_ type: Value.Type, of object: NSManagedObject) -> Value? {
+  public borrowing func optional<Value: RawRepresentable>(_ type: Value.Type, of object: NSManagedObject)
+    -> Value?
+  {
     guard let raw = rawValue(of: object, property.place(in: object), Value.RawValue.self) else { return nil }
     return Value(rawValue: raw) ?? trapRaw(object, raw, Value.self)
   }

@@ -24,13 +24,16 @@ struct ModelClasses {
       lines += try Self.lines(for: entity, code, name, self)
     }
     if lines.isEmpty { return GeneratedFile.whole("") }
-    return GeneratedFile.whole((["import CoreData", "import Foundation"] + lines).joined(separator: "\n") + "\n")
+    return GeneratedFile.whole(
+      (["import CoreData", "import Foundation"] + lines).joined(separator: "\n") + "\n")
   }
 
   // MARK: Classes
 
   /// The module, if the model says one, and the name; nil for an entity without a class of its own.
-  private static func className(_ entity: ModelEntity, _ folder: String) throws -> (module: String?, name: String)? {
+  private static func className(_ entity: ModelEntity, _ folder: String) throws -> (
+    module: String?, name: String
+  )? {
     guard let full = entity.className, full != "NSManagedObject" else { return nil }
     let parts = full.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard (1...2).contains(parts.count), let name = parts.last, Spelling.isName(name) else {
@@ -41,11 +44,15 @@ struct ModelClasses {
 
   /// How an entity's class is called in code.
   private func typeName(of entity: String) throws -> String {
-    guard let found = byName[entity], let (_, name) = try Self.className(found, folder) else { return "NSManagedObject" }
+    guard let found = byName[entity], let (_, name) = try Self.className(found, folder) else {
+      return "NSManagedObject"
+    }
     return Spelling.name(name)
   }
 
-  private static func lines(for entity: ModelEntity, _ code: ModelEntity.Code, _ className: String, _ model: ModelClasses)
+  private static func lines(
+    for entity: ModelEntity, _ code: ModelEntity.Code, _ className: String, _ model: ModelClasses
+  )
     throws -> [String]
   {
     let name = Spelling.name(className)
@@ -114,7 +121,9 @@ struct ModelClasses {
     }
   }
 
-  private static func methods(of relationship: ModelEntity.Relationship, _ type: String, _ className: String) -> [String] {
+  private static func methods(of relationship: ModelEntity.Relationship, _ type: String, _ className: String)
+    -> [String]
+  {
     let name = Spelling.capitalized(relationship.name)
     let key = "_\(className)_\(relationship.name)"
     let set = relationship.isOrdered ? "NSOrderedSet" : "NSSet"
@@ -123,10 +132,16 @@ struct ModelClasses {
       methods = [
         ("insertInto\(name)(_ value: \(type), at idx: Int)", "insert(value, at: idx, into: self)"),
         ("removeFrom\(name)(at idx: Int)", "remove(at: idx, from: self)"),
-        ("insertInto\(name)(_ values: [\(type)], at indexes: NSIndexSet)", "insert(values, at: indexes, into: self)"),
+        (
+          "insertInto\(name)(_ values: [\(type)], at indexes: NSIndexSet)",
+          "insert(values, at: indexes, into: self)"
+        ),
         ("removeFrom\(name)(at indexes: NSIndexSet)", "remove(at: indexes, from: self)"),
         ("replace\(name)(at idx: Int, with value: \(type))", "replace(at: idx, with: value, in: self)"),
-        ("replace\(name)(at indexes: NSIndexSet, with values: [\(type)])", "replace(at: indexes, with: values, in: self)"),
+        (
+          "replace\(name)(at indexes: NSIndexSet, with values: [\(type)])",
+          "replace(at: indexes, with: values, in: self)"
+        ),
       ]
     }
     methods += [

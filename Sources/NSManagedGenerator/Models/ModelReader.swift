@@ -37,7 +37,8 @@ final class ModelReader: NSObject, XMLParserDelegate {
     let isWhole = parser.parse()
     if let refusal = reader.refusal { throw refusal }
     guard isWhole else {
-      throw Refusal("\(file):\(parser.lineNumber): error: this is no XML: \(parser.parserError.map { "\($0)" } ?? "")")
+      throw Refusal(
+        "\(file):\(parser.lineNumber): error: this is no XML: \(parser.parserError.map { "\($0)" } ?? "")")
     }
     return reader.entities
   }
@@ -47,11 +48,14 @@ final class ModelReader: NSObject, XMLParserDelegate {
     if let data = FileManager.default.contents(atPath: folder + "/.xccurrentversion") {
       let plist = try? PropertyListSerialization.propertyList(from: data, format: nil)
       guard let name = (plist as? [String: Any])?["_XCCurrentVersionName"] as? String else {
-        throw Refusal("\(folder)/.xccurrentversion: error: this is no property list with the key _XCCurrentVersionName")
+        throw Refusal(
+          "\(folder)/.xccurrentversion: error: this is no property list with the key _XCCurrentVersionName")
       }
       return folder + "/" + name
     }
-    let versions = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".xcdatamodel") }
+    let versions = try FileManager.default.contentsOfDirectory(atPath: folder).filter {
+      $0.hasSuffix(".xcdatamodel")
+    }
     let last = versions.max { a, b in
       let (left, right) = (a.dropLast(".xcdatamodel".count), b.dropLast(".xcdatamodel".count))
       let order = String(left).compare(String(right), options: [.numeric, .caseInsensitive])
@@ -75,18 +79,21 @@ final class ModelReader: NSObject, XMLParserDelegate {
       check(name, parser)
       current = ModelEntity(
         name: name, className: attributes["representedClassName"].flatMap { $0.isEmpty ? nil : $0 },
-        code: attributes["codeGenerationType"].flatMap(ModelEntity.Code.init), parent: attributes["parentEntity"])
+        code: attributes["codeGenerationType"].flatMap(ModelEntity.Code.init),
+        parent: attributes["parentEntity"])
     case ("attribute", "entity"):
       check(name, parser)
       current?.attributes.append(
         .init(
-          name: name, type: attributes["attributeType"] ?? "", isScalar: attributes["usesScalarValueType"] == "YES",
+          name: name, type: attributes["attributeType"] ?? "",
+          isScalar: attributes["usesScalarValueType"] == "YES",
           customClass: attributes["customClassName"].flatMap { $0.isEmpty ? nil : $0 }))
     case ("relationship", "entity"):
       check(name, parser)
       current?.relationships.append(
         .init(
-          name: name, destination: attributes["destinationEntity"] ?? "", isToMany: attributes["toMany"] == "YES",
+          name: name, destination: attributes["destinationEntity"] ?? "",
+          isToMany: attributes["toMany"] == "YES",
           isOrdered: attributes["ordered"] == "YES"))
     case ("fetchedProperty", "entity"):
       check(name, parser)

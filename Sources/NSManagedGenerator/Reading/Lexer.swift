@@ -222,11 +222,14 @@ struct Lexer {
   /// Whether the slash here begins `/…/`: nothing that could be divided stands before it, and it ends on the same line.
   private func startsRegex() -> Bool {
     let next = peek(1)
-    if next == UInt8(ascii: " ") || next == UInt8(ascii: "\t") || next == UInt8(ascii: "=") || next == 0 { return false }
+    if next == UInt8(ascii: " ") || next == UInt8(ascii: "\t") || next == UInt8(ascii: "=") || next == 0 {
+      return false
+    }
     if let last = tokens.last {
       switch last.kind {
       case .literal, .quotedWord: return false
-      case .word where !["return", "case", "in", "try", "await", "where", "if", "guard", "while"].contains(last.text):
+      case .word
+      where !["return", "case", "in", "try", "await", "where", "if", "guard", "while"].contains(last.text):
         return false
       case .sign where [")", "]", "}", "/"].contains(last.text): return false
       case .sign where !sawSpace && !["(", "[", ",", ":"].contains(last.text): return false

@@ -194,7 +194,9 @@ struct SourceReader {
     guard braces.isEmpty else { return }
     let (access, isTestable) = accessBefore(position)
     position += 1
-    if ["class", "struct", "enum", "protocol", "typealias", "func", "var", "let"].contains(token.text) { position += 1 }
+    if ["class", "struct", "enum", "protocol", "typealias", "func", "var", "let"].contains(token.text) {
+      position += 1
+    }
     guard token.isName, !isTestable else { return }
     result.imports.append(
       ImportDeclaration(
@@ -205,7 +207,8 @@ struct SourceReader {
     var text = token.text.trimmingBlanks
     if text.hasSuffix(".") { text.removeLast() }
     let words = text.split(whereSeparator: \.isWhitespace).map(String.init)
-    guard words.count >= 3, words[1] == "is", let last = words.last, let kind = TypeKind(rawValue: last) else {
+    guard words.count >= 3, words[1] == "is", let last = words.last, let kind = TypeKind(rawValue: last)
+    else {
       result.problems.append(
         Problem(
           place: place(token),
@@ -216,7 +219,8 @@ struct SourceReader {
     let path = words[0].split(separator: ".").map(String.init)
     guard path.count >= 2 else {
       result.problems.append(
-        Problem(place: place(token), message: "name the module too: “NSManaged: Module.\(words[0]) is a \(last)”"))
+        Problem(
+          place: place(token), message: "name the module too: “NSManaged: Module.\(words[0]) is a \(last)”"))
       return
     }
     result.hints.append(TypeHint(module: path[0], path: Array(path.dropFirst()), kind: kind))
@@ -226,7 +230,8 @@ struct SourceReader {
 
   private static let modifiers: Set<String> = [
     "public", "open", "internal", "package", "private", "fileprivate", "final", "dynamic", "override", "weak",
-    "unowned", "nonisolated", "required", "indirect", "optional", "static", "lazy", "class", "unsafe", "mutating",
+    "unowned", "nonisolated", "required", "indirect", "optional", "static", "lazy", "class", "unsafe",
+    "mutating",
   ]
 
   /// What the modifiers before `index` say of access; and whether there is `@testable`.

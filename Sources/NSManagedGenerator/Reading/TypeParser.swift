@@ -22,7 +22,8 @@ struct TypeParser {
   }
 
   private var isArrow: Bool {
-    token.is("-") && next().is(">") || (token.is("throws") || token.is("async") || token.is("rethrows")) && token.kind == .word
+    token.is("-") && next().is(">")
+      || (token.is("throws") || token.is("async") || token.is("rethrows")) && token.kind == .word
   }
 
   /// `inout`, `borrowing`, `any`, attributes and the like.
@@ -32,7 +33,8 @@ struct TypeParser {
         position += 2
         if token.is("("), !token.followsSpace { skipBrackets() }
       } else if token.kind == .word,
-        ["any", "some", "inout", "borrowing", "consuming", "__owned", "__shared", "sending", "isolated"].contains(token.text),
+        ["any", "some", "inout", "borrowing", "consuming", "__owned", "__shared", "sending", "isolated"]
+          .contains(token.text),
         next().isName || next().is("(") || next().is("[") || next().is("@")
       {
         position += 1

@@ -5,7 +5,8 @@ enum FileDiscriminator {
   static func text(module: String, file: String) -> String {
     let name = file.split(separator: "/").last.map(String.init) ?? file
     let digits = Array("0123456789ABCDEF")
-    return "_" + String(md5(Array((module + name).utf8)).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
+    return "_"
+      + String(md5(Array((module + name).utf8)).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
   }
 
   /// RFC 1321.
@@ -15,7 +16,9 @@ enum FileDiscriminator {
     var bytes = message + [0x80]
     while bytes.count % 64 != 56 { bytes.append(0) }
     let bits = UInt64(message.count) * 8
-    for shift in stride(from: UInt64(0), to: 64, by: 8) { bytes.append(UInt8(truncatingIfNeeded: bits >> shift)) }
+    for shift in stride(from: UInt64(0), to: 64, by: 8) {
+      bytes.append(UInt8(truncatingIfNeeded: bits >> shift))
+    }
     for block in stride(from: 0, to: bytes.count, by: 64) {
       let words = (0..<16).map { word in
         (0..<4).reduce(UInt32(0)) { $0 | UInt32(bytes[block + word * 4 + $1]) << UInt32($1 * 8) }

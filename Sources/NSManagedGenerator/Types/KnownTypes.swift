@@ -95,7 +95,8 @@ enum KnownTypes {
   /// Types of the standard library whose names are one letter.
   static let standard: [String: String] = [
     "Array": "a", "Bool": "b", "Dictionary": "D", "Double": "d", "Float": "f", "Set": "h", "Int": "i",
-    "Character": "J", "ClosedRange": "N", "Range": "n", "ObjectIdentifier": "O", "Optional": "q", "String": "S",
+    "Character": "J", "ClosedRange": "N", "Range": "n", "ObjectIdentifier": "O", "Optional": "q",
+    "String": "S",
     "Substring": "s", "UInt": "u",
   ]
   /// Of those, the enums; all others are structs.
@@ -103,8 +104,10 @@ enum KnownTypes {
 
   /// Other names for types of Foundation, the standard library and this package.
   static let aliases: [String: String] = [
-    "TimeInterval": "Double", "NSRange": "_NSRange", "NSPoint": "CGPoint", "NSSize": "CGSize", "NSRect": "CGRect",
-    "NSInteger": "Int", "NSUInteger": "UInt", "NSErrorDomain": "NSString", "unichar": "UInt16", "Float32": "Float",
+    "TimeInterval": "Double", "NSRange": "_NSRange", "NSPoint": "CGPoint", "NSSize": "CGSize",
+    "NSRect": "CGRect",
+    "NSInteger": "Int", "NSUInteger": "UInt", "NSErrorDomain": "NSString", "unichar": "UInt16",
+    "Float32": "Float",
     "Float64": "Double", "IntegerLiteralType": "Int", "NSManagedObject": "ManagedObject",
     "NSManagedObjectContext": "ManagedObjectContext", "NSManagedObjectModel": "ManagedObjectModel",
     "NSEntityDescription": "EntityDescription", "NSManagedObjectID": "ManagedObjectID",

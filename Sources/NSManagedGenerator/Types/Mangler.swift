@@ -21,7 +21,8 @@ struct Mangler {
   /// The symbol of an accessor of the property `name` of `type`, declared in `owner` (in an extension of another module than the
   /// class's if `extensionModule` says so). `discriminator` is the file's, for private properties.
   static func accessor(
-    _ accessor: Accessor, of name: String, _ type: ResolvedType, in owner: Nominal, extensionModule: String? = nil,
+    _ accessor: Accessor, of name: String, _ type: ResolvedType, in owner: Nominal,
+    extensionModule: String? = nil,
     discriminator: String? = nil
   ) -> String {
     var mangler = Mangler()
@@ -106,7 +107,9 @@ struct Mangler {
   }
 
   private mutating func standard(_ type: Nominal) -> Bool {
-    guard type.module == "Swift", type.outer == nil, let letter = KnownTypes.standard[type.name] else { return false }
+    guard type.module == "Swift", type.outer == nil, let letter = KnownTypes.standard[type.name] else {
+      return false
+    }
     if !merging.merge(into: &output, letter, isStandard: true) { write("S" + letter) }
     return true
   }
@@ -189,8 +192,12 @@ struct Mangler {
     writeWords(bytes)
   }
 
-  private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
-  private static func isUpper(_ byte: UInt8) -> Bool { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) }
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+  }
+  private static func isUpper(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+  }
 
   private mutating func writeWords(_ name: [UInt8]) {
     /// A word of `name` that has been seen.
@@ -259,7 +266,9 @@ private struct SubstitutionMerging {
   mutating func merge(into output: inout [UInt8], _ letter: String, isStandard: Bool) -> Bool {
     // A letter of the alphabet, one byte.
     let sign = letter.utf8[letter.utf8.startIndex]
-    if count > 0, count < 2048, output.count == position + size, self.isStandard == isStandard, let last = output.last {
+    if count > 0, count < 2048, output.count == position + size, self.isStandard == isStandard,
+      let last = output.last
+    {
       if last != sign, !isStandard {
         position = output.count
         count = 1

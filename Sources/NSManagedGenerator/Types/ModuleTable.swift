@@ -23,8 +23,10 @@ struct ModuleTable {
         types[path] =
           types[path]
           ?? TypeDeclaration(
-            name: hint.path.last ?? "", kind: hint.kind, access: .public, scope: Self.scope(hint.path.dropLast()),
-            inherited: [], isGeneric: false, conditions: [], place: Place(file: file.file, line: 1, column: 1))
+            name: hint.path.last ?? "", kind: hint.kind, access: .public,
+            scope: Self.scope(hint.path.dropLast()),
+            inherited: [], isGeneric: false, conditions: [], place: Place(file: file.file, line: 1, column: 1)
+          )
       }
     }
   }
@@ -45,7 +47,8 @@ struct ModuleTable {
 enum Conditions {
   private static let absent = [
     "os(macOS)", "os(OSX)", "os(iOS)", "os(tvOS)", "os(watchOS)", "os(visionOS)", "canImport(Darwin)",
-    "canImport(ObjectiveC)", "canImport(UIKit)", "canImport(AppKit)", "canImport(Cocoa)", "canImport(WatchKit)",
+    "canImport(ObjectiveC)", "canImport(UIKit)", "canImport(AppKit)", "canImport(Cocoa)",
+    "canImport(WatchKit)",
     "canImport(CoreGraphics)", "canImport(SwiftUI)", "canImport(Combine)", "targetEnvironment(simulator)",
     "targetEnvironment(macCatalyst)",
   ]

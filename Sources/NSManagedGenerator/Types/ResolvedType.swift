@@ -29,7 +29,8 @@ final class Nominal: Sendable {
 
   /// Equal for the same type.
   var key: String {
-    (outer?.key ?? module) + "." + name + String(kind.letter) + (extensionModule ?? "") + (discriminator ?? "")
+    (outer?.key ?? module) + "." + name + String(kind.letter) + (extensionModule ?? "")
+      + (discriminator ?? "")
   }
 
   /// How far the type is seen, what is around it included.

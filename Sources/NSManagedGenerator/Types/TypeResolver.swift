@@ -66,7 +66,8 @@ final class TypeResolver {
     var isClass = false
     for part in parts {
       guard case .existential(let more, let needsClass) = try resolve(part, in: context) else {
-        throw problem("“\(TypeSyntax.composition(parts))”: a class with protocols cannot be used; use the class", context)
+        throw problem(
+          "“\(TypeSyntax.composition(parts))”: a class with protocols cannot be used; use the class", context)
       }
       protocols += more
       isClass = isClass || needsClass
@@ -95,7 +96,9 @@ final class TypeResolver {
       if type.key == standard("Optional").key, resolved.count == 1 { return .optional(resolved[0]) }
       return resolved.isEmpty ? .nominal(type) : .bound(type, resolved)
     case .alias(let type):
-      guard resolved.isEmpty else { throw problem("“\(syntax)”: a generic typealias cannot be used", context) }
+      guard resolved.isEmpty else {
+        throw problem("“\(syntax)”: a generic typealias cannot be used", context)
+      }
       return type
     }
   }
@@ -196,7 +199,9 @@ final class TypeResolver {
   }
 
   private func standard(_ name: String) -> Nominal {
-    Nominal(module: "Swift", name: name, kind: name == "Optional" ? .enum : .struct, spelling: name, access: .public)
+    Nominal(
+      module: "Swift", name: name, kind: name == "Optional" ? .enum : .struct, spelling: name, access: .public
+    )
   }
 
   private func table(_ name: String) -> ModuleTable? {
@@ -211,13 +216,17 @@ final class TypeResolver {
   }
 
   /// The type `path`, nested in `outer`: its own, or a superclass's.
-  private func member(_ path: [String], of outer: [String], _ table: ModuleTable, _ context: Context) throws -> Found? {
+  private func member(_ path: [String], of outer: [String], _ table: ModuleTable, _ context: Context) throws
+    -> Found?
+  {
     let whole = outer + path
     for length in stride(from: whole.count, to: outer.count, by: -1) {
       let name = whole[..<length].joined(separator: ".")
       if let type = table.types[name], length == whole.count { return .type(nominal(type, table, context)) }
       if let alias = table.aliases[name] {
-        guard let type = alias.type else { throw problem("“\(name)”, a generic typealias, cannot be used", context) }
+        guard let type = alias.type else {
+          throw problem("“\(name)”, a generic typealias, cannot be used", context)
+        }
         let inside = context.deeper(alias.scope)
         if length == whole.count { return .alias(try resolve(type, in: inside)) }
         guard case .named(let components) = type else { return nil }
@@ -226,7 +235,8 @@ final class TypeResolver {
       }
     }
     // What a superclass nests is there too.
-    if !outer.isEmpty, context.depth < 40, let type = table.types[outer.joined(separator: ".")], type.kind == .class,
+    if !outer.isEmpty, context.depth < 40, let type = table.types[outer.joined(separator: ".")],
+      type.kind == .class,
       let inherited = type.inherited.first, case .named(let components) = inherited
     {
       let name = components.map(\.name)
@@ -259,7 +269,9 @@ final class TypeResolver {
     return one(type, outer, extensionModule, table)
   }
 
-  private func one(_ type: TypeDeclaration, _ outer: Nominal?, _ extensionModule: String?, _ table: ModuleTable)
+  private func one(
+    _ type: TypeDeclaration, _ outer: Nominal?, _ extensionModule: String?, _ table: ModuleTable
+  )
     -> Nominal
   {
     // In a private type nothing needs the file a second time.

@@ -66,7 +66,8 @@ struct AccessorGenerator {
         problems.append(problem)
       } else {
         let text = "\(problem.place.file):\(problem.place.line): \(problem.message)"
-        members.append(Member(owner: "", conditions: conditions, lines: ["#error(\(Spelling.literal(text)))"]))
+        members.append(
+          Member(owner: "", conditions: conditions, lines: ["#error(\(Spelling.literal(text)))"]))
       }
     } catch {
       problems.append(Problem(place: place, message: "\(error)"))
@@ -99,7 +100,8 @@ struct AccessorGenerator {
     }
     if scope.parts.contains(where: \.isGeneric) || resolver.declaration(of: type)?.isGeneric == true {
       throw Problem(
-        place: place, message: "@NSManaged in a generic class or in an extension with conditions cannot be generated")
+        place: place,
+        message: "@NSManaged in a generic class or in an extension with conditions cannot be generated")
     }
     try checkInheritance(of: type, place)
     // A private class cannot be named in another file; all classes have the same calling convention.
@@ -159,7 +161,8 @@ struct AccessorGenerator {
         discriminator: owner.discriminator)
     }
     let key = "_\(owner.prefix)_\(property.name)"
-    let (read, wrapped) = if case .optional(let wrapped) = type { ("optional", wrapped) } else { ("value", type) }
+    let (read, wrapped) =
+      if case .optional(let wrapped) = type { ("optional", wrapped) } else { ("value", type) }
     members.append(
       Member(
         owner: owner.extended, conditions: property.conditions,
@@ -189,11 +192,13 @@ struct AccessorGenerator {
     guard let change = MemberChange(method), result.key == ResolvedType.void.key else {
       throw Problem(
         place: method.place,
-        message: "Core Data generates no method “\(method.name)” of this form; it does addTo…, removeFrom…, insertInto… "
+        message:
+          "Core Data generates no method “\(method.name)” of this form; it does addTo…, removeFrom…, insertInto… "
           + "and replace… of relationships")
     }
     let symbol = Mangler.method(
-      method.name, labels: method.parameters.map(\.label), parameters: parameters, result: result, in: owner.type,
+      method.name, labels: method.parameters.map(\.label), parameters: parameters, result: result,
+      in: owner.type,
       extensionModule: owner.extensionModule, discriminator: owner.discriminator)
     let number = members.count
     let key = "_\(owner.prefix)_\(method.name)_\(number)"

@@ -52,7 +52,8 @@ public struct GeneratorOrder {
     let names = Set(SharedNames.all)
     // Most targets that have no managed classes are done with one look for a word.
     let isManaged = contents.contains { Self.contains("@NSManaged", in: $0.1) }
-    for (file, bytes) in contents where isManaged || SharedNames.all.contains(where: { Self.contains($0, in: bytes) }) {
+    for (file, bytes) in contents
+    where isManaged || SharedNames.all.contains(where: { Self.contains($0, in: bytes) }) {
       files.append(SourceReader.read([UInt8](bytes), file: file, lookingFor: names))
     }
     var text = SharedNames.text(for: files)

@@ -9,7 +9,8 @@ struct MemberChange {
 
   init?(_ method: ManagedMethod) {
     let labels = method.parameters.map(\.label)
-    for (prefix, forms) in Self.forms where method.name.hasPrefix(prefix) && method.name.count > prefix.count {
+    for (prefix, forms) in Self.forms where method.name.hasPrefix(prefix) && method.name.count > prefix.count
+    {
       for form in forms where form.labels == labels {
         let name = String(method.name.dropFirst(prefix.count))
         if name.first?.isLowercase == true { continue }
@@ -37,7 +38,21 @@ struct MemberChange {
         Form(labels: ["at"], call: "remove(at: index, from: self)", arguments: ["index"]),
       ]
     ),
-    ("insertInto", [Form(labels: [nil, "at"], call: "insert(members, at: index, into: self)", arguments: ["members", "index"])]),
-    ("replace", [Form(labels: ["at", "with"], call: "replace(at: index, with: members, in: self)", arguments: ["index", "members"])]),
+    (
+      "insertInto",
+      [
+        Form(
+          labels: [nil, "at"], call: "insert(members, at: index, into: self)",
+          arguments: ["members", "index"])
+      ]
+    ),
+    (
+      "replace",
+      [
+        Form(
+          labels: ["at", "with"], call: "replace(at: index, with: members, in: self)",
+          arguments: ["index", "members"])
+      ]
+    ),
   ]
 }

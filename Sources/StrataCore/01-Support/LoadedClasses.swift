@@ -101,5 +101,6 @@ enum LoadedClasses {
   /// The runtime's own function: calls its argument for each image.
   @_silgen_name("swift_enumerateAllMetadataSections")
   private func enumerateMetadataSections(
-    _ body: @convention(c) (UnsafeRawPointer, UnsafeMutableRawPointer?) -> Bool, _ context: UnsafeMutableRawPointer?)
+    _ body: @convention(c) (UnsafeRawPointer, UnsafeMutableRawPointer?) -> Bool,
+    _ context: UnsafeMutableRawPointer?)
 #endif

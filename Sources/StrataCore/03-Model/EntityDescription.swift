@@ -212,7 +212,9 @@ private func classNamed(_ name: String) -> AnyClass? {
   if parts.count == 2, isIdentifier(parts[0]) { return NSClassFromString(name) }
   guard parts.count == 1 || parts.count == 2 && parts[0].isEmpty else { return nil }
   let classes = LoadedClasses.modules(declaring: String(last)).compactMap { module in
-    (NSClassFromString("\(module).\(last)") as? any SlotDeclaring.Type).flatMap { $0.declaredSlots == nil ? $0 as AnyClass : nil }
+    (NSClassFromString("\(module).\(last)") as? any SlotDeclaring.Type).flatMap {
+      $0.declaredSlots == nil ? $0 as AnyClass : nil
+    }
   }
   if classes.count > 1 {
     trap(

@@ -51,7 +51,9 @@ public struct PropertyReference: ~Copyable, @unchecked Sendable {
   /// Where the property lies in `object`'s entity. Traps when the entity has no such property.
   @inlinable @inline(__always)
   public borrowing func place(in object: ManagedObject) -> PropertyPlace {
-    if let entry = newest.load(ordering: .acquiring), entry.pointee.table == object.table { return entry.pointee.place }
+    if let entry = newest.load(ordering: .acquiring), entry.pointee.table == object.table {
+      return entry.pointee.place
+    }
     return otherPlace(in: object)
   }
 
@@ -86,12 +88,14 @@ extension ManagedObject {
     guard let slot = entity.slot(named: name) else {
       if hasFetchedProperty(name) { return PropertyPlace(slot: -1, type: .undefined, kind: .fetched) }
       trap(
-        "entity \(entity.name) has no property “\(name)”, which its class \(Swift.type(of: self)) declares with @NSManaged.")
+        "entity \(entity.name) has no property “\(name)”, which its class \(Swift.type(of: self)) declares with @NSManaged."
+      )
     }
     guard let relationship = entity.relationship(slot: slot) else {
       return PropertyPlace(slot: slot, type: entity.attributes[slot].type, kind: .attribute)
     }
-    let kind: PropertyPlace.Kind = !relationship.isToMany ? .toOne : relationship.isOrdered ? .ordered : .toMany
+    let kind: PropertyPlace.Kind =
+      !relationship.isToMany ? .toOne : relationship.isOrdered ? .ordered : .toMany
     return PropertyPlace(slot: slot, type: .objectID, kind: kind)
   }
 
