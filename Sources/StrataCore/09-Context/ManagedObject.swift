@@ -412,7 +412,7 @@ struct ObjectState: OptionSet {
   /// Somebody wants to be told when a property changes that he has read.
   static let observed = ObjectState(rawValue: 1 << 23)
   /// A new object that is being deleted: only while `delete(_:)` runs.
-  static let leaving = ObjectState(rawValue: 1 << 25)
+  static let leaving = ObjectState(rawValue: 1 << 26)
 
   /// An object in one of these states is kept by its context.
   static let pending: ObjectState = [
