@@ -73,7 +73,8 @@ extension NSPersistentStoreCoordinator {
 
   /// Carries `request` out for `context`: an array for a fetch, an `NSPersistentStoreResult` for other requests. On the context's
   /// queue.
-  public func execute(_ request: NSPersistentStoreRequest, with context: NSManagedObjectContext) throws -> Any {
+  public func execute(_ request: NSPersistentStoreRequest, with context: NSManagedObjectContext) throws -> Any
+  {
     if let fetch = request as? NSFetchRequestDescription { return try cocoa { try context.found(fetch) } }
     return try context.execute(request)
   }

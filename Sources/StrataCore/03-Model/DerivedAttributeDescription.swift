@@ -23,7 +23,9 @@ public final class DerivedAttributeDescription: AttributeDescription, @unchecked
   // @unchecked Sendable: see PropertyDescription.
 
   /// What the value follows from. Core Data takes an expression object whose text this is.
-  @_disfavoredOverload public var derivationExpression: String? { willSet { requireMutable("derivationExpression") } }
+  @_disfavoredOverload public var derivationExpression: String? {
+    willSet { requireMutable("derivationExpression") }
+  }
 
   /// A derived attribute without a name yet.
   public override init() { super.init() }

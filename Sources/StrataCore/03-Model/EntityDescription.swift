@@ -12,7 +12,9 @@ public final class EntityDescription: @unchecked Sendable {
   /// Whether the entity has no instances of its own, only those of its subentities.
   public var isAbstract = false { willSet { requireMutable("isAbstract") } }
   /// Groups of attribute names; no two objects may agree in all values of a group. Subentities inherit them.
-  @_disfavoredOverload public var uniquenessConstraints: [[String]] = [] { willSet { requireMutable("uniquenessConstraints") } }
+  @_disfavoredOverload public var uniquenessConstraints: [[String]] = [] {
+    willSet { requireMutable("uniquenessConstraints") }
+  }
   /// The indexes declared here. They cover the instances of subentities too.
   public var indexes: [FetchIndexDescription] = [] {
     willSet { requireMutable("indexes") }

@@ -44,7 +44,9 @@ extension ManagedObjectModel {
   /// A changeable copy of the model and all its descriptions.
   ///
   /// - Throws: ``ModelError`` when something in it has no codable form.
-  @_disfavoredOverload public func copy() throws -> ManagedObjectModel { try ManagedObjectModel(byMerging: [self]) }
+  @_disfavoredOverload public func copy() throws -> ManagedObjectModel {
+    try ManagedObjectModel(byMerging: [self])
+  }
 
   /// Moves the entities of a model nobody else knows.
   package convenience init(takingOver model: ManagedObjectModel) {

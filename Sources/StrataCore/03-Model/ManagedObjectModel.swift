@@ -20,7 +20,9 @@ public final class ManagedObjectModel: @unchecked Sendable {
     }
   }
   /// Names for this version of the model, kept in the store's metadata (rule 303).
-  @_disfavoredOverload public var versionIdentifiers: Set<String> = [] { willSet { requireMutable("versionIdentifiers") } }
+  @_disfavoredOverload public var versionIdentifiers: Set<String> = [] {
+    willSet { requireMutable("versionIdentifiers") }
+  }
 
   /// Fetch requests by name, which a floor above knows (rule 110).
   var templates: [String: any Sendable] = [:] { willSet { requireMutable("fetch request templates") } }

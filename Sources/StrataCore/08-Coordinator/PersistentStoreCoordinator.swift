@@ -174,7 +174,9 @@ public final class PersistentStoreCoordinator: Sendable {
   // MARK: The coordinator's own queue (rule 331)
 
   /// Runs `block` on the coordinator's queue; returns at once.
-  @_disfavoredOverload public func perform(_ block: @escaping @Sendable () -> Void) { queue.async(execute: block) }
+  @_disfavoredOverload public func perform(_ block: @escaping @Sendable () -> Void) {
+    queue.async(execute: block)
+  }
   /// Runs `block` on the coordinator's queue and waits for it. Not re-entrant.
   public func performAndWait<T>(_ block: () throws -> T) rethrows -> T { try queue.sync(execute: block) }
 

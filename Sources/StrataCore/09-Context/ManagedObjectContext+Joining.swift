@@ -40,7 +40,9 @@ extension ManagedObjectContext {
       }
       guard let newValue else { return leave() }
       if isJoined {
-        trap("\(description) already has a coordinator, which cannot be exchanged for another. Make a new context.")
+        trap(
+          "\(description) already has a coordinator, which cannot be exchanged for another. Make a new context."
+        )
       }
       join(newValue, parent: nil, classes: EntityClasses(newValue.requireSchema()))
       tellWaiting()
@@ -56,7 +58,8 @@ extension ManagedObjectContext {
     set {
       if newValue === storedParent { return }
       if storedParent != nil {
-        trap("\(description) already has a parent, which cannot be exchanged for another. Make a new context.")
+        trap(
+          "\(description) already has a parent, which cannot be exchanged for another. Make a new context.")
       }
       if isJoined {
         trap("\(description) already has a coordinator, so it cannot get a parent. Make a new context.")

@@ -198,8 +198,7 @@ extension ManagedObjectContext {
   /// Objects found inaccessible whose store has been removed have nothing left to save (rule 48).
   func forgetObjectsOfRemovedStores() {
     for object in changes.deleted
-    where object.state.contains(.rowGone) && coordinator.binding(object.home.storeIndex) == nil
-    {
+    where object.state.contains(.rowGone) && coordinator.binding(object.home.storeIndex) == nil {
       changes.undelete(object)
       changes.unupdate(object)
       letGo(object)

@@ -209,7 +209,8 @@ public final class ManagedObjectContext: @unchecked Sendable {
   }
 
   /// Puts the context over `coordinator`, above `parent` if there is one. Nothing of the context has been used yet.
-  func join(_ coordinator: PersistentStoreCoordinator, parent: ManagedObjectContext?, classes: EntityClasses) {
+  func join(_ coordinator: PersistentStoreCoordinator, parent: ManagedObjectContext?, classes: EntityClasses)
+  {
     self.coordinator = coordinator
     storedParent = parent
     ancestors = parent.map { [$0.strata] + $0.ancestors } ?? []

@@ -3,16 +3,16 @@ import Foundation
 
 // What code for Core Data writes of contexts, type-checked. Nothing is executed.
 
-// tsv: NSManagedObjectContext | NSManagedObjectContext.ConcurrencyType | NSManagedObjectContext.ScheduledTaskType
-// tsv: NSManagedObjectContext.NotificationKey | NSManagedObjectContext.init() | NSManagedObjectContext.init(_:)
-// tsv: NSManagedObjectContext.init(concurrencyType:)
+// surface: NSManagedObjectContext | NSManagedObjectContext.ConcurrencyType | NSManagedObjectContext.ScheduledTaskType
+// surface: NSManagedObjectContext.NotificationKey | NSManagedObjectContext.init() | NSManagedObjectContext.init(_:)
+// surface: NSManagedObjectContext.init(concurrencyType:)
 func makeContexts(_ coordinator: NSPersistentStoreCoordinator) -> [NSManagedObjectContext] {
-  // tsv: NSManagedObjectContext.persistentStoreCoordinator | NSManagedObjectContext.parent | NSManagedObjectContext.name
-  // tsv: NSManagedObjectContext.undoManager | NSManagedObjectContext.userInfo | NSManagedObjectContext.mergePolicy
-  // tsv: NSManagedObjectContext.automaticallyMergesChangesFromParent | NSManagedObjectContext.concurrencyType
-  // tsv: NSManagedObjectContext.propagatesDeletesAtEndOfEvent | NSManagedObjectContext.retainsRegisteredObjects
-  // tsv: NSManagedObjectContext.shouldDeleteInaccessibleFaults | NSManagedObjectContext.stalenessInterval
-  // tsv: NSManagedObjectContext.transactionAuthor
+  // surface: NSManagedObjectContext.persistentStoreCoordinator | NSManagedObjectContext.parent | NSManagedObjectContext.name
+  // surface: NSManagedObjectContext.undoManager | NSManagedObjectContext.userInfo | NSManagedObjectContext.mergePolicy
+  // surface: NSManagedObjectContext.automaticallyMergesChangesFromParent | NSManagedObjectContext.concurrencyType
+  // surface: NSManagedObjectContext.propagatesDeletesAtEndOfEvent | NSManagedObjectContext.retainsRegisteredObjects
+  // surface: NSManagedObjectContext.shouldDeleteInaccessibleFaults | NSManagedObjectContext.stalenessInterval
+  // surface: NSManagedObjectContext.transactionAuthor
   let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
   context.persistentStoreCoordinator = coordinator
   context.name = "a"
@@ -33,12 +33,12 @@ func makeContexts(_ coordinator: NSPersistentStoreCoordinator) -> [NSManagedObje
   let child = NSManagedObjectContext(.mainQueue)
   child.parent = context
   if let parent = child.parent, let bottom = parent.persistentStoreCoordinator { _ = bottom }
-  // tsv: NSManagedObjectContextConcurrencyType | NSManagedObjectContextConcurrencyType.init(rawValue:)
-  // tsv: NSManagedObjectContextConcurrencyType.confinementConcurrencyType
-  // tsv: NSManagedObjectContextConcurrencyType.mainQueueConcurrencyType
-  // tsv: NSManagedObjectContextConcurrencyType.privateQueueConcurrencyType
-  // tsv: NSManagedObjectContext.ConcurrencyType.mainQueue | NSManagedObjectContext.ConcurrencyType.privateQueue
-  // tsv: NSManagedObjectContext.ConcurrencyType.init(rawValue:)
+  // surface: NSManagedObjectContextConcurrencyType | NSManagedObjectContextConcurrencyType.init(rawValue:)
+  // surface: NSManagedObjectContextConcurrencyType.confinementConcurrencyType
+  // surface: NSManagedObjectContextConcurrencyType.mainQueueConcurrencyType
+  // surface: NSManagedObjectContextConcurrencyType.privateQueueConcurrencyType
+  // surface: NSManagedObjectContext.ConcurrencyType.mainQueue | NSManagedObjectContext.ConcurrencyType.privateQueue
+  // surface: NSManagedObjectContext.ConcurrencyType.init(rawValue:)
   switch context.concurrencyType {
   case .mainQueueConcurrencyType, .privateQueueConcurrencyType: break
   default: _ = context.concurrencyType == .confinementConcurrencyType
@@ -54,19 +54,19 @@ func makeContexts(_ coordinator: NSPersistentStoreCoordinator) -> [NSManagedObje
 func useContext(
   _ context: NSManagedObjectContext, _ object: NSManagedObject, _ store: NSPersistentStore
 ) throws {
-  // tsv: NSManagedObjectContext.hasChanges | NSManagedObjectContext.insertedObjects | NSManagedObjectContext.updatedObjects
-  // tsv: NSManagedObjectContext.deletedObjects | NSManagedObjectContext.registeredObjects
+  // surface: NSManagedObjectContext.hasChanges | NSManagedObjectContext.insertedObjects | NSManagedObjectContext.updatedObjects
+  // surface: NSManagedObjectContext.deletedObjects | NSManagedObjectContext.registeredObjects
   let sets: [Set<NSManagedObject>] = [
     context.insertedObjects, context.updatedObjects, context.deletedObjects, context.registeredObjects,
   ]
   if context.hasChanges { try context.save() }
-  // tsv: NSManagedObjectContext.save() | NSManagedObjectContext.insert(_:) | NSManagedObjectContext.delete(_:)
-  // tsv: NSManagedObjectContext.assign(_:to:) | NSManagedObjectContext.detectConflicts(for:) | NSManagedObjectContext.object(with:)
-  // tsv: NSManagedObjectContext.existingObject(with:) | NSManagedObjectContext.registeredObject(for:)
-  // tsv: NSManagedObjectContext.obtainPermanentIDs(for:) | NSManagedObjectContext.processPendingChanges()
-  // tsv: NSManagedObjectContext.refresh(_:mergeChanges:) | NSManagedObjectContext.refreshAllObjects()
-  // tsv: NSManagedObjectContext.reset() | NSManagedObjectContext.rollback() | NSManagedObjectContext.undo()
-  // tsv: NSManagedObjectContext.redo()
+  // surface: NSManagedObjectContext.save() | NSManagedObjectContext.insert(_:) | NSManagedObjectContext.delete(_:)
+  // surface: NSManagedObjectContext.assign(_:to:) | NSManagedObjectContext.detectConflicts(for:) | NSManagedObjectContext.object(with:)
+  // surface: NSManagedObjectContext.existingObject(with:) | NSManagedObjectContext.registeredObject(for:)
+  // surface: NSManagedObjectContext.obtainPermanentIDs(for:) | NSManagedObjectContext.processPendingChanges()
+  // surface: NSManagedObjectContext.refresh(_:mergeChanges:) | NSManagedObjectContext.refreshAllObjects()
+  // surface: NSManagedObjectContext.reset() | NSManagedObjectContext.rollback() | NSManagedObjectContext.undo()
+  // surface: NSManagedObjectContext.redo()
   context.insert(object)
   context.assign(object, to: store)
   context.detectConflicts(for: object)
@@ -83,7 +83,7 @@ func useContext(
   context.redo()
   context.rollback()
   context.reset()
-  // tsv: NSManagedObjectContext.fetch(_:) | NSManagedObjectContext.count(for:) | NSManagedObjectContext.execute(_:)
+  // surface: NSManagedObjectContext.fetch(_:) | NSManagedObjectContext.count(for:) | NSManagedObjectContext.execute(_:)
   let typed: [Entry] = try context.fetch(NSFetchRequest<Entry>(entityName: "Entry"))
   let untyped: [Any] = try context.fetch(NSFetchRequest<NSFetchRequestResult>(entityName: "Entry"))
   let counts: [Int] = [
@@ -92,19 +92,19 @@ func useContext(
   ]
   let result: NSPersistentStoreResult = try context.execute(
     NSBatchDeleteRequest(fetchRequest: NSFetchRequest<NSFetchRequestResult>(entityName: "Entry")))
-  // tsv: NSManagedObjectContext.mergeChanges(fromContextDidSave:)
-  // tsv: NSManagedObjectContext.mergeChanges(fromRemoteContextSave:into:)
+  // surface: NSManagedObjectContext.mergeChanges(fromContextDidSave:)
+  // surface: NSManagedObjectContext.mergeChanges(fromRemoteContextSave:into:)
   context.mergeChanges(fromContextDidSave: Notification(name: .NSManagedObjectContextDidSave))
   NSManagedObjectContext.mergeChanges(
     fromRemoteContextSave: [NSDeletedObjectsKey: [object.objectID]], into: [context])
-  // tsv: NSManagedObjectContext.lock() | NSManagedObjectContext.unlock() | NSManagedObjectContext.tryLock()
-  // tsv: NSManagedObjectContext.shouldHandleInaccessibleFault(_:for:triggeredByProperty:)
+  // surface: NSManagedObjectContext.lock() | NSManagedObjectContext.unlock() | NSManagedObjectContext.tryLock()
+  // surface: NSManagedObjectContext.shouldHandleInaccessibleFault(_:for:triggeredByProperty:)
   context.lock()
   if context.tryLock() { context.unlock() }
   let isHandled: Bool = context.shouldHandleInaccessibleFault(
     object, for: object.objectID, triggeredByProperty: nil)
-  // tsv: NSManagedObjectContext.queryGenerationToken | NSManagedObjectContext.setQueryGenerationFrom(_:)
-  // tsv: NSQueryGenerationToken | NSQueryGenerationToken.current
+  // surface: NSManagedObjectContext.queryGenerationToken | NSManagedObjectContext.setQueryGenerationFrom(_:)
+  // surface: NSQueryGenerationToken | NSQueryGenerationToken.current
   try context.setQueryGenerationFrom(NSQueryGenerationToken.current)
   try context.setQueryGenerationFrom(context.queryGenerationToken)
   _ = (sets, found, typed, untyped, counts, result, isHandled)
@@ -112,9 +112,9 @@ func useContext(
 
 @MainActor
 func usePerform(_ context: NSManagedObjectContext, _ object: NSManagedObject) {
-  // tsv: NSManagedObjectContext.perform(_:) | NSManagedObjectContext.perform(schedule:_:)
-  // tsv: NSManagedObjectContext.performAndWait(_:) | NSManagedObjectContext.ScheduledTaskType.enqueued
-  // tsv: NSManagedObjectContext.ScheduledTaskType.immediate
+  // surface: NSManagedObjectContext.perform(_:) | NSManagedObjectContext.perform(schedule:_:)
+  // surface: NSManagedObjectContext.performAndWait(_:) | NSManagedObjectContext.ScheduledTaskType.enqueued
+  // surface: NSManagedObjectContext.ScheduledTaskType.immediate
   var count = 0
   context.perform {
     object.setValue("a", forKey: "title")
@@ -135,14 +135,14 @@ func awaitPerform(_ context: NSManagedObjectContext, _ object: NSManagedObject) 
 }
 
 func useNotifications(_ context: NSManagedObjectContext) {
-  // tsv: NSManagedObjectContext.didChangeObjectsNotification | NSManagedObjectContext.didSaveObjectsNotification
-  // tsv: NSManagedObjectContext.didSaveObjectIDsNotification | NSManagedObjectContext.willSaveObjectsNotification
-  // tsv: NSManagedObjectContext.didMergeChangesObjectIDsNotification
-  // tsv: NSNotification.Name.NSManagedObjectContextDidMergeChangesObjectIDs | NSNotification.Name.NSManagedObjectContextDidSave
-  // tsv: NSNotification.Name.NSManagedObjectContextDidSaveObjectIDs | NSNotification.Name.NSManagedObjectContextObjectsDidChange
-  // tsv: NSNotification.Name.NSManagedObjectContextWillSave | NSNotification.Name.NSPersistentStoreCoordinatorStoresDidChange
-  // tsv: NSNotification.Name.NSPersistentStoreCoordinatorStoresWillChange
-  // tsv: NSNotification.Name.NSPersistentStoreCoordinatorWillRemoveStore | NSNotification.Name.NSPersistentStoreRemoteChange
+  // surface: NSManagedObjectContext.didChangeObjectsNotification | NSManagedObjectContext.didSaveObjectsNotification
+  // surface: NSManagedObjectContext.didSaveObjectIDsNotification | NSManagedObjectContext.willSaveObjectsNotification
+  // surface: NSManagedObjectContext.didMergeChangesObjectIDsNotification
+  // surface: NSNotification.Name.NSManagedObjectContextDidMergeChangesObjectIDs | NSNotification.Name.NSManagedObjectContextDidSave
+  // surface: NSNotification.Name.NSManagedObjectContextDidSaveObjectIDs | NSNotification.Name.NSManagedObjectContextObjectsDidChange
+  // surface: NSNotification.Name.NSManagedObjectContextWillSave | NSNotification.Name.NSPersistentStoreCoordinatorStoresDidChange
+  // surface: NSNotification.Name.NSPersistentStoreCoordinatorStoresWillChange
+  // surface: NSNotification.Name.NSPersistentStoreCoordinatorWillRemoveStore | NSNotification.Name.NSPersistentStoreRemoteChange
   let names: [Notification.Name] = [
     NSManagedObjectContext.didChangeObjectsNotification, NSManagedObjectContext.didSaveObjectsNotification,
     NSManagedObjectContext.didSaveObjectIDsNotification, NSManagedObjectContext.willSaveObjectsNotification,
@@ -153,10 +153,10 @@ func useNotifications(_ context: NSManagedObjectContext) {
     .NSPersistentStoreCoordinatorStoresDidChange, .NSPersistentStoreCoordinatorStoresWillChange,
     .NSPersistentStoreCoordinatorWillRemoveStore, .NSPersistentStoreRemoteChange,
   ]
-  // tsv: NSInsertedObjectsKey | NSUpdatedObjectsKey | NSDeletedObjectsKey | NSRefreshedObjectsKey | NSInvalidatedObjectsKey
-  // tsv: NSInvalidatedAllObjectsKey | NSInsertedObjectIDsKey | NSUpdatedObjectIDsKey | NSDeletedObjectIDsKey
-  // tsv: NSRefreshedObjectIDsKey | NSInvalidatedObjectIDsKey | NSAddedPersistentStoresKey | NSRemovedPersistentStoresKey
-  // tsv: NSUUIDChangedPersistentStoresKey | NSPersistentStoreURLKey | NSPersistentHistoryTokenKey | NSPersistentHistoryToken
+  // surface: NSInsertedObjectsKey | NSUpdatedObjectsKey | NSDeletedObjectsKey | NSRefreshedObjectsKey | NSInvalidatedObjectsKey
+  // surface: NSInvalidatedAllObjectsKey | NSInsertedObjectIDsKey | NSUpdatedObjectIDsKey | NSDeletedObjectIDsKey
+  // surface: NSRefreshedObjectIDsKey | NSInvalidatedObjectIDsKey | NSAddedPersistentStoresKey | NSRemovedPersistentStoresKey
+  // surface: NSUUIDChangedPersistentStoresKey | NSPersistentStoreURLKey | NSPersistentHistoryTokenKey | NSPersistentHistoryToken
   let keys: [String] = [
     NSInsertedObjectsKey, NSUpdatedObjectsKey, NSDeletedObjectsKey, NSRefreshedObjectsKey,
     NSInvalidatedObjectsKey,
@@ -166,13 +166,13 @@ func useNotifications(_ context: NSManagedObjectContext) {
     NSUUIDChangedPersistentStoresKey, NSPersistentStoreURLKey, NSPersistentHistoryTokenKey,
   ]
   let token: NSPersistentHistoryToken? = nil
-  // tsv: NSManagedObjectContext.NotificationKey.init(rawValue:) | NSManagedObjectContext.NotificationKey.rawValue
-  // tsv: NSManagedObjectContext.NotificationKey.deletedObjectIDs | NSManagedObjectContext.NotificationKey.deletedObjects
-  // tsv: NSManagedObjectContext.NotificationKey.insertedObjectIDs | NSManagedObjectContext.NotificationKey.insertedObjects
-  // tsv: NSManagedObjectContext.NotificationKey.invalidatedAllObjects | NSManagedObjectContext.NotificationKey.invalidatedObjectIDs
-  // tsv: NSManagedObjectContext.NotificationKey.invalidatedObjects | NSManagedObjectContext.NotificationKey.refreshedObjectIDs
-  // tsv: NSManagedObjectContext.NotificationKey.refreshedObjects | NSManagedObjectContext.NotificationKey.updatedObjectIDs
-  // tsv: NSManagedObjectContext.NotificationKey.updatedObjects
+  // surface: NSManagedObjectContext.NotificationKey.init(rawValue:) | NSManagedObjectContext.NotificationKey.rawValue
+  // surface: NSManagedObjectContext.NotificationKey.deletedObjectIDs | NSManagedObjectContext.NotificationKey.deletedObjects
+  // surface: NSManagedObjectContext.NotificationKey.insertedObjectIDs | NSManagedObjectContext.NotificationKey.insertedObjects
+  // surface: NSManagedObjectContext.NotificationKey.invalidatedAllObjects | NSManagedObjectContext.NotificationKey.invalidatedObjectIDs
+  // surface: NSManagedObjectContext.NotificationKey.invalidatedObjects | NSManagedObjectContext.NotificationKey.refreshedObjectIDs
+  // surface: NSManagedObjectContext.NotificationKey.refreshedObjects | NSManagedObjectContext.NotificationKey.updatedObjectIDs
+  // surface: NSManagedObjectContext.NotificationKey.updatedObjects
   let typed: [NSManagedObjectContext.NotificationKey] = [
     .deletedObjectIDs, .deletedObjects, .insertedObjectIDs, .insertedObjects, .invalidatedAllObjects,
     .invalidatedObjectIDs, .invalidatedObjects, .refreshedObjectIDs, .refreshedObjects, .updatedObjectIDs,
@@ -188,14 +188,14 @@ func useNotifications(_ context: NSManagedObjectContext) {
   _ = (names, keys, token, observer)
 }
 
-// tsv: NSMergePolicy | NSMergePolicy.init(merge:) | NSMergePolicy.resolve(mergeConflicts:) | NSMergePolicyType
-// tsv: NSMergePolicy.resolve(optimisticLockingConflicts:) | NSMergePolicy.resolve(constraintConflicts:) | NSMergePolicy.mergeType
+// surface: NSMergePolicy | NSMergePolicy.init(merge:) | NSMergePolicy.resolve(mergeConflicts:) | NSMergePolicyType
+// surface: NSMergePolicy.resolve(optimisticLockingConflicts:) | NSMergePolicy.resolve(constraintConflicts:) | NSMergePolicy.mergeType
 final class OwnPolicy: NSMergePolicy, @unchecked Sendable {
   init() { super.init(merge: .mergeByPropertyObjectTrumpMergePolicyType) }
   override func resolve(mergeConflicts list: [Any]) throws { try super.resolve(mergeConflicts: list) }
   override func resolve(optimisticLockingConflicts list: [NSMergeConflict]) throws {
-    // tsv: NSMergeConflict | NSMergeConflict.cachedSnapshot | NSMergeConflict.newVersionNumber | NSMergeConflict.objectSnapshot
-    // tsv: NSMergeConflict.oldVersionNumber | NSMergeConflict.persistedSnapshot | NSMergeConflict.sourceObject
+    // surface: NSMergeConflict | NSMergeConflict.cachedSnapshot | NSMergeConflict.newVersionNumber | NSMergeConflict.objectSnapshot
+    // surface: NSMergeConflict.oldVersionNumber | NSMergeConflict.persistedSnapshot | NSMergeConflict.sourceObject
     for conflict in list {
       let object: NSManagedObject = conflict.sourceObject
       let snapshots: [[String: Any]?] = [
@@ -206,9 +206,9 @@ final class OwnPolicy: NSMergePolicy, @unchecked Sendable {
     try super.resolve(optimisticLockingConflicts: list)
   }
   override func resolve(constraintConflicts list: [NSConstraintConflict]) throws {
-    // tsv: NSConstraintConflict | NSConstraintConflict.conflictingObjects | NSConstraintConflict.conflictingSnapshots
-    // tsv: NSConstraintConflict.constraint | NSConstraintConflict.constraintValues | NSConstraintConflict.databaseObject
-    // tsv: NSConstraintConflict.databaseSnapshot
+    // surface: NSConstraintConflict | NSConstraintConflict.conflictingObjects | NSConstraintConflict.conflictingSnapshots
+    // surface: NSConstraintConflict.constraint | NSConstraintConflict.constraintValues | NSConstraintConflict.databaseObject
+    // surface: NSConstraintConflict.databaseSnapshot
     for conflict in list {
       let objects: [NSManagedObject] = conflict.conflictingObjects
       let (names, values): ([String], [String: Any]) = (conflict.constraint, conflict.constraintValues)
@@ -220,7 +220,7 @@ final class OwnPolicy: NSMergePolicy, @unchecked Sendable {
 }
 
 func makeConflict(_ object: NSManagedObject) -> NSConstraintConflict {
-  // tsv: NSConstraintConflict.init(constraint:database:databaseSnapshot:conflicting:conflictingSnapshots:)
+  // surface: NSConstraintConflict.init(constraint:database:databaseSnapshot:conflicting:conflictingSnapshots:)
   let snapshot: [AnyHashable: Any] = ["name": "a"]
   return NSConstraintConflict(
     constraint: ["name"], database: nil, databaseSnapshot: snapshot, conflicting: [object],
@@ -228,12 +228,12 @@ func makeConflict(_ object: NSManagedObject) -> NSConstraintConflict {
 }
 
 func usePolicies(_ context: NSManagedObjectContext) {
-  // tsv: NSMergePolicy.error | NSMergePolicy.mergeByPropertyObjectTrump | NSMergePolicy.mergeByPropertyStoreTrump
-  // tsv: NSMergePolicy.overwrite | NSMergePolicy.rollback | NSMergePolicyType.init(rawValue:)
-  // tsv: NSMergePolicyType.errorMergePolicyType | NSMergePolicyType.mergeByPropertyObjectTrumpMergePolicyType
-  // tsv: NSMergePolicyType.mergeByPropertyStoreTrumpMergePolicyType | NSMergePolicyType.overwriteMergePolicyType
-  // tsv: NSMergePolicyType.rollbackMergePolicyType | NSErrorMergePolicy | NSMergeByPropertyObjectTrumpMergePolicy
-  // tsv: NSMergeByPropertyStoreTrumpMergePolicy | NSOverwriteMergePolicy | NSRollbackMergePolicy
+  // surface: NSMergePolicy.error | NSMergePolicy.mergeByPropertyObjectTrump | NSMergePolicy.mergeByPropertyStoreTrump
+  // surface: NSMergePolicy.overwrite | NSMergePolicy.rollback | NSMergePolicyType.init(rawValue:)
+  // surface: NSMergePolicyType.errorMergePolicyType | NSMergePolicyType.mergeByPropertyObjectTrumpMergePolicyType
+  // surface: NSMergePolicyType.mergeByPropertyStoreTrumpMergePolicyType | NSMergePolicyType.overwriteMergePolicyType
+  // surface: NSMergePolicyType.rollbackMergePolicyType | NSErrorMergePolicy | NSMergeByPropertyObjectTrumpMergePolicy
+  // surface: NSMergeByPropertyStoreTrumpMergePolicy | NSOverwriteMergePolicy | NSRollbackMergePolicy
   let policies: [NSMergePolicy] = [
     .error, .mergeByPropertyObjectTrump, .mergeByPropertyStoreTrump, .overwrite, .rollback, OwnPolicy(),
   ]

@@ -8,25 +8,25 @@ import Testing
 struct ErrorSurface {
   @Test("The constants, the codes and the names of errors agree")
   func names() {
-    // tsv: NSCoreDataError | NSEntityMigrationPolicyError | NSExternalRecordImportError | NSInferredMappingModelError
-    // tsv: NSManagedObjectConstraintMergeError | NSManagedObjectConstraintValidationError
-    // tsv: NSManagedObjectContextLockingError | NSManagedObjectExternalRelationshipError | NSManagedObjectMergeError
-    // tsv: NSManagedObjectModelReferenceNotFoundError | NSManagedObjectReferentialIntegrityError
-    // tsv: NSManagedObjectValidationError | NSMigrationCancelledError | NSMigrationConstraintViolationError
-    // tsv: NSMigrationError | NSMigrationManagerDestinationStoreError | NSMigrationManagerSourceStoreError
-    // tsv: NSMigrationMissingMappingModelError | NSMigrationMissingSourceModelError
-    // tsv: NSPersistentHistoryTokenExpiredError | NSPersistentStoreCoordinatorLockingError
-    // tsv: NSPersistentStoreIncompatibleSchemaError | NSPersistentStoreIncompatibleVersionHashError
-    // tsv: NSPersistentStoreIncompleteSaveError | NSPersistentStoreInvalidTypeError | NSPersistentStoreOpenError
-    // tsv: NSPersistentStoreOperationError | NSPersistentStoreSaveConflictsError | NSPersistentStoreSaveError
-    // tsv: NSPersistentStoreTimeoutError | NSPersistentStoreTypeMismatchError
-    // tsv: NSPersistentStoreUnsupportedRequestTypeError | NSSQLiteError | NSStagedMigrationBackwardMigrationError
-    // tsv: NSStagedMigrationFrameworkVersionMismatchError | NSValidationDateTooLateError | NSValidationDateTooSoonError
-    // tsv: NSValidationInvalidDateError | NSValidationInvalidURIError | NSValidationMissingMandatoryPropertyError
-    // tsv: NSValidationMultipleErrorsError | NSValidationNumberTooLargeError | NSValidationNumberTooSmallError
-    // tsv: NSValidationRelationshipDeniedDeleteError | NSValidationRelationshipExceedsMaximumCountError
-    // tsv: NSValidationRelationshipLacksMinimumCountError | NSValidationStringPatternMatchingError
-    // tsv: NSValidationStringTooLongError | NSValidationStringTooShortError
+    // surface: NSCoreDataError | NSEntityMigrationPolicyError | NSExternalRecordImportError | NSInferredMappingModelError
+    // surface: NSManagedObjectConstraintMergeError | NSManagedObjectConstraintValidationError
+    // surface: NSManagedObjectContextLockingError | NSManagedObjectExternalRelationshipError | NSManagedObjectMergeError
+    // surface: NSManagedObjectModelReferenceNotFoundError | NSManagedObjectReferentialIntegrityError
+    // surface: NSManagedObjectValidationError | NSMigrationCancelledError | NSMigrationConstraintViolationError
+    // surface: NSMigrationError | NSMigrationManagerDestinationStoreError | NSMigrationManagerSourceStoreError
+    // surface: NSMigrationMissingMappingModelError | NSMigrationMissingSourceModelError
+    // surface: NSPersistentHistoryTokenExpiredError | NSPersistentStoreCoordinatorLockingError
+    // surface: NSPersistentStoreIncompatibleSchemaError | NSPersistentStoreIncompatibleVersionHashError
+    // surface: NSPersistentStoreIncompleteSaveError | NSPersistentStoreInvalidTypeError | NSPersistentStoreOpenError
+    // surface: NSPersistentStoreOperationError | NSPersistentStoreSaveConflictsError | NSPersistentStoreSaveError
+    // surface: NSPersistentStoreTimeoutError | NSPersistentStoreTypeMismatchError
+    // surface: NSPersistentStoreUnsupportedRequestTypeError | NSSQLiteError | NSStagedMigrationBackwardMigrationError
+    // surface: NSStagedMigrationFrameworkVersionMismatchError | NSValidationDateTooLateError | NSValidationDateTooSoonError
+    // surface: NSValidationInvalidDateError | NSValidationInvalidURIError | NSValidationMissingMandatoryPropertyError
+    // surface: NSValidationMultipleErrorsError | NSValidationNumberTooLargeError | NSValidationNumberTooSmallError
+    // surface: NSValidationRelationshipDeniedDeleteError | NSValidationRelationshipExceedsMaximumCountError
+    // surface: NSValidationRelationshipLacksMinimumCountError | NSValidationStringPatternMatchingError
+    // surface: NSValidationStringTooLongError | NSValidationStringTooShortError
     let numbers: Set<Int> = [
       NSCoreDataError, NSEntityMigrationPolicyError, NSExternalRecordImportError,
       NSInferredMappingModelError, NSManagedObjectConstraintMergeError,
@@ -51,50 +51,50 @@ struct ErrorSurface {
       NSValidationStringTooLongError, NSValidationStringTooShortError,
     ]
     #expect(numbers.count == 49)
-    // tsv: CocoaError.Code.coreData | CocoaError.Code.coreDataError | CocoaError.Code.entityMigrationPolicy
-    // tsv: CocoaError.Code.entityMigrationPolicyError | CocoaError.Code.externalRecordImport
-    // tsv: CocoaError.Code.externalRecordImportError | CocoaError.Code.inferredMappingModel
-    // tsv: CocoaError.Code.inferredMappingModelError | CocoaError.Code.managedObjectConstraintMerge
-    // tsv: CocoaError.Code.managedObjectConstraintMergeError | CocoaError.Code.managedObjectContextLocking
-    // tsv: CocoaError.Code.managedObjectContextLockingError | CocoaError.Code.managedObjectExternalRelationship
-    // tsv: CocoaError.Code.managedObjectExternalRelationshipError | CocoaError.Code.managedObjectMerge
-    // tsv: CocoaError.Code.managedObjectMergeError | CocoaError.Code.managedObjectReferentialIntegrity
-    // tsv: CocoaError.Code.managedObjectReferentialIntegrityError | CocoaError.Code.managedObjectValidation
-    // tsv: CocoaError.Code.managedObjectValidationError | CocoaError.Code.migration | CocoaError.Code.migrationCancelled
-    // tsv: CocoaError.Code.migrationCancelledError | CocoaError.Code.migrationError
-    // tsv: CocoaError.Code.migrationManagerDestinationStore | CocoaError.Code.migrationManagerDestinationStoreError
-    // tsv: CocoaError.Code.migrationManagerSourceStore | CocoaError.Code.migrationManagerSourceStoreError
-    // tsv: CocoaError.Code.migrationMissingMappingModel | CocoaError.Code.migrationMissingMappingModelError
-    // tsv: CocoaError.Code.migrationMissingSourceModel | CocoaError.Code.migrationMissingSourceModelError
-    // tsv: CocoaError.Code.persistentStoreCoordinatorLocking | CocoaError.Code.persistentStoreCoordinatorLockingError
-    // tsv: CocoaError.Code.persistentStoreIncompatibleSchema | CocoaError.Code.persistentStoreIncompatibleSchemaError
-    // tsv: CocoaError.Code.persistentStoreIncompatibleVersionHash
-    // tsv: CocoaError.Code.persistentStoreIncompatibleVersionHashError | CocoaError.Code.persistentStoreIncompleteSave
-    // tsv: CocoaError.Code.persistentStoreIncompleteSaveError | CocoaError.Code.persistentStoreInvalidType
-    // tsv: CocoaError.Code.persistentStoreInvalidTypeError | CocoaError.Code.persistentStoreOpen
-    // tsv: CocoaError.Code.persistentStoreOpenError | CocoaError.Code.persistentStoreOperation
-    // tsv: CocoaError.Code.persistentStoreOperationError | CocoaError.Code.persistentStoreSave
-    // tsv: CocoaError.Code.persistentStoreSaveConflicts | CocoaError.Code.persistentStoreSaveConflictsError
-    // tsv: CocoaError.Code.persistentStoreSaveError | CocoaError.Code.persistentStoreTimeout
-    // tsv: CocoaError.Code.persistentStoreTimeoutError | CocoaError.Code.persistentStoreTypeMismatch
-    // tsv: CocoaError.Code.persistentStoreTypeMismatchError | CocoaError.Code.persistentStoreUnsupportedRequestType
-    // tsv: CocoaError.Code.persistentStoreUnsupportedRequestTypeError | CocoaError.Code.sqlite
-    // tsv: CocoaError.Code.sqliteError | CocoaError.Code.validationDateTooLate
-    // tsv: CocoaError.Code.validationDateTooLateError | CocoaError.Code.validationDateTooSoon
-    // tsv: CocoaError.Code.validationDateTooSoonError | CocoaError.Code.validationInvalidDate
-    // tsv: CocoaError.Code.validationInvalidDateError | CocoaError.Code.validationMissingMandatoryProperty
-    // tsv: CocoaError.Code.validationMissingMandatoryPropertyError | CocoaError.Code.validationMultipleErrors
-    // tsv: CocoaError.Code.validationMultipleErrorsError | CocoaError.Code.validationNumberTooLarge
-    // tsv: CocoaError.Code.validationNumberTooLargeError | CocoaError.Code.validationNumberTooSmall
-    // tsv: CocoaError.Code.validationNumberTooSmallError | CocoaError.Code.validationRelationshipDeniedDelete
-    // tsv: CocoaError.Code.validationRelationshipDeniedDeleteError
-    // tsv: CocoaError.Code.validationRelationshipExceedsMaximumCount
-    // tsv: CocoaError.Code.validationRelationshipExceedsMaximumCountError
-    // tsv: CocoaError.Code.validationRelationshipLacksMinimumCount
-    // tsv: CocoaError.Code.validationRelationshipLacksMinimumCountError | CocoaError.Code.validationStringPatternMatching
-    // tsv: CocoaError.Code.validationStringPatternMatchingError | CocoaError.Code.validationStringTooLong
-    // tsv: CocoaError.Code.validationStringTooLongError | CocoaError.Code.validationStringTooShort
-    // tsv: CocoaError.Code.validationStringTooShortError
+    // surface: CocoaError.Code.coreData | CocoaError.Code.coreDataError | CocoaError.Code.entityMigrationPolicy
+    // surface: CocoaError.Code.entityMigrationPolicyError | CocoaError.Code.externalRecordImport
+    // surface: CocoaError.Code.externalRecordImportError | CocoaError.Code.inferredMappingModel
+    // surface: CocoaError.Code.inferredMappingModelError | CocoaError.Code.managedObjectConstraintMerge
+    // surface: CocoaError.Code.managedObjectConstraintMergeError | CocoaError.Code.managedObjectContextLocking
+    // surface: CocoaError.Code.managedObjectContextLockingError | CocoaError.Code.managedObjectExternalRelationship
+    // surface: CocoaError.Code.managedObjectExternalRelationshipError | CocoaError.Code.managedObjectMerge
+    // surface: CocoaError.Code.managedObjectMergeError | CocoaError.Code.managedObjectReferentialIntegrity
+    // surface: CocoaError.Code.managedObjectReferentialIntegrityError | CocoaError.Code.managedObjectValidation
+    // surface: CocoaError.Code.managedObjectValidationError | CocoaError.Code.migration | CocoaError.Code.migrationCancelled
+    // surface: CocoaError.Code.migrationCancelledError | CocoaError.Code.migrationError
+    // surface: CocoaError.Code.migrationManagerDestinationStore | CocoaError.Code.migrationManagerDestinationStoreError
+    // surface: CocoaError.Code.migrationManagerSourceStore | CocoaError.Code.migrationManagerSourceStoreError
+    // surface: CocoaError.Code.migrationMissingMappingModel | CocoaError.Code.migrationMissingMappingModelError
+    // surface: CocoaError.Code.migrationMissingSourceModel | CocoaError.Code.migrationMissingSourceModelError
+    // surface: CocoaError.Code.persistentStoreCoordinatorLocking | CocoaError.Code.persistentStoreCoordinatorLockingError
+    // surface: CocoaError.Code.persistentStoreIncompatibleSchema | CocoaError.Code.persistentStoreIncompatibleSchemaError
+    // surface: CocoaError.Code.persistentStoreIncompatibleVersionHash
+    // surface: CocoaError.Code.persistentStoreIncompatibleVersionHashError | CocoaError.Code.persistentStoreIncompleteSave
+    // surface: CocoaError.Code.persistentStoreIncompleteSaveError | CocoaError.Code.persistentStoreInvalidType
+    // surface: CocoaError.Code.persistentStoreInvalidTypeError | CocoaError.Code.persistentStoreOpen
+    // surface: CocoaError.Code.persistentStoreOpenError | CocoaError.Code.persistentStoreOperation
+    // surface: CocoaError.Code.persistentStoreOperationError | CocoaError.Code.persistentStoreSave
+    // surface: CocoaError.Code.persistentStoreSaveConflicts | CocoaError.Code.persistentStoreSaveConflictsError
+    // surface: CocoaError.Code.persistentStoreSaveError | CocoaError.Code.persistentStoreTimeout
+    // surface: CocoaError.Code.persistentStoreTimeoutError | CocoaError.Code.persistentStoreTypeMismatch
+    // surface: CocoaError.Code.persistentStoreTypeMismatchError | CocoaError.Code.persistentStoreUnsupportedRequestType
+    // surface: CocoaError.Code.persistentStoreUnsupportedRequestTypeError | CocoaError.Code.sqlite
+    // surface: CocoaError.Code.sqliteError | CocoaError.Code.validationDateTooLate
+    // surface: CocoaError.Code.validationDateTooLateError | CocoaError.Code.validationDateTooSoon
+    // surface: CocoaError.Code.validationDateTooSoonError | CocoaError.Code.validationInvalidDate
+    // surface: CocoaError.Code.validationInvalidDateError | CocoaError.Code.validationMissingMandatoryProperty
+    // surface: CocoaError.Code.validationMissingMandatoryPropertyError | CocoaError.Code.validationMultipleErrors
+    // surface: CocoaError.Code.validationMultipleErrorsError | CocoaError.Code.validationNumberTooLarge
+    // surface: CocoaError.Code.validationNumberTooLargeError | CocoaError.Code.validationNumberTooSmall
+    // surface: CocoaError.Code.validationNumberTooSmallError | CocoaError.Code.validationRelationshipDeniedDelete
+    // surface: CocoaError.Code.validationRelationshipDeniedDeleteError
+    // surface: CocoaError.Code.validationRelationshipExceedsMaximumCount
+    // surface: CocoaError.Code.validationRelationshipExceedsMaximumCountError
+    // surface: CocoaError.Code.validationRelationshipLacksMinimumCount
+    // surface: CocoaError.Code.validationRelationshipLacksMinimumCountError | CocoaError.Code.validationStringPatternMatching
+    // surface: CocoaError.Code.validationStringPatternMatchingError | CocoaError.Code.validationStringTooLong
+    // surface: CocoaError.Code.validationStringTooLongError | CocoaError.Code.validationStringTooShort
+    // surface: CocoaError.Code.validationStringTooShortError
     let codes: [CocoaError.Code] = [
       .coreData, .coreDataError, .entityMigrationPolicy, .entityMigrationPolicyError, .externalRecordImport,
       .externalRecordImportError, .inferredMappingModel, .inferredMappingModelError,
@@ -127,45 +127,45 @@ struct ErrorSurface {
       .validationStringPatternMatchingError, .validationStringTooLong, .validationStringTooLongError,
       .validationStringTooShort, .validationStringTooShortError,
     ]
-    // tsv: CocoaError.coreData | CocoaError.coreDataError | CocoaError.entityMigrationPolicy
-    // tsv: CocoaError.entityMigrationPolicyError | CocoaError.externalRecordImport | CocoaError.externalRecordImportError
-    // tsv: CocoaError.inferredMappingModel | CocoaError.inferredMappingModelError
-    // tsv: CocoaError.managedObjectConstraintMerge | CocoaError.managedObjectConstraintMergeError
-    // tsv: CocoaError.managedObjectContextLocking | CocoaError.managedObjectContextLockingError
-    // tsv: CocoaError.managedObjectExternalRelationship | CocoaError.managedObjectExternalRelationshipError
-    // tsv: CocoaError.managedObjectMerge | CocoaError.managedObjectMergeError
-    // tsv: CocoaError.managedObjectReferentialIntegrity | CocoaError.managedObjectReferentialIntegrityError
-    // tsv: CocoaError.managedObjectValidation | CocoaError.managedObjectValidationError | CocoaError.migration
-    // tsv: CocoaError.migrationCancelled | CocoaError.migrationCancelledError | CocoaError.migrationError
-    // tsv: CocoaError.migrationManagerDestinationStore | CocoaError.migrationManagerDestinationStoreError
-    // tsv: CocoaError.migrationManagerSourceStore | CocoaError.migrationManagerSourceStoreError
-    // tsv: CocoaError.migrationMissingMappingModel | CocoaError.migrationMissingMappingModelError
-    // tsv: CocoaError.migrationMissingSourceModel | CocoaError.migrationMissingSourceModelError
-    // tsv: CocoaError.persistentStoreCoordinatorLocking | CocoaError.persistentStoreCoordinatorLockingError
-    // tsv: CocoaError.persistentStoreIncompatibleSchema | CocoaError.persistentStoreIncompatibleSchemaError
-    // tsv: CocoaError.persistentStoreIncompatibleVersionHash | CocoaError.persistentStoreIncompatibleVersionHashError
-    // tsv: CocoaError.persistentStoreIncompleteSave | CocoaError.persistentStoreIncompleteSaveError
-    // tsv: CocoaError.persistentStoreInvalidType | CocoaError.persistentStoreInvalidTypeError
-    // tsv: CocoaError.persistentStoreOpen | CocoaError.persistentStoreOpenError | CocoaError.persistentStoreOperation
-    // tsv: CocoaError.persistentStoreOperationError | CocoaError.persistentStoreSave
-    // tsv: CocoaError.persistentStoreSaveConflicts | CocoaError.persistentStoreSaveConflictsError
-    // tsv: CocoaError.persistentStoreSaveError | CocoaError.persistentStoreTimeout
-    // tsv: CocoaError.persistentStoreTimeoutError | CocoaError.persistentStoreTypeMismatch
-    // tsv: CocoaError.persistentStoreTypeMismatchError | CocoaError.persistentStoreUnsupportedRequestType
-    // tsv: CocoaError.persistentStoreUnsupportedRequestTypeError | CocoaError.sqlite | CocoaError.sqliteError
-    // tsv: CocoaError.validationDateTooLate | CocoaError.validationDateTooLateError | CocoaError.validationDateTooSoon
-    // tsv: CocoaError.validationDateTooSoonError | CocoaError.validationInvalidDate
-    // tsv: CocoaError.validationInvalidDateError | CocoaError.validationMissingMandatoryProperty
-    // tsv: CocoaError.validationMissingMandatoryPropertyError | CocoaError.validationMultipleErrors
-    // tsv: CocoaError.validationMultipleErrorsError | CocoaError.validationNumberTooLarge
-    // tsv: CocoaError.validationNumberTooLargeError | CocoaError.validationNumberTooSmall
-    // tsv: CocoaError.validationNumberTooSmallError | CocoaError.validationRelationshipDeniedDelete
-    // tsv: CocoaError.validationRelationshipDeniedDeleteError | CocoaError.validationRelationshipExceedsMaximumCount
-    // tsv: CocoaError.validationRelationshipExceedsMaximumCountError | CocoaError.validationRelationshipLacksMinimumCount
-    // tsv: CocoaError.validationRelationshipLacksMinimumCountError | CocoaError.validationStringPatternMatching
-    // tsv: CocoaError.validationStringPatternMatchingError | CocoaError.validationStringTooLong
-    // tsv: CocoaError.validationStringTooLongError | CocoaError.validationStringTooShort
-    // tsv: CocoaError.validationStringTooShortError
+    // surface: CocoaError.coreData | CocoaError.coreDataError | CocoaError.entityMigrationPolicy
+    // surface: CocoaError.entityMigrationPolicyError | CocoaError.externalRecordImport | CocoaError.externalRecordImportError
+    // surface: CocoaError.inferredMappingModel | CocoaError.inferredMappingModelError
+    // surface: CocoaError.managedObjectConstraintMerge | CocoaError.managedObjectConstraintMergeError
+    // surface: CocoaError.managedObjectContextLocking | CocoaError.managedObjectContextLockingError
+    // surface: CocoaError.managedObjectExternalRelationship | CocoaError.managedObjectExternalRelationshipError
+    // surface: CocoaError.managedObjectMerge | CocoaError.managedObjectMergeError
+    // surface: CocoaError.managedObjectReferentialIntegrity | CocoaError.managedObjectReferentialIntegrityError
+    // surface: CocoaError.managedObjectValidation | CocoaError.managedObjectValidationError | CocoaError.migration
+    // surface: CocoaError.migrationCancelled | CocoaError.migrationCancelledError | CocoaError.migrationError
+    // surface: CocoaError.migrationManagerDestinationStore | CocoaError.migrationManagerDestinationStoreError
+    // surface: CocoaError.migrationManagerSourceStore | CocoaError.migrationManagerSourceStoreError
+    // surface: CocoaError.migrationMissingMappingModel | CocoaError.migrationMissingMappingModelError
+    // surface: CocoaError.migrationMissingSourceModel | CocoaError.migrationMissingSourceModelError
+    // surface: CocoaError.persistentStoreCoordinatorLocking | CocoaError.persistentStoreCoordinatorLockingError
+    // surface: CocoaError.persistentStoreIncompatibleSchema | CocoaError.persistentStoreIncompatibleSchemaError
+    // surface: CocoaError.persistentStoreIncompatibleVersionHash | CocoaError.persistentStoreIncompatibleVersionHashError
+    // surface: CocoaError.persistentStoreIncompleteSave | CocoaError.persistentStoreIncompleteSaveError
+    // surface: CocoaError.persistentStoreInvalidType | CocoaError.persistentStoreInvalidTypeError
+    // surface: CocoaError.persistentStoreOpen | CocoaError.persistentStoreOpenError | CocoaError.persistentStoreOperation
+    // surface: CocoaError.persistentStoreOperationError | CocoaError.persistentStoreSave
+    // surface: CocoaError.persistentStoreSaveConflicts | CocoaError.persistentStoreSaveConflictsError
+    // surface: CocoaError.persistentStoreSaveError | CocoaError.persistentStoreTimeout
+    // surface: CocoaError.persistentStoreTimeoutError | CocoaError.persistentStoreTypeMismatch
+    // surface: CocoaError.persistentStoreTypeMismatchError | CocoaError.persistentStoreUnsupportedRequestType
+    // surface: CocoaError.persistentStoreUnsupportedRequestTypeError | CocoaError.sqlite | CocoaError.sqliteError
+    // surface: CocoaError.validationDateTooLate | CocoaError.validationDateTooLateError | CocoaError.validationDateTooSoon
+    // surface: CocoaError.validationDateTooSoonError | CocoaError.validationInvalidDate
+    // surface: CocoaError.validationInvalidDateError | CocoaError.validationMissingMandatoryProperty
+    // surface: CocoaError.validationMissingMandatoryPropertyError | CocoaError.validationMultipleErrors
+    // surface: CocoaError.validationMultipleErrorsError | CocoaError.validationNumberTooLarge
+    // surface: CocoaError.validationNumberTooLargeError | CocoaError.validationNumberTooSmall
+    // surface: CocoaError.validationNumberTooSmallError | CocoaError.validationRelationshipDeniedDelete
+    // surface: CocoaError.validationRelationshipDeniedDeleteError | CocoaError.validationRelationshipExceedsMaximumCount
+    // surface: CocoaError.validationRelationshipExceedsMaximumCountError | CocoaError.validationRelationshipLacksMinimumCount
+    // surface: CocoaError.validationRelationshipLacksMinimumCountError | CocoaError.validationStringPatternMatching
+    // surface: CocoaError.validationStringPatternMatchingError | CocoaError.validationStringTooLong
+    // surface: CocoaError.validationStringTooLongError | CocoaError.validationStringTooShort
+    // surface: CocoaError.validationStringTooShortError
     let named: [CocoaError.Code] = [
       CocoaError.coreData, CocoaError.coreDataError, CocoaError.entityMigrationPolicy,
       CocoaError.entityMigrationPolicyError, CocoaError.externalRecordImport,
@@ -217,10 +217,10 @@ struct ErrorSurface {
 
   @Test("Keys of the user info, and their values by name")
   func keys() {
-    // tsv: NSDetailedErrorsKey | NSValidationObjectErrorKey | NSValidationKeyErrorKey | NSValidationPredicateErrorKey
-    // tsv: NSValidationValueErrorKey | NSAffectedStoresErrorKey | NSAffectedObjectsErrorKey
-    // tsv: NSPersistentStoreSaveConflictsErrorKey | CocoaError.affectedObjects | CocoaError.affectedStores
-    // tsv: CocoaError.validationKey | CocoaError.validationObject | CocoaError.validationPredicate | CocoaError.validationValue
+    // surface: NSDetailedErrorsKey | NSValidationObjectErrorKey | NSValidationKeyErrorKey | NSValidationPredicateErrorKey
+    // surface: NSValidationValueErrorKey | NSAffectedStoresErrorKey | NSAffectedObjectsErrorKey
+    // surface: NSPersistentStoreSaveConflictsErrorKey | CocoaError.affectedObjects | CocoaError.affectedStores
+    // surface: CocoaError.validationKey | CocoaError.validationObject | CocoaError.validationPredicate | CocoaError.validationValue
     let error = CocoaError(
       .validationMultipleErrors,
       userInfo: [

@@ -4,10 +4,10 @@ import Foundation
 // What code for Core Data writes of models, type-checked. Nothing is executed.
 
 func useModel(_ url: URL, _ context: NSManagedObjectContext, _ metadata: [String: Any]) throws {
-  // tsv: NSManagedObjectModel | NSManagedObjectModel.init() | NSManagedObjectModel.init(contentsOf:)
-  // tsv: NSManagedObjectModel.init(byMerging:) | NSManagedObjectModel.init(byMerging:forStoreMetadata:)
-  // tsv: NSManagedObjectModel.mergedModel(from:) | NSManagedObjectModel.mergedModel(from:forStoreMetadata:)
-  // tsv: NSManagedObjectModel.checksumsForVersionedModel(at:)
+  // surface: NSManagedObjectModel | NSManagedObjectModel.init() | NSManagedObjectModel.init(contentsOf:)
+  // surface: NSManagedObjectModel.init(byMerging:) | NSManagedObjectModel.init(byMerging:forStoreMetadata:)
+  // surface: NSManagedObjectModel.mergedModel(from:) | NSManagedObjectModel.mergedModel(from:forStoreMetadata:)
+  // surface: NSManagedObjectModel.checksumsForVersionedModel(at:)
   let model = NSManagedObjectModel()
   guard let read = NSManagedObjectModel(contentsOf: url),
     let merged = NSManagedObjectModel(byMerging: [model, read]),
@@ -17,11 +17,11 @@ func useModel(_ url: URL, _ context: NSManagedObjectContext, _ metadata: [String
     let old = NSManagedObjectModel.mergedModel(from: [Bundle.main], forStoreMetadata: metadata)
   else { return }
   let checksums: [String: String] = try NSManagedObjectModel.checksumsForVersionedModel(at: url)
-  // tsv: NSManagedObjectModel.configurations | NSManagedObjectModel.entities | NSManagedObjectModel.entitiesByName
-  // tsv: NSManagedObjectModel.entityVersionHashesByName | NSManagedObjectModel.versionIdentifiers
-  // tsv: NSManagedObjectModel.versionChecksum | NSManagedObjectModel.entities(forConfigurationName:)
-  // tsv: NSManagedObjectModel.setEntities(_:forConfigurationName:)
-  // tsv: NSManagedObjectModel.isConfiguration(withName:compatibleWithStoreMetadata:)
+  // surface: NSManagedObjectModel.configurations | NSManagedObjectModel.entities | NSManagedObjectModel.entitiesByName
+  // surface: NSManagedObjectModel.entityVersionHashesByName | NSManagedObjectModel.versionIdentifiers
+  // surface: NSManagedObjectModel.versionChecksum | NSManagedObjectModel.entities(forConfigurationName:)
+  // surface: NSManagedObjectModel.setEntities(_:forConfigurationName:)
+  // surface: NSManagedObjectModel.isConfiguration(withName:compatibleWithStoreMetadata:)
   model.entities = read.entities
   model.setEntities(model.entities, forConfigurationName: "A")
   model.versionIdentifiers = ["1.0"]
@@ -32,14 +32,14 @@ func useModel(_ url: URL, _ context: NSManagedObjectContext, _ metadata: [String
     copy.entities(forConfigurationName: nil),
     copy.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata),
   ]
-  // tsv: NSEntityDescription | NSEntityDescription.attributesByName | NSEntityDescription.isAbstract
-  // tsv: NSEntityDescription.managedObjectClassName | NSEntityDescription.managedObjectModel | NSEntityDescription.name
-  // tsv: NSEntityDescription.properties | NSEntityDescription.propertiesByName | NSEntityDescription.relationshipsByName
-  // tsv: NSEntityDescription.renamingIdentifier | NSEntityDescription.subentities | NSEntityDescription.subentitiesByName
-  // tsv: NSEntityDescription.superentity | NSEntityDescription.uniquenessConstraints | NSEntityDescription.userInfo
-  // tsv: NSEntityDescription.versionHash | NSEntityDescription.versionHashModifier | NSEntityDescription.indexes
-  // tsv: NSEntityDescription.entity(forEntityName:in:) | NSEntityDescription.insertNewObject(forEntityName:into:)
-  // tsv: NSEntityDescription.isKindOf(entity:) | NSEntityDescription.relationships(forDestination:)
+  // surface: NSEntityDescription | NSEntityDescription.attributesByName | NSEntityDescription.isAbstract
+  // surface: NSEntityDescription.managedObjectClassName | NSEntityDescription.managedObjectModel | NSEntityDescription.name
+  // surface: NSEntityDescription.properties | NSEntityDescription.propertiesByName | NSEntityDescription.relationshipsByName
+  // surface: NSEntityDescription.renamingIdentifier | NSEntityDescription.subentities | NSEntityDescription.subentitiesByName
+  // surface: NSEntityDescription.superentity | NSEntityDescription.uniquenessConstraints | NSEntityDescription.userInfo
+  // surface: NSEntityDescription.versionHash | NSEntityDescription.versionHashModifier | NSEntityDescription.indexes
+  // surface: NSEntityDescription.entity(forEntityName:in:) | NSEntityDescription.insertNewObject(forEntityName:into:)
+  // surface: NSEntityDescription.isKindOf(entity:) | NSEntityDescription.relationships(forDestination:)
   let entity = NSEntityDescription()
   entity.name = "A"
   entity.managedObjectClassName = NSStringFromClass(Entry.self)
@@ -58,16 +58,16 @@ func useModel(_ url: URL, _ context: NSManagedObjectContext, _ metadata: [String
     entity.relationshipsByName["a"]?.destinationEntity, entity.subentitiesByName["a"]?.superentity,
     entity.versionHash, entity.isKindOf(entity: entity), entity.relationships(forDestination: entity),
   ]
-  // tsv: NSPropertyDescription | NSPropertyDescription.entity | NSPropertyDescription.isOptional
-  // tsv: NSPropertyDescription.isTransient | NSPropertyDescription.name | NSPropertyDescription.renamingIdentifier
-  // tsv: NSPropertyDescription.userInfo | NSPropertyDescription.validationPredicates
-  // tsv: NSPropertyDescription.validationWarnings | NSPropertyDescription.versionHash
-  // tsv: NSPropertyDescription.versionHashModifier
-  // tsv: NSPropertyDescription.setValidationPredicates(_:withValidationWarnings:)
-  // tsv: NSAttributeDescription | NSAttributeDescription.AttributeType | NSAttributeDescription.allowsExternalBinaryDataStorage
-  // tsv: NSAttributeDescription.attributeType | NSAttributeDescription.attributeValueClassName
-  // tsv: NSAttributeDescription.defaultValue | NSAttributeDescription.type | NSAttributeDescription.valueTransformerName
-  // tsv: NSAttributeDescription.versionHash | NSAttributeDescription.preservesValueInHistoryOnDeletion
+  // surface: NSPropertyDescription | NSPropertyDescription.entity | NSPropertyDescription.isOptional
+  // surface: NSPropertyDescription.isTransient | NSPropertyDescription.name | NSPropertyDescription.renamingIdentifier
+  // surface: NSPropertyDescription.userInfo | NSPropertyDescription.validationPredicates
+  // surface: NSPropertyDescription.validationWarnings | NSPropertyDescription.versionHash
+  // surface: NSPropertyDescription.versionHashModifier
+  // surface: NSPropertyDescription.setValidationPredicates(_:withValidationWarnings:)
+  // surface: NSAttributeDescription | NSAttributeDescription.AttributeType | NSAttributeDescription.allowsExternalBinaryDataStorage
+  // surface: NSAttributeDescription.attributeType | NSAttributeDescription.attributeValueClassName
+  // surface: NSAttributeDescription.defaultValue | NSAttributeDescription.type | NSAttributeDescription.valueTransformerName
+  // surface: NSAttributeDescription.versionHash | NSAttributeDescription.preservesValueInHistoryOnDeletion
   let attribute = NSAttributeDescription()
   attribute.name = "a"
   attribute.attributeType = .stringAttributeType
@@ -89,11 +89,11 @@ func useModel(_ url: URL, _ context: NSManagedObjectContext, _ metadata: [String
     attribute.validationWarnings as [Any],
     attribute.versionHash,
   ]
-  // tsv: NSRelationshipDescription | NSRelationshipDescription.deleteRule | NSRelationshipDescription.destinationEntity
-  // tsv: NSRelationshipDescription.inverseRelationship | NSRelationshipDescription.isOrdered
-  // tsv: NSRelationshipDescription.isToMany | NSRelationshipDescription.maxCount | NSRelationshipDescription.minCount
-  // tsv: NSRelationshipDescription.versionHash | NSDeleteRule | NSDeleteRule.init(rawValue:) | NSDeleteRule.cascadeDeleteRule
-  // tsv: NSDeleteRule.denyDeleteRule | NSDeleteRule.noActionDeleteRule | NSDeleteRule.nullifyDeleteRule
+  // surface: NSRelationshipDescription | NSRelationshipDescription.deleteRule | NSRelationshipDescription.destinationEntity
+  // surface: NSRelationshipDescription.inverseRelationship | NSRelationshipDescription.isOrdered
+  // surface: NSRelationshipDescription.isToMany | NSRelationshipDescription.maxCount | NSRelationshipDescription.minCount
+  // surface: NSRelationshipDescription.versionHash | NSDeleteRule | NSDeleteRule.init(rawValue:) | NSDeleteRule.cascadeDeleteRule
+  // surface: NSDeleteRule.denyDeleteRule | NSDeleteRule.noActionDeleteRule | NSDeleteRule.nullifyDeleteRule
   let relationship = NSRelationshipDescription()
   relationship.destinationEntity = entity
   relationship.inverseRelationship = relationship
@@ -104,12 +104,12 @@ func useModel(_ url: URL, _ context: NSManagedObjectContext, _ metadata: [String
     relationship.deleteRule = NSDeleteRule(rawValue: rule.rawValue) ?? rule
   }
   entity.properties = [attribute, relationship]
-  // tsv: NSFetchIndexDescription | NSFetchIndexDescription.init(name:elements:) | NSFetchIndexDescription.elements
-  // tsv: NSFetchIndexDescription.entity | NSFetchIndexDescription.name | NSFetchIndexElementDescription
-  // tsv: NSFetchIndexElementDescription.init(property:collationType:) | NSFetchIndexElementDescription.collationType
-  // tsv: NSFetchIndexElementDescription.indexDescription | NSFetchIndexElementDescription.isAscending
-  // tsv: NSFetchIndexElementDescription.property | NSFetchIndexElementDescription.propertyName | NSFetchIndexElementType
-  // tsv: NSFetchIndexElementType.init(rawValue:) | NSFetchIndexElementType.binary | NSFetchIndexElementType.rTree
+  // surface: NSFetchIndexDescription | NSFetchIndexDescription.init(name:elements:) | NSFetchIndexDescription.elements
+  // surface: NSFetchIndexDescription.entity | NSFetchIndexDescription.name | NSFetchIndexElementDescription
+  // surface: NSFetchIndexElementDescription.init(property:collationType:) | NSFetchIndexElementDescription.collationType
+  // surface: NSFetchIndexElementDescription.indexDescription | NSFetchIndexElementDescription.isAscending
+  // surface: NSFetchIndexElementDescription.property | NSFetchIndexElementDescription.propertyName | NSFetchIndexElementType
+  // surface: NSFetchIndexElementType.init(rawValue:) | NSFetchIndexElementType.binary | NSFetchIndexElementType.rTree
   let element = NSFetchIndexElementDescription(property: attribute, collationType: .binary)
   element.isAscending = false
   element.collationType = NSFetchIndexElementType(rawValue: 0) ?? .rTree
@@ -119,8 +119,8 @@ func useModel(_ url: URL, _ context: NSManagedObjectContext, _ metadata: [String
     index.name, index.entity, index.elements, element.indexDescription, element.property,
     element.propertyName,
   ]
-  // tsv: NSDerivedAttributeDescription | NSDerivedAttributeDescription.derivationExpression
-  // tsv: NSCompositeAttributeDescription | NSCompositeAttributeDescription.elements
+  // surface: NSDerivedAttributeDescription | NSDerivedAttributeDescription.derivationExpression
+  // surface: NSCompositeAttributeDescription | NSCompositeAttributeDescription.elements
   let derived = NSDerivedAttributeDescription()
   derived.derivationExpression = NSExpression(format: "items.@count")
   let composite = NSCompositeAttributeDescription()
@@ -130,12 +130,12 @@ func useModel(_ url: URL, _ context: NSManagedObjectContext, _ metadata: [String
 }
 
 func useAttributeTypes(_ attribute: NSAttributeDescription) {
-  // tsv: NSAttributeType | NSAttributeType.init(rawValue:) | NSAttributeType.binaryDataAttributeType
-  // tsv: NSAttributeType.booleanAttributeType | NSAttributeType.compositeAttributeType | NSAttributeType.dateAttributeType
-  // tsv: NSAttributeType.decimalAttributeType | NSAttributeType.doubleAttributeType | NSAttributeType.floatAttributeType
-  // tsv: NSAttributeType.integer16AttributeType | NSAttributeType.integer32AttributeType | NSAttributeType.integer64AttributeType
-  // tsv: NSAttributeType.objectIDAttributeType | NSAttributeType.stringAttributeType | NSAttributeType.transformableAttributeType
-  // tsv: NSAttributeType.undefinedAttributeType | NSAttributeType.URIAttributeType | NSAttributeType.UUIDAttributeType
+  // surface: NSAttributeType | NSAttributeType.init(rawValue:) | NSAttributeType.binaryDataAttributeType
+  // surface: NSAttributeType.booleanAttributeType | NSAttributeType.compositeAttributeType | NSAttributeType.dateAttributeType
+  // surface: NSAttributeType.decimalAttributeType | NSAttributeType.doubleAttributeType | NSAttributeType.floatAttributeType
+  // surface: NSAttributeType.integer16AttributeType | NSAttributeType.integer32AttributeType | NSAttributeType.integer64AttributeType
+  // surface: NSAttributeType.objectIDAttributeType | NSAttributeType.stringAttributeType | NSAttributeType.transformableAttributeType
+  // surface: NSAttributeType.undefinedAttributeType | NSAttributeType.URIAttributeType | NSAttributeType.UUIDAttributeType
   let types: [NSAttributeType] = [
     .binaryDataAttributeType, .booleanAttributeType, .compositeAttributeType, .dateAttributeType,
     .decimalAttributeType, .doubleAttributeType, .floatAttributeType, .integer16AttributeType,
@@ -149,15 +149,15 @@ func useAttributeTypes(_ attribute: NSAttributeDescription) {
   case .dateAttributeType: break
   default: break
   }
-  // tsv: NSAttributeDescription.AttributeType.init(rawValue:) | NSAttributeDescription.AttributeType.binaryData
-  // tsv: NSAttributeDescription.AttributeType.boolean | NSAttributeDescription.AttributeType.composite
-  // tsv: NSAttributeDescription.AttributeType.date | NSAttributeDescription.AttributeType.decimal
-  // tsv: NSAttributeDescription.AttributeType.double | NSAttributeDescription.AttributeType.float
-  // tsv: NSAttributeDescription.AttributeType.integer16 | NSAttributeDescription.AttributeType.integer32
-  // tsv: NSAttributeDescription.AttributeType.integer64 | NSAttributeDescription.AttributeType.objectID
-  // tsv: NSAttributeDescription.AttributeType.string
-  // tsv: NSAttributeDescription.AttributeType.transformable | NSAttributeDescription.AttributeType.undefined
-  // tsv: NSAttributeDescription.AttributeType.uri | NSAttributeDescription.AttributeType.uuid
+  // surface: NSAttributeDescription.AttributeType.init(rawValue:) | NSAttributeDescription.AttributeType.binaryData
+  // surface: NSAttributeDescription.AttributeType.boolean | NSAttributeDescription.AttributeType.composite
+  // surface: NSAttributeDescription.AttributeType.date | NSAttributeDescription.AttributeType.decimal
+  // surface: NSAttributeDescription.AttributeType.double | NSAttributeDescription.AttributeType.float
+  // surface: NSAttributeDescription.AttributeType.integer16 | NSAttributeDescription.AttributeType.integer32
+  // surface: NSAttributeDescription.AttributeType.integer64 | NSAttributeDescription.AttributeType.objectID
+  // surface: NSAttributeDescription.AttributeType.string
+  // surface: NSAttributeDescription.AttributeType.transformable | NSAttributeDescription.AttributeType.undefined
+  // surface: NSAttributeDescription.AttributeType.uri | NSAttributeDescription.AttributeType.uuid
   let modern: [NSAttributeDescription.AttributeType] = [
     .binaryData, .boolean, .composite, .date, .decimal, .double, .float, .integer16, .integer32, .integer64,
     .objectID, .string, .transformable, .undefined, .uri, .uuid,
@@ -168,11 +168,11 @@ func useAttributeTypes(_ attribute: NSAttributeDescription) {
 }
 
 func useBatches(_ entity: NSEntityDescription, _ context: NSManagedObjectContext) throws {
-  // tsv: NSBatchDeleteRequest | NSBatchDeleteRequest.init(fetchRequest:) | NSBatchDeleteRequest.init(objectIDs:)
-  // tsv: NSBatchDeleteRequest.fetchRequest | NSBatchDeleteRequest.resultType | NSBatchDeleteResult | NSBatchDeleteResult.result
-  // tsv: NSBatchDeleteResult.resultType | NSBatchDeleteRequestResultType | NSBatchDeleteRequestResultType.init(rawValue:)
-  // tsv: NSBatchDeleteRequestResultType.resultTypeCount | NSBatchDeleteRequestResultType.resultTypeObjectIDs
-  // tsv: NSBatchDeleteRequestResultType.resultTypeStatusOnly
+  // surface: NSBatchDeleteRequest | NSBatchDeleteRequest.init(fetchRequest:) | NSBatchDeleteRequest.init(objectIDs:)
+  // surface: NSBatchDeleteRequest.fetchRequest | NSBatchDeleteRequest.resultType | NSBatchDeleteResult | NSBatchDeleteResult.result
+  // surface: NSBatchDeleteResult.resultType | NSBatchDeleteRequestResultType | NSBatchDeleteRequestResultType.init(rawValue:)
+  // surface: NSBatchDeleteRequestResultType.resultTypeCount | NSBatchDeleteRequestResultType.resultTypeObjectIDs
+  // surface: NSBatchDeleteRequestResultType.resultTypeStatusOnly
   let delete = NSBatchDeleteRequest(fetchRequest: NSFetchRequest<NSFetchRequestResult>(entityName: "A"))
   for type: NSBatchDeleteRequestResultType in [.resultTypeCount, .resultTypeObjectIDs, .resultTypeStatusOnly]
   {
@@ -181,12 +181,12 @@ func useBatches(_ entity: NSEntityDescription, _ context: NSManagedObjectContext
   let deleted = try context.execute(delete) as? NSBatchDeleteResult
   _ = (deleted?.result as? [NSManagedObjectID], deleted?.resultType, delete.fetchRequest.entityName)
   _ = NSBatchDeleteRequest(objectIDs: [])
-  // tsv: NSBatchUpdateRequest | NSBatchUpdateRequest.init(entity:) | NSBatchUpdateRequest.init(entityName:)
-  // tsv: NSBatchUpdateRequest.entity | NSBatchUpdateRequest.entityName | NSBatchUpdateRequest.includesSubentities
-  // tsv: NSBatchUpdateRequest.predicate | NSBatchUpdateRequest.propertiesToUpdate | NSBatchUpdateRequest.resultType
-  // tsv: NSBatchUpdateResult | NSBatchUpdateResult.result | NSBatchUpdateResult.resultType | NSBatchUpdateRequestResultType
-  // tsv: NSBatchUpdateRequestResultType.init(rawValue:) | NSBatchUpdateRequestResultType.statusOnlyResultType
-  // tsv: NSBatchUpdateRequestResultType.updatedObjectIDsResultType | NSBatchUpdateRequestResultType.updatedObjectsCountResultType
+  // surface: NSBatchUpdateRequest | NSBatchUpdateRequest.init(entity:) | NSBatchUpdateRequest.init(entityName:)
+  // surface: NSBatchUpdateRequest.entity | NSBatchUpdateRequest.entityName | NSBatchUpdateRequest.includesSubentities
+  // surface: NSBatchUpdateRequest.predicate | NSBatchUpdateRequest.propertiesToUpdate | NSBatchUpdateRequest.resultType
+  // surface: NSBatchUpdateResult | NSBatchUpdateResult.result | NSBatchUpdateResult.resultType | NSBatchUpdateRequestResultType
+  // surface: NSBatchUpdateRequestResultType.init(rawValue:) | NSBatchUpdateRequestResultType.statusOnlyResultType
+  // surface: NSBatchUpdateRequestResultType.updatedObjectIDsResultType | NSBatchUpdateRequestResultType.updatedObjectsCountResultType
   let update = NSBatchUpdateRequest(entityName: "A")
   update.predicate = NSPredicate(format: "a == 1")
   update.propertiesToUpdate = ["a": NSExpression(forConstantValue: 3), "b": 2]
@@ -201,14 +201,14 @@ func useBatches(_ entity: NSEntityDescription, _ context: NSManagedObjectContext
     updated.result as? Int, updated.resultType, update.entity, update.entityName,
     NSBatchUpdateRequest(entity: entity)
   )
-  // tsv: NSBatchInsertRequest | NSBatchInsertRequest.init(entity:dictionaryHandler:)
-  // tsv: NSBatchInsertRequest.init(entity:managedObjectHandler:) | NSBatchInsertRequest.init(entity:objects:)
-  // tsv: NSBatchInsertRequest.init(entityName:dictionaryHandler:) | NSBatchInsertRequest.init(entityName:managedObjectHandler:)
-  // tsv: NSBatchInsertRequest.init(entityName:objects:) | NSBatchInsertRequest.dictionaryHandler | NSBatchInsertRequest.entity
-  // tsv: NSBatchInsertRequest.entityName | NSBatchInsertRequest.managedObjectHandler | NSBatchInsertRequest.objectsToInsert
-  // tsv: NSBatchInsertRequest.resultType | NSBatchInsertResult | NSBatchInsertResult.result | NSBatchInsertResult.resultType
-  // tsv: NSBatchInsertRequestResultType | NSBatchInsertRequestResultType.init(rawValue:) | NSBatchInsertRequestResultType.count
-  // tsv: NSBatchInsertRequestResultType.objectIDs | NSBatchInsertRequestResultType.statusOnly
+  // surface: NSBatchInsertRequest | NSBatchInsertRequest.init(entity:dictionaryHandler:)
+  // surface: NSBatchInsertRequest.init(entity:managedObjectHandler:) | NSBatchInsertRequest.init(entity:objects:)
+  // surface: NSBatchInsertRequest.init(entityName:dictionaryHandler:) | NSBatchInsertRequest.init(entityName:managedObjectHandler:)
+  // surface: NSBatchInsertRequest.init(entityName:objects:) | NSBatchInsertRequest.dictionaryHandler | NSBatchInsertRequest.entity
+  // surface: NSBatchInsertRequest.entityName | NSBatchInsertRequest.managedObjectHandler | NSBatchInsertRequest.objectsToInsert
+  // surface: NSBatchInsertRequest.resultType | NSBatchInsertResult | NSBatchInsertResult.result | NSBatchInsertResult.resultType
+  // surface: NSBatchInsertRequestResultType | NSBatchInsertRequestResultType.init(rawValue:) | NSBatchInsertRequestResultType.count
+  // surface: NSBatchInsertRequestResultType.objectIDs | NSBatchInsertRequestResultType.statusOnly
   let inserts = [
     NSBatchInsertRequest(entity: entity, objects: [["a": 1]]),
     NSBatchInsertRequest(entityName: "A", objects: []),

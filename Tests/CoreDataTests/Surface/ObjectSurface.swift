@@ -2,15 +2,15 @@ import CoreData
 import Foundation
 
 // What code for Core Data writes of managed objects, type-checked. Each row of the list of Apple's names that is used here has a
-// `tsv:` mark. Nothing is executed.
+// `surface:` mark. Nothing is executed.
 
 /// The hooks that classes override.
-// tsv: NSManagedObject.awakeFromInsert() | NSManagedObject.awakeFromFetch() | NSManagedObject.awake(fromSnapshotEvents:)
-// tsv: NSManagedObject.prepareForDeletion() | NSManagedObject.willSave() | NSManagedObject.didSave()
-// tsv: NSManagedObject.willTurnIntoFault() | NSManagedObject.didTurnIntoFault() | NSManagedObject.validateForInsert()
-// tsv: NSManagedObject.validateForUpdate() | NSManagedObject.validateForDelete() | NSManagedObject.value(forKey:)
-// tsv: NSManagedObject.setValue(_:forKey:) | NSManagedObject.value(forUndefinedKey:) | NSManagedObject.setValue(_:forUndefinedKey:)
-// tsv: NSManagedObject.init(entity:insertInto:)
+// surface: NSManagedObject.awakeFromInsert() | NSManagedObject.awakeFromFetch() | NSManagedObject.awake(fromSnapshotEvents:)
+// surface: NSManagedObject.prepareForDeletion() | NSManagedObject.willSave() | NSManagedObject.didSave()
+// surface: NSManagedObject.willTurnIntoFault() | NSManagedObject.didTurnIntoFault() | NSManagedObject.validateForInsert()
+// surface: NSManagedObject.validateForUpdate() | NSManagedObject.validateForDelete() | NSManagedObject.value(forKey:)
+// surface: NSManagedObject.setValue(_:forKey:) | NSManagedObject.value(forUndefinedKey:) | NSManagedObject.setValue(_:forUndefinedKey:)
+// surface: NSManagedObject.init(entity:insertInto:)
 class HookedObject: NSManagedObject {
   override init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?) {
     super.init(entity: entity, insertInto: context)
@@ -44,14 +44,14 @@ class HookedObject: NSManagedObject {
 }
 
 func useObject(_ context: NSManagedObjectContext, _ entity: NSEntityDescription) throws {
-  // tsv: NSManagedObject | NSManagedObject.init(context:) | NSManagedObject.entity() | NSManagedObject.fetchRequest()
+  // surface: NSManagedObject | NSManagedObject.init(context:) | NSManagedObject.entity() | NSManagedObject.fetchRequest()
   let object = HookedObject(context: context)
   let other = NSManagedObject(entity: entity, insertInto: nil)
   let request: NSFetchRequest<NSFetchRequestResult> = HookedObject.fetchRequest()
   let own: NSEntityDescription = HookedObject.entity()
-  // tsv: NSManagedObject.entity | NSManagedObject.objectID | NSManagedObject.managedObjectContext | NSManagedObject.faultingState
-  // tsv: NSManagedObject.hasChanges | NSManagedObject.hasPersistentChangedValues | NSManagedObject.isDeleted | NSManagedObject.isFault
-  // tsv: NSManagedObject.isInserted | NSManagedObject.isUpdated | NSManagedObject.contextShouldIgnoreUnmodeledPropertyChanges
+  // surface: NSManagedObject.entity | NSManagedObject.objectID | NSManagedObject.managedObjectContext | NSManagedObject.faultingState
+  // surface: NSManagedObject.hasChanges | NSManagedObject.hasPersistentChangedValues | NSManagedObject.isDeleted | NSManagedObject.isFault
+  // surface: NSManagedObject.isInserted | NSManagedObject.isUpdated | NSManagedObject.contextShouldIgnoreUnmodeledPropertyChanges
   let description: NSEntityDescription = object.entity
   let id: NSManagedObjectID = object.objectID
   let home: NSManagedObjectContext? = object.managedObjectContext
@@ -60,49 +60,49 @@ func useObject(_ context: NSManagedObjectContext, _ entity: NSEntityDescription)
     object.hasChanges, object.hasPersistentChangedValues, object.isDeleted, object.isFault, object.isInserted,
     object.isUpdated, HookedObject.contextShouldIgnoreUnmodeledPropertyChanges,
   ]
-  // tsv: NSManagedObject.changedValues() | NSManagedObject.changedValuesForCurrentEvent() | NSManagedObject.committedValues(forKeys:)
+  // surface: NSManagedObject.changedValues() | NSManagedObject.changedValuesForCurrentEvent() | NSManagedObject.committedValues(forKeys:)
   let changed: [String: Any] = object.changedValues()
   let now: [String: Any] = object.changedValuesForCurrentEvent()
   let saved: [String: Any] = object.committedValues(forKeys: nil)
-  // tsv: NSManagedObject.willAccessValue(forKey:) | NSManagedObject.didAccessValue(forKey:) | NSManagedObject.willChangeValue(forKey:)
-  // tsv: NSManagedObject.didChangeValue(forKey:) | NSManagedObject.primitiveValue(forKey:) | NSManagedObject.setPrimitiveValue(_:forKey:)
+  // surface: NSManagedObject.willAccessValue(forKey:) | NSManagedObject.didAccessValue(forKey:) | NSManagedObject.willChangeValue(forKey:)
+  // surface: NSManagedObject.didChangeValue(forKey:) | NSManagedObject.primitiveValue(forKey:) | NSManagedObject.setPrimitiveValue(_:forKey:)
   object.willAccessValue(forKey: "date")
   let date = object.primitiveValue(forKey: "date") as? Date
   object.didAccessValue(forKey: nil)
   object.willChangeValue(forKey: "date")
   object.setPrimitiveValue(date, forKey: "date")
   object.didChangeValue(forKey: "date")
-  // tsv: NSManagedObject.dictionaryWithValues(forKeys:) | NSManagedObject.setValuesForKeys(_:) | NSManagedObject.value(forKeyPath:)
-  // tsv: NSManagedObject.setValue(_:forKeyPath:) | NSManagedObject.subscript(_:) | NSManagedObject.hasFault(forRelationshipNamed:)
-  // tsv: NSManagedObject.objectIDs(forRelationshipNamed:)
+  // surface: NSManagedObject.dictionaryWithValues(forKeys:) | NSManagedObject.setValuesForKeys(_:) | NSManagedObject.value(forKeyPath:)
+  // surface: NSManagedObject.setValue(_:forKeyPath:) | NSManagedObject.subscript(_:) | NSManagedObject.hasFault(forRelationshipNamed:)
+  // surface: NSManagedObject.objectIDs(forRelationshipNamed:)
   object.setValuesForKeys(object.dictionaryWithValues(forKeys: ["date"]))
   object.setValue(object.value(forKeyPath: "trip.name"), forKeyPath: "trip.name")
   object["date"] = object["date"]
   let isFault: Bool = object.hasFault(forRelationshipNamed: "trip")
   let members: [NSManagedObjectID] = object.objectIDs(forRelationshipNamed: "trip")
-  // tsv: NSManagedObject.mutableSetValue(forKey:) | NSManagedObject.mutableSetValue(forKeyPath:)
-  // tsv: NSManagedObject.mutableOrderedSetValue(forKey:) | NSManagedObject.mutableOrderedSetValue(forKeyPath:)
+  // surface: NSManagedObject.mutableSetValue(forKey:) | NSManagedObject.mutableSetValue(forKeyPath:)
+  // surface: NSManagedObject.mutableOrderedSetValue(forKey:) | NSManagedObject.mutableOrderedSetValue(forKeyPath:)
   let set: NSMutableSet = object.mutableSetValue(forKey: "a")
   let same: NSMutableSet = object.mutableSetValue(forKeyPath: "a.b")
   let ordered: NSMutableOrderedSet = object.mutableOrderedSetValue(forKey: "a")
   let sameOrdered: NSMutableOrderedSet = object.mutableOrderedSetValue(forKeyPath: "a.b")
-  // tsv: NSManagedObjectID | NSManagedObjectID.entity | NSManagedObjectID.isTemporaryID | NSManagedObjectID.persistentStore
-  // tsv: NSManagedObjectID.uriRepresentation()
+  // surface: NSManagedObjectID | NSManagedObjectID.entity | NSManagedObjectID.isTemporaryID | NSManagedObjectID.persistentStore
+  // surface: NSManagedObjectID.uriRepresentation()
   let entityOfID: NSEntityDescription = id.entity
   let isTemporary: Bool = id.isTemporaryID
   let store: NSPersistentStore? = id.persistentStore
   let uri: URL = id.uriRepresentation()
-  // tsv: NSSnapshotEventType | NSSnapshotEventType.init(rawValue:) | NSSnapshotEventType.mergePolicy | NSSnapshotEventType.refresh
-  // tsv: NSSnapshotEventType.rollback | NSSnapshotEventType.undoDeletion | NSSnapshotEventType.undoInsertion
-  // tsv: NSSnapshotEventType.undoUpdate
+  // surface: NSSnapshotEventType | NSSnapshotEventType.init(rawValue:) | NSSnapshotEventType.mergePolicy | NSSnapshotEventType.refresh
+  // surface: NSSnapshotEventType.rollback | NSSnapshotEventType.undoDeletion | NSSnapshotEventType.undoInsertion
+  // surface: NSSnapshotEventType.undoUpdate
   let events: NSSnapshotEventType = [
     .mergePolicy, .refresh, .rollback, .undoDeletion, .undoInsertion, .undoUpdate,
   ]
   _ = NSSnapshotEventType(rawValue: events.rawValue)
-  // tsv: NSArray.value(forKey:) | NSArray.value(forKeyPath:) | NSArray.setValue(_:forKey:)
-  // tsv: NSSet.value(forKey:) | NSSet.value(forKeyPath:) | NSSet.setValue(_:forKey:)
-  // tsv: NSOrderedSet.value(forKey:) | NSOrderedSet.value(forKeyPath:) | NSOrderedSet.setValue(_:forKey:)
-  // tsv: NSDictionary.value(forKey:) | NSDictionary.value(forKeyPath:)
+  // surface: NSArray.value(forKey:) | NSArray.value(forKeyPath:) | NSArray.setValue(_:forKey:)
+  // surface: NSSet.value(forKey:) | NSSet.value(forKeyPath:) | NSSet.setValue(_:forKey:)
+  // surface: NSOrderedSet.value(forKey:) | NSOrderedSet.value(forKeyPath:) | NSOrderedSet.setValue(_:forKey:)
+  // surface: NSDictionary.value(forKey:) | NSDictionary.value(forKeyPath:)
   let array = NSArray(array: [object])
   array.setValue(array.value(forKeyPath: "@count"), forKey: "n")
   set.setValue(set.value(forKeyPath: "@count"), forKey: "n")

@@ -5,20 +5,20 @@ import Foundation
 
 func useCoordinator(_ model: NSManagedObjectModel, _ url: URL, _ context: NSManagedObjectContext) async throws
 {
-  // tsv: NSPersistentStoreCoordinator | NSPersistentStoreCoordinator.init(managedObjectModel:)
-  // tsv: NSPersistentStoreCoordinator.managedObjectModel | NSPersistentStoreCoordinator.name
-  // tsv: NSPersistentStoreCoordinator.persistentStores
+  // surface: NSPersistentStoreCoordinator | NSPersistentStoreCoordinator.init(managedObjectModel:)
+  // surface: NSPersistentStoreCoordinator.managedObjectModel | NSPersistentStoreCoordinator.name
+  // surface: NSPersistentStoreCoordinator.persistentStores
   let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
   coordinator.name = "a"
   let stores: [NSPersistentStore] = coordinator.persistentStores
-  // tsv: NSPersistentStoreCoordinator.addPersistentStore(ofType:configurationName:at:options:)
-  // tsv: NSPersistentStoreCoordinator.addPersistentStore(type:configuration:at:options:)
-  // tsv: NSPersistentStoreCoordinator.addPersistentStore(with:completionHandler:)
-  // tsv: NSSQLiteStoreType | NSBinaryStoreType | NSInMemoryStoreType | NSMigratePersistentStoresAutomaticallyOption
-  // tsv: NSInferMappingModelAutomaticallyOption | NSReadOnlyPersistentStoreOption | NSPersistentStoreTimeoutOption
-  // tsv: NSSQLitePragmasOption | NSPersistentStoreRemoteChangeNotificationPostOptionKey
-  // tsv: NSIgnorePersistentStoreVersioningOption | NSPersistentHistoryTrackingKey | NSPersistentStoreFileProtectionKey
-  // tsv: NSSQLiteAnalyzeOption | NSSQLiteManualVacuumOption | NSPersistentStoreConnectionPoolMaxSizeKey
+  // surface: NSPersistentStoreCoordinator.addPersistentStore(ofType:configurationName:at:options:)
+  // surface: NSPersistentStoreCoordinator.addPersistentStore(type:configuration:at:options:)
+  // surface: NSPersistentStoreCoordinator.addPersistentStore(with:completionHandler:)
+  // surface: NSSQLiteStoreType | NSBinaryStoreType | NSInMemoryStoreType | NSMigratePersistentStoresAutomaticallyOption
+  // surface: NSInferMappingModelAutomaticallyOption | NSReadOnlyPersistentStoreOption | NSPersistentStoreTimeoutOption
+  // surface: NSSQLitePragmasOption | NSPersistentStoreRemoteChangeNotificationPostOptionKey
+  // surface: NSIgnorePersistentStoreVersioningOption | NSPersistentHistoryTrackingKey | NSPersistentStoreFileProtectionKey
+  // surface: NSSQLiteAnalyzeOption | NSSQLiteManualVacuumOption | NSPersistentStoreConnectionPoolMaxSizeKey
   let options: [AnyHashable: Any] = [
     NSMigratePersistentStoresAutomaticallyOption: true, NSInferMappingModelAutomaticallyOption: true,
     NSReadOnlyPersistentStoreOption: false, NSPersistentStoreTimeoutOption: 5,
@@ -35,10 +35,10 @@ func useCoordinator(_ model: NSManagedObjectModel, _ url: URL, _ context: NSMana
   coordinator.addPersistentStore(with: NSPersistentStoreDescription(url: url)) { description, error in
     if let error = error as NSError? { fatalError("\(description): \(error), \(error.userInfo)") }
   }
-  // tsv: NSPersistentStoreCoordinator.persistentStore(for:) | NSPersistentStoreCoordinator.url(for:)
-  // tsv: NSPersistentStoreCoordinator.setURL(_:for:) | NSPersistentStoreCoordinator.remove(_:)
-  // tsv: NSPersistentStoreCoordinator.migratePersistentStore(_:to:options:type:)
-  // tsv: NSPersistentStoreCoordinator.migratePersistentStore(_:to:options:withType:)
+  // surface: NSPersistentStoreCoordinator.persistentStore(for:) | NSPersistentStoreCoordinator.url(for:)
+  // surface: NSPersistentStoreCoordinator.setURL(_:for:) | NSPersistentStoreCoordinator.remove(_:)
+  // surface: NSPersistentStoreCoordinator.migratePersistentStore(_:to:options:type:)
+  // surface: NSPersistentStoreCoordinator.migratePersistentStore(_:to:options:withType:)
   if let found = coordinator.persistentStore(for: url),
     !coordinator.setURL(coordinator.url(for: found), for: found)
   {
@@ -46,10 +46,10 @@ func useCoordinator(_ model: NSManagedObjectModel, _ url: URL, _ context: NSMana
       found, to: url, options: nil, withType: NSBinaryStoreType)
     try coordinator.remove(coordinator.migratePersistentStore(moved, to: url, options: nil, type: .binary))
   }
-  // tsv: NSPersistentStoreCoordinator.destroyPersistentStore(at:ofType:options:)
-  // tsv: NSPersistentStoreCoordinator.destroyPersistentStore(at:type:options:)
-  // tsv: NSPersistentStoreCoordinator.replacePersistentStore(at:destinationOptions:withPersistentStoreFrom:sourceOptions:ofType:)
-  // tsv: NSPersistentStoreCoordinator.replacePersistentStore(at:destinationOptions:withPersistentStoreFrom:sourceOptions:type:)
+  // surface: NSPersistentStoreCoordinator.destroyPersistentStore(at:ofType:options:)
+  // surface: NSPersistentStoreCoordinator.destroyPersistentStore(at:type:options:)
+  // surface: NSPersistentStoreCoordinator.replacePersistentStore(at:destinationOptions:withPersistentStoreFrom:sourceOptions:ofType:)
+  // surface: NSPersistentStoreCoordinator.replacePersistentStore(at:destinationOptions:withPersistentStoreFrom:sourceOptions:type:)
   try coordinator.destroyPersistentStore(at: url, ofType: NSSQLiteStoreType, options: nil)
   try coordinator.destroyPersistentStore(at: url, type: .sqlite, options: nil)
   try coordinator.replacePersistentStore(
@@ -57,15 +57,15 @@ func useCoordinator(_ model: NSManagedObjectModel, _ url: URL, _ context: NSMana
     ofType: NSSQLiteStoreType)
   try coordinator.replacePersistentStore(
     at: url, destinationOptions: nil, withPersistentStoreFrom: url, sourceOptions: nil, type: .sqlite)
-  // tsv: NSPersistentStoreCoordinator.metadata(for:) | NSPersistentStoreCoordinator.setMetadata(_:for:)
-  // tsv: NSPersistentStoreCoordinator.metadataForPersistentStore(ofType:at:)
-  // tsv: NSPersistentStoreCoordinator.metadataForPersistentStore(ofType:at:options:)
-  // tsv: NSPersistentStoreCoordinator.metadataForPersistentStore(type:at:options:)
-  // tsv: NSPersistentStoreCoordinator.setMetadata(_:forPersistentStoreOfType:at:)
-  // tsv: NSPersistentStoreCoordinator.setMetadata(_:forPersistentStoreOfType:at:options:)
-  // tsv: NSPersistentStoreCoordinator.setMetadata(_:type:at:options:)
-  // tsv: NSPersistentStoreCoordinator.cachedModelForPersistentStore(at:options:)
-  // tsv: NSStoreTypeKey | NSStoreUUIDKey | NSStoreModelVersionHashesKey | NSStoreModelVersionIdentifiersKey
+  // surface: NSPersistentStoreCoordinator.metadata(for:) | NSPersistentStoreCoordinator.setMetadata(_:for:)
+  // surface: NSPersistentStoreCoordinator.metadataForPersistentStore(ofType:at:)
+  // surface: NSPersistentStoreCoordinator.metadataForPersistentStore(ofType:at:options:)
+  // surface: NSPersistentStoreCoordinator.metadataForPersistentStore(type:at:options:)
+  // surface: NSPersistentStoreCoordinator.setMetadata(_:forPersistentStoreOfType:at:)
+  // surface: NSPersistentStoreCoordinator.setMetadata(_:forPersistentStoreOfType:at:options:)
+  // surface: NSPersistentStoreCoordinator.setMetadata(_:type:at:options:)
+  // surface: NSPersistentStoreCoordinator.cachedModelForPersistentStore(at:options:)
+  // surface: NSStoreTypeKey | NSStoreUUIDKey | NSStoreModelVersionHashesKey | NSStoreModelVersionIdentifiersKey
   var metadata: [String: Any] = coordinator.metadata(for: store)
   metadata["a"] = metadata[NSStoreUUIDKey] ?? metadata[NSStoreTypeKey]
   coordinator.setMetadata(metadata, for: store)
@@ -83,11 +83,11 @@ func useCoordinator(_ model: NSManagedObjectModel, _ url: URL, _ context: NSMana
   }
   let cached: NSManagedObjectModel = try NSPersistentStoreCoordinator.cachedModelForPersistentStore(
     at: url, options: nil)
-  // tsv: NSPersistentStoreCoordinator.managedObjectID(forURIRepresentation:)
-  // tsv: NSPersistentStoreCoordinator.managedObjectID(for:) | NSPersistentStoreCoordinator.execute(_:with:)
-  // tsv: NSPersistentStoreCoordinator.perform(_:) | NSPersistentStoreCoordinator.performAndWait(_:)
-  // tsv: NSPersistentStoreCoordinator.lock() | NSPersistentStoreCoordinator.unlock()
-  // tsv: NSPersistentStoreCoordinator.tryLock()
+  // surface: NSPersistentStoreCoordinator.managedObjectID(forURIRepresentation:)
+  // surface: NSPersistentStoreCoordinator.managedObjectID(for:) | NSPersistentStoreCoordinator.execute(_:with:)
+  // surface: NSPersistentStoreCoordinator.perform(_:) | NSPersistentStoreCoordinator.performAndWait(_:)
+  // surface: NSPersistentStoreCoordinator.lock() | NSPersistentStoreCoordinator.unlock()
+  // surface: NSPersistentStoreCoordinator.tryLock()
   let ids: [NSManagedObjectID?] = [
     coordinator.managedObjectID(forURIRepresentation: url),
     coordinator.managedObjectID(for: "x-coredata://a"),
@@ -113,22 +113,22 @@ extension NSPersistentStoreCoordinator {
 }
 
 func useStore(_ store: NSPersistentStore) {
-  // tsv: NSPersistentStore | NSPersistentStore.StoreType | NSPersistentStore.configurationName | NSPersistentStore.identifier
-  // tsv: NSPersistentStore.isReadOnly | NSPersistentStore.metadata | NSPersistentStore.options
-  // tsv: NSPersistentStore.persistentStoreCoordinator | NSPersistentStore.type | NSPersistentStore.url
+  // surface: NSPersistentStore | NSPersistentStore.StoreType | NSPersistentStore.configurationName | NSPersistentStore.identifier
+  // surface: NSPersistentStore.isReadOnly | NSPersistentStore.metadata | NSPersistentStore.options
+  // surface: NSPersistentStore.persistentStoreCoordinator | NSPersistentStore.type | NSPersistentStore.url
   let texts: [String?] = [store.configurationName, store.identifier, store.type, store.url?.path]
   store.metadata["a"] = 1
   let coordinator: NSPersistentStoreCoordinator? = store.persistentStoreCoordinator
   let isReadOnly: Bool = store.isReadOnly
   let options: [AnyHashable: Any]? = store.options
-  // tsv: NSPersistentStore.StoreType.init(rawValue:) | NSPersistentStore.StoreType.binary | NSPersistentStore.StoreType.inMemory
-  // tsv: NSPersistentStore.StoreType.rawValue | NSPersistentStore.StoreType.sqlite
+  // surface: NSPersistentStore.StoreType.init(rawValue:) | NSPersistentStore.StoreType.binary | NSPersistentStore.StoreType.inMemory
+  // surface: NSPersistentStore.StoreType.rawValue | NSPersistentStore.StoreType.sqlite
   let types: [NSPersistentStore.StoreType] = [.binary, .inMemory, .sqlite]
   _ = NSPersistentStore.StoreType(rawValue: types[0].rawValue)
   _ = (texts, coordinator, isReadOnly, options)
 }
 
-// tsv: NSPersistentContainer | NSPersistentContainer.defaultDirectoryURL() | NSPersistentContainer.newBackgroundContext()
+// surface: NSPersistentContainer | NSPersistentContainer.defaultDirectoryURL() | NSPersistentContainer.newBackgroundContext()
 final class SharedContainer: NSPersistentContainer, @unchecked Sendable {
   override class func defaultDirectoryURL() -> URL {
     super.defaultDirectoryURL().appendingPathComponent("group")
@@ -148,10 +148,10 @@ func runInBackground(_ container: NSPersistentContainer) {
 }
 
 func useContainer(_ model: NSManagedObjectModel, _ url: URL) async throws {
-  // tsv: NSPersistentContainer.init(name:) | NSPersistentContainer.init(name:managedObjectModel:) | NSPersistentContainer.name
-  // tsv: NSPersistentContainer.managedObjectModel | NSPersistentContainer.persistentStoreCoordinator
-  // tsv: NSPersistentContainer.persistentStoreDescriptions | NSPersistentContainer.viewContext
-  // tsv: NSPersistentContainer.loadPersistentStores(completionHandler:) | NSPersistentContainer.performBackgroundTask(_:)
+  // surface: NSPersistentContainer.init(name:) | NSPersistentContainer.init(name:managedObjectModel:) | NSPersistentContainer.name
+  // surface: NSPersistentContainer.managedObjectModel | NSPersistentContainer.persistentStoreCoordinator
+  // surface: NSPersistentContainer.persistentStoreDescriptions | NSPersistentContainer.viewContext
+  // surface: NSPersistentContainer.loadPersistentStores(completionHandler:) | NSPersistentContainer.performBackgroundTask(_:)
   let container = NSPersistentContainer(name: "Shop")
   let shared = SharedContainer(name: "Shop", managedObjectModel: model)
   container.persistentStoreDescriptions.first?.url = URL(fileURLWithPath: "/dev/null")
@@ -168,12 +168,12 @@ func useContainer(_ model: NSManagedObjectModel, _ url: URL) async throws {
     try context.count(for: NSFetchRequest<Entry>(entityName: "Entry"))
   }
   await shared.performBackgroundTask { context in context.reset() }
-  // tsv: NSPersistentStoreDescription | NSPersistentStoreDescription.init(url:) | NSPersistentStoreDescription.configuration
-  // tsv: NSPersistentStoreDescription.isReadOnly | NSPersistentStoreDescription.options
-  // tsv: NSPersistentStoreDescription.shouldAddStoreAsynchronously | NSPersistentStoreDescription.shouldInferMappingModelAutomatically
-  // tsv: NSPersistentStoreDescription.shouldMigrateStoreAutomatically | NSPersistentStoreDescription.timeout
-  // tsv: NSPersistentStoreDescription.type | NSPersistentStoreDescription.url | NSPersistentStoreDescription.setOption(_:forKey:)
-  // tsv: NSPersistentStoreDescription.sqlitePragmas | NSPersistentStoreDescription.setValue(_:forPragmaNamed:)
+  // surface: NSPersistentStoreDescription | NSPersistentStoreDescription.init(url:) | NSPersistentStoreDescription.configuration
+  // surface: NSPersistentStoreDescription.isReadOnly | NSPersistentStoreDescription.options
+  // surface: NSPersistentStoreDescription.shouldAddStoreAsynchronously | NSPersistentStoreDescription.shouldInferMappingModelAutomatically
+  // surface: NSPersistentStoreDescription.shouldMigrateStoreAutomatically | NSPersistentStoreDescription.timeout
+  // surface: NSPersistentStoreDescription.type | NSPersistentStoreDescription.url | NSPersistentStoreDescription.setOption(_:forKey:)
+  // surface: NSPersistentStoreDescription.sqlitePragmas | NSPersistentStoreDescription.setValue(_:forPragmaNamed:)
   let description = NSPersistentStoreDescription()
   description.type = NSInMemoryStoreType
   description.url = url

@@ -4,72 +4,91 @@ import Testing
 // Every member of undo managers and value transformers, written as for Apple's platforms. Type-checked, not run.
 
 private func undo(_ context: NSManagedObjectContext, _ target: NSObject) {
-  // tsv: (global).UndoManager
-  let undo = UndoManager()  // tsv: UndoManager.init()
-  context.undoManager = undo  // tsv: NSManagedObjectContext.undoManager
-  undo.registerUndo(withTarget: target) { _ in }  // tsv: UndoManager.registerUndo(withTarget:handler:)
-  undo.beginUndoGrouping()  // tsv: UndoManager.beginUndoGrouping()
-  undo.endUndoGrouping()  // tsv: UndoManager.endUndoGrouping()
-  undo.disableUndoRegistration()  // tsv: UndoManager.disableUndoRegistration()
-  undo.enableUndoRegistration()  // tsv: UndoManager.enableUndoRegistration()
-  undo.undo()  // tsv: UndoManager.undo()
-  undo.redo()  // tsv: UndoManager.redo()
-  undo.undoNestedGroup()  // tsv: UndoManager.undoNestedGroup()
-  undo.removeAllActions()  // tsv: UndoManager.removeAllActions()
-  undo.removeAllActions(withTarget: target)  // tsv: UndoManager.removeAllActions(withTarget:)
-  undo.setActionName("a")  // tsv: UndoManager.setActionName(_:)
-  undo.setActionIsDiscardable(true)  // tsv: UndoManager.setActionIsDiscardable(_:)
-  undo.groupsByEvent = false  // tsv: UndoManager.groupsByEvent
-  undo.runLoopModes = [.default]  // tsv: UndoManager.runLoopModes
-  undo.levelsOfUndo = 3  // tsv: UndoManager.levelsOfUndo
-  let key = UndoManager.UserInfoKey(rawValue: "k")  // tsv: UndoManager.UserInfoKey
-  undo.setActionUserInfoValue(1, forKey: key)  // tsv: UndoManager.setActionUserInfoValue(_:forKey:)
+  // surface: (global).UndoManager
+  let undo = UndoManager()  // surface: UndoManager.init()
+  context.undoManager = undo  // surface: NSManagedObjectContext.undoManager
+  // surface: UndoManager.registerUndo(withTarget:handler:)
+  undo.registerUndo(withTarget: target) { _ in }
+  undo.beginUndoGrouping()  // surface: UndoManager.beginUndoGrouping()
+  undo.endUndoGrouping()  // surface: UndoManager.endUndoGrouping()
+  undo.disableUndoRegistration()  // surface: UndoManager.disableUndoRegistration()
+  undo.enableUndoRegistration()  // surface: UndoManager.enableUndoRegistration()
+  undo.undo()  // surface: UndoManager.undo()
+  undo.redo()  // surface: UndoManager.redo()
+  undo.undoNestedGroup()  // surface: UndoManager.undoNestedGroup()
+  undo.removeAllActions()  // surface: UndoManager.removeAllActions()
+  undo.removeAllActions(withTarget: target)  // surface: UndoManager.removeAllActions(withTarget:)
+  undo.setActionName("a")  // surface: UndoManager.setActionName(_:)
+  undo.setActionIsDiscardable(true)  // surface: UndoManager.setActionIsDiscardable(_:)
+  undo.groupsByEvent = false  // surface: UndoManager.groupsByEvent
+  undo.runLoopModes = [.default]  // surface: UndoManager.runLoopModes
+  undo.levelsOfUndo = 3  // surface: UndoManager.levelsOfUndo
+  let key = UndoManager.UserInfoKey(rawValue: "k")  // surface: UndoManager.UserInfoKey
+  // surface: UndoManager.setActionUserInfoValue(_:forKey:)
+  undo.setActionUserInfoValue(1, forKey: key)
   let parts: [Any?] = [
-    undo.canUndo,  // tsv: UndoManager.canUndo
-    undo.canRedo,  // tsv: UndoManager.canRedo
-    undo.groupingLevel,  // tsv: UndoManager.groupingLevel
-    undo.isUndoing,  // tsv: UndoManager.isUndoing
-    undo.isRedoing,  // tsv: UndoManager.isRedoing
-    undo.isUndoRegistrationEnabled,  // tsv: UndoManager.isUndoRegistrationEnabled
-    undo.undoActionName,  // tsv: UndoManager.undoActionName
-    undo.redoActionName,  // tsv: UndoManager.redoActionName
-    undo.undoMenuItemTitle,  // tsv: UndoManager.undoMenuItemTitle
-    undo.redoMenuItemTitle,  // tsv: UndoManager.redoMenuItemTitle
-    undo.undoMenuTitle(forUndoActionName: "a"),  // tsv: UndoManager.undoMenuTitle(forUndoActionName:)
-    undo.redoMenuTitle(forUndoActionName: "a"),  // tsv: UndoManager.redoMenuTitle(forUndoActionName:)
-    undo.undoActionIsDiscardable,  // tsv: UndoManager.undoActionIsDiscardable
-    undo.redoActionIsDiscardable,  // tsv: UndoManager.redoActionIsDiscardable
-    undo.undoActionUserInfoValue(forKey: key),  // tsv: UndoManager.undoActionUserInfoValue(forKey:)
-    undo.redoActionUserInfoValue(forKey: key),  // tsv: UndoManager.redoActionUserInfoValue(forKey:)
-    undo.undoCount,  // tsv: UndoManager.undoCount
-    undo.redoCount,  // tsv: UndoManager.redoCount
-    NSUndoCloseGroupingRunLoopOrdering,  // tsv: (global).NSUndoCloseGroupingRunLoopOrdering
-    NSUndoManagerGroupIsDiscardableKey,  // tsv: (global).NSUndoManagerGroupIsDiscardableKey
+    undo.canUndo,  // surface: UndoManager.canUndo
+    undo.canRedo,  // surface: UndoManager.canRedo
+    undo.groupingLevel,  // surface: UndoManager.groupingLevel
+    undo.isUndoing,  // surface: UndoManager.isUndoing
+    undo.isRedoing,  // surface: UndoManager.isRedoing
+    undo.isUndoRegistrationEnabled,  // surface: UndoManager.isUndoRegistrationEnabled
+    undo.undoActionName,  // surface: UndoManager.undoActionName
+    undo.redoActionName,  // surface: UndoManager.redoActionName
+    undo.undoMenuItemTitle,  // surface: UndoManager.undoMenuItemTitle
+    undo.redoMenuItemTitle,  // surface: UndoManager.redoMenuItemTitle
+    // surface: UndoManager.undoMenuTitle(forUndoActionName:)
+    undo.undoMenuTitle(forUndoActionName: "a"),
+    // surface: UndoManager.redoMenuTitle(forUndoActionName:)
+    undo.redoMenuTitle(forUndoActionName: "a"),
+    undo.undoActionIsDiscardable,  // surface: UndoManager.undoActionIsDiscardable
+    undo.redoActionIsDiscardable,  // surface: UndoManager.redoActionIsDiscardable
+    // surface: UndoManager.undoActionUserInfoValue(forKey:)
+    undo.undoActionUserInfoValue(forKey: key),
+    // surface: UndoManager.redoActionUserInfoValue(forKey:)
+    undo.redoActionUserInfoValue(forKey: key),
+    undo.undoCount,  // surface: UndoManager.undoCount
+    undo.redoCount,  // surface: UndoManager.redoCount
+    NSUndoCloseGroupingRunLoopOrdering,  // surface: (global).NSUndoCloseGroupingRunLoopOrdering
+    NSUndoManagerGroupIsDiscardableKey,  // surface: (global).NSUndoManagerGroupIsDiscardableKey
   ]
   _ = parts
 }
 
 private func transformers() {
-  // tsv: (global).ValueTransformer
-  // tsv: (global).NSValueTransformerName
-  let name = NSValueTransformerName("a")  // tsv: NSValueTransformerName.init(_:)
-  let other = NSValueTransformerName(rawValue: "a")  // tsv: NSValueTransformerName.init(rawValue:)
-  let raw: String = name.rawValue  // tsv: NSValueTransformerName.rawValue
+  // surface: (global).ValueTransformer
+  // surface: (global).NSValueTransformerName
+  let name = NSValueTransformerName("a")  // surface: NSValueTransformerName.init(_:)
+  // surface: NSValueTransformerName.init(rawValue:)
+  let other = NSValueTransformerName(rawValue: "a")
+  let raw: String = name.rawValue  // surface: NSValueTransformerName.rawValue
   let known: [NSValueTransformerName] = [
-    .isNilTransformerName,  // tsv: NSValueTransformerName.isNilTransformerName
-    .isNotNilTransformerName,  // tsv: NSValueTransformerName.isNotNilTransformerName
-    .keyedUnarchiveFromDataTransformerName,  // tsv: NSValueTransformerName.keyedUnarchiveFromDataTransformerName
-    .negateBooleanTransformerName,  // tsv: NSValueTransformerName.negateBooleanTransformerName
-    .secureUnarchiveFromDataTransformerName,  // tsv: NSValueTransformerName.secureUnarchiveFromDataTransformerName
-    .unarchiveFromDataTransformerName,  // tsv: NSValueTransformerName.unarchiveFromDataTransformerName
+    .isNilTransformerName,  // surface: NSValueTransformerName.isNilTransformerName
+    .isNotNilTransformerName,  // surface: NSValueTransformerName.isNotNilTransformerName
+    // surface: NSValueTransformerName.keyedUnarchiveFromDataTransformerName
+    .keyedUnarchiveFromDataTransformerName,
+    // surface: NSValueTransformerName.negateBooleanTransformerName
+    .negateBooleanTransformerName,
+    // surface: NSValueTransformerName.secureUnarchiveFromDataTransformerName
+    .secureUnarchiveFromDataTransformerName,
+    // surface: NSValueTransformerName.unarchiveFromDataTransformerName
+    .unarchiveFromDataTransformerName,
   ]
-  let transformer: ValueTransformer? = ValueTransformer(forName: name)  // tsv: ValueTransformer.init(forName:)
-  ValueTransformer.setValueTransformer(transformer, forName: other)  // tsv: ValueTransformer.setValueTransformer(_:forName:)
-  let names: [NSValueTransformerName] = ValueTransformer.valueTransformerNames()  // tsv: ValueTransformer.valueTransformerNames()
-  let type: AnyClass = ValueTransformer.transformedValueClass()  // tsv: ValueTransformer.transformedValueClass()
-  let reverses: Bool = ValueTransformer.allowsReverseTransformation()  // tsv: ValueTransformer.allowsReverseTransformation()
-  let value: Any? = transformer?.transformedValue(1)  // tsv: ValueTransformer.transformedValue(_:)
-  let reversed: Any? = transformer?.reverseTransformedValue(1)  // tsv: ValueTransformer.reverseTransformedValue(_:)
-  let classes: [AnyClass] = NSSecureUnarchiveFromDataTransformer.allowedTopLevelClasses  // tsv: NSSecureUnarchiveFromDataTransformer.allowedTopLevelClasses
+  // surface: ValueTransformer.init(forName:)
+  let transformer: ValueTransformer? = ValueTransformer(forName: name)
+  // surface: ValueTransformer.setValueTransformer(_:forName:)
+  ValueTransformer.setValueTransformer(transformer, forName: other)
+  // surface: ValueTransformer.valueTransformerNames()
+  let names: [NSValueTransformerName] = ValueTransformer.valueTransformerNames()
+  // surface: ValueTransformer.transformedValueClass()
+  let type: AnyClass = ValueTransformer.transformedValueClass()
+  // surface: ValueTransformer.allowsReverseTransformation()
+  let reverses: Bool = ValueTransformer.allowsReverseTransformation()
+  // surface: ValueTransformer.transformedValue(_:)
+  let value: Any? = transformer?.transformedValue(1)
+  // surface: ValueTransformer.reverseTransformedValue(_:)
+  let reversed: Any? = transformer?.reverseTransformedValue(1)
+  // surface: NSSecureUnarchiveFromDataTransformer.allowedTopLevelClasses
+  let classes: [AnyClass] = NSSecureUnarchiveFromDataTransformer.allowedTopLevelClasses
   _ = (raw, known, names, type, reverses, value, reversed, classes)
 }

@@ -141,7 +141,9 @@ extension ManagedObjectContext {
   private func untieOne(of object: ManagedObject, _ relationship: RelationshipSchema) {
     guard let inverse = schema.inverse(of: relationship) else { return }
     let end = object.reference(relationship)
-    guard end != 0, !hasVanished(from: object, relationship), let other = self.object(end, inStore: object.home.storeIndex), other !== object else {
+    guard end != 0, !hasVanished(from: object, relationship),
+      let other = self.object(end, inStore: object.home.storeIndex), other !== object
+    else {
       return
     }
     if inverse.isToMany {
