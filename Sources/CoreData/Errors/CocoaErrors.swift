@@ -18,7 +18,7 @@ func cocoa(_ error: any Error, _ code: CocoaError.Code = .coreData) -> any Error
       info[NSDetailedErrorsKey] = all.map { cocoa($0) as NSError }
     }
     return CocoaError(CocoaError.Code(rawValue: error.errorCode), userInfo: info)
-  case is StorageError, is ModelError:
+  case is StorageError, is ModelError, is FetchError, is TextMatchError:
     return CocoaError(
       code, userInfo: [NSLocalizedDescriptionKey: "\(error)", NSUnderlyingErrorKey: error as NSError])
   default: return error

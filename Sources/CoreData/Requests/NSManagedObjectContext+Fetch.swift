@@ -3,7 +3,7 @@ import StrataCore
 extension ManagedObjectContext {
   /// What `request` finds, in its order, unsaved changes included (rules 86–93). On the context's queue.
   ///
-  /// - Throws: `FetchError` for an unknown entity or key or a value of the wrong type; 134060 when the results are not of type `T`, and for a
+  /// - Throws: 134060 for an unknown entity or key or a value of the wrong type, with the sentence, and when the results are not of type `T`, and for a
   ///   predicate that no store can look up; `StorageError` when the store cannot be read.
   public func fetch<T>(_ request: NSFetchRequest<T>) throws -> [T] {
     try cocoa {
