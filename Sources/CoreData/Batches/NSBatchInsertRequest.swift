@@ -32,7 +32,8 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
   }
 
   /// Inserts records whose values `handler` fills in, until it returns true; that record is not inserted.
-  public init(entityName: String, dictionaryHandler handler: @escaping (NSMutableDictionary) -> Bool) {
+  public init(entityName: String, dictionaryHandler handler: sending @escaping (NSMutableDictionary) -> Bool)
+  {
     self.entityName = entityName
     givenEntity = nil
     dictionaryHandler = handler
@@ -40,8 +41,9 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
   }
 
   /// Inserts records whose values `handler` fills in, until it returns true; that record is not inserted.
-  public init(entity: NSEntityDescription, dictionaryHandler handler: @escaping (NSMutableDictionary) -> Bool)
-  {
+  public init(
+    entity: NSEntityDescription, dictionaryHandler handler: sending @escaping (NSMutableDictionary) -> Bool
+  ) {
     entityName = entity.name ?? ""
     givenEntity = entity
     dictionaryHandler = handler
@@ -49,7 +51,7 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
   }
 
   /// Inserts objects that `handler` fills in, until it returns true; that object is not inserted.
-  public init(entityName: String, managedObjectHandler handler: @escaping (NSManagedObject) -> Bool) {
+  public init(entityName: String, managedObjectHandler handler: sending @escaping (NSManagedObject) -> Bool) {
     self.entityName = entityName
     givenEntity = nil
     managedObjectHandler = handler
@@ -57,8 +59,9 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
   }
 
   /// Inserts objects that `handler` fills in, until it returns true; that object is not inserted.
-  public init(entity: NSEntityDescription, managedObjectHandler handler: @escaping (NSManagedObject) -> Bool)
-  {
+  public init(
+    entity: NSEntityDescription, managedObjectHandler handler: sending @escaping (NSManagedObject) -> Bool
+  ) {
     entityName = entity.name ?? ""
     givenEntity = entity
     managedObjectHandler = handler

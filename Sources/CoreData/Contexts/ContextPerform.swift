@@ -9,6 +9,9 @@ struct Carried<Value>: @unchecked Sendable {
 
 extension NSManagedObjectContext {
   /// Runs `block` on the context's queue and returns at once. May be called from any thread.
+  ///
+  /// It takes along what it likes, as Core Data's does. A closure that main-actor code writes in Swift 6 mode belongs to the main actor,
+  /// unless it is marked `@Sendable`, and traps on a private queue; the closures of the asynchronous methods do not.
   public func perform(_ block: @escaping () -> Void) {
     let block = Carried(block)
     self.StrataCore::perform { block.value() }
@@ -16,7 +19,7 @@ extension NSManagedObjectContext {
 
   /// Runs `block` on the context's queue and returns its value. May be called from any task.
   nonisolated(nonsending) public func perform<T>(
-    schedule: ScheduledTaskType = .immediate, _ block: @escaping () throws -> T
+    schedule: ScheduledTaskType = .immediate, _ block: sending @escaping () throws -> T
   ) async throws -> T {
     let block = Carried(block)
     return try await self.StrataCore::perform(schedule: schedule) { Carried(try block.value()) }.value
@@ -24,7 +27,7 @@ extension NSManagedObjectContext {
 
   /// Runs `block`, which cannot fail, on the context's queue and returns its value. May be called from any task.
   nonisolated(nonsending) public func perform<T>(
-    schedule: ScheduledTaskType = .immediate, _ block: @escaping () -> T
+    schedule: ScheduledTaskType = .immediate, _ block: sending @escaping () -> T
   ) async -> T {
     let block = Carried(block)
     return await self.StrataCore::perform(schedule: schedule) { Carried(block.value()) }.value
@@ -33,13 +36,14 @@ extension NSManagedObjectContext {
 
 extension NSPersistentStoreCoordinator {
   /// Runs `block` on the coordinator's queue and returns at once.
-  public func perform(_ block: @escaping () -> Void) {
+  public func perform(_ block: sending @escaping () -> Void) {
     let block = Carried(block)
     self.StrataCore::perform { block.value() }
   }
 
   /// Runs `block` on the coordinator's queue and returns its value.
-  nonisolated(nonsending) public func perform<T>(_ block: @escaping () throws -> T) async throws -> T {
+  nonisolated(nonsending) public func perform<T>(_ block: sending @escaping () throws -> T) async throws -> T
+  {
     let block = Carried(block)
     let result = await withCheckedContinuation { continuation in
       self.StrataCore::perform { continuation.resume(returning: Carried(Result { try block.value() })) }
@@ -48,7 +52,7 @@ extension NSPersistentStoreCoordinator {
   }
 
   /// Runs `block`, which cannot fail, on the coordinator's queue and returns its value.
-  nonisolated(nonsending) public func perform<T>(_ block: @escaping () -> T) async -> T {
+  nonisolated(nonsending) public func perform<T>(_ block: sending @escaping () -> T) async -> T {
     let block = Carried(block)
     return await withCheckedContinuation { continuation in
       self.StrataCore::perform { continuation.resume(returning: Carried(block.value())) }

@@ -407,8 +407,6 @@ struct ObjectState: OptionSet {
   static let probe = ObjectState(rawValue: 1 << 22)
   /// Deleted here because a batch has deleted its row, not because somebody here wanted it.
   static let batchDeleted = ObjectState(rawValue: 1 << 24)
-  /// Deleted here because somebody else has deleted the row and saved: comes back when somebody writes it anew.
-  static let mergedDeletion = ObjectState(rawValue: 1 << 25)
   /// Somebody wants to be told when a property changes that he has read.
   static let observed = ObjectState(rawValue: 1 << 23)
   /// A new object that is being deleted: only while `delete(_:)` runs.

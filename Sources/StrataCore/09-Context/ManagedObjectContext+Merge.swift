@@ -230,10 +230,9 @@ extension ManagedObjectContext {
       // It stands on a row that this context is handing down, which lies above all that a merge can tell of.
       if object.state.contains(.unsavedRow), isFrozen, strata.isHandingDown(object) { return false }
     }
-    if object.state.contains(.rowGone), row.row.version == 1 || object.state.contains(.mergedDeletion) {
-      // Looked for before it was saved for the first time, and so taken for deleted (rule 48); or deleted elsewhere, and there again: that
-      // save was undone and the undoing saved.
-      object.state.subtract([.rowGone, .mergedDeletion, .batchDeleted])
+    if row.row.version == 1, object.state.contains(.rowGone) {
+      // Looked for before it was saved for the first time, and so taken for deleted (rule 48).
+      object.state.remove(.rowGone)
       changes.undelete(object)
     }
     if let unsaved = row.unsaved {
@@ -289,7 +288,6 @@ extension ManagedObjectContext {
     if known.isDeleted {
       return
     }
-    known.state.insert(.mergedDeletion)
     if byBatch {
       known.state.insert(.batchDeleted)
       hasBatchDeletions = true

@@ -24,7 +24,7 @@ extension ManagedObjectContext {
       changes.unupdate(object)
       // Whether there is a row, the fault will find out.
       object.state.subtract([.notedUpdate, .notedDelete, .rowGone, .receivedUpdate, .receivedDelete])
-      object.state.subtract([.unsavedRow, .unstored, .mergedDeletion])
+      object.state.subtract([.unsavedRow, .unstored])
       if !strata.isEmpty { forgetUnsaved(object) }
       object.noteWhetherStored()
       object.withdrawDeletion()

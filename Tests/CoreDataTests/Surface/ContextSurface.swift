@@ -116,9 +116,9 @@ func usePerform(_ context: NSManagedObjectContext, _ object: NSManagedObject) {
   // surface: NSManagedObjectContext.performAndWait(_:) | NSManagedObjectContext.ScheduledTaskType.enqueued
   // surface: NSManagedObjectContext.ScheduledTaskType.immediate
   var count = 0
+  let id = object.objectID
   context.perform {
-    object.setValue("a", forKey: "title")
-    count += 1
+    context.object(with: id).setValue("a", forKey: "title")
     try? context.save()
   }
   context.performAndWait { count += 1 }
@@ -128,7 +128,8 @@ func usePerform(_ context: NSManagedObjectContext, _ object: NSManagedObject) {
 
 @MainActor
 func awaitPerform(_ context: NSManagedObjectContext, _ object: NSManagedObject) async throws {
-  let entry: NSManagedObject = await context.perform { object }
+  let id = object.objectID
+  let entry: NSManagedObject = await context.perform { context.object(with: id) }
   try await context.perform(schedule: .enqueued) { try context.save() }
   await context.perform(schedule: .immediate) { context.reset() }
   _ = entry

@@ -104,8 +104,6 @@ final class ReferenceObject {
   var wasChanged = false
   var isFault = false
   var isRowGone = false
-  /// Deleted because somebody else has deleted the row, not because somebody here wanted it.
-  var isDeletedByMerge = false
   var snapshot: ReferenceRow?
   var edits: [Int: AttributeValue] = [:]
   /// Large values that were read for the snapshot.
@@ -244,7 +242,6 @@ final class ReferenceContext {
       object.isDeleted = false
       object.isUpdated = false
       object.isRowGone = false
-      object.isDeletedByMerge = false
       turnIntoFault(object)
     }
   }
@@ -282,19 +279,12 @@ final class ReferenceContext {
       if let row = object.snapshot, row.stamp > stamp { continue }
       if object.snapshot != nil { object.isFault = false }
       object.isRowGone = true
-      if !object.isDeleted { object.isDeletedByMerge = true }
       object.isDeleted = true
     }
   }
 
   private func takeNewer(_ row: ReferenceRow, _ object: ReferenceObject) {
     if let old = object.snapshot, old.stamp >= row.stamp { return }
-    if object.isRowGone, object.isDeletedByMerge {
-      // Whoever deleted it, or insisted on an edit of it, has written it anew.
-      object.isRowGone = false
-      object.isDeletedByMerge = false
-      object.isDeleted = false
-    }
     object.take(row)
   }
 
