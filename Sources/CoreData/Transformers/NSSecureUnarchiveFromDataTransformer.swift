@@ -37,7 +37,9 @@ open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
     guard let envelope = try? PropertyListDecoder().decode(Envelope.self, from: data),
       let allowed = Self.allowedTopLevelClasses.first(where: { NSStringFromClass($0) == envelope.className })
     else { return nil }
-    return try? NSKeyedUnarchiver.unarchivedObject(ofClasses: [allowed], from: envelope.archive)
+    // What is in a collection may be of the other classes.
+    let others = Self.allowedTopLevelClasses.filter { $0 != allowed }
+    return try? NSKeyedUnarchiver.unarchivedObject(ofClasses: [allowed] + others, from: envelope.archive)
   }
 
   private struct Envelope: Codable {

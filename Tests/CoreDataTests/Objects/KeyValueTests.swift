@@ -62,6 +62,48 @@ struct KeyValueTests {
     #expect(trip.objectIDs(forRelationshipNamed: "plan") == [c.objectID, a.objectID])
   }
 
+  @Test("What a mutable ordered set can do reaches the relationship")
+  func orderedProxies() throws {
+    let trip = Trip(context: context)
+    let (a, b, c, d) = (
+      Entry(context: context), Entry(context: context), Entry(context: context), Entry(context: context)
+    )
+    func now() -> [Entry]? { (trip.value(forKey: "plan") as? NSOrderedSet)?.array as? [Entry] }
+    let plan = trip.mutableOrderedSetValue(forKey: "plan")
+    plan.add(a)
+    #expect(now() == [a] && a.value(forKey: "plannedIn") as? Trip === trip)
+    plan.addObjects(from: [b, c, a])
+    #expect(now() == [a, b, c])
+    plan.exchangeObject(at: 0, withObjectAt: 2)
+    #expect(now() == [c, b, a] && plan.array as? [Entry] == [c, b, a])
+    plan.moveObjects(at: [0, 1], to: 1)
+    #expect(now() == [a, c, b])
+    plan.remove(c)
+    #expect(now() == [a, b] && c.value(forKey: "plannedIn") == nil)
+    plan.insert([c, d], at: [0, 3])
+    #expect(now() == [c, a, b, d])
+    plan.removeObjects(at: [0, 3])
+    plan.setObject(d, at: 2)
+    plan.replaceObjects(at: [0], with: [c])
+    #expect(now() == [c, b, d])
+    plan.removeObjects(in: [b, a])
+    plan.union(NSOrderedSet(array: [a, c]))
+    #expect(now() == [c, d, a])
+    plan.minus(NSOrderedSet(array: [d]))
+    plan.unionSet([b])
+    plan.intersect(NSOrderedSet(array: [a, b]))
+    #expect(now() == [a, b])
+    a.title = "2"
+    b.title = "1"
+    plan.sort(comparator: { left, right in
+      (left as! Entry).title < (right as! Entry).title ? .orderedAscending : .orderedDescending
+    })
+    plan.removeObjects(in: NSRange(location: 0, length: 1))
+    plan.intersectSet([b])
+    plan.minusSet([a])
+    #expect(now() == [] && plan.count == 0)
+  }
+
   @Test("Key paths lead through relationships and collections, with operators")
   func keyPaths() throws {
     let trip = Trip(context: context)

@@ -172,6 +172,20 @@ struct PredicateTests {
     #expect(NSPredicate(format: "SELF IN %@", [one]).evaluate(with: one))
   }
 
+  @Test("Arguments may be cast to CVarArg, as code for Core Data does")
+  func castArguments() {
+    let (id, date, link) = (UUID(), Date(timeIntervalSinceReferenceDate: 5), URL(fileURLWithPath: "/a"))
+    let object: [String: Any] = ["id": id, "date": date, "link": link]
+    let arguments: [(String, any CVarArg)] = [
+      ("id", id as CVarArg), ("date", date as CVarArg), ("link", link as CVarArg),
+    ]
+    for (key, argument) in arguments {
+      #expect(NSPredicate(format: "%K == %@", key, argument).evaluate(with: object))
+      #expect(!NSPredicate(format: "%K != %@", key, argument).evaluate(with: object))
+    }
+    #expect(String(format: "%@", id as CVarArg) == id.uuidString)
+  }
+
   @Test("A #Predicate is an NSPredicate, in memory and in a fetch")
   func swiftPredicates() throws {
     let context = try BirdStand().stocked()

@@ -1,0 +1,165 @@
+import Foundation
+import StrataCore
+
+/// An ordered relationship as a mutable ordered set: what `mutableOrderedSetValue(forKey:)` hands out. Belongs to the context's
+/// queue.
+///
+/// Foundation's ordered set reads its own storage in methods that cannot be overridden (`array`, `for … in`). So the members are
+/// in that storage too: brought up to date when the set is made, by every edit through it, and by every method that can be
+/// overridden.
+final class RelationshipOrderedSet: NSMutableOrderedSet {
+  private let members: OrderedRelatedObjects<NSManagedObject>
+  private let owner: NSManagedObject
+  private let key: String
+  /// The storage is being brought up to date, or Foundation works on it.
+  private var isInside = false
+
+  init(_ owner: NSManagedObject, _ key: String) {
+    members = owner.orderedRelated(slot: owner.toManySlot(key, isOrdered: true))
+    self.owner = owner
+    self.key = key
+    super.init(capacity: 0)
+    readMembers()
+  }
+
+  required convenience init(arrayLiteral elements: Any...) { Self.refuse() }
+  required init?(coder aDecoder: NSCoder) { Self.refuse() }
+  private static func refuse() -> Never {
+    fatalError("A relationship's ordered set is made by mutableOrderedSetValue(forKey:) only.")
+  }
+
+  private func readMembers() {
+    if isInside { return }
+    let now = Array(members)
+    inside {
+      let known = (0..<super.count).map { super.object(at: $0) as? NSManagedObject }
+      if known.elementsEqual(now, by: { $0 === $1 }) { return }
+      for place in (0..<super.count).reversed() { super.removeObject(at: place) }
+      for (place, member) in now.enumerated() { super.insert(member, at: place) }
+    }
+  }
+
+  private func inside<T>(_ body: () -> T) -> T {
+    isInside = true
+    defer { isInside = false }
+    return body()
+  }
+
+  private func edit(_ body: () -> Void) {
+    body()
+    readMembers()
+  }
+
+  override var count: Int {
+    readMembers()
+    return super.count
+  }
+  override func object(at idx: Int) -> Any {
+    readMembers()
+    return super.object(at: idx)
+  }
+  override func index(of object: Any) -> Int {
+    if isInside { return super.index(of: object) }
+    return (object as? NSManagedObject).flatMap { members.firstIndex(of: $0) } ?? NSNotFound
+  }
+  override func insert(_ object: Any, at idx: Int) {
+    if isInside { return super.insert(object, at: idx) }
+    let object = managed(object)
+    // A set: what is there already stays where it is.
+    if !members.contains(object) { edit { members.insert(object, at: idx) } }
+  }
+  override func removeObject(at idx: Int) {
+    if isInside { return super.removeObject(at: idx) }
+    edit { members.remove(at: idx) }
+  }
+  override func replaceObject(at idx: Int, with obj: Any) {
+    if isInside { return super.replaceObject(at: idx, with: obj) }
+    edit { members.replace(at: idx, with: managed(obj)) }
+  }
+  override func removeAllObjects() {
+    if isInside { return super.removeAllObjects() }
+    edit { members.removeAll() }
+  }
+
+  // MARK: What Foundation does to its own storage
+
+  /// Gives the relationship the members that `body` makes of those of now, in that order, each once.
+  private func rearrange(_ body: (inout [NSManagedObject]) -> Void) {
+    var all = Array(members)
+    body(&all)
+    var seen = Set<NSManagedObject>()
+    all.removeAll { !seen.insert($0).inserted }
+    owner.setValue(all, forKey: key)
+    readMembers()
+  }
+
+  private func objects(of other: NSOrderedSet) -> [NSManagedObject] { other.array.map(managed) }
+
+  override func add(_ object: Any) { insert(object, at: members.count) }
+  override func add(_ objects: UnsafePointer<AnyObject>!, count: Int) {
+    // Foundation's contract: `objects` leads to `count` of them.
+    for place in 0..<count { add(objects[place]) }
+  }
+  override func addObjects(from array: [Any]) { rearrange { $0 += array.map(managed) } }
+  override func insert(_ objects: [Any], at indexes: IndexSet) {
+    for (object, place) in zip(objects, indexes) { insert(object, at: place) }
+  }
+  override func setObject(_ obj: Any, at idx: Int) {
+    if idx == members.count { add(obj) } else { replaceObject(at: idx, with: obj) }
+  }
+  override func remove(_ val: Any) {
+    guard let object = val as? NSManagedObject else { return }
+    edit { members.remove(object) }
+  }
+  override func removeObjects(in array: [Any]) { for object in array { remove(object) } }
+  override func removeObjects(in range: NSRange) {
+    rearrange { $0.removeSubrange(range.location..<range.location + range.length) }
+  }
+  override func removeObjects(at indexes: IndexSet) {
+    rearrange { for place in indexes.reversed() { $0.remove(at: place) } }
+  }
+  override func replaceObjects(in range: NSRange, with objects: UnsafePointer<AnyObject>!, count: Int) {
+    // Foundation's contract: `objects` leads to `count` of them.
+    let new = (0..<count).map { managed(objects[$0]) }
+    rearrange { $0.replaceSubrange(range.location..<range.location + range.length, with: new) }
+  }
+  override func replaceObjects(at indexes: IndexSet, with objects: [Any]) {
+    rearrange { for (place, object) in zip(indexes, objects) { $0[place] = managed(object) } }
+  }
+  override func exchangeObject(at idx1: Int, withObjectAt idx2: Int) { rearrange { $0.swapAt(idx1, idx2) } }
+  override func moveObjects(at indexes: IndexSet, to idx: Int) {
+    rearrange { all in
+      let moved = indexes.map { all[$0] }
+      for place in indexes.reversed() { all.remove(at: place) }
+      all.insert(contentsOf: moved, at: idx)
+    }
+  }
+  override func union(_ other: NSOrderedSet) { addObjects(from: other.array) }
+  override func minus(_ other: NSOrderedSet) { removeObjects(in: other.array) }
+  override func intersect(_ other: NSOrderedSet) {
+    let kept = Set(objects(of: other))
+    rearrange { $0.removeAll { !kept.contains($0) } }
+  }
+  override func unionSet(_ other: Set<AnyHashable>) { addObjects(from: other.map(\.base)) }
+  override func minusSet(_ other: Set<AnyHashable>) { removeObjects(in: other.map(\.base)) }
+  override func intersectSet(_ other: Set<AnyHashable>) {
+    rearrange { $0.removeAll { !other.contains(AnyHashable($0)) } }
+  }
+  override func sort(comparator cmptr: (Any, Any) -> ComparisonResult) {
+    rearrange { $0.sort { cmptr($0, $1) == .orderedAscending } }
+  }
+  override func sort(options opts: NSSortOptions = [], usingComparator cmptr: (Any, Any) -> ComparisonResult)
+  {
+    sort(comparator: cmptr)
+  }
+  override func sortRange(
+    _ range: NSRange, options opts: NSSortOptions = [], usingComparator cmptr: (Any, Any) -> ComparisonResult
+  ) {
+    rearrange {
+      $0[range.location..<range.location + range.length].sort { cmptr($0, $1) == .orderedAscending }
+    }
+  }
+
+  override func copy(with zone: NSZone? = nil) -> Any { NSOrderedSet(array: Array(members)) }
+  override func mutableCopy(with zone: NSZone? = nil) -> Any { NSMutableOrderedSet(array: Array(members)) }
+}
