@@ -109,6 +109,8 @@ struct LiveWriterCommand: ParsableCommand {
       for (place, other) in some.enumerated() where place % 13 == number % 13 { other.count += 17 }
       if number % 2 == 0, let last = some.last { context.delete(last) }
       try context.save()
+      // Leaves the processor to whoever is waited for.
+      usleep(2_000)
       number += 1
       if number == 1 { Worker.say("churning") }
     }
