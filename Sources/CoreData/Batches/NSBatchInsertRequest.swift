@@ -5,7 +5,7 @@ import StrataCore
 open class NSBatchInsertRequest: NSPersistentStoreRequest {
   /// The entity's name.
   public let entityName: String
-  private let givenEntity: NSEntityDescription?
+  private var givenEntity: NSEntityDescription?
   /// What is answered. Default: the status.
   open var resultType = NSBatchInsertRequestResultType.statusOnly
   /// The values of the new records, by property name.
@@ -18,54 +18,45 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
   /// Inserts records with these values.
   public init(entityName: String, objects dictionaries: [[String: Any]]) {
     self.entityName = entityName
-    givenEntity = nil
     objectsToInsert = dictionaries
     super.init()
   }
 
   /// Inserts records with these values.
-  public init(entity: NSEntityDescription, objects dictionaries: [[String: Any]]) {
-    entityName = entity.name ?? ""
+  public convenience init(entity: NSEntityDescription, objects dictionaries: [[String: Any]]) {
+    self.init(entityName: entity.name ?? "", objects: dictionaries)
     givenEntity = entity
-    objectsToInsert = dictionaries
-    super.init()
   }
 
   /// Inserts records whose values `handler` fills in, until it returns true; that record is not inserted.
   public init(entityName: String, dictionaryHandler handler: sending @escaping (NSMutableDictionary) -> Bool)
   {
     self.entityName = entityName
-    givenEntity = nil
     dictionaryHandler = handler
     super.init()
   }
 
   /// Inserts records whose values `handler` fills in, until it returns true; that record is not inserted.
-  public init(
+  public convenience init(
     entity: NSEntityDescription, dictionaryHandler handler: sending @escaping (NSMutableDictionary) -> Bool
   ) {
-    entityName = entity.name ?? ""
+    self.init(entityName: entity.name ?? "", dictionaryHandler: handler)
     givenEntity = entity
-    dictionaryHandler = handler
-    super.init()
   }
 
   /// Inserts objects that `handler` fills in, until it returns true; that object is not inserted.
   public init(entityName: String, managedObjectHandler handler: sending @escaping (NSManagedObject) -> Bool) {
     self.entityName = entityName
-    givenEntity = nil
     managedObjectHandler = handler
     super.init()
   }
 
   /// Inserts objects that `handler` fills in, until it returns true; that object is not inserted.
-  public init(
+  public convenience init(
     entity: NSEntityDescription, managedObjectHandler handler: sending @escaping (NSManagedObject) -> Bool
   ) {
-    entityName = entity.name ?? ""
+    self.init(entityName: entity.name ?? "", managedObjectHandler: handler)
     givenEntity = entity
-    managedObjectHandler = handler
-    super.init()
   }
 
   /// The entity: the one given, or the one of that name in the newest model in use.

@@ -89,6 +89,6 @@ extension NSEntityDescription {
     for coordinator in LivingCoordinators.all {
       if let entity = coordinator.managedObjectModel.entitiesByName[name] { return entity }
     }
-    preconditionFailure("No model in use has an entity named “\(name)”.")
+    stop("No model in use has an entity named “\(name)”.")
   }
 }

@@ -27,10 +27,10 @@ extension NSManagedObjectContext {
   /// Says into which store the new object goes. Traps for a store that cannot take it.
   public func assign(_ object: Any, to store: NSPersistentStore) {
     guard let object = object as? NSManagedObject else {
-      preconditionFailure("assign(_:to:) takes managed objects, not \(type(of: object)).")
+      stop("assign(_:to:) takes managed objects, not \(type(of: object)).")
     }
     do { try self.StrataCore::assign(object, to: store.store) } catch {
-      preconditionFailure("assign(_:to:): \(error)")
+      stop("assign(_:to:): \(error)")
     }
   }
 

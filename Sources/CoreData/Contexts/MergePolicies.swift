@@ -36,7 +36,7 @@ extension NSManagedObjectContext {
     get { self.StrataCore::mergePolicy }
     set {
       guard let policy = newValue as? NSMergePolicy else {
-        preconditionFailure("A merge policy is an NSMergePolicy, not \(type(of: newValue)).")
+        stop("A merge policy is an NSMergePolicy, not \(type(of: newValue)).")
       }
       self.StrataCore::mergePolicy = policy
     }

@@ -14,7 +14,7 @@ enum KeyPaths {
     case let dictionary as [String: Any]: return dictionary[key]
     default:
       guard let members = members(of: target) else {
-        preconditionFailure("Key-value coding: \(type(of: target!)) has no value for the key “\(key)”.")
+        stop("Key-value coding: \(type(of: target!)) has no value for the key “\(key)”.")
       }
       if key == "@count" { return NSNumber(value: members.count) }
       let values = members.map { value(key, of: $0) ?? NSNull() }
@@ -49,7 +49,7 @@ enum KeyPaths {
     case let dictionary as NSMutableDictionary: dictionary[key] = value
     default:
       guard let members = members(of: target) else {
-        preconditionFailure("Key-value coding: \(type(of: target!)) cannot set the key “\(key)”.")
+        stop("Key-value coding: \(type(of: target!)) cannot set the key “\(key)”.")
       }
       for member in members { set(value, key, of: member) }
     }
@@ -57,14 +57,7 @@ enum KeyPaths {
 
   /// The members of a collection; nil for what is none.
   static func members(of target: Any?) -> [Any]? {
-    switch target {
-    case let array as NSArray: return array.map { $0 }
-    case let set as NSOrderedSet: return set.array
-    case let set as NSSet: return set.allObjects
-    case let array as [Any]: return array
-    case let set as Set<AnyHashable>: return set.map(\.base)
-    default: return nil
-    }
+    KeyedAccess.elements(target)?.map { $0 ?? NSNull() }
   }
 
   private static func isSet(_ target: Any?) -> Bool {
@@ -90,14 +83,14 @@ enum KeyPaths {
     case "@unionOfArrays", "@unionOfSets": return present.flatMap { members(of: $0) ?? [] }
     case "@distinctUnionOfArrays": return NSSet(array: present.flatMap { members(of: $0) ?? [] }).allObjects
     case "@distinctUnionOfSets": return NSSet(array: present.flatMap { members(of: $0) ?? [] })
-    default: preconditionFailure("Key-value coding knows no operator \(name).")
+    default: stop("Key-value coding knows no operator \(name).")
     }
   }
 
   private static func decimalSum(_ values: [Any]) -> NSDecimalNumber {
     values.reduce(NSDecimalNumber.zero) { sum, value in
       guard let number = value as? NSNumber else {
-        preconditionFailure("Key-value coding cannot add up \(type(of: value)).")
+        stop("Key-value coding cannot add up \(type(of: value)).")
       }
       return sum.adding((number as? NSDecimalNumber) ?? NSDecimalNumber(decimal: number.decimalValue))
     }
@@ -108,7 +101,7 @@ enum KeyPaths {
     case let (left as String, right as String): left < right
     case let (left as Date, right as Date): left < right
     case let (left as NSNumber, right as NSNumber): left.compare(right) == .orderedAscending
-    default: preconditionFailure("Key-value coding cannot compare \(type(of: left)) with \(type(of: right)).")
+    default: stop("Key-value coding cannot compare \(type(of: left)) with \(type(of: right)).")
     }
   }
 }

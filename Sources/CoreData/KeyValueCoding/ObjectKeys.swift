@@ -53,7 +53,7 @@ extension NSManagedObject {
   private func lastOwner(_ path: String) -> (NSManagedObject, String) {
     guard let dot = path.lastIndex(of: ".") else { return (self, path) }
     guard let owner = value(forKeyPath: String(path[..<dot])) as? NSManagedObject else {
-      preconditionFailure("\(path) does not lead to an object that has a relationship.")
+      stop("\(path) does not lead to an object that has a relationship.")
     }
     return (owner, String(path[path.index(after: dot)...]))
   }
@@ -63,7 +63,7 @@ extension NSManagedObject {
     guard let relationship = entity.relationshipsByName[key], relationship.isToMany,
       relationship.isOrdered == isOrdered, let slot = propertySlot(key)
     else {
-      preconditionFailure(
+      stop(
         "\(entity.name ?? "?").\(key) is no \(isOrdered ? "ordered " : "unordered ")to-many relationship.")
     }
     return slot

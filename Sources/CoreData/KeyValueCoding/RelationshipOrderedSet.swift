@@ -25,7 +25,7 @@ final class RelationshipOrderedSet: NSMutableOrderedSet {
   required convenience init(arrayLiteral elements: Any...) { Self.refuse() }
   required init?(coder aDecoder: NSCoder) { Self.refuse() }
   private static func refuse() -> Never {
-    fatalError("A relationship's ordered set is made by mutableOrderedSetValue(forKey:) only.")
+    stop("A relationship's ordered set is made by mutableOrderedSetValue(forKey:) only.")
   }
 
   private func readMembers() {

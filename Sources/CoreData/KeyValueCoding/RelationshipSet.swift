@@ -13,7 +13,7 @@ final class RelationshipSet: NSMutableSet {
   required init(capacity numItems: Int) { Self.refuse() }
   required init?(coder aDecoder: NSCoder) { Self.refuse() }
   private static func refuse() -> Never {
-    fatalError("A relationship's set is made by mutableSetValue(forKey:) only.")
+    stop("A relationship's set is made by mutableSetValue(forKey:) only.")
   }
 
   override var count: Int { members.count }
@@ -33,7 +33,7 @@ final class RelationshipSet: NSMutableSet {
 
 func managed(_ object: Any) -> NSManagedObject {
   guard let object = object as? NSManagedObject else {
-    preconditionFailure("A relationship takes managed objects, not \(type(of: object)).")
+    stop("A relationship takes managed objects, not \(type(of: object)).")
   }
   return object
 }

@@ -7,7 +7,7 @@ extension NSEntityDescription {
     -> NSEntityDescription?
   {
     guard let coordinator = context.persistentStoreCoordinator else {
-      preconditionFailure(
+      stop(
         "entity(forEntityName: \"\(entityName)\", in:): the context has no coordinator; set persistentStoreCoordinator or parent."
       )
     }
@@ -19,7 +19,7 @@ extension NSEntityDescription {
     -> NSManagedObject
   {
     guard let object = context.insertNew(named: entityName) else {
-      preconditionFailure(
+      stop(
         "insertNewObject(forEntityName:into:): the context\(context.persistentStoreCoordinator == nil ? " has no coordinator" : "'s model has no entity named “\(entityName)”")."
       )
     }
@@ -50,7 +50,7 @@ extension NSManagedObject {
   public static func entity() -> NSEntityDescription {
     let found = LivingCoordinators.entities(of: self)
     guard let entity = found.first, found.count == 1 else {
-      preconditionFailure(
+      stop(
         found.isEmpty
           ? "\(self).entity(): no model in use has an entity of this class."
           : "\(self).entity(): the entities \(found.map { $0.name ?? "?" }.sorted().joined(separator: ", ")) have this class."
@@ -81,7 +81,7 @@ extension NSManagedObjectID {
     for coordinator in coordinators {
       if let entity = coordinator.managedObjectModel.entitiesByName[entityName] { return entity }
     }
-    preconditionFailure("No coordinator has the entity \(entityName) of \(self).")
+    stop("No coordinator has the entity \(entityName) of \(self).")
   }
 
   /// The store the record is kept in, while it is attached to a coordinator.

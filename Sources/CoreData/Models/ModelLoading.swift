@@ -66,7 +66,7 @@ extension NSManagedObjectModel {
   /// A changeable copy of the model and all its descriptions.
   public func copy() -> Any {
     guard let copy = Self.merged([self]) else {
-      preconditionFailure("A model that cannot be stored cannot be copied.")
+      stop("A model that cannot be stored cannot be copied.")
     }
     return copy
   }

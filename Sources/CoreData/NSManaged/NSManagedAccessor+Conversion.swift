@@ -148,8 +148,8 @@ extension NSManagedAccessor {
 
   @usableFromInline borrowing func trapNil<Value>(_ object: NSManagedObject, _ type: Value.Type) -> Value {
     // Trap: the class promises a value that the object does not have.
-    fatalError(
-      "Strata: \(Swift.type(of: object)).\(property.name) is nil, but the class declares it as \(type), not \(type)?."
+    stop(
+      "\(Swift.type(of: object)).\(property.name) is nil, but the class declares it as \(type), not \(type)?."
     )
   }
 
@@ -163,8 +163,8 @@ extension NSManagedAccessor {
       case .fetched: "a fetched property"
       }
     // Trap: class and model do not fit.
-    fatalError(
-      "Strata: \(Swift.type(of: object)).\(property.name) is declared as \(type), but in the model \(object.entityName).\(property.name) "
+    stop(
+      "\(Swift.type(of: object)).\(property.name) is declared as \(type), but in the model \(object.entityName).\(property.name) "
         + "is \(found).")
   }
 
@@ -172,8 +172,8 @@ extension NSManagedAccessor {
     _ object: NSManagedObject, _ place: PropertyPlace, _ value: Any, _ type: Value.Type
   ) -> Value {
     // Trap: class and model do not fit.
-    fatalError(
-      "Strata: \(Swift.type(of: object)).\(property.name) is declared as \(type), which cannot hold \(value), the value of an attribute "
+    stop(
+      "\(Swift.type(of: object)).\(property.name) is declared as \(type), which cannot hold \(value), the value of an attribute "
         + "of type \(place.type).")
   }
 
@@ -183,14 +183,14 @@ extension NSManagedAccessor {
     -> Value
   {
     // Trap: the store holds what the class knows no name for.
-    fatalError(
-      "Strata: \(Swift.type(of: object)).\(property.name) is \(raw), which is the raw value of no \(type).")
+    stop(
+      "\(Swift.type(of: object)).\(property.name) is \(raw), which is the raw value of no \(type).")
   }
 
   borrowing func trapMember(_ object: NSManagedObject, _ member: Any, _ type: Any.Type) -> Never {
     // Trap: class and model do not fit.
-    fatalError(
-      "Strata: \(Swift.type(of: object)).\(property.name) leads to an object of class \(Swift.type(of: member)), not \(type)."
+    stop(
+      "\(Swift.type(of: object)).\(property.name) leads to an object of class \(Swift.type(of: member)), not \(type)."
     )
   }
 }

@@ -59,12 +59,6 @@ extension NSPredicate {
   }
 }
 
-/// Stops the process because of a programmer's error, where Core Data raises an exception.
-func stop(_ message: @autoclosure () -> String, file: StaticString = #file, line: UInt = #line) -> Never {
-  // The one place in the module that stops the process on purpose.
-  fatalError("CoreData: " + message(), file: file, line: line)
-}
-
 /// A value without the optionals around it; nil for none, and for `NSNull`.
 func plain(_ value: Any?) -> Any? {
   guard let value else { return nil }

@@ -11,7 +11,7 @@ extension NSPersistentStoreCoordinator {
   /// property-list values and for a store of another coordinator.
   public func setMetadata(_ metadata: [String: Any]?, for store: NSPersistentStore) {
     do { try setMetadata(strataSpelled(metadata ?? [:]), for: store.store) } catch {
-      preconditionFailure("setMetadata(_:for:): \(error)")
+      stop("setMetadata(_:for:): \(error)")
     }
   }
 

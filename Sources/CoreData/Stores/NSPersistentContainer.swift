@@ -27,7 +27,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   /// read traps with its error.
   public convenience init(name: String) {
     guard let url = ModelLocations.url(ofModelNamed: name) else {
-      fatalError(
+      stop(
         "NSPersistentContainer(name: \"\(name)\"): there is no \(name).xcdatamodeld or \(name).xcdatamodel in "
           + ModelLocations.folders().map(\.path).joined(separator: ", ")
           + ". Put the model into the target's resources (.copy), or use init(name:managedObjectModel:).")
@@ -35,7 +35,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
     do {
       self.init(name: name, managedObjectModel: try ManagedObjectModel.mergedModel(contentsOf: [url]))
     } catch {
-      fatalError("NSPersistentContainer(name: \"\(name)\"): \(url.path) cannot be read: \(error)")
+      stop("NSPersistentContainer(name: \"\(name)\"): \(url.path) cannot be read: \(error)")
     }
   }
 
