@@ -121,6 +121,43 @@ extension Cursor {
     }
   }
 
+  /// How many entries there are from `first` on, on which the cursor stands, up to the first one whose key does not belong to them;
+  /// those behind that do not either.
+  ///
+  /// In a read transaction the entries of a page count by the page's last one.
+  mutating func count(from first: Entry?, _ belongs: (UnsafeRawBufferPointer) -> Bool) throws -> Int {
+    let pageSize = walkablePageSize
+    var count = 0
+    var next = first
+    while let found = next, belongs(found.key) {
+      guard pageSize > 0, let page = LeafPage(holding: found.key, pageSize: pageSize),
+        let start = page.number(of: found.key), let last = page.entry(page.count - 1)
+      else {
+        count += 1
+        next = try self.next()
+        continue
+      }
+      if belongs(last.key) {
+        count += page.count - start
+        next = try step(beyond: last)
+        continue
+      }
+      var low = start + 1
+      var high = page.count - 1
+      while low < high {
+        let middle = (low + high) / 2
+        // What cannot be read in place does not belong: LMDB goes on from the one before it.
+        if let entry = page.entry(middle), belongs(entry.key) { low = middle + 1 } else { high = middle }
+      }
+      count += low - start
+      guard low < page.count - 1, page.entry(low) == nil, let before = page.entry(low - 1) else {
+        return count
+      }
+      next = try step(beyond: before)
+    }
+    return count
+  }
+
   /// The size of the pages that can be walked in place; 0 when none can: in a write transaction pages lie anywhere.
   private var walkablePageSize: Int {
     guard firstFailure == nil else { return 0 }

@@ -191,7 +191,7 @@ struct KeyBuilder: ~Copyable {
   }
 
   private mutating func appendInteger(_ value: Int64) {
-    appendWord(UInt64(bitPattern: value) ^ 1 << 63)
+    appendWord(Self.sortable(value))
   }
 
   private mutating func appendBoolean(_ value: Bool) {
@@ -199,17 +199,12 @@ struct KeyBuilder: ~Copyable {
     appendByte(value ? 1 : 0)
   }
 
-  private mutating func appendDouble(_ value: Double) {
-    let bits = value.isNaN ? 0x7FF8_0000_0000_0000 : value == 0 ? 0 : value.bitPattern
-    appendWord(bits >> 63 == 1 ? ~bits : bits ^ 1 << 63)
-  }
+  private mutating func appendDouble(_ value: Double) { appendWord(Self.sortable(value)) }
 
   private mutating func appendFloat(_ value: Float) {
-    let bits = value.isNaN ? 0x7FC0_0000 : value == 0 ? 0 : value.bitPattern
     reserve(5)
     (start + count).storeBytes(of: Self.valueTag, as: UInt8.self)
-    let sortable = bits >> 31 == 1 ? ~bits : bits ^ 1 << 31
-    (start + count + 1).storeBytes(of: sortable.bigEndian, as: UInt32.self)
+    (start + count + 1).storeBytes(of: Self.sortable(value).bigEndian, as: UInt32.self)
     count += 5
   }
 

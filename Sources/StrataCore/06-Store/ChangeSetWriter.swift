@@ -176,30 +176,49 @@ extension ChangeSetWriter {
     var conflicts: [RowConflict] = []
     replaced.reserveCapacity(changeSet.updates.count)
     deleted.reserveCapacity(changeSet.deletes.count)
-    for change in changeSet.updates {
-      let hierarchy = hierarchy(ofEntity: change.entity)
-      let row = try stored(hierarchy, change.primaryKey, base: change.baseVersion, transaction, &conflicts)
+    try forEachRun(changeSet.updates.count, { changeSet.updates[$0].entity }, transaction) {
+      let change = changeSet.updates[$0]
+      let row = try stored($1, change.primaryKey, base: change.baseVersion, &$2, &conflicts)
       if let row { replaced.append(row) }
     }
-    for change in changeSet.deletes {
-      let hierarchy = hierarchy(ofEntity: change.entity)
-      let row = try stored(hierarchy, change.primaryKey, base: change.baseVersion, transaction, &conflicts)
+    try forEachRun(changeSet.deletes.count, { changeSet.deletes[$0].entity }, transaction) {
+      let change = changeSet.deletes[$0]
+      let row = try stored($1, change.primaryKey, base: change.baseVersion, &$2, &conflicts)
       if let row { deleted.append((change.primaryKey, row)) }
     }
     for check in changeSet.checks {
-      _ = try stored(check.hierarchy, check.primaryKey, base: check.baseVersion, transaction, &conflicts)
+      try transaction.withCursor(try rows(check.hierarchy)) {
+        _ = try stored(check.hierarchy, check.primaryKey, base: check.baseVersion, &$0, &conflicts)
+      }
     }
     try findExistingInserts(transaction, &conflicts)
     return conflicts.isEmpty ? nil : CommitConflict(conflicts: conflicts)
   }
 
+  /// Calls `body` with each place, its hierarchy and a cursor in the hierarchy's rows. The cursor looks in the page it stands in first,
+  /// where the next of many ascending keys mostly is.
+  private func forEachRun(
+    _ count: Int, _ entity: (Int) -> Int, _ transaction: borrowing ReadTransaction,
+    _ body: (Int, Int, inout Cursor) throws -> Void
+  ) throws {
+    var place = 0
+    while place < count {
+      let hierarchy = hierarchy(ofEntity: entity(place))
+      try transaction.withCursor(try rows(hierarchy)) { cursor in
+        repeat {
+          try body(place, hierarchy, &cursor)
+          place += 1
+        } while place < count && self.hierarchy(ofEntity: entity(place)) == hierarchy
+      }
+    }
+  }
+
   /// The stored row when it is of the version expected, otherwise one conflict more. `RowDeletion.anyVersion` expects nothing.
   private func stored(
-    _ hierarchy: Int, _ key: UInt64, base: UInt32, _ transaction: borrowing ReadTransaction,
+    _ hierarchy: Int, _ key: UInt64, base: UInt32, _ cursor: inout Cursor,
     _ conflicts: inout [RowConflict]
   ) throws -> StoredRow? {
-    let keyspace = try rows(hierarchy)
-    guard let bytes = try PrimaryKeyBytes.with(key, { try transaction.get(keyspace, $0) }) else {
+    guard let bytes = try PrimaryKeyBytes.with(key, { try cursor.seek(exactly: $0)?.value }) else {
       if base != RowDeletion.anyVersion {
         conflicts.append(RowConflict(hierarchy: hierarchy, primaryKey: key, stored: nil))
       }

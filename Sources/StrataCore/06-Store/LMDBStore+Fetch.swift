@@ -39,17 +39,19 @@ extension LMDBStore {
     try read { reader, transaction in
       guard let keyspace = parts.rows[hierarchy] else { return primaryKeys.map { _ in nil } }
       var slab = RowSlabWriter()
-      // A cursor looks in the page it stands in first, where the next of many ascending keys mostly is.
-      return try transaction.withCursor(keyspace) { cursor in
-        try primaryKeys.map { key in
-          guard let bytes = try PrimaryKeyBytes.with(key, { try cursor.seek(exactly: $0)?.value }) else {
-            return nil
-          }
-          let row = try reader.row(bytes, primaryKey: key, of: hierarchy)
-          let snapshot = row.keeper ?? slab.append(copying: row.bytes)
-          return FetchedRow(primaryKey: key, entity: row.entity, snapshot: snapshot)
+      var rows: [FetchedRow?] = []
+      rows.reserveCapacity(primaryKeys.count)
+      try transaction.forEachValue(of: primaryKeys, in: keyspace) { key, bytes in
+        guard let bytes else {
+          rows.append(nil)
+          return true
         }
+        let row = try reader.row(bytes, primaryKey: key, of: hierarchy)
+        let snapshot = row.keeper ?? slab.append(copying: row.bytes)
+        rows.append(FetchedRow(primaryKey: key, entity: row.entity, snapshot: snapshot))
+        return true
       }
+      return rows
     }
   }
 

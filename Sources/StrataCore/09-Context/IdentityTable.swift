@@ -188,6 +188,18 @@ final class IdentityTable {
   }
 
   private static func release(_ entries: UnsafeMutablePointer<Entry>, _ capacity: Int) {
+    for index in 0..<capacity {
+      // Objects lie in the order they were made in, not in this one: each would wait for its own memory.
+      if index + 12 < capacity {
+        let next = UnsafeRawPointer(entries + index + 12)
+          .load(fromByteOffset: MemoryLayout<Entry>.offset(of: \.object) ?? 8, as: UnsafeRawPointer?.self)
+        if let next {
+          strata_prefetch(next)
+          strata_prefetch(next + 64)
+        }
+      }
+      entries[index].object = nil
+    }
     entries.deinitialize(count: capacity)
     entries.deallocate()
   }

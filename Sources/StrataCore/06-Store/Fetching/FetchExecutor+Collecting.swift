@@ -8,8 +8,7 @@ extension FetchExecutor {
     let sources = BoundSources(collector.request, storeIdentifier: view.storeIdentifier)
     let evaluation = Evaluation(view, entityName: request.entity.name)
     if !plan.isOrdered {
-      var sorter = RowSorter(
-        sorts: request.sorts, windowEnd: request.windowEnd, view: view, monitor: request.monitor)
+      var sorter = RowSorter(request, view: view)
       try forEachMatch(transaction) { key, row in
         try sorter.add(row, key, transaction)
         return true

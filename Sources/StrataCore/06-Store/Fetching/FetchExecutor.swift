@@ -106,6 +106,11 @@ final class FetchExecutor {
     switch plan.access {
     case .nothing: return 0
     case .scan where mode == .count && needsNoRows: return try transaction.entryCount(keyspace)
+    case .index(let number, let ranges, _) where mode == .count && needsNoRows:
+      guard let keyspace = view.reader.catalogue.indexes.keyspaces[number] else { return 0 }
+      return try transaction.withCursor(keyspace) { cursor in
+        try ranges.reduce(0) { try $0 + IndexWalk.count($1, &cursor) }
+      }
     default: return nil
     }
   }
@@ -170,14 +175,9 @@ extension FetchExecutor {
         }
       }
     case .identifiers(let keys):
-      // Neighbouring rows lie on the same page: in ascending order the cursor mostly stays where it is.
-      try transaction.withCursor(keyspace) { cursor in
-        for key in keys {
-          guard let bytes = try PrimaryKeyBytes.with(key, { try cursor.seek(exactly: $0)?.value }) else {
-            continue
-          }
-          if let row = try match(bytes, key, transaction), try !body(key, row) { return }
-        }
+      try transaction.forEachValue(of: keys, in: keyspace) { key, bytes in
+        guard let bytes, let row = try match(bytes, key, transaction) else { return true }
+        return try body(key, row)
       }
     case .related, .union:
       let keys = try candidateKeys(plan.access, atMost: .max, transaction) ?? []
@@ -191,20 +191,19 @@ extension FetchExecutor {
         return try body(key, row)
       }
     case .index:
-      // Neighbouring rows lie on the same page: in ascending order the cursor mostly stays where it is.
+      // Neighbouring rows lie on the same page.
       var keys: [UInt64] = []
       try forEachKey(transaction) { key in
         keys.append(key)
         return true
       }
       keys.sort()
-      try transaction.withCursor(keyspace) { cursor in
-        for key in keys {
-          guard let found = try PrimaryKeyBytes.with(key, { try cursor.seek(exactly: $0) }) else {
-            throw parts.damaged("An index names the row p\(key), which does not exist.")
-          }
-          if let row = try match(found.value, key, transaction), try !body(key, row) { return }
+      try transaction.forEachValue(of: keys, in: keyspace) { key, bytes in
+        guard let bytes else {
+          throw parts.damaged("An index names the row p\(key), which does not exist.")
         }
+        guard let row = try match(bytes, key, transaction) else { return true }
+        return try body(key, row)
       }
     }
   }
@@ -318,8 +317,8 @@ extension FetchExecutor {
     case .nothing: return
     case .identifiers(let keys):
       guard let keyspace = parts.rows[request.hierarchyNumber] else { return }
-      for key in keys where try PrimaryKeyBytes.with(key, { try transaction.get(keyspace, $0) }) != nil {
-        if try !body(key) { return }
+      try transaction.forEachValue(of: keys, in: keyspace) { key, bytes in
+        bytes == nil ? true : try body(key)
       }
     case .scan:
       guard let keyspace = parts.rows[request.hierarchyNumber] else { return }
@@ -351,8 +350,8 @@ extension FetchExecutor {
 
 extension FetchExecutor {
   private func collectAndSort(_ transaction: borrowing ReadTransaction) throws -> FetchedRows {
-    var sorter = RowSorter(
-      sorts: request.sorts, windowEnd: request.windowEnd, view: view, monitor: request.monitor)
+    var sorter = RowSorter(request, view: view)
+    if mode == .rows, !sorter.hasWindow { return try collectAllAndSort(&sorter, transaction) }
     try forEachMatch(transaction) { key, row in
       if request.start != nil, try !isBehindStart(row, key) { return true }
       try sorter.add(row, key, transaction)
@@ -372,6 +371,38 @@ extension FetchExecutor {
       let snapshot = mode == .rows ? row.keeper ?? slab.append(copying: row.bytes) : nil
       rows.append(FetchedRow(primaryKey: key, entity: row.entity, snapshot: snapshot))
     }
+    return FetchedRows(rows: rows, count: rows.count, plan: plan)
+  }
+
+  /// The same when all rows are wanted: they are copied in the order of the store, while they are at hand, and then only change places.
+  private func collectAllAndSort(
+    _ sorter: inout RowSorter, _ transaction: borrowing ReadTransaction
+  ) throws -> FetchedRows {
+    var rows: ContiguousArray<FetchedRow> = []
+    var slab = RowSlabWriter()
+    try forEachMatch(transaction) { key, row in
+      if request.start != nil, try !isBehindStart(row, key) { return true }
+      try sorter.add(row, key, transaction)
+      let snapshot = row.keeper ?? slab.append(copying: row.bytes)
+      rows.append(FetchedRow(primaryKey: key, entity: row.entity, snapshot: snapshot))
+      return true
+    }
+    var order = try sorter.sorted(transaction)
+    rows.withUnsafeMutableBufferPointer { rows in
+      // Along each cycle of places; swapping counts no references.
+      for start in rows.indices {
+        var place = start
+        while Int(order[place]) != start {
+          let next = Int(order[place])
+          rows.swapAt(place, next)
+          order[place] = UInt64(place)
+          place = next
+        }
+        order[place] = UInt64(place)
+      }
+    }
+    if request.offset > 0 { rows.removeFirst(min(request.offset, rows.count)) }
+    if request.limit > 0, rows.count > request.limit { rows.removeLast(rows.count - request.limit) }
     return FetchedRows(rows: rows, count: rows.count, plan: plan)
   }
 }

@@ -28,6 +28,18 @@ enum IndexWalk {
     }
   }
 
+  /// How many entries there are in the range.
+  static func count(_ range: KeyRange, _ cursor: inout Cursor) throws -> Int {
+    try range.lower.withUnsafeBytes { lower in
+      try (range.upper ?? []).withUnsafeBytes { upper in
+        let isOpen = range.upper == nil
+        return try cursor.count(from: try cursor.seek(atLeast: lower)) {
+          isOpen || IndexEntries.order($0, upper) < 0
+        }
+      }
+    }
+  }
+
   /// The same from the end, except that entries of equal values come in ascending order of primary keys: that is
   /// how ties are always broken.
   @inline(__always)

@@ -6,6 +6,9 @@ import Foundation
 ///   sort part · sort part · … · primary key · place among the candidates
 /// ```
 ///
+/// A single key that is a number, which most are, is kept as one instead: sorting by it is stable, and rows come in the order of
+/// their primary keys.
+///
 /// With a window, only the keys that can still get into it are kept: candidates behind the last place are
 /// rejected by one comparison. Rows stay where they lie in the store until the order is known.
 struct RowSorter: ~Copyable {
@@ -25,23 +28,52 @@ struct RowSorter: ~Copyable {
 
   /// May end the sort; nil when nobody can.
   private let monitor: FetchMonitor?
+  /// The only sort key, when it is a number and all rows are wanted.
+  private let number: ResolvedSort?
+  private var numbers: ContiguousArray<NumberedPlace> = []
+  /// The places of rows that have no number.
+  private var nils: [UInt64] = []
 
-  init(sorts: [ResolvedSort], windowEnd: Int?, view: StoredView, monitor: FetchMonitor? = nil) {
-    self.monitor = monitor
+  private struct NumberedPlace: PrefixSortable {
+    /// The number, so that numbers without a sign are in order.
+    var prefix: UInt64
+    var place: Int
+  }
+
+  init(_ request: ResolvedFetchRequest, view: StoredView) {
+    monitor = request.monitor
+    let sorts = request.sorts
     self.sorts = sorts
     self.view = view
     steps = sorts.map { $0.steps.map { view.schema.relationships[$0] } }
     // A window of millions is no reason to sort again and again.
-    self.windowEnd = windowEnd.flatMap { (1...1 << 20).contains($0) ? $0 : nil }
+    let windowEnd = request.windowEnd.flatMap { (1...1 << 20).contains($0) ? $0 : nil }
+    self.windowEnd = windowEnd
+    number =
+      windowEnd == nil && sorts.count == 1 && sorts[0].steps.isEmpty
+        && KeyBuilder.isNumber(request.entity.layout.kind(of: sorts[0].slot)) ? sorts[0] : nil
     reader = view.reader
     // Keys are not stored: they may be longer than those of an index, but not without limit.
     partLimit = sorts.count > 100 ? 16 : KeyBuilder.maximumVariableLength
   }
 
+  /// Whether only some of the rows are wanted.
+  var hasWindow: Bool { windowEnd != nil }
+
+  /// Adds a row; rows come in the order of their primary keys.
   @inline(__always)
   mutating func add(_ row: StoredRow, _ key: UInt64, _ transaction: borrowing ReadTransaction) throws {
-    builder.reset()
     let layout = reader.layout(of: row)
+    if let number {
+      if let word = KeyBuilder.number(fromRow: row.base, slot: number.slot, layout: layout) {
+        numbers.append(NumberedPlace(prefix: number.isAscending ? word : ~word, place: candidates.count))
+      } else {
+        nils.append(UInt64(candidates.count))
+      }
+      candidates.append((key, row))
+      return
+    }
+    builder.reset()
     for (place, sort) in sorts.enumerated() {
       if !sort.steps.isEmpty {
         try addRelated(row, key, place)
@@ -80,9 +112,22 @@ struct RowSorter: ~Copyable {
 
   /// The places of the candidates in order.
   mutating func sorted(_ transaction: borrowing ReadTransaction) throws -> [UInt64] {
+    if let number { return try sortedByNumber(number) }
     try keys.sort { try monitor?.checkWhetherStopped() }
     let places = keys.places
     return hasCutKeys ? try sortedByValues(places, transaction) : places
+  }
+
+  private mutating func sortedByNumber(_ number: ResolvedSort) throws -> [UInt64] {
+    try monitor?.checkWhetherStopped()
+    numbers.withUnsafeMutableBufferPointer { PrefixSort.sort($0) }
+    try monitor?.checkWhetherStopped()
+    var places: [UInt64] = []
+    places.reserveCapacity(candidates.count)
+    if number.isAscending { places += nils }
+    for entry in numbers { places.append(UInt64(entry.place)) }
+    if !number.isAscending { places += nils }
+    return places
   }
 
   /// Sorts by the values themselves.
