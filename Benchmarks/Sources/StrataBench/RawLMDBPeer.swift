@@ -9,9 +9,9 @@ import Foundation
 /// Key of a row: its position + 1, big-endian. Key of an index entry: 8 bytes of value, then the row's key.
 final class RawLMDBPeer: PeerStore {
   private let environment: OpaquePointer
-  private var rows: MDB_dbi = 0
-  private var byLocation: MDB_dbi = 0
-  private var byDeparture: MDB_dbi = 0
+  private(set) var rows: MDB_dbi = 0
+  private(set) var byLocation: MDB_dbi = 0
+  private(set) var byDeparture: MDB_dbi = 0
   private var keys: [UInt64] = []
 
   init(directory: URL) throws {
@@ -134,7 +134,7 @@ final class RawLMDBPeer: PeerStore {
     }
   }
 
-  private func begin(flags: UInt32) throws -> OpaquePointer {
+  func begin(flags: UInt32) throws -> OpaquePointer {
     var transaction: OpaquePointer?
     try check(mdb_txn_begin(environment, nil, flags, &transaction), "mdb_txn_begin")
     guard let transaction else { throw BenchmarkError("mdb_txn_begin gave no transaction") }
@@ -148,13 +148,13 @@ extension Contender {
   }
 }
 
-private struct IndexEntry {
+struct IndexEntry {
   var value: UInt64
   var key: UInt64
 }
 
 /// The first 8 bytes, which order as the text does: locations are ASCII and no longer.
-private func prefix(of text: String) -> UInt64 {
+func prefix(of text: String) -> UInt64 {
   var value: UInt64 = 0
   var shift: UInt64 = 64
   for byte in text.utf8.prefix(8) {
@@ -165,12 +165,12 @@ private func prefix(of text: String) -> UInt64 {
 }
 
 /// The bit pattern turned so that it orders as the numbers do.
-private func ordered(_ date: Date) -> UInt64 {
+func ordered(_ date: Date) -> UInt64 {
   let bits = date.timeIntervalSinceReferenceDate.bitPattern
   return bits >> 63 == 0 ? bits | 1 << 63 : ~bits
 }
 
-private func check(_ status: Int32, _ operation: String) throws {
+func check(_ status: Int32, _ operation: String) throws {
   guard status == MDB_SUCCESS else { throw BenchmarkError.lmdb(status, operation) }
 }
 

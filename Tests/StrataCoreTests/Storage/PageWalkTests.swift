@@ -64,6 +64,8 @@ import Testing
           let found = try walked(&cursor, from: [])
           let expected = try stepped(&cursor, from: [])
           #expect(found == expected, "in a write transaction")
+          let counted = try cursor.count(from: try cursor.first()) { _ in true }
+          #expect(counted == expected.count, "in a write transaction")
         }
       }
       try environment.read { transaction in
@@ -79,6 +81,14 @@ import Testing
             let most = Int.random(in: 1...400, using: &random)
             let part = try walked(&cursor, from: start, most: most)
             #expect(part == Array(all.prefix(most)))
+            let end = keys.randomElement(using: &random) ?? [1]
+            func belongs(_ key: [UInt8]) -> Bool { key.lexicographicallyPrecedes(end) }
+            let counted = try start.withUnsafeBytes {
+              try cursor.count(from: try cursor.seek(atLeast: $0)) { belongs(Array($0)) }
+            }
+            #expect(counted == all.count { belongs($0.key) })
+            let whole = try cursor.count(from: try cursor.first()) { _ in true }
+            #expect(whole == expected.count)
           }
         }
       }

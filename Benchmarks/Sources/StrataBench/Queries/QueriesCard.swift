@@ -30,6 +30,8 @@ struct Queries: AsyncParsableCommand {
     var strata: [Double] = []
     /// By variant.
     var reference: [[Double]] = [[], []]
+    /// LMDB alone, for what changes rows.
+    var floor: [Double] = []
 
     var referenceMedian: Double { reference.filter { !$0.isEmpty }.map(\.median).min() ?? .nan }
     var ratio: Double { referenceMedian / strata.median }
@@ -61,7 +63,23 @@ struct Queries: AsyncParsableCommand {
       // Each run changes a store of its own.
       for run in 0...runs {
         let (strata, reference) = try await open(root, flights, nil)
-        for job in writing { try take(job, strata, reference, &times, isCounted: run > 0) }
+        let floor = try RawLMDBPeer(directory: try emptyFolder("lmdb", in: root))
+        _ = try floor.insert(flights)
+        sync()
+        for job in writing {
+          let answer = try take(job, strata, reference, &times, isCounted: run > 0)
+          var count = 0
+          let time = try seconds {
+            count =
+              try job == .update
+              ? floor.updateDelays(below: QueryValues.tenth) : floor.delete(below: QueryValues.tenth)
+          }
+          guard count == answer.count else {
+            throw BenchmarkError("\(job.rawValue): Strata changes \(answer.count) rows, LMDB alone \(count)")
+          }
+          if run > 0 { times[job]?.floor.append(time) }
+        }
+        floor.close()
         try strata.close()
         try reference.close()
       }
@@ -73,22 +91,26 @@ struct Queries: AsyncParsableCommand {
   private func open(_ root: URL, _ flights: [Flight], _ graph: GraphData?) async throws -> (
     StrataQueries, GRDBQueries
   ) {
-    func folder(_ name: String) throws -> URL {
-      let folder = root.appendingPathComponent(name)
-      try? FileManager.default.removeItem(at: folder)
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-      return folder
-    }
-    let reference = try GRDBQueries(directory: try folder("grdb"), flights: flights, graph: graph)
-    let strata = try await StrataQueries(directory: try folder("strata"), flights: flights, graph: graph)
+    let reference = try GRDBQueries(
+      directory: try emptyFolder("grdb", in: root), flights: flights, graph: graph)
+    let strata = try await StrataQueries(
+      directory: try emptyFolder("strata", in: root), flights: flights, graph: graph)
     sync()
     return (strata, reference)
   }
 
+  private func emptyFolder(_ name: String, in root: URL) throws -> URL {
+    let folder = root.appendingPathComponent(name)
+    try? FileManager.default.removeItem(at: folder)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    return folder
+  }
+
+  @discardableResult
   private func take(
     _ job: QueryJob, _ strata: StrataQueries, _ reference: GRDBQueries, _ times: inout [QueryJob: Times],
     isCounted: Bool
-  ) throws {
+  ) throws -> QueryAnswer {
     var taken = times[job] ?? Times()
     var answer = QueryAnswer()
     let own = try seconds { answer = try strata.run(job, variant: 0) }
@@ -102,6 +124,7 @@ struct Queries: AsyncParsableCommand {
       }
     }
     times[job] = taken
+    return answer
   }
 
   private func seconds(_ work: () throws -> Void) rethrows -> Double {
@@ -112,7 +135,9 @@ struct Queries: AsyncParsableCommand {
   }
 
   private func report(_ times: [QueryJob: Times]) -> Bool {
-    var table = Table(header: ["job", "Strata ms", "min", "max", "GRDB ms", "× GRDB", "required"])
+    var table = Table(header: [
+      "job", "Strata ms", "min", "max", "GRDB ms", "LMDB alone ms", "× GRDB", "required",
+    ])
     var isReached = true
     for job in QueryJob.allCases {
       guard let taken = times[job] else { continue }
@@ -120,6 +145,7 @@ struct Queries: AsyncParsableCommand {
       table.rows.append([
         job.rawValue, milliseconds(taken.strata.median), milliseconds(taken.strata.min() ?? .nan),
         milliseconds(taken.strata.max() ?? .nan), milliseconds(taken.referenceMedian),
+        taken.floor.isEmpty ? "" : milliseconds(taken.floor.median),
         String(format: "%.2f", taken.ratio) + (taken.ratio < job.requiredRatio ? " ✘" : ""),
         String(format: "%.1f", job.requiredRatio),
       ])

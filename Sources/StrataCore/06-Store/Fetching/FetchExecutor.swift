@@ -351,7 +351,6 @@ extension FetchExecutor {
 extension FetchExecutor {
   private func collectAndSort(_ transaction: borrowing ReadTransaction) throws -> FetchedRows {
     var sorter = RowSorter(request, view: view)
-    if mode == .rows, !sorter.hasWindow { return try collectAllAndSort(&sorter, transaction) }
     try forEachMatch(transaction) { key, row in
       if request.start != nil, try !isBehindStart(row, key) { return true }
       try sorter.add(row, key, transaction)
@@ -363,46 +362,15 @@ extension FetchExecutor {
     rows.reserveCapacity(window.count)
     var slab = RowSlabWriter()
     for number in window.indices {
-      // In their new order rows lie all over the store: each would wait for its own bytes.
-      if mode == .rows, number + 8 < window.endIndex {
-        sorter.candidates[Int(window[number + 8])].row.prefetch()
+      // In their new order rows lie all over the store: each would wait for its own bytes, and for where these are.
+      if mode == .rows {
+        if number + 24 < window.endIndex { sorter.prefetchCandidate(window[number + 24]) }
+        if number + 12 < window.endIndex { sorter.candidates[Int(window[number + 12])].row.prefetch() }
       }
       let (key, row) = sorter.candidates[Int(window[number])]
       let snapshot = mode == .rows ? row.keeper ?? slab.append(copying: row.bytes) : nil
       rows.append(FetchedRow(primaryKey: key, entity: row.entity, snapshot: snapshot))
     }
-    return FetchedRows(rows: rows, count: rows.count, plan: plan)
-  }
-
-  /// The same when all rows are wanted: they are copied in the order of the store, while they are at hand, and then only change places.
-  private func collectAllAndSort(
-    _ sorter: inout RowSorter, _ transaction: borrowing ReadTransaction
-  ) throws -> FetchedRows {
-    var rows: ContiguousArray<FetchedRow> = []
-    var slab = RowSlabWriter()
-    try forEachMatch(transaction) { key, row in
-      if request.start != nil, try !isBehindStart(row, key) { return true }
-      try sorter.add(row, key, transaction)
-      let snapshot = row.keeper ?? slab.append(copying: row.bytes)
-      rows.append(FetchedRow(primaryKey: key, entity: row.entity, snapshot: snapshot))
-      return true
-    }
-    var order = try sorter.sorted(transaction)
-    rows.withUnsafeMutableBufferPointer { rows in
-      // Along each cycle of places; swapping counts no references.
-      for start in rows.indices {
-        var place = start
-        while Int(order[place]) != start {
-          let next = Int(order[place])
-          rows.swapAt(place, next)
-          order[place] = UInt64(place)
-          place = next
-        }
-        order[place] = UInt64(place)
-      }
-    }
-    if request.offset > 0 { rows.removeFirst(min(request.offset, rows.count)) }
-    if request.limit > 0, rows.count > request.limit { rows.removeLast(rows.count - request.limit) }
     return FetchedRows(rows: rows, count: rows.count, plan: plan)
   }
 }

@@ -1,3 +1,4 @@
+import CLMDBShim
 import Foundation
 
 /// Brings rows into the order of a request: by encoded keys, which are compared as bytes.
@@ -57,8 +58,15 @@ struct RowSorter: ~Copyable {
     partLimit = sorts.count > 100 ? 16 : KeyBuilder.maximumVariableLength
   }
 
-  /// Whether only some of the rows are wanted.
-  var hasWindow: Bool { windowEnd != nil }
+  /// Says that a candidate will be needed soon.
+  @inline(__always)
+  func prefetchCandidate(_ place: UInt64) {
+    candidates.withUnsafeBufferPointer { candidates in
+      if Int(place) < candidates.count, let base = candidates.baseAddress {
+        strata_prefetch(base + Int(place))
+      }
+    }
+  }
 
   /// Adds a row; rows come in the order of their primary keys.
   @inline(__always)
