@@ -50,6 +50,16 @@ extension NSManagedObject {
     return owner.mutableOrderedSetValue(forKey: key)
   }
 
+  /// The elements of an attribute that holds an array, as an array that edits the attribute. Relationships have
+  /// `mutableSetValue(forKey:)` and `mutableOrderedSetValue(forKey:)`; others stop the process.
+  public func mutableArrayValue(forKey key: String) -> NSMutableArray { AttributeArray(self, key) }
+
+  /// The same for the last key of a path.
+  public func mutableArrayValue(forKeyPath keyPath: String) -> NSMutableArray {
+    let (owner, key) = lastOwner(keyPath)
+    return owner.mutableArrayValue(forKey: key)
+  }
+
   private func lastOwner(_ path: String) -> (NSManagedObject, String) {
     guard let dot = path.lastIndex(of: ".") else { return (self, path) }
     guard let owner = value(forKeyPath: String(path[..<dot])) as? NSManagedObject else {

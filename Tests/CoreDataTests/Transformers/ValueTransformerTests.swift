@@ -44,6 +44,33 @@ struct ValueTransformerTests {
     #expect(ValueTransformer(forName: name) == nil)
   }
 
+  @Test("An attribute that holds an array is edited through its mutable array")
+  func arrays() throws {
+    let stand = try BirdStand { model in
+      let calls = NSAttributeDescription()
+      calls.name = "calls"
+      calls.attributeType = .transformableAttributeType
+      calls.valueTransformerName = NSValueTransformerName.secureUnarchiveFromDataTransformerName.rawValue
+      model.entitiesByName["Bird"]?.properties.append(calls)
+    }
+    let context = try stand.stocked()
+    let bird = try #require(try context.fetch(NSFetchRequest<Bird>(entityName: "Bird")).first)
+    let calls = bird.mutableArrayValue(forKey: "calls")
+    #expect(calls.count == 0)
+    calls.add("chirp")
+    calls.insert("tweet", at: 0)
+    calls.add("caw")
+    calls.replaceObject(at: 1, with: "hoot")
+    calls.removeLastObject()
+    #expect(bird.hasChanges && bird.value(forKey: "calls") as? [String] == ["tweet", "hoot"])
+    try context.save()
+    let again = try stand.context().existingObject(with: bird.objectID)
+    let kept = again.mutableArrayValue(forKeyPath: "calls")
+    #expect(kept.count == 2 && kept.contains("hoot") && kept[0] as? String == "tweet")
+    kept.removeAllObjects()
+    #expect((again.value(forKey: "calls") as? [Any])?.isEmpty == true)
+  }
+
   @Test("The ready-made transformers")
   func readyMade() throws {
     #expect(ValueTransformer(forName: .isNilTransformerName)?.transformedValue(nil) as? Bool == true)
