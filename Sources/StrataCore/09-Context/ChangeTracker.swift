@@ -145,7 +145,7 @@ struct ChangeTracker {
   mutating func undelete(_ object: ManagedObject) {
     editCount &+= 1
     guard object.state.contains(.deleted) else { return }
-    object.state.remove(.deleted)
+    object.state.subtract([.deleted, .missing])
     deletedCount -= 1
     if object.state.contains(.updated) { updatedCount += 1 }
   }

@@ -71,6 +71,7 @@ extension ManagedObject {
     }
     state.remove(.fault)
     state.insert(.rowGone)
+    if !isDeleted { state.insert(.missing) }
     context.noteFirstEdit()
     context.changes.delete(self)
   }

@@ -407,6 +407,8 @@ struct ObjectState: OptionSet {
   static let probe = ObjectState(rawValue: 1 << 22)
   /// Deleted here because a batch has deleted its row, not because somebody here wanted it.
   static let batchDeleted = ObjectState(rawValue: 1 << 24)
+  /// Deleted here only because its row was found gone, or somebody else deleted it: comes back when a merge tells that it is there again.
+  static let missing = ObjectState(rawValue: 1 << 25)
   /// Somebody wants to be told when a property changes that he has read.
   static let observed = ObjectState(rawValue: 1 << 23)
   /// A new object that is being deleted: only while `delete(_:)` runs.

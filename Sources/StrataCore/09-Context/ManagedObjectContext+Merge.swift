@@ -230,11 +230,7 @@ extension ManagedObjectContext {
       // It stands on a row that this context is handing down, which lies above all that a merge can tell of.
       if object.state.contains(.unsavedRow), isFrozen, strata.isHandingDown(object) { return false }
     }
-    if row.row.version == 1, object.state.contains(.rowGone) {
-      // Looked for before it was saved for the first time, and so taken for deleted (rule 48).
-      object.state.remove(.rowGone)
-      changes.undelete(object)
-    }
+    if object.state.contains(.rowGone) { bringBack(object) }
     if let unsaved = row.unsaved {
       object.take(unsaved, isOwn: false)
     } else {
@@ -250,6 +246,20 @@ extension ManagedObjectContext {
     changes.note(object, .notedRefresh)
     object.awake(fromSnapshotEvents: .refresh)
     return true
+  }
+
+  /// The row of `object`, which was gone, is there again: somebody has undone its deletion, insisted on an edit of it, or saved it for the
+  /// first time after it was looked for here. What only that made a deleted object is none any more, and its edits count again; what was
+  /// deleted here stays so, and its save deletes the new row.
+  private func bringBack(_ object: ManagedObject) {
+    object.state.subtract([.rowGone, .batchDeleted])
+    guard object.state.contains(.missing) else { return }
+    changes.undelete(object)
+    if object.state.contains(.notedDelete) {
+      object.state.remove(.notedDelete)
+    } else {
+      changes.note(object, .notedInsert)
+    }
   }
 
   /// Deleted elsewhere: an object in use becomes deleted here, its values stay readable (rules 174, 175, 179). An object
@@ -294,6 +304,7 @@ extension ManagedObjectContext {
     } else {
       known.state.remove(.batchDeleted)
     }
+    known.state.insert(.missing)
     changes.delete(known)
   }
 

@@ -84,6 +84,64 @@ struct MergeTests {
     #expect(mine.location == "Bells")
   }
 
+  @Test("rules 173, 174: deleted elsewhere and written anew there, an object is there again, with the edits it had here")
+  func mergedDeletionThatIsTakenBack() throws {
+    let entry = Entry.make("Bells", in: writer)
+    let other = Entry.make("Brenta", in: writer)
+    try writer.save()
+    writer.undoManager = UndoManager()
+    let (mine, edited) = (try reader.entry("Bells"), try reader.entry("Brenta"))
+    _ = mine.rating
+    edited.rating = 5
+    writer.delete(entry)
+    writer.delete(other)
+    try saveAndMerge()
+    #expect(reader.deletedObjects == [mine, edited])
+    writer.undo()
+    entry.notes = "again"
+    other.notes = "again"
+    let recorder = NotificationRecorder(reader)
+    try saveAndMerge()
+    #expect(!mine.isDeleted && !edited.isDeleted && reader.deletedObjects.isEmpty)
+    #expect(mine.notes == "again" && !mine.hasChanges)
+    #expect(edited.notes == "again" && edited.rating == 5 && reader.updatedObjects == [edited])
+    #expect(recorder.all(.didChange).map(\.inserted) == [[mine.objectID, edited.objectID]])
+    #expect(try reader.entries() == [mine, edited])
+    try reader.save()
+    #expect(try store.savedEntries() == ["Bells 3", "Brenta 5"])
+  }
+
+  @Test("rules 173, 174: what was deleted here stays deleted when its record is written anew elsewhere, and the save deletes that")
+  func deletionOfWhatIsWrittenAnew() throws {
+    let entry = Entry.make("Bells", in: writer)
+    try writer.save()
+    writer.undoManager = UndoManager()
+    let mine = try reader.entry("Bells")
+    reader.delete(mine)
+    writer.delete(entry)
+    try saveAndMerge()
+    writer.undo()
+    try saveAndMerge()
+    #expect(mine.isDeleted && reader.deletedObjects == [mine])
+    #expect(try reader.entries().isEmpty)
+    try reader.save()
+    #expect(try store.savedEntries() == [])
+  }
+
+  @Test("rule 48: what was looked for too early is there when it is saved", arguments: [false, true])
+  func lookedForTooEarly(savedTwice: Bool) throws {
+    let entry = Entry.make("Bells", in: writer)
+    let mine = try #require(reader.object(with: entry.objectID) as? Entry)
+    #expect(mine.location == nil && mine.isDeleted)
+    if savedTwice {
+      try writer.save()
+      entry.rating = 5
+    }
+    try saveAndMerge()
+    #expect(!mine.isDeleted && mine.location == "Bells" && !reader.hasChanges)
+    #expect(try reader.entries() == [mine])
+  }
+
   @Test("rules 174, 189: an edited object deleted elsewhere and merged is deleted; saving it is no conflict")
   func mergedDeletionOfAnEditedObject() throws {
     let entry = Entry.make("Bells", in: writer)

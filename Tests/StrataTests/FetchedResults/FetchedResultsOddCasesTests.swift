@@ -25,10 +25,13 @@ import Testing
     context.processPendingChanges()
     _ = listener.take()
     let child = ManagedObjectContext(.confinement, parent: context)
-    child.delete(try stand.find("x", "Group", in: child))
+    let group = try stand.find("x", "Group", in: child)
+    let recorder = NotificationRecorder(context)
+    child.delete(group)
     try child.save()
     context.processPendingChanges()
     #expect(listener.take() == ["will 2", "delete 0.0 -", "did 1"])
+    #expect(recorder.all(.didChange).map(\.deleted).filter { !$0.isEmpty } == [[group.objectID]])
     #expect(context.deletedObjects.count == 1)
     try context.save()
     #expect(listener.isSilent)
@@ -152,6 +155,32 @@ import Testing
     #expect(try isLawful())
     context.rollback()
     #expect(controllers.map { $0.names } == [[["b", "d", "a", "c"]], [["a", "b"]]])
+  }
+
+  @Test(
+    "rules 174, 178: what was deleted elsewhere is back when that is undone and saved, although it was held here"
+  )
+  func deletionUndoneElsewhere() throws {
+    let stand = try ResultsStand()
+    let main = stand.store.context()
+    let listener = Listener()
+    let held = try stand.find("b1", in: main)
+    let controller = try stand.controller(delegate: listener, in: main)
+    let writer = stand.context
+    writer.undoManager = UndoManager()
+    let heard = Heard<Guarded<Notification>>(ManagedObjectContext.didSaveObjectsNotification, of: writer) {
+      Guarded($0)
+    }
+    writer.delete(try stand.find("b1"))
+    try writer.save()
+    main.mergeChanges(fromContextDidSave: try #require(heard.all.last).withLock { $0 })
+    #expect(held.isDeleted && controller.names == [["a1", "a2", "a3"], ["b2"]])
+    writer.undo()
+    try writer.save()
+    main.mergeChanges(fromContextDidSave: try #require(heard.all.last).withLock { $0 })
+    #expect(controller.names == [["a1", "a2", "a3"], ["b1", "b2"]])
+    #expect(!held.isDeleted && !main.hasChanges && held.value(forKey: "name") as? String == "b1")
+    #expect(listener.take() == ["will 5", "delete 1.0 -", "did 4", "will 4", "insert b1 - 1.0", "did 5"])
   }
 
   @Test(

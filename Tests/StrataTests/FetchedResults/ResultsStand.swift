@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import TortureKit
 
 /// A few saved items in groups, a context, and somebody who writes down what a controller tells.
 ///

@@ -104,6 +104,8 @@ final class ReferenceObject {
   var wasChanged = false
   var isFault = false
   var isRowGone = false
+  /// Deleted only because the row is gone, not because somebody here wanted it.
+  var isMissing = false
   var snapshot: ReferenceRow?
   var edits: [Int: AttributeValue] = [:]
   /// Large values that were read for the snapshot.
@@ -167,6 +169,7 @@ final class ReferenceContext {
       // Rule 48: a fault whose row is gone becomes a deleted object.
       store.count("faults without a row")
       object.isRowGone = true
+      object.isMissing = !object.isDeleted
       object.isDeleted = true
       return
     }
@@ -228,6 +231,7 @@ final class ReferenceContext {
   private func discardEdits(_ object: ReferenceObject, _ row: ReferenceRow?) {
     object.isUpdated = false
     object.isDeleted = false
+    object.isMissing = false
     object.edits = [:]
     object.take(row)
   }
@@ -242,6 +246,7 @@ final class ReferenceContext {
       object.isDeleted = false
       object.isUpdated = false
       object.isRowGone = false
+      object.isMissing = false
       turnIntoFault(object)
     }
   }
@@ -279,12 +284,20 @@ final class ReferenceContext {
       if let row = object.snapshot, row.stamp > stamp { continue }
       if object.snapshot != nil { object.isFault = false }
       object.isRowGone = true
+      if !object.isDeleted { object.isMissing = true }
       object.isDeleted = true
     }
   }
 
   private func takeNewer(_ row: ReferenceRow, _ object: ReferenceObject) {
     if let old = object.snapshot, old.stamp >= row.stamp { return }
+    // Whoever deleted it, or insisted on an edit of it, has written it anew.
+    object.isRowGone = false
+    if object.isMissing {
+      store.count("deleted elsewhere and there again")
+      object.isMissing = false
+      object.isDeleted = false
+    }
     object.take(row)
   }
 

@@ -55,6 +55,10 @@ struct EntryIndex {
       counts[Int(section)] += 1
     }
 
+    mutating func append(_ entry: ResultEntry) {
+      entry.key.withUnsafeBytes { append(entry.identity, entry.code, entry.section, $0) }
+    }
+
     consuming func finish() -> EntryIndex {
       leaves.append(leaf)
       var level = leaves.compactMap { $0 }
@@ -125,6 +129,34 @@ struct EntryIndex {
     table?.remove(entry.identity)
     sectionCounts[Int(entry.section)] -= 1
     if sectionCounts[Int(entry.section)] == 0 { sectionCount -= 1 }
+  }
+
+  /// Takes out and puts in many entries in one walk over the whole list, which is cheaper than one by one when they are a good part of it.
+  /// What was handed out before stays as it is.
+  mutating func replace(_ old: [ResultEntry], by new: [ResultEntry]) {
+    let removed = Set(old.map(\.identity))
+    let inserted = new.sorted { $0.isBefore($1) }
+    var builder = Builder()
+    var next = 0
+    list.forEach { leaf, place in
+      let identity = leaf.identities[place]
+      if removed.contains(identity) { return true }
+      leaf.withKey(place) { key in
+        while next < inserted.count {
+          let entry = inserted[next]
+          let isBefore = entry.key.withUnsafeBytes {
+            EntryNode.order($0, entry.identity, key, identity) < 0
+          }
+          if !isBefore { break }
+          builder.append(entry)
+          next += 1
+        }
+        builder.append(identity, leaf.codes[place], leaf.sections[place], key)
+      }
+      return true
+    }
+    for entry in inserted[next...] { builder.append(entry) }
+    self = builder.finish()
   }
 
   private mutating func editable(_ node: EntryNode) -> EntryNode {

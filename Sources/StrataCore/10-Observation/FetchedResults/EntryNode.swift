@@ -40,6 +40,28 @@ struct EntrySummary: Equatable {
     count += 1
     last = section
   }
+
+  /// One more entry, between neighbours of the sections `left` and `right`; nil where there is none.
+  mutating func insert(_ section: UInt32, between left: UInt32?, and right: UInt32?) {
+    count += 1
+    runs += Self.breaks(left, section) + Self.breaks(section, right) - Self.breaks(left, right)
+    if count == 1 { runs = 1 }
+    if left == nil { first = section }
+    if right == nil { last = section }
+  }
+
+  /// One entry less.
+  mutating func remove(_ section: UInt32, between left: UInt32?, and right: UInt32?) {
+    count -= 1
+    runs -= Self.breaks(left, section) + Self.breaks(section, right) - Self.breaks(left, right)
+    if count == 0 { runs = 0 }
+    if left == nil { first = right ?? 0 }
+    if right == nil { last = left ?? 0 }
+  }
+
+  private static func breaks(_ left: UInt32?, _ right: UInt32?) -> Int {
+    left != nil && right != nil && left != right ? 1 : 0
+  }
 }
 
 /// A node of the tree that holds a list of fetched results in order.
@@ -173,12 +195,14 @@ final class EntryNode: @unchecked Sendable {
   func insert(_ entry: ResultEntry, at place: Int) {
     identities.insert(entry.identity, at: place)
     codes.insert(entry.code, at: place)
+    summary.insert(
+      entry.section, between: place > 0 ? sections[place - 1] : nil,
+      and: place < sections.count ? sections[place] : nil)
     sections.insert(entry.section, at: place)
     let start = place == 0 ? 0 : Int(ends[place - 1])
     bytes.insert(contentsOf: entry.key, at: start)
     ends.insert(UInt32(start), at: place)
     for index in place..<ends.count { ends[index] += UInt32(entry.key.count) }
-    settle()
   }
 
   func remove(at place: Int) {
@@ -189,8 +213,10 @@ final class EntryNode: @unchecked Sendable {
     for index in place..<ends.count { ends[index] -= UInt32(end - start) }
     identities.remove(at: place)
     codes.remove(at: place)
-    sections.remove(at: place)
-    settle()
+    let section = sections.remove(at: place)
+    summary.remove(
+      section, between: place > 0 ? sections[place - 1] : nil,
+      and: place < sections.count ? sections[place] : nil)
   }
 
   /// Moves the entries from `place` on to the end of `other`.

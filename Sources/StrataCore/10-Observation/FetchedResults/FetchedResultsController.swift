@@ -267,15 +267,14 @@ extension FetchedResultsController: ResultsReceiver {
       FetchedResultsIdentifiers.identifier($0.identity, $0.code, report.stores)
     }
     let snapshot = makeSnapshot(reloaded)
-    let change = FetchedResultsChange(report, snapshot)
     // First: a delegate may fetch anew, and sequences go on from there.
-    if !consumers.isEmpty { consumers.yield(change) }
+    if !consumers.isEmpty { consumers.yield(FetchedResultsChange(report, snapshot)) }
     if let delegate = delegate as? any FetchedResultsSnapshotDelegate<Result> {
       delegate.controller(self, didChangeContentWith: snapshot)
     } else if sectionNameKeyPath == nil,
       let delegate = delegate as? any FetchedResultsDifferenceDelegate<Result>
     {
-      delegate.controller(self, didChangeContentWith: change.difference)
+      delegate.controller(self, didChangeContentWith: FetchedResultsChange(report, snapshot).difference)
     } else if let delegate = changeDelegate, delegate === delegateInBatch {
       tell(report, to: delegate)
     }

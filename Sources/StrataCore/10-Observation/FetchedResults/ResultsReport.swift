@@ -50,8 +50,8 @@ struct ResultsReport {
       insertedSections = sections.inserted.map { Section(index: $0.index, name: names[Int($0.section)]) }
     }
     let stayers = Self.stayers(moved, sections)
-    let oldPaths = PathFinder(old, hasSections)
-    let newPaths = PathFinder(new, hasSections)
+    let oldPaths = PathFinder(old, hasSections, forMany: touches.count)
+    let newPaths = PathFinder(new, hasSections, forMany: touches.count)
     items.reserveCapacity(touches.count)
     for touch in touches {
       let kind: FetchedResultsChangeType =
@@ -193,15 +193,27 @@ enum Increasing {
 struct PathFinder {
   private let list: EntryList
   private let hasSections: Bool
+  /// Where each section begins, when there are fewer of them than paths to find.
+  private let starts: [Int]
 
-  init(_ list: EntryList, _ hasSections: Bool) {
+  init(_ list: EntryList, _ hasSections: Bool, forMany count: Int = 1) {
     self.list = list
     self.hasSections = hasSections
+    let isWorthIt = hasSections && count > 1 && list.runCount <= count
+    starts = isWorthIt ? (0..<list.runCount).map { list.start(ofRun: $0) } : []
   }
 
   func path(_ position: Int) -> IndexPath {
     if !hasSections { return IndexPath(indexes: [0, position]) }
-    let section = list.run(at: position)
-    return IndexPath(indexes: [section, position - list.start(ofRun: section)])
+    if starts.isEmpty {
+      let section = list.run(at: position)
+      return IndexPath(indexes: [section, position - list.start(ofRun: section)])
+    }
+    var (low, high) = (0, starts.count)
+    while low + 1 < high {
+      let middle = (low + high) / 2
+      if starts[middle] <= position { low = middle } else { high = middle }
+    }
+    return IndexPath(indexes: [low, position - starts[low]])
   }
 }

@@ -182,9 +182,15 @@ final class ResultsTracker: ContextObserver {
       // With nobody else to hold it the table of a long list is changed where it lies. A window may have to be read anew and compared
       // with what was before; its table is small. An error ends the list.
       if limit == 0 { self.index = nil }
-      index.beginEdit()
-      for case let entry? in touches.map({ $0.isMoved ? $0.old : nil }) { index.remove(entry) }
-      for case let entry? in touches.map({ $0.isMoved ? $0.new : nil }) { index.insert(entry) }
+      let moved = touches.filter(\.isMoved)
+      let (removed, inserted) = (moved.compactMap(\.old), moved.compactMap(\.new))
+      if Self.isWorthOneWalk(removed.count + inserted.count, of: old.count) {
+        index.replace(removed, by: inserted)
+      } else {
+        index.beginEdit()
+        for entry in removed { index.remove(entry) }
+        for entry in inserted { index.insert(entry) }
+      }
       if isFull, index.list.count < limit { return try reload(plan, touched) }
       if limit > 0 { cut(&index, &touches, limit, old) }
       try requireGrouping(index, plan)
@@ -199,6 +205,9 @@ final class ResultsTracker: ContextObserver {
       old: old, new: index.list, touches, oldCounts: oldCounts, newCounts: index.sectionCounts,
       hasSections: plan.section != nil, names: names.names, stores: stores)
   }
+
+  /// Whether so many entries are taken out and put in faster by one walk over the list than one by one.
+  static func isWorthOneWalk(_ edits: Int, of count: Int) -> Bool { edits > 16 && edits > count / 16 }
 
   /// Takes out what lies behind the end of the window.
   private func cut(_ index: inout EntryIndex, _ touches: inout [EntryTouch], _ limit: Int, _ old: EntryList) {

@@ -166,7 +166,7 @@ extension ReferenceNode {
       if let parent, parent.hasUnsaved(number), beneath(number) != nil { continue }
       if leaf.isFault, leaf.row != nil { leaf.isFault = false }
       leaf.isRowGone = true
-      leaf.own = .delete
+      leaf.vanish()
     }
   }
 
@@ -188,6 +188,7 @@ extension ReferenceNode {
 
   private func take(_ row: ReferenceTreeRow, _ leaf: ReferenceLeaf) {
     if let old = leaf.row?.version, let new = row.version, old >= new { return }
+    if leaf.isRowGone { leaf.comeBack() }
     leaf.row = row
   }
 }

@@ -52,8 +52,26 @@ final class ReferenceLeaf {
   var isListed = false
   /// Deleted because the row is gone: nothing is left to delete.
   var isRowGone = false
+  /// Deleted only because the row is gone, not because somebody here wanted it; and what it was before.
+  var isMissing = false
+  var ownBefore: ReferenceChange.Kind?
 
   init(_ number: Int) { self.number = number }
+
+  /// The row is gone: the context counts it as deleted.
+  func vanish() {
+    if own == .delete { return }
+    isMissing = true
+    ownBefore = own
+    own = .delete
+  }
+
+  /// The row is there again.
+  func comeBack() {
+    isRowGone = false
+    if isMissing { own = ownBefore }
+    isMissing = false
+  }
 
   func value(_ slot: Int) -> TreeValue { edits[slot] ?? row?.values[slot] ?? .none }
 
@@ -166,7 +184,7 @@ final class ReferenceNode {
     leaf.isFault = false
     if leaf.row == nil {
       leaf.isRowGone = true
-      leaf.own = .delete
+      leaf.vanish()
     }
   }
 
@@ -254,6 +272,7 @@ final class ReferenceNode {
       leaf.own = nil
       leaf.edits = [:]
       leaf.isRowGone = false
+      leaf.isMissing = false
       leaf.isFault = true
       leaf.row = nil
     }

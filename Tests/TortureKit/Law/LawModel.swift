@@ -8,8 +8,8 @@ import Strata
 ///     Item ──spare──▶ Group     nothing leads back
 ///      └ Special                a subentity
 ///     Group ──area──▶ Area      with `groups`
-enum LawModel {
-  static func make(isIndexed: Bool) -> ManagedObjectModel {
+public enum LawModel {
+  public static func make(isIndexed: Bool) -> ManagedObjectModel {
     let item = EntityDescription(
       "Item",
       properties: [

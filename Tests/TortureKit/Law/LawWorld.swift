@@ -18,7 +18,7 @@ final class LawWorld {
   private let writer: ManagedObjectContext
   private let child: ManagedObjectContext
   private let editor: ManagedObjectContext
-  private var random: LawRandom
+  private var random: SeededGenerator
   private var mainReplays: [LawReplay] = []
   private var childReplays: [LawReplay] = []
   /// The last things that were done.
@@ -39,7 +39,7 @@ final class LawWorld {
   init(_ coordinator: PersistentStoreCoordinator, seed: UInt64, onMainQueue: Bool = false) throws {
     self.coordinator = coordinator
     isOnMainQueue = onMainQueue
-    random = LawRandom(seed: seed)
+    random = SeededGenerator(seed: seed &* 0x2545_F491_4F6C_DD1D)
     main = ManagedObjectContext(onMainQueue ? .mainQueue : .privateQueue, coordinator: coordinator)
     writer = ManagedObjectContext(.privateQueue, coordinator: coordinator)
     child = ManagedObjectContext(.privateQueue, parent: main)
@@ -90,8 +90,11 @@ final class LawWorld {
     return failures
   }
 
-  /// Whether each edit is noted.
-  private let isVerbose = ProcessInfo.processInfo.environment["STRATA_VERBOSE"] != nil
+  /// `STRATA_VERBOSE=n`: each edit is noted, and so much of the story told.
+  private static let verbosity = ProcessInfo.processInfo.environment["STRATA_VERBOSE"].flatMap { Int($0) }
+
+  /// What has happened lately.
+  var news: ArraySlice<String> { story.suffix(Self.verbosity ?? 5) }
 
   private func note(_ text: String) { story.append(text) }
 
@@ -183,9 +186,9 @@ final class LawWorld {
   /// Edits while the save is under way.
   private func saveAsynchronously(_ context: ManagedObjectContext) throws {
     let done = DispatchSemaphore(value: 0)
-    let failure = Guarded<(any Error)?>(nil)
+    let outcome = LawOutcome()
     Task(executorPreference: LawThread.shared) {
-      do { try await context.saveAsynchronously() } catch { failure.withLock { $0 = error } }
+      do { try await context.saveAsynchronously() } catch { outcome.error = error }
       done.signal()
     }
     if context === main, random.chance(50) {
@@ -193,7 +196,7 @@ final class LawWorld {
       main.performAndWait { for _ in 0...random.below(3) { edit(main) } }
     }
     done.wait()
-    if let error = failure.withLock({ $0 }) { throw error }
+    if let error = outcome.error { throw error }
   }
 
   /// The child reads what the main context has not saved, but is told only when it is saved.
@@ -270,7 +273,7 @@ final class LawWorld {
     if (12..<20).contains(what) || (58..<82).contains(what) || what == 93 || what > 96, hasRivals(context) {
       what = 20 + what % 18
     }
-    if isVerbose { note("  edit \(what) of \(item.objectID.description.split(separator: "/").last ?? "")") }
+    if Self.verbosity != nil { note("  edit \(what) of \(item.objectID.description.split(separator: "/").last ?? "")") }
     switch what {
     case 0..<12: _ = make(random.chance(20) ? "Special" : "Item", context)
     case 12..<20: context.delete(item)
@@ -354,21 +357,15 @@ final class LawWorld {
   }
 }
 
-/// A small generator that gives the same numbers for the same seed.
-struct LawRandom {
-  private var state: UInt64
+/// What has come of a save that another thread awaits. (A `Mutex` of the standard library, when it is contended, is taken in code that the
+/// thread sanitizer does not see, and what it guards looks like a race.)
+private final class LawOutcome: @unchecked Sendable {
+  // Safe: touched under the lock only.
+  private let lock = NSLock()
+  private var stored: (any Error)?
 
-  init(seed: UInt64) { state = seed &* 0x2545_F491_4F6C_DD1D }
-
-  private mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
+  var error: (any Error)? {
+    get { lock.withLock { stored } }
+    set { lock.withLock { stored = newValue } }
   }
-
-  mutating func below(_ count: Int) -> Int { Int(truncatingIfNeeded: next() % UInt64(count)) }
-  mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
-  mutating func pick<Element>(_ values: [Element]) -> Element { values[below(values.count)] }
 }
