@@ -8,7 +8,7 @@ struct StrataCommand: ParsableCommand {
     commandName: "strata",
     abstract: "Looks at Strata stores, checks them, copies them, rescues them.",
     discussion: "Every failure is one sentence on standard error and exit code 1.",
-    subcommands: [Info.self, Check.self, Backup.self, Salvage.self])
+    subcommands: [Info.self, Check.self, Backup.self, Salvage.self, History.self])
 }
 
 /// A failure with its sentence.

@@ -66,6 +66,3 @@ public let NSPersistentHistoryTokenKey =
 public let NSPersistentStoreURLKey = NSPersistentStoreCoordinator.RemoteChangeKey.storeURL.rawValue
 /// Core Data's key of stores whose UUID has changed. Here a store keeps its UUID when it is moved, so nothing is under it.
 public let NSUUIDChangedPersistentStoresKey = "UUIDChangedPersistentStores"
-
-/// A moment in the history of a store: what remote-change notifications carry.
-public typealias NSPersistentHistoryToken = PersistentHistoryToken

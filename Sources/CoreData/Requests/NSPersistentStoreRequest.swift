@@ -16,7 +16,7 @@ extension PersistentStoreRequestType {
   public static var batchDeleteRequestType: PersistentStoreRequestType { .batchDelete }
 }
 
-/// Something that a context carries out in its stores: a fetch, a batch. One of its subclasses is what is asked.
+/// Something that a context carries out in its stores: a fetch, a batch, a history request. One of its subclasses is what is asked.
 open class NSPersistentStoreRequest: NSObject, NSCopying {
   /// The stores that are concerned; nil for all that hold the entity (rule 106).
   open var affectedStores: [NSPersistentStore]?
@@ -63,7 +63,7 @@ open class NSPersistentStoreAsynchronousResult: NSPersistentStoreResult {
 }
 
 extension ManagedObjectContext {
-  /// Carries `request` out in the stores (rule 113): a fetch, an asynchronous fetch, a batch. On the context's queue.
+  /// Carries `request` out in the stores (rule 113): a fetch, an asynchronous fetch, a batch, a history request. On the context's queue.
   ///
   /// - Throws: what the kind of request throws; 134070 for a request to save, which only `save()` does.
   @discardableResult

@@ -104,6 +104,8 @@ func storeDescription(
   }
   result.isReadOnly = flag(NSReadOnlyPersistentStoreOption)
   result.ignoresModelVersion = flag(NSIgnorePersistentStoreVersioningOption)
+  result.recordsHistory = flag(NSPersistentHistoryTrackingKey)
+  result.historyRetention = HistoryOptions.retention(options)
   result.postsRemoteChangeNotifications = flag(NSPersistentStoreRemoteChangeNotificationPostOptionKey)
   if let seconds = (options?[NSPersistentStoreTimeoutOption] as? NSNumber)?.doubleValue
     ?? (options?[NSPersistentStoreTimeoutOption] as? Double)

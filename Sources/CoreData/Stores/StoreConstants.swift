@@ -44,7 +44,8 @@ public let NSSQLiteAnalyzeOption = "NSSQLiteAnalyzeOption"
 public let NSSQLiteManualVacuumOption = "NSSQLiteManualVacuumOption"
 /// Taken and without effect: file protection is a matter of Apple's systems.
 public let NSPersistentStoreFileProtectionKey = "NSPersistentStoreFileProtectionKey"
-/// Taken and without effect: stores keep a journal for other processes whatever it says, and no history that can be asked for.
+/// Record every save and batch in the store's history, which `NSPersistentHistoryChangeRequest` reads. A store that records one goes on when
+/// it is opened without the option; Core Data makes it read-only.
 public let NSPersistentHistoryTrackingKey = "NSPersistentHistoryTrackingKey"
 /// Taken and without effect: any number of threads read at once.
 public let NSPersistentStoreConnectionPoolMaxSizeKey = "NSPersistentStoreConnectionPoolMaxSizeKey"

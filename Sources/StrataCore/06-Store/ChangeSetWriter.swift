@@ -16,6 +16,8 @@ final class ChangeSetWriter {
   let reader: RowReader
   /// Who writes down for other processes which rows have changed.
   let journal: JournalRecorder?
+  /// Who writes down for the store's history what has changed.
+  private let history: HistoryWriter?
   /// The stored rows that updates replace, in their order; in the schema's layout. Valid until the first write.
   var replaced: [StoredRow] = []
   /// The stored rows that go, in the order of the deletes, with their keys.
@@ -23,7 +25,7 @@ final class ChangeSetWriter {
   /// The entities of the rows that change.
   private(set) var changedEntities = SlotBitmap()
   /// What becomes of relationships.
-  private var edges = EdgeChanges()
+  private(set) var edges = EdgeChanges()
   /// Index changes by index number.
   var indexChanges: [(index: IndexSchema, changes: IndexChanges)] = []
   /// Whether some new row has values outside it.
@@ -40,9 +42,11 @@ final class ChangeSetWriter {
   var changedRows: [RowAddress: RowChange]?
 
   init(
-    changeSet: ChangeSet, parts: StoreParts, catalogue: StoreCatalogue, journal: JournalRecorder? = nil
+    changeSet: ChangeSet, parts: StoreParts, catalogue: StoreCatalogue, journal: JournalRecorder? = nil,
+    history: HistoryWriter? = nil
   ) {
     self.journal = journal
+    self.history = history
     self.changeSet = changeSet
     self.parts = parts
     self.catalogue = catalogue
@@ -93,6 +97,7 @@ final class ChangeSetWriter {
 
   /// Writes what was prepared.
   func write(_ transaction: borrowing WriteTransaction) throws {
+    let history = try history.map { try HistoryOfChanges(self, $0, transaction.read) }
     try writeRows(transaction)
     for (index, changes) in indexChanges { try write(index, changes, transaction) }
     if !awaitedIndexes.isEmpty {
@@ -114,6 +119,7 @@ final class ChangeSetWriter {
       for row in derivedRows { journal.note(row.primaryKey, of: row.entity, .updated) }
       for touch in changeSet.touched { journal.note(touch.primaryKey, of: touch.entity, .related) }
     }
+    try history?.record(transaction)
   }
 
   private func collectReplacedVersions() {

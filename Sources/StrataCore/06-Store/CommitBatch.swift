@@ -29,17 +29,26 @@ struct CommitBatch: Sendable {
   func run(_ transaction: borrowing WriteTransaction) throws -> Outcome {
     let catalogue = try parts.currentCatalogue(catalogue, transaction)
     let stamp = try parts.stamp(transaction.read)
-    let number = stamp.commitNumber + 1
+    var number = stamp.commitNumber
     var outcome = Outcome(results: [], catalogue: catalogue)
-    let journal = parts.makeRecorder()
+    var journal = parts.makeRecorder()
+    let now = catalogue.history == nil ? Date() : parts.history.clock()
     var hasWritten = false
     for changeSet in changeSets {
+      // In a history each save has a number of its own; without one, those that are written together share theirs.
+      if catalogue.history != nil, hasWritten {
+        try parts.write(journal, number, catalogue, transaction)
+        journal = parts.makeRecorder()
+        hasWritten = false
+      }
+      let next = hasWritten ? number : number + 1
+      let history = parts.makeHistoryWriter(next, changeSet.origin, catalogue, at: now)
       let writer = ChangeSetWriter(
-        changeSet: changeSet, parts: parts, catalogue: catalogue, journal: journal)
+        changeSet: changeSet, parts: parts, catalogue: catalogue, journal: journal, history: history)
       if var failure = try writer.prepare(transaction.read) {
         if var conflict = failure as? CommitConflict {
           // A commit raises the version of a row by one at most.
-          conflict.newestVersion = UInt32(truncatingIfNeeded: number)
+          conflict.newestVersion = UInt32(truncatingIfNeeded: next)
           failure = conflict
         }
         outcome.results.append(.failure(failure))
@@ -47,6 +56,7 @@ struct CommitBatch: Sendable {
       }
       if writer.hasChanges {
         try writer.write(transaction)
+        try history?.finish(transaction)
         hasWritten = true
       }
       if let metadata = changeSet.metadata {
@@ -55,15 +65,16 @@ struct CommitBatch: Sendable {
         outcome.metadata = own
         hasWritten = true
       }
-      let result = CommitResult(
-        commitNumber: hasWritten ? number : stamp.commitNumber, derivedRows: writer.derivedRows)
-      outcome.results.append(.success(result))
+      if hasWritten { number = next }
+      outcome.results.append(
+        .success(CommitResult(commitNumber: number, derivedRows: writer.derivedRows)))
     }
-    if hasWritten {
+    if number > stamp.commitNumber {
       try reserveKeys(&outcome, transaction)
       let stamp = CommitStamp(identifier: stamp.identifier, commitNumber: number)
       try parts.meta.put("stamp", stamp.bytes + attempt.nonce, transaction)
-      try parts.write(journal, number, catalogue, transaction)
+      if hasWritten { try parts.write(journal, number, catalogue, transaction) }
+      try parts.trimHistory(catalogue, at: now, transaction)
     }
     attempt.note(outcome, number: number)
     return outcome
@@ -116,18 +127,17 @@ extension StoreParts {
 
   /// The catalogue, read again when another process has added to `known`. Indexes that this process cannot keep up
   /// are struck from the store: whoever knows them builds them anew.
-  /// - Throws: ``MissingKeyspaces`` when the store has gained an index that the transaction would have to keep right.
+  /// - Throws: ``MissingKeyspaces`` when the store has gained an index or a history that the transaction would have to keep right.
   func currentCatalogue(_ known: StoreCatalogue, _ transaction: borrowing WriteTransaction) throws
     -> StoreCatalogue
   {
     let generation = try meta.number("generation", UInt64.self, transaction.read) ?? 0
-    let indexes = known.indexes
-    if generation == known.generation && indexes.foreign.isEmpty && indexes.missingKeyspaces.isEmpty {
+    if generation == known.generation && known.indexes.foreign.isEmpty && known.missingKeyspaces.isEmpty {
       return known
     }
     var fresh = try readCatalogue(transaction.read)
-    if !fresh.indexes.missingKeyspaces.isEmpty {
-      throw MissingKeyspaces(names: fresh.indexes.missingKeyspaces)
+    if !fresh.missingKeyspaces.isEmpty {
+      throw MissingKeyspaces(names: fresh.missingKeyspaces)
     }
     if !fresh.indexes.foreign.isEmpty {
       for name in fresh.indexes.foreign { try meta.delete("index/" + name, transaction) }

@@ -2,7 +2,7 @@ import Foundation
 
 /// What a successful commit says.
 public struct CommitResult: Sendable {
-  /// The store's own count of its commits, the same for all change sets written together.
+  /// The store's own count of its commits, the same for all change sets written together unless the store records a history.
   public let commitNumber: UInt64
   /// Rows whose derived values the commit has computed, as they are stored: rows of the change set, and rows of others that
   /// follow from it.

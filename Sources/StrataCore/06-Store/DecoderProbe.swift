@@ -20,6 +20,8 @@ import Foundation
   case format
   /// Models as Xcode writes them, and their schemas.
   case xcode
+  /// Parts and keys of a history, texts of tokens.
+  case history
 
   /// Feeds the decoder; whether it took the bytes for valid.
   public func run(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -32,6 +34,7 @@ import Foundation
     case .predicate: PredicateProbe.run(bytes)
     case .format: FormatProbe.run(bytes)
     case .xcode: XcodeProbe.run(bytes)
+    case .history: HistoryProbe.run(bytes)
     }
   }
 
@@ -54,6 +57,7 @@ import Foundation
     case .predicate: PredicateProbe.samples()
     case .format: FormatProbe.samples()
     case .xcode: XcodeProbe.samples()
+    case .history: HistoryProbe.samples()
     }
   }
 

@@ -21,6 +21,12 @@ public struct LMDBStoreOptions: Sendable {
   @_spi(Testing) public var mapSize: Int?
   /// The most rows of one transaction that builds an index while others use the store.
   @_spi(Testing) public var rowsPerIndexStep = 32_768
+  /// Whether every save and batch is recorded in the store's history from now on. A store that records one goes on, whatever this says.
+  public var recordsHistory = false
+  /// How long this process keeps what the history tells.
+  public var historyRetention = HistoryRetention()
+  /// Tells the time of saves.
+  @_spi(Testing) public var historyClock: @Sendable () -> Date = { Date() }
   /// How much is kept of what the last commits have changed.
   var journalLimits = JournalFormat.Limits()
 
@@ -37,6 +43,7 @@ public struct LMDBStoreOptions: Sendable {
 ///   large             where it belongs → bytes                 (LargeValueKey)
 ///   edges             relationship, owner · member → position  (EdgeKey)
 ///   journal           commit number → rows changed             (JournalFormat)
+///   history           commit number · part → who changed what  (HistoryFormat)
 /// ```
 ///
 /// Any thread may use it. Reads run on the calling thread against the newest commit and never wait for a save;
@@ -206,7 +213,7 @@ public final class LMDBStore: PersistentStore {
     state.withLock { state in
       if let catalogue, let last = state.catalogues.last, catalogue !== last,
         catalogue.generation >= last.generation,
-        catalogue.generation > last.generation || catalogue.indexes.missingKeyspaces.isEmpty
+        catalogue.generation > last.generation || catalogue.missingKeyspaces.isEmpty
       {
         state.catalogues.append(catalogue)
         newest.store(
@@ -246,6 +253,6 @@ public final class LMDBStore: PersistentStore {
   private func refreshCatalogue() throws {
     let fresh = try parts.environment.read { try parts.readCatalogue($0) }
     adopt(catalogue: fresh, metadata: nil)
-    openLater(fresh.indexes.missingKeyspaces)
+    openLater(fresh.missingKeyspaces)
   }
 }

@@ -19,6 +19,8 @@ import Foundation
 ///   layout/<u16, 5 digits> bytes          signature of a row layout
 ///   index/<name>           text           signature of an index that is complete, or how far it is
 ///   added/<name>           JSON           an index that was added to the store
+///   history                u64            the newest commit that is not in the history; there while the store records one
+///   consumer/<name>        u64, f64       who reads the history, up to which commit, and when
 /// ```
 ///
 /// Numbers are little-endian.

@@ -146,7 +146,10 @@ struct Salvage {
     report.unreadablePages = source.unreadablePages
     // The keys that were reserved along the way are given back before the counters are set.
     store.close()
-    store = try LMDBStore(url: destination, schema: schema)
+    // What the history told is not brought back: it begins anew, and whoever has read it is told so.
+    var options = LMDBStoreOptions()
+    options.recordsHistory = codes.entries[HistoryFormat.metaKey] != nil
+    store = try LMDBStore(url: destination, schema: schema, options: options)
     progress(SalvageProgress(phase: "checking", rowCount: report.rowCount))
     try finish(store, schema)
     report.check = try store.check()
@@ -305,6 +308,9 @@ struct Salvage {
       let stamp = CommitStamp(identifier: identifier, commitNumber: max(own, commitNumber))
       try parts.meta.put("identity", withUnsafeBytes(of: identifier.uuid) { Array($0) }, transaction)
       try parts.meta.put("stamp", stamp.bytes + [UInt8](repeating: 0, count: 8), transaction)
+      if try parts.meta.bytes(HistoryFormat.metaKey, transaction.read) != nil {
+        try parts.meta.put(HistoryFormat.metaKey, number: stamp.commitNumber, transaction)
+      }
     }
     report.keepsIdentity = identifier != nil
   }

@@ -27,6 +27,10 @@ final class StoreCatalogue: Sendable {
   let relationships: RelationshipCodes
   /// The indexes, the schema's and those added to the store.
   let indexes: StoredIndexes
+  /// Where the store's history is; nil while it records none, and while this process has not opened it.
+  let history: Keyspace?
+  /// Names of keyspaces that this process has to open: of indexes, and of the history.
+  let missingKeyspaces: [String]
   /// The same by code, for loops. Made in `init`, never changed: hence unsafe and Sendable.
   nonisolated(unsafe) let codes: RowCodes
   private let transcoders = Mutex<[TranscoderKey: RowTranscoder]>([:])
@@ -74,7 +78,13 @@ final class StoreCatalogue: Sendable {
     attributeCodes = schema.entities.map { $0.attributes.map { attributes[$0.name] ?? 0 } }
     relationships = RelationshipCodes(
       schema, codesByName: try meta.codes("relationship/", transaction), entityCodes: entityCodes)
-    indexes = try StoredIndexes(parts, transaction, open: open)
+    let indexes = try StoredIndexes(parts, transaction, open: open)
+    self.indexes = indexes
+    let recordsHistory = try meta.bytes(HistoryFormat.metaKey, transaction) != nil
+    let history = recordsHistory ? open.first { $0.name == HistoryFormat.keyspaceName } : nil
+    self.history = history
+    missingKeyspaces =
+      indexes.missingKeyspaces + (recordsHistory && history == nil ? [HistoryFormat.keyspaceName] : [])
     codes = Self.makeCodes(entityNumbers, layoutNumbers, schema)
   }
 

@@ -9,7 +9,7 @@ public struct StoreCheck: Sendable {
       case rowUnreadable, checksumWrong, entityUnknown, layoutUnknown, keyMalformed, keyBeyondCounter
       case indexEntryMissing, indexEntryStray, notUnique, largeValueMissing, largeValueStray, metadataDamaged
       case edgeMissing, edgeStray, edgeCountWrong, edgeOrderWrong, referenceDangling, derivedValueWrong
-      case journalDamaged
+      case journalDamaged, historyDamaged
     }
     /// What kind of damage it is.
     public let kind: Kind

@@ -27,6 +27,7 @@ struct StoreChecker {
     try checkEdges(transaction)
     if parts.schema.derivedSources != nil { try checkDerived(transaction) }
     try checkJournal(transaction)
+    try checkHistory(transaction)
     checkCatalogue()
   }
 

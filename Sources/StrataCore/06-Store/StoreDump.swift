@@ -31,6 +31,9 @@ enum StoreDump {
     if let journal = parts.journal {
       try forEach(journal.keyspace, transaction) { lines += Self.journal($0, $1, reader) }
     }
+    if let history = reader.catalogue.history {
+      try forEach(history, transaction) { lines += Self.history($0, $1, reader) }
+    }
     try forEach(parts.meta.keyspace, transaction) { key, value in
       let name = String(decoding: key, as: UTF8.self)
       let isText =

@@ -48,6 +48,7 @@ struct StoreOpening {
     let header = try environment.read { try StoreHeader(meta, $0, path: environment.path) }
     if !options.ignoresVersionHashes { try compare(header.versions, versions) }
     let parts = try openKeyspaces(environment, meta, held: held, identifier: header.identifier)
+    try beginHistory(parts)
     let catalogue = try grow(try completeCatalogue(parts, stored: header.versions, wanted: versions), parts)
     // Known from the beginning, so that objects can be made even if the store can never be read again.
     let counters = try environment.read { transaction in
@@ -148,14 +149,31 @@ struct StoreOpening {
       names.append("rows:" + hierarchy.rootName)
     }
     for index in schema.indexes where heldIndexes[index.number] { names.append("index:" + index.name) }
+    let hasHistory = try environment.read { try meta.bytes(HistoryFormat.metaKey, $0) != nil }
+    if hasHistory || options.recordsHistory && !options.isReadOnly { names.append(HistoryFormat.keyspaceName) }
     let opened = Dictionary(uniqueKeysWithValues: zip(names, try environment.keyspaces(names)))
     return StoreParts(
       identifier: identifier, schema: schema, environment: environment, meta: meta,
       large: opened["large"] ?? nil, edges: opened[EdgeKey.keyspaceName] ?? nil,
       journal: opened[JournalFormat.keyspaceName] ?? nil, journalLimits: options.journalLimits,
+      history: HistoryKeeping(schema, options.historyRetention, clock: options.historyClock),
       rows: schema.hierarchies.map { opened["rows:" + $0.rootName] ?? nil },
       indexes: schema.indexes.map { opened["index:" + $0.name] ?? nil }, held: held,
       verifiesChecksums: options.verifiesChecksums)
+  }
+
+  /// From now on the store records a history: what was committed before is not in it.
+  private func beginHistory(_ parts: StoreParts) throws {
+    guard options.recordsHistory, !options.isReadOnly else { return }
+    let meta = parts.meta
+    if try parts.environment.read({ try meta.bytes(HistoryFormat.metaKey, $0) != nil }) { return }
+    try parts.environment.write { transaction in
+      // Another process may have been faster.
+      if try meta.bytes(HistoryFormat.metaKey, transaction.read) != nil { return }
+      let newest = try parts.stamp(transaction.read).commitNumber
+      try meta.put(HistoryFormat.metaKey, number: newest, transaction)
+      try StoreCatalogue.raiseGeneration(meta, transaction)
+    }
   }
 
   /// The catalogue with everything the schema needs: codes, layouts, and indexes that are complete.

@@ -16,6 +16,8 @@ final class StoreParts: Sendable {
   /// Which rows the last commits have changed. Nil only in a read-only store that has none.
   let journal: JournalKeyspace?
   let journalLimits: JournalFormat.Limits
+  /// What recording a history takes besides its keyspace, which the catalogue has.
+  let history: HistoryKeeping
   /// Names this store object in the journal.
   let writer = UInt64.random(in: 0 ... .max)
   /// By hierarchy number; nil for hierarchies the configuration leaves out.
@@ -31,9 +33,10 @@ final class StoreParts: Sendable {
 
   init(
     identifier: UUID, schema: Schema, environment: Environment, meta: MetaKeyspace, large: Keyspace?,
-    edges: Keyspace?, journal: Keyspace?, journalLimits: JournalFormat.Limits, rows: [Keyspace?],
-    indexes: [Keyspace?], held: [Bool], verifiesChecksums: Bool
+    edges: Keyspace?, journal: Keyspace?, journalLimits: JournalFormat.Limits, history: HistoryKeeping,
+    rows: [Keyspace?], indexes: [Keyspace?], held: [Bool], verifiesChecksums: Bool
   ) {
+    self.history = history
     self.identifier = identifier
     self.schema = schema
     self.environment = environment

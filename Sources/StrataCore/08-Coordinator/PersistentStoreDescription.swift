@@ -35,6 +35,11 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   /// Whether the coordinator posts `PersistentStoreCoordinator.remoteChangeNotification` for every write to the store, whichever
   /// process it comes from (rule 134). Default false.
   public var postsRemoteChangeNotifications = false
+  /// Whether every save and batch to the store is recorded in its history, which `PersistentHistoryRequest` reads (rule 277). Default false;
+  /// a store that records a history goes on, whatever this says, until `PersistentStoreCoordinator.endHistory(of:)`.
+  public var recordsHistory = false
+  /// How long the history is kept. Saves of this process let go of what is older, now and then.
+  public var historyRetention = HistoryRetention()
   /// How long a save waits for another process that is writing, before it fails as busy.
   public var timeout: Duration = .seconds(30)
 
@@ -60,6 +65,8 @@ public struct PersistentStoreDescription: Sendable, Hashable {
     options.allowsNetworkFileSystem = allowsNetworkFileSystem
     options.verifiesChecksums = verifiesChecksums
     options.writerDeadline = timeout
+    options.recordsHistory = recordsHistory
+    options.historyRetention = historyRetention
     return options
   }
 }

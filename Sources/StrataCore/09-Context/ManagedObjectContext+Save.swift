@@ -166,6 +166,7 @@ extension ManagedObjectContext {
     if strata.publishes { strata.knownVersions.note(save.changes.updates, in: save.store) }
     let start = ContinuousClock.now
     do {
+      save.changes.origin = changeOrigin
       let notice = try coordinator.commit(
         save.changes, to: save.store, origin: ObjectIdentifier(self)
       ) {

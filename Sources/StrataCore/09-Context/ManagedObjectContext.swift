@@ -254,6 +254,11 @@ public final class ManagedObjectContext: @unchecked Sendable {
     set { shared.withLock { $0.transactionAuthor = newValue } }
   }
 
+  /// What stores record with the context's changes.
+  var changeOrigin: ChangeOrigin {
+    shared.withLock { ChangeOrigin(author: $0.transactionAuthor, contextName: $0.name) }
+  }
+
   /// What happens to objects whose rows changed underneath. Default `MergePolicy.error` (rule 188).
   @_disfavoredOverload public var mergePolicy: MergePolicy {
     get { shared.withLock { $0.mergePolicy } }

@@ -35,7 +35,7 @@ struct RemoteChangeTests {
     try stand.elsewhere("insert:b")
     #expect(await eventually { heard.all.count == 3 })
     #expect(heard.all.allSatisfy { $0.uuid == store.identifier.uuidString && $0.url == stand.url })
-    #expect(heard.all.compactMap { $0.token?.commitNumber } == [1, 2, 3])
+    #expect(heard.all.compactMap { $0.token?.commitNumber(of: store.identifier) } == [1, 2, 3])
     #expect(try stand.coordinator.currentHistoryToken(for: store) == heard.all.last?.token)
   }
 

@@ -27,7 +27,8 @@ struct BatchUpdating {
   private var schema: Schema { writing.parts.schema }
 
   init(
-    _ update: BatchUpdate, parts: StoreParts, catalogue: StoreCatalogue, progress: BatchProgress, step: Int
+    _ update: BatchUpdate, parts: StoreParts, catalogue: StoreCatalogue, progress: BatchProgress, step: Int,
+    history: HistoryWriter?
   ) {
     self.update = update
     slots = update.assignments.reduce(into: SlotBitmap()) { $0.insert($1.slot) }
@@ -46,7 +47,7 @@ struct BatchUpdating {
     }
     writing = BatchWriting(
       parts: parts, catalogue: catalogue, progress: progress, step: step, tracksRows: !partnerships.isEmpty,
-      defersUniqueness: true)
+      defersUniqueness: true, history: history)
   }
 
   mutating func run(_ transaction: borrowing WriteTransaction) throws {

@@ -25,6 +25,7 @@ final class BatchWriting {
   let reader: RowReader
   let progress: BatchProgress
   let journal: JournalRecorder?
+  private let history: HistoryWriter?
   // `@exclusivity(unchecked)`: everything below is used by one frame on one thread, and nobody calls back.
   /// What has been written so far, and what waits.
   @exclusivity(unchecked) private(set) var outcome: BatchChanges
@@ -47,8 +48,9 @@ final class BatchWriting {
 
   init(
     parts: StoreParts, catalogue: StoreCatalogue, progress: BatchProgress, step: Int, tracksRows: Bool,
-    defersUniqueness: Bool = false
+    defersUniqueness: Bool = false, history: HistoryWriter?
   ) {
+    self.history = history
     self.parts = parts
     self.catalogue = catalogue
     self.progress = progress
@@ -194,7 +196,7 @@ final class BatchWriting {
     try progress.stopIfCancelled()
     changes.checksUniqueness = !defersUniqueness || isAll
     let writer = ChangeSetWriter(
-      changeSet: changes, parts: parts, catalogue: catalogue, journal: journal)
+      changeSet: changes, parts: parts, catalogue: catalogue, journal: journal, history: history)
     if let failure = try writer.prepare(transaction.read) { throw failure }
     try writer.write(transaction)
     hasWritten = true

@@ -58,12 +58,16 @@ struct BatchRun: Sendable {
     let catalogue = try parts.currentCatalogue(catalogue, transaction)
     let stamp = try parts.stamp(transaction.read)
     let number = stamp.commitNumber + 1
-    let writing = try write(catalogue, transaction)
+    let now = catalogue.history == nil ? Date() : parts.history.clock()
+    let history = parts.makeHistoryWriter(number, batch.origin, catalogue, at: now)
+    let writing = try write(catalogue, history, transaction)
     if writing.hasWritten {
       if case .insert(let rows) = batch.operation { try secureKeys(of: rows, writing, transaction) }
       let stamp = CommitStamp(identifier: stamp.identifier, commitNumber: number)
       try parts.meta.put("stamp", stamp.bytes + attempt.nonce, transaction)
       try parts.write(writing.journal, number, catalogue, transaction)
+      try history?.finish(transaction)
+      try parts.trimHistory(catalogue, at: now, transaction)
     }
     try batch.progress.stopIfCancelled()
     let outcome = Outcome(
@@ -74,23 +78,26 @@ struct BatchRun: Sendable {
     return outcome
   }
 
-  private func write(_ catalogue: StoreCatalogue, _ transaction: borrowing WriteTransaction) throws
-    -> BatchWriting
-  {
+  private func write(
+    _ catalogue: StoreCatalogue, _ history: HistoryWriter?, _ transaction: borrowing WriteTransaction
+  ) throws -> BatchWriting {
     switch batch.operation {
     case .insert(let rows):
       let writing = BatchWriting(
-        parts: parts, catalogue: catalogue, progress: batch.progress, step: batch.step, tracksRows: true)
+        parts: parts, catalogue: catalogue, progress: batch.progress, step: batch.step, tracksRows: true,
+        history: history)
       try BatchInserting(rows, writing).run(transaction)
       return writing
     case .update(let update):
       var updating = BatchUpdating(
-        update, parts: parts, catalogue: catalogue, progress: batch.progress, step: batch.step)
+        update, parts: parts, catalogue: catalogue, progress: batch.progress, step: batch.step,
+        history: history)
       try updating.run(transaction)
       return updating.writing
     case .delete(let deletion):
       let writing = BatchWriting(
-        parts: parts, catalogue: catalogue, progress: batch.progress, step: batch.step, tracksRows: true)
+        parts: parts, catalogue: catalogue, progress: batch.progress, step: batch.step, tracksRows: true,
+        history: history)
       var deleting = BatchDeleting(writing)
       try deleting.run(deletion, transaction)
       return writing

@@ -160,9 +160,9 @@ extension ManagedObjectContext {
       let notice: CommitNotice
       let start = ContinuousClock.now
       do {
-        notice = try coordinator.execute(
-          StoreBatch(operation, progress: request.progress, step: request.step), in: store,
-          origin: ObjectIdentifier(self))
+        var batch = StoreBatch(operation, progress: request.progress, step: request.step)
+        batch.origin = changeOrigin
+        notice = try coordinator.execute(batch, in: store, origin: ObjectIdentifier(self))
       } catch {
         let error = batchError(error)
         if place == 0 { throw error }

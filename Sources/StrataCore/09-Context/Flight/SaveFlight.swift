@@ -124,6 +124,7 @@ final class SaveFlight: @unchecked Sendable {
   ) {
     let parent = context.parent
     let origin = ObjectIdentifier(context)
+    let author = context.changeOrigin
     let known = context.strata.publishes ? context.strata.knownVersions : nil
     let inspect: (@Sendable ([StratumRow], [StratumRow?]) throws -> Void)? =
       context.detectsConflictsWithParent ? { @Sendable in try context.findConflicts($0, in: $1) } : nil
@@ -133,7 +134,7 @@ final class SaveFlight: @unchecked Sendable {
         if let parent {
           try handDown(to: parent, coordinator, inspect: inspect)
         } else {
-          for part in parts { try commit(part, coordinator, origin, known) }
+          for part in parts { try commit(part, coordinator, origin, author, known) }
           ending = .saved
         }
         makeSets()
@@ -170,9 +171,10 @@ final class SaveFlight: @unchecked Sendable {
 
   private func commit(
     _ part: Part, _ coordinator: PersistentStoreCoordinator, _ origin: ObjectIdentifier,
-    _ known: KnownVersions?
+    _ author: ChangeOrigin, _ known: KnownVersions?
   ) throws {
     var changes = try encode(part)
+    changes.origin = author
     changes.checks = part.checks
     if changes.isEmpty && !part.hasMetadata {
       part.isWritten = true

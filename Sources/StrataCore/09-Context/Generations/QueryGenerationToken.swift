@@ -30,7 +30,7 @@ public final class QueryGenerationToken: Sendable {
     var snapshots: [Int: any StoreSnapshot] = [:]
     for binding in bindings { snapshots[binding.index] = try binding.store.makeSnapshot() }
     let token = QueryGenerationToken(snapshots: snapshots, limit: limit)
-    DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + limit.inSeconds) { [weak token] in
+    DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + limit.seconds) { [weak token] in
       token?.end()
     }
     return token
@@ -124,8 +124,3 @@ final class PinnedGeneration: Sendable {
   }
 }
 
-extension Duration {
-  fileprivate var inSeconds: Double {
-    Double(components.seconds) + Double(components.attoseconds) * 1e-18
-  }
-}

@@ -12,6 +12,8 @@ public enum PersistentStoreRequestType: UInt, Sendable, CaseIterable {
   case batchUpdate = 6
   /// Deletes many records.
   case batchDelete = 7
+  /// Reads or deletes the history of stores.
+  case history = 8
 }
 
 /// Something that `ManagedObjectContext.execute(_:)` carries out in the stores.
@@ -32,7 +34,7 @@ public protocol PersistentStoreRequest {
 }
 
 extension ManagedObjectContext {
-  /// Carries `request` out in the stores (rule 113): a fetch, an asynchronous fetch, a batch.
+  /// Carries `request` out in the stores (rule 113): a fetch, an asynchronous fetch, a batch, a history request.
   ///
   /// - Throws: `CoreDataError` 134070 for a request to save, which only `save()` does; otherwise what the kind of request
   ///   throws.

@@ -1,0 +1,88 @@
+import Foundation
+import Synchronization
+
+/// How long a store keeps what its history tells.
+///
+/// A consumer is whoever reads the history and has a name for it, such as a widget: it says how far it has come with
+/// `PersistentStoreCoordinator.setHistoryConsumer(named:to:)`. The store remembers that across launches, for all processes.
+public struct HistoryRetention: Sendable, Hashable {
+  /// What is older than this goes, whether anybody has seen it or not. Nil for no limit.
+  public var maximumAge: Duration?
+  /// Whether what all named consumers have seen goes at once. It stays while there is no consumer.
+  public var dropsConsumed: Bool
+
+  /// Keeps what is younger than `maximumAge`, 30 days by default; with `dropsConsumed` only until every named consumer has seen it.
+  public init(maximumAge: Duration? = .seconds(30 * 86_400), dropsConsumed: Bool = false) {
+    self.maximumAge = maximumAge
+    self.dropsConsumed = dropsConsumed
+  }
+
+  /// Keeps everything until somebody deletes it.
+  public static let forever = HistoryRetention(maximumAge: nil)
+}
+
+/// What an open store needs to record a history, besides the keyspace.
+final class HistoryKeeping: Sendable {
+  let retention: HistoryRetention
+  /// Tells the time.
+  let clock: @Sendable () -> Date
+  /// By entity number: the slots of attributes whose values stay when an object is deleted (rule 280).
+  let preservedSlots: [Int: [Int]]
+  private let nextTrim = Mutex(Date.distantPast)
+  private let bundleIdentifier: String
+  private let processName: String
+
+  /// So often a process looks for what is too old.
+  private static let trimInterval: TimeInterval = 60
+
+  init(_ schema: Schema, _ retention: HistoryRetention, clock: @escaping @Sendable () -> Date) {
+    self.retention = retention
+    self.clock = clock
+    processName = ProcessInfo.processInfo.processName
+    bundleIdentifier = Bundle.main.bundleIdentifier ?? processName
+    var preserved: [Int: [Int]] = [:]
+    for entity in schema.entities {
+      let slots = entity.entityDescription.slotDescriptions
+      for (slot, description) in slots.enumerated() where !description.isTransient {
+        let outer = description.name.split(separator: ".").first.map(String.init) ?? description.name
+        let isPreserved =
+          [description.property, entity.entityDescription.propertiesByName[outer]].contains {
+            ($0 as? AttributeDescription)?.preservesValueInHistoryOnDeletion == true
+          }
+        if isPreserved, !entity.attributes[slot].isTransient {
+          preserved[entity.number, default: []].append(slot)
+        }
+      }
+    }
+    preservedSlots = preserved
+  }
+
+  func header(_ origin: ChangeOrigin, at now: Date) -> HistoryHeader {
+    HistoryHeader(
+      timestamp: now, origin: origin, bundleIdentifier: bundleIdentifier, processName: processName)
+  }
+
+  /// Whether it is time to look for what is too old.
+  func isTrimDue(at now: Date) -> Bool {
+    nextTrim.withLock { next in
+      if now < next, next.timeIntervalSince(now) <= Self.trimInterval { return false }
+      next = now.addingTimeInterval(Self.trimInterval)
+      return true
+    }
+  }
+}
+
+extension StoreParts {
+  /// What writes down the changes of commit `number`; nil while the store records no history.
+  func makeHistoryWriter(
+    _ number: UInt64, _ origin: ChangeOrigin, _ catalogue: StoreCatalogue, at now: Date
+  ) -> HistoryWriter? {
+    catalogue.history.map { HistoryWriter(number, history.header(origin, at: now), $0, catalogue) }
+  }
+
+  /// Ends a transaction that has recorded something: lets go of what is too old, now and then.
+  func trimHistory(_ catalogue: StoreCatalogue, at now: Date, _ transaction: borrowing WriteTransaction) throws {
+    guard let keyspace = catalogue.history, history.isTrimDue(at: now) else { return }
+    try HistoryTrim(meta: meta, keyspace: keyspace).run(history.retention, at: now, transaction)
+  }
+}

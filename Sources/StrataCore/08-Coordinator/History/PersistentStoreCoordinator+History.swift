@@ -1,0 +1,314 @@
+import Foundation
+
+// The history of stores that record one: reading, deleting, and who has read how far.
+
+extension PersistentStoreCoordinator {
+  /// The newest moment of the stores that record a history, of those given or of all (rule 285): what is committed from now on comes after it.
+  ///
+  /// Nil when none of them records a history. From any thread; one look at each store.
+  /// - Throws: `StorageError` when a store cannot be read.
+  public func currentHistoryToken(fromStores stores: [any PersistentStore]? = nil) throws
+    -> PersistentHistoryToken?
+  {
+    var numbers: [UUID: UInt64] = [:]
+    for binding in bindings where stores?.contains(where: { $0 === binding.store }) ?? true {
+      guard let store = binding.store as? LMDBStore, let bounds = try store.historyBounds() else { continue }
+      numbers[store.identifier] = bounds.newest
+    }
+    return numbers.isEmpty ? nil : PersistentHistoryToken(numbers)
+  }
+
+  /// Carries out a history request (rules 281–284). From any thread; takes memory for the result.
+  ///
+  /// - Throws: `CoreDataError` 134301 when the token is older than what the history still tells, newer than the store, or of other
+  ///   stores: read everything anew then, and go on with the current token; 134091 when no store records a history;
+  ///   134060 for a predicate that history cannot answer; `StorageError`.
+  public func history(_ request: PersistentHistoryRequest) throws -> PersistentHistoryResult {
+    switch request.operation {
+    case .delete(let place): return try deleteHistory(before: place, request)
+    case .fetch:
+      var result = PersistentHistoryResult(request.resultType)
+      // Numbers are read from what is counted; nothing else is needed of it.
+      if request.resultType == .statusOnly { return result }
+      if !request.sortDescriptors.isEmpty { return try sortedHistory(request) }
+      var known: Set<ManagedObjectID> = []
+      var window = HistoryWindow(request)
+      try forEachHistoryTransaction(request) { transaction in
+        if request.resultType == .changesOnly || request.resultType == .objectIDs {
+          for change in transaction.changes ?? [] {
+            guard window.takes() else { continue }
+            result.count += 1
+            if request.resultType == .changesOnly {
+              result.changes.append(change)
+            } else if known.insert(change.changedObjectID).inserted {
+              result.objectIDs.append(change.changedObjectID)
+            }
+          }
+        } else if request.resultType == .count, request.changePredicate != nil {
+          for _ in transaction.changes ?? [] where window.takes() { result.count += 1 }
+        } else if window.takes() {
+          result.count += 1
+          if request.resultType != .count { result.transactions.append(transaction) }
+        }
+        return !window.isFull
+      }
+      return result
+    }
+  }
+
+  /// Calls `body` with each transaction that a request is about, in order, until it returns false. Reads `fetchBatchSize` transactions at
+  /// a time, and holds no more than these: `body` runs outside of the store's transactions and may save.
+  ///
+  /// `sortDescriptors`, limit and offset are not looked at.
+  /// - Throws: as ``history(_:)``; what `body` throws.
+  public func forEachHistoryTransaction(
+    _ request: PersistentHistoryRequest, _ body: (PersistentHistoryTransaction) throws -> Bool
+  ) throws {
+    guard case .fetch(let place) = request.operation else {
+      throw CoreDataError(.coreData, "A request that deletes history has no transactions.")
+    }
+    let reading = try HistoryCursors(self, request, after: place)
+    while let transaction = try reading.next() {
+      if try !body(transaction) { return }
+    }
+  }
+
+  private func sortedHistory(_ request: PersistentHistoryRequest) throws -> PersistentHistoryResult {
+    var all = request
+    all.sortDescriptors = []
+    (all.fetchLimit, all.fetchOffset) = (0, 0)
+    var result = try history(all)
+    func sort<Subject: HistorySubject>(_ subjects: [Subject]) throws -> [Subject] {
+      let sorted = try subjects.enumerated().sorted { left, right in
+        for sort in request.sortDescriptors {
+          let order = try HistoryCondition.order(left.element, right.element, by: sort.key)
+          if order != 0 { return sort.ascending ? order < 0 : order > 0 }
+        }
+        return left.offset < right.offset
+      }.map(\.element).dropFirst(request.fetchOffset)
+      return Array(request.fetchLimit > 0 ? sorted.prefix(request.fetchLimit) : sorted)
+    }
+    result.transactions = try sort(result.transactions)
+    result.changes = try sort(result.changes)
+    if request.resultType != .objectIDs && request.resultType != .count {
+      result.count = result.transactions.count + result.changes.count
+    }
+    return result
+  }
+
+  // MARK: Deleting
+
+  private func deleteHistory(
+    before place: PersistentHistoryRequest.Place, _ request: PersistentHistoryRequest
+  ) throws -> PersistentHistoryResult {
+    var result = PersistentHistoryResult(request.resultType)
+    for (_, store) in try storesWithHistory(request.affectedStores) {
+      switch place {
+      case .beginning: break
+      case .date(let date): result.count += try store.deleteHistory(date: date)
+      case .token(let token):
+        guard let number = token.commitNumber(of: store.identifier) else { continue }
+        result.count += try store.deleteHistory(before: number)
+      case .consumer(let name):
+        guard let consumer = try store.historyConsumers().first(where: { $0.name == name }) else { continue }
+        // What he has seen goes.
+        result.count += try store.deleteHistory(before: consumer.commitNumber + 1)
+      }
+    }
+    return result
+  }
+
+  /// Deletes the history of a store, and records none from now on until the store is opened with `recordsHistory` again. Tokens from before are
+  /// expired for good.
+  /// - Throws: `CoreDataError` 134070 when the store is not attached here or of another engine, 134030 when it is read-only; `StorageError`.
+  public func endHistory(of store: any PersistentStore) throws {
+    guard bindings.contains(where: { $0.store === store }), let store = store as? LMDBStore else {
+      throw CoreDataError(
+        .persistentStoreOperation, "The store is not attached to this coordinator, or keeps no history.")
+    }
+    try store.endHistory()
+  }
+
+  // MARK: Consumers
+
+  /// Remembers in the stores, across launches and for all processes, that a reader of the history has seen everything up to `token`;
+  /// nil forgets the reader. See ``HistoryRetention`` and ``PersistentHistoryRequest/Place/consumer(_:)``.
+  /// - Throws: `CoreDataError` 134070 for a name that is empty or has more than 200 bytes; `StorageError`.
+  public func setHistoryConsumer(named name: String, to token: PersistentHistoryToken?) throws {
+    for (_, store) in try storesWithHistory(nil) {
+      if let token, token.commitNumber(of: store.identifier) == nil { continue }
+      try store.setHistoryConsumer(named: name, to: token?.commitNumber(of: store.identifier))
+    }
+  }
+
+  /// Those who read the history of `store` under a name, and how far each has come.
+  /// - Throws: `StorageError`.
+  public func historyConsumers(of store: any PersistentStore) throws -> [HistoryConsumer] {
+    try (store as? LMDBStore)?.historyConsumers() ?? []
+  }
+
+  // MARK: Stores
+
+  /// - Throws: `CoreDataError` 134091 when there is none.
+  func storesWithHistory(_ affected: Set<UUID>?) throws -> [(StoreBinding, LMDBStore)] {
+    let stores = try bindings.compactMap { binding -> (StoreBinding, LMDBStore)? in
+      guard affected?.contains(binding.store.identifier) ?? true, let store = binding.store as? LMDBStore,
+        try store.historyBounds() != nil
+      else { return nil }
+      return (binding, store)
+    }
+    if stores.isEmpty {
+      throw CoreDataError(
+        .persistentStoreUnsupportedRequestType,
+        "None of the stores records a history; open one with recordsHistory (NSPersistentHistoryTrackingKey).")
+    }
+    return stores
+  }
+}
+
+/// Which of many a request wants.
+private struct HistoryWindow {
+  private var skipped: Int
+  private var rest: Int
+
+  init(_ request: PersistentHistoryRequest) {
+    skipped = request.fetchOffset
+    rest = request.fetchLimit > 0 ? request.fetchLimit : .max
+  }
+
+  var isFull: Bool { rest == 0 }
+
+  /// Whether the next one is wanted.
+  mutating func takes() -> Bool {
+    if skipped > 0 {
+      skipped -= 1
+      return false
+    }
+    if rest == 0 { return false }
+    rest -= 1
+    return true
+  }
+}
+
+/// The histories of several stores as one, by time.
+private final class HistoryCursors {
+  private let request: PersistentHistoryRequest
+  private let cursors: [HistoryCursor]
+  private let transactionCondition: HistoryCondition?
+  private let changeCondition: HistoryCondition?
+  /// How far each store has been read.
+  private var positions: [UUID: UInt64] = [:]
+
+  init(
+    _ coordinator: PersistentStoreCoordinator, _ request: PersistentHistoryRequest,
+    after place: PersistentHistoryRequest.Place
+  ) throws {
+    self.request = request
+    transactionCondition = request.transactionPredicate.map(HistoryCondition.init)
+    changeCondition = request.changePredicate.map(HistoryCondition.init)
+    var stores = try coordinator.storesWithHistory(request.affectedStores)
+    if case .token(let token) = place {
+      stores = stores.filter { token.commitNumber(of: $0.1.identifier) != nil }
+      if stores.isEmpty {
+        throw Self.expired("The history token is of other stores than those of this coordinator.")
+      }
+    }
+    let needsChanges =
+      changeCondition != nil || transactionCondition?.needsChanges ?? false
+      || [.objectIDs, .changesOnly, .transactionsAndChanges].contains(request.resultType)
+    var cursors: [HistoryCursor] = []
+    for (binding, store) in stores {
+      let start = try Self.start(place, store)
+      if !request.isNewestFirst { positions[store.identifier] = start.number }
+      var question = HistoryQuestion(after: start.number)
+      question.isNewestFirst = request.isNewestFirst
+      question.limit = max(request.fetchBatchSize, 1)
+      question.readsChanges = needsChanges
+      let identifier = store.identifier
+      let condition = transactionCondition.flatMap { $0.needsChanges ? nil : $0 }
+      question.isWanted = { number, header in
+        if let date = start.date, header.timestamp <= date { return false }
+        guard let condition else { return true }
+        return try condition.isTrue(
+          HistoryCandidate(number: number, header: header, storeIdentifier: identifier))
+      }
+      cursors.append(HistoryCursor(binding, store, question))
+    }
+    self.cursors = cursors
+  }
+
+  /// Where to begin.
+  private static func start(_ place: PersistentHistoryRequest.Place, _ store: LMDBStore) throws -> (
+    number: UInt64, date: Date?
+  ) {
+    let bounds = try store.historyBounds() ?? (0, 0)
+    func checked(_ number: UInt64, _ who: String) throws -> UInt64 {
+      if number < bounds.purged {
+        throw expired(
+          "\(who) is at commit \(number), and the store's history begins behind commit \(bounds.purged).")
+      }
+      if number > bounds.newest {
+        throw expired(
+          "\(who) is at commit \(number), and the store has had \(bounds.newest): it is not the store it was, "
+            + "an older copy perhaps.")
+      }
+      return number
+    }
+    switch place {
+    case .beginning: return (bounds.purged, nil)
+    case .date(let date): return (bounds.purged, date)
+    case .token(let token):
+      return (try checked(token.commitNumber(of: store.identifier) ?? 0, "The history token"), nil)
+    case .consumer(let name):
+      guard let consumer = try store.historyConsumers().first(where: { $0.name == name }) else {
+        return (bounds.purged, nil)
+      }
+      return (try checked(consumer.commitNumber, "The history consumer “\(name)”"), nil)
+    }
+  }
+
+  private static func expired(_ sentence: String) -> CoreDataError {
+    CoreDataError(.persistentHistoryTokenExpired, sentence)
+  }
+
+  /// The next transaction that is wanted.
+  func next() throws -> PersistentHistoryTransaction? {
+    while let (cursor, stored) = try nearest() {
+      cursor.advance()
+      let store = cursor.binding.store.identifier
+      positions[store] = stored.number
+      let token =
+        request.isNewestFirst
+        ? PersistentHistoryToken(storeIdentifier: store, commitNumber: stored.number)
+        : PersistentHistoryToken(positions)
+      var isWanted = true
+      let transaction = try PersistentHistoryTransaction(stored, storeIdentifier: store, token: token) {
+        guard let changes = HistoryChangeMaker(cursor.binding).changes(of: stored, $0) else { return nil }
+        guard let changeCondition else { return changes }
+        let wanted = try changes.filter { try changeCondition.isTrue($0) }
+        isWanted = !wanted.isEmpty
+        return wanted
+      }
+      if let transactionCondition, transactionCondition.needsChanges, isWanted {
+        isWanted = try transactionCondition.isTrue(transaction)
+      }
+      if !isWanted { continue }
+      return request.resultType == .transactionsOnly ? transaction.withoutChanges : transaction
+    }
+    return nil
+  }
+
+  private func nearest() throws -> (HistoryCursor, StoredHistoryTransaction)? {
+    var nearest: (HistoryCursor, StoredHistoryTransaction)?
+    for cursor in cursors {
+      guard let stored = try cursor.peek() else { continue }
+      if let known = nearest?.1.header.timestamp {
+        let isNearer =
+          request.isNewestFirst ? stored.header.timestamp > known : stored.header.timestamp < known
+        if !isNearer { continue }
+      }
+      nearest = (cursor, stored)
+    }
+    return nearest
+  }
+}

@@ -1,0 +1,171 @@
+import CoreData
+import Foundation
+import Testing
+
+/// An app and its extension: two containers on one file.
+@Suite("History by Apple's names")
+struct HistoryStoryTests {
+  private static func makeContainer(_ folder: URL) throws -> NSPersistentContainer {
+    let model = Journal.makeModel()
+    model.entitiesByName["Entry"]?.attributesByName["title"]?.preservesValueInHistoryOnDeletion = true
+    let container = NSPersistentContainer(name: "Journal", managedObjectModel: model)
+    let description = NSPersistentStoreDescription(url: folder.appendingPathComponent("Journal.sqlite"))
+    description.setOption(true as NSNumber, forKey: NSPersistentHistoryTrackingKey)
+    description.setOption(true as NSNumber, forKey: NSPersistentStoreRemoteChangeNotificationPostOptionKey)
+    container.persistentStoreDescriptions = [description]
+    var failure: (any Error)?
+    container.loadPersistentStores { failure = $1 }
+    if let failure { throw failure }
+    return container
+  }
+
+  /// What an app keeps between launches.
+  private static func archived(_ token: NSPersistentHistoryToken) throws -> NSPersistentHistoryToken? {
+    let data = try NSKeyedArchiver.archivedData(withRootObject: token, requiringSecureCoding: true)
+    return try NSKeyedUnarchiver.unarchivedObject(ofClass: NSPersistentHistoryToken.self, from: data)
+  }
+
+  @Test("an app merges what its extension has saved, by author, and deletes what both have seen")
+  @MainActor
+  func appAndExtension() throws {
+    let folder = try Journal.makeFolder()
+    let app = try Self.makeContainer(folder)
+    let widget = try Self.makeContainer(folder)
+    app.viewContext.transactionAuthor = "app"
+    let context = widget.newBackgroundContext()
+    context.name = "widgetContext"
+    context.transactionAuthor = "widget"
+
+    let view = app.viewContext
+    let first = Entry(context: view)
+    first.title = "Morning"
+    try view.save()
+    let token = try #require(
+      app.persistentStoreCoordinator.currentPersistentHistoryToken(fromStores: nil))
+
+    try context.performAndWait {
+      let entry = try #require(try Journal.entry("Morning", context))
+      entry.rating = 5
+      try context.save()
+      let other = Entry(context: context)
+      other.title = "Evening"
+      try context.save()
+      context.delete(other)
+      try context.save()
+    }
+    first.rating = 1
+    view.refresh(first, mergeChanges: false)
+
+    let last = try #require(try Self.archived(token))
+    let request = NSPersistentHistoryChangeRequest.fetchHistory(after: last)
+    let historyFetch = try #require(NSPersistentHistoryTransaction.fetchRequest)
+    historyFetch.predicate = NSPredicate(format: "%K != %@", "author", "app")
+    request.fetchRequest = historyFetch
+    let result = try view.execute(request) as? NSPersistentHistoryResult
+    let transactions = try #require(result?.result as? [NSPersistentHistoryTransaction])
+    #expect(transactions.map(\.author) == ["widget", "widget", "widget"])
+    #expect(transactions.first?.contextName == "widgetContext")
+    let update = try #require(transactions.first?.changes?.first)
+    #expect(update.changeType == .update && update.changedObjectID == first.objectID)
+    #expect(update.updatedProperties?.map(\.name) == ["rating"])
+    let deletion = try #require(transactions.last?.changes?.first)
+    #expect(deletion.changeType == .delete && deletion.tombstone?["title"] as? String == "Evening")
+    for transaction in transactions {
+      view.mergeChanges(fromContextDidSave: transaction.objectIDNotification())
+    }
+    #expect(first.rating == 5)
+
+    let newest = try #require(transactions.last?.token)
+    try view.execute(NSPersistentHistoryChangeRequest.deleteHistory(before: newest))
+    let rest = try view.execute(NSPersistentHistoryChangeRequest.fetchHistory(after: Date.distantPast))
+    #expect(((rest as? NSPersistentHistoryResult)?.result as? [NSPersistentHistoryTransaction])?.count == 1)
+
+    do {
+      try view.execute(NSPersistentHistoryChangeRequest.fetchHistory(after: last))
+      Issue.record("the token is expired")
+    } catch CocoaError.persistentHistoryTokenExpired {
+      // Everything is read anew.
+    }
+    let error = #expect(throws: (any Error).self) {
+      try view.execute(NSPersistentHistoryChangeRequest.fetchHistory(after: last))
+    }
+    #expect((error as NSError?)?.code == NSPersistentHistoryTokenExpiredError)
+    #expect((error as NSError?)?.domain == NSCocoaErrorDomain)
+  }
+
+  @Test("the token of a remote-change notification is where the next fetch begins")
+  func remoteChanges() async throws {
+    let folder = try Journal.makeFolder()
+    let app = try Self.makeContainer(folder)
+    let widget = try Self.makeContainer(folder)
+    let tokens = AsyncStream<NSPersistentHistoryToken>.makeStream()
+    let observer = NotificationCenter.default.addObserver(
+      forName: .NSPersistentStoreRemoteChange, object: app.persistentStoreCoordinator, queue: nil
+    ) { note in
+      if let token = note.userInfo?[NSPersistentHistoryTokenKey] as? NSPersistentHistoryToken {
+        tokens.continuation.yield(token)
+      }
+    }
+    defer { NotificationCenter.default.removeObserver(observer) }
+    let context = widget.newBackgroundContext()
+    try await context.perform {
+      Entry(context: context).title = "Noon"
+      try context.save()
+    }
+    let token = try #require(await tokens.stream.first { _ in true })
+    let reader = app.newBackgroundContext()
+    try await reader.perform {
+      let request = NSPersistentHistoryChangeRequest.fetchHistory(after: token)
+      request.resultType = .count
+      #expect((try reader.execute(request) as? NSPersistentHistoryResult)?.result as? Int == 0)
+      Entry(context: reader).title = "Night"
+      try reader.save()
+      #expect((try reader.execute(request) as? NSPersistentHistoryResult)?.result as? Int == 1)
+    }
+  }
+
+  @Test("requests for changes, with sort descriptors and limits")
+  func changes() throws {
+    let container = try Self.makeContainer(try Journal.makeFolder())
+    let context = container.newBackgroundContext()
+    try context.performAndWait {
+      for number in 1...4 {
+        Entry(context: context).title = "Entry \(number)"
+        try context.save()
+      }
+      let fetch = try #require(NSPersistentHistoryChange.fetchRequest)
+      fetch.predicate = NSPredicate(
+        format: "changeType == %d AND changedEntity == %@", NSPersistentHistoryChangeType.insert.rawValue,
+        Entry.entity())
+      fetch.sortDescriptors = [NSSortDescriptor(key: "changeID", ascending: false)]
+      fetch.fetchLimit = 2
+      let request = NSPersistentHistoryChangeRequest.fetchHistory(withFetch: fetch)
+      request.resultType = .changesOnly
+      let result = try context.execute(request) as? NSPersistentHistoryResult
+      let changes = try #require(result?.result as? [NSPersistentHistoryChange])
+      #expect(changes.map { $0.transaction?.transactionNumber } == [4, 3])
+      let wrong = NSFetchRequest<any NSFetchRequestResult>(entityName: "Entry")
+      #expect(throws: CocoaError.self) {
+        try context.execute(NSPersistentHistoryChangeRequest.fetchHistory(withFetch: wrong))
+      }
+    }
+  }
+
+  @Test("without the option a request is refused, and a store that has a history goes on with it")
+  func withoutOption() throws {
+    let coordinator = try Journal.makeCoordinator(at: nil)
+    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+    context.persistentStoreCoordinator = coordinator
+    #expect(coordinator.currentPersistentHistoryToken(fromStores: coordinator.persistentStores) == nil)
+    context.performAndWait {
+      let error = #expect(throws: CocoaError.self) {
+        try context.execute(NSPersistentHistoryChangeRequest.fetchHistory(after: Date.distantPast))
+      }
+      #expect(error?.code.rawValue == 134_091)
+    }
+    let description = NSPersistentStoreDescription()
+    #expect(description.historyMaximumAge == 30 * 86_400)
+    description.historyMaximumAge = 0
+    #expect(description.historyMaximumAge == 0)
+  }
+}
