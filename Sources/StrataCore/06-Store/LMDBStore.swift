@@ -21,6 +21,8 @@ public struct LMDBStoreOptions: Sendable {
   @_spi(Testing) public var mapSize: Int?
   /// The most rows of one transaction that builds an index while others use the store.
   @_spi(Testing) public var rowsPerIndexStep = 32_768
+  /// Whether nothing is written but by whoever asks for it: the store is opened for a migration that replaces it.
+  var opensAsItIs = false
   /// How much is kept of what the last commits have changed.
   var journalLimits = JournalFormat.Limits()
 
@@ -94,7 +96,7 @@ public final class LMDBStore: PersistentStore {
     self.url = url
     storeType = url == nil ? Self.inMemoryType : Self.type
     self.configurationName = configurationName
-    isReadOnly = options.isReadOnly
+    isReadOnly = options.isReadOnly || options.opensAsItIs
     rowsPerIndexStep = options.rowsPerIndexStep
     allocators = opened.counters.map { PrimaryKeyAllocator(counter: $0) }
     state = Mutex(State(catalogues: [opened.catalogue], metadata: opened.metadata))
