@@ -82,6 +82,10 @@ public final class PersistentStoreCoordinator: Sendable {
       guard description.migratesAutomatically, !description.isReadOnly, let url = description.url else {
         throw error
       }
+      if let staged = description.stagedMigrationManager {
+        try staged.migrate(description, url, to: managedObjectModel)
+        return try open()
+      }
       guard description.infersMappingModel else {
         throw CoreDataError(
           .migrationMissingMappingModel,

@@ -34,6 +34,8 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   /// Whether how it is migrated is inferred from the models. Default true; there are no mapping models to be found elsewhere, so without it
   /// the store is refused with error 134140.
   public var infersMappingModel = true
+  /// The stages by which the store is migrated, instead of in one step; nil, the default, for one step (rule 314).
+  public var stagedMigrationManager: StagedMigrationManager?
   /// Whether what other processes commit to the file is followed: then contexts that merge automatically show it without being asked.
   /// Costs nothing until somebody wants to hear of it. Default true. On a network file system nobody is told of writes: the file is
   /// looked at once a second.
