@@ -110,6 +110,8 @@ enum KeyedAccess {
     switch base {
     case let object as ManagedObject:
       return key == "objectID" ? object.objectID : plain(object.value(forKey: key))
+    case let manager as NSMigrationManager:
+      if let found = MigrationFunctions.value(of: manager, key) { return found }
     case let dictionary as any AnyDictionary: return dictionary.value(ofKey: key)
     case let dictionary as NSDictionary: return plain(dictionary.object(forKey: key))
     case let text as String:

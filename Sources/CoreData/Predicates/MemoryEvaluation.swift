@@ -84,6 +84,13 @@ struct MemoryEvaluation {
     if target == nil, let aggregate = FetchAggregate(selector: name), arguments.count == 1 {
       return KeyedAccess.aggregated(aggregate, value(arguments[0]))
     }
+    if let target,
+      let found = MigrationFunctions.value(
+        of: value(target), name, arguments.map(value),
+        variables[MigrationFunctions.failureKey] as? MigrationFunctions.Failure)
+    {
+      return found
+    }
     guard target == nil, let function = FetchFunction(selector: name) else {
       stop("there is no function “\(name)”.")
     }

@@ -14,11 +14,20 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
   /// Whether the container opens the store off the calling thread.
   open var shouldAddStoreAsynchronously = false
   /// See `NSMigratePersistentStoresAutomaticallyOption`.
-  open var shouldMigrateStoreAutomatically = true
+  open var shouldMigrateStoreAutomatically: Bool {
+    get { (options[NSMigratePersistentStoresAutomaticallyOption] as? NSNumber)?.boolValue ?? false }
+    set { setOption(NSNumber(value: newValue), forKey: NSMigratePersistentStoresAutomaticallyOption) }
+  }
   /// See `NSInferMappingModelAutomaticallyOption`.
-  open var shouldInferMappingModelAutomatically = true
-  /// The other options. The properties above and below this one count besides.
-  open private(set) var options: [String: NSObject] = [:]
+  open var shouldInferMappingModelAutomatically: Bool {
+    get { (options[NSInferMappingModelAutomaticallyOption] as? NSNumber)?.boolValue ?? false }
+    set { setOption(NSNumber(value: newValue), forKey: NSInferMappingModelAutomaticallyOption) }
+  }
+  /// The options. Stores are migrated, by what can be inferred, unless something else is set.
+  open private(set) var options: [String: NSObject] = [
+    NSMigratePersistentStoresAutomaticallyOption: NSNumber(value: true),
+    NSInferMappingModelAutomaticallyOption: NSNumber(value: true),
+  ]
 
   /// A description without a file: of a store in memory once `type` says so.
   public override init() { super.init() }
@@ -68,8 +77,6 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
     copy.type = type
     copy.configuration = configuration
     copy.shouldAddStoreAsynchronously = shouldAddStoreAsynchronously
-    copy.shouldMigrateStoreAutomatically = shouldMigrateStoreAutomatically
-    copy.shouldInferMappingModelAutomatically = shouldInferMappingModelAutomatically
     copy.options = options
     return copy
   }
@@ -103,6 +110,11 @@ func storeDescription(
     (options?[key] as? NSNumber)?.boolValue ?? (options?[key] as? Bool) ?? false
   }
   result.isReadOnly = flag(NSReadOnlyPersistentStoreOption)
+  result.migratesAutomatically = flag(NSMigratePersistentStoresAutomaticallyOption)
+  result.infersMappingModel = flag(NSInferMappingModelAutomaticallyOption)
+  if let stages = options?[NSPersistentStoreStagedMigrationManagerOptionKey] as? NSStagedMigrationManager {
+    result.stagedMigrationManager = stages
+  }
   result.ignoresModelVersion = flag(NSIgnorePersistentStoreVersioningOption)
   result.recordsHistory = flag(NSPersistentHistoryTrackingKey)
   result.historyRetention = HistoryOptions.retention(options)

@@ -32,10 +32,13 @@ public let NSIgnorePersistentStoreVersioningOption = "NSIgnorePersistentStoreVer
 /// Post `NSPersistentStoreRemoteChange` after every write.
 public let NSPersistentStoreRemoteChangeNotificationPostOptionKey =
   "NSPersistentStoreRemoteChangeNotificationPostOptionKey"
-/// Taken, as code for Core Data sets it; stores of another version of the model are refused with error 134100.
+/// Migrate a store that was written with another version of the model; without, it is refused with error 134100. Descriptions set it.
 public let NSMigratePersistentStoresAutomaticallyOption = "NSMigratePersistentStoresAutomaticallyOption"
-/// Taken, as code for Core Data sets it; stores of another version of the model are refused with error 134100.
+/// Migrate by what can be inferred from the models; without, error 134140: there are no mapping models in bundles here. Descriptions set it.
 public let NSInferMappingModelAutomaticallyOption = "NSInferMappingModelAutomaticallyOption"
+/// Migrate by the stages of this `NSStagedMigrationManager`.
+public let NSPersistentStoreStagedMigrationManagerOptionKey =
+  "NSPersistentStoreStagedMigrationManagerOptionKey"
 /// Taken and without effect: there is no SQLite below.
 public let NSSQLitePragmasOption = "NSSQLitePragmasOption"
 /// Taken and without effect: there is no SQLite below.

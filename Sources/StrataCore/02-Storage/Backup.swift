@@ -147,7 +147,7 @@ extension Environment {
 
   /// The lock file goes before and after: whoever opens the name in between holds a lock file that is gone,
   /// and its writes are refused.
-  private static func move(_ draft: String, over destination: StoreFile) throws {
+  static func move(_ draft: String, over destination: StoreFile) throws {
     try removeLockFile(destination)
     let code = destination.system.rename(draft, destination.path)
     if code != 0 { throw StorageError(-code, "rename", path: destination.path) }

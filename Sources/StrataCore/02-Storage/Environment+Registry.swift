@@ -70,6 +70,13 @@ final class EnvironmentRegistry: @unchecked Sendable {
     }
   }
 
+  /// Whether `environment` was opened more than once and not closed as often.
+  func isShared(_ environment: Environment) -> Bool {
+    lock.withLock {
+      if case .open(_, let count) = entries[environment.identity] { count > 1 } else { false }
+    }
+  }
+
   /// Ends a reservation: with an environment that is open now, or with none.
   func settle(_ identity: FileSystem.Identity, _ environment: Environment?) {
     lock.withLock {

@@ -25,6 +25,8 @@ public struct ChangeSet: Sendable {
   var checksReferences = true
   /// Whether both ends of one-to-one relationships must refer to each other. A batch sees to both, one after the other.
   var checksPartners = true
+  /// Whether derived attributes that hold the time of a save keep what the rows bring along: they are no save, but are carried over.
+  var keepsTimes = false
   /// Whether values that must be unique are looked for. A batch update does so when it has written everything.
   var checksUniqueness = true
 

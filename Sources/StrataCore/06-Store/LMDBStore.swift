@@ -27,6 +27,8 @@ public struct LMDBStoreOptions: Sendable {
   public var historyRetention = HistoryRetention()
   /// Tells the time of saves.
   @_spi(Testing) public var historyClock: @Sendable () -> Date = { Date() }
+  /// Whether nothing is written but by whoever asks for it: the store is opened for a migration that replaces it.
+  var opensAsItIs = false
   /// How much is kept of what the last commits have changed.
   var journalLimits = JournalFormat.Limits()
 
@@ -101,7 +103,7 @@ public final class LMDBStore: PersistentStore {
     self.url = url
     storeType = url == nil ? Self.inMemoryType : Self.type
     self.configurationName = configurationName
-    isReadOnly = options.isReadOnly
+    isReadOnly = options.isReadOnly || options.opensAsItIs
     rowsPerIndexStep = options.rowsPerIndexStep
     allocators = opened.counters.map { PrimaryKeyAllocator(counter: $0) }
     state = Mutex(State(catalogues: [opened.catalogue], metadata: opened.metadata))

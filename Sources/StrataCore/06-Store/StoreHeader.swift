@@ -57,7 +57,7 @@ struct StoreHeader: Sendable {
   }
 
   /// The names in LMDB's unnamed database, which every transaction knows under the number 1.
-  private static func keyspaceNames(_ environment: Environment) throws -> [String] {
+  static func keyspaceNames(_ environment: Environment) throws -> [String] {
     try environment.read { transaction in
       try transaction.withCursor(Keyspace(handle: 1, name: "")) { cursor in
         var names: [String] = []

@@ -37,7 +37,7 @@ struct StoreOpening {
 
   private func open(_ environment: Environment, held: [Bool]) throws -> Result {
     let isNew = try StoreHeader.isEmpty(environment)
-    if isNew && options.isReadOnly { throw StoreHeader.foreign(environment) }
+    if isNew && (options.isReadOnly || options.opensAsItIs) { throw StoreHeader.foreign(environment) }
     if !isNew { try StoreHeader.requireMeta(environment) }
     guard let metaKeyspace = try environment.keyspaces([MetaKeyspace.name])[0] else {
       throw StoreHeader.foreign(environment)
@@ -46,7 +46,7 @@ struct StoreOpening {
     let versions = wantedVersions(held: held)
     if isNew { try initialize(environment, meta, versions) }
     let header = try environment.read { try StoreHeader(meta, $0, path: environment.path) }
-    if !options.ignoresVersionHashes { try compare(header.versions, versions) }
+    if !options.ignoresVersionHashes { try compare(header.versions, versions, environment, meta) }
     let parts = try openKeyspaces(environment, meta, held: held, identifier: header.identifier)
     try beginHistory(parts)
     let catalogue = try grow(try completeCatalogue(parts, stored: header.versions, wanted: versions), parts)
@@ -126,17 +126,26 @@ struct StoreOpening {
     }
   }
 
-  private func compare(_ stored: StoredVersions, _ wanted: StoredVersions) throws {
+  private func compare(
+    _ stored: StoredVersions, _ wanted: StoredVersions, _ environment: Environment, _ meta: MetaKeyspace
+  ) throws {
     let differing = IncompatibleEntity.compare(stored: stored.hashes, wanted: wanted.hashes)
     if differing.isEmpty { return }
+    // The hashes say that there are differences, the model in the store says which. A damaged one is no matter here.
+    let document = try environment.read { try meta.data("model", $0) }
+    let model = document.flatMap { try? ModelCoding.decode($0) }
+    let changes = model.map { ModelDifference.sentences(from: $0, to: schema.model) } ?? []
+    let sentences = changes.isEmpty ? differing.map(\.description) : changes
     var metadata = StoreMetadata()
     metadata[StoreMetadata.versionHashesKey] = .dictionary(stored.hashes.mapValues { .data($0) })
     metadata[StoreMetadata.versionIdentifiersKey] = .array(stored.identifiers.map { .string($0) })
     throw CoreDataError(
       .persistentStoreIncompatibleVersionHash,
-      "The store was written with another model: " + differing.map(\.description).joined(separator: "; ")
-        + ".",
-      userInfo: ["metadata": metadata.dictionary, "NSStoreIncompatibleEntities": differing.map(\.entityName)])
+      "The store was written with another model: " + sentences.joined(separator: "; ") + ".",
+      userInfo: [
+        "metadata": metadata.dictionary, "NSStoreIncompatibleEntities": differing.map(\.entityName),
+        "NSStoreModelDifferences": sentences,
+      ])
   }
 
   private func openKeyspaces(
@@ -151,6 +160,10 @@ struct StoreOpening {
     for index in schema.indexes where heldIndexes[index.number] { names.append("index:" + index.name) }
     let hasHistory = try environment.read { try meta.bytes(HistoryFormat.metaKey, $0) != nil }
     if hasHistory || options.recordsHistory && !options.isReadOnly { names.append(HistoryFormat.keyspaceName) }
+    if options.opensAsItIs {
+      let existing = Set(try StoreHeader.keyspaceNames(environment))
+      names.removeAll { !existing.contains($0) }
+    }
     let opened = Dictionary(uniqueKeysWithValues: zip(names, try environment.keyspaces(names)))
     return StoreParts(
       identifier: identifier, schema: schema, environment: environment, meta: meta,
@@ -180,6 +193,7 @@ struct StoreOpening {
   private func completeCatalogue(
     _ parts: StoreParts, stored: StoredVersions, wanted: StoredVersions
   ) throws -> StoreCatalogue {
+    if options.opensAsItIs { return try parts.environment.read { try parts.readCatalogue($0) } }
     let found = try openAddedIndexes(parts)
     if options.isReadOnly { return found }
     let missing = schema.indexes.contains {
@@ -240,7 +254,7 @@ extension StoreOpening {
 
   /// Completes indexes that were added and whose building was interrupted, or that somebody could not keep up.
   private func grow(_ catalogue: StoreCatalogue, _ parts: StoreParts) throws -> StoreCatalogue {
-    if options.isReadOnly { return catalogue }
+    if options.isReadOnly || options.opensAsItIs { return catalogue }
     var catalogue = catalogue
     for index in catalogue.indexes.all.dropFirst(schema.indexes.count)
     where parts.rows[schema.entities[index.owner].hierarchyNumber] != nil {

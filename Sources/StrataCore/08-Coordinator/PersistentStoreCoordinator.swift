@@ -45,8 +45,11 @@ public final class PersistentStoreCoordinator: Sendable {
   @_disfavoredOverload public var persistentStores: [any PersistentStore] { bindings.map(\.store) }
 
   /// Opens a store and attaches it.
+  ///
+  /// A store that was written with another version of the model is migrated first, unless the description says otherwise; see
+  /// ``LMDBStore/migrate(at:to:configurationName:progress:options:)`` for what it takes and what it throws.
   /// - Throws: `ModelError` with all sentences when the model is wrong; `CoreDataError` 134100 naming the entities when the
-  ///   store was written with another version of the model, 134060 naming transformers that are not registered; `StorageError` when the file cannot be opened, is damaged or is
+  ///   store was written with another version of the model and is not to be migrated, 134060 naming transformers that are not registered; `StorageError` when the file cannot be opened, is damaged or is
   ///   no store. Nothing is attached then, a refused file is not changed.
   @discardableResult
   public func addPersistentStore(_ description: PersistentStoreDescription) throws -> any PersistentStore {
@@ -55,9 +58,7 @@ public final class PersistentStoreCoordinator: Sendable {
     guard description.type == .inMemory || description.url != nil else {
       throw CoreDataError(.persistentStoreOpen, "A store in a file needs a URL.")
     }
-    let store = try LMDBStore(
-      url: description.type == .inMemory ? nil : description.url, schema: schema,
-      configurationName: description.configuration, options: description.storeOptions)
+    let store = try open(description, schema)
     do {
       try attach(
         store, follows: description.followsOtherProcesses,
@@ -67,6 +68,35 @@ public final class PersistentStoreCoordinator: Sendable {
       throw error
     }
     return store
+  }
+
+  private func open(_ description: PersistentStoreDescription, _ schema: Schema) throws -> LMDBStore {
+    func open() throws -> LMDBStore {
+      try LMDBStore(
+        url: description.type == .inMemory ? nil : description.url, schema: schema,
+        configurationName: description.configuration, options: description.storeOptions)
+    }
+    do {
+      return try open()
+    } catch let error as CoreDataError where error.code == .persistentStoreIncompatibleVersionHash {
+      guard description.migratesAutomatically, !description.isReadOnly, let url = description.url else {
+        throw error
+      }
+      if let staged = description.stagedMigrationManager {
+        try staged.migrate(description, url, to: managedObjectModel)
+        return try open()
+      }
+      guard description.infersMappingModel else {
+        throw CoreDataError(
+          .migrationMissingMappingModel,
+          "The store is to be migrated, and how is not to be inferred; there is no other mapping model.",
+          userInfo: [NSUnderlyingErrorKey: error])
+      }
+      try LMDBStore.migrate(
+        at: url, to: managedObjectModel, configurationName: description.configuration,
+        options: description.storeOptions)
+      return try open()
+    }
   }
 
   /// Attaches a store of any engine that was opened with this coordinator's schema.

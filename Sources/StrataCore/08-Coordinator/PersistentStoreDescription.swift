@@ -28,6 +28,14 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   public var verifiesChecksums = false
   /// Whether a store written with another version of the model is opened all the same (rule 304).
   public var ignoresModelVersion = false
+  /// Whether a store of another version of the model is migrated when it is opened (rule 306). Default true. Without, it is refused
+  /// with error 134100. A store that is opened read-only is never migrated.
+  public var migratesAutomatically = true
+  /// Whether how it is migrated is inferred from the models. Default true; there are no mapping models to be found elsewhere, so without it
+  /// the store is refused with error 134140.
+  public var infersMappingModel = true
+  /// The stages by which the store is migrated, instead of in one step; nil, the default, for one step (rule 314).
+  public var stagedMigrationManager: StagedMigrationManager?
   /// Whether what other processes commit to the file is followed: then contexts that merge automatically show it without being asked.
   /// Costs nothing until somebody wants to hear of it. Default true. On a network file system nobody is told of writes: the file is
   /// looked at once a second.

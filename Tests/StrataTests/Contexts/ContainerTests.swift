@@ -170,7 +170,9 @@ struct ContainerTests {
     let container = PersistentContainer(name: "Journal", model: changed)
     let coordinator = container.persistentStoreCoordinator
     let error = #expect(throws: CoreDataError.self) {
-      try coordinator.addPersistentStore(PersistentStoreDescription(url: store.url))
+      var description = PersistentStoreDescription(url: store.url)
+      description.migratesAutomatically = false
+      try coordinator.addPersistentStore(description)
     }
     #expect(error?.code == .persistentStoreIncompatibleVersionHash)
     #expect(error?.description.contains("Note") == true)

@@ -146,7 +146,8 @@ struct DerivedWriting: ~Copyable {
     let row = stored.keeper ?? RowSnapshot(copying: stored.bytes)
     let old = StoredRow(base: row.base, count: Int(row.count), entity: stored.entity, keeper: row)
     let values = DerivedValues(
-      reader: reader, row: old, primaryKey: address.key, now: isOwn ? now : nil)
+      reader: reader, row: old, primaryKey: address.key,
+      now: isOwn && !writer.changeSet.keepsTimes ? now : nil)
     let draft = RowDraft.make(entity.layout)
     for derived in entity.derived {
       guard let value = try values.value(of: derived, transaction.read) else { continue }

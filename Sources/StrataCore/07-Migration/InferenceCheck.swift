@@ -1,0 +1,133 @@
+/// Finds what keeps a migration from being inferred (rule 307): each reason names the thing it is about.
+struct InferenceCheck {
+  private let pairing: ModelPairing
+  private var found: [String] = []
+
+  init(_ pairing: ModelPairing) { self.pairing = pairing }
+
+  /// All reasons, each once, in the order of the later model; none when it can be inferred.
+  func reasons() -> [String] {
+    var check = self
+    for pair in pairing.pairs {
+      for attribute in pair.attributes { check.checkAttribute(attribute, pair) }
+      for relationship in pair.relationships { check.checkRelationship(relationship, pair) }
+    }
+    check.checkHierarchies()
+    var seen = Set<String>()
+    return check.found.filter { seen.insert($0).inserted }
+  }
+
+  // MARK: Attributes
+
+  private mutating func checkAttribute(
+    _ attribute: ModelPairing.PropertyPair, _ pair: ModelPairing.EntityPair
+  ) {
+    // What is derived is computed, what is transient is not stored, and a composite attribute is its elements.
+    guard let new = attribute.destination.property as? AttributeDescription,
+      !attribute.destination.isTransient,
+      !(new is DerivedAttributeDescription), !(new is CompositeAttributeDescription)
+    else { return }
+    let place = place(of: attribute.destination, pair.destination)
+    let isMandatory = attribute.destination.depth == 0 && !new.isOptional && new.defaultValue == nil
+    guard let old = attribute.source?.property as? AttributeDescription,
+      attribute.source?.isTransient == false
+    else {
+      if isMandatory { found.append("\(place) is new and mandatory, and has no default value") }
+      return
+    }
+    if old.attributeType != new.attributeType {
+      found.append("\(place) has another type: \(new.attributeType), it was \(old.attributeType)")
+    } else if old.attributeType == .transformable, transformer(old) != transformer(new) {
+      found.append("\(place) has another transformer")
+    } else if isMandatory && old.isOptional {
+      found.append("\(place) becomes mandatory, and has no default value")
+    }
+  }
+
+  private func transformer(_ attribute: AttributeDescription) -> String? {
+    attribute.valueTransformerName.flatMap { AttributeTransformers.secureNames.contains($0) ? nil : $0 }
+  }
+
+  // MARK: Relationships
+
+  private mutating func checkRelationship(
+    _ relationship: ModelPairing.PropertyPair, _ pair: ModelPairing.EntityPair
+  ) {
+    guard let new = relationship.destination.property as? RelationshipDescription, !new.isTransient,
+      let old = relationship.source?.property as? RelationshipDescription, !old.isTransient
+    else { return }
+    let place = place(of: relationship.destination, pair.destination)
+    if old.isToMany && !new.isToMany { found.append("\(place) was to-many and becomes to-one") }
+    if let target = old.destinationEntity, let newTarget = new.destinationEntity {
+      for entity in target.withSubentities {
+        guard let kept = pairing.destination(of: entity), !kept.isKindOf(entity: newTarget) else { continue }
+        found.append(
+          "\(place) led to \(target.name ?? "") and leads to \(newTarget.name ?? ""), which \(kept.name ?? "") is none of"
+        )
+        break
+      }
+    }
+    guard let newInverse = new.inverseRelationship else { return }
+    let origins = self.origins(of: newInverse)
+    if !origins.isEmpty
+      && !origins.contains(where: { $0.inverseRelationship === old && old.inverseRelationship === $0 })
+    {
+      found.append("\(place) and its inverse \(newInverse.name) were no inverses of each other")
+    }
+  }
+
+  /// What the relationship was before, in whatever entity.
+  private func origins(of relationship: RelationshipDescription) -> [RelationshipDescription] {
+    pairing.pairs.flatMap(\.relationships).compactMap { pair in
+      guard pair.destination.property === relationship else { return nil }
+      return pair.source?.property as? RelationshipDescription
+    }.filter { !$0.isTransient }
+  }
+
+  // MARK: Hierarchies
+
+  /// Primary keys are unique in a hierarchy: the rows of two cannot become rows of one and keep their IDs.
+  private mutating func checkHierarchies() {
+    var roots: [(new: EntityDescription, old: EntityDescription)] = []
+    for pair in pairing.pairs {
+      let (new, old) = (pair.destination.root, pair.source.root)
+      if let known = roots.first(where: { $0.new === new }) {
+        if known.old !== old {
+          found.append(
+            "the hierarchies of \(known.old.name ?? "") and \(old.name ?? "") become one, that of \(new.name ?? "")"
+          )
+        }
+      } else {
+        roots.append((new, old))
+      }
+    }
+  }
+
+  private func place(of slot: SlotDescription, _ entity: EntityDescription) -> String {
+    "\(slot.property.entity?.name ?? entity.name ?? "").\(slot.name)"
+  }
+}
+
+extension EntityDescription {
+  /// The entity and everything below it.
+  var withSubentities: [EntityDescription] {
+    var result = [self]
+    var next = 0
+    while next < result.count, next < 10_000 {
+      result += result[next].subentities
+      next += 1
+    }
+    return result
+  }
+
+  /// The topmost entity it inherits from, or itself.
+  var root: EntityDescription {
+    var entity = self
+    var steps = 0
+    while let parent = entity.superentity, steps < 10_000 {
+      entity = parent
+      steps += 1
+    }
+    return entity
+  }
+}

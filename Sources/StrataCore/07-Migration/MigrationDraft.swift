@@ -1,0 +1,99 @@
+import Foundation
+
+/// The new file of a migration, until it takes the old one's place.
+struct MigrationDraft {
+  private static let prefix = ".strata-migration-"
+
+  private let destination: StoreFile
+  private let file: StoreFile
+
+  /// Chooses a name beside the store.
+  init(_ destination: StoreFile) throws {
+    self.destination = destination
+    file = try StoreFile(destination.temporaryName("migration"), destination.system)
+  }
+
+  /// Opens the draft, and creates it first when there is none. It need not survive anything before it is flushed as a whole.
+  func open(_ schema: Schema, _ configurationName: String?, _ options: LMDBStoreOptions) throws -> LMDBStore {
+    var draft = LMDBStoreOptions()
+    draft.allowsNetworkFileSystem = options.allowsNetworkFileSystem
+    draft.mapSize = options.mapSize
+    draft.durability = .relaxed
+    return try LMDBStore(
+      url: URL(fileURLWithPath: file.path), schema: schema, configurationName: configurationName,
+      options: draft)
+  }
+
+  /// Writes out what the system still keeps in memory. The draft must be closed.
+  func flush() throws {
+    let descriptor = file.system.open(file.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0)
+    if descriptor < 0 { throw StorageError(-descriptor, "open", path: file.path) }
+    defer { _ = file.system.close(descriptor) }
+    let code = file.system.sync(descriptor)
+    if code != 0 { throw StorageError(-code, "fsync", path: file.path) }
+    _ = file.system.unlink(file.lockPath)
+  }
+
+  /// Puts the draft in the place of `source`, unless somebody has saved since the commit of that number. Whether it did.
+  ///
+  /// The source is locked for writing meanwhile. Other processes that have it open read on what they had, and their writes fail
+  /// with `.replaced`.
+  func takePlace(of source: LMDBStore, ifStillAt commit: UInt64) throws -> Bool {
+    struct Unchanged: Error {}
+    let (parts, draft, destination) = (source.parts, file.path, destination)
+    if EnvironmentRegistry.current.isShared(parts.environment) {
+      throw StorageError(
+        .busy, operation: "migrate", path: destination.path,
+        detail: "The store is open in this process; close it first.")
+    }
+    do {
+      return try parts.environment.write { transaction in
+        guard try parts.stamp(transaction.read).commitNumber == commit else { return false }
+        try Environment.move(draft, over: destination)
+        MigrationHooks.reached(.exchanged, destination.path)
+        // Nothing is to be committed to the file that has gone.
+        throw Unchanged()
+      }
+    } catch is Unchanged {
+      return true
+    }
+  }
+
+  /// Removes what is left under the draft's name.
+  func remove() {
+    _ = file.system.unlink(file.path)
+    _ = file.system.unlink(file.lockPath)
+  }
+
+  /// Removes the drafts of processes that have died.
+  static func removeLeftovers(beside file: StoreFile) throws {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: file.directory)) ?? []
+    for name in names where name.hasPrefix(prefix) {
+      guard let process = Int32(name.dropFirst(prefix.count).prefix { $0.isNumber }), process != getpid(),
+        kill(process, 0) != 0, errno == ESRCH
+      else { continue }
+      _ = file.system.unlink((file.directory == "/" ? "" : file.directory) + "/" + name)
+    }
+  }
+}
+
+/// Lets one thread after the other of this process migrate a file.
+enum MigrationGate {
+  private static let lock = SystemLock()
+  /// Touched under the lock only: hence unsafe.
+  nonisolated(unsafe) private static var paths: Set<String> = []
+
+  /// Runs `body` when nobody else migrates that file.
+  static func pass<R>(_ path: String, _ body: () throws -> R) rethrows -> R {
+    lock.withLock {
+      while !paths.insert(path).inserted { lock.wait() }
+    }
+    defer {
+      lock.withLock {
+        paths.remove(path)
+        lock.wakeAll()
+      }
+    }
+    return try body()
+  }
+}

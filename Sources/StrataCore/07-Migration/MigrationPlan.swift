@@ -1,0 +1,152 @@
+/// An inferred migration in numbers: from the slots and relationships of one schema to those of another.
+struct MigrationPlan: Sendable {
+  /// Where the value of a slot comes from.
+  enum Value: Sendable {
+    /// From this slot; where that is nil, the default, which is not nil only when the attribute is mandatory.
+    case slot(Int, else: AttributeValue)
+    /// Always this one.
+    case constant(AttributeValue)
+  }
+
+  /// How the members of a relationship are found in the source.
+  enum Path: Sendable {
+    /// The reference in this slot of the row.
+    case reference(slot: Int, mayDangle: Bool)
+    /// The members of these edges of the row's key.
+    case edges(EdgeSet)
+  }
+
+  struct Relationship: Sendable {
+    let relationship: RelationshipSchema
+    let paths: [Path]
+    /// Whether the members of a to-many relationship are told to the destination: where nothing else says who they are, or in
+    /// what order.
+    let isTold: Bool
+  }
+
+  struct Entity: Sendable {
+    let source: EntitySchema
+    let destination: EntitySchema
+    /// By slot of the destination; references are among the relationships.
+    let values: [Value]
+    let toOne: [Relationship]
+    let toMany: [Relationship]
+  }
+
+  let source: Schema
+  let destination: Schema
+  /// By number of the source's entity; nil for those that go.
+  let entities: [Entity?]
+  /// By number of the destination's hierarchy, the source's whose keys it takes over.
+  let hierarchies: [Int?]
+
+  init(_ pairing: ModelPairing, from source: Schema, to destination: Schema) {
+    self.source = source
+    self.destination = destination
+    var entities = [Entity?](repeating: nil, count: source.entities.count)
+    var hierarchies = [Int?](repeating: nil, count: destination.hierarchies.count)
+    let origins = RelationshipOrigins(pairing, source, destination)
+    for pair in pairing.pairs {
+      guard let old = source.entity(named: pair.source.name ?? ""),
+        let new = destination.entity(named: pair.destination.name ?? "")
+      else { continue }
+      let relationships = new.relationships.filter { !$0.isTransient }.map {
+        origins.relationship($0, of: pair, old)
+      }
+      entities[old.number] = Entity(
+        source: old, destination: new, values: Self.values(pair, old, new),
+        toOne: relationships.filter { !$0.relationship.isToMany },
+        toMany: relationships.filter { $0.relationship.isToMany && $0.isTold && !$0.paths.isEmpty })
+      hierarchies[new.hierarchyNumber] = old.hierarchyNumber
+    }
+    self.entities = entities
+    self.hierarchies = hierarchies
+  }
+
+  private static func values(_ pair: ModelPairing.EntityPair, _ old: EntitySchema, _ new: EntitySchema)
+    -> [Value]
+  {
+    var values = [Value](repeating: .constant(.null), count: new.attributes.count)
+    for attribute in pair.attributes {
+      guard let slot = new.slot(named: attribute.destination.name) else { continue }
+      let schema = new.attributes[slot]
+      if schema.isTransient { continue }
+      guard let origin = attribute.source, let oldSlot = old.slot(named: origin.name),
+        !old.attributes[oldSlot].isTransient, old.layout.kind(of: oldSlot) == new.layout.kind(of: slot)
+      else {
+        values[slot] = .constant(schema.defaultValue)
+        continue
+      }
+      values[slot] = .slot(oldSlot, else: schema.isOptional ? .null : schema.defaultValue)
+    }
+    return values
+  }
+}
+
+/// Where relationships of the later schema come from.
+private struct RelationshipOrigins {
+  let source: Schema
+  let destination: Schema
+  /// By number of the later relationship, those of the earlier schema that it was, in whatever entity.
+  private let origins: [[RelationshipSchema]]
+
+  init(_ pairing: ModelPairing, _ source: Schema, _ destination: Schema) {
+    self.source = source
+    self.destination = destination
+    var origins = [[RelationshipSchema]](repeating: [], count: destination.relationships.count)
+    for pair in pairing.pairs {
+      guard let new = destination.entity(named: pair.destination.name ?? "") else { continue }
+      for relationship in new.relationships {
+        guard let origin = Self.origin(of: relationship, pair, source),
+          !origins[relationship.number].contains(where: { $0.number == origin.number })
+        else { continue }
+        origins[relationship.number].append(origin)
+      }
+    }
+    self.origins = origins
+  }
+
+  private static func origin(
+    of relationship: RelationshipSchema, _ pair: ModelPairing.EntityPair, _ source: Schema
+  ) -> RelationshipSchema? {
+    let found = pair.relationships.first { $0.destination.name == relationship.name }?.source
+    let old = source.entity(named: pair.source.name ?? "")
+    return found.flatMap { found in old?.relationships.first { $0.name == found.name && !$0.isTransient } }
+  }
+
+  /// How the rows of `old` know the members of a relationship that they will have.
+  func relationship(_ relationship: RelationshipSchema, of pair: ModelPairing.EntityPair, _ old: EntitySchema)
+    -> MigrationPlan.Relationship
+  {
+    var paths: [MigrationPlan.Path] = []
+    if let origin = Self.origin(of: relationship, pair, source) {
+      paths = [path(origin)]
+    } else if let inverse = relationship.inverse {
+      // What leads there now is what is to lead back.
+      paths = origins[inverse].filter { source.entities[$0.destination].subtree.contains(old.number) }.map {
+        pathBack($0)
+      }
+    }
+    return MigrationPlan.Relationship(relationship: relationship, paths: paths, isTold: isTold(relationship))
+  }
+
+  private func isTold(_ relationship: RelationshipSchema) -> Bool {
+    if relationship.isOrdered { return true }
+    guard relationship.isEdgeStored else { return false }
+    guard let inverse = relationship.inverse.map({ destination.relationships[$0] }) else { return true }
+    return !inverse.isOrdered && relationship.number <= inverse.number
+  }
+
+  private func path(_ relationship: RelationshipSchema) -> MigrationPlan.Path {
+    if relationship.isToMany { return .edges(EdgeSet(relationship: relationship.number)) }
+    let inverse = relationship.inverse.map { source.relationships[$0] }
+    return .reference(slot: relationship.slot, mayDangle: inverse?.deleteRule == .noAction)
+  }
+
+  private func pathBack(_ relationship: RelationshipSchema) -> MigrationPlan.Path {
+    guard let inverse = relationship.inverse else {
+      return .edges(EdgeSet(relationship: relationship.number, isHiddenInverse: true))
+    }
+    return path(source.relationships[inverse])
+  }
+}

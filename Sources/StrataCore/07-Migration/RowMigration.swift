@@ -1,0 +1,235 @@
+import Foundation
+
+/// Carries the rows of a pinned commit of one store into another, some thousands at a time.
+///
+/// ```
+///   1  rows     values, large values, references of to-one relationships; in the order of primary keys
+///   2  members  of relationships that rows do not tell of, and the order of those that have one
+/// ```
+///
+/// Memory: what one step holds. Used by one thread.
+struct RowMigration {
+  let plan: MigrationPlan
+  let source: LMDBSnapshot
+  let destination: LMDBStore
+  let progress: BatchProgress
+  /// By number of the source's entity: how many rows were taken over.
+  private(set) var rowCounts: [Int]
+  private var completed = 0
+  private var lastReport = ContinuousClock.now
+  private let stamps: [RowStamp]
+
+  /// The most rows, bytes and members of one step.
+  static let rowsPerStep = 4_000
+  static let bytesPerStep = 16 << 20
+  static let membersPerStep = 20_000
+
+  init(_ plan: MigrationPlan, from source: LMDBSnapshot, to destination: LMDBStore, progress: BatchProgress) {
+    self.plan = plan
+    self.source = source
+    self.destination = destination
+    self.progress = progress
+    rowCounts = [Int](repeating: 0, count: plan.source.entities.count)
+    stamps = plan.destination.entities.map { destination.rowStamp(entity: $0.number) }
+  }
+
+  /// - Throws: `CoreDataError` 134111 for values that must be unique and are not, 134110 for what else does not fit the model;
+  ///   `CancellationError`; `StorageError`.
+  mutating func run() throws {
+    for hierarchy in plan.source.hierarchies { try copyRows(of: hierarchy.number) }
+    for hierarchy in plan.source.hierarchies
+    where hierarchy.memberNumbers.contains(where: { plan.entities[$0]?.toMany.isEmpty == false }) {
+      try copyMembers(of: hierarchy.number)
+    }
+  }
+
+  private mutating func report(_ count: Int) throws {
+    completed += count
+    progress.complete(completed)
+    if let report = progress.report, lastReport.duration(to: .now) > .milliseconds(100) {
+      lastReport = .now
+      report(progress)
+    }
+    try progress.stopIfCancelled()
+  }
+
+  private mutating func note(_ row: StoredRow) { rowCounts[row.entity] += 1 }
+
+  /// Calls `body` with the rows of a hierarchy from `key` on, in ascending order, until it says that it has enough; the key to go on
+  /// from, nil after the last.
+  private func walk(
+    _ hierarchy: Int, from key: UInt64,
+    _ body: (StoredRow, UInt64, RowReader, borrowing ReadTransaction) throws -> Bool
+  ) throws -> UInt64? {
+    try source.read { reader, transaction in
+      guard let rows = reader.parts.rows[hierarchy] else { return nil }
+      return try transaction.withCursor(rows) { cursor in
+        var entry = try PrimaryKeyBytes.with(key) { try cursor.seek(atLeast: $0) }
+        while let found = entry {
+          guard let key = PrimaryKeyBytes.whole(found.key) else {
+            throw reader.parts.damaged("A row has a key of another length.")
+          }
+          let row = try reader.row(found.value, primaryKey: key, of: hierarchy)
+          if try !body(row, key, reader, transaction) { return key + 1 }
+          entry = try cursor.next()
+        }
+        return nil
+      }
+    }
+  }
+
+  // MARK: Rows
+
+  private mutating func copyRows(of hierarchy: Int) throws {
+    var next: UInt64? = 0
+    while let key = next {
+      var changes: [RowChange] = []
+      var (rows, bytes) = (0, 0)
+      var counts = [Int](repeating: 0, count: rowCounts.count)
+      var writer = RowSlabWriter(expectedLength: RowSlab.chunkLength)
+      next = try walk(hierarchy, from: key) { row, key, reader, transaction in
+        rows += 1
+        if let entity = plan.entities[row.entity] {
+          counts[row.entity] += 1
+          let change = try change(row, key, entity, reader, &writer, transaction)
+          bytes += Int(change.row.count) + change.externals.reduce(0) { $0 + $1.bytes.count }
+          changes.append(change)
+        }
+        return rows < Self.rowsPerStep && bytes < Self.bytesPerStep
+      }
+      if !changes.isEmpty {
+        var inserts = ChangeSet(inserts: changes)
+        // What they refer to may still come.
+        inserts.checksReferences = false
+        inserts.keepsTimes = true
+        try commit(inserts)
+      }
+      for (entity, count) in counts.enumerated() { rowCounts[entity] += count }
+      try report(rows)
+    }
+  }
+
+  private func change(
+    _ row: StoredRow, _ key: UInt64, _ entity: MigrationPlan.Entity, _ reader: RowReader,
+    _ writer: inout RowSlabWriter, _ transaction: borrowing ReadTransaction
+  ) throws -> RowChange {
+    let new = entity.destination
+    if new.isAbstract {
+      throw CoreDataError(.migration, "\(new.name) becomes abstract, and there are objects of it.")
+    }
+    let draft = RowDraft.make(new.layout)
+    for (slot, value) in entity.values.enumerated() {
+      switch value {
+      case .constant(let value): draft[slot] = value
+      case .slot(let old, let substitute):
+        let value = try reader.value(row, old, primaryKey: key, externals: [], transaction)
+        draft[slot] = value == .null ? substitute : value
+      }
+    }
+    for relationship in entity.toOne {
+      let members = try self.members(relationship, of: row, key, reader, transaction)
+      if members.count > 1 {
+        throw CoreDataError(
+          .migration,
+          "\(relationship.relationship.qualifiedName) becomes to-one, and the object p\(key) has \(members.count) members."
+        )
+      }
+      draft[relationship.relationship.slot] = members.first.map { .reference($0) } ?? .null
+    }
+    let (snapshot, externals) = try RowEncoder.encode(
+      layout: new.layout, stamp: stamps[new.number], primaryKey: key, version: 1, base: nil, draft: draft,
+      into: &writer)
+    return RowChange(
+      entity: new.number, primaryKey: key, baseVersion: 0, row: snapshot, externals: externals,
+      changedSlots: SlotBitmap(allBelow: new.attributes.count))
+  }
+
+  // MARK: Members
+
+  private mutating func copyMembers(of hierarchy: Int) throws {
+    var next: UInt64? = 0
+    while let key = next {
+      var changes: [EdgeChange] = []
+      var rows = 0
+      next = try walk(hierarchy, from: key) { row, key, reader, transaction in
+        rows += 1
+        for relationship in plan.entities[row.entity]?.toMany ?? [] {
+          let members = try members(relationship, of: row, key, reader, transaction)
+          for (place, member) in members.enumerated() {
+            let position = EdgePosition.first + UInt64(place) * EdgePosition.gap
+            changes.append(
+              EdgeChange(
+                relationship: relationship.relationship.number, owner: key, member: member,
+                kind: .add(position: relationship.relationship.isOrdered ? position : nil)))
+          }
+        }
+        return rows < Self.rowsPerStep && changes.count < Self.membersPerStep
+      }
+      for start in stride(from: 0, to: changes.count, by: Self.membersPerStep) {
+        var step = ChangeSet(edges: Array(changes[start..<min(start + Self.membersPerStep, changes.count)]))
+        step.keepsTimes = true
+        try commit(step)
+        try report(0)
+      }
+      try report(rows)
+    }
+  }
+
+  /// The members of a relationship, as the destination refers to them, in order; without those that go.
+  private func members(
+    _ relationship: MigrationPlan.Relationship, of row: StoredRow, _ key: UInt64, _ reader: RowReader,
+    _ transaction: borrowing ReadTransaction
+  ) throws -> [UInt64] {
+    var members: [UInt64] = []
+    for path in relationship.paths {
+      switch path {
+      case .reference(let slot, let mayDangle):
+        guard case .reference(let bits)? = RowBytes.value(row.base, slot, reader.layout(of: row)) else {
+          break
+        }
+        if mayDangle, try !exists(bits, reader, transaction) { break }
+        members.append(bits)
+      case .edges(let edges): members += try reader.members(edges, of: key, transaction)
+      }
+    }
+    return try members.compactMap { bits in
+      guard let entity = reader.catalogue.entity(code: Reference.entityCode(bits)) else {
+        throw reader.parts.damaged("The row p\(key) refers to an unknown entity.")
+      }
+      return plan.entities[entity].map {
+        Reference.bits(
+          Reference.primaryKey(bits), entityCode: stamps[$0.destination.number].entityCode)
+      }
+    }
+  }
+
+  /// Whether the row is there: with the rule `noAction` it may be gone (rule 212).
+  private func exists(_ bits: UInt64, _ reader: RowReader, _ transaction: borrowing ReadTransaction) throws
+    -> Bool
+  {
+    guard let entity = reader.catalogue.entity(code: Reference.entityCode(bits)),
+      let rows = reader.parts.rows[plan.source.entities[entity].hierarchyNumber]
+    else { return false }
+    return try PrimaryKeyBytes.with(Reference.primaryKey(bits)) { try transaction.get(rows, $0) } != nil
+  }
+
+  // MARK: Writing
+
+  private func commit(_ changes: ChangeSet) throws {
+    let done = DispatchSemaphore(value: 0)
+    // Written before the signal and read after it: hence unsafe.
+    nonisolated(unsafe) var result: Result<CommitResult, any Error>?
+    destination.commit([changes], deadline: nil) { results in
+      result = results.first
+      done.signal()
+    }
+    done.wait()
+    do {
+      _ = try result?.get()
+    } catch let violation as UniquenessViolation {
+      throw CoreDataError(
+        .migrationConstraintViolation, "Values that must be unique now are not: \(violation)",
+        userInfo: [NSUnderlyingErrorKey: violation])
+    }
+  }
+}

@@ -1,0 +1,216 @@
+import Foundation
+import Synchronization
+
+extension LMDBStore {
+  /// Brings the store in the file at `url` to another version of its model, as far as that can be inferred (rule 307). Where it is of that
+  /// version already, nothing happens.
+  ///
+  /// The store knows its own model, so only the new one is needed. A new file is written beside the old one, checked, and
+  /// takes its place in one step; until then the old file stays as it is. Whatever happens meanwhile, a crash or a power failure too, there
+  /// is the one or the other. Object IDs, the UUID and the metadata stay; versions of rows begin anew.
+  ///
+  /// Blocks for as long as it takes: about as long as inserting all objects. Needs room for a second file; memory does not grow with the number
+  /// of objects, but for keys while the new file is checked.
+  ///
+  /// - Parameters:
+  ///   - configurationName: The configuration that the store is opened with; nil for all entities.
+  ///   - progress: Counts rows, about two for each; may cancel.
+  ///   - options: How the store is opened.
+  /// - Throws: ``CoreDataError`` 134190 when it cannot be inferred, with the reasons; 134111 for values that must be unique and are not;
+  ///   134110 for what else does not fit; 134120 when `progress` was cancelled; 134130 when the store's own model cannot be
+  ///   read. ``StorageError``, `.busy` when this process has the store open, or another one goes on writing. The store is what it was then.
+  public static func migrate(
+    at url: URL, to model: ManagedObjectModel, configurationName: String? = nil,
+    progress: BatchProgress = BatchProgress(), options: LMDBStoreOptions = LMDBStoreOptions()
+  ) throws {
+    try StoreMigration(
+      url: url, model: model, configurationName: configurationName, progress: progress, options: options
+    ).run()
+  }
+}
+
+/// The steps of a lightweight migration.
+///
+/// ```
+///   source    open, pin the newest commit                 ┐ again, when somebody
+///   draft     a new store under another name: rows, members, what the store knows about itself     │ has saved meanwhile
+///   check     every page, row, index entry, edge          │
+///   exchange  with the source locked for writing          ┘
+/// ```
+struct StoreMigration {
+  let url: URL
+  let model: ManagedObjectModel
+  let configurationName: String?
+  let progress: BatchProgress
+  let options: LMDBStoreOptions
+
+  /// How often it is begun again because another process has saved.
+  private static let mostAttempts = 5
+
+  func run() throws {
+    let schema = try model.schema()
+    let file = try StoreFile(url.path, .system)
+    try MigrationGate.pass(file.path) {
+      do {
+        try MigrationDraft.removeLeftovers(beside: file)
+        for _ in 0..<Self.mostAttempts {
+          if try attempt(schema, file) { return }
+        }
+        throw StorageError(
+          .busy, operation: "migrate", path: file.path,
+          detail: "Other processes went on saving to the store while it was being migrated.")
+      } catch is CancellationError {
+        throw CoreDataError(.migrationCancelled, "The migration was cancelled.")
+      }
+    }
+  }
+
+  /// Whether the store is what it is to be; false when somebody has saved meanwhile, or has exchanged the file.
+  private func attempt(_ schema: Schema, _ file: StoreFile) throws -> Bool {
+    guard let source = try openSource(schema) else { return true }
+    defer { source.close() }
+    guard let snapshot = try source.makeSnapshot() as? LMDBSnapshot else {
+      throw StorageError(
+        .invalid, operation: "migrate", path: file.path, detail: "The store has no snapshots.")
+    }
+    defer { snapshot.release() }
+    let draft = try MigrationDraft(file)
+    defer { draft.remove() }
+    do {
+      let commit = try fill(draft, schema, source, snapshot)
+      MigrationHooks.reached(.filled, file.path)
+      return try draft.takePlace(of: source, ifStillAt: commit)
+    } catch let error as StorageError where error.kind == .replaced {
+      return false
+    }
+  }
+
+  /// The store as it is, with its own model; nil when there is nothing to do.
+  private func openSource(_ schema: Schema) throws -> LMDBStore? {
+    let stored: ManagedObjectModel
+    do {
+      stored = try LMDBStore.model(at: url)
+    } catch let error as StorageError where error.kind == .damaged {
+      throw CoreDataError(
+        .migrationMissingSourceModel, "The model in the store cannot be read.",
+        userInfo: [NSUnderlyingErrorKey: error])
+    }
+    var options = options
+    options.opensAsItIs = true
+    options.ignoresVersionHashes = true
+    options.isReadOnly = false
+    let source = try LMDBStore(url: url, schema: stored.schema(), options: options)
+    let entities = try wantedEntities(schema)
+    let wanted = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0.versionHash) })
+    if source.metadata.versionHashes == wanted {
+      source.close()
+      return nil
+    }
+    return source
+  }
+
+  private func wantedEntities(_ schema: Schema) throws -> [EntitySchema] {
+    guard let configurationName else { return schema.entities }
+    guard let held = model.entities(forConfigurationName: configurationName) else {
+      throw CoreDataError(
+        .persistentStoreOpen, "The model has no configuration named “\(configurationName)”.")
+    }
+    let names = Set(held.compactMap(\.name))
+    return schema.entities.filter { names.contains($0.name) }
+  }
+
+  /// Writes and checks the new store; the number of the commit that it is made from.
+  private func fill(_ draft: MigrationDraft, _ schema: Schema, _ source: LMDBStore, _ snapshot: LMDBSnapshot)
+    throws -> UInt64
+  {
+    let held = Set(source.metadata.versionHashes.keys)
+    let pairing = ModelPairing(source.parts.schema.model, model, held: held)
+    try InferredMappingModel.require(pairing)
+    let plan = MigrationPlan(pairing, from: source.parts.schema, to: schema)
+    try requireHeld(plan, try wantedEntities(schema))
+    let rows = try snapshot.read { reader, transaction in
+      try reader.parts.rows.reduce(0) { try $0 + ($1.map { try transaction.entryCount($0) } ?? 0) }
+    }
+    progress.begin(total: rows * 2)
+    var store = try draft.open(schema, configurationName, options)
+    defer { store.close() }
+    var migration = RowMigration(plan, from: snapshot, to: store, progress: progress)
+    try migration.run()
+    MigrationHooks.reached(.copied, source.parts.environment.path)
+    // The keys that were reserved along the way are given back before the counters are set.
+    store.close()
+    store = try draft.open(schema, configurationName, options)
+    let header = try snapshot.read { reader, transaction in
+      try StoreHeader(reader.parts.meta, transaction, path: reader.parts.environment.path)
+    }
+    try finish(store, plan, header, snapshot)
+    try check(store, expecting: migration.rowCounts.reduce(0, +))
+    progress.complete(rows * 2)
+    progress.report?(progress)
+    try progress.stopIfCancelled()
+    store.close()
+    try draft.flush()
+    return header.commitNumber
+  }
+
+  private func requireHeld(_ plan: MigrationPlan, _ held: [EntitySchema]) throws {
+    let numbers = Set(held.map(\.number))
+    for entity in plan.entities.compactMap({ $0 }) where !numbers.contains(entity.destination.number) {
+      throw CoreDataError(
+        .migration,
+        "The store holds objects of \(entity.source.name), and the configuration “\(configurationName ?? "")” does not."
+      )
+    }
+  }
+
+  /// Gives the new store the identity, the metadata, the counters and the added indexes of the old one.
+  private func finish(
+    _ store: LMDBStore, _ plan: MigrationPlan, _ header: StoreHeader, _ snapshot: LMDBSnapshot
+  ) throws {
+    let parts = store.parts
+    let counters = try snapshot.read { reader, transaction in
+      try plan.hierarchies.map { try $0.map { try reader.parts.counter($0, transaction) } ?? 1 }
+    }
+    let metadata = try header.metadata.encoded(path: parts.environment.path)
+    let isEmpty = header.metadata.withoutStandardKeys.values.isEmpty
+    try parts.environment.write { transaction in
+      for (hierarchy, counter) in counters.enumerated() {
+        let current = try parts.counter(hierarchy, transaction.read)
+        try parts.setCounter(hierarchy, max(current, counter), transaction)
+      }
+      if !isEmpty { try parts.meta.put("metadata", metadata, transaction) }
+      let own = CommitStamp(try parts.meta.bytes("stamp", transaction.read))?.commitNumber ?? 0
+      // Behind every number that a token of the old store may name.
+      let stamp = CommitStamp(identifier: header.identifier, commitNumber: header.commitNumber + own + 1)
+      let identity = withUnsafeBytes(of: header.identifier.uuid) { Array($0) }
+      try parts.meta.put("identity", identity, transaction)
+      try parts.meta.put("stamp", stamp.bytes + [UInt8](repeating: 0, count: 8), transaction)
+      // What it says is told by numbers of commits that the store does not go on from.
+      if let journal = parts.journal { try transaction.clear(journal.keyspace) }
+    }
+  }
+
+  private func check(_ store: LMDBStore, expecting rows: Int) throws {
+    let check = try store.check()
+    if check.isSound && check.rowCount == rows { return }
+    let problems = check.problems.prefix(5).map(\.description).joined(separator: "; ")
+    throw CoreDataError(
+      .migration,
+      "The migrated store is not sound: \(check.rowCount) rows of \(rows)\(problems.isEmpty ? "" : "; \(problems)")."
+    )
+  }
+}
+
+/// Where tests can look at a migration, or disturb it.
+enum MigrationHooks {
+  enum Place: String { case copied, filled, exchanged }
+
+  private static let hooks = Mutex<[String: @Sendable (Place) -> Void]>([:])
+
+  /// From now on `hook` is called at each place of the migrations of the store at that path; nil ends it.
+  static func set(_ hook: (@Sendable (Place) -> Void)?, for path: String) {
+    hooks.withLock { $0[path] = hook }
+  }
+
+  static func reached(_ place: Place, _ path: String) { hooks.withLock { $0[path] }?(place) }
+}

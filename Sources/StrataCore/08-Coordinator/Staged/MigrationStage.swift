@@ -1,0 +1,142 @@
+import Foundation
+
+/// One step of a staged migration (rule 314). Core Data's `NSMigrationStage`.
+public class MigrationStage: NSObject {
+  /// For people.
+  public var label: String! = ""
+
+  /// The checksums of the versions that the stage leads through, in order.
+  var checksums: [String] { [] }
+
+  override init() { super.init() }
+}
+
+/// Versions that follow from each other by what can be inferred (rule 307). Core Data's `NSLightweightMigrationStage`.
+public final class LightweightMigrationStage: MigrationStage {
+  /// The checksums of the versions, oldest first (rule 315).
+  public let versionChecksums: [String]
+
+  override var checksums: [String] { versionChecksums }
+
+  /// A stage of the versions with these checksums, oldest first.
+  public init(_ checksums: [String]) {
+    versionChecksums = checksums
+    super.init()
+  }
+}
+
+/// A step from one version to the next, with code before and behind it. Core Data's `NSCustomMigrationStage`.
+///
+/// What can be inferred between the two is done between the two handlers.
+public final class CustomMigrationStage: MigrationStage {
+  /// The version before.
+  public let currentModel: ManagedObjectModelReference
+  /// The version afterwards.
+  public let nextModel: ManagedObjectModelReference
+  /// Called before the step. The manager's `container` has the store open with the current model.
+  public var willMigrateHandler: ((StagedMigrationManager, CustomMigrationStage) throws -> Void)?
+  /// Called after the step. The manager's `container` has the store open with the next model.
+  public var didMigrateHandler: ((StagedMigrationManager, CustomMigrationStage) throws -> Void)?
+
+  override var checksums: [String] { [currentModel.versionChecksum, nextModel.versionChecksum] }
+
+  /// A step between two versions.
+  public init(
+    migratingFrom currentModel: ManagedObjectModelReference, to nextModel: ManagedObjectModelReference
+  ) {
+    self.currentModel = currentModel
+    self.nextModel = nextModel
+    super.init()
+  }
+}
+
+/// The steps by which a store of any earlier version becomes one of the newest. Core Data's `NSStagedMigrationManager`.
+///
+///     description.stagedMigrationManager = StagedMigrationManager([
+///       LightweightMigrationStage([one.versionChecksum, two.versionChecksum]), step,
+///     ])
+///
+/// Used by one migration at a time.
+public final class StagedMigrationManager: NSObject, @unchecked Sendable {
+  // @unchecked Sendable: `stages` is a constant whose handlers run on the thread that opens the store; the rest belongs to that thread.
+
+  /// The stages, oldest first.
+  public let stages: [MigrationStage]
+
+  /// What a handler's container is to open.
+  package struct Opening {
+    package let model: ManagedObjectModel
+    package let description: PersistentStoreDescription
+  }
+  /// While a handler runs.
+  package var opening: Opening?
+  /// The container that the handler has asked for, and how it is closed.
+  package var opened: (container: AnyObject, close: () -> Void)?
+
+  /// A manager for these stages, oldest first.
+  public init(_ stages: [MigrationStage]) { self.stages = stages }
+
+  /// Brings the store to `model`.
+  ///
+  /// - Throws: ``CoreDataError`` 134504 when the store's version is in no stage, or a stage's model is not found; 134506 when the stages lead from
+  ///   `model` to the store's version; what `LMDBStore.migrate` and the handlers throw. The store is of the last version then that
+  ///   was reached.
+  func migrate(_ description: PersistentStoreDescription, _ url: URL, to model: ManagedObjectModel) throws {
+    let first = try place(of: LMDBStore.model(at: url).versionChecksum, model.versionChecksum)
+    func advance(to model: ManagedObjectModel) throws {
+      if try LMDBStore.model(at: url).versionChecksum == model.versionChecksum { return }
+      try LMDBStore.migrate(
+        at: url, to: model, configurationName: description.configuration, options: description.storeOptions)
+    }
+    for stage in stages[first...] {
+      guard let stage = stage as? CustomMigrationStage else { continue }
+      let current = try stage.currentModel.resolve()
+      try advance(to: current)
+      try call(stage.willMigrateHandler, stage, current, description)
+      let next = try stage.nextModel.resolve()
+      try advance(to: next)
+      try call(stage.didMigrateHandler, stage, next, description)
+      if next.versionChecksum == model.versionChecksum { return }
+    }
+    try advance(to: model)
+  }
+
+  /// The number of the first stage that has something to do.
+  private func place(of store: String, _ wanted: String) throws -> Int {
+    let steps = stages.enumerated().flatMap { place, stage in
+      stage.checksums.enumerated().map {
+        (stage: place, checksum: $1, isLast: $0 == stage.checksums.count - 1)
+      }
+    }
+    guard let start = steps.firstIndex(where: { $0.checksum == store }) else {
+      throw CoreDataError(
+        .managedObjectModelReferenceNotFound,
+        "The store is of a version that is in none of the stages: its checksum is \(store).")
+    }
+    if let end = steps.lastIndex(where: { $0.checksum == wanted }), end < start {
+      throw CoreDataError(
+        .stagedMigrationBackwardMigration,
+        "The store is of a later version than the model: the stages lead from \(wanted) to \(store).")
+    }
+    return steps[start].isLast ? steps[start].stage + 1 : steps[start].stage
+  }
+
+  private func call(
+    _ handler: ((StagedMigrationManager, CustomMigrationStage) throws -> Void)?,
+    _ stage: CustomMigrationStage,
+    _ model: ManagedObjectModel, _ description: PersistentStoreDescription
+  ) throws {
+    guard let handler else { return }
+    var plain = description
+    plain.stagedMigrationManager = nil
+    plain.migratesAutomatically = false
+    plain.shouldAddStoreAsynchronously = false
+    opening = Opening(model: model, description: plain)
+    defer {
+      opening = nil
+      opened?.close()
+      opened = nil
+    }
+    try handler(self, stage)
+  }
+}

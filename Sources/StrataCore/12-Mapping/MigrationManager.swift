@@ -1,0 +1,187 @@
+import Foundation
+
+/// Migrates a store by a mapping model, with objects in two contexts. Core Data's `NSMigrationManager`.
+///
+///     let manager = MigrationManager(sourceModel: old, destinationModel: new)
+///     try manager.migrateStore(from: PersistentStoreDescription(url: here), with: mapping, to: PersistentStoreDescription(url: there))
+///
+/// Belongs to one thread. Holds all objects in memory until the end: where the models alone say what to do, opening the store is the better
+/// way (`LMDBStore.migrate`). Objects that are made get new IDs.
+///
+/// It needs contexts, and so it stands above them; lightweight migration, which does not, stands below.
+open class MigrationManager: NSObject {
+  /// The model of the store there is.
+  public let sourceModel: ManagedObjectModel
+  /// The model of the store that is made.
+  public let destinationModel: ManagedObjectModel
+  /// For policies.
+  open var userInfo: [AnyHashable: Any]?
+  /// Whether a mapping model that is as it was inferred may be carried out row by row, without objects and contexts, when the destination
+  /// does not exist. Then policies hear nothing, which there are none of, and IDs stay. Default true.
+  open var usesStoreSpecificMigrationManager = true
+  /// Whether key-value coding of the two contexts speaks Foundation.
+  package var speaksFoundation = false
+
+  private var run: MigrationRun?
+  private var cancellation: (any Error)?
+  private var progress: Float = 0
+
+  /// A manager for stores of one model.
+  public init(sourceModel: ManagedObjectModel, destinationModel: ManagedObjectModel) {
+    self.sourceModel = sourceModel
+    self.destinationModel = destinationModel
+  }
+
+  // MARK: During a migration
+
+  /// The mapping model that is carried out. Only while a migration runs; traps otherwise.
+  open var mappingModel: MappingModel { current.mappings }
+  /// The mapping that is being worked off. Only while a migration runs; traps otherwise.
+  open var currentEntityMapping: EntityMapping { current.mapping }
+  /// The context with the objects there are. Only while a migration runs; traps otherwise.
+  open var sourceContext: ManagedObjectContext { current.source }
+  /// The context with the objects that are made. Only while a migration runs; traps otherwise.
+  open var destinationContext: ManagedObjectContext { current.destination }
+  /// How far the migration is, from 0 to 1; 0 while none runs (rule 312).
+  open var migrationProgress: Float { progress }
+
+  private var current: MigrationRun {
+    guard let run else {
+      trap("a MigrationManager was asked for the state of a migration while none is running.")
+    }
+    return run
+  }
+
+  /// The source entity of a mapping; nil for one that is new.
+  open func sourceEntity(for mEntity: EntityMapping) -> EntityDescription? {
+    mEntity.sourceEntityName.flatMap { sourceModel.entitiesByName[$0] }
+  }
+
+  /// The destination entity of a mapping; nil for one that goes.
+  open func destinationEntity(for mEntity: EntityMapping) -> EntityDescription? {
+    mEntity.destinationEntityName.flatMap { destinationModel.entitiesByName[$0] }
+  }
+
+  /// Remembers that `destinationInstance` is what becomes of `sourceInstance` by that mapping.
+  open func associate(
+    sourceInstance: ManagedObject, withDestinationInstance destinationInstance: ManagedObject,
+    for entityMapping: EntityMapping
+  ) {
+    current.associations.add(sourceInstance, destinationInstance, entityMapping.name)
+  }
+
+  /// What has become of these objects by the mapping of that name; of all that it was applied to for nil.
+  open func destinationInstances(
+    forEntityMappingName mappingName: String, sourceInstances: [ManagedObject]?
+  ) -> [ManagedObject] {
+    current.associations.destinations(mappingName, sourceInstances)
+  }
+
+  /// What these objects were before, by the mapping of that name; all that it was applied to for nil.
+  open func sourceInstances(
+    forEntityMappingName mappingName: String, destinationInstances: [ManagedObject]?
+  ) -> [ManagedObject] {
+    current.associations.sources(mappingName, destinationInstances)
+  }
+
+  /// What has become of these objects, by whatever mapping, in their order.
+  public func destinationInstances(of sourceInstances: [ManagedObject]) -> [ManagedObject] {
+    current.associations.destinations(of: sourceInstances)
+  }
+
+  /// Ends the migration as soon as it looks, which it does before each object: it throws 134120 with `error` below it, and the
+  /// destination stays what it was.
+  open func cancelMigrationWithError(_ error: any Error) { cancellation = error }
+
+  /// Forgets associations and a cancellation: the manager can be used once more.
+  open func reset() {
+    run?.associations = MigrationAssociations()
+    cancellation = nil
+  }
+
+  // MARK: Migrating
+
+  /// Migrates the store that `source` describes into the one that `destination` describes, which is made when it does not exist and appended
+  /// to otherwise (rule 313).
+  ///
+  /// The source is opened for reading only. Nothing is saved before all passes are through; then everything at once, validated as in any save.
+  /// - Throws: ``CoreDataError`` 134150 and 134160 when the source or the destination cannot be opened, 134120 when it was cancelled, 134110 for a
+  ///   mapping that does not fit the models, 134111 for duplicates; validation errors; what policies throw. A destination that did not exist is
+  ///   removed then.
+  public func migrateStore(
+    from source: PersistentStoreDescription, with mappings: MappingModel,
+    to destination: PersistentStoreDescription
+  ) throws {
+    guard run == nil else { trap("a MigrationManager migrates one store at a time.") }
+    let isNew = destination.url.map { !FileManager.default.fileExists(atPath: $0.path) } ?? true
+    if usesStoreSpecificMigrationManager, mappings.isInferred, isNew, let here = source.url,
+      let there = destination.url
+    {
+      return try carryOver(here, there, destination)
+    }
+    let run = try MigrationRun(
+      self, source: source, destination: destination, mappings: mappings, foundation: speaksFoundation)
+    self.run = run
+    defer {
+      self.run = nil
+      progress = 0
+    }
+    do {
+      try run.start()
+      run.close()
+    } catch {
+      run.close()
+      if isNew, let url = destination.url { try? LMDBStore.destroy(at: url) }
+      guard cancellation == nil else { throw cancelled() }
+      throw error
+    }
+  }
+
+  private func carryOver(_ here: URL, _ there: URL, _ destination: PersistentStoreDescription) throws {
+    do { try LMDBStore.replace(at: there, with: here) } catch {
+      throw CoreDataError(
+        .migrationManagerSourceStore, "The source store cannot be copied: \(error)",
+        userInfo: [NSUnderlyingErrorKey: error])
+    }
+    do {
+      try LMDBStore.migrate(at: there, to: destinationModel, configurationName: destination.configuration)
+    } catch {
+      try? LMDBStore.destroy(at: there)
+      throw error
+    }
+  }
+
+  /// - Throws: 134120 after `cancelMigrationWithError`.
+  func step(_ fraction: Float) throws {
+    progress = fraction
+    if cancellation != nil { throw cancelled() }
+  }
+
+  private func cancelled() -> CoreDataError {
+    CoreDataError(
+      .migrationCancelled, "The migration was cancelled.",
+      userInfo: cancellation.map { [NSUnderlyingErrorKey: $0] } ?? [:])
+  }
+
+  /// Mappings for the properties that both have; none unless the mapping copies.
+  func sameNames(
+    _ mapping: EntityMapping, _ source: (some Sequence<String>)?, _ destination: some Sequence<String>,
+    _ make: (String) -> PropertyMapping
+  ) -> [PropertyMapping] {
+    guard mapping.mappingType == .copy, let source else { return [] }
+    return Set(source).intersection(destination).sorted().map(make)
+  }
+
+  /// The objects in a value of a relationship, or of an expression.
+  package static func objects(_ value: Any?) -> [ManagedObject] {
+    switch value {
+    case let object as ManagedObject: [object]
+    case let objects as [ManagedObject]: objects
+    case let objects as Set<ManagedObject>: Array(objects)
+    case let objects as NSOrderedSet: objects.array.compactMap { $0 as? ManagedObject }
+    case let objects as NSSet: objects.allObjects.compactMap { $0 as? ManagedObject }
+    case let objects as [Any?]: objects.compactMap { $0 as? ManagedObject }
+    default: []
+    }
+  }
+}

@@ -1,0 +1,171 @@
+import Foundation
+
+/// One migration of a manager: two stacks, the mappings with their policies, the three passes (rule 310).
+final class MigrationRun {
+  let mappings: MappingModel
+  let source: ManagedObjectContext
+  let destination: ManagedObjectContext
+  var associations = MigrationAssociations()
+  private(set) var mapping: EntityMapping
+  private unowned let manager: MigrationManager
+  private let coordinators: [PersistentStoreCoordinator]
+  private var policies: [(mapping: EntityMapping, policy: EntityMigrationPolicy)] = []
+
+  init(
+    _ manager: MigrationManager, source: PersistentStoreDescription, destination: PersistentStoreDescription,
+    mappings: MappingModel, foundation: Bool
+  ) throws {
+    self.manager = manager
+    self.mappings = mappings
+    mapping = mappings.entityMappings?.first ?? EntityMapping()
+    var here = source
+    here.isReadOnly = here.type != .inMemory
+    here.migratesAutomatically = false
+    var there = destination
+    there.migratesAutomatically = false
+    let old = try Self.open(manager.sourceModel, here, .migrationManagerSourceStore, "source")
+    do {
+      let new = try Self.open(
+        manager.destinationModel, there, .migrationManagerDestinationStore, "destination")
+      coordinators = [old, new]
+    } catch {
+      Self.close(old)
+      throw error
+    }
+    let contexts = coordinators.map { coordinator in
+      let context =
+        foundation ? ManagedObjectContext(foundation: .confinement) : ManagedObjectContext(.confinement)
+      context.persistentStoreCoordinator = coordinator
+      context.undoManager = nil
+      return context
+    }
+    (self.source, self.destination) = (contexts[0], contexts[1])
+  }
+
+  private static func open(
+    _ model: ManagedObjectModel, _ description: PersistentStoreDescription, _ code: CoreDataError.Code,
+    _ what: String
+  ) throws -> PersistentStoreCoordinator {
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
+    do {
+      try coordinator.addPersistentStore(description)
+    } catch {
+      throw CoreDataError(
+        code, "The \(what) store cannot be opened: \(error)", userInfo: [NSUnderlyingErrorKey: error])
+    }
+    return coordinator
+  }
+
+  func close() {
+    for context in [source, destination] { context.reset() }
+    for coordinator in coordinators { Self.close(coordinator) }
+  }
+
+  private static func close(_ coordinator: PersistentStoreCoordinator) {
+    for store in coordinator.persistentStores { try? coordinator.remove(store) }
+  }
+
+  // MARK: Passes
+
+  func start() throws {
+    try requireFit()
+    policies = try (mappings.entityMappings ?? []).map { ($0, try $0.makePolicy()) }
+    try createInstances()
+    try createRelationships()
+    try validate()
+    do {
+      try destination.save()
+    } catch let error as CoreDataError where error.code == .managedObjectConstraintMerge {
+      throw CoreDataError(
+        .migrationConstraintViolation, "Values that must be unique are not: \(error)",
+        userInfo: [NSUnderlyingErrorKey: error])
+    }
+  }
+
+  private func createInstances() throws {
+    for (place, (mapping, policy)) in policies.enumerated() {
+      try turn(to: mapping, pass: 0, place, 0)
+      try policy.begin(mapping, with: manager)
+      if mapping.mappingType != .remove, mapping.mappingType != .add {
+        let objects = try sourceObjects(mapping, policy)
+        for (number, object) in objects.enumerated() {
+          try turn(to: mapping, pass: 0, place, Float(number) / Float(objects.count))
+          try policy.createDestinationInstances(forSource: object, in: mapping, manager: manager)
+        }
+      }
+      try policy.endInstanceCreation(forMapping: mapping, manager: manager)
+    }
+  }
+
+  private func createRelationships() throws {
+    for (place, (mapping, policy)) in policies.enumerated() {
+      let objects = associations.destinations(mapping.name, nil)
+      for (number, object) in objects.enumerated() {
+        try turn(to: mapping, pass: 1, place, Float(number) / Float(objects.count))
+        try policy.createRelationships(forDestination: object, in: mapping, manager: manager)
+      }
+      try turn(to: mapping, pass: 1, place, 1)
+      try policy.endRelationshipCreation(forMapping: mapping, manager: manager)
+    }
+  }
+
+  private func validate() throws {
+    for (place, (mapping, policy)) in policies.enumerated() {
+      try turn(to: mapping, pass: 2, place, 0)
+      try policy.performCustomValidation(forMapping: mapping, manager: manager)
+      try policy.end(mapping, manager: manager)
+    }
+    try manager.step(1)
+  }
+
+  private func turn(to mapping: EntityMapping, pass: Int, _ place: Int, _ part: Float) throws {
+    self.mapping = mapping
+    try manager.step((Float(pass) + (Float(place) + part) / Float(max(policies.count, 1))) / 3)
+  }
+
+  private func sourceObjects(_ mapping: EntityMapping, _ policy: EntityMigrationPolicy) throws
+    -> [ManagedObject]
+  {
+    if let expression = mapping.sourceObjects {
+      let input = MigrationInput(
+        manager: manager, source: nil, destination: nil, entityMapping: mapping, propertyMapping: nil,
+        policy: policy)
+      let value = try expression.value(input)
+      if let request = value as? FetchRequest<ManagedObject> { return try source.fetch(request) }
+      return MigrationManager.objects(value)
+    }
+    guard let name = mapping.sourceEntityName else { return [] }
+    var request = FetchRequest<ManagedObject>(entityName: name)
+    request.includesSubentities = false
+    return try source.fetch(request)
+  }
+
+  // MARK: Checks
+
+  /// The mappings speak of entities that are there, in the versions they were made for.
+  private func requireFit() throws {
+    var names = Set<String>()
+    for mapping in mappings.entityMappings ?? [] {
+      let name = mapping.name ?? ""
+      func refuse(_ detail: String) -> CoreDataError {
+        CoreDataError(.migration, "The entity mapping “\(name)” does not fit: \(detail).")
+      }
+      if !names.insert(name).inserted { throw refuse("another one has the same name") }
+      for (wanted, hash, model, what) in [
+        (mapping.sourceEntityName, mapping.sourceEntityVersionHash, manager.sourceModel, "source"),
+        (
+          mapping.destinationEntityName, mapping.destinationEntityVersionHash, manager.destinationModel,
+          "destination"
+        ),
+      ] {
+        guard let wanted else { continue }
+        guard let entity = model.entitiesByName[wanted] else {
+          throw refuse("the \(what) model has no entity \(wanted)")
+        }
+        if let hash, hash != entity.versionHash {
+          throw refuse("it was made for another version of the \(what) entity \(wanted)")
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,164 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import StrataCore
+
+/// What a migration leaves when it is interrupted, and what it does when others get in its way.
+struct MigrationDisturbanceTests {
+  private let folder: URL
+  private let url: URL
+
+  init() throws {
+    // As the store knows it: links resolved.
+    let base = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
+    folder = base.appendingPathComponent("strata-migration-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    url = folder.appendingPathComponent("Spots.strata")
+  }
+
+  private func model(_ name: String) -> ManagedObjectModel {
+    let attribute = AttributeDescription(name, .string)
+    attribute.renamingIdentifier = "name"
+    return ManagedObjectModel(entities: [EntityDescription("Spot", properties: [attribute])])
+  }
+
+  /// Adds objects with these names.
+  private func add(_ names: [String], _ key: String = "name") throws {
+    let store = try LMDBStore(url: url, schema: model(key).schema())
+    defer { store.close() }
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: model(key))
+    let own = try LMDBStore(url: url, schema: coordinator.managedObjectModel.schema())
+    try coordinator.attach(own)
+    let context = ManagedObjectContext(.privateQueue, coordinator: coordinator)
+    try context.performAndWait {
+      for name in names {
+        let entity = coordinator.managedObjectModel.entities[0]
+        ManagedObject(entity: entity, insertInto: context).setValue(name, forKey: key)
+      }
+      try context.save()
+    }
+    try coordinator.remove(own)
+  }
+
+  /// The names in the store in that file, by the model that it is of; and the attribute that holds them.
+  private func content(_ url: URL) throws -> (key: String, names: [String], isSound: Bool) {
+    let model = try LMDBStore.model(at: url)
+    let key = try #require(model.entities[0].attributesByName.keys.first)
+    let store = try LMDBStore(url: url, schema: model.schema())
+    let isSound = try store.check().isSound
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
+    store.close()
+    try coordinator.addPersistentStore(PersistentStoreDescription(url: url))
+    let context = ManagedObjectContext(.privateQueue, coordinator: coordinator)
+    let names = try context.performAndWait {
+      try context.fetch(FetchRequest<ManagedObject>(entityName: "Spot")).compactMap {
+        $0.value(forKey: key) as? String
+      }.sorted()
+    }
+    for store in coordinator.persistentStores { try coordinator.remove(store) }
+    return (key, names, isSound)
+  }
+
+  @Test(
+    "whatever moment a migration ends at, the file holds the old store or the new one, and both are whole")
+  func crashImages() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let names = (0..<500).map { "spot \($0 + 1_000)" }
+    try add(names)
+    let images = Mutex<[String: URL]>([:])
+    let (folder, url) = (folder, url)
+    MigrationHooks.set(
+      { place in
+        // What a process finds that comes after a kill: all files as they are at this moment.
+        let image = folder.deletingLastPathComponent().appendingPathComponent(
+          folder.lastPathComponent + "-\(place.rawValue)")
+        try? FileManager.default.copyItem(at: folder, to: image)
+        images.withLock { $0[place.rawValue] = image }
+      }, for: url.path)
+    defer { MigrationHooks.set(nil, for: url.path) }
+    try LMDBStore.migrate(at: url, to: model("title"))
+    let taken = images.withLock { $0 }
+    defer { for image in taken.values { try? FileManager.default.removeItem(at: image) } }
+    #expect(taken.keys.sorted() == ["copied", "exchanged", "filled"])
+    for (place, image) in taken {
+      let file = image.appendingPathComponent(url.lastPathComponent)
+      let found = try content(file)
+      #expect(found.key == (place == "exchanged" ? "title" : "name"), "\(place)")
+      #expect(found.names == names && found.isSound, "\(place)")
+      // Nothing is in the way of whoever tries again.
+      try LMDBStore.migrate(at: file, to: model("title"))
+      #expect(try content(file).names == names, "\(place)")
+    }
+    #expect(try content(url).key == "title")
+  }
+
+  @Test("drafts of processes that have died are removed by the next migration")
+  func leftovers() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try add(["a"])
+    // No process has this number: it is beyond the largest.
+    for name in [".strata-migration-4194305-abc", ".strata-migration-4194305-abc-lock"] {
+      try Data("x".utf8).write(to: folder.appendingPathComponent(name))
+    }
+    try LMDBStore.migrate(at: url, to: model("title"))
+    let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+    #expect(files.filter { $0.hasPrefix(".strata") } == [])
+  }
+
+  @Test("what somebody saves while the store is being migrated is migrated too")
+  func savedMeanwhile() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try add(["a", "b"])
+    let rounds = Mutex(0)
+    let this = self
+    MigrationHooks.set(
+      { place in
+        guard place == .filled,
+          rounds.withLock({
+            $0 += 1; return $0 == 1
+          })
+        else { return }
+        try? this.add(["late"])
+      }, for: url.path)
+    defer { MigrationHooks.set(nil, for: url.path) }
+    try LMDBStore.migrate(at: url, to: model("title"))
+    #expect(rounds.withLock { $0 } == 2)
+    let found = try content(url)
+    #expect(found.key == "title" && found.names == ["a", "b", "late"] && found.isSound)
+  }
+
+  @Test("a store that goes on being saved to is not migrated: busy, and nothing is lost")
+  func savedForEver() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try add(["a"])
+    let this = self
+    MigrationHooks.set({ if $0 == .filled { try? this.add(["late"]) } }, for: url.path)
+    let error = #expect(throws: StorageError.self) { try LMDBStore.migrate(at: url, to: model("title")) }
+    MigrationHooks.set(nil, for: url.path)
+    #expect(error?.kind == .busy)
+    let found = try content(url)
+    #expect(found.key == "name" && found.names == ["a", "late", "late", "late", "late", "late"])
+  }
+
+  @Test("when another process has migrated the store meanwhile, that is found and left as it is")
+  func migratedByAnother() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try add(["a"])
+    let other = folder.appendingPathComponent("other.strata")
+    try FileManager.default.copyItem(at: url, to: other)
+    try LMDBStore.migrate(at: other, to: model("title"))
+    let rounds = Mutex(0)
+    let url = url
+    MigrationHooks.set(
+      { place in
+        rounds.withLock { $0 += 1 }
+        if place == .filled { rename(other.path, url.path) }
+      }, for: url.path)
+    try LMDBStore.migrate(at: url, to: model("title"))
+    MigrationHooks.set(nil, for: url.path)
+    #expect(rounds.withLock { $0 } == 2, "copied and filled, once each")
+    let found = try content(url)
+    #expect(found.key == "title" && found.names == ["a"])
+  }
+}
