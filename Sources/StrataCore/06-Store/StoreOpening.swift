@@ -159,7 +159,7 @@ struct StoreOpening {
     }
     for index in schema.indexes where heldIndexes[index.number] { names.append("index:" + index.name) }
     let hasHistory = try environment.read { try meta.bytes(HistoryFormat.metaKey, $0) != nil }
-    if hasHistory || options.recordsHistory && !options.isReadOnly { names.append(HistoryFormat.keyspaceName) }
+    if hasHistory || options.recordsHistory && !options.isReadOnly && !options.opensAsItIs { names.append(HistoryFormat.keyspaceName) }
     if options.opensAsItIs {
       let existing = Set(try StoreHeader.keyspaceNames(environment))
       names.removeAll { !existing.contains($0) }
@@ -177,7 +177,7 @@ struct StoreOpening {
 
   /// From now on the store records a history: what was committed before is not in it.
   private func beginHistory(_ parts: StoreParts) throws {
-    guard options.recordsHistory, !options.isReadOnly else { return }
+    guard options.recordsHistory, !options.isReadOnly, !options.opensAsItIs else { return }
     let meta = parts.meta
     if try parts.environment.read({ try meta.bytes(HistoryFormat.metaKey, $0) != nil }) { return }
     try parts.environment.write { transaction in

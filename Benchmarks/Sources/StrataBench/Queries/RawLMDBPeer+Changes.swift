@@ -10,16 +10,15 @@ extension RawLMDBPeer {
       let entries = try self.entries(below: location, transaction)
       try withCursor(rows, transaction) { cursor in
         for key in entries.map(\.key).sorted() {
-          var (mdbKey, value) = (MDB_val(), MDB_val())
-          try withKey(key) {
-            mdbKey = $0
+          try withKey(key) { wanted in
+            var (mdbKey, value) = (wanted, MDB_val())
             try check(mdb_cursor_get(cursor, &mdbKey, &value, MDB_SET_KEY), "mdb_cursor_get")
             var row = Array(UnsafeRawBufferPointer(start: value.mv_data, count: value.mv_size))
             try row.withUnsafeMutableBytes { row in
               let delay = row.loadUnaligned(fromByteOffset: 16, as: Double.self)
               row.storeBytes(of: delay + 1, toByteOffset: 16, as: Double.self)
               var new = MDB_val(mv_size: row.count, mv_data: row.baseAddress)
-              var sameKey = $0
+              var sameKey = wanted
               try check(mdb_cursor_put(cursor, &sameKey, &new, 0), "mdb_cursor_put")
             }
           }
