@@ -18,6 +18,8 @@ final class FetchExecutor {
   private let isFixed: Bool
   /// The part of the residual predicate that does, when there is more: it dismisses most rows before anything else is looked at.
   private let fixedPart: CompiledPredicate?
+  /// The same two without counting references for each row: the executor keeps them.
+  private let uncounted: (residual: Unmanaged<CompiledPredicate>?, fixedPart: Unmanaged<CompiledPredicate>?)
   var parts: StoreParts { reader.parts }
   let view: StoredView
   /// Decides tests of other rows; keeps what it has found out of them.
@@ -51,6 +53,7 @@ final class FetchExecutor {
     plan.residual?.slots.forEach { if layout.kind(of: $0).isVariable { isFixed = false } }
     self.isFixed = isFixed
     fixedPart = isFixed || reader.parts.verifiesChecksums ? nil : plan.fixedPart
+    uncounted = (residual.map(Unmanaged.passUnretained), fixedPart.map(Unmanaged.passUnretained))
     // A test of members may then be asked of all owners.
     if plan.access == .scan, request.limit == 0 { view.scannedHierarchies.insert(request.hierarchyNumber) }
   }
@@ -252,15 +255,18 @@ extension FetchExecutor {
     }
     // The header says that there are bytes.
     let base = bytes.baseAddress.unsafelyUnwrapped
-    if isFixed, let residual {
+    if isFixed, let residual = uncounted.residual {
       // Values of fixed width lie before `fixedEnd`: nothing else is looked at, large values neither.
-      let matches = residual.evaluate(row: base, table: entry.pointee.table, primaryKey: key) { _ in .null }
+      let matches = residual._withUnsafeGuaranteedRef {
+        $0.evaluate(row: base, table: entry.pointee.table, primaryKey: key, large: { _ in .null })
+      }
       if !matches { return nil }
       if mode == .count { return StoredRow(base: base, count: bytes.count, entity: entity) }
-    } else if let fixedPart {
-      if !fixedPart.evaluate(row: base, table: entry.pointee.table, primaryKey: key, large: { _ in .null }) {
-        return nil
+    } else if let fixedPart = uncounted.fixedPart {
+      let mayMatch = fixedPart._withUnsafeGuaranteedRef {
+        $0.evaluate(row: base, table: entry.pointee.table, primaryKey: key, large: { _ in .null })
       }
+      if !mayMatch { return nil }
     }
     if verifiesChecksums || !entry.pointee.isInBounds(bytes) {
       return try matchSlowly(bytes, key, transaction)
