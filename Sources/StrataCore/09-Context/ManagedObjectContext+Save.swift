@@ -227,6 +227,8 @@ extension ManagedObjectContext {
       if let notice = save.notice { takeDerived(notice) }
     }
     settledRows = outcome.received.map(\.unsaved)
+    // What was published of their edits goes as well.
+    if strata.publishes { unpublished += outcome.inserted + outcome.updated + outcome.deleted }
     changes.forgetSaved(outcome.inserted + outcome.updated + outcome.deleted)
     for object in outcome.deleted { letGo(object, of: .rowGone) }
     return CoreDataError(

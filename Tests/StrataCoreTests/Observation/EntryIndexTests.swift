@@ -36,7 +36,9 @@ import Testing
     }
   }
 
-  @Test("any edits, one by one or in one walk, give the sorted array; what was handed out stays", arguments: 1...8)
+  @Test(
+    "any edits, one by one or in one walk, give the sorted array; what was handed out stays", arguments: 1...8
+  )
   func edits(seed: UInt64) {
     print("entry index: seed \(seed)")
     var random = SplitMix64(state: seed)

@@ -84,7 +84,9 @@ struct MergeTests {
     #expect(mine.location == "Bells")
   }
 
-  @Test("rules 173, 174: deleted elsewhere and written anew there, an object is there again, with the edits it had here")
+  @Test(
+    "rules 173, 174: deleted elsewhere and written anew there, an object is there again, with the edits it had here"
+  )
   func mergedDeletionThatIsTakenBack() throws {
     let entry = Entry.make("Bells", in: writer)
     let other = Entry.make("Brenta", in: writer)
@@ -111,7 +113,9 @@ struct MergeTests {
     #expect(try store.savedEntries() == ["Bells 3", "Brenta 5"])
   }
 
-  @Test("rules 173, 174: what was deleted here stays deleted when its record is written anew elsewhere, and the save deletes that")
+  @Test(
+    "rules 173, 174: what was deleted here stays deleted when its record is written anew elsewhere, and the save deletes that"
+  )
   func deletionOfWhatIsWrittenAnew() throws {
     let entry = Entry.make("Bells", in: writer)
     try writer.save()

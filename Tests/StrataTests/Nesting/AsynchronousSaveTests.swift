@@ -1,6 +1,7 @@
 import Foundation
 import Strata
 import Testing
+import TortureKit
 
 /// Saving without stopping (contexts.md, rule 15).
 @MainActor @Suite(.serialized)
@@ -319,6 +320,54 @@ struct AsynchronousSaveTests {
     #expect(try store.context().entryCount() == 10_001)
     #expect(try main.entryCount() == 10_001)
     #expect(try main.entry("9999").rating == 9_999 % 6)
+  }
+
+  @Test(
+    "of two stores one is written and the other refuses: what is written is not handed on again",
+    arguments: [true, false])
+  nonisolated func partlyRefused(isAsynchronous: Bool) async throws {
+    let folder = try ScratchFolder()
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: LawModel.make(isIndexed: false))
+    let names = ["first", "second"]
+    let stores = try names.map {
+      try coordinator.addPersistentStore(PersistentStoreDescription(url: folder.url($0 + ".strata")))
+    }
+    let writer = ManagedObjectContext(.privateQueue, coordinator: coordinator)
+    let ids = try await writer.perform {
+      let groups = try zip(names, stores).map { name, store in
+        // The model has the entity.
+        let group = ManagedObject(
+          entity: coordinator.managedObjectModel.entitiesByName["Group"]!, insertInto: writer)
+        try writer.assign(group, to: store)
+        group.setValue(name, forKey: "name")
+        return group
+      }
+      try writer.save()
+      return groups.map(\.objectID)
+    }
+    let main = ManagedObjectContext(.privateQueue, coordinator: coordinator)
+    main.mergePolicy = .mergeByPropertyObjectTrump
+    // Whoever has children publishes what has been edited.
+    let child = ManagedObjectContext(.privateQueue, parent: main)
+    await main.perform { for id in ids { main.object(with: id).setValue(1, forKey: "rank") } }
+    for (place, id) in ids.enumerated() {
+      try await writer.perform {
+        writer.object(with: id).setValue("\(names[place]) again", forKey: "name")
+        // The one that is written first has nothing against it.
+        if place > 0 { try writer.save() } else { writer.rollback() }
+      }
+    }
+    if isAsynchronous {
+      try await main.saveAsynchronously()
+    } else {
+      try await main.perform { try main.save() }
+    }
+    let found = try await child.perform {
+      try child.fetch(FetchRequest<ManagedObject>(entityName: "Group", sortDescriptors: [FetchSort("name")]))
+        .map { "\($0.value(forKey: "name") ?? "nil") \($0.value(forKey: "rank") ?? "nil")" }
+    }
+    #expect(found == ["first 1", "second again 1"])
+    await main.perform { #expect(!main.hasChanges) }
   }
 
   @Test("a confinement context has no queue to come back to")

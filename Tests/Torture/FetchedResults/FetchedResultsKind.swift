@@ -45,6 +45,7 @@ struct FetchedResultsKind: TortureKind {
   private static func live(_ seed: UInt64) throws -> Figures {
     var round = try LawRound(seed: seed)
     try round.run()
-    return Figures(edits: round.edits, details: ["changes told": round.reports, "objects told of": round.items])
+    return Figures(
+      edits: round.edits, details: ["changes told": round.reports, "objects told of": round.items])
   }
 }

@@ -16,6 +16,8 @@ final class LawReplay {
   /// What has been told since the last look.
   var failures: [String] = []
   fileprivate var told = 0
+  /// How often the list was fetched: each time the sequence begins again.
+  private var begins = 1
   private(set) var reports = 0
   private(set) var items = 0
 
@@ -56,6 +58,7 @@ final class LawReplay {
   /// Fetches anew: what has been reset has no list.
   func restart() throws {
     try controller.performFetch()
+    begins += 1
     begin()
   }
 
@@ -91,7 +94,7 @@ final class LawReplay {
     case .difference: break
     case .snapshot: compare(snapshot.map { Array($0.itemIdentifiers) } ?? [], "the snapshot")
     }
-    let streamed = stream.take(told: told)
+    let streamed = stream.take(told: told, begins: begins)
     if let problem = streamed.problem { fail(problem) }
     compare(streamed.flat, "the replay of the sequence's differences")
     compare(streamed.sections.flatMap(\.ids), "the replay of the sequence's items")
@@ -341,7 +344,7 @@ final class LawStream: @unchecked Sendable {
     var sections: [(name: String, ids: [ManagedObjectID])] = []
     var snapshot: FetchedResultsSnapshot?
     var problem: String?
-    var all = 0
+    var begins = 0
     var changes = 0
     var items = 0
   }
@@ -363,6 +366,7 @@ final class LawStream: @unchecked Sendable {
     lock.withLock {
       state.snapshot = change.snapshot
       if change.isInitial {
+        state.begins += 1
         state.flat = Array(change.snapshot.itemIdentifiers)
         state.sections = (0..<change.snapshot.numberOfSections).map {
           (change.snapshot.sectionName($0), Array(change.snapshot.itemIdentifiers(inSection: $0)))
@@ -391,17 +395,16 @@ final class LawStream: @unchecked Sendable {
         state.changes += 1
         state.items += change.items.count
       }
-      state.all += 1
       lock.broadcast()
     }
   }
 
   /// What has been heard when nothing more is on its way, with the counts since the last call.
-  func take(told: Int) -> State {
+  func take(told: Int, begins: Int) -> State {
     lock.lock()
     defer { lock.unlock() }
     let deadline = Date(timeIntervalSinceNow: 20)
-    while total + state.changes < told || state.all == 0 {
+    while total + state.changes < told || state.begins < begins {
       if !lock.wait(until: deadline) {
         state.problem = "the sequence has not told of everything: \(total + state.changes) of \(told)"
         break

@@ -36,7 +36,8 @@ public struct LawRound {
   /// - Throws: ``TortureViolation`` with what was told and what was found, when the law did not hold.
   public mutating func run(edits limit: Int = .max) throws {
     for step in 0..<Self.steps where edits < limit {
-      let failures = try world.step()
+      let failures: [String]
+      do { failures = try world.step() } catch { failures = ["thrown: \(error)"] }
       edits += world.edits
       if failures.isEmpty { continue }
       throw TortureViolation(

@@ -273,7 +273,9 @@ final class LawWorld {
     if (12..<20).contains(what) || (58..<82).contains(what) || what == 93 || what > 96, hasRivals(context) {
       what = 20 + what % 18
     }
-    if Self.verbosity != nil { note("  edit \(what) of \(item.objectID.description.split(separator: "/").last ?? "")") }
+    if Self.verbosity != nil {
+      note("  edit \(what) of \(item.objectID.description.split(separator: "/").last ?? "")")
+    }
     switch what {
     case 0..<12: _ = make(random.chance(20) ? "Special" : "Item", context)
     case 12..<20: context.delete(item)

@@ -198,6 +198,9 @@ extension ManagedObjectContext {
       isFrozen = false
       strata.thaw()
       if !settled.isEmpty { forgetSettled(settled.map(\.unsaved)) }
+      // What was published of edits that a store has taken is no edit any more; a later save would hand it on as a child's.
+      for part in flight.parts where part.isWritten { unpublished += part.entries.map(\.object) }
+      publishEdits()
     }
   }
 

@@ -87,6 +87,11 @@ struct RelatedValues {
   private var known: [Place: [AttributeValue]?] = [:]
   private static var most: Int { 100_000 }
 
+  /// Whether an object was not there when this was asked last.
+  func wasGone(_ key: UInt64, _ hierarchy: Int, _ store: Int) -> Bool {
+    known[Place(store: store, hierarchy: hierarchy, primaryKey: key)] == .some(nil)
+  }
+
   /// Whether an object looks as it did when this was asked last; false the first time.
   mutating func isUnchanged(
     _ key: UInt64, _ hierarchy: Int, _ store: Int, _ node: ContextView.Node?, _ slots: SlotBitmap,

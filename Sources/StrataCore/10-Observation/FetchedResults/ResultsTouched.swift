@@ -68,6 +68,8 @@ struct Touched {
         let node = try view.node(
           Reference.bits(other.primaryKey, entityCode: 0), hierarchy: other.hierarchy)
         if node == nil, plan.related.edgeHierarchies.contains(other.hierarchy) { mustReload = true }
+        // One that has gone and is back, by an undo: whoever led to it meanwhile led nowhere, and need not be among those it had.
+        if node != nil, values.wasGone(other.primaryKey, other.hierarchy, store) { mustReload = true }
         for relationship in plan.related.ownedSteps where relationship.destinationHierarchy == other.hierarchy
         {
           let new = try node.flatMap { try view.owner(of: $0, relationship) }
