@@ -90,7 +90,7 @@ public let NSSQLiteError = 134_180
 public let NSInferredMappingModelError = 134_190
 /// `CocoaError.Code.externalRecordImport`.
 public let NSExternalRecordImportError = 134_200
-/// `CocoaError.Code.persistentHistoryTokenExpired`.
+/// A history token is older than the history, newer than the store, or of other stores.
 public let NSPersistentHistoryTokenExpiredError = 134_301
 /// `CocoaError.Code.managedObjectModelReferenceNotFound`.
 public let NSManagedObjectModelReferenceNotFoundError = 134_504

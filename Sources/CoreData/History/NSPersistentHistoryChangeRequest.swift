@@ -7,7 +7,7 @@ import StrataCore
 ///     let result = try context.execute(request) as? NSPersistentHistoryResult
 ///     for transaction in result?.result as? [NSPersistentHistoryTransaction] ?? [] { … }
 ///
-/// Executing it throws `CocoaError.persistentHistoryTokenExpired` for a token that is older than what the history still tells, newer than the
+/// Executing it throws a `CocoaError` with the code `NSPersistentHistoryTokenExpiredError` for a token that is older than what the history still tells, newer than the
 /// store, or of other stores: read everything anew then.
 public class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   /// What is answered. Default: transactions with their changes; of a deletion the status.

@@ -92,6 +92,19 @@ public final class NSPersistentStore: NSObject, Sendable {
     set { persistentStoreCoordinator?.setMetadata(newValue, for: self) }
   }
 
+  /// The metadata of the store in the file at `url`, which need not be open.
+  /// - Throws: `CocoaError` 134080 when there is none, or it cannot be read.
+  public class func metadataForPersistentStore(with url: URL) throws -> [String: Any] {
+    try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: NSSQLiteStoreType, at: url)
+  }
+
+  /// Writes the metadata of the store in the file at `url`.
+  /// - Throws: `CocoaError` 134070 for values that are no property-list values, 134080 when the file cannot be written.
+  public class func setMetadata(_ metadata: [String: Any]?, forPersistentStoreAt url: URL) throws {
+    try NSPersistentStoreCoordinator.setMetadata(
+      metadata, forPersistentStoreOfType: NSSQLiteStoreType, at: url)
+  }
+
   public override var description: String {
     "<\(type) store \(store.identifier.uuidString)\(url.map { " at \($0.path)" } ?? "")>"
   }

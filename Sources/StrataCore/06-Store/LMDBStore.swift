@@ -26,7 +26,7 @@ public struct LMDBStoreOptions: Sendable {
   /// How long this process keeps what the history tells.
   public var historyRetention = HistoryRetention()
   /// Tells the time of saves.
-  @_spi(Testing) public var historyClock: @Sendable () -> Date = { Date() }
+  var historyClock: @Sendable () -> Date = { Date() }
   /// Whether nothing is written but by whoever asks for it: the store is opened for a migration that replaces it.
   var opensAsItIs = false
   /// How much is kept of what the last commits have changed.

@@ -83,7 +83,7 @@ struct HistoryStoryTests {
     do {
       try view.execute(NSPersistentHistoryChangeRequest.fetchHistory(after: last))
       Issue.record("the token is expired")
-    } catch CocoaError.persistentHistoryTokenExpired {
+    } catch let error as CocoaError where error.errorCode == NSPersistentHistoryTokenExpiredError {
       // Everything is read anew.
     }
     let error = #expect(throws: (any Error).self) {
@@ -167,5 +167,26 @@ struct HistoryStoryTests {
     #expect(description.historyMaximumAge == 30 * 86_400)
     description.historyMaximumAge = 0
     #expect(description.historyMaximumAge == 0)
+  }
+
+  @Test("a store's metadata by its class; a save request is a value that contexts do not execute")
+  func smallNames() throws {
+    let folder = try Journal.makeFolder()
+    let url = folder.appendingPathComponent("Journal.sqlite")
+    let container = try Self.makeContainer(folder)
+    let context = container.newBackgroundContext()
+    try context.performAndWait {
+      let entry = Entry(context: context)
+      let request = NSSaveChangesRequest(inserted: [entry], updated: nil, deleted: [], locked: nil)
+      #expect(request.insertedObjects == [entry] && request.requestType == .saveRequestType)
+      let error = #expect(throws: CocoaError.self) { try context.execute(request) }
+      #expect(error?.code.rawValue == 134_070)
+    }
+    for store in container.persistentStoreCoordinator.persistentStores {
+      try container.persistentStoreCoordinator.remove(store)
+    }
+    try NSPersistentStore.setMetadata(["owner": "Anna"], forPersistentStoreAt: url)
+    let metadata = try NSPersistentStore.metadataForPersistentStore(with: url)
+    #expect(metadata["owner"] as? String == "Anna" && metadata[NSStoreUUIDKey] is String)
   }
 }

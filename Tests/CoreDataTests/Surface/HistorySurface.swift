@@ -85,3 +85,9 @@ private func facts(
   _ = (timestamp, number, texts, names, token, changes, notification, entity, fetch)
   _ = (changeID, id, type, tombstone, owner, properties, kinds)
 }
+
+private func metadata(_ url: URL) throws {
+  // surface: NSPersistentStore.metadataForPersistentStore(with:) | NSPersistentStore.setMetadata(_:forPersistentStoreAt:)
+  let metadata: [String: Any] = try NSPersistentStore.metadataForPersistentStore(with: url)
+  try NSPersistentStore.setMetadata(metadata, forPersistentStoreAt: url)
+}

@@ -5,7 +5,7 @@ import Testing
 // the members do is tested elsewhere.
 
 private func predicates(_ object: NSManagedObject) {
-  // surface: (global).NSPredicate
+  // surface: NSPredicate
   // surface: NSPredicate.init(format:_:)
   let format = NSPredicate(format: "name == %@ AND age > %d", "Ada", 30)
   // surface: NSPredicate.init(format:argumentArray:)
@@ -51,7 +51,7 @@ private func compounds(_ one: NSPredicate, _ two: NSPredicate) {
 }
 
 private func comparisons(_ left: NSExpression, _ right: NSExpression) {
-  // surface: (global).NSComparisonPredicate
+  // surface: NSComparisonPredicate
   // surface: NSComparisonPredicate.init(leftExpression:rightExpression:modifier:type:options:)
   let comparison = NSComparisonPredicate(
     leftExpression: left, rightExpression: right, modifier: .direct, type: .equalTo,
@@ -119,7 +119,7 @@ private func collections(_ predicate: NSPredicate, _ sorts: [NSSortDescriptor]) 
 }
 
 private func sortDescriptors() {
-  // surface: (global).NSSortDescriptor
+  // surface: NSSortDescriptor
   // surface: NSSortDescriptor.init(key:ascending:)
   let sort = NSSortDescriptor(key: "name", ascending: true)
   // surface: NSSortDescriptor.init(key:ascending:selector:)
@@ -146,7 +146,7 @@ private func sortDescriptors() {
 }
 
 private func expressions(_ predicate: NSPredicate) {
-  // surface: (global).NSExpression
+  // surface: NSExpression
   // surface: NSExpression.init(forConstantValue:)
   let constant = NSExpression(forConstantValue: 1)
   let path = NSExpression(forKeyPath: "name")  // surface: NSExpression.init(forKeyPath:)
@@ -219,7 +219,7 @@ private func expressions(_ predicate: NSPredicate) {
 }
 
 private func fetchExpressions(_ request: NSExpression, _ context: NSExpression) {
-  // surface: (global).NSFetchRequestExpression
+  // surface: NSFetchRequestExpression
   // surface: NSFetchRequestExpression.expression(forFetch:context:countOnly:)
   let made: NSExpression = NSFetchRequestExpression.expression(
     forFetch: request, context: context, countOnly: true)
@@ -229,6 +229,6 @@ private func fetchExpressions(_ request: NSExpression, _ context: NSExpression) 
     fetch.contextExpression,  // surface: NSFetchRequestExpression.contextExpression
     fetch.isCountOnlyRequest,  // surface: NSFetchRequestExpression.isCountOnlyRequest
   ]
-  // surface: (global).NSFetchRequestExpressionType
+  // surface: NSFetchRequestExpressionType
   _ = (parts, made.expressionType == NSFetchRequestExpressionType)
 }

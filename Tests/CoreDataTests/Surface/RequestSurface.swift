@@ -6,8 +6,8 @@ import Testing
 private func requests(
   _ context: NSManagedObjectContext, _ entity: NSEntityDescription, _ store: NSPersistentStore
 ) throws {
-  // surface: (global).NSFetchRequest
-  // surface: (global).NSFetchRequestResult
+  // surface: NSFetchRequest
+  // surface: NSFetchRequestResult
   let request = NSFetchRequest<NSFetchRequestResult>()  // surface: NSFetchRequest.init()
   // surface: NSFetchRequest.init(entityName:)
   let birds = NSFetchRequest<Bird>(entityName: "Bird")
@@ -32,7 +32,7 @@ private func requests(
   request.shouldRefreshRefetchedObjects = true
   // surface: NSFetchRequest.sortDescriptors
   request.sortDescriptors = [NSSortDescriptor(key: "name", ascending: true)]
-  // surface: (global).NSFetchRequestResultType
+  // surface: NSFetchRequestResultType
   // surface: NSFetchRequest.resultType; NSFetchRequestResultType.init(rawValue:)
   request.resultType = NSFetchRequestResultType(rawValue: 2)
   // surface: NSFetchRequestResultType.managedObjectResultType
@@ -60,7 +60,7 @@ private func requests(
 }
 
 private func columns() {
-  let column = NSExpressionDescription()  // surface: (global).NSExpressionDescription
+  let column = NSExpressionDescription()  // surface: NSExpressionDescription
   column.name = "total"
   // surface: NSExpressionDescription.expression
   column.expression = NSExpression(forKeyPath: "@sum.amount")
@@ -68,7 +68,7 @@ private func columns() {
   column.expressionResultType = .integer64AttributeType
   column.resultType = .integer64  // surface: NSExpressionDescription.resultType
   let property: NSPropertyDescription = column
-  let fetched = NSFetchedPropertyDescription()  // surface: (global).NSFetchedPropertyDescription
+  let fetched = NSFetchedPropertyDescription()  // surface: NSFetchedPropertyDescription
   // surface: NSFetchedPropertyDescription.fetchRequest
   fetched.fetchRequest = NSFetchRequest<NSFetchRequestResult>(entityName: "Bird")
   _ = property
@@ -87,8 +87,8 @@ private func templates(_ model: NSManagedObjectModel, _ request: NSFetchRequest<
 }
 
 private func asynchronous(_ context: NSManagedObjectContext, _ request: NSFetchRequest<Bird>) throws {
-  // surface: (global).NSAsynchronousFetchRequest
-  // surface: (global).NSAsynchronousFetchResult
+  // surface: NSAsynchronousFetchRequest
+  // surface: NSAsynchronousFetchResult
   // surface: NSAsynchronousFetchRequest.init(fetchRequest:completionBlock:)
   let asynchronous = NSAsynchronousFetchRequest(fetchRequest: request) {
     (result: NSAsynchronousFetchResult<Bird>) in
@@ -99,9 +99,9 @@ private func asynchronous(_ context: NSManagedObjectContext, _ request: NSFetchR
   asynchronous.estimatedResultCount = 10
   _ = asynchronous.fetchRequest  // surface: NSAsynchronousFetchRequest.fetchRequest
   _ = asynchronous.completionBlock  // surface: NSAsynchronousFetchRequest.completionBlock
-  // surface: (global).NSPersistentStoreAsynchronousFetchResultCompletionBlock
+  // surface: NSPersistentStoreAsynchronousFetchResultCompletionBlock
   let completion: NSPersistentStoreAsynchronousFetchResultCompletionBlock = { _ in }
-  // surface: (global).NSPersistentStoreAsynchronousResult
+  // surface: NSPersistentStoreAsynchronousResult
   guard let running = try context.execute(asynchronous) as? NSPersistentStoreAsynchronousResult else {
     return
   }
@@ -110,10 +110,10 @@ private func asynchronous(_ context: NSManagedObjectContext, _ request: NSFetchR
   _ = running.operationError  // surface: NSPersistentStoreAsynchronousResult.operationError
   _ = running.progress  // surface: NSPersistentStoreAsynchronousResult.progress
   running.cancel()  // surface: NSPersistentStoreAsynchronousResult.cancel()
-  // surface: (global).NSPersistentStoreRequest
+  // surface: NSPersistentStoreRequest
   let request: NSPersistentStoreRequest = asynchronous
   request.affectedStores = nil  // surface: NSPersistentStoreRequest.affectedStores
-  // surface: (global).NSPersistentStoreRequestType
+  // surface: NSPersistentStoreRequestType
   // surface: NSPersistentStoreRequest.requestType
   let type: NSPersistentStoreRequestType = request.requestType
   _ = type == .fetchRequestType  // surface: NSPersistentStoreRequestType.fetchRequestType
@@ -126,11 +126,11 @@ private func asynchronous(_ context: NSManagedObjectContext, _ request: NSFetchR
   _ = type == .batchDeleteRequestType
   // surface: NSPersistentStoreRequestType.init(rawValue:)
   _ = NSPersistentStoreRequestType(rawValue: 1)
-  let result: NSPersistentStoreResult = running  // surface: (global).NSPersistentStoreResult
+  let result: NSPersistentStoreResult = running  // surface: NSPersistentStoreResult
   _ = (completion, result)
 }
 
-// surface: (global).NSFetchedResultsControllerDelegate
+// surface: NSFetchedResultsControllerDelegate
 private final class Everything: NSObject, NSFetchedResultsControllerDelegate {
   // surface: NSFetchedResultsControllerDelegate.controllerWillChangeContent(_:)
   func controllerWillChangeContent(_ controller: NSFetchedResultsController<NSFetchRequestResult>) {}
@@ -155,7 +155,7 @@ private final class Everything: NSObject, NSFetchedResultsControllerDelegate {
     didChange sectionInfo: NSFetchedResultsSectionInfo,
     atSectionIndex sectionIndex: Int, for type: NSFetchedResultsChangeType
   ) {
-    // surface: (global).NSFetchedResultsChangeType
+    // surface: NSFetchedResultsChangeType
     // surface: NSFetchedResultsChangeType.init(rawValue:)
     _ = NSFetchedResultsChangeType(rawValue: 1)
   }
@@ -174,7 +174,7 @@ private final class Everything: NSObject, NSFetchedResultsControllerDelegate {
 private func fetchedResults(_ request: NSFetchRequest<Bird>, _ context: NSManagedObjectContext, _ bird: Bird)
   throws
 {
-  // surface: (global).NSFetchedResultsController
+  // surface: NSFetchedResultsController
   // surface: NSFetchedResultsController.init(fetchRequest:managedObjectContext:sectionNameKeyPath:cacheName:)
   let controller = NSFetchedResultsController(
     fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil)
@@ -187,7 +187,7 @@ private func fetchedResults(_ request: NSFetchRequest<Bird>, _ context: NSManage
   let object: Bird = controller.object(at: IndexPath(row: 0, section: 0))
   // surface: NSFetchedResultsController.indexPath(forObject:)
   let path: IndexPath? = controller.indexPath(forObject: bird)
-  // surface: NSFetchedResultsController.sections; (global).NSFetchedResultsSectionInfo
+  // surface: NSFetchedResultsController.sections; NSFetchedResultsSectionInfo
   let sections: [NSFetchedResultsSectionInfo]? = controller.sections
   // surface: NSFetchedResultsController.sectionIndexTitles
   let titles: [String] = controller.sectionIndexTitles
@@ -208,4 +208,16 @@ private func fetchedResults(_ request: NSFetchRequest<Bird>, _ context: NSManage
     sections?[0].objects,  // surface: NSFetchedResultsSectionInfo.objects
   ]
   _ = (objects, object, path, titles, title, section, parts)
+}
+
+private func saving(_ context: NSManagedObjectContext) {
+  // surface: NSSaveChangesRequest | NSSaveChangesRequest.init(inserted:updated:deleted:locked:)
+  let request = NSSaveChangesRequest(
+    inserted: context.insertedObjects, updated: context.updatedObjects, deleted: context.deletedObjects, locked: nil)
+  // surface: NSSaveChangesRequest.insertedObjects | NSSaveChangesRequest.updatedObjects
+  // surface: NSSaveChangesRequest.deletedObjects | NSSaveChangesRequest.lockedObjects
+  let sets: [Set<NSManagedObject>?] = [
+    request.insertedObjects, request.updatedObjects, request.deletedObjects, request.lockedObjects,
+  ]
+  _ = sets
 }

@@ -4,7 +4,7 @@ import Testing
 // Every member of undo managers and value transformers, written as for Apple's platforms. Type-checked, not run.
 
 private func undo(_ context: NSManagedObjectContext, _ target: NSObject) {
-  // surface: (global).UndoManager
+  // surface: UndoManager
   let undo = UndoManager()  // surface: UndoManager.init()
   context.undoManager = undo  // surface: NSManagedObjectContext.undoManager
   // surface: UndoManager.registerUndo(withTarget:handler:)
@@ -49,15 +49,15 @@ private func undo(_ context: NSManagedObjectContext, _ target: NSObject) {
     undo.redoActionUserInfoValue(forKey: key),
     undo.undoCount,  // surface: UndoManager.undoCount
     undo.redoCount,  // surface: UndoManager.redoCount
-    NSUndoCloseGroupingRunLoopOrdering,  // surface: (global).NSUndoCloseGroupingRunLoopOrdering
-    NSUndoManagerGroupIsDiscardableKey,  // surface: (global).NSUndoManagerGroupIsDiscardableKey
+    NSUndoCloseGroupingRunLoopOrdering,  // surface: NSUndoCloseGroupingRunLoopOrdering
+    NSUndoManagerGroupIsDiscardableKey,  // surface: NSUndoManagerGroupIsDiscardableKey
   ]
   _ = parts
 }
 
 private func transformers() {
-  // surface: (global).ValueTransformer
-  // surface: (global).NSValueTransformerName
+  // surface: ValueTransformer
+  // surface: NSValueTransformerName
   let name = NSValueTransformerName("a")  // surface: NSValueTransformerName.init(_:)
   // surface: NSValueTransformerName.init(rawValue:)
   let other = NSValueTransformerName(rawValue: "a")

@@ -161,4 +161,36 @@ struct HistoryStoreTests {
     #expect(bounds.purged == bounds.newest && bounds.newest >= 4)
     #expect(try numbers(store).isEmpty)
   }
+
+  @Test("the bytes are the documented ones")
+  func documentedBytes() throws {
+    let title = AttributeDescription("title", .string)
+    title.preservesValueInHistoryOnDeletion = true
+    let word = EntityDescription("Word", properties: [title, AttributeDescription("note", .string)])
+    let fixture = try StoreFixture(model: ManagedObjectModel(entities: [word]), options: options())
+    var first = ChangeSet(inserts: try ["a", "b"].map { try fixture.insert("Word", ["title": .string($0)]) })
+    first.origin.author = "Anna"
+    #expect(fixture.commit([first]).count == 1)
+    let rows = try fixture.store.rows(hierarchy: 0, primaryKeys: [1, 2]).compactMap { $0 }
+    var second = ChangeSet(
+      updates: [try fixture.update(rows[0], ["note": .string("n")])], deletes: [fixture.delete(rows[1])])
+    second.origin.contextName = "editor"
+    #expect(fixture.commit([second]).count == 1)
+    fixture.close()
+    let entries = try #require(try RawStore(fixture.url).keyspaces["history"]?.entries)
+    let document = try DocumentedBytes()
+    let blocks = ["history of two new words", "history of a change"]
+    #expect(entries.count == blocks.count)
+    for (entry, block) in zip(entries, blocks) {
+      let lines = try document.lines(block).map { $0.bytes ?? [] }
+      #expect(entry.key == lines[0])
+      let beginning = Array(lines[1...4].joined())
+      let end = Array(lines[5...].joined())
+      #expect(Array(entry.value.prefix(beginning.count)) == beginning, "\(block): \(entry.value)")
+      // Texts of fewer than 127 bytes, with their lengths.
+      let names = entry.value.dropFirst(beginning.count)
+      let bundle = names.dropFirst(Int(names.first ?? 1))
+      #expect(Array(bundle.dropFirst(Int(bundle.first ?? 1))) == end, "\(block): \(entry.value)")
+    }
+  }
 }

@@ -211,31 +211,18 @@ struct HistoryFetchTests {
     try stand.make("Note", ["title": "new"], in: theirs)
     let transactions = try stand.transactions(after: token)
     #expect(transactions.count == 3)
-    let told = MergeLog(context)
+    let told = Heard(ManagedObjectContext.didMergeChangesObjectIDsNotification, of: context) { note in
+      ["inserted_objectIDs", "deleted_objectIDs"].map {
+        (note.userInfo?[$0] as? Set<ManagedObjectID>)?.count ?? 0
+      }
+    }
     for transaction in transactions {
       context.mergeChanges(fromContextDidSave: transaction.objectIDNotification())
     }
     #expect(notes[0].value(forKey: "title") as? String == "changed")
     #expect(notes[1].managedObjectContext == nil || notes[1].isDeleted)
     #expect((notes[2].value(forKey: "folder") as? ManagedObject)?.entity.name == "Folder")
-    #expect(told.inserted == 2 && told.deleted == 1)
-  }
-
-  /// What did-merge notifications have told.
-  private final class MergeLog {
-    var (inserted, deleted) = (0, 0)
-    private var token: (any NSObjectProtocol)?
-
-    init(_ context: ManagedObjectContext) {
-      token = NotificationCenter.default.addObserver(
-        forName: ManagedObjectContext.didMergeChangesObjectIDsNotification, object: context, queue: nil
-      ) { [unowned self] note in
-        inserted += (note.userInfo?["inserted_objectIDs"] as? Set<ManagedObjectID>)?.count ?? 0
-        deleted += (note.userInfo?["deleted_objectIDs"] as? Set<ManagedObjectID>)?.count ?? 0
-      }
-    }
-
-    deinit { if let token { NotificationCenter.default.removeObserver(token) } }
+    #expect(told.all.map { $0[0] }.reduce(0, +) == 2 && told.all.map { $0[1] }.reduce(0, +) == 1)
   }
 
   @Test("rule 287: tokens are coded by Codable and NSSecureCoding, and what is no token is refused")

@@ -38,7 +38,7 @@ struct FetchedResultsKind: TortureKind {
         details = figures.details
         return figures.edits
       }
-      RunLoop.main.run(mode: .default, before: Date(timeIntervalSinceNow: 0.1))
+      _ = RunLoop.main.run(mode: .default, before: Date(timeIntervalSinceNow: 0.1))
     }
   }
 
