@@ -41,11 +41,7 @@ struct MigrationDraft {
   func takePlace(of source: LMDBStore, ifStillAt commit: UInt64) throws -> Bool {
     struct Unchanged: Error {}
     let (parts, draft, destination) = (source.parts, file.path, destination)
-    if EnvironmentRegistry.current.isShared(parts.environment) {
-      throw StorageError(
-        .busy, operation: "migrate", path: destination.path,
-        detail: "The store is open in this process; close it first.")
-    }
+    try Self.requireAlone(source, destination)
     do {
       return try parts.environment.write { transaction in
         guard try parts.stamp(transaction.read).commitNumber == commit else { return false }
@@ -56,6 +52,15 @@ struct MigrationDraft {
       }
     } catch is Unchanged {
       return true
+    }
+  }
+
+  /// - Throws: ``StorageError`` `.busy` when somebody else in this process has the store open.
+  static func requireAlone(_ source: LMDBStore, _ file: StoreFile) throws {
+    if EnvironmentRegistry.current.isShared(source.parts.environment) {
+      throw StorageError(
+        .busy, operation: "migrate", path: file.path,
+        detail: "The store is open in this process; close it first.")
     }
   }
 

@@ -69,6 +69,8 @@ struct StoreMigration {
   private func attempt(_ schema: Schema, _ file: StoreFile) throws -> Bool {
     guard let source = try openSource(schema) else { return true }
     defer { source.close() }
+    // Said now rather than when all work is done; asked again then.
+    try MigrationDraft.requireAlone(source, file)
     guard let snapshot = try source.makeSnapshot() as? LMDBSnapshot else {
       throw StorageError(
         .invalid, operation: "migrate", path: file.path, detail: "The store has no snapshots.")
@@ -134,6 +136,10 @@ struct StoreMigration {
     progress.begin(total: rows * 2)
     var store = try draft.open(schema, configurationName, options)
     defer { store.close() }
+    if try keepAddedIndexes(store, pairing, snapshot) {
+      store.close()
+      store = try draft.open(schema, configurationName, options)
+    }
     var migration = RowMigration(plan, from: snapshot, to: store, progress: progress)
     try migration.run()
     MigrationHooks.reached(.copied, source.parts.environment.path)
@@ -163,7 +169,38 @@ struct StoreMigration {
     }
   }
 
-  /// Gives the new store the identity, the metadata, the counters and the added indexes of the old one.
+  /// Has the new store keep the indexes that were added to the old one, as far as their entities and attributes stay; whether there are any.
+  private func keepAddedIndexes(_ store: LMDBStore, _ pairing: ModelPairing, _ snapshot: LMDBSnapshot) throws
+    -> Bool
+  {
+    let added = try snapshot.read { reader, transaction in
+      try StoredIndexes.added(reader.parts.meta, transaction)
+    }
+    let parts = store.parts
+    let kept = added.compactMap { index -> AddedIndex? in
+      guard let pair = pairing.pairs.first(where: { $0.source.name == index.entity }) else { return nil }
+      let names = Dictionary(
+        pair.attributes.compactMap { pair in pair.source.map { ($0.name, pair.destination.name) } },
+        uniquingKeysWith: { first, _ in first })
+      var new = index
+      new.entity = pair.destination.name ?? ""
+      for place in new.elements.indices {
+        guard let name = names[new.elements[place].property] else { return nil }
+        new.elements[place].property = name
+      }
+      let isDeclared = parts.schema.indexes.contains { $0.name == new.qualifiedName }
+      return isDeclared || (try? new.compiled(number: 0, parts.schema)) == nil ? nil : new
+    }
+    if kept.isEmpty { return false }
+    let marks = try kept.map { (key: "added/" + $0.qualifiedName, value: try JSONEncoder.sorted.encode($0)) }
+    try parts.environment.write { transaction in
+      for mark in marks { try parts.meta.put(mark.key, mark.value, transaction) }
+      try StoreCatalogue.raiseGeneration(parts.meta, transaction)
+    }
+    return true
+  }
+
+  /// Gives the new store the identity, the metadata and the counters of the old one.
   private func finish(
     _ store: LMDBStore, _ plan: MigrationPlan, _ header: StoreHeader, _ snapshot: LMDBSnapshot
   ) throws {

@@ -161,4 +161,59 @@ struct MigrationDisturbanceTests {
     let found = try content(url)
     #expect(found.key == "title" && found.names == ["a"])
   }
+
+  @Test(
+    "a process that is killed while it migrates leaves the old store or the new one, and no lock",
+    arguments: ["copied", "filled", "exchanged"])
+  func killed(place: String) async throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let names = (0..<300).map { "spot \($0 + 1_000)" }
+    try add(names)
+    let path = url.path
+    await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, place = place as String] in
+      MigrationHooks.set({ if $0.rawValue == place { kill(getpid(), SIGKILL) } }, for: path)
+      let attribute = AttributeDescription("title", .string)
+      attribute.renamingIdentifier = "name"
+      try LMDBStore.migrate(
+        at: URL(fileURLWithPath: path),
+        to: ManagedObjectModel(entities: [EntityDescription("Spot", properties: [attribute])]))
+    }
+    let left = try content(url)
+    #expect(left.key == (place == "exchanged" ? "title" : "name") && left.names == names && left.isSound)
+    try LMDBStore.migrate(at: url, to: model("title"))
+    let found = try content(url)
+    #expect(found.key == "title" && found.names == names && found.isSound)
+    let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    #expect(files.filter { $0.hasPrefix(".strata") } == [], "the dead process's draft is removed")
+  }
+
+  @Test(
+    "a process that has the store open while another one migrates it reads on what it had, and its saves are refused"
+  )
+  func openInAnotherProcess() async throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try add(["a"])
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: model("name"))
+    try coordinator.addPersistentStore(PersistentStoreDescription(url: url))
+    let context = ManagedObjectContext(.privateQueue, coordinator: coordinator)
+    let path = url.path
+    await #expect(processExitsWith: .success) { [path = path as String] in
+      let attribute = AttributeDescription("title", .string)
+      attribute.renamingIdentifier = "name"
+      try LMDBStore.migrate(
+        at: URL(fileURLWithPath: path),
+        to: ManagedObjectModel(entities: [EntityDescription("Spot", properties: [attribute])]))
+    }
+    context.performAndWait {
+      let count = try? context.fetch(FetchRequest<ManagedObject>(entityName: "Spot")).count
+      #expect(count == 1)
+      ManagedObject(entity: coordinator.managedObjectModel.entities[0], insertInto: context).setValue(
+        "b", forKey: "name")
+      let error = #expect(throws: (any Error).self) { try context.save() }
+      #expect("\(error.map { "\($0)" } ?? "")".contains("replaced"), "\(String(describing: error))")
+    }
+    for store in coordinator.persistentStores { try coordinator.remove(store) }
+    let found = try content(url)
+    #expect(found.key == "title" && found.names == ["a"])
+  }
 }

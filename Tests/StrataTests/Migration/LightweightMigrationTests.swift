@@ -20,7 +20,7 @@ struct LightweightMigrationTests {
         AttributeDescription("extras", .transformable),
       ])
     let author = EntityDescription("Author", properties: [AttributeDescription("name", .string)])
-    relate(
+    relateInMigration(
       RelationshipDescription("author", to: author, maxCount: 1), of: book,
       RelationshipDescription("books", to: book, maxCount: 0, isOrdered: true), of: author)
     let shelf = EntityDescription("Shelf", properties: [AttributeDescription("name", .string)])
@@ -41,7 +41,7 @@ struct LightweightMigrationTests {
     book.renamingIdentifier = "Book"
     book.indexes = [FetchIndexDescription(name: "byTitle", attributes: ["title"])]
     let author = EntityDescription("Author", properties: [AttributeDescription("name", .string)])
-    relate(
+    relateInMigration(
       RelationshipDescription("authors", to: author, maxCount: 0).renamed(from: "author"), of: book,
       RelationshipDescription("works", to: book, maxCount: 0, isOrdered: true).renamed(from: "books"),
       of: author)
@@ -58,11 +58,11 @@ struct LightweightMigrationTests {
   private func fill() throws -> [String: URL] {
     let context = try stand.open(Self.first())
     return try context.performAndWait {
-      let ann = context.make("Author", ["name": "Ann"])
-      context.make("Author", ["name": "Bob"])
+      let ann = context.newObject("Author", ["name": "Ann"])
+      context.newObject("Author", ["name": "Bob"])
       let long = String(repeating: "long ", count: 1_000)
       let books = ["c", "a", "b"].map {
-        context.make(
+        context.newObject(
           "Book",
           [
             "name": $0, "pages": 7, "blurb": long, "cover": Data(repeating: 9, count: 5_000),
@@ -71,10 +71,10 @@ struct LightweightMigrationTests {
       }
       books[1].setValue(nil, forKey: "pages")
       ann.setValue(books, forKey: "books")
-      context.make("Shelf", ["name": "top"]).setValue(Set(books.prefix(2)), forKey: "books")
+      context.newObject("Shelf", ["name": "top"]).setValue(Set(books.prefix(2)), forKey: "books")
       try context.save()
       var ids = Dictionary(
-        uniqueKeysWithValues: books.map { ($0.text("name")!, $0.objectID.uriRepresentation()) })
+        uniqueKeysWithValues: books.map { ($0.textValue("name")!, $0.objectID.uriRepresentation()) })
       ids["Ann"] = ann.objectID.uriRepresentation()
       return ids
     }
@@ -91,7 +91,7 @@ struct LightweightMigrationTests {
     let context = try stand.open(Self.second())
     #expect(stand.coordinator?.persistentStores.first?.identifier == uuid)
     try context.performAndWait {
-      let works = try context.all("Work", by: "title")
+      let works = try context.objectsByName("Work", by: "title")
       #expect(works.keys.sorted() == ["a", "b", "c"])
       #expect(works["c"]?.value(forKey: "pages") as? Int64 == 7)
       #expect(
@@ -100,19 +100,19 @@ struct LightweightMigrationTests {
       #expect(works["b"]?.value(forKey: "year") as? Int64 == 1900)
       #expect(works["c"]?.value(forKey: "cover") as? Data == Data(repeating: 9, count: 5_000))
       #expect(works["c"]?.value(forKey: "extras") as? [Int] == [1, 2])
-      let authors = try context.all("Author")
-      #expect(authors["Ann"]?.names("works", of: "title") == ["c", "a", "b"], "the order stays")
+      let authors = try context.objectsByName("Author")
+      #expect(authors["Ann"]?.memberNames("works", of: "title") == ["c", "a", "b"], "the order stays")
       #expect(authors["Ann"]?.value(forKey: "workCount") as? Int64 == 3)
-      #expect(works["a"]?.names("authors") == ["Ann"], "to-one has become to-many")
-      #expect(try context.all("Shelf")["top"]?.names("books", of: "title") == ["a", "c"])
-      #expect(try context.all("Label").isEmpty)
+      #expect(works["a"]?.memberNames("authors") == ["Ann"], "to-one has become to-many")
+      #expect(try context.objectsByName("Shelf")["top"]?.memberNames("books", of: "title") == ["a", "c"])
+      #expect(try context.objectsByName("Label").isEmpty)
       let path = try #require(ids["a"]).path
       #expect(
         works["a"]?.objectID.uriRepresentation().path == path.replacingOccurrences(of: "Book", with: "Work"))
       #expect(authors["Ann"]?.objectID.uriRepresentation() == ids["Ann"])
-      context.make("Work", ["title": "d"])
+      context.newObject("Work", ["title": "d"])
       try context.save()
-      #expect(try context.all("Work", by: "title").count == 4, "no key is given twice")
+      #expect(try context.objectsByName("Work", by: "title").count == 4, "no key is given twice")
     }
     #expect(try stand.problems() == [])
     #expect(try stand.files().filter { $0.contains("migration") }.isEmpty)
@@ -124,7 +124,7 @@ struct LightweightMigrationTests {
     let store = try #require(stand.coordinator?.persistentStores.first)
     try stand.coordinator?.setMetadata(["colour": "red"], for: store)
     try context.performAndWait {
-      context.make("Author", ["name": "Ann"])
+      context.newObject("Author", ["name": "Ann"])
       try context.save()
     }
     try stand.open(Self.second())
@@ -152,7 +152,7 @@ struct LightweightMigrationTests {
     #expect(try stand.files() == ["Shop.strata", "Shop.strata-lock"])
     let context = try stand.open(Self.first())
     #expect(try stand.problems() == [])
-    let count = try context.performAndWait { try context.all("Book").count }
+    let count = try context.performAndWait { try context.objectsByName("Book").count }
     #expect(count == 3)
   }
 
@@ -219,10 +219,10 @@ struct LightweightMigrationTests {
   func crowdedInverse() throws {
     let context = try stand.open(Self.first())
     try context.performAndWait {
-      let book = context.make("Book", ["name": "a"])
-      for name in ["b", "c"] { context.make("Book", ["name": name]) }
+      let book = context.newObject("Book", ["name": "a"])
+      for name in ["b", "c"] { context.newObject("Book", ["name": name]) }
       for name in ["top", "bottom"] {
-        context.make("Shelf", ["name": name]).setValue(Set([book]), forKey: "books")
+        context.newObject("Shelf", ["name": name]).setValue(Set([book]), forKey: "books")
       }
       try context.save()
     }
@@ -285,9 +285,9 @@ struct LightweightMigrationTests {
     book.properties.append(back)
     let context = try stand.open(model)
     try context.performAndWait {
-      let books = try context.all("Book")
-      #expect(books["a"]?.names("shelves") == ["top"] && books["b"]?.names("shelves") == [])
-      #expect(try context.all("Shelf")["top"]?.names("books").sorted() == ["a", "c"])
+      let books = try context.objectsByName("Book")
+      #expect(books["a"]?.memberNames("shelves") == ["top"] && books["b"]?.memberNames("shelves") == [])
+      #expect(try context.objectsByName("Shelf")["top"]?.memberNames("books").sorted() == ["a", "c"])
     }
     #expect(try stand.problems() == [])
   }
@@ -306,10 +306,10 @@ struct LightweightMigrationTests {
     model.entities = [thing, book, model.entitiesByName["Shelf"]!]
     let context = try stand.open(model)
     try context.performAndWait {
-      let things = try context.all("Thing")
+      let things = try context.objectsByName("Thing")
       #expect(things.keys.sorted() == ["a", "b", "c"])
       #expect(things["a"]?.entity.name == "Book")
-      #expect(try context.all("Shelf")["top"]?.names("books") == ["a", "c"])
+      #expect(try context.objectsByName("Shelf")["top"]?.memberNames("books") == ["a", "c"])
     }
     #expect(try stand.problems() == [])
   }
@@ -335,5 +335,24 @@ struct LightweightMigrationTests {
     #expect(try source(one, model("b", "a", also: ["a"]), "a") == nil, "a name that was given up is free")
     #expect(try source(two, model("c", "b"), "c") == "b", "the name in the version before")
     #expect(try source(two, one, "a") == "b", "and back")
+  }
+
+  @Test("indexes that were added to the store stay, under the names that their attributes have now")
+  func addedIndexes() async throws {
+    try fill()
+    var coordinator = try #require(stand.coordinator)
+    try await coordinator.addIndex(
+      FetchIndexDescription(name: "byName", attributes: ["name", "pages"]), toEntityNamed: "Book",
+      in: coordinator.persistentStores[0])
+    try await coordinator.addIndex(
+      FetchIndexDescription(name: "byBlurb", attributes: ["blurb"]), toEntityNamed: "Book",
+      in: coordinator.persistentStores[0])
+    try stand.open(Self.second())
+    coordinator = try #require(stand.coordinator)
+    let indexes = try coordinator.indexes(in: coordinator.persistentStores[0]).filter(\.isAdded)
+    #expect(indexes.map(\.entityName) == ["Work"] && indexes.map(\.name) == ["byName"])
+    #expect(indexes.first?.attributes.map(\.name) == ["title", "pages"])
+    #expect(indexes.first?.isComplete == true && indexes.first?.entryCount == 3)
+    #expect(try stand.problems() == [])
   }
 }

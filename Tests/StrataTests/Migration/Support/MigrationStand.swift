@@ -44,6 +44,12 @@ final class MigrationStand {
     return try store.check().problems.map(\.description)
   }
 
+  /// The objects in a value of a relationship.
+  static func objects(_ value: Any?) -> [ManagedObject] {
+    (value as? ManagedObject).map { [$0] } ?? value as? [ManagedObject]
+      ?? Array(value as? Set<ManagedObject> ?? [])
+  }
+
   /// The names of the files in the folder.
   func files() throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted()
@@ -53,7 +59,7 @@ final class MigrationStand {
 extension ManagedObjectContext {
   /// A new object with values.
   @discardableResult
-  func make(_ entity: String, _ values: [String: Any] = [:]) -> ManagedObject {
+  func newObject(_ entity: String, _ values: [String: Any] = [:]) -> ManagedObject {
     let description = persistentStoreCoordinator!.managedObjectModel.entitiesByName[entity]!
     let object = ManagedObject(entity: description, insertInto: self)
     for (key, value) in values { object.setValue(value, forKey: key) }
@@ -61,7 +67,7 @@ extension ManagedObjectContext {
   }
 
   /// The objects of an entity by name.
-  func all(_ entity: String, by key: String = "name") throws -> [String: ManagedObject] {
+  func objectsByName(_ entity: String, by key: String = "name") throws -> [String: ManagedObject] {
     let request = FetchRequest<ManagedObject>(entityName: entity)
     return Dictionary(
       uniqueKeysWithValues: try fetch(request).map { ($0.value(forKey: key) as? String ?? "", $0) })
@@ -69,21 +75,21 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-  func text(_ key: String) -> String? { value(forKey: key) as? String }
+  func textValue(_ key: String) -> String? { value(forKey: key) as? String }
 
   /// The names of the members of a relationship, in order when it has one, else sorted.
-  func names(_ key: String, of name: String = "name") -> [String] {
+  func memberNames(_ key: String, of name: String = "name") -> [String] {
     switch value(forKey: key) {
-    case let members as [ManagedObject]: members.map { $0.text(name) ?? "" }
-    case let members as Set<ManagedObject>: members.map { $0.text(name) ?? "" }.sorted()
-    case let member as ManagedObject: [member.text(name) ?? ""]
+    case let members as [ManagedObject]: members.map { $0.textValue(name) ?? "" }
+    case let members as Set<ManagedObject>: members.map { $0.textValue(name) ?? "" }.sorted()
+    case let member as ManagedObject: [member.textValue(name) ?? ""]
     default: []
     }
   }
 }
 
 /// Two relationships that are inverses of each other.
-func relate(
+func relateInMigration(
   _ first: RelationshipDescription, of entity: EntityDescription, _ second: RelationshipDescription,
   of other: EntityDescription
 ) {
