@@ -210,6 +210,8 @@ struct StoreMigration {
     }
     let metadata = try header.metadata.encoded(path: parts.environment.path)
     let isEmpty = header.metadata.withoutStandardKeys.values.isEmpty
+    let history = try RecordedHistory(snapshot)
+    if history != nil { _ = try parts.environment.keyspaces([HistoryFormat.keyspaceName]) }
     try parts.environment.write { transaction in
       for (hierarchy, counter) in counters.enumerated() {
         let current = try parts.counter(hierarchy, transaction.read)
@@ -222,6 +224,7 @@ struct StoreMigration {
       let identity = withUnsafeBytes(of: header.identifier.uuid) { Array($0) }
       try parts.meta.put("identity", identity, transaction)
       try parts.meta.put("stamp", stamp.bytes + [UInt8](repeating: 0, count: 8), transaction)
+      try history?.goOn(in: parts.meta, from: stamp.commitNumber, transaction)
       // What it says is told by numbers of commits that the store does not go on from.
       if let journal = parts.journal { try transaction.clear(journal.keyspace) }
     }
@@ -235,6 +238,29 @@ struct StoreMigration {
       .migration,
       "The migrated store is not sound: \(check.rowCount) rows of \(rows)\(problems.isEmpty ? "" : "; \(problems)")."
     )
+  }
+}
+
+/// That a store records its history, and who reads it. What the history says is not carried over: it names properties that may be
+/// gone. Tokens from before the migration are expired.
+private struct RecordedHistory {
+  private var consumers: [(name: String, bytes: [UInt8])] = []
+
+  /// Nil when the store records none.
+  init?(_ snapshot: LMDBSnapshot) throws {
+    let consumers: [(String, [UInt8])]? = try snapshot.read { reader, transaction in
+      let meta = reader.parts.meta
+      guard try meta.number(HistoryFormat.metaKey, UInt64.self, transaction) != nil else { return nil }
+      return try meta.entries(HistoryFormat.consumerPrefix, transaction).map { ($0, Array($1)) }
+    }
+    guard let consumers else { return nil }
+    self.consumers = consumers
+  }
+
+  /// The new store records from `commit` on.
+  func goOn(in meta: MetaKeyspace, from commit: UInt64, _ transaction: borrowing WriteTransaction) throws {
+    try meta.put(HistoryFormat.metaKey, number: commit, transaction)
+    for (name, bytes) in consumers { try meta.put(HistoryFormat.consumerPrefix + name, bytes, transaction) }
   }
 }
 
