@@ -85,7 +85,7 @@ func useObject(_ context: NSManagedObjectContext, _ entity: NSEntityDescription)
   let set: NSMutableSet = object.mutableSetValue(forKey: "a")
   let same: NSMutableSet = object.mutableSetValue(forKeyPath: "a.b")
   let ordered: NSMutableOrderedSet = object.mutableOrderedSetValue(forKey: "a")
-  let array: NSMutableArray = object.mutableArrayValue(forKey: "a")  // surface: NSManagedObject.mutableArrayValue(forKey:)
+  let elements: NSMutableArray = object.mutableArrayValue(forKey: "a")  // surface: NSManagedObject.mutableArrayValue(forKey:)
   let sameOrdered: NSMutableOrderedSet = object.mutableOrderedSetValue(forKeyPath: "a.b")
   // surface: NSManagedObjectID | NSManagedObjectID.entity | NSManagedObjectID.isTemporaryID | NSManagedObjectID.persistentStore
   // surface: NSManagedObjectID.uriRepresentation()
@@ -114,5 +114,5 @@ func useObject(_ context: NSManagedObjectContext, _ entity: NSEntityDescription)
     dictionary.value(forKey: "a") as Any, dictionary.value(forKeyPath: "a.b") as Any,
   ]
   _ = (other, request, own, description, home, state, flags, changed, now, saved, isFault, members)
-  _ = (same, array, sameOrdered, entityOfID, isTemporary, store, uri)
+  _ = (same, elements, sameOrdered, entityOfID, isTemporary, store, uri)
 }
