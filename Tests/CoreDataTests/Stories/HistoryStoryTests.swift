@@ -175,7 +175,7 @@ struct HistoryStoryTests {
     let url = folder.appendingPathComponent("Journal.sqlite")
     let container = try Self.makeContainer(folder)
     let context = container.newBackgroundContext()
-    try context.performAndWait {
+    context.performAndWait {
       let entry = Entry(context: context)
       let request = NSSaveChangesRequest(inserted: [entry], updated: nil, deleted: [], locked: nil)
       #expect(request.insertedObjects == [entry] && request.requestType == .saveRequestType)
