@@ -150,7 +150,9 @@ struct StoreOpening {
     }
     for index in schema.indexes where heldIndexes[index.number] { names.append("index:" + index.name) }
     let hasHistory = try environment.read { try meta.bytes(HistoryFormat.metaKey, $0) != nil }
-    if hasHistory || options.recordsHistory && !options.isReadOnly { names.append(HistoryFormat.keyspaceName) }
+    if hasHistory || options.recordsHistory && !options.isReadOnly {
+      names.append(HistoryFormat.keyspaceName)
+    }
     let opened = Dictionary(uniqueKeysWithValues: zip(names, try environment.keyspaces(names)))
     return StoreParts(
       identifier: identifier, schema: schema, environment: environment, meta: meta,
