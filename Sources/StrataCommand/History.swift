@@ -55,7 +55,9 @@ struct History: StoreTask {
   private func words(_ change: PersistentHistoryChange) -> String {
     let id = change.changedObjectID.uriRepresentation().lastPathComponent
     var words = "\(change.changeType) \(change.changedObjectID.entityName) \(id)"
-    if change.changeType == .update { words += ": " + change.updatedPropertyNames.sorted().joined(separator: ", ") }
+    if change.changeType == .update {
+      words += ": " + change.updatedPropertyNames.sorted().joined(separator: ", ")
+    }
     if let tombstone = change.tombstone {
       words += ": " + tombstone.map { "\($0) = \($1)" }.sorted().joined(separator: ", ")
     }

@@ -89,8 +89,8 @@ import TortureKit
   @Test func theHistoryIsListedNewestFirstAndNothingIsWritten() throws {
     let stand = try HistoryStand()
     try stand.make("Note", ["title": "first"], in: stand.context(author: "Anna", name: "editor"))
-    let note = try stand.make("Note", ["title": "second"], in: stand.context(author: "Bert"))
-    let context = try #require(note.managedObjectContext)
+    let context = stand.context(author: "Bert")
+    let note = try stand.make("Note", ["title": "second"], in: context)
     note.setValue("third", forKey: "title")
     try context.save()
     context.delete(note)
@@ -100,8 +100,11 @@ import TortureKit
     let all = try run("history", stand.url.path, "--changes")
     let lines = all.output.split(separator: "\n")
     #expect(all.code == 0 && lines.count == 8, "\(all)")
-    #expect(lines.first?.hasPrefix("4  ") == true && lines.first?.contains("1 deleted  by Bert from ") == true)
-    #expect(all.output.contains("  delete Note p2: title = third") && all.output.contains("  update Note p2: title"))
+    #expect(
+      lines.first?.hasPrefix("4  ") == true && lines.first?.contains("1 deleted  by Bert from ") == true)
+    #expect(
+      all.output.contains("  delete Note p2: title = third") && all.output.contains("  update Note p2: title")
+    )
     #expect(lines.dropLast().last?.contains("1 inserted  by Anna in editor") == true)
     let some = try run("history", stand.url.path, "--author", "Bert", "--limit", "2")
     #expect(some.output.split(separator: "\n").map { $0.prefix(1) } == ["4", "3"], "\(some)")

@@ -10,7 +10,7 @@ struct Torture: ParsableCommand {
       DamageKind.self, ValidStoresKind.self, FuzzKind<RowDecoding>.self, FuzzKind<KeyDecoding>.self,
       FuzzKind<URIDecoding>.self, FuzzKind<ModelDecoding>.self, FuzzKind<MetadataDecoding>.self,
       FuzzKind<PredicateDecoding>.self, FuzzKind<FormatDecoding>.self,
-      FuzzKind<XcodeDecoding>.self, Kills.self, FetchedResultsKind.self,
+      FuzzKind<XcodeDecoding>.self, FuzzKind<HistoryDecoding>.self, Kills.self, FetchedResultsKind.self,
     ]
     #if os(Linux)
       // They stand between liblmdb and libc, or use what only Linux has.

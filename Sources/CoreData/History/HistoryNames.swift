@@ -73,7 +73,8 @@ struct HistoryEntities: @unchecked Sendable {
     change.properties = [
       AttributeDescription("changeID", .integer64), AttributeDescription("changeType", .integer64),
       AttributeDescription("changedEntity", .string), AttributeDescription("changedObjectID", .objectID),
-      AttributeDescription("tombstone", .undefined), AttributeDescription("updatedProperties", .undefined), own,
+      AttributeDescription("tombstone", .undefined), AttributeDescription("updatedProperties", .undefined),
+      own,
     ]
     model = ManagedObjectModel(entities: [transaction, change])
   }

@@ -84,7 +84,8 @@ public class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
         throw CoreDataError(
           .coreData,
           "The fetch request of a history request is for \(name ?? "no entity"); it must be for that of "
-            + "NSPersistentHistoryTransaction.entityDescription or NSPersistentHistoryChange.entityDescription.")
+            + "NSPersistentHistoryTransaction.entityDescription or NSPersistentHistoryChange.entityDescription."
+        )
       }
       request.sortDescriptors = try (fetchRequest.sortDescriptors ?? []).map { sort in
         guard let key = sort.key else {

@@ -159,7 +159,9 @@ struct StoreOpening {
     }
     for index in schema.indexes where heldIndexes[index.number] { names.append("index:" + index.name) }
     let hasHistory = try environment.read { try meta.bytes(HistoryFormat.metaKey, $0) != nil }
-    if hasHistory || options.recordsHistory && !options.isReadOnly && !options.opensAsItIs { names.append(HistoryFormat.keyspaceName) }
+    if hasHistory || options.recordsHistory && !options.isReadOnly && !options.opensAsItIs {
+      names.append(HistoryFormat.keyspaceName)
+    }
     if options.opensAsItIs {
       let existing = Set(try StoreHeader.keyspaceNames(environment))
       names.removeAll { !existing.contains($0) }

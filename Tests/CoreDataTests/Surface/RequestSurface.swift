@@ -213,7 +213,8 @@ private func fetchedResults(_ request: NSFetchRequest<Bird>, _ context: NSManage
 private func saving(_ context: NSManagedObjectContext) {
   // surface: NSSaveChangesRequest | NSSaveChangesRequest.init(inserted:updated:deleted:locked:)
   let request = NSSaveChangesRequest(
-    inserted: context.insertedObjects, updated: context.updatedObjects, deleted: context.deletedObjects, locked: nil)
+    inserted: context.insertedObjects, updated: context.updatedObjects, deleted: context.deletedObjects,
+    locked: nil)
   // surface: NSSaveChangesRequest.insertedObjects | NSSaveChangesRequest.updatedObjects
   // surface: NSSaveChangesRequest.deletedObjects | NSSaveChangesRequest.lockedObjects
   let sets: [Set<NSManagedObject>?] = [

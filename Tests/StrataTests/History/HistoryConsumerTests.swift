@@ -20,7 +20,9 @@ struct HistoryConsumerTests {
     #expect(try other.historyConsumers(of: other.persistentStores[0]).map(\.name) == ["widget"])
     try other.setHistoryConsumer(named: "widget", to: nil)
     #expect(try stand.coordinator.historyConsumers(of: stand.store).isEmpty)
-    #expect(throws: CoreDataError.self) { try other.setHistoryConsumer(named: "", to: news.transactions[0].token) }
+    #expect(throws: CoreDataError.self) {
+      try other.setHistoryConsumer(named: "", to: news.transactions[0].token)
+    }
   }
 
   @Test("what a consumer has seen can be deleted; a consumer that is too late is told so")

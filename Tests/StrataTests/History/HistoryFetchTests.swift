@@ -147,7 +147,8 @@ struct HistoryFetchTests {
     request.resultType = .count
     #expect(try anna.execute(request).result as? Int == 2)
     #expect(try stand.transactions().map(\.transactionNumber) == [4, 5, 6, 7])
-    #expect(try anna.execute(PersistentHistoryRequest.deleteHistory(before: .beginning)).result as? Bool == true)
+    #expect(
+      try anna.execute(PersistentHistoryRequest.deleteHistory(before: .beginning)).result as? Bool == true)
     #expect(try stand.transactions().count == 4)
     #expect(try stand.coordinator.history(.deleteHistory(before: Date().addingTimeInterval(5))).count == 4)
     #expect(try stand.transactions().isEmpty)
@@ -233,9 +234,13 @@ struct HistoryFetchTests {
     let archive = try NSKeyedArchiver.archivedData(withRootObject: token, requiringSecureCoding: true)
     let back = try NSKeyedUnarchiver.unarchivedObject(ofClass: PersistentHistoryToken.self, from: archive)
     #expect(back == token && back?.hash == token.hash)
-    for text in ["", "strata-history x@1", "strata-history \(UUID().uuidString)@-1", "\(UUID().uuidString)@1"] {
+    for text in [
+      "", "strata-history x@1", "strata-history \(UUID().uuidString)@-1", "\(UUID().uuidString)@1",
+    ] {
       let data = try JSONEncoder().encode([text])
-      #expect(throws: DecodingError.self) { try JSONDecoder().decode([PersistentHistoryToken].self, from: data) }
+      #expect(throws: DecodingError.self) {
+        try JSONDecoder().decode([PersistentHistoryToken].self, from: data)
+      }
     }
   }
 

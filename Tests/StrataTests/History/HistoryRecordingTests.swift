@@ -50,6 +50,9 @@ struct HistoryRecordingTests {
     let third = ManagedObject(entity: note.entity, insertInto: context)
     third.setValue(folder, forKey: "folder")
     try context.save()
+    third.setValue(nil, forKey: "folder")
+    folder.setValue("g", forKey: "name")
+    try context.save()
     context.delete(note)
     try context.save()
     #expect(
@@ -57,6 +60,7 @@ struct HistoryRecordingTests {
         ["insert Note p1"], ["insert Folder p1"], ["update Note p1 title"],
         ["update Note p1 folder", "update Folder p1 notes"],
         ["insert Note p2", "update Folder p1 notes"],
+        ["update Folder p1 name,notes", "update Note p2 folder"],
         ["delete Note p1", "update Folder p1 notes"],
       ])
   }
@@ -164,6 +168,8 @@ struct HistoryRecordingTests {
     let other = try HistoryStand.open(stand.url, recordsHistory: false)
     try stand.make("Note", ["title": "b"], in: HistoryStand.context(other, author: "old program"))
     #expect(try stand.transactions().map(\.author) == [nil, "old program"])
+    // A file is open for writing or for reading only.
+    for coordinator in [other, stand.coordinator] { try coordinator.remove(coordinator.persistentStores[0]) }
     let reader = try HistoryStand.open(stand.url, recordsHistory: false) { $0.isReadOnly = true }
     #expect(try reader.history(.fetchHistory(after: .beginning)).count == 2)
   }

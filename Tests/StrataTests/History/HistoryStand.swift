@@ -66,7 +66,9 @@ final class HistoryStand {
 
   /// Saves one new object.
   @discardableResult
-  func make(_ entity: String, _ values: [String: Any], in context: ManagedObjectContext) throws -> ManagedObject {
+  func make(_ entity: String, _ values: [String: Any], in context: ManagedObjectContext) throws
+    -> ManagedObject
+  {
     let object = ManagedObject(
       entity: context.persistentStoreCoordinator!.managedObjectModel.entitiesByName[entity]!,
       insertInto: context)

@@ -15,6 +15,7 @@ enum MetadataDecoding: FuzzedDecoder { static let probe = DecoderProbe.metadata 
 enum PredicateDecoding: FuzzedDecoder { static let probe = DecoderProbe.predicate }
 enum FormatDecoding: FuzzedDecoder { static let probe = DecoderProbe.format }
 enum XcodeDecoding: FuzzedDecoder { static let probe = DecoderProbe.xcode }
+enum HistoryDecoding: FuzzedDecoder { static let probe = DecoderProbe.history }
 
 /// Valid inputs of a decoder, mutated again and again. A trap or a hang ends the process, which counts.
 struct FuzzKind<Decoder: FuzzedDecoder>: TortureKind {

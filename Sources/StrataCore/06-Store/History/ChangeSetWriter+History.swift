@@ -125,7 +125,9 @@ struct HistoryOfChanges {
       }
     }
     if related.isEmpty { return }
-    for touch in writer.changeSet.touched { entities[address(touch.primaryKey, of: touch.entity)] = touch.entity }
+    for touch in writer.changeSet.touched {
+      entities[address(touch.primaryKey, of: touch.entity)] = touch.entity
+    }
     let sorted = related.sorted { ($0.key.hierarchy, $0.key.key) < ($1.key.hierarchy, $1.key.key) }
     for (address, slots) in sorted where history.isNews(slots, of: address) {
       guard let entity = try entities[address] ?? entity(at: address, transaction.read) else { continue }

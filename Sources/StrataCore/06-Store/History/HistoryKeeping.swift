@@ -81,7 +81,9 @@ extension StoreParts {
   }
 
   /// Ends a transaction that has recorded something: lets go of what is too old, now and then.
-  func trimHistory(_ catalogue: StoreCatalogue, at now: Date, _ transaction: borrowing WriteTransaction) throws {
+  func trimHistory(_ catalogue: StoreCatalogue, at now: Date, _ transaction: borrowing WriteTransaction)
+    throws
+  {
     guard let keyspace = catalogue.history, history.isTrimDue(at: now) else { return }
     try HistoryTrim(meta: meta, keyspace: keyspace).run(history.retention, at: now, transaction)
   }

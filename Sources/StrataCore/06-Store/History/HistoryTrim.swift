@@ -73,7 +73,8 @@ public struct HistoryConsumer: Sendable, Hashable {
   public let date: Date
 
   /// Those that a store knows, by name. An entry that cannot be read is left out.
-  static func all(_ meta: MetaKeyspace, _ transaction: borrowing ReadTransaction) throws -> [HistoryConsumer] {
+  static func all(_ meta: MetaKeyspace, _ transaction: borrowing ReadTransaction) throws -> [HistoryConsumer]
+  {
     try meta.entries(HistoryFormat.consumerPrefix, transaction).compactMap { name, bytes in
       bytes.withUnsafeBytes { bytes in
         var reader = HistoryByteReader(bytes)

@@ -7,7 +7,9 @@ extension StoreChecker {
     let newest = CommitStamp(try meta.bytes("stamp", transaction))?.commitNumber ?? 0
     let purged = try meta.number(HistoryFormat.metaKey, UInt64.self, transaction)
     if purged.map({ $0 > newest }) ?? true { report(.historyDamaged, "its beginning") }
-    let counters = try reader.parts.schema.hierarchies.map { try reader.parts.counter($0.number, transaction) }
+    let counters = try reader.parts.schema.hierarchies.map {
+      try reader.parts.counter($0.number, transaction)
+    }
     var last = HistoryFormat.Key(0)
     try transaction.withCursor(history) { cursor in
       var entry = try cursor.first()

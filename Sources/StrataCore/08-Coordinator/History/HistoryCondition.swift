@@ -133,7 +133,8 @@ struct HistoryCondition {
     }
   }
 
-  private static func isTrue(_ comparison: FetchComparison, _ left: HistoryValue, _ right: HistoryValue) throws
+  private static func isTrue(_ comparison: FetchComparison, _ left: HistoryValue, _ right: HistoryValue)
+    throws
     -> Bool
   {
     let operation = comparison.operation

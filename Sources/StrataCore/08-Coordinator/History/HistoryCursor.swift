@@ -84,7 +84,8 @@ struct HistoryChangeMaker {
   }
 
   /// As key-value coding hands it out; the bytes of a value whose transformer does not take them.
-  private func handedOut(_ value: AttributeValue, _ attribute: AttributeSchema, _ bound: BoundEntity) -> Any? {
+  private func handedOut(_ value: AttributeValue, _ attribute: AttributeSchema, _ bound: BoundEntity) -> Any?
+  {
     if attribute.type == .transformable, case .data(let bytes) = value,
       let made = try? bound.transformers[attribute.slot]?.reverse(bytes)
     {

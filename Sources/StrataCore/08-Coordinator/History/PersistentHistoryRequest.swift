@@ -83,7 +83,9 @@ public struct PersistentHistoryRequest: Sendable {
   }
 
   /// What was committed after `transaction`; everything for nil (rule 282).
-  public static func fetchHistory(after transaction: PersistentHistoryTransaction?) -> PersistentHistoryRequest {
+  public static func fetchHistory(after transaction: PersistentHistoryTransaction?)
+    -> PersistentHistoryRequest
+  {
     fetchHistory(after: transaction?.token)
   }
 
@@ -103,7 +105,8 @@ public struct PersistentHistoryRequest: Sendable {
   }
 
   /// Deletes what was committed before `transaction` (rule 283); nothing for nil.
-  public static func deleteHistory(before transaction: PersistentHistoryTransaction?) -> PersistentHistoryRequest
+  public static func deleteHistory(before transaction: PersistentHistoryTransaction?)
+    -> PersistentHistoryRequest
   {
     deleteHistory(before: transaction?.token)
   }
