@@ -92,7 +92,9 @@ extension AttributeValue {
     case let value as Decimal: return .decimal(value)
     case let value as any FixedWidthInteger: return Int64(exactly: value).map { .integer($0) }
     case let value as Substring: return .string(String(value))
-    case let value as [UInt8]: return .data(Data(value))
+    // An empty array of anything can be cast to it.
+    case let value as [UInt8] where type == .binaryData || Swift.type(of: any) == [UInt8].self:
+      return .data(Data(value))
     default: return inferredReference(any, preferring: type)
     }
   }
