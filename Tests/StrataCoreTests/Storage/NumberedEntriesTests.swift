@@ -88,12 +88,22 @@ import Testing
         for key in 1...5_000 { try put(UInt64(key), [1, 2, 3], keyspace, transaction) }
       }
       try environment.read { old in
-        try environment.write { transaction in
-          for key in stride(from: 1, through: 5_000, by: 2) {
-            _ = try PrimaryKeyBytes.with(UInt64(key)) { try transaction.delete(keyspace, $0) }
+        // By another thread: this one has a transaction.
+        let written = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+          defer { written.signal() }
+          do {
+            try environment.write { transaction in
+              for key in stride(from: 1, through: 5_000, by: 2) {
+                _ = try PrimaryKeyBytes.with(UInt64(key)) { try transaction.delete(keyspace, $0) }
+              }
+              for key in 6_000...9_000 { try put(UInt64(key), [4], keyspace, transaction) }
+            }
+          } catch {
+            Issue.record(error)
           }
-          for key in 6_000...9_000 { try put(UInt64(key), [4], keyspace, transaction) }
         }
+        written.wait()
         try check(Array(1...9_100), keyspace, old, "the snapshot from before")
         var found = 0
         try old.forEachValue(of: Array(1...9_100), in: keyspace) { _, value in
@@ -101,6 +111,10 @@ import Testing
           return found < 4_000
         }
         #expect(found == 4_000)
+      }
+      try environment.read { new in
+        try check(Array(1...9_100), keyspace, new, "the newest snapshot")
+        #expect(try new.entryCount(keyspace) == 5_501)
       }
     }
   }
