@@ -109,7 +109,8 @@ final class FetchExecutor {
     switch plan.access {
     case .nothing: return 0
     case .scan where mode == .count && needsNoRows: return try transaction.entryCount(keyspace)
-    case .index(let number, let ranges, _) where mode == .count && needsNoRows:
+    // Whoever watches the fetch hears of each entry.
+    case .index(let number, let ranges, _) where mode == .count && needsNoRows && ticker == nil:
       guard let keyspace = view.reader.catalogue.indexes.keyspaces[number] else { return 0 }
       return try transaction.withCursor(keyspace) { cursor in
         try ranges.reduce(0) { try $0 + IndexWalk.count($1, &cursor) }
