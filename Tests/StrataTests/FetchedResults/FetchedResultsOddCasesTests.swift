@@ -313,6 +313,56 @@ import Testing
     try stand.context.save()
     #expect(controller.names == [["a1", "a2", "a3", "b1", "b2", "z"]])
   }
+
+  @Test(
+    "rules 261, 265: an edited object follows the group that it shows, though the store leads to it no more")
+  func editedOverWhatIsStale() throws {
+    let stand = try ResultsStand()
+    let context = stand.context
+    try stand.find("a2").setValue(7, forKey: "value")
+    let listener = Listener()
+    let controller = try stand.controller(
+      sorts: [FetchSort("group.name"), FetchSort("name")], section: "group.name", delegate: listener)
+    let writer = stand.store.context()
+    try stand.find("a2", in: writer).setValue(stand.find("y", "Group", in: writer), forKey: "group")
+    try writer.save()
+    // Nothing is merged here: the edited object is what it was.
+    try stand.find("x", "Group").setValue("z", forKey: "name")
+    context.processPendingChanges()
+    #expect(controller.names.last?.contains("a2") == true)
+    #expect(controller.sections?.map(\.name) == ["y", "z"])
+    #expect(
+      controller.fetchedObjects?.objectIDs.map { $0 }
+        == (try context.fetch(controller.fetchRequest)).map(\.objectID))
+  }
+
+  @Test(
+    "rules 261, 265: what a child has edited and its parent has taken back follows its group",
+    arguments: [true, false])
+  func editedOverWhatIsTakenBack(isRefreshed: Bool) throws {
+    let stand = try ResultsStand()
+    let parent = stand.context
+    let new = stand.item("a4", "a", 4)
+    new.setValue(try stand.find("x", "Group"), forKey: "group")
+    parent.processPendingChanges()
+    let child = ManagedObjectContext(.confinement, parent: parent)
+    let listener = Listener()
+    let controller = try stand.controller(
+      sorts: [FetchSort("group.name"), FetchSort("name")], section: "group.name", delegate: listener,
+      in: child)
+    try stand.find("a4", in: child).setValue(7, forKey: "value")
+    child.processPendingChanges()
+    parent.rollback()
+    if isRefreshed { child.refreshAllObjects() }
+    try stand.find("x", "Group", in: child).setValue("z", forKey: "name")
+    child.processPendingChanges()
+    #expect(controller.names == [["b1", "b2"], ["a1", "a2", "a3", "a4"]])
+    #expect(controller.sections?.map(\.name) == ["y", "z"])
+    // Once more, from an event that has touched nothing else.
+    try stand.find("z", "Group", in: child).setValue("s", forKey: "name")
+    child.processPendingChanges()
+    #expect(controller.names == [["a1", "a2", "a3", "a4"], ["b1", "b2"]])
+  }
 }
 
 /// Does something in the middle of being told.

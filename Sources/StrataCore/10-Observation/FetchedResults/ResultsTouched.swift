@@ -132,6 +132,7 @@ struct Touched {
           owners.append(owner)
         }
       }
+      if !relationship.isToMany { owners += try editedOwners(of: Set(members), relationship, view) }
       return owners
     }
     // Nothing leads back: the context is asked who leads there.
@@ -154,6 +155,31 @@ struct Touched {
     let context = tracker.context
     let overlay = try context.makeOverlay(request, specification)
     return try context.matches(request, specification, mode: .rows, overlay: overlay).map(\.primaryKey)
+  }
+
+  /// The keys of the edited objects that lead to one of the members by their own end.
+  ///
+  /// An edited object shows the values that it was edited over, and so fetches find it. Its record may be related otherwise by now, or gone:
+  /// others have changed it and that was not merged, or a context below has taken it back. The members' end does not know of it then.
+  private func editedOwners(
+    of members: Set<UInt64>, _ relationship: RelationshipSchema, _ view: ContextView
+  ) throws -> [UInt64] {
+    let context = tracker.context
+    let hierarchy = view.schema.entities[relationship.owner].hierarchyNumber
+    var owners: [UInt64] = []
+    func look(at object: ManagedObject) throws {
+      guard object.home.hierarchyNumber == hierarchy, object.home.storeIndex == view.binding.index,
+        !object.isDeleted, relationship.slot < object.home.layout.slotCount,
+        case .reference(let bits) = try view.value(.object(object), relationship.slot),
+        members.contains(Reference.primaryKey(bits))
+      else { return }
+      owners.append(object.primaryKey)
+    }
+    for object in context.changes.updated { try look(at: object) }
+    var flying: [ManagedObject] = []
+    context.flight?.forEachObject { object, kind in if kind == .update { flying.append(object) } }
+    for object in flying { try look(at: object) }
+    return owners
   }
 
   // MARK: As the context sees them
