@@ -146,6 +146,9 @@ struct MappingTests {
     }
     #expect(
       try code([LightweightMigrationStage([second.versionChecksum])]) == .managedObjectModelReferenceNotFound)
+    // The stage that leads to the newest version was forgotten.
+    #expect(
+      try code([LightweightMigrationStage([first.versionChecksum])]) == .managedObjectModelReferenceNotFound)
     let wrong = CustomMigrationStage(
       migratingFrom: ManagedObjectModelReference(model: first, versionChecksum: first.versionChecksum),
       to: ManagedObjectModelReference(model: first, versionChecksum: second.versionChecksum))

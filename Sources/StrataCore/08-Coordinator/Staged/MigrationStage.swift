@@ -78,7 +78,7 @@ public final class StagedMigrationManager: NSObject, @unchecked Sendable {
 
   /// Brings the store to `model`.
   ///
-  /// - Throws: ``CoreDataError`` 134504 when the store's version is in no stage, or a stage's model is not found; 134506 when the stages lead from
+  /// - Throws: ``CoreDataError`` 134504 when the store's version or the model's is in no stage, or a stage's model is not found; 134506 when the stages lead from
   ///   `model` to the store's version; what `LMDBStore.migrate` and the handlers throw. The store is of the last version then that
   ///   was reached.
   func migrate(_ description: PersistentStoreDescription, _ url: URL, to model: ManagedObjectModel) throws {
@@ -113,7 +113,13 @@ public final class StagedMigrationManager: NSObject, @unchecked Sendable {
         .managedObjectModelReferenceNotFound,
         "The store is of a version that is in none of the stages: its checksum is \(store).")
     }
-    if let end = steps.lastIndex(where: { $0.checksum == wanted }), end < start {
+    guard let end = steps.lastIndex(where: { $0.checksum == wanted }) else {
+      // A stage that was forgotten may be the one whose handlers keep what would be lost.
+      throw CoreDataError(
+        .managedObjectModelReferenceNotFound,
+        "The coordinator's model is of a version that is in none of the stages: its checksum is \(wanted).")
+    }
+    if end < start {
       throw CoreDataError(
         .stagedMigrationBackwardMigration,
         "The store is of a later version than the model: the stages lead from \(wanted) to \(store).")
