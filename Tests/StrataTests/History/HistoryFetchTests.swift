@@ -172,6 +172,9 @@ struct HistoryFetchTests {
     try other.make("Note", ["title": "x"], in: other.context())
     let foreign = try other.coordinator.currentHistoryToken()
     #expect(expired { _ = try stand.transactions(after: foreign) } == .persistentHistoryTokenExpired)
+    #expect(
+      expired { _ = try stand.coordinator.history(.deleteHistory(before: foreign)) }
+        == .persistentHistoryTokenExpired)
     let copy = stand.folder.url.appendingPathComponent("Copy.strata")
     try (stand.store as? LMDBStore)?.backup(to: copy)
     try stand.make("Note", ["title": "later"], in: anna)

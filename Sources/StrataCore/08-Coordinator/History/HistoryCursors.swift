@@ -20,7 +20,7 @@ final class HistoryCursors {
     if case .token(let token) = place {
       stores = stores.filter { token.commitNumber(of: $0.1.identifier) != nil }
       if stores.isEmpty {
-        throw Self.expired("The history token is of other stores than those of this coordinator.")
+        throw Self.foreignToken
       }
     }
     let needsChanges =
@@ -75,6 +75,10 @@ final class HistoryCursors {
       }
       return (try checked(consumer.commitNumber, "The history consumer “\(name)”"), nil)
     }
+  }
+
+  static var foreignToken: CoreDataError {
+    expired("The history token is of other stores than those of this coordinator.")
   }
 
   private static func expired(_ sentence: String) -> CoreDataError {

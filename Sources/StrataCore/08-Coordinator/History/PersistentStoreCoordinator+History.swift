@@ -102,7 +102,13 @@ extension PersistentStoreCoordinator {
     before place: PersistentHistoryRequest.Place, _ request: PersistentHistoryRequest
   ) throws -> PersistentHistoryResult {
     var result = PersistentHistoryResult(request.resultType)
-    for (_, store) in try storesWithHistory(request.affectedStores) {
+    let stores = try storesWithHistory(request.affectedStores)
+    if case .token(let token) = place {
+      if stores.allSatisfy({ token.commitNumber(of: $0.1.identifier) == nil }) {
+        throw HistoryCursors.foreignToken
+      }
+    }
+    for (_, store) in stores {
       switch place {
       case .beginning: break
       case .date(let date): result.count += try store.deleteHistory(date: date)
