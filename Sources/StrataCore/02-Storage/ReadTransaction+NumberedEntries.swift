@@ -173,7 +173,7 @@ extension ReadTransaction {
   /// Calls `body` with each of `keys`, in their order, and the value stored under it in `keyspace`, nil when there is none,
   /// until it answers false. Keys are numbers, stored as eight bytes, big-endian.
   ///
-  /// Looks many up at a time; for keys that lie far apart this takes a quarter of the time of as many look-ups one after another.
+  /// Looks many up at a time: for keys that lie far apart, what one waits for comes while the others are looked up.
   @inline(__always)
   func forEachValue(
     of keys: [UInt64], in keyspace: Keyspace, _ body: (UInt64, UnsafeRawBufferPointer?) throws -> Bool

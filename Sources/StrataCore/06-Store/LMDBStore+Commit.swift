@@ -31,6 +31,20 @@ extension LMDBStore {
     }
   }
 
+  /// Commits one change set and waits for the answer.
+  func commitAndWait(_ changeSet: ChangeSet) throws {
+    let done = DispatchSemaphore(value: 0)
+    // Written before the signal and read after it: hence unsafe.
+    nonisolated(unsafe) var answer: Result<CommitResult, any Error>?
+    commit([changeSet], deadline: nil) { results in
+      answer = results.first
+      done.signal()
+    }
+    done.wait()
+    guard let answer else { trap("a commit of one change set had no answer") }
+    _ = try answer.get()
+  }
+
   private func adopt(_ outcome: CommitBatch.Outcome) {
     for (hierarchy, keys) in outcome.reserved { allocators[hierarchy].add(keys) }
     adopt(catalogue: outcome.catalogue, metadata: outcome.metadata)

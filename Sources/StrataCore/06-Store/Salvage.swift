@@ -193,14 +193,16 @@ struct Salvage {
       var key: UInt64 = 0
       while let repairs = try references.repairs(hierarchy.number, from: key, rows) {
         for repair in repairs { report.addLostReferences(repair, store.parts.schema) }
-        try writer.commit(ChangeSet(updates: try repairs.compactMap { try references.change($0) }))
+        try writer.store.commitAndWait(
+          ChangeSet(updates: try repairs.compactMap { try references.change($0) }))
         key = (repairs.last?.row.primaryKey ?? key) + 1
       }
     }
     let changes = edges.changes(rows)
     report.lostEdgeCount = edges.lostCount
     for start in stride(from: 0, to: changes.count, by: 20_000) {
-      try writer.commit(ChangeSet(edges: Array(changes[start..<min(start + 20_000, changes.count)])))
+      try writer.store.commitAndWait(
+        ChangeSet(edges: Array(changes[start..<min(start + 20_000, changes.count)])))
     }
   }
 

@@ -151,7 +151,7 @@ struct SalvageReader {
 
 /// Puts salvaged rows into the new store, some thousands at a time.
 final class SalvageWriter {
-  private let store: LMDBStore
+  let store: LMDBStore
   private let progress: (SalvageProgress) -> Void
   private var pending: [(change: RowChange, row: SalvageReport.Row)] = []
   private var pendingBytes = 0
@@ -211,19 +211,6 @@ final class SalvageWriter {
     var inserts = ChangeSet(inserts: changes)
     // What they refer to may still come.
     inserts.checksReferences = false
-    try commit(inserts)
-  }
-
-  /// Commits and waits.
-  func commit(_ changeSet: ChangeSet) throws {
-    let done = DispatchSemaphore(value: 0)
-    nonisolated(unsafe) var result: Result<CommitResult, any Error>?
-    // Written before the signal and read after it: hence unsafe.
-    store.commit([changeSet], deadline: nil) { results in
-      result = results.first
-      done.signal()
-    }
-    done.wait()
-    _ = try result?.get()
+    try store.commitAndWait(inserts)
   }
 }

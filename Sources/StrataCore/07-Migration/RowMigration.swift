@@ -216,16 +216,8 @@ struct RowMigration {
   // MARK: Writing
 
   private func commit(_ changes: ChangeSet) throws {
-    let done = DispatchSemaphore(value: 0)
-    // Written before the signal and read after it: hence unsafe.
-    nonisolated(unsafe) var result: Result<CommitResult, any Error>?
-    destination.commit([changes], deadline: nil) { results in
-      result = results.first
-      done.signal()
-    }
-    done.wait()
     do {
-      _ = try result?.get()
+      try destination.commitAndWait(changes)
     } catch let violation as UniquenessViolation {
       throw CoreDataError(
         .migrationConstraintViolation, "Values that must be unique now are not: \(violation)",

@@ -44,6 +44,19 @@ enum PackedEdges {
     bytes.append(UInt8(truncatingIfNeeded: rest))
   }
 
+  /// A run of keys from `first` to `last`, told from `end`, the key after the run before it.
+  static func append(
+    runFrom first: UInt64, to last: UInt64, after end: UInt64, to bytes: inout ContiguousArray<UInt8>
+  ) {
+    let change = (first - end) << 1
+    if last == first {
+      append(varint: change, to: &bytes)
+    } else {
+      append(varint: change | 1, to: &bytes)
+      append(varint: last - first - 1, to: &bytes)
+    }
+  }
+
   /// Packs the members in `range`, which ascend, behind what `bytes` holds.
   static func append(
     _ members: ContiguousArray<UInt64>, _ range: Range<Int>, to bytes: inout ContiguousArray<UInt8>

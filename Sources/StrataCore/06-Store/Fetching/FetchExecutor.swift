@@ -16,9 +16,8 @@ final class FetchExecutor {
   private let verifiesChecksums: Bool
   /// Whether the residual predicate looks only at values of fixed width.
   private let isFixed: Bool
-  /// The part of the residual predicate that does, when there is more: it dismisses most rows before anything else is looked at.
-  private let fixedPart: CompiledPredicate?
-  /// The same two without counting references for each row: the executor keeps them.
+  /// The two parts of the residual predicate without counting references for each row: the plan keeps them. The fixed part looks
+  /// at values of fixed width alone, when there is more, and dismisses most rows before anything else is looked at.
   private let uncounted: (residual: Unmanaged<CompiledPredicate>?, fixedPart: Unmanaged<CompiledPredicate>?)
   var parts: StoreParts { reader.parts }
   let view: StoredView
@@ -52,7 +51,7 @@ final class FetchExecutor {
     var isFixed = plan.residual?.isLocal == true && !reader.parts.verifiesChecksums
     plan.residual?.slots.forEach { if layout.kind(of: $0).isVariable { isFixed = false } }
     self.isFixed = isFixed
-    fixedPart = isFixed || reader.parts.verifiesChecksums ? nil : plan.fixedPart
+    let fixedPart = isFixed || reader.parts.verifiesChecksums ? nil : plan.fixedPart
     uncounted = (residual.map(Unmanaged.passUnretained), fixedPart.map(Unmanaged.passUnretained))
     // A test of members may then be asked of all owners.
     if plan.access == .scan, request.limit == 0 { view.scannedHierarchies.insert(request.hierarchyNumber) }

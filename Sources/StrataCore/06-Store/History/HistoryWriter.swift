@@ -78,13 +78,7 @@ final class HistoryWriter {
 
     mutating func endRun() {
       if kind == .buried { return }
-      let change = (first - end) << 1
-      if last == first {
-        PackedEdges.append(varint: change, to: &body)
-      } else {
-        PackedEdges.append(varint: change | 1, to: &body)
-        PackedEdges.append(varint: last - first - 1, to: &body)
-      }
+      PackedEdges.append(runFrom: first, to: last, after: end, to: &body)
       count += 1
       end = last + 1
     }

@@ -13,13 +13,7 @@ final class JournalRecorder {
     var end: UInt64 = 0
 
     mutating func endRun() {
-      let change = (first - end) << 1
-      if last == first {
-        PackedEdges.append(varint: change, to: &bytes)
-      } else {
-        PackedEdges.append(varint: change | 1, to: &bytes)
-        PackedEdges.append(varint: last - first - 1, to: &bytes)
-      }
+      PackedEdges.append(runFrom: first, to: last, after: end, to: &bytes)
       runCount += 1
       end = last + 1
     }
