@@ -6,7 +6,7 @@ import Testing
 
 /// contexts.md, rule 13: saves that wait while another one is written are written together, in their order.
 @Suite struct CommitQueueTests {
-  @Test(.timeLimit(.minutes(1))) func savesThatWaitAreWrittenTogether() throws {
+  @Test(.timeLimit(.minutes(20))) func savesThatWaitAreWrittenTogether() throws {
     let store = SlowStore()
     let queue = CommitQueue(store: store)
     let queued = DispatchSemaphore(value: 0)

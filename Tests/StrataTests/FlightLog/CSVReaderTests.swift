@@ -132,7 +132,8 @@ struct CSVReaderTests {
   }
 
   /// On a thread of the dispatch library, which blocks the signals that usually end a child.
-  @Test(.timeLimit(.minutes(1)))
+  /// The limit ends a hang; on a busy machine the thread may come late.
+  @Test(.timeLimit(.minutes(20)))
   func aCompressedFileDroppedHalfwayEndsItsChild() async throws {
     let file = DataFolder.fixture.appendingPathComponent("flights.csv.gz")
     let byteCount = try await withCheckedThrowingContinuation { continuation in
