@@ -171,7 +171,8 @@ import Testing
   // MARK: What is no store
 
   /// Sizes that no memory could hold, with nothing in them: neither time nor memory goes into them.
-  @Test(.timeLimit(.minutes(20)), arguments: [1 << 40, 1 << 43]) func sparseGiantsCostNothing(size: Int) throws
+  @Test(.timeLimit(.minutes(20)), arguments: [1 << 40, 1 << 43]) func sparseGiantsCostNothing(size: Int)
+    throws
   {
     let directory = try ScratchDirectory()
     let path = directory("A")
