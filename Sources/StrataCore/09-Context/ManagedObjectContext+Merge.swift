@@ -210,13 +210,14 @@ extension ManagedObjectContext {
     merged.updated.insert(id)
     noteRow(key, bound, \.refreshed)
     // The object first: with what children have saved as an edit of its own it may stand on a row newer than the one told of.
-    guard let known = mergeTarget(key, bound, store.tables[bound.entity.hierarchyNumber]),
-      let row = newestRow(key, bound, store.binding, told, known)
-    else { return }
-    if told == nil, row.unsaved == nil, strata.publishes {
-      strata.knownVersions.note(row.row.version, of: bound, key)
+    let known = mergeTarget(key, bound, store.tables[bound.entity.hierarchyNumber])
+    // A child may have read an older row of what nobody knows here: what is merged is no conflict when it saves.
+    let notesVersion = told == nil && strata.publishes
+    guard known != nil || notesVersion, let row = newestRow(key, bound, store.binding, told, known) else {
+      return
     }
-    if take(row, known) { merged.refreshed.insert(id) }
+    if notesVersion, row.unsaved == nil { strata.knownVersions.note(row.row.version, of: bound, key) }
+    if let known, take(row, known) { merged.refreshed.insert(id) }
   }
 
   /// A newer row for a registered object. True when the object was in use and now shows something else.

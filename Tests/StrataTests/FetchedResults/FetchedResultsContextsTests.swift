@@ -58,6 +58,52 @@ import Testing
     }
   }
 
+  @Test(
+    "rules 153, 178: a child that has related an older record does not bring its old values back",
+    arguments: ["told", "by ID", "a batch"])
+  func childSavesTiesOfWhatIsNewer(merged: String) throws {
+    let stand = try ResultsStand()
+    let context = stand.store.context(.privateQueue)
+    context.automaticallyMergesChangesFromParent = merged == "a batch"
+    let child = ManagedObjectContext(.confinement, parent: context)
+    let tagged = try stand.find("a1", in: child)
+    tagged.setValue(Set([ResultsStand.make("Tag", child)]), forKey: "tags")
+    let controller = try context.performAndWait { try stand.controller(delegate: nil, in: context) }
+    // Followed by a sequence, which makes no objects.
+    let snapshots = context.performAndWait { controller.snapshots }
+    defer { withExtendedLifetime(snapshots) {} }
+    let writer = stand.store.context()
+    if merged == "a batch" {
+      _ = try writer.execute(
+        BatchUpdateRequest(
+          entityName: "Item", predicate: try FetchPredicate(format: "name == 'a1'"),
+          propertiesToUpdate: ["value": 7]))
+    } else {
+      try stand.find("a1", in: writer).setValue(7, forKey: "value")
+      let saved = try savedNotification(of: writer)
+      if merged == "told" {
+        context.performAndWait { context.mergeChanges(fromContextDidSave: saved) }
+      } else {
+        let key = ManagedObjectContext.NotificationKey.updatedObjectIDs.rawValue
+        ManagedObjectContext.mergeChanges(
+          fromRemoteContextSave: [key: [tagged.objectID]], into: [context])
+      }
+    }
+    let moved = [["a2", "a3", "a1"], ["b1", "b2"]]
+    context.performAndWait { #expect(controller.names == moved) }
+    try child.save()
+    try context.performAndWait {
+      #expect(controller.names == moved)
+      try context.save()
+      #expect(controller.names == moved)
+      #expect(try stand.find("a1", in: context).value(forKey: "value") as? Int64 == 7)
+    }
+    let reader = stand.store.context()
+    let found = try stand.find("a1", in: reader)
+    #expect(found.value(forKey: "value") as? Int64 == 7)
+    #expect((found.value(forKey: "tags") as? Set<ManagedObject>)?.count == 1)
+  }
+
   @Test("rules 178, 274: batches are told of")
   func batches() throws {
     let stand = try ResultsStand()

@@ -66,11 +66,14 @@ extension ManagedObjectContext {
     _ merged: inout MergedIdentifiers
   ) {
     let table = store.tables[bound.hierarchyNumber]
-    let known = keys.filter { table.contains($0) }
+    // A child may have read an older row of what nobody knows here: what is merged is no conflict when it saves.
+    let publishes = strata.publishes
+    let wanted = publishes ? Array(keys) : keys.filter { table.contains($0) }
     var rows: [UInt64: RowSnapshot] = [:]
-    for (key, row) in zip(known, newestRows(known[...], bound, store.binding)) { rows[key] = row }
+    for (key, row) in zip(wanted, newestRows(wanted[...], bound, store.binding)) { rows[key] = row }
     for key in keys {
       if let row = rows[key] {
+        if publishes { strata.knownVersions.note(row.version, of: bound, key) }
         mergeUpdate(key, ToldRow(row: row, isStored: true), bound, store, &merged)
       } else if strata.isEmpty {
         // Nobody here knows it.
