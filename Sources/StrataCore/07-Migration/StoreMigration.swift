@@ -276,7 +276,7 @@ private struct RecordedHistory {
 
   /// The new store records from `commit` on.
   func goOn(in meta: MetaKeyspace, from commit: UInt64, _ transaction: borrowing WriteTransaction) throws {
-    try meta.put(HistoryFormat.metaKey, number: commit, transaction)
+    try HistoryMark.begin(in: meta, behind: commit, transaction)
     for (name, bytes) in consumers { try meta.put(HistoryFormat.consumerPrefix + name, bytes, transaction) }
   }
 }
