@@ -146,7 +146,7 @@ struct MappingExpressionTests {
   func sources() throws {
     defer { try? FileManager.default.removeItem(at: folder) }
     func fetch(_ entity: String, _ predicate: String) -> NSExpression {
-      NSExpression(
+      NSFetchRequestExpression.expression(
         forFetch: call(
           NSMigrationManagerKey, "fetchRequestForSourceEntityNamed:predicateString:", entity, predicate),
         context: NSExpression(format: "$manager.sourceContext"), countOnly: false)

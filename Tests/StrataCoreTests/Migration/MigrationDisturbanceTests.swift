@@ -133,7 +133,8 @@ struct MigrationDisturbanceTests {
     defer { try? FileManager.default.removeItem(at: folder) }
     try add(["a"])
     let this = self
-    let (rounds, refusals) = (Mutex(0), Mutex<[StorageError.Kind]>([]))
+    let rounds = Mutex(0)
+    let refusals = Mutex<[StorageError.Kind]>([])
     MigrationHooks.set(
       { place in
         guard place == .filled else { return }

@@ -36,14 +36,15 @@ struct StagedMigrationTests {
     LightweightMigrationStage(numbers.map { Self.model($0).versionChecksum })
   }
 
-  private func custom(_ from: Int, _ to: Int) -> MigrationStage {
+  private func custom(_ from: Int, _ to: Int) -> MigrationStage { Self.custom(from, to, calls) }
+
+  private static func custom(_ from: Int, _ to: Int, _ calls: Calls) -> MigrationStage {
     func reference(_ number: Int) -> ManagedObjectModelReference {
       ManagedObjectModelReference(
-        model: Self.model(number), versionChecksum: Self.model(number).versionChecksum)
+        model: model(number), versionChecksum: model(number).versionChecksum)
     }
     let stage = CustomMigrationStage(migratingFrom: reference(from), to: reference(to))
     stage.label = "\(from) to \(to)"
-    let calls = calls
     stage.willMigrateHandler = { _, stage in calls.note(stage.label) }
     return stage
   }
@@ -99,7 +100,8 @@ struct StagedMigrationTests {
           await withCheckedContinuation { continuation in
             Thread.detachNewThread {
               do {
-                let stages = StagedMigrationManager([custom(1, 2), custom(2, 3), custom(3, 4)])
+                let stages = StagedMigrationManager(
+                  [(1, 2), (2, 3), (3, 4)].map { Self.custom($0, $1, calls) })
                 let coordinator = PersistentStoreCoordinator(managedObjectModel: Self.model(4))
                 var description = PersistentStoreDescription(url: url)
                 description.stagedMigrationManager = stages
