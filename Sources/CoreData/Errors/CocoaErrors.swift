@@ -22,7 +22,8 @@ func cocoa(_ error: any Error, _ code: CocoaError.Code = .coreData) -> any Error
     return CocoaError(
       .fileWriteOutOfSpace,
       userInfo: [
-        NSLocalizedDescriptionKey: "\(error)", NSFilePathErrorKey: error.path, NSUnderlyingErrorKey: error as NSError,
+        NSLocalizedDescriptionKey: "\(error)", NSFilePathErrorKey: error.path,
+        NSUnderlyingErrorKey: error as NSError,
       ])
   case is StorageError, is ModelError, is FetchError, is TextMatchError:
     return CocoaError(

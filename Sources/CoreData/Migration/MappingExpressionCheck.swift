@@ -26,10 +26,12 @@ private struct MappingExpressionCheck {
     switch expression.kind {
     case .constant, .evaluatedObject, .swiftKeyPath: return nil
     case .variable(let name):
-      return Self.variables.contains(name) || bound.contains(name) ? nil : "$\(name) is no variable of a mapping"
+      return Self.variables.contains(name) || bound.contains(name)
+        ? nil : "$\(name) is no variable of a mapping"
     case .keyPath(let operand, let path): return objection(toKeyPath: path, of: operand)
     case .function(let target, let name, let arguments):
-      return objection(toCallOf: name, target, arguments) ?? first(arguments.filter { !isKeyName($0, of: name) })
+      return objection(toCallOf: name, target, arguments)
+        ?? first(arguments.filter { !isKeyName($0, of: name) })
     case .set(_, let left, let right): return first([left, right])
     case .subquery(let members, let variable, let predicate):
       var inner = self
@@ -49,7 +51,9 @@ private struct MappingExpressionCheck {
 
   private func objection(_ predicate: NSPredicate) -> String? {
     if let comparison = predicate as? NSComparisonPredicate {
-      if comparison.predicateOperatorType.comparison == nil { return "it compares by a selector: \(comparison)" }
+      if comparison.predicateOperatorType.comparison == nil {
+        return "it compares by a selector: \(comparison)"
+      }
       return first([comparison.leftExpression, comparison.rightExpression])
     }
     if let compound = predicate as? NSCompoundPredicate {
@@ -96,8 +100,12 @@ private struct MappingExpressionCheck {
     return false
   }
 
-  private func objection(toCallOf name: String, _ target: NSExpression?, _ arguments: [NSExpression]) -> String? {
-    if let path = FetchLowering.keyPathArgument(name, arguments) { return objection(toKeyPath: path, of: target) }
+  private func objection(toCallOf name: String, _ target: NSExpression?, _ arguments: [NSExpression])
+    -> String?
+  {
+    if let path = FetchLowering.keyPathArgument(name, arguments) {
+      return objection(toKeyPath: path, of: target)
+    }
     guard let target else {
       if FetchAggregate(selector: name) != nil || FetchFunction(selector: name) != nil { return nil }
       return "there is no function “\(name)”"
@@ -112,7 +120,8 @@ private struct MappingExpressionCheck {
 
   private func objection(toManagerCall name: String, _ arguments: [NSExpression]) -> String? {
     typealias Functions = MigrationFunctions
-    guard [Functions.byMapping, Functions.byRelationship, Functions.sources, Functions.request].contains(name)
+    guard
+      [Functions.byMapping, Functions.byRelationship, Functions.sources, Functions.request].contains(name)
     else { return "the migration manager has no function “\(name)”" }
     guard arguments.count == 2 else { return "“\(name)” takes two arguments" }
     guard case .constant(let value) = arguments[0].kind else { return nil }

@@ -20,7 +20,11 @@ final class SourceLock: @unchecked Sendable {
   /// Waits for the lock as a save does.
   /// - Throws: `StorageError` `.busy` when another process keeps it too long, `.replaced`.
   init(_ environment: Environment) throws {
-    environment.submitWrite { _ in try self.hold() } completion: { self.finish($0) }
+    environment.submitWrite { _ in
+      try self.hold()
+    } completion: {
+      self.finish($0)
+    }
     try lock.withLock {
       while case .waiting = state { lock.wait() }
       if case .ended(let error?) = state { throw error }

@@ -20,7 +20,8 @@ extension LMDBStore {
     let entities = Set(theirs.keys).union(ours.keys).filter { theirs[$0] != ours[$0] }.sorted()
     let model = try? LMDBStore.model(at: url)
     let sentences = model.map { ModelDifference.sentences(from: parts.schema.model, to: $0) } ?? []
-    let difference = (sentences.isEmpty ? entities.map { "\($0) differs" } : sentences).joined(separator: "; ")
+    let difference = (sentences.isEmpty ? entities.map { "\($0) differs" } : sentences).joined(
+      separator: "; ")
     return CoreDataError(
       .persistentStoreIncompatibleVersionHash,
       "Another process has migrated the store at \(url.path) to another version of its model since it was opened here: "

@@ -192,16 +192,16 @@ open class MigrationManager: NSObject {
 
   /// The same; nil when there is anything else in it.
   static func onlyObjects(_ value: Any) -> [ManagedObject]? {
-    let count: Int
+    let elements: [Any?]
     switch value {
-    case is ManagedObject: count = 1
-    case let objects as NSOrderedSet: count = objects.count
-    case let objects as NSSet: count = objects.count
-    case let objects as [Any?]: count = objects.count
-    case let objects as Set<AnyHashable>: count = objects.count
+    case is ManagedObject: elements = [value]
+    case let list as NSOrderedSet: elements = list.array
+    case let set as NSSet: elements = set.allObjects
+    case let list as [Any?]: elements = list
+    case let set as Set<AnyHashable>: elements = set.map(\.base)
     default: return nil
     }
-    let objects = objects(value)
-    return objects.count == count ? objects : nil
+    let objects = elements.compactMap { $0 as? ManagedObject }
+    return objects.count == elements.count ? objects : nil
   }
 }

@@ -115,7 +115,6 @@ struct MappingExpressionTests {
     refuse("no function “shout:”", name: NSExpression(forFunction: "shout:", arguments: ["x"]))
     refuse("no function “shout:”", name: call(NSMigrationManagerKey, "shout:", "x"))
     refuse("Objective-C runtime", name: call(NSMigrationSourceObjectKey, "shout:", "x"))
-    refuse("no function “shout:”", name: call(NSMigrationEntityPolicyKey, "shout:", "x"))
     refuse(
       "no property “nothing”", name: call(NSMigrationSourceObjectKey, "valueForKey:", "nothing"))
     try migrate(

@@ -128,7 +128,9 @@ struct MigrationDisturbanceTests {
     #expect(found.key == "title" && found.names == ["a", "b", "late"] && found.isSound)
   }
 
-  @Test("a store that goes on being saved to is migrated all the same: the last time, those who save have to wait")
+  @Test(
+    "a store that goes on being saved to is migrated all the same: the last time, those who save have to wait"
+  )
   func savedForEver() throws {
     defer { try? FileManager.default.removeItem(at: folder) }
     try add(["a"])
@@ -173,7 +175,8 @@ struct MigrationDisturbanceTests {
     }
   }
 
-  @Test("threads that open an old store at once: one migrates it, the others wait, and all of them have it open")
+  @Test(
+    "threads that open an old store at once: one migrates it, the others wait, and all of them have it open")
   func openedAtOnce() async throws {
     defer { try? FileManager.default.removeItem(at: folder) }
     let this = self
@@ -219,7 +222,8 @@ struct MigrationDisturbanceTests {
     }
   }
 
-  @Test("a migration that finds no room leaves the store as it was: diskFull, and it succeeds when there is room")
+  @Test(
+    "a migration that finds no room leaves the store as it was: diskFull, and it succeeds when there is room")
   func diskFull() async throws {
     defer { try? FileManager.default.removeItem(at: folder) }
     let path = url.path

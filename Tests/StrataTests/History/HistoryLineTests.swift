@@ -20,7 +20,10 @@ struct HistoryLineTests {
     try #require(stand.store as? LMDBStore).backup(to: url)
     shared = try #require(try stand.coordinator.currentHistoryToken())
     for name in ["c", "d"] { try stand.make("Note", ["title": name], in: context) }
-    lost = try stand.transactions(after: shared).map(\.token) + [try #require(try stand.coordinator.currentHistoryToken())]
+    lost =
+      try stand.transactions(after: shared).map(\.token) + [
+        try #require(try stand.coordinator.currentHistoryToken())
+      ]
     copy = try HistoryStand.open(url)
     let other = HistoryStand.context(copy)
     for name in ["x", "y", "z"] { try stand.make("Note", ["title": name], in: other) }
@@ -34,7 +37,9 @@ struct HistoryLineTests {
     try copy.history(.fetchHistory(after: token)).transactions.count
   }
 
-  @Test("rule 284: a token of what the copy has not had is expired, though the copy has had as many commits since")
+  @Test(
+    "rule 284: a token of what the copy has not had is expired, though the copy has had as many commits since"
+  )
   func abandoned() throws {
     #expect(lost.map { $0.commitNumbers.values.first } == [3, 4, 4])
     for token in lost {

@@ -119,7 +119,9 @@ struct MappingMisfitTests {
     try refuse(mapping, "source objects", "all")
   }
 
-  @Test("rules 307, 310: what was nil and is mandatory now has its default value, with objects as without", arguments: [true, false])
+  @Test(
+    "rules 307, 310: what was nil and is mandatory now has its default value, with objects as without",
+    arguments: [true, false])
   func defaults(isFast: Bool) throws {
     func model(isOptional: Bool) -> ManagedObjectModel {
       ManagedObjectModel(entities: [

@@ -40,7 +40,9 @@ struct RenamingRivalTests {
     #expect(reasons(model(("p", "a"), ("q", "a")), model(("p", "a"), ("q", "a"))) == [])
   }
 
-  @Test("rules 308, 309: a name that is kept beside one that was it is 134190; with an identifier of its own it is new")
+  @Test(
+    "rules 308, 309: a name that is kept beside one that was it is 134190; with an identifier of its own it is new"
+  )
   func kept() throws {
     let found = reasons(model(("a", nil)), model(("r", "a"), ("a", nil)))
     #expect(found.first?.hasPrefix("Spot.r and Spot.a both say that they were a") == true, "\(found)")

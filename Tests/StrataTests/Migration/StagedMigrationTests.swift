@@ -72,7 +72,9 @@ struct StagedMigrationTests {
     #expect(try version() == 1)
   }
 
-  @Test("rule 314: from and to what a lightweight stage names leads what can be inferred, as in Core Data's own examples")
+  @Test(
+    "rule 314: from and to what a lightweight stage names leads what can be inferred, as in Core Data's own examples"
+  )
   func bridges() throws {
     try open(4, [light(1), custom(2, 3), light(4)])
     #expect(try version() == 4)

@@ -21,7 +21,9 @@ enum HistoryMark {
   }
 
   /// A history begins behind commit `number`.
-  static func begin(in meta: MetaKeyspace, behind number: UInt64, _ transaction: borrowing WriteTransaction) throws {
+  static func begin(in meta: MetaKeyspace, behind number: UInt64, _ transaction: borrowing WriteTransaction)
+    throws
+  {
     try meta.put(HistoryFormat.metaKey, number: number, transaction)
     try meta.put(metaKey, number: UInt64.random(in: 1 ... .max), transaction)
   }
@@ -52,7 +54,8 @@ extension LMDBStore {
   private func mark(upTo number: UInt64, _ reader: RowReader, _ transaction: borrowing ReadTransaction) throws
     -> UInt64?
   {
-    guard let purged = try parts.meta.number(HistoryFormat.metaKey, UInt64.self, transaction), number >= purged
+    guard let purged = try parts.meta.number(HistoryFormat.metaKey, UInt64.self, transaction),
+      number >= purged
     else { return nil }
     guard let keyspace = reader.catalogue.history else {
       // Another process has begun it: the catalogue is read anew then.
@@ -62,7 +65,8 @@ extension LMDBStore {
       return nil
     }
     let found = try transaction.withCursor(keyspace) { cursor -> UInt64? in
-      let later = try number == .max ? nil : HistoryFormat.Key(number + 1).withBytes { try cursor.seek(atLeast: $0) }
+      let later =
+        try number == .max ? nil : HistoryFormat.Key(number + 1).withBytes { try cursor.seek(atLeast: $0) }
       guard let entry = try later == nil ? cursor.last() : cursor.previous(),
         let key = HistoryFormat.Key(entry.key), key.number > purged,
         let first = try HistoryFormat.Key(key.number).withBytes({ try cursor.seek(exactly: $0) })

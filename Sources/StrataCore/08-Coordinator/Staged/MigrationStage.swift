@@ -114,7 +114,9 @@ public final class StagedMigrationManager: NSObject, @unchecked Sendable {
   /// A custom stage that was left out may be the one whose handlers keep what would be lost.
   private func requireChain() throws {
     for (stage, next) in zip(stages, stages.dropFirst()) {
-      guard let stage = stage as? CustomMigrationStage, let next = next as? CustomMigrationStage else { continue }
+      guard let stage = stage as? CustomMigrationStage, let next = next as? CustomMigrationStage else {
+        continue
+      }
       let (end, start) = (stage.nextModel.versionChecksum, next.currentModel.versionChecksum)
       if end == start { continue }
       throw CoreDataError(
@@ -150,7 +152,9 @@ public final class StagedMigrationManager: NSObject, @unchecked Sendable {
     }
     let first = steps[start].isLast ? steps[start].stage + 1 : steps[start].stage
     // What begins with the wanted version leads away from it.
-    let last = stages[steps[end].stage] is CustomMigrationStage && steps[end].isFirst ? steps[end].stage - 1 : steps[end].stage
+    let last =
+      stages[steps[end].stage] is CustomMigrationStage && steps[end].isFirst
+      ? steps[end].stage - 1 : steps[end].stage
     return first <= last ? stages[first...last] : []
   }
 
