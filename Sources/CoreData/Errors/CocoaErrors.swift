@@ -18,6 +18,13 @@ func cocoa(_ error: any Error, _ code: CocoaError.Code = .coreData) -> any Error
       info[NSDetailedErrorsKey] = all.map { cocoa($0) as NSError }
     }
     return CocoaError(CocoaError.Code(rawValue: error.errorCode), userInfo: info)
+  case let error as StorageError where error.kind == .diskFull || error.kind == .mapFull:
+    return CocoaError(
+      .fileWriteOutOfSpace,
+      userInfo: [
+        NSLocalizedDescriptionKey: "\(error)", NSFilePathErrorKey: error.path,
+        NSUnderlyingErrorKey: error as NSError,
+      ])
   case is StorageError, is ModelError, is FetchError, is TextMatchError:
     return CocoaError(
       code, userInfo: [NSLocalizedDescriptionKey: "\(error)", NSUnderlyingErrorKey: error as NSError])

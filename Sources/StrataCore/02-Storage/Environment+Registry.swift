@@ -20,6 +20,10 @@ final class EnvironmentRegistry: @unchecked Sendable {
   private let lock = SystemLock()
   private var entries: [FileSystem.Identity: Entry] = [:]
   private let generation = ForkGuard.generation
+  /// Who opens a store's file or migrates it: the one waits for the other. Here, since a child made by `fork` needs its own.
+  let openings = PathTurns()
+  /// Who migrates a store's file in stages.
+  let stages = PathTurns()
 
   /// The table of this process. A child made by `fork` gets its own: the parent's lock may have been held.
   static var current: EnvironmentRegistry {

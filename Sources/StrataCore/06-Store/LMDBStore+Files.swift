@@ -108,13 +108,22 @@ extension LMDBStore {
   private static func inspect<R>(
     _ url: URL, _ body: (MetaKeyspace, borrowing ReadTransaction, String) throws -> R
   ) throws -> R {
-    let environment = try openAsItIs(url, isReadOnly: true)
-    defer { environment.close() }
-    try StoreHeader.requireMeta(environment)
-    guard let keyspace = try environment.keyspaces([MetaKeyspace.name])[0] else {
-      throw StoreHeader.foreign(environment)
+    try takeTurn(at: url) {
+      let environment = try openAsItIs(url, isReadOnly: true)
+      defer { environment.close() }
+      try StoreHeader.requireMeta(environment)
+      guard let keyspace = try environment.keyspaces([MetaKeyspace.name])[0] else {
+        throw StoreHeader.foreign(environment)
+      }
+      return try environment.read { try body(MetaKeyspace(keyspace: keyspace), $0, environment.path) }
     }
-    return try environment.read { try body(MetaKeyspace(keyspace: keyspace), $0, environment.path) }
+  }
+
+  /// Runs `body`, which opens the file at `url`, when no other thread of this process opens or migrates it: a migration needs the file
+  /// for itself, and whoever comes meanwhile finds it migrated.
+  static func takeTurn<R>(at url: URL?, _ body: () throws -> R) throws -> R {
+    guard let url, url.isFileURL else { return try body() }
+    return try EnvironmentRegistry.current.openings.take(StoreFile(url.path, .system).path, body)
   }
 }
 

@@ -93,9 +93,9 @@ public final class LMDBStore: PersistentStore {
     url: URL?, schema: Schema, configurationName: String? = nil,
     options: LMDBStoreOptions = LMDBStoreOptions()
   ) throws {
-    let opened = try StoreOpening(
-      url: url, schema: schema, configurationName: configurationName, options: options
-    ).open()
+    let opening = StoreOpening(
+      url: url, schema: schema, configurationName: configurationName, options: options)
+    let opened = try Self.takeTurn(at: url) { try opening.open() }
     parts = opened.parts
     versions = opened.versions
     firstCommitNumber = opened.commitNumber

@@ -20,6 +20,7 @@ import Foundation
 ///   index/<name>           text           signature of an index that is complete, or how far it is
 ///   added/<name>           JSON           an index that was added to the store
 ///   history                u64            the newest commit that is not in the history; there while the store records one
+///   history-mark           u64            what tells that commit from one of the same number in another copy of the store
 ///   consumer/<name>        u64, f64       who reads the history, up to which commit, and when
 /// ```
 ///

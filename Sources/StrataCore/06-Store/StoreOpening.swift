@@ -186,7 +186,7 @@ struct StoreOpening {
       // Another process may have been faster.
       if try meta.bytes(HistoryFormat.metaKey, transaction.read) != nil { return }
       let newest = try parts.stamp(transaction.read).commitNumber
-      try meta.put(HistoryFormat.metaKey, number: newest, transaction)
+      try HistoryMark.begin(in: meta, behind: newest, transaction)
       try StoreCatalogue.raiseGeneration(meta, transaction)
     }
   }

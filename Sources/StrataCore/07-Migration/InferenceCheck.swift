@@ -8,6 +8,7 @@ struct InferenceCheck {
   /// All reasons, each once, in the order of the later model; none when it can be inferred.
   func reasons() -> [String] {
     var check = self
+    check.found += pairing.conflicts
     for pair in pairing.pairs {
       for attribute in pair.attributes { check.checkAttribute(attribute, pair) }
       for relationship in pair.relationships { check.checkRelationship(relationship, pair) }

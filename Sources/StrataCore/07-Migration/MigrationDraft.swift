@@ -45,14 +45,25 @@ struct MigrationDraft {
     do {
       return try parts.environment.write { transaction in
         guard try parts.stamp(transaction.read).commitNumber == commit else { return false }
-        try Environment.move(draft, over: destination)
-        MigrationHooks.reached(.exchanged, destination.path)
+        try Self.exchange(draft, destination)
         // Nothing is to be committed to the file that has gone.
         throw Unchanged()
       }
     } catch is Unchanged {
       return true
     }
+  }
+
+  /// The same while `lock` keeps everybody from saving.
+  func takePlace(of source: LMDBStore, _ lock: SourceLock) throws {
+    try Self.requireAlone(source, destination)
+    let (draft, destination) = (file.path, destination)
+    try lock.end { try Self.exchange(draft, destination) }
+  }
+
+  private static func exchange(_ draft: String, _ destination: StoreFile) throws {
+    try Environment.move(draft, over: destination)
+    MigrationHooks.reached(.exchanged, destination.path)
   }
 
   /// - Throws: ``StorageError`` `.busy` when somebody else in this process has the store open.
@@ -79,26 +90,5 @@ struct MigrationDraft {
       else { continue }
       _ = file.system.unlink((file.directory == "/" ? "" : file.directory) + "/" + name)
     }
-  }
-}
-
-/// Lets one thread after the other of this process migrate a file.
-enum MigrationGate {
-  private static let lock = SystemLock()
-  /// Touched under the lock only: hence unsafe.
-  nonisolated(unsafe) private static var paths: Set<String> = []
-
-  /// Runs `body` when nobody else migrates that file.
-  static func pass<R>(_ path: String, _ body: () throws -> R) rethrows -> R {
-    lock.withLock {
-      while !paths.insert(path).inserted { lock.wait() }
-    }
-    defer {
-      lock.withLock {
-        paths.remove(path)
-        lock.wakeAll()
-      }
-    }
-    return try body()
   }
 }

@@ -10,7 +10,8 @@ extension LMDBStore {
   /// is the one or the other. Object IDs, the UUID and the metadata stay; versions of rows begin anew.
   ///
   /// Blocks for as long as it takes: about as long as inserting all objects. Needs room for a second file; memory does not grow with the number
-  /// of objects, but for keys while the new file is checked.
+  /// of objects, but for keys while the new file is checked. Whoever opens the store meanwhile in this process waits, then finds it migrated;
+  /// so `progress` must not wait for them. Other processes may go on saving: then it begins anew, and when that has happened four times, they wait.
   ///
   /// - Parameters:
   ///   - configurationName: The configuration that the store is opened with; nil for all entities.
@@ -18,7 +19,8 @@ extension LMDBStore {
   ///   - options: How the store is opened.
   /// - Throws: ``CoreDataError`` 134190 when it cannot be inferred, with the reasons; 134111 for values that must be unique and are not;
   ///   134110 for what else does not fit; 134120 when `progress` was cancelled; 134130 when the store's own model cannot be
-  ///   read. ``StorageError``, `.busy` when this process has the store open, or another one goes on writing. The store is what it was then.
+  ///   read. ``StorageError``: `.busy` when this process has the store open, or another one keeps it locked; `.diskFull` and `.mapFull`
+  ///   when there is no room for the second file. The store is what it was then, and nothing lies beside it.
   public static func migrate(
     at url: URL, to model: ManagedObjectModel, configurationName: String? = nil,
     progress: BatchProgress = BatchProgress(), options: LMDBStoreOptions = LMDBStoreOptions()
@@ -37,6 +39,8 @@ extension LMDBStore {
 ///   check     every page, row, index entry, edge          │
 ///   exchange  with the source locked for writing          ┘
 /// ```
+///
+/// The last time the source is locked all the while, so it comes to an end whatever others do.
 struct StoreMigration {
   let url: URL
   let model: ManagedObjectModel
@@ -44,21 +48,23 @@ struct StoreMigration {
   let progress: BatchProgress
   let options: LMDBStoreOptions
 
-  /// How often it is begun again because another process has saved.
-  private static let mostAttempts = 5
+  /// So often others may save meanwhile; then the source is locked.
+  private static let freeAttempts = 4
+  /// Beyond that it is begun again only when the file was exchanged, which is done at most once for each version.
+  private static let mostAttempts = 16
 
   func run() throws {
     let schema = try model.schema()
     let file = try StoreFile(url.path, .system)
-    try MigrationGate.pass(file.path) {
+    try LMDBStore.takeTurn(at: url) {
       do {
         try MigrationDraft.removeLeftovers(beside: file)
-        for _ in 0..<Self.mostAttempts {
-          if try attempt(schema, file) { return }
+        for count in 0..<Self.mostAttempts {
+          if try attempt(schema, file, isLocked: count >= Self.freeAttempts) { return }
         }
         throw StorageError(
           .busy, operation: "migrate", path: file.path,
-          detail: "Other processes went on saving to the store while it was being migrated.")
+          detail: "The store's file was replaced again and again while it was being migrated.")
       } catch is CancellationError {
         throw CoreDataError(.migrationCancelled, "The migration was cancelled.")
       }
@@ -66,11 +72,24 @@ struct StoreMigration {
   }
 
   /// Whether the store is what it is to be; false when somebody has saved meanwhile, or has exchanged the file.
-  private func attempt(_ schema: Schema, _ file: StoreFile) throws -> Bool {
+  private func attempt(_ schema: Schema, _ file: StoreFile, isLocked: Bool) throws -> Bool {
     guard let source = try openSource(schema) else { return true }
     defer { source.close() }
     // Said now rather than when all work is done; asked again then.
     try MigrationDraft.requireAlone(source, file)
+    do {
+      let lock = isLocked ? try SourceLock(source.parts.environment) : nil
+      // What it could throw has been thrown by then.
+      defer { try? lock?.end() }
+      return try attempt(schema, file, source, lock)
+    } catch let error as StorageError where error.kind == .replaced {
+      return false
+    }
+  }
+
+  private func attempt(_ schema: Schema, _ file: StoreFile, _ source: LMDBStore, _ lock: SourceLock?) throws
+    -> Bool
+  {
     guard let snapshot = try source.makeSnapshot() as? LMDBSnapshot else {
       throw StorageError(
         .invalid, operation: "migrate", path: file.path, detail: "The store has no snapshots.")
@@ -78,13 +97,11 @@ struct StoreMigration {
     defer { snapshot.release() }
     let draft = try MigrationDraft(file)
     defer { draft.remove() }
-    do {
-      let commit = try fill(draft, schema, source, snapshot)
-      MigrationHooks.reached(.filled, file.path)
-      return try draft.takePlace(of: source, ifStillAt: commit)
-    } catch let error as StorageError where error.kind == .replaced {
-      return false
-    }
+    let commit = try fill(draft, schema, source, snapshot)
+    MigrationHooks.reached(.filled, file.path)
+    guard let lock else { return try draft.takePlace(of: source, ifStillAt: commit) }
+    try draft.takePlace(of: source, lock)
+    return true
   }
 
   /// The store as it is, with its own model; nil when there is nothing to do.
@@ -259,7 +276,7 @@ private struct RecordedHistory {
 
   /// The new store records from `commit` on.
   func goOn(in meta: MetaKeyspace, from commit: UInt64, _ transaction: borrowing WriteTransaction) throws {
-    try meta.put(HistoryFormat.metaKey, number: commit, transaction)
+    try HistoryMark.begin(in: meta, behind: commit, transaction)
     for (name, bytes) in consumers { try meta.put(HistoryFormat.consumerPrefix + name, bytes, transaction) }
   }
 }

@@ -24,7 +24,8 @@ extension PersistentStoreCoordinator {
   /// - Throws: `StorageError` when the store cannot be read; nil for an engine that does not count its commits.
   public func currentHistoryToken(for store: any PersistentStore) throws -> PersistentHistoryToken? {
     guard let store = store as? LMDBStore else { return nil }
-    return PersistentHistoryToken(storeIdentifier: store.identifier, commitNumber: try store.commitNumber())
+    let moment = try store.currentHistoryMoment() ?? HistoryMoment(number: try store.commitNumber())
+    return PersistentHistoryToken(storeIdentifier: store.identifier, moment)
   }
 
   /// Follows what others commit to the store attached as number `index`.
@@ -69,10 +70,12 @@ extension PersistentStoreCoordinator {
   /// On the follower's queue.
   private func postRemoteChange(_ newest: UInt64, _ others: [JournaledCommit], _ index: Int) {
     guard let binding = binding(index), binding.postsRemoteChanges else { return }
+    // A store that cannot be read now is no reason to tell nobody.
+    let mark = try? (binding.store as? LMDBStore)?.historyMark(upTo: newest)
     var userInfo: [AnyHashable: Any] = [
       RemoteChangeKey.storeUUID.rawValue: binding.store.identifier.uuidString,
       RemoteChangeKey.historyToken.rawValue: PersistentHistoryToken(
-        storeIdentifier: binding.store.identifier, commitNumber: newest),
+        storeIdentifier: binding.store.identifier, HistoryMoment(number: newest, mark: mark)),
       Self.noticesKey: others.map { Self.notice($0, index) },
     ]
     if let url = binding.store.url { userInfo[RemoteChangeKey.storeURL.rawValue] = url }

@@ -273,7 +273,7 @@ public final class PersistentStoreCoordinator: Sendable {
       if let metadata {
         state.withLock { state in if state.metadata[index] == nil { state.metadata[index] = metadata } }
       }
-      throw error
+      throw binding.store.explained(error)
     }
   }
 
@@ -288,10 +288,14 @@ public final class PersistentStoreCoordinator: Sendable {
         storeIndex: index, commitNumber: outcome.commitNumber, origin: origin, changes: ChangeSet(),
         batch: outcome.changes)
     }
-    let outcome = try binding.commits.execute(batch, deadline: nil) { outcome in
-      self.tell(notice(outcome))
+    do {
+      let outcome = try binding.commits.execute(batch, deadline: nil) { outcome in
+        self.tell(notice(outcome))
+      }
+      return notice(outcome)
+    } catch {
+      throw binding.store.explained(error)
     }
-    return notice(outcome)
   }
 
   /// The stores whose metadata waits to be written.

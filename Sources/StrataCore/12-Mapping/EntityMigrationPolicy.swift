@@ -20,7 +20,9 @@ open class EntityMigrationPolicy: NSObject {
   open func begin(_ mapping: EntityMapping, with manager: MigrationManager) throws {}
 
   /// Makes what becomes of `sInstance`: one object, with the values of the attribute mappings, associated with it. An override may make any
-  /// number and associates them itself (`manager.associate(…)`).
+  /// number and associates them itself (`manager.associate(…)`). Where a key path leads to nil and the attribute is mandatory, its default
+  /// value stays, as when the models alone say what to do.
+  /// - Throws: ``CoreDataError`` 134110 for a value that the attribute cannot take.
   open func createDestinationInstances(
     forSource sInstance: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
   ) throws {
@@ -40,6 +42,7 @@ open class EntityMigrationPolicy: NSObject {
   open func endInstanceCreation(forMapping mapping: EntityMapping, manager: MigrationManager) throws {}
 
   /// Gives an object that was made the members of the relationship mappings.
+  /// - Throws: ``CoreDataError`` 134110 for a value that is no object of the destination, or none of the relationship's entity.
   open func createRelationships(
     forDestination dInstance: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
   ) throws {
@@ -91,13 +94,62 @@ open class EntityMigrationPolicy: NSObject {
         manager: manager, source: source, destination: object, entityMapping: mapping,
         propertyMapping: property,
         policy: self)
-      let value = try expression.value(input)
+      let place = "The mapping “\(mapping.name ?? "")”"
+      let value = try Self.value(expression, input, place)
       if let relationship = description as? RelationshipDescription {
-        let members = MigrationManager.objects(value)
+        let members = try Self.members(value, relationship, of: object, place)
         object.setValue(relationship.isToMany ? members : members.first, forKey: name)
-      } else {
-        object.setValue(value is NSNull ? nil : value, forKey: name)
+        continue
+      }
+      // As a migration by the models alone: what was nil and must not be any more has the default value, which the new object has.
+      if value == nil, expression is SourceKeyPath, let attribute = description as? AttributeDescription,
+        !attribute.isOptional, attribute.defaultValue != nil
+      {
+        continue
+      }
+      if let detail = object.objection(to: value, forKey: name) {
+        throw CoreDataError(
+          .migration, "\(place) makes a value that does not fit: \(detail).", userInfo: ["reason": detail])
+      }
+      object.setValue(value, forKey: name)
+    }
+  }
+
+  private static func value(_ expression: any MigrationExpression, _ input: MigrationInput, _ place: String)
+    throws -> Any?
+  {
+    do {
+      let value = try expression.value(input)
+      return value is NSNull ? nil : value
+    } catch let error as FetchError {
+      throw CoreDataError(
+        .migration, "\(place) has an expression that cannot be evaluated: \(error)",
+        userInfo: [NSUnderlyingErrorKey: error])
+    }
+  }
+
+  /// The objects that `value` is or holds.
+  /// - Throws: ``CoreDataError`` 134110 for anything else, and for objects that cannot be members.
+  private static func members(
+    _ value: Any?, _ relationship: RelationshipDescription, of object: ManagedObject, _ place: String
+  ) throws -> [ManagedObject] {
+    func refuse(_ detail: String) -> CoreDataError {
+      let whole = "\(object.entity.name ?? "").\(relationship.name) \(detail)"
+      return CoreDataError(
+        .migration, "\(place) makes a value that does not fit: \(whole).", userInfo: ["reason": whole])
+    }
+    guard let value else { return [] }
+    guard let members = MigrationManager.onlyObjects(value) else {
+      throw refuse("takes objects, not \(type(of: value)) “\(value)”")
+    }
+    for member in members {
+      guard member.managedObjectContext === object.managedObjectContext else {
+        throw refuse("takes objects of the destination, not \(member.entity.name ?? "") of another context")
+      }
+      if let wanted = relationship.destinationEntity, !member.entity.isKindOf(entity: wanted) {
+        throw refuse("takes objects of \(wanted.name ?? ""), not of \(member.entity.name ?? "")")
       }
     }
+    return members
   }
 }

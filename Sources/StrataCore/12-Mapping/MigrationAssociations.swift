@@ -19,6 +19,9 @@ struct MigrationAssociations {
     bySource[ObjectIdentifier(source), default: []].append(destination)
   }
 
+  /// Whether anything was associated under that name.
+  func isKnown(_ name: String) -> Bool { tables[name] != nil }
+
   func destinations(_ name: String, _ sources: [ManagedObject]?) -> [ManagedObject] {
     guard let table = tables[name] else { return [] }
     guard let sources else { return Self.distinct(table.destinations) }

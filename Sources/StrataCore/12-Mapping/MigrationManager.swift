@@ -70,18 +70,22 @@ open class MigrationManager: NSObject {
     current.associations.add(sourceInstance, destinationInstance, entityMapping.name)
   }
 
-  /// What has become of these objects by the mapping of that name; of all that it was applied to for nil.
+  /// What has become of these objects by the mapping of that name; of all that it was applied to for nil. A name that no mapping has ends the
+  /// migration with error 134110.
   open func destinationInstances(
     forEntityMappingName mappingName: String, sourceInstances: [ManagedObject]?
   ) -> [ManagedObject] {
-    current.associations.destinations(mappingName, sourceInstances)
+    current.noteMapping(mappingName)
+    return current.associations.destinations(mappingName, sourceInstances)
   }
 
-  /// What these objects were before, by the mapping of that name; all that it was applied to for nil.
+  /// What these objects were before, by the mapping of that name; all that it was applied to for nil. A name that no mapping has ends the
+  /// migration with error 134110.
   open func sourceInstances(
     forEntityMappingName mappingName: String, destinationInstances: [ManagedObject]?
   ) -> [ManagedObject] {
-    current.associations.sources(mappingName, destinationInstances)
+    current.noteMapping(mappingName)
+    return current.associations.sources(mappingName, destinationInstances)
   }
 
   /// What has become of these objects, by whatever mapping, in their order.
@@ -106,7 +110,7 @@ open class MigrationManager: NSObject {
   ///
   /// The source is opened for reading only. Nothing is saved before all passes are through; then everything at once, validated as in any save.
   /// - Throws: ``CoreDataError`` 134150 and 134160 when the source or the destination cannot be opened, 134120 when it was cancelled, 134110 for a
-  ///   mapping that does not fit the models, 134111 for duplicates; validation errors; what policies throw. A destination that did not exist is
+  ///   mapping that does not fit the models, or whose expressions make values that do not fit, with the reason; 134111 for duplicates; validation errors; what policies throw. A destination that did not exist is
   ///   removed then.
   public func migrateStore(
     from source: PersistentStoreDescription, with mappings: MappingModel,
@@ -155,6 +159,7 @@ open class MigrationManager: NSObject {
   func step(_ fraction: Float) throws {
     progress = fraction
     if cancellation != nil { throw cancelled() }
+    if let failure = run?.failure { throw failure }
   }
 
   private func cancelled() -> CoreDataError {
@@ -183,5 +188,20 @@ open class MigrationManager: NSObject {
     case let objects as [Any?]: objects.compactMap { $0 as? ManagedObject }
     default: []
     }
+  }
+
+  /// The same; nil when there is anything else in it.
+  static func onlyObjects(_ value: Any) -> [ManagedObject]? {
+    let elements: [Any?]
+    switch value {
+    case is ManagedObject: elements = [value]
+    case let list as NSOrderedSet: elements = list.array
+    case let set as NSSet: elements = set.allObjects
+    case let list as [Any?]: elements = list
+    case let set as Set<AnyHashable>: elements = set.map(\.base)
+    default: return nil
+    }
+    let objects = elements.compactMap { $0 as? ManagedObject }
+    return objects.count == elements.count ? objects : nil
   }
 }

@@ -6,6 +6,8 @@ final class MigrationRun {
   let source: ManagedObjectContext
   let destination: ManagedObjectContext
   var associations = MigrationAssociations()
+  /// What was asked for and cannot be, by code that cannot throw: ends the migration at the next step.
+  private(set) var failure: CoreDataError?
   private(set) var mapping: EntityMapping
   private unowned let manager: MigrationManager
   private let coordinators: [PersistentStoreCoordinator]
@@ -68,7 +70,7 @@ final class MigrationRun {
   // MARK: Passes
 
   func start() throws {
-    try requireFit()
+    try MappingCheck(manager: manager, mappings: mappings.entityMappings ?? []).run()
     policies = try (mappings.entityMappings ?? []).map { ($0, try $0.makePolicy()) }
     try createInstances()
     try createRelationships()
@@ -132,7 +134,14 @@ final class MigrationRun {
         policy: policy)
       let value = try expression.value(input)
       if let request = value as? FetchRequest<ManagedObject> { return try source.fetch(request) }
-      return MigrationManager.objects(value)
+      guard let value, !(value is NSNull) else { return [] }
+      guard let objects = MigrationManager.onlyObjects(value) else {
+        throw CoreDataError(
+          .migration,
+          "The source objects of the mapping “\(mapping.name ?? "")” are no objects: \(type(of: value)) “\(value)”."
+        )
+      }
+      return objects
     }
     guard let name = mapping.sourceEntityName else { return [] }
     var request = FetchRequest<ManagedObject>(entityName: name)
@@ -140,32 +149,12 @@ final class MigrationRun {
     return try source.fetch(request)
   }
 
-  // MARK: Checks
-
-  /// The mappings speak of entities that are there, in the versions they were made for.
-  private func requireFit() throws {
-    var names = Set<String>()
-    for mapping in mappings.entityMappings ?? [] {
-      let name = mapping.name ?? ""
-      func refuse(_ detail: String) -> CoreDataError {
-        CoreDataError(.migration, "The entity mapping “\(name)” does not fit: \(detail).")
-      }
-      if !names.insert(name).inserted { throw refuse("another one has the same name") }
-      for (wanted, hash, model, what) in [
-        (mapping.sourceEntityName, mapping.sourceEntityVersionHash, manager.sourceModel, "source"),
-        (
-          mapping.destinationEntityName, mapping.destinationEntityVersionHash, manager.destinationModel,
-          "destination"
-        ),
-      ] {
-        guard let wanted else { continue }
-        guard let entity = model.entitiesByName[wanted] else {
-          throw refuse("the \(what) model has no entity \(wanted)")
-        }
-        if let hash, hash != entity.versionHash {
-          throw refuse("it was made for another version of the \(what) entity \(wanted)")
-        }
-      }
-    }
+  /// Somebody asks for the objects of the mapping of that name.
+  func noteMapping(_ name: String) {
+    if failure != nil || associations.isKnown(name) { return }
+    if (mappings.entityMappings ?? []).contains(where: { $0.name == name }) { return }
+    failure = CoreDataError(
+      .migration, "There is no entity mapping “\(name)”, whose objects “\(mapping.name ?? "")” asks for.",
+      userInfo: ["reason": "unknown entity mapping \(name)"])
   }
 }

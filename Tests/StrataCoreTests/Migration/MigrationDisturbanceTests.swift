@@ -128,17 +128,135 @@ struct MigrationDisturbanceTests {
     #expect(found.key == "title" && found.names == ["a", "b", "late"] && found.isSound)
   }
 
-  @Test("a store that goes on being saved to is not migrated: busy, and nothing is lost")
+  @Test(
+    "a store that goes on being saved to is migrated all the same: the last time, those who save have to wait"
+  )
   func savedForEver() throws {
     defer { try? FileManager.default.removeItem(at: folder) }
     try add(["a"])
     let this = self
-    MigrationHooks.set({ if $0 == .filled { try? this.add(["late"]) } }, for: url.path)
-    let error = #expect(throws: StorageError.self) { try LMDBStore.migrate(at: url, to: model("title")) }
-    MigrationHooks.set(nil, for: url.path)
-    #expect(error?.kind == .busy)
+    let rounds = Mutex(0)
+    let refusals = Mutex<[StorageError.Kind]>([])
+    MigrationHooks.set(
+      { place in
+        guard place == .filled else { return }
+        let round = rounds.withLock {
+          $0 += 1
+          return $0
+        }
+        if round < 5 {
+          try? this.add(["late"])
+        } else if let kind = this.metadataRefusal() {
+          refusals.withLock { $0.append(kind) }
+        }
+      }, for: url.path)
+    defer { MigrationHooks.set(nil, for: url.path) }
+    var options = LMDBStoreOptions()
+    options.writerDeadline = .milliseconds(200)
+    try LMDBStore.migrate(at: url, to: model("title"), options: options)
+    #expect(rounds.withLock { $0 } == 5)
+    #expect(refusals.withLock { $0 } == [.busy])
     let found = try content(url)
-    #expect(found.key == "name" && found.names == ["a", "late", "late", "late", "late", "late"])
+    #expect(found.key == "title" && found.isSound)
+    #expect(found.names == ["a", "late", "late", "late", "late"])
+  }
+
+  /// Why a commit to the store is refused; nil when it is not.
+  private func metadataRefusal() -> StorageError.Kind? {
+    do {
+      let store = try LMDBStore(url: url, schema: model("name").schema())
+      defer { store.close() }
+      var change = ChangeSet()
+      change.metadata = StoreMetadata(values: ["who": .string("late")])
+      try store.commitAndWait(change)
+      return nil
+    } catch {
+      return (error as? StorageError)?.kind
+    }
+  }
+
+  @Test(
+    "threads that open an old store at once: one migrates it, the others wait, and all of them have it open")
+  func openedAtOnce() async throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let this = self
+    for round in 0..<4 {
+      if round > 0 { try LMDBStore.destroy(at: url) }
+      try add((0..<200).map { "spot \($0)" })
+      let failures = await withTaskGroup(of: String?.self) { group in
+        for number in 0..<5 {
+          group.addTask {
+            await withCheckedContinuation { continuation in
+              Thread.detachNewThread { continuation.resume(returning: this.openOrLook(number)) }
+            }
+          }
+        }
+        var failures: [String] = []
+        for await failure in group { if let failure { failures.append(failure) } }
+        return failures
+      }
+      #expect(failures == [])
+      let found = try content(url)
+      #expect(found.key == "title" && found.names.count == 200 && found.isSound)
+    }
+  }
+
+  /// What went wrong.
+  private func openOrLook(_ number: Int) -> String? {
+    do {
+      if number == 0 {
+        // Short looks at the file are in nobody's way either.
+        for _ in 0..<200 { _ = try LMDBStore.metadata(at: url) }
+        return nil
+      }
+      let coordinator = PersistentStoreCoordinator(managedObjectModel: model("title"))
+      let store = try coordinator.addPersistentStore(PersistentStoreDescription(url: url))
+      let context = ManagedObjectContext(.privateQueue, coordinator: coordinator)
+      let count = try context.performAndWait {
+        try context.fetch(FetchRequest<ManagedObject>(entityName: "Spot")).count
+      }
+      try coordinator.remove(store)
+      return count == 200 ? nil : "\(count) objects"
+    } catch {
+      return "\(error)"
+    }
+  }
+
+  @Test(
+    "a migration that finds no room leaves the store as it was: diskFull, and it succeeds when there is room")
+  func diskFull() async throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let path = url.path
+    try add((0..<1_000).map { "spot \($0) " + String(repeating: "x", count: 400) })
+    let before = try Data(contentsOf: url)
+    await #expect(processExitsWith: .success) { [path = path as String] in
+      func model() -> ManagedObjectModel {
+        let attribute = AttributeDescription("title", .string)
+        attribute.renamingIdentifier = "name"
+        return ManagedObjectModel(entities: [EntityDescription("Spot", properties: [attribute])])
+      }
+      let url = URL(fileURLWithPath: path)
+      var limit = rlimit()
+      getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+      let size = limit.rlim_cur
+      for room in [50_000, 100_000, 200_000, 400_000] {
+        limit.rlim_cur = rlim_t(room)
+        setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+        let error = #expect(throws: StorageError.self) { try LMDBStore.migrate(at: url, to: model()) }
+        #expect(error?.kind == .diskFull, "\(String(describing: error))")
+      }
+      limit.rlim_cur = size
+      setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+      let files = try FileManager.default.contentsOfDirectory(
+        atPath: url.deletingLastPathComponent().path)
+      #expect(files.filter { $0.hasPrefix(".strata") } == [])
+      #expect(try LMDBStore.model(at: url).entities[0].attributesByName["name"] != nil)
+    }
+    #expect(try Data(contentsOf: url) == before)
+    #expect(try content(url).key == "name")
+    try LMDBStore.migrate(at: url, to: model("title"))
+    let found = try content(url)
+    #expect(found.key == "title" && found.names.count == 1_000 && found.isSound)
   }
 
   @Test("when another process has migrated the store meanwhile, that is found and left as it is")
@@ -209,8 +327,18 @@ struct MigrationDisturbanceTests {
       #expect(count == 1)
       ManagedObject(entity: coordinator.managedObjectModel.entities[0], insertInto: context).setValue(
         "b", forKey: "name")
-      let error = #expect(throws: (any Error).self) { try context.save() }
-      #expect("\(error.map { "\($0)" } ?? "")".contains("replaced"), "\(String(describing: error))")
+      for _ in 0..<2 {
+        let error = #expect(throws: CoreDataError.self) { try context.save() }
+        #expect(error?.code == .persistentStoreIncompatibleVersionHash)
+        #expect(error?.description.contains("Another process has migrated the store") == true)
+        #expect(error?.description.contains("title was name") == true, "\(String(describing: error))")
+        let below = error?.errorUserInfo[NSUnderlyingErrorKey] as? StorageError
+        #expect(below?.kind == .replaced)
+      }
+      let batch = #expect(throws: CoreDataError.self) {
+        try context.execute(BatchDeleteRequest(fetchRequest: FetchRequest<ManagedObject>(entityName: "Spot")))
+      }
+      #expect(batch?.code == .persistentStoreIncompatibleVersionHash)
     }
     for store in coordinator.persistentStores { try coordinator.remove(store) }
     let found = try content(url)

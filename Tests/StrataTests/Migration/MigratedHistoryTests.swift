@@ -10,14 +10,14 @@ struct MigratedHistoryTests {
 
   @Test("rules 277, 284: a migrated store goes on recording; what was told before is expired")
   func goesOn() throws {
-    let before = try stand.open(LightweightMigrationTests.first()) { $0.recordsHistory = true }
-    try before.performAndWait {
-      before.newObject("Shelf", ["name": "top"])
-      try before.save()
+    let context = try stand.open(LightweightMigrationTests.first()) { $0.recordsHistory = true }
+    try context.performAndWait {
+      context.newObject("Shelf", ["name": "top"])
+      try context.save()
     }
-    let old = try #require(stand.coordinator)
-    let token = try old.currentHistoryToken()
-    try old.setHistoryConsumer(named: "widget", to: token)
+    let before = try #require(stand.coordinator)
+    let token = try before.currentHistoryToken()
+    try before.setHistoryConsumer(named: "widget", to: token)
 
     // The option is not given again: a store that records a history goes on.
     let after = try stand.open(LightweightMigrationTests.second())
@@ -30,6 +30,9 @@ struct MigratedHistoryTests {
       #expect(error?.code == .persistentHistoryTokenExpired)
     }
     #expect(try new.historyConsumers(of: store).map(\.name) == ["widget"])
+    // Rule 283: what lies before it has gone with the migration.
+    let old = try #require(token)
+    #expect(try new.history(.deleteHistory(before: old)).count == 0)
     let start = try new.currentHistoryToken()
     try after.performAndWait {
       after.newObject("Label", ["name": "red"])
@@ -37,6 +40,8 @@ struct MigratedHistoryTests {
     }
     let news = try new.history(.fetchHistory(after: start)).transactions
     #expect(news.count == 1)
+    #expect(try new.history(.deleteHistory(before: old)).count == 0)
+    #expect(try new.history(.fetchHistory(after: start)).transactions.count == 1)
     #expect(news.first?.changes?.map(\.changedObjectID.entityName) == ["Label"])
     #expect(try stand.problems() == [])
   }

@@ -21,6 +21,8 @@ struct ModelPairing {
   let added: [EntityDescription]
   /// Those that are gone.
   let removed: [EntityDescription]
+  /// Sentences about things of the later model that say both of them were the same one of the earlier.
+  let conflicts: [String]
 
   /// - Parameter held: The names of the entities of `source` that count; nil for all.
   init(_ source: ManagedObjectModel, _ destination: ManagedObjectModel, held: Set<String>? = nil) {
@@ -37,6 +39,13 @@ struct ModelPairing {
     }
     self.pairs = pairs
     self.added = added
+    let rivals = NameMatching.conflicts(new.map(\.matchingName), with: old.map(\.matchingName))
+    conflicts =
+      rivals.map { Self.conflict(new[$0.first].name ?? "", new[$0.second].name ?? "", $0.old) }
+      + pairs.flatMap { pair in
+        Self.conflicts(pair.source, pair.destination) { $0 is AttributeDescription }
+          + Self.conflicts(pair.source, pair.destination) { $0 is RelationshipDescription }
+      }
     let taken = Set(places.compactMap { $0 })
     removed = old.indices.filter { !taken.contains($0) }.map { old[$0] }
   }
@@ -48,6 +57,25 @@ struct ModelPairing {
 
   /// The pair whose later end is `entity`.
   func pair(to entity: EntityDescription) -> EntityPair? { pairs.first { $0.destination === entity } }
+
+  private static func conflicts(
+    _ source: EntityDescription, _ destination: EntityDescription,
+    _ isWanted: (PropertyDescription) -> Bool
+  ) -> [String] {
+    let old = source.slotDescriptions.filter { isWanted($0.property) && !$0.isTransient }
+    let new = destination.slotDescriptions.filter { isWanted($0.property) && !$0.isTransient }
+    return NameMatching.conflicts(new.map(\.matchingName), with: old.map(\.matchingName)).map {
+      // Elements of a composite attribute come with it.
+      func place(_ slot: SlotDescription) -> String {
+        "\(slot.property.entity?.name ?? destination.name ?? "").\(slot.name)"
+      }
+      return conflict(place(new[$0.first]), place(new[$0.second]), $0.old)
+    }
+  }
+
+  private static func conflict(_ first: String, _ second: String, _ old: String) -> String {
+    "\(first) and \(second) both say that they were \(old): a new one needs a renaming identifier of its own"
+  }
 
   private static func pair(_ source: EntityDescription, _ destination: EntityDescription) -> EntityPair {
     func match(_ isWanted: (PropertyDescription) -> Bool) -> [PropertyPair] {

@@ -34,6 +34,27 @@ enum NameMatching {
   }
 }
 
+extension NameMatching {
+  /// The new names of which nobody can say what they were, since others say that they were the same: pairs of places among the new, in
+  /// order, with the old name. The first of a pair has it now.
+  static func conflicts(_ new: [Name], with old: [Name]) -> [(first: Int, second: Int, old: String)] {
+    let matches = match(new, with: old)
+    return new.indices.compactMap { place in
+      guard matches[place] == nil else { return nil }
+      let name = new[place]
+      // Who has taken what this one is by its identifier, or by its name when it has none.
+      let wanted = old.indices.first { candidate in
+        guard let identifier = name.identifier else { return old[candidate].name == name.name }
+        return old[candidate].identifier == identifier || old[candidate].name == identifier
+      }
+      guard let wanted, let taker = matches.firstIndex(of: wanted), new[taker].identifier != nil else {
+        return nil
+      }
+      return (taker, place, old[wanted].name)
+    }
+  }
+}
+
 extension EntityDescription {
   var matchingName: NameMatching.Name {
     NameMatching.Name(

@@ -32,6 +32,7 @@ struct HistoryTrim {
   ) throws -> Int {
     var (count, parts) = (0, 0)
     var last: UInt64?
+    var mark: UInt64 = 0
     try transaction.withCursor(keyspace) { cursor in
       var entry = try cursor.first()
       while let found = entry {
@@ -41,6 +42,7 @@ struct HistoryTrim {
             if try !isUnwanted(key.number, header) { break }
           }
           last = key.number
+          mark = HistoryMark.of(key.number, found.value)
           count += 1
         }
         try cursor.delete()
@@ -50,6 +52,7 @@ struct HistoryTrim {
     }
     if let last, try last > purged(transaction.read) {
       try meta.put(HistoryFormat.metaKey, number: last, transaction)
+      try meta.put(HistoryMark.metaKey, number: mark, transaction)
     }
     return count
   }

@@ -4,6 +4,8 @@ import Foundation
 struct StoredHistoryTransaction: Sendable {
   /// The store's own count of its commits.
   let number: UInt64
+  /// See ``HistoryMark``.
+  let mark: UInt64
   let header: HistoryHeader
   /// Nil when nobody asked for them.
   var lists: [StoredHistoryList]?
@@ -103,6 +105,7 @@ extension LMDBStore {
     let fresh = try parts.environment.write { transaction in
       if let keyspace = known.history { try transaction.clear(keyspace) }
       try parts.meta.delete(HistoryFormat.metaKey, transaction)
+      try parts.meta.delete(HistoryMark.metaKey, transaction)
       for consumer in try HistoryConsumer.all(parts.meta, transaction.read) {
         try parts.meta.delete(HistoryFormat.consumerPrefix + consumer.name, transaction)
       }
@@ -204,7 +207,8 @@ private struct HistoryReading {
       let header = HistoryPart(first.value, isFirst: true, readsLists: false)?.header
     else { throw damaged(number) }
     guard try question.isWanted(number, header) else { return }
-    var result = StoredHistoryTransaction(number: number, header: header)
+    var result = StoredHistoryTransaction(
+      number: number, mark: HistoryMark.of(number, first.value), header: header)
     if question.readsChanges {
       var lists: [StoredHistoryList] = []
       var part: UInt32 = 0

@@ -39,7 +39,7 @@ struct HistoryCandidate: HistorySubject {
     case "timestamp": return .value(.date(header.timestamp))
     case "transactionNumber": return .value(.integer(Int64(truncatingIfNeeded: number)))
     case "token":
-      return .token(PersistentHistoryToken(storeIdentifier: storeIdentifier, commitNumber: number))
+      return .token(PersistentHistoryToken(storeIdentifier: storeIdentifier, HistoryMoment(number: number)))
     default: throw unknownKey(keys)
     }
   }
@@ -215,7 +215,7 @@ struct HistoryCondition {
     switch (try left.value(keys), try right.value(keys)) {
     case (.value(let left), .value(let right)): return ComparedValues.order(left, right)
     case (.token(let left), .token(let right)):
-      if left == right { return 0 }
+      if left.commitNumbers == right.commitNumbers { return 0 }
       return left.commitNumbers.allSatisfy { $1 <= right.commitNumbers[$0] ?? 0 } ? -1 : 1
     case (.object(let left), .object(let right)):
       return left.description < right.description ? -1 : left == right ? 0 : 1

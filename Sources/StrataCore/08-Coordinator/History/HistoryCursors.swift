@@ -7,7 +7,7 @@ final class HistoryCursors {
   private let transactionCondition: HistoryCondition?
   private let changeCondition: HistoryCondition?
   /// How far each store has been read.
-  private var positions: [UUID: UInt64] = [:]
+  private var positions: [UUID: HistoryMoment] = [:]
 
   init(
     _ coordinator: PersistentStoreCoordinator, _ request: PersistentHistoryRequest,
@@ -29,7 +29,10 @@ final class HistoryCursors {
     var cursors: [HistoryCursor] = []
     for (binding, store) in stores {
       let start = try Self.start(place, store)
-      if !request.isNewestFirst { positions[store.identifier] = start.number }
+      if !request.isNewestFirst {
+        positions[store.identifier] = HistoryMoment(
+          number: start.number, mark: try store.historyMark(upTo: start.number))
+      }
       var question = HistoryQuestion(after: start.number)
       question.isNewestFirst = request.isNewestFirst
       question.limit = max(request.fetchBatchSize, 1)
@@ -51,30 +54,52 @@ final class HistoryCursors {
   private static func start(_ place: PersistentHistoryRequest.Place, _ store: LMDBStore) throws -> (
     number: UInt64, date: Date?
   ) {
-    let bounds = try store.historyBounds() ?? (0, 0)
-    func checked(_ number: UInt64, _ who: String) throws -> UInt64 {
-      if number < bounds.purged {
-        throw expired(
-          "\(who) is at commit \(number), and the store's history begins behind commit \(bounds.purged).")
-      }
-      if number > bounds.newest {
-        throw expired(
-          "\(who) is at commit \(number), and the store has had \(bounds.newest): it is not the store it was, "
-            + "an older copy perhaps.")
-      }
-      return number
-    }
     switch place {
-    case .beginning: return (bounds.purged, nil)
-    case .date(let date): return (bounds.purged, date)
+    case .beginning: return (try store.historyBounds()?.purged ?? 0, nil)
+    case .date(let date): return (try store.historyBounds()?.purged ?? 0, date)
     case .token(let token):
-      return (try checked(token.commitNumber(of: store.identifier) ?? 0, "The history token"), nil)
+      let moment = token.moment(of: store.identifier) ?? HistoryMoment(number: 0)
+      return (try require(moment, in: store, "The history token"), nil)
     case .consumer(let name):
       guard let consumer = try store.historyConsumers().first(where: { $0.name == name }) else {
-        return (bounds.purged, nil)
+        return (try store.historyBounds()?.purged ?? 0, nil)
       }
-      return (try checked(consumer.commitNumber, "The history consumer “\(name)”"), nil)
+      let moment = HistoryMoment(number: consumer.commitNumber)
+      return (try require(moment, in: store, "The history consumer “\(name)”"), nil)
     }
+  }
+
+  /// The number of a moment from which on the store's history tells everything.
+  /// - Throws: `CoreDataError` 134301 when it does not.
+  private static func require(_ moment: HistoryMoment, in store: LMDBStore, _ who: String) throws -> UInt64 {
+    if try !isTold(moment, by: store, who) {
+      let purged = try store.historyBounds()?.purged ?? 0
+      throw expired(
+        "\(who) is at commit \(moment.number), and the store's history begins behind commit \(purged).")
+    }
+    return moment.number
+  }
+
+  /// Whether the store's history still tells of everything behind that moment.
+  /// - Throws: `CoreDataError` 134301 for a moment that the store has never been at.
+  static func isTold(_ moment: HistoryMoment, by store: LMDBStore, _ who: String = "The history token") throws
+    -> Bool
+  {
+    guard let bounds = try store.historyBounds() else { return false }
+    if moment.number > bounds.newest {
+      throw expired(
+        "\(who) is at commit \(moment.number), and the store has had \(bounds.newest): it is not the store it was, "
+          + "an older copy perhaps.")
+    }
+    guard moment.number >= bounds.purged, let found = try store.historyMark(upTo: moment.number) else {
+      return false
+    }
+    if let mark = moment.mark, mark != found {
+      throw expired(
+        "\(who) is at commit \(moment.number) of another copy of the store: the file was replaced by an older one, and what was "
+          + "committed since is something else.")
+    }
+    return true
   }
 
   static var foreignToken: CoreDataError {
@@ -90,10 +115,11 @@ final class HistoryCursors {
     while let (cursor, stored) = try nearest() {
       cursor.advance()
       let store = cursor.binding.store.identifier
-      positions[store] = stored.number
+      let moment = HistoryMoment(number: stored.number, mark: stored.mark)
+      positions[store] = moment
       let token =
         request.isNewestFirst
-        ? PersistentHistoryToken(storeIdentifier: store, commitNumber: stored.number)
+        ? PersistentHistoryToken(storeIdentifier: store, moment)
         : PersistentHistoryToken(positions)
       var isWanted = true
       let transaction = try PersistentHistoryTransaction(stored, storeIdentifier: store, token: token) {

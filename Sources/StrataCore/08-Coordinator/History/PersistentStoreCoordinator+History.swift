@@ -10,18 +10,22 @@ extension PersistentStoreCoordinator {
   public func currentHistoryToken(fromStores stores: [any PersistentStore]? = nil) throws
     -> PersistentHistoryToken?
   {
-    var numbers: [UUID: UInt64] = [:]
+    var moments: [UUID: HistoryMoment] = [:]
     for binding in bindings where stores?.contains(where: { $0 === binding.store }) ?? true {
-      guard let store = binding.store as? LMDBStore, let bounds = try store.historyBounds() else { continue }
-      numbers[store.identifier] = bounds.newest
+      guard let store = binding.store as? LMDBStore, let moment = try store.currentHistoryMoment() else {
+        continue
+      }
+      moments[store.identifier] = moment
     }
-    return numbers.isEmpty ? nil : PersistentHistoryToken(numbers)
+    return moments.isEmpty ? nil : PersistentHistoryToken(moments)
   }
 
   /// Carries out a history request (rules 281–284). From any thread; takes memory for the result.
   ///
-  /// - Throws: `CoreDataError` 134301 when the token is older than what the history still tells, newer than the store, or of other
-  ///   stores: read everything anew then, and go on with the current token; 134091 when no store records a history;
+  /// A request to delete what is older than a token is carried out when that has gone already: 0 transactions, also for a token from before
+  /// the store was migrated.
+  /// - Throws: `CoreDataError` 134301 when the token to read from is older than what the history still tells, or any token is newer than the
+  ///   store, of another copy of it or of other stores: read everything anew then, and go on with the current token; 134091 when no store records a history;
   ///   134060 for a predicate that history cannot answer; `StorageError`.
   public func history(_ request: PersistentHistoryRequest) throws -> PersistentHistoryResult {
     switch request.operation {
@@ -113,8 +117,10 @@ extension PersistentStoreCoordinator {
       case .beginning: break
       case .date(let date): result.count += try store.deleteHistory(date: date)
       case .token(let token):
-        guard let number = token.commitNumber(of: store.identifier) else { continue }
-        result.count += try store.deleteHistory(before: number)
+        // What lies before a moment that the history does not tell of any more has gone already.
+        guard let moment = token.moment(of: store.identifier), try HistoryCursors.isTold(moment, by: store)
+        else { continue }
+        result.count += try store.deleteHistory(before: moment.number)
       case .consumer(let name):
         guard let consumer = try store.historyConsumers().first(where: { $0.name == name }) else { continue }
         // What he has seen goes.
@@ -139,11 +145,17 @@ extension PersistentStoreCoordinator {
 
   /// Remembers in the stores, across launches and for all processes, that a reader of the history has seen everything up to `token`;
   /// nil forgets the reader. See ``HistoryRetention`` and ``PersistentHistoryRequest/Place/consumer(_:)``.
-  /// - Throws: `CoreDataError` 134070 for a name that is empty or has more than 200 bytes; `StorageError`.
+  /// - Throws: `CoreDataError` 134070 for a name that is empty or has more than 200 bytes, 134301 for a token of a moment that the store has
+  ///   never been at; `StorageError`.
   public func setHistoryConsumer(named name: String, to token: PersistentHistoryToken?) throws {
     for (_, store) in try storesWithHistory(nil) {
-      if let token, token.commitNumber(of: store.identifier) == nil { continue }
-      try store.setHistoryConsumer(named: name, to: token?.commitNumber(of: store.identifier))
+      guard let token else {
+        try store.setHistoryConsumer(named: name, to: nil)
+        continue
+      }
+      guard let moment = token.moment(of: store.identifier) else { continue }
+      _ = try HistoryCursors.isTold(moment, by: store)
+      try store.setHistoryConsumer(named: name, to: moment.number)
     }
   }
 

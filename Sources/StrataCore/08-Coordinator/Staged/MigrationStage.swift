@@ -56,6 +56,9 @@ public final class CustomMigrationStage: MigrationStage {
 ///       LightweightMigrationStage([one.versionChecksum, two.versionChecksum]), step,
 ///     ])
 ///
+/// A version that a lightweight stage names is reached, or left, by what can be inferred, whichever stage comes before or behind it. Of
+/// custom stages that follow each other, the one begins where the other ends.
+///
 /// Used by one migration at a time.
 public final class StagedMigrationManager: NSObject, @unchecked Sendable {
   // @unchecked Sendable: `stages` is a constant whose handlers run on the thread that opens the store; the rest belongs to that thread.
@@ -76,19 +79,27 @@ public final class StagedMigrationManager: NSObject, @unchecked Sendable {
   /// A manager for these stages, oldest first.
   public init(_ stages: [MigrationStage]) { self.stages = stages }
 
-  /// Brings the store to `model`.
+  /// Brings the store to `model`. One thread of this process after the other.
   ///
   /// - Throws: ``CoreDataError`` 134504 when the store's version or the model's is in no stage, or a stage's model is not found; 134506 when the stages lead from
-  ///   `model` to the store's version; what `LMDBStore.migrate` and the handlers throw. The store is of the last version then that
-  ///   was reached.
+  ///   `model` to the store's version; 134110 when a custom stage does not begin where the one before it ends; what `LMDBStore.migrate` and
+  ///   the handlers throw. The store is of the last version then that was reached.
   func migrate(_ description: PersistentStoreDescription, _ url: URL, to model: ManagedObjectModel) throws {
-    let first = try place(of: LMDBStore.model(at: url).versionChecksum, model.versionChecksum)
+    let path = try StoreFile(url.path, .system).path
+    try EnvironmentRegistry.current.stages.take(path) { try migrateAlone(description, url, to: model) }
+  }
+
+  private func migrateAlone(
+    _ description: PersistentStoreDescription, _ url: URL, to model: ManagedObjectModel
+  ) throws {
+    try requireChain()
+    let work = try stages(from: LMDBStore.model(at: url).versionChecksum, to: model.versionChecksum)
     func advance(to model: ManagedObjectModel) throws {
       if try LMDBStore.model(at: url).versionChecksum == model.versionChecksum { return }
       try LMDBStore.migrate(
         at: url, to: model, configurationName: description.configuration, options: description.storeOptions)
     }
-    for stage in stages[first...] {
+    for stage in work {
       guard let stage = stage as? CustomMigrationStage else { continue }
       let current = try stage.currentModel.resolve()
       try advance(to: current)
@@ -96,16 +107,31 @@ public final class StagedMigrationManager: NSObject, @unchecked Sendable {
       let next = try stage.nextModel.resolve()
       try advance(to: next)
       try call(stage.didMigrateHandler, stage, next, description)
-      if next.versionChecksum == model.versionChecksum { return }
     }
     try advance(to: model)
   }
 
-  /// The number of the first stage that has something to do.
-  private func place(of store: String, _ wanted: String) throws -> Int {
+  /// A custom stage that was left out may be the one whose handlers keep what would be lost.
+  private func requireChain() throws {
+    for (stage, next) in zip(stages, stages.dropFirst()) {
+      guard let stage = stage as? CustomMigrationStage, let next = next as? CustomMigrationStage else {
+        continue
+      }
+      let (end, start) = (stage.nextModel.versionChecksum, next.currentModel.versionChecksum)
+      if end == start { continue }
+      throw CoreDataError(
+        .migration,
+        "There is a gap between two stages of the migration: “\(stage.label ?? "")” ends with the version \(end), and “\(next.label ?? "")” "
+          + "begins with \(start). Put a stage between them that leads from the one to the other; a lightweight one where that can be inferred."
+      )
+    }
+  }
+
+  /// The stages that have something to do.
+  private func stages(from store: String, to wanted: String) throws -> ArraySlice<MigrationStage> {
     let steps = stages.enumerated().flatMap { place, stage in
       stage.checksums.enumerated().map {
-        (stage: place, checksum: $1, isLast: $0 == stage.checksums.count - 1)
+        (stage: place, checksum: $1, isFirst: $0 == 0, isLast: $0 == stage.checksums.count - 1)
       }
     }
     guard let start = steps.firstIndex(where: { $0.checksum == store }) else {
@@ -124,7 +150,12 @@ public final class StagedMigrationManager: NSObject, @unchecked Sendable {
         .stagedMigrationBackwardMigration,
         "The store is of a later version than the model: the stages lead from \(wanted) to \(store).")
     }
-    return steps[start].isLast ? steps[start].stage + 1 : steps[start].stage
+    let first = steps[start].isLast ? steps[start].stage + 1 : steps[start].stage
+    // What begins with the wanted version leads away from it.
+    let last =
+      stages[steps[end].stage] is CustomMigrationStage && steps[end].isFirst
+      ? steps[end].stage - 1 : steps[end].stage
+    return first <= last ? stages[first...last] : []
   }
 
   private func call(

@@ -1,0 +1,27 @@
+/// Lets one thread after the other of this process do something with the file of a name.
+///
+/// Whoever has the turn may take it again: what it calls may need one as well. Who waits, waits as long as it takes.
+final class PathTurns: @unchecked Sendable {
+  // Unchecked: `owners` is touched under `lock`.
+  private let lock = SystemLock()
+  private var owners: [String: (thread: SystemThread.Number, depth: Int)] = [:]
+
+  /// Runs `body` when no other thread has the turn at `path`.
+  func take<R>(_ path: String, _ body: () throws -> R) rethrows -> R {
+    let current = SystemThread.current
+    lock.withLock {
+      while let owner = owners[path], owner.thread != current { lock.wait() }
+      owners[path, default: (current, 0)].depth += 1
+    }
+    defer {
+      lock.withLock {
+        owners[path]?.depth -= 1
+        if owners[path]?.depth == 0 {
+          owners[path] = nil
+          lock.wakeAll()
+        }
+      }
+    }
+    return try body()
+  }
+}

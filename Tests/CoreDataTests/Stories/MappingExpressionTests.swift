@@ -1,0 +1,178 @@
+import CoreData
+import Testing
+
+/// Expressions of mapping models that speak of what is not there, by Apple's names (rules 309, 310).
+@Suite("Stories: mapping expressions")
+struct MappingExpressionTests {
+  private let folder: URL
+  private let url: URL
+  private var there: URL { folder.appendingPathComponent("New.sqlite") }
+
+  init() throws {
+    folder = FileManager.default.temporaryDirectory.appendingPathComponent("mapping-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    url = folder.appendingPathComponent("Birds.sqlite")
+    let container = NSPersistentContainer(name: "Birds", managedObjectModel: Self.model())
+    container.persistentStoreDescriptions = [NSPersistentStoreDescription(url: url)]
+    var failure: (any Error)?
+    container.loadPersistentStores { failure = $1 }
+    if let failure { throw failure }
+    let context = container.newBackgroundContext()
+    try context.performAndWait {
+      let nest = NSEntityDescription.insertNewObject(forEntityName: "Nest", into: context)
+      nest.setValue("oak", forKey: "place")
+      let bird = NSEntityDescription.insertNewObject(forEntityName: "Bird", into: context)
+      bird.setValue("Pica pica", forKey: "name")
+      bird.setValue(nest, forKey: "nest")
+      try context.save()
+    }
+    for store in container.persistentStoreCoordinator.persistentStores {
+      try container.persistentStoreCoordinator.remove(store)
+    }
+  }
+
+  private static func model(_ more: String? = nil) -> NSManagedObjectModel {
+    func attribute(_ name: String) -> NSAttributeDescription {
+      let attribute = NSAttributeDescription()
+      attribute.name = name
+      attribute.attributeType = .stringAttributeType
+      return attribute
+    }
+    let (bird, nest) = (NSEntityDescription(), NSEntityDescription())
+    bird.name = "Bird"
+    nest.name = "Nest"
+    let (many, one) = (NSRelationshipDescription(), NSRelationshipDescription())
+    (many.name, many.destinationEntity, many.inverseRelationship) = ("birds", bird, one)
+    (one.name, one.destinationEntity, one.inverseRelationship) = ("nest", nest, many)
+    one.maxCount = 1
+    bird.properties = [attribute("name"), one] + (more.map { [attribute($0)] } ?? [])
+    nest.properties = [attribute("place"), many]
+    let model = NSManagedObjectModel()
+    model.entities = [bird, nest]
+    return model
+  }
+
+  private func migrate(
+    name: NSExpression? = nil, nest: NSExpression? = nil, source: NSExpression? = nil
+  ) throws {
+    func property(_ name: String, _ value: NSExpression?) -> [NSPropertyMapping] {
+      guard let value else { return [] }
+      let mapping = NSPropertyMapping()
+      mapping.name = name
+      mapping.valueExpression = value
+      return [mapping]
+    }
+    func entity(_ name: String) -> NSEntityMapping {
+      let mapping = NSEntityMapping()
+      mapping.name = "\(name)To\(name)"
+      mapping.mappingType = .transformEntityMappingType
+      mapping.sourceEntityName = name
+      mapping.destinationEntityName = name
+      return mapping
+    }
+    let (nests, birds) = (entity("Nest"), entity("Bird"))
+    birds.attributeMappings = property("name", name)
+    birds.relationshipMappings = property("nest", nest)
+    birds.sourceExpression = source
+    let mapping = NSMappingModel()
+    mapping.entityMappings = [nests, birds]
+    let manager = NSMigrationManager(sourceModel: Self.model(), destinationModel: Self.model())
+    try manager.migrateStore(
+      from: url, sourceType: NSSQLiteStoreType, with: mapping, toDestinationURL: there,
+      destinationType: NSSQLiteStoreType)
+  }
+
+  private func refuse(
+    _ words: String, name: NSExpression? = nil, nest: NSExpression? = nil, source: NSExpression? = nil,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    do {
+      try migrate(name: name, nest: nest, source: source)
+      Issue.record("what is wrong was carried out: \(words)", sourceLocation: sourceLocation)
+    } catch let error as NSError {
+      #expect(
+        error.domain == NSCocoaErrorDomain && error.code == NSMigrationError, "\(error)",
+        sourceLocation: sourceLocation)
+      #expect(error.localizedDescription.contains(words), "\(error)", sourceLocation: sourceLocation)
+    }
+    #expect(!FileManager.default.fileExists(atPath: there.path), sourceLocation: sourceLocation)
+  }
+
+  private func call(_ target: String, _ name: String, _ arguments: Any...) -> NSExpression {
+    NSExpression(
+      forFunction: NSExpression(forVariable: target), selectorName: name, arguments: arguments)
+  }
+
+  @Test("rules 309, 310: key paths, variables, operators and functions that do not exist are 134110")
+  func evaluated() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    refuse("no property “nothing”", name: NSExpression(format: "$source.nothing"))
+    refuse("no property “nothing”", name: NSExpression(format: "$source.nest.nothing"))
+    refuse("no property “nothing”", name: NSExpression(forKeyPath: "nothing"))
+    refuse("$nobody", name: NSExpression(forVariable: "nobody"))
+    refuse("nothing called “nobody”", name: NSExpression(format: "$manager.nobody"))
+    refuse("@median", name: NSExpression(forKeyPath: "nest.birds.@median.name"))
+    refuse("no function “shout:”", name: NSExpression(forFunction: "shout:", arguments: ["x"]))
+    refuse("no function “shout:”", name: call(NSMigrationManagerKey, "shout:", "x"))
+    refuse("Objective-C runtime", name: call(NSMigrationSourceObjectKey, "shout:", "x"))
+    refuse(
+      "no property “nothing”", name: call(NSMigrationSourceObjectKey, "valueForKey:", "nothing"))
+    try migrate(
+      name: NSExpression(format: "uppercase:($source.nest.place)"), nest: nil)
+  }
+
+  @Test("rules 309, 310: relationships to mappings that do not exist, and constants, are 134110")
+  func related() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let byName = "destinationInstancesForEntityMappingNamed:sourceInstances:"
+    refuse(
+      "no entity mapping “Nobody”",
+      nest: call(NSMigrationManagerKey, byName, "Nobody", NSExpression(format: "$source.nest")))
+    refuse(
+      "no relationship “home”",
+      nest: call(
+        NSMigrationManagerKey, "destinationInstancesForSourceRelationshipNamed:sourceInstances:", "home",
+        NSExpression(format: "$source.nest")))
+    refuse("Bird.nest", nest: NSExpression(forConstantValue: "oak"))
+    refuse("Bird.nest", nest: NSExpression(format: "$source.name"))
+    refuse("destination", nest: NSExpression(format: "$source.nest"))
+    try migrate(
+      name: NSExpression(format: "$source.name"),
+      nest: call(NSMigrationManagerKey, byName, "NestToNest", NSExpression(format: "$source.nest")))
+  }
+
+  @Test("rules 309, 310: source expressions of entities and predicates that do not exist are 134110")
+  func sources() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    func fetch(_ entity: String, _ predicate: String) -> NSExpression {
+      NSFetchRequestExpression.expression(
+        forFetch: call(
+          NSMigrationManagerKey, "fetchRequestForSourceEntityNamed:predicateString:", entity, predicate),
+        context: NSExpression(format: "$manager.sourceContext"), countOnly: false)
+    }
+    refuse("no entity Nobody", source: fetch("Nobody", "TRUEPREDICATE"))
+    refuse("cannot be read", source: fetch("Bird", "name =="))
+    try migrate(name: NSExpression(format: "$source.name"), source: fetch("Bird", "name != 'x'"))
+  }
+
+  @Test("a migration without room for its second file is NSFileWriteOutOfSpaceError, and the store stays")
+  func outOfSpace() async throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let path = url.path
+    let before = try Data(contentsOf: url)
+    await #expect(processExitsWith: .success) { [path = path as String] in
+      var limit = rlimit()
+      getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+      limit.rlim_cur = 20_000
+      setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+      let container = NSPersistentContainer(name: "Birds", managedObjectModel: Self.model("more"))
+      container.persistentStoreDescriptions = [NSPersistentStoreDescription(url: URL(fileURLWithPath: path))]
+      var failure: (any Error)?
+      container.loadPersistentStores { failure = $1 }
+      let error = failure as NSError?
+      #expect(error?.domain == NSCocoaErrorDomain)
+      #expect(error?.code == NSFileWriteOutOfSpaceError && error?.code == 640, "\(String(describing: error))")
+    }
+    #expect(try Data(contentsOf: url) == before)
+  }
+}

@@ -1,0 +1,128 @@
+import Foundation
+import Strata
+import Synchronization
+import Testing
+
+/// Which stages may follow each other, and which of them are gone through (rule 314).
+struct StagedMigrationTests {
+  let stand: MigrationStand
+
+  init() throws {
+    stand = try MigrationStand()
+    let context = try stand.open(Self.model(1))
+    try context.performAndWait {
+      context.newObject("Spot", ["a0": "here"])
+      try context.save()
+    }
+    try stand.close()
+  }
+
+  /// Version `number` has as many attributes.
+  private static func model(_ number: Int) -> ManagedObjectModel {
+    ManagedObjectModel(entities: [
+      EntityDescription("Spot", properties: (0..<number).map { AttributeDescription("a\($0)", .string) })
+    ])
+  }
+
+  private final class Calls: Sendable {
+    private let calls = Mutex<[String]>([])
+    func note(_ call: String) { calls.withLock { $0.append(call) } }
+    var all: [String] { calls.withLock { $0 } }
+  }
+
+  private let calls = Calls()
+
+  private func light(_ numbers: Int...) -> MigrationStage {
+    LightweightMigrationStage(numbers.map { Self.model($0).versionChecksum })
+  }
+
+  private func custom(_ from: Int, _ to: Int) -> MigrationStage { Self.custom(from, to, calls) }
+
+  private static func custom(_ from: Int, _ to: Int, _ calls: Calls) -> MigrationStage {
+    func reference(_ number: Int) -> ManagedObjectModelReference {
+      ManagedObjectModelReference(
+        model: model(number), versionChecksum: model(number).versionChecksum)
+    }
+    let stage = CustomMigrationStage(migratingFrom: reference(from), to: reference(to))
+    stage.label = "\(from) to \(to)"
+    stage.willMigrateHandler = { _, stage in calls.note(stage.label) }
+    return stage
+  }
+
+  private func open(_ number: Int, _ stages: [MigrationStage]) throws {
+    try stand.open(Self.model(number)) { $0.stagedMigrationManager = StagedMigrationManager(stages) }
+    try stand.close()
+  }
+
+  private func version() throws -> Int? {
+    let checksum = try LMDBStore.model(at: stand.url).versionChecksum
+    return (1...6).first { Self.model($0).versionChecksum == checksum }
+  }
+
+  @Test("rule 314: a gap between custom stages is 134110, said before anything is touched")
+  func gap() throws {
+    let error = #expect(throws: CoreDataError.self) { try open(4, [custom(1, 2), custom(3, 4)]) }
+    #expect(error?.code == .migration)
+    #expect(error?.description.contains("“1 to 2” ends") == true, "\(String(describing: error))")
+    #expect(error?.description.contains("“3 to 4” begins") == true)
+    #expect(try version() == 1)
+    #expect(calls.all == [])
+    // Wherever it is: the stages are one description, and who wrote it is to hear of it at once.
+    #expect(throws: CoreDataError.self) { try open(2, [custom(1, 2), light(3), custom(4, 5), custom(3, 6)]) }
+    #expect(try version() == 1)
+  }
+
+  @Test(
+    "rule 314: from and to what a lightweight stage names leads what can be inferred, as in Core Data's own examples"
+  )
+  func bridges() throws {
+    try open(4, [light(1), custom(2, 3), light(4)])
+    #expect(try version() == 4)
+    #expect(calls.all == ["2 to 3"])
+    try open(6, [light(1), custom(2, 3), light(4), light(5, 6)])
+    #expect(try version() == 6)
+    #expect(calls.all == ["2 to 3"])
+  }
+
+  @Test("rule 314: stages that lead beyond the model are left alone")
+  func beyond() throws {
+    try open(2, [light(1, 2, 3), custom(3, 4)])
+    #expect(try version() == 2)
+    try open(3, [custom(1, 2), custom(2, 3), custom(3, 4)])
+    #expect(try version() == 3)
+    #expect(calls.all == ["2 to 3"])
+  }
+
+  @Test("two who open a store with stages at once: one goes through them, the other finds it migrated")
+  func atOnce() async throws {
+    let (url, calls) = (stand.url, calls)
+    let failures = await withTaskGroup(of: String?.self) { group in
+      for _ in 0..<4 {
+        group.addTask {
+          await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+              do {
+                let stages = StagedMigrationManager(
+                  [(1, 2), (2, 3), (3, 4)].map { Self.custom($0, $1, calls) })
+                let coordinator = PersistentStoreCoordinator(managedObjectModel: Self.model(4))
+                var description = PersistentStoreDescription(url: url)
+                description.stagedMigrationManager = stages
+                let store = try coordinator.addPersistentStore(description)
+                try coordinator.remove(store)
+                continuation.resume(returning: nil)
+              } catch {
+                continuation.resume(returning: "\(error)")
+              }
+            }
+          }
+        }
+      }
+      var failures: [String] = []
+      for await failure in group { if let failure { failures.append(failure) } }
+      return failures
+    }
+    #expect(failures == [])
+    #expect(calls.all == ["1 to 2", "2 to 3", "3 to 4"])
+    #expect(try version() == 4)
+  }
+}
