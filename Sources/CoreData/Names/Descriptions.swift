@@ -50,6 +50,11 @@ extension NSAttributeType {
     guard let number = Int16(exactly: rawValue) else { return nil }
     self.init(rawValue: number)
   }
+  /// The same for a literal.
+  public init?(rawValue: Int) {
+    guard let number = Int16(exactly: rawValue) else { return nil }
+    self.init(rawValue: number)
+  }
   /// Core Data's number.
   public var rawValue: UInt { UInt(self.StrataCore::rawValue) }
 }

@@ -99,6 +99,11 @@ struct ModelRuleTests {
       #expect(NSAttributeDescription.AttributeType(rawValue: type.rawValue) == type)
     }
     #expect(NSAttributeType(rawValue: 7) == nil && NSAttributeType(rawValue: UInt.max) == nil)
+    #expect(
+      NSAttributeType(rawValue: 900) == .dateAttributeType
+        && NSAttributeType.dateAttributeType.rawValue == 900)
+    let plain = NSAttributeType.dateAttributeType.rawValue
+    #expect(type(of: plain) == UInt.self)
     let attribute = NSAttributeDescription()
     attribute.type = .string
     #expect(attribute.attributeType == .stringAttributeType)

@@ -51,10 +51,10 @@ struct HandMadeConflictTests {
     #expect(throws: (any Error).self) { _ = try conflict(.errorMergePolicyType) }
     let context = try BirdStand().context()
     let bird = BirdStand.bird("wren", 1, 1, nil, context)
-    let conflict = NSMergeConflict(
+    let made = NSMergeConflict(
       source: bird, newVersion: 0, oldVersion: 0, cachedSnapshot: nil, persistedSnapshot: nil)
-    try NSMergePolicy.rollback.resolve(mergeConflicts: [conflict])
+    try NSMergePolicy.rollback.resolve(mergeConflicts: [made])
     try context.save()
-    #expect(bird.name == "wren" && conflict.objectSnapshot == nil)
+    #expect(bird.name == "wren" && made.objectSnapshot == nil)
   }
 }
