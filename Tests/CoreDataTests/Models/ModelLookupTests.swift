@@ -50,6 +50,25 @@ struct ModelLookupTests {
     #expect(NSManagedObjectModel(byMerging: nil)?.entitiesByName["Bird"] != nil)
   }
 
+  @Test("Without bundles, the last resource bundle counts as well when the program runs in its own folder")
+  func fromItsOwnFolder() async {
+    await #expect(processExitsWith: .success) {
+      let here = Bundle.main.bundleURL
+      let word = "zz" + UUID().uuidString.prefix(8)
+      let resources = here.appendingPathComponent("\(word).resources")
+      let model = resources.appendingPathComponent("A.xcdatamodel")
+      try FileManager.default.createDirectory(at: model, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(at: resources) }
+      try Data(
+        "<model type=\"com.apple.IDECoreDataModeler.DataModel\"><entity name=\"\(word)\"/></model>".utf8
+      )
+      .write(to: model.appendingPathComponent("contents"))
+      try #require(FileManager.default.changeCurrentDirectoryPath(here.path))
+      let merged = try #require(NSManagedObjectModel.mergedModel(from: nil))
+      try #require(merged.entitiesByName[word] != nil)
+    }
+  }
+
   @Test("A container without a model stops the process and names the places it looked at")
   func byWrongName() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {

@@ -81,7 +81,7 @@ struct UnfittingNumberTests {
   }
 
   @Test(
-    "Undo brings a number that does not fit back, and takes it away; a class that validates every value hears of it once"
+    "Undo brings a number that does not fit back, and takes it away"
   )
   func undone() throws {
     context.undoManager = UndoManager()

@@ -77,6 +77,22 @@ struct ValidationMethodTests {
     }
   }
 
+  @Test("rule 228: a number that does not fit is reported once in a class that validates every value")
+  func unfitting() throws {
+    let bird = CheckedBird(context: context)
+    bird.setValue("wren", forKey: "name")
+    bird.setValue(NSNumber(value: UInt64.max), forKey: "tally")
+    do {
+      try context.save()
+      Issue.record("saved")
+    } catch let error as NSError {
+      #expect(error.code == NSValidationNumberTooLargeError && error.userInfo[NSDetailedErrorsKey] == nil)
+    }
+    bird.setValue(nil, forKey: "tally")
+    try context.save()
+    #expect(bird.value(forKey: "tally") as? Int == -1)
+  }
+
   @Test("rule 225: validateValue can be called with an AnyObject? and gives back what would be stored")
   func called() throws {
     let bird = CheckedBird(context: context)
