@@ -2,7 +2,8 @@ import CoreData
 import Foundation
 import Testing
 
-@Suite("Models found by name and in bundles")
+// One after the other: they write beside the program, where all of them look.
+@Suite("Models found by name and in bundles", .serialized)
 struct ModelLookupTests {
   let folder: URL
 
