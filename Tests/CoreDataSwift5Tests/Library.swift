@@ -1,9 +1,9 @@
 import CoreData
 import Foundation
 
-/// A book of a library, with its model: code in the style of Swift 5, with global state and without a word about concurrency.
-class Book: NSManagedObject {
-  class func fetchRequest() -> NSFetchRequest<Book> { NSFetchRequest<Book>(entityName: "Book") }
+/// A novel of a library, with its model: code in the style of Swift 5, with global state and without a word about concurrency.
+class Novel: NSManagedObject {
+  class func fetchRequest() -> NSFetchRequest<Novel> { NSFetchRequest<Novel>(entityName: "Novel") }
 
   var title: String? {
     get { value(forKey: "title") as? String }
@@ -13,8 +13,8 @@ class Book: NSManagedObject {
     get { (value(forKey: "pages") as? NSNumber)?.int32Value ?? 0 }
     set { setValue(newValue, forKey: "pages") }
   }
-  var shelf: Shelf? {
-    get { value(forKey: "shelf") as? Shelf }
+  var shelf: Bookcase? {
+    get { value(forKey: "shelf") as? Bookcase }
     set { setValue(newValue, forKey: "shelf") }
   }
 
@@ -42,7 +42,7 @@ class Book: NSManagedObject {
   }
 }
 
-class Shelf: NSManagedObject {}
+class Bookcase: NSManagedObject {}
 
 class Library {
   static let shared = Library()
@@ -61,11 +61,11 @@ class Library {
 
   static func model() -> NSManagedObjectModel {
     let book = NSEntityDescription()
-    book.name = "Book"
-    book.managedObjectClassName = NSStringFromClass(Book.self)
+    book.name = "Novel"
+    book.managedObjectClassName = NSStringFromClass(Novel.self)
     let shelf = NSEntityDescription()
-    shelf.name = "Shelf"
-    shelf.managedObjectClassName = NSStringFromClass(Shelf.self)
+    shelf.name = "Bookcase"
+    shelf.managedObjectClassName = NSStringFromClass(Bookcase.self)
 
     func attribute(_ name: String, _ type: NSAttributeType) -> NSAttributeDescription {
       let attribute = NSAttributeDescription()

@@ -17,10 +17,10 @@ struct LibraryTests {
   func story() throws {
     let (library, context) = library()
     try context.performAndWait {
-      let shelf = NSEntityDescription.insertNewObject(forEntityName: "Shelf", into: context) as! Shelf
+      let shelf = NSEntityDescription.insertNewObject(forEntityName: "Bookcase", into: context) as! Bookcase
       shelf.setValue("Cellar", forKey: "room")
       for (title, pages) in [("emma", 474), ("ulysses", 732), ("candide", 129)] {
-        let book = Book(context: context)
+        let book = Novel(context: context)
         book.title = title
         book.pages = Int32(pages)
         book.shelf = shelf
@@ -28,7 +28,7 @@ struct LibraryTests {
       library.saveContext(context)
       #expect(library.saves == 1)
 
-      let request: NSFetchRequest<Book> = Book.fetchRequest()
+      let request: NSFetchRequest<Novel> = Novel.fetchRequest()
       request.predicate = NSPredicate(format: "pages > %d AND shelf.room == %@", 200, "Cellar")
       request.sortDescriptors = [NSSortDescriptor(key: "title", ascending: false)]
       let books = try context.fetch(request)
@@ -42,7 +42,7 @@ struct LibraryTests {
       library.saveContext(context)
       context.delete(shelf)
       library.saveContext(context)
-      #expect(try context.count(for: Book.fetchRequest() as NSFetchRequest<Book>) == 1)
+      #expect(try context.count(for: Novel.fetchRequest() as NSFetchRequest<Novel>) == 1)
     }
   }
 
@@ -50,7 +50,7 @@ struct LibraryTests {
   func errors() throws {
     let (_, context) = library()
     context.performAndWait {
-      let book = Book(context: context)
+      let book = Novel(context: context)
       do {
         try context.save()
         Issue.record("saved without a title")
@@ -93,9 +93,9 @@ struct LibraryTests {
       notifications += inserted?.count ?? 0
     }
     defer { NotificationCenter.default.removeObserver(observer) }
-    var book: Book!
+    var book: Novel!
     child.performAndWait {
-      book = Book(context: child)
+      book = Novel(context: child)
       book.title = "Emma"
       try! child.save()
     }
@@ -106,7 +106,7 @@ struct LibraryTests {
     }
     done.wait()
     #expect(notifications == 1 && library.saves == 1)
-    let title = child.performAndWait { (child.object(with: book.objectID) as? Book)?.title }
+    let title = child.performAndWait { (child.object(with: book.objectID) as? Novel)?.title }
     #expect(title == "Emma")
   }
 
@@ -122,14 +122,14 @@ struct LibraryTests {
         at indexPath: IndexPath?, for type: NSFetchedResultsChangeType, newIndexPath: IndexPath?
       ) { changes.append(type) }
     }
-    let request: NSFetchRequest<Book> = Book.fetchRequest()
+    let request: NSFetchRequest<Novel> = Novel.fetchRequest()
     request.sortDescriptors = [NSSortDescriptor(key: "title", ascending: true)]
     let controller = NSFetchedResultsController(
       fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil)
     let delegate = Delegate()
     controller.delegate = delegate
     try controller.performFetch()
-    let book = Book(context: context)
+    let book = Novel(context: context)
     book.title = "Emma"
     library.saveContext(context)
     book.pages = 4
