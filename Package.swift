@@ -12,6 +12,9 @@ import PackageDescription
   let appleSpelledTargets: [Target] = [
     .target(name: "CoreData", dependencies: ["StrataCore"]),
     .testTarget(name: "CoreDataTests", dependencies: ["CoreData"]),
+    // Ordinary code for Core Data in the language mode that most of it is written in.
+    .testTarget(
+      name: "CoreDataSwift5Tests", dependencies: ["CoreData"], swiftSettings: [.swiftLanguageMode(.v5)]),
     .target(
       name: "NSManagedSample", dependencies: ["CoreData"], path: "Tests/NSManagedSample",
       resources: [.copy("Garden.xcdatamodeld")], plugins: ["CoreDataPlugin"]),

@@ -79,7 +79,7 @@ extension NSManagedObjectModel {
 
   private static func urls(in bundles: [Bundle]?) -> [URL] {
     if let bundles { return bundles.flatMap { ModelLocations.urls(in: $0) } }
-    return ModelLocations.folders().dropLast().flatMap { ModelLocations.urls(in: $0) }
+    return ModelLocations.bundleFolders().flatMap { ModelLocations.urls(in: $0) }
   }
 
   private static func merged(_ models: [NSManagedObjectModel]) -> NSManagedObjectModel? {

@@ -9,6 +9,13 @@ enum ModelLocations {
 
   /// The folders, in the order in which they are looked at.
   static func folders() -> [URL] {
+    let bundles = bundleFolders()
+    let current = URL(fileURLWithPath: FileManager.default.currentDirectoryPath)
+    return bundles.contains { $0.path == current.path } ? bundles : bundles + [current]
+  }
+
+  /// The folders of the main bundle and of the resource bundles beside the program.
+  static func bundleFolders() -> [URL] {
     var folders: [URL] = []
     func add(_ url: URL?) {
       guard let url, !folders.contains(where: { $0.path == url.path }) else { return }
@@ -23,7 +30,6 @@ enum ModelLocations {
     where ["resources", "bundle"].contains(entry.pathExtension) {
       add(entry)
     }
-    add(URL(fileURLWithPath: FileManager.default.currentDirectoryPath))
     return folders
   }
 

@@ -50,15 +50,13 @@ extension NSAttributeType {
     guard let number = Int16(exactly: rawValue) else { return nil }
     self.init(rawValue: number)
   }
-  /// The type that `type` stands for.
-  public init(rawValue type: NSAttributeType) { self = type }
+  /// The same for a literal.
+  public init?(rawValue: Int) {
+    guard let number = Int16(exactly: rawValue) else { return nil }
+    self.init(rawValue: number)
+  }
   /// Core Data's number.
   public var rawValue: UInt { UInt(self.StrataCore::rawValue) }
-}
-
-extension NSAttributeDescription {
-  /// The type of an attribute.
-  public typealias AttributeType = NSAttributeType
 }
 
 extension NSDeleteRule {

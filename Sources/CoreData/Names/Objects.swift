@@ -2,6 +2,9 @@ import StrataCore
 
 /// A record of the object graph.
 public typealias NSManagedObject = ManagedObject
+/// What `validateValue(_:forKey:)` takes: a place for a value that may be replaced. Apple's type is one that retains what it holds; here there is
+/// nothing to retain beyond the call.
+public typealias AutoreleasingUnsafeMutablePointer<Pointee> = UnsafeMutablePointer<Pointee>
 /// The handle of a record.
 public typealias NSManagedObjectID = ManagedObjectID
 /// A scratchpad of changes, confined to its queue.

@@ -11,8 +11,8 @@ extension ExpressionPropertyDescription {
   }
 
   /// The type the values of the column are brought into.
-  public var resultType: AttributeType {
-    get { expressionResultType }
-    set { expressionResultType = newValue }
+  public var resultType: NSAttributeDescription.AttributeType {
+    get { NSAttributeDescription.AttributeType(rawValue: expressionResultType) }
+    set { expressionResultType = newValue.rawValue }
   }
 }

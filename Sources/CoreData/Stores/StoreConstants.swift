@@ -20,6 +20,8 @@ public let NSStoreUUIDKey = StoreMetadataKey.storeUUID
 public let NSStoreModelVersionHashesKey = StoreMetadataKey.modelVersionHashes
 /// The version identifiers of the model a store was written with.
 public let NSStoreModelVersionIdentifiersKey = StoreMetadataKey.modelVersionIdentifiers
+/// The version checksum of the model a store was written with. Worked out from the hashes when the metadata are asked for.
+public let NSPersistentStoreModelVersionChecksumKey = "NSPersistentStoreModelVersionChecksumKey"
 
 // Options for stores.
 
@@ -59,6 +61,8 @@ func appleSpelled(_ metadata: [String: Any]) -> [String: Any] {
   if let type = metadata[NSStoreTypeKey] as? String, type == LMDBStore.type {
     metadata[NSStoreTypeKey] = NSSQLiteStoreType
   }
+  metadata[NSPersistentStoreModelVersionChecksumKey] = NSManagedObjectModel.versionChecksum(
+    ofStoreMetadata: metadata)
   return metadata
 }
 
@@ -82,5 +86,6 @@ func strataSpelled(_ metadata: [String: Any]) -> [String: Any] {
   if let type = metadata[NSStoreTypeKey] as? String, type == NSSQLiteStoreType || type == NSBinaryStoreType {
     metadata[NSStoreTypeKey] = LMDBStore.type
   }
+  metadata[NSPersistentStoreModelVersionChecksumKey] = nil
   return metadata
 }

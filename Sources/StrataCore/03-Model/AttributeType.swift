@@ -26,6 +26,14 @@ public enum AttributeType: Int16, Sendable, Hashable, CaseIterable {
     default: false
     }
   }
+
+  /// Whether classes may declare an attribute of this type as a type without nil that is no class.
+  var isScalar: Bool {
+    switch self {
+    case .integer16, .integer32, .integer64, .double, .float, .boolean, .date: true
+    default: false
+    }
+  }
 }
 
 extension AttributeType: CustomStringConvertible {

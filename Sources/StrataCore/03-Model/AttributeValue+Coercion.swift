@@ -52,7 +52,7 @@ extension AttributeValue {
     }
   }
 
-  private var approximateDouble: Double? {
+  var approximateDouble: Double? {
     switch self {
     case .integer(let value): Double(value)
     case .boolean(let value): value ? 1 : 0
@@ -75,7 +75,7 @@ extension AttributeValue {
     }
   }
 
-  private static func inferred(_ any: Any, preferring type: AttributeType) -> AttributeValue? {
+  static func inferred(_ any: Any, preferring type: AttributeType) -> AttributeValue? {
     switch any {
     case let value as String: return .string(value)
     case let value as Int: return .integer(Int64(value))

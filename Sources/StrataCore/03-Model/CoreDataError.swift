@@ -111,6 +111,18 @@ public struct CoreDataError: Error, CustomNSError, LocalizedError, @unchecked Se
   }
 }
 
+extension CoreDataError {
+  /// The same as the error that Foundation knows, which `catch let error as NSError` and `as? CocoaError` understand on every platform; single
+  /// errors in it as well.
+  package var cocoaError: CocoaError {
+    var info = errorUserInfo
+    if let all = info[Key.detailedErrors] as? [any Error] {
+      info[Key.detailedErrors] = all.map { (($0 as? CoreDataError)?.cocoaError ?? $0) as NSError }
+    }
+    return CocoaError(CocoaError.Code(rawValue: errorCode), userInfo: info)
+  }
+}
+
 extension CoreDataError: CustomStringConvertible {
   public var description: String {
     "\(errorDescription ?? "") (\(Self.errorDomain) \(code.rawValue), \(code))"

@@ -33,7 +33,11 @@ extension ManagedObjectModel {
       model.takeComputed(ofEntity: name, from: source)
     }
     self.init(takingOver: model)
-    for model in models { templates.merge(model.templates) { first, _ in first } }
+    for model in models {
+      templates.merge(model.templates) { first, _ in first }
+      guard let words = model.localizationDictionary else { continue }
+      localizationDictionary = (localizationDictionary ?? [:]).merging(words) { first, _ in first }
+    }
   }
 
   /// `init(byMerging:)` for callers that see another initialiser of that name.
@@ -53,6 +57,7 @@ extension ManagedObjectModel {
     let configurations = model.entitiesByConfiguration
     self.init(entities: model.entities)
     versionIdentifiers = model.versionIdentifiers
+    localizationDictionary = model.localizationDictionary
     for (name, entities) in configurations { setEntities(entities, forConfigurationName: name) }
   }
 }

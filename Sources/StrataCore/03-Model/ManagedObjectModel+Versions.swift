@@ -23,6 +23,13 @@ extension ManagedObjectModel {
   }
 }
 
+extension ManagedObjectModel {
+  /// The checksum of the model that the entities of a store with that metadata make up.
+  package static func versionChecksum(ofStoreMetadata metadata: [String: Any]) -> String? {
+    (metadata[StoreMetadataKey.modelVersionHashes] as? [String: Data]).map { VersionHash.checksum(of: $0) }
+  }
+}
+
 /// The names under which a store's metadata keeps what belongs to the model (rule 303).
 public enum StoreMetadataKey {
   /// Entity name → version hash.

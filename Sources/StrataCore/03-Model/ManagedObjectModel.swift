@@ -24,6 +24,13 @@ public final class ManagedObjectModel: @unchecked Sendable {
     willSet { requireMutable("versionIdentifiers") }
   }
 
+  /// What errors call entities and properties, and say instead of a rule's warning, under the keys `Entity/Name`,
+  /// `Property/name/Entity/Name` (or `Property/name` for all entities) and `ErrorString/warning`. Not part of what a store keeps of a
+  /// model.
+  public var localizationDictionary: [String: String]? {
+    willSet { requireMutable("localizationDictionary") }
+  }
+
   /// Fetch requests by name, which a floor above knows (rule 110).
   var templates: [String: any Sendable] = [:] { willSet { requireMutable("fetch request templates") } }
 

@@ -203,6 +203,9 @@ public final class EntitySchema: @unchecked Sendable {
     slot >= 0 && slot < relationshipsBySlot.count ? relationshipsBySlot[slot] : nil
   }
 
+  /// Whether `slot` is an attribute that classes may declare as a type without nil.
+  func takesScalar(_ slot: Int) -> Bool { relationship(slot: slot) == nil && attributes[slot].type.isScalar }
+
   /// The slot of the property of that name. One hash lookup.
   public func slot(named name: String) -> Int? { slots[name] }
 }

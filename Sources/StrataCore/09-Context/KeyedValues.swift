@@ -10,7 +10,7 @@ enum KeyedValues {
 extension ManagedObject {
   /// Core Data's code casts: `value(forKey: "age") as? Int`. A Swift `Int64` in an `Any` is an `Int64` and nothing else;
   /// an `NSNumber` can be cast to every number that holds it.
-  private final var speaksFoundation: Bool {
+  final var speaksFoundation: Bool {
     context?.speaksFoundation ?? KeyedValues.speakFoundation.load(ordering: .relaxed)
   }
 

@@ -53,6 +53,17 @@ extension ManagedObject {
     }
   }
 
+  /// The row as it is in the store, or in the parent, now; the object keeps the one it has. Nil when the row is gone.
+  final func newestRow() -> RowSnapshot? {
+    let (row, time, state) = (snapshot, readAt, state)
+    defer {
+      take(row)
+      readAt = time
+      self.state = state
+    }
+    return loadRow() ? snapshot : nil
+  }
+
   private final var isStale: Bool {
     guard let interval = context?.stalenessInterval, interval >= 0 else { return false }
     return Double(SnapshotClock.now &- readAt) / SnapshotClock.ticksPerSecond >= interval
@@ -159,7 +170,7 @@ extension ManagedObject {
   final func discardEdits(takingRow row: RowSnapshot?) {
     withdrawRelationships()
     context?.changes.unupdate(self)
-    if transients != nil, home.entity.hasTransformables { forgetRefusedValues() }
+    if transients != nil { forgetRefusedValues() }
     if state.contains(.inFlight), let frozen = context?.flight?.draft(of: self) {
       // What is being saved stays as it is.
       draft = frozen

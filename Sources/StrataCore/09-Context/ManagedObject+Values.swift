@@ -35,6 +35,7 @@ extension ManagedObject {
 
   final func setPrimitive(_ slot: Int, _ value: AttributeValue) {
     editableDraft()[slot] = value
+    forgetRefusal(slot)
     noteSilentEdit(slot)
   }
 
@@ -151,6 +152,7 @@ extension ManagedObject {
       if attributes[slot].type == .transformable {
         return isCurrent && isRefused(slot) ? keyedValue(slot) : decodedOrReported(value(slot), slot)
       }
+      if isCurrent, isRefused(slot) { return refusedValue(slot) }
       let value = value(slot)
       if case .reference(let bits) = value { return context?.object(bits, inStore: home.storeIndex) }
       return handedOut(value)
@@ -234,6 +236,7 @@ extension ManagedObject {
     if !state.contains(.awaking) { context?.willChange(self) }
     let draft = editableDraft()
     draft[slot] = value
+    forgetRefusal(slot)
     if !state.contains(.awaking) {
       draft.primitive.remove(slot)
       if state.isDisjoint(with: [.notedInsert, .notedUpdate]) { draft.eventChanged = SlotBitmap() }
@@ -274,17 +277,19 @@ extension ManagedObject {
         "\(home.token.entityName).\(attribute.name) is a relationship and takes objects, not \(value ?? "nil")."
       )
     }
-    guard
-      isRelationship || attribute.type == .undefined || attribute.type == .transformable
-        || AttributeValue(value, type: attribute.type) != nil
-    else {
-      trap(
-        "\(home.token.entityName).\(attribute.name) is of type \(attribute.type) and cannot take \(value ?? "nil")."
-      )
+    var value = value
+    var refusal: (() -> Void)?
+    if !isRelationship, attribute.type != .undefined, attribute.type != .transformable,
+      AttributeValue(value, type: attribute.type) == nil
+    {
+      let fitting = unfitting(value, attribute)
+      value = handedOut(fitting.0)
+      refusal = fitting.refusal
     }
     willAccess(slot)
     if !state.contains(.awaking) { context?.willChange(self) }
     storeTransient(value, slot)
+    refusal?()
     if !state.contains(.awaking) { noteChange() }
   }
 

@@ -219,17 +219,14 @@ open class ManagedObject: NSObject, SlotDeclaring {
   /// Asked once. Keys that the entity does not have are reported when the model is taken into use.
   open class var valueValidators: [ValueValidator] { [] }
 
-  /// Whether this class overrides `validateValue(_:forKey:)`: a class that does says so here. Saves then hand it the value of
-  /// every property. The values of other classes take a shorter way to the same checks. Asked once.
-  open class var overridesValidateValue: Bool { false }
-
   /// Checks whether `value` would be valid for the property `key`, without setting it, and makes it what would be stored
   /// (rule 225).
   ///
   /// In this order: the value is coerced to the property's type, as `setValue(_:forKey:)` does it; nil is refused where there
   /// must be a value; the members of a relationship are counted; the rules of the model are checked; the class's validators are
   /// asked. One that replaces the value has it checked again (rule 230). A value that does not pass one step does not come to the
-  /// next. Usable on request at any time; of saves see ``overridesValidateValue``.
+  /// next. Usable on request at any time. Saves hand the value of every property to a class that overrides this method, which is found
+  /// out once for each class; the values of other classes take a shorter way to the same checks.
   ///
   /// Integers come back as `Int64`, members as a `Set<ManagedObject>` or an `[ManagedObject]`. An unknown key traps.
   ///
@@ -238,7 +235,18 @@ open class ManagedObject: NSObject, SlotDeclaring {
   ///   type (a date 1650, a URL 1690), 1560 when several rules are broken, 134060 when validators replace the value without end.
   ///   Whatever a validator throws.
   open func validateValue(_ value: inout Any?, forKey key: String) throws {
-    try checkValue(&value, forKey: key)
+    try speaking { try checkValue(&value, forKey: key) }
+  }
+
+  /// The same with Core Data's pointer, for classes that override it and for callers that have an `AnyObject?`: numbers are `NSNumber`s,
+  /// texts `NSString`s, members an `NSSet` or an `NSOrderedSet`. Hands the value to `validateValue(_:forKey:)` with an `Any?`.
+  ///
+  /// A class overrides one of the two; of one that overrides both, saves call this one.
+  /// - Throws: what the other one throws.
+  open func validateValue(_ value: UnsafeMutablePointer<AnyObject?>, forKey key: String) throws {
+    var unboxed: Any? = value.pointee.map { $0 }
+    try validateValue(&unboxed, forKey: key)
+    value.pointee = Self.boxed(unboxed)
   }
 
   /// Checks an inserted object before it is saved. Overrides call super first, which checks every property: that nothing
@@ -246,13 +254,13 @@ open class ManagedObject: NSObject, SlotDeclaring {
   /// validators, which may replace values. To-many relationships of an object that is not new are looked at when their members
   /// have changed. What an override changes is validated again, here and in other objects.
   /// - Throws: `CoreDataError`, or whatever an override throws; the save then fails and writes nothing.
-  open func validateForInsert() throws { try validateProperties() }
+  open func validateForInsert() throws { try speaking { try validateProperties() } }
   /// Checks a changed object before it is saved. See `validateForInsert()`.
-  open func validateForUpdate() throws { try validateProperties() }
+  open func validateForUpdate() throws { try speaking { try validateProperties() } }
   /// Checks a deleted object before the deletion is saved. Overrides call super first, which checks that no relationship with
   /// the delete rule deny leads to an object that stays.
   /// - Throws: `CoreDataError` 1600.
-  open func validateForDelete() throws { try validateDeletion() }
+  open func validateForDelete() throws { try speaking { try validateDeletion() } }
 
   // MARK: Dynamic access
 
@@ -273,8 +281,9 @@ open class ManagedObject: NSObject, SlotDeclaring {
     return keyedValue(slot)
   }
 
-  /// Sets the property `key`. Numbers of any kind are taken for numeric attributes when they fit exactly, nil for every
-  /// attribute. A composite attribute takes a dictionary; elements that it does not name become nil. A to-one relationship takes an object or nil, a to-many one a set or an array of objects, Swift's or
+  /// Sets the property `key`. Numbers of any kind are taken for numeric attributes; one that an integer cannot hold stays with the object
+  /// until the save, which fails with 1610, 1620 or, for a fraction, 1550 (in contexts made by Core Data's names a fraction is cut
+  /// off). Nil is taken for every attribute; for numbers, Booleans and dates by way of `setNilValueForKey(_:)`. A composite attribute takes a dictionary; elements that it does not name become nil. A to-one relationship takes an object or nil, a to-many one a set or an array of objects, Swift's or
   /// Foundation's. Traps for a value of another type, naming the property and both types.
   open func setValue(_ value: Any?, forKey key: String) {
     guard let slot = home.entity.slot(named: key) else {
@@ -284,7 +293,22 @@ open class ManagedObject: NSObject, SlotDeclaring {
       setValue(value, forUndefinedKey: key)
       return
     }
-    setModeledValue(value, slot)
+    if value == nil, home.entity.takesScalar(slot) {
+      setNilValueForKey(key)
+    } else {
+      setModeledValue(value, slot)
+    }
+  }
+
+  /// Called by `setValue(_:forKey:)` for nil where the attribute holds numbers, Booleans or dates, which classes like to declare as
+  /// types without nil. Makes the attribute nil; a class that wants another value there overrides it, sets that value, and calls super for
+  /// the other keys.
+  open func setNilValueForKey(_ key: String) {
+    guard let slot = home.entity.slot(named: key) else {
+      setValue(nil, forUndefinedKey: key)
+      return
+    }
+    setModeledValue(nil, slot)
   }
 
   /// Called by `value(forKey:)` for a key the entity does not have. Traps unless overridden.

@@ -69,6 +69,7 @@ extension ManagedObjectContext {
   @inline(never)
   private func checkSuperclasses(of object: ManagedObject, _ home: HomeForNew) {
     let wanted: ManagedObject.Type = classes.types[home.bound.entity.number]
+    if object.takeClass(wanted) { return }
     var mirror = Mirror(reflecting: object).superclassMirror
     while let current = mirror {
       if current.subjectType == wanted { return }
@@ -223,6 +224,9 @@ extension ManagedObject {
 
   /// Gives an object that was made without a context the entity it has in no store, and its defaults.
   func becomeUnattached(_ entity: EntityDescription) {
+    if let wanted = entity.managedObjectClass as? ManagedObject.Type, wanted != type(of: self) {
+      _ = takeClass(wanted)
+    }
     become(UnattachedEntities.bound(entity))
     primaryKey = UnattachedEntities.nextKey()
     draft = home.makeDraft()

@@ -94,20 +94,24 @@ public final class MergeConflict {
   public let objectSnapshot: [String: Any]?
   /// The newer values in the store; nil when the row has been deleted.
   public let cachedSnapshot: [String: Any]?
-  /// Values of an external store behind the coordinator's cache: always nil, Strata's stores have no such cache.
-  public var persistedSnapshot: [String: Any]? { nil }
+  /// Values of an external store behind the coordinator's cache: nil in conflicts of saves, Strata's stores have no such cache.
+  public let persistedSnapshot: [String: Any]?
   /// The version of the row the context last read.
   public let oldVersionNumber: Int
   /// The version of the row in the store; 0 when it has been deleted (rule 191).
   public let newVersionNumber: Int
 
   /// The stored row the conflict is with.
-  let stored: RowSnapshot?
+  private let found: RowSnapshot?
   private let newestVersion: UInt32
+  /// Not found by a save: the stored row is read when the conflict is settled.
+  private let isMadeByHand: Bool
 
   init(_ object: ManagedObject, stored: RowSnapshot?, newestVersion: UInt32) {
     sourceObject = object
-    self.stored = stored
+    found = stored
+    isMadeByHand = false
+    persistedSnapshot = nil
     self.newestVersion = newestVersion
     objectSnapshot = object.snapshot.map { object.dictionary(of: $0) }
     cachedSnapshot = stored.map { object.dictionary(of: $0) }
@@ -115,10 +119,31 @@ public final class MergeConflict {
     newVersionNumber = Int(stored?.version ?? 0)
   }
 
+  /// A conflict that code has made, of `source`, a stored object, with the newest row of its store; to hand it to a merge policy.
+  ///
+  /// Versions and snapshots are what the conflict tells. A policy settles it with the row that is stored then; of an object that was
+  /// never saved there is nothing to settle.
+  /// - Parameter newVersion: 0 for a row that was deleted.
+  public init(
+    source srcObject: ManagedObject, newVersion newvers: Int, oldVersion oldvers: Int,
+    cachedSnapshot cachesnap: [String: Any]?, persistedSnapshot persnap: [String: Any]?
+  ) {
+    sourceObject = srcObject
+    found = nil
+    isMadeByHand = true
+    newestVersion = UInt32(clamping: max(newvers, oldvers))
+    objectSnapshot = srcObject.snapshot.map { srcObject.dictionary(of: $0) }
+    cachedSnapshot = cachesnap
+    persistedSnapshot = persnap
+    oldVersionNumber = oldvers
+    newVersionNumber = newvers
+  }
+
   /// Puts the object into the state in which `type` wants it saved.
   fileprivate func settle(_ type: MergePolicyType) {
     guard let context = sourceObject.context else { return }
-    guard let stored else {
+    if isMadeByHand, sourceObject.isInserted || sourceObject.isFault { return }
+    guard let stored = isMadeByHand ? sourceObject.newestRow() : found else {
       // The row is gone (rule 199): who insists on the object writes it anew, who yields to the store lets it go.
       switch type {
       case .overwrite, .mergeByPropertyObjectTrump:

@@ -64,7 +64,7 @@ struct ErrorTests {
     #expect(code("XML", nil) == NSPersistentStoreInvalidTypeError)
     let file = try Journal.makeFolder().appendingPathComponent("a.sqlite")
     try Data("SQLite format 3".utf8).write(to: file)
-    #expect(code(NSSQLiteStoreType, file) == NSPersistentStoreOpenError)
+    #expect(code(NSSQLiteStoreType, file) == NSFileReadCorruptFileError)
     #expect(try Data(contentsOf: file) == Data("SQLite format 3".utf8))
     #expect(code(NSSQLiteStoreType, nil) == NSPersistentStoreOpenError)
   }

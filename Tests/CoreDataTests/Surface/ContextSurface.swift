@@ -47,7 +47,10 @@ func makeContexts(_ coordinator: NSPersistentStoreCoordinator) -> [NSManagedObje
   let type: NSManagedObjectContextConcurrencyType? = NSManagedObjectContextConcurrencyType(rawValue: number)
   let modern: NSManagedObjectContext.ConcurrencyType = .privateQueue
   let wrapped = NSManagedObjectContext.ConcurrencyType(rawValue: .mainQueueConcurrencyType)
-  _ = (type, modern, wrapped)
+  // surface: NSManagedObjectContext.ConcurrencyType.rawValue | NSManagedObjectContext.new()
+  let older: NSManagedObjectContextConcurrencyType = modern.rawValue
+  let another: NSManagedObjectContext = NSManagedObjectContext.new()
+  _ = (type, modern == .mainQueue, wrapped, older, another, NSManagedObjectContext(modern))
   return [context, child, NSManagedObjectContext()]
 }
 

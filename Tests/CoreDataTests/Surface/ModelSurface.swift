@@ -163,6 +163,15 @@ func useAttributeTypes(_ attribute: NSAttributeDescription) {
     .objectID, .string, .transformable, .undefined, .uri, .uuid,
   ]
   let wrapped = NSAttributeDescription.AttributeType(rawValue: .stringAttributeType)
+  // surface: NSAttributeDescription.AttributeType.rawValue
+  let old: NSAttributeType = attribute.type.rawValue
+  switch attribute.type.rawValue {
+  case .stringAttributeType: attribute.type = .integer64
+  default: break
+  }
+  if attribute.type == .date || attribute.type.rawValue == .dateAttributeType || old.rawValue == 900 {
+    return
+  }
   let back: UInt = NSAttributeType.stringAttributeType.rawValue
   _ = (types, type, modern, wrapped, back)
 }

@@ -21,6 +21,22 @@ private func results(_ context: NSManagedObjectContext) {
   _ = sections
 }
 
+private func validation(_ object: NSManagedObject, _ model: NSManagedObjectModel) throws {
+  // surface: NSManagedObject.validateValue(_:forKey:) | NSManagedObject.setNilValueForKey(_:)
+  var value: AnyObject? = NSNumber(value: 3)
+  try object.validateValue(&value, forKey: "tally")
+  object.setNilValueForKey("tally")
+  // surface: NSManagedObjectModel.localizationDictionary
+  model.localizationDictionary = ["Entity/Bird": "Vogel"]
+  let words: [String: String]? = model.localizationDictionary
+  // surface: NSMergeConflict.init(source:newVersion:oldVersion:cachedSnapshot:persistedSnapshot:)
+  let conflict = NSMergeConflict(
+    source: object, newVersion: 2, oldVersion: 1, cachedSnapshot: ["tally": 3], persistedSnapshot: nil)
+  // surface: NSPersistentStoreModelVersionChecksumKey
+  let key: String = NSPersistentStoreModelVersionChecksumKey
+  _ = (words, conflict, key)
+}
+
 private func transformers() {
   // surface: NSSecureUnarchiveFromDataTransformer
   let transformer: ValueTransformer = NSSecureUnarchiveFromDataTransformer()

@@ -92,7 +92,6 @@ struct TogetherTests {
 /// A parcel that sees every value in a save.
 final class CheckedParcel: ManagedObject {
   private(set) var checked: Set<String> = []
-  override class var overridesValidateValue: Bool { true }
   override func validateValue(_ value: inout Any?, forKey key: String) throws {
     try super.validateValue(&value, forKey: key)
     checked.insert(key)

@@ -142,7 +142,8 @@ struct RuleTests {
     #expect(try coerced(Optional<Int>.none as Any, "age") == nil)
     for (value, key, code) in [
       ("3" as Any, "age", CoreDataError.Code.managedObjectValidation),
-      (70_000, "age", .managedObjectValidation), (3.5, "age", .managedObjectValidation),
+      (70_000, "age", .validationNumberTooLarge), (-70_000, "age", .validationNumberTooSmall),
+      (3.5, "age", .managedObjectValidation),
       (5, "name", .managedObjectValidation), ("today", "joined", .validationInvalidDate),
       ("https://example.org", "page", .validationInvalidURI), (member, "name", .managedObjectValidation),
       ("board", "boards", .managedObjectValidation), ([member], "boards", .managedObjectValidation),

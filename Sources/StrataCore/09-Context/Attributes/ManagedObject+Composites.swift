@@ -13,7 +13,9 @@ extension ManagedObject {
     case .composite: return compositeValue(entity.attributes[slot]) { keyedValue($0) }
     case .transformable where !entity.attributes[slot].isTransient:
       return reported { try transformedValue(slot) }
-    default: return entity.attributes[slot].isTransient ? transients?[slot] : handedOut(storedValue(slot))
+    default:
+      if transients != nil, let refused = refusedValue(slot) { return refused }
+      return entity.attributes[slot].isTransient ? transients?[slot] : handedOut(storedValue(slot))
     }
   }
 
@@ -30,12 +32,15 @@ extension ManagedObject {
         return
       }
       requireSettable(slot)
-      guard let converted = AttributeValue(value, type: attribute.type) else {
-        trap(
-          "\(home.token.entityName).\(attribute.name) is of type \(attribute.type) and cannot take "
-            + "\(value.map { "\(type(of: $0)) \($0)" } ?? "nil").")
+      var refusal: (() -> Void)?
+      let converted: AttributeValue
+      if let fitting = AttributeValue(value, type: attribute.type) {
+        converted = fitting
+      } else {
+        (converted, refusal) = unfitting(value, attribute)
       }
       if isPrimitive { setPrimitive(slot, converted) } else { edit(slot, converted) }
+      refusal?()
     }
   }
 

@@ -14,12 +14,6 @@ extension ManagedObject {
     let value: Any
   }
 
-  /// A value its transformer would not take: in the place of the slot's transient value, which a stored attribute does not use.
-  private struct RefusedValue {
-    let value: Any
-    let error: any Error
-  }
-
   /// The transformable attribute `key`, decoded: what `value(forKey:)` answers, with the error when the stored bytes cannot be
   /// decoded (`value(forKey:)` writes it to standard error and answers nil). Fires a fault.
   ///
@@ -62,7 +56,7 @@ extension ManagedObject {
   // MARK: Reading
 
   final func transformedValue(_ slot: Int) throws -> Any? {
-    if let refused = refusedValue(slot) { return refused.value }
+    if let refused = refusedValue(slot) { return refused }
     guard case .data(let bytes) = storedValue(slot) else { return nil }
     let place = decodedPlace(slot)
     if let kept = transients?[place] as? DecodedValue, kept.bytes == bytes { return kept.value }
@@ -113,53 +107,23 @@ extension ManagedObject {
   /// The bytes for `value`; nil for nil, and for what the transformer refuses, which is remembered.
   final func setTransformed(_ value: Any?, _ slot: Int, isPrimitive: Bool) {
     var bytes = AttributeValue.null
-    var refused: RefusedValue?
+    var failure: (any Error)?
     if let value, !isNilValue(value) {
       do {
         guard let transformer = home.transformers[slot] else { throw UnknownTransformer() }
         bytes = .data(try transformer.transform(value))
       } catch {
-        refused = RefusedValue(value: value, error: error)
+        failure = error
       }
     }
     if isPrimitive { setPrimitive(slot, bytes) } else { edit(slot, bytes) }
-    if let refused {
-      transients = (transients ?? [:]).merging([slot: refused]) { $1 }
-    } else if transients?[slot] != nil {
-      transients?[slot] = nil
-    }
-  }
-
-  /// Only while the slot is as empty as the refusal left it.
-  private final func refusedValue(_ slot: Int) -> RefusedValue? {
-    guard let refused = transients?[slot] as? RefusedValue, let draft, draft.isChanged(slot),
-      draft.isNil(slot)
-    else { return nil }
-    return refused
-  }
-
-  /// Whether the slot is empty because its transformer refuses the value.
-  final func isRefused(_ slot: Int) -> Bool { refusedValue(slot) != nil }
-
-  /// The object's edits are gone, and with them the values that could not be stored.
-  final func forgetRefusedValues() {
-    for attribute in home.entity.attributes where isTransformable(attribute.slot) {
-      transients?[attribute.slot] = nil
-    }
-  }
-
-  /// One failure for each value that cannot be stored.
-  final func transformationFailures() -> [CoreDataError] {
-    home.entity.attributes.compactMap { attribute in
-      guard isTransformable(attribute.slot), let refused = refusedValue(attribute.slot) else { return nil }
-      return CoreDataError(
-        .managedObjectValidation,
-        "\(home.token.entityName).\(attribute.name) cannot be stored, the transformer "
-          + "“\(home.transformerNames[attribute.slot] ?? AttributeTransformers.secureName)” refuses the value: \(refused.error)",
-        userInfo: [
-          CoreDataError.Key.validationObject: self, CoreDataError.Key.validationKey: attribute.name,
-          CoreDataError.Key.validationValue: refused.value, NSUnderlyingErrorKey: refused.error,
-        ])
+    if let value, let failure {
+      let name = home.transformerNames[slot] ?? AttributeTransformers.secureName
+      refuse(
+        value, slot, .managedObjectValidation,
+        "cannot be stored, the transformer “\(name)” refuses the value: \(failure)", underlying: failure)
+    } else {
+      forgetRefusal(slot)
     }
   }
 }

@@ -105,7 +105,7 @@ struct BatchRowMaker: ~Copyable {
   }
 
   private func check(_ object: ManagedObject) throws {
-    if let failure = (object.derivedFailures() + object.transformationFailures()).first {
+    if let failure = (object.derivedFailures() + object.refusalFailures()).first {
       throw CoreDataError(failure.code, failure.errorDescription)
     }
     if let relations = object.relations {

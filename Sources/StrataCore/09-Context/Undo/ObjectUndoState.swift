@@ -167,6 +167,8 @@ struct ObjectUndoState {
   /// Whether two values of a transient attribute are known to be the same.
   private func isSame(_ left: Any?, _ right: Any?, _ slot: Int) -> Bool {
     guard let left, let right else { return left == nil && right == nil }
+    // What is remembered of values that cannot be stored is known by nobody else.
+    if object.isRefused(slot) { return false }
     let type = home.entity.attributes[slot].type
     if type != .undefined, type != .transformable {
       return ManagedObject.isSame(AttributeValue(left, type: type), AttributeValue(right, type: type))

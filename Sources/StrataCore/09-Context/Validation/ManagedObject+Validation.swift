@@ -1,3 +1,5 @@
+import Foundation
+
 extension ManagedObject {
   /// Checks every property; all failures are collected (rules 225, 226, 228).
   ///
@@ -6,9 +8,10 @@ extension ManagedObject {
   final func validateProperties() throws {
     let hasMissing = withHome { home in home.hasRequiredSlots && hasNil(in: home.requiredSlots) }
     let hasMore = withHome { $0.entity.hasMoreToValidate }
-    if !hasMissing && !hasMore { return }
+    let refusals = refusalFailures()
+    if !hasMissing && !hasMore { return try CoreDataError.throwAll(refusals) }
     let entity = home.entity
-    var failures: [any Error] = []
+    var failures: [any Error] = refusals
     if entity.checksEveryValue {
       // Those that the class can name and set: not what the store derives, nor composites beside their elements.
       validateValues(in: entity.slotsToValidate, &failures)
@@ -126,7 +129,7 @@ extension ManagedObject {
     }
     let attribute = home.entity.attributes[slot]
     if attribute.isTransient {
-      guard let value = transients?[slot] else { return [] }
+      guard let value = transients?[slot], !isRefused(slot) else { return [] }
       let typed = AttributeValue(value, type: attribute.type)
       if typed?.isNull == true { return [] }
       guard let typed, attribute.type != .undefined else { return failures(ofAny: value, property) }
@@ -174,17 +177,29 @@ extension ManagedObject {
 
   // MARK: Errors
 
+  /// Runs a check; in a context used by Core Data's names its errors are `CocoaError`s, as Core Data's code expects to catch them.
+  final func speaking(_ check: () throws -> Void) throws {
+    do { try check() } catch let error as CoreDataError where speaksFoundation { throw error.cocoaError }
+  }
+
   /// An error with what rule 227 asks for. `warning`, if there is one, is all it says.
   final func failure(
     _ code: CoreDataError.Code, _ key: String, _ value: Any?, _ words: String,
-    predicate: (any ValidationPredicate)? = nil, warning: String? = nil
+    predicate: (any ValidationPredicate)? = nil, warning: String? = nil, underlying: (any Error)? = nil
   ) -> CoreDataError {
     var userInfo: [String: Any] = [
       CoreDataError.Key.validationObject: self, CoreDataError.Key.validationKey: key,
     ]
     if let value { userInfo[CoreDataError.Key.validationValue] = value }
     if let predicate { userInfo[CoreDataError.Key.validationPredicate] = predicate }
-    return CoreDataError(code, warning ?? "\(home.token.entityName).\(key) \(words).", userInfo: userInfo)
+    if let underlying { userInfo[NSUnderlyingErrorKey] = underlying }
+    let localized = home.entity.entityDescription.managedObjectModel?.localizationDictionary
+    let entity = home.token.entityName
+    let sentence =
+      warning.map { localized?["ErrorString/\($0)"] ?? $0 }
+      ?? "\(localized?["Entity/\(entity)"] ?? entity)."
+      + "\(localized?["Property/\(key)/Entity/\(entity)"] ?? localized?["Property/\(key)"] ?? key) \(words)."
+    return CoreDataError(code, sentence, userInfo: userInfo)
   }
 }
 
@@ -198,10 +213,8 @@ extension CoreDataError {
 
   /// The failures that `error` stands for.
   static func singles(_ error: any Error) -> [any Error] {
-    guard let several = error as? CoreDataError, several.code == .validationMultipleErrors,
-      let details = several.userInfo[Key.detailedErrors] as? [any Error]
-    else { return [error] }
-    return details
+    let several = (error as? CoreDataError)?.userInfo ?? (error as? CocoaError)?.userInfo
+    return several?[Key.detailedErrors] as? [any Error] ?? [error]
   }
 }
 

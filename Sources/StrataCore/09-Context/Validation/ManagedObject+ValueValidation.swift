@@ -44,7 +44,7 @@ extension ManagedObject {
       return try CoreDataError.throwAll(
         value.flatMap { value in rules.map { failures(ofAny: value, $0) } } ?? [])
     }
-    let coerced = AttributeValue(value, type: attribute.type)
+    var coerced = AttributeValue(value, type: attribute.type)
     if attribute.type == .undefined {
       // It takes anything, as it is.
       if coerced?.isNull == true {
@@ -52,6 +52,10 @@ extension ManagedObject {
         return
       }
       return try CoreDataError.throwAll(rules.map { failures(ofAny: value, $0) } ?? [])
+    }
+    if coerced == nil, let number = value, let fit = NumberFit(number, type: attribute.type) {
+      guard case .cut(let rest) = fit, speaksFoundation else { throw numberFailure(number, fit, attribute) }
+      coerced = rest
     }
     guard let coerced else { throw misfit(value, attribute) }
     value = coerced.anyValue
@@ -134,12 +138,20 @@ extension ManagedObject {
 
   /// Hands the value of each of `slots` to `validateValue(_:forKey:)` and takes over what it makes of it.
   final func validateValues(in slots: some Sequence<Int>, _ failures: inout [any Error]) {
-    for slot in slots where isLookedAt(slot) {
+    let takesPointer = ValidationOverrides.of(type(of: self)).contains(.pointer)
+    for slot in slots where isLookedAt(slot) && !isRefused(slot) {
       let before = presentValue(slot)
       if state.contains(.rowGone) { return }
       var value = before
       do {
-        try validateValue(&value, forKey: home.entity.attributes[slot].name)
+        let key = home.entity.attributes[slot].name
+        if takesPointer {
+          var boxed = Self.boxed(value)
+          try validateValue(&boxed, forKey: key)
+          value = boxed.map { $0 }
+        } else {
+          try validateValue(&value, forKey: key)
+        }
         switch areSame(before, value, slot) {
         case true?: break
         case false?: setModeledValue(value, slot)
@@ -149,6 +161,21 @@ extension ManagedObject {
         case nil: setModeledValue(value, slot)
         }
       } catch { failures += CoreDataError.singles(error) }
+    }
+  }
+
+  /// A value as Foundation's class for it; of other classes the instance itself.
+  static func boxed(_ value: Any?) -> AnyObject? {
+    switch value {
+    case nil: nil
+    case let number as Int64: NSNumber(value: number)
+    case let number as Double: NSNumber(value: number)
+    case let number as Float: NSNumber(value: number)
+    case let flag as Bool: NSNumber(value: flag)
+    case let number as Decimal: NSDecimalNumber(decimal: number)
+    case let members as Set<ManagedObject>: NSSet(array: Array(members))
+    case let members as [ManagedObject]: NSOrderedSet(array: members)
+    case let value?: value as AnyObject
     }
   }
 

@@ -1,3 +1,5 @@
+import Foundation
+
 extension ManagedObjectContext {
   /// Validates every changed object, inserted, updated, deleted ones in this order, collecting all failures (rules 136, 144, 233).
   ///
@@ -36,12 +38,6 @@ extension ManagedObjectContext {
     func collect(_ validate: () throws -> Void) {
       do { try validate() } catch { failures += CoreDataError.singles(error) }
     }
-    // Not left to overrides: what cannot become bytes would be lost.
-    if schema.hasTransformables {
-      for object in changes.inserted + changes.updated where object.home.entity.hasTransformables {
-        failures += object.transformationFailures()
-      }
-    }
     if schema.derivedSources != nil {
       for object in changes.inserted + changes.updated { failures += object.derivedFailures() }
     }
@@ -56,7 +52,27 @@ extension ManagedObjectContext {
     for object in changes.deleted where object.state.contains(.deleted) && !object.state.contains(.rowGone) {
       collect(object.validateForDelete)
     }
+    // Not left to overrides that do not call super: what cannot become bytes would be lost.
+    if ManagedObject.haveRefusedValues {
+      for object in changes.inserted + changes.updated where !object.state.contains(.deleted) {
+        failures += object.refusalFailures().filter { !failures.contains($0, of: object) }
+      }
+    }
     return failures
+  }
+}
+
+extension [any Error] {
+  /// Whether one of the failures is about the same property of `object`.
+  fileprivate func contains(_ failure: CoreDataError, of object: ManagedObject) -> Bool {
+    contains { other in
+      guard let info = (other as? CoreDataError)?.userInfo ?? (other as? CocoaError)?.userInfo else {
+        return false
+      }
+      return info[CoreDataError.Key.validationObject] as? ManagedObject === object
+        && info[CoreDataError.Key.validationKey] as? String
+          == failure.userInfo[CoreDataError.Key.validationKey] as? String
+    }
   }
 }
 

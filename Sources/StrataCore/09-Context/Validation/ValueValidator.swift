@@ -80,5 +80,5 @@ struct ClassValidators: Sendable {
 
 extension ManagedObject: ValueChecking {
   static var validatedKeys: [String] { valueValidators.map(\.key) }
-  static var checksEveryValue: Bool { overridesValidateValue }
+  static var checksEveryValue: Bool { !ValidationOverrides.of(self).isEmpty }
 }

@@ -169,8 +169,6 @@ class Plaque: ManagedObject {
 final class Ledger: ManagedObject {
   private(set) var keys: [String] = []
 
-  override class var overridesValidateValue: Bool { true }
-
   override func validateValue(_ value: inout Any?, forKey key: String) throws {
     keys.append(key)
     try super.validateValue(&value, forKey: key)

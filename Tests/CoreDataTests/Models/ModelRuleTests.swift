@@ -1,0 +1,136 @@
+import CoreData
+import Foundation
+import Testing
+
+@Suite("Rules of models by Apple's names")
+struct ModelRuleTests {
+  private func birds(_ change: (NSManagedObjectModel) -> Void) throws -> NSManagedObjectContext {
+    try BirdStand(change).context()
+  }
+
+  @Test(
+    "rules 227, 228: validation predicates are NSPredicates on the value; their warnings are what the error says"
+  )
+  func predicates() throws {
+    let context = try birds { model in
+      let name = model.entitiesByName["Bird"]?.attributesByName["name"]
+      name?.setValidationPredicates(
+        [NSPredicate(format: "SELF MATCHES %@", "[a-z]+"), NSPredicate(format: "length < 6")],
+        withValidationWarnings: ["Small letters only.", "Too long."])
+      let tally = model.entitiesByName["Bird"]?.attributesByName["tally"]
+      tally?.setValidationPredicates(
+        [NSPredicate(format: "SELF >= 0 AND SELF < %d", 100)], withValidationWarnings: nil)
+      let birds = model.entitiesByName["Site"]?.relationshipsByName["birds"]
+      birds?.setValidationPredicates([NSPredicate(format: "SELF.@count < 2")], withValidationWarnings: [])
+    }
+    let name = try #require(
+      NSEntityDescription.entity(forEntityName: "Bird", in: context)?.attributesByName["name"])
+    #expect(name.validationPredicates.map { $0.evaluate(with: "wren") } == [true, true])
+    #expect(name.validationPredicates.map { $0.evaluate(with: "Albatross") } == [false, false])
+    #expect(name.validationWarnings as? [String] == ["Small letters only.", "Too long."])
+
+    func failures() -> [NSError] {
+      do {
+        try context.save()
+        return []
+      } catch let error as NSError {
+        return error.userInfo[NSDetailedErrorsKey] as? [NSError] ?? [error]
+      }
+    }
+    let bird = BirdStand.bird("Albatross", 200, 1, nil, context)
+    let found = failures()
+    #expect(found.count == 3 && found.allSatisfy { $0.code == NSManagedObjectValidationError })
+    let aboutName = found.filter { $0.userInfo[NSValidationKeyErrorKey] as? String == "name" }
+    #expect(Set(aboutName.map(\.localizedDescription)) == ["Small letters only.", "Too long."])
+    #expect(aboutName.allSatisfy { $0.userInfo[NSValidationValueErrorKey] as? String == "Albatross" })
+    bird.name = "wren"
+    bird.tally = 7
+    #expect(failures().isEmpty)
+    let site = Site(context: context)
+    bird.site = site
+    #expect(failures().isEmpty)
+    BirdStand.bird("coot", 3, 1, site, context)
+    #expect(failures().map { $0.userInfo[NSValidationKeyErrorKey] as? String } == ["birds"])
+  }
+
+  @Test(
+    "The localization dictionary names entities, properties and warnings in errors; copies and merged models have it"
+  )
+  func localized() throws {
+    let words = [
+      "Entity/Bird": "Vogel", "Property/name/Entity/Bird": "Name", "Property/tally": "Anzahl",
+      "ErrorString/Too many.": "Zu viele.",
+    ]
+    let context = try birds { model in
+      let bird = model.entitiesByName["Bird"]
+      bird?.attributesByName["name"]?.isOptional = false
+      bird?.attributesByName["weight"]?.isOptional = false
+      bird?.attributesByName["tally"]?.setValidationPredicates(
+        [NSPredicate(format: "SELF < 100")], withValidationWarnings: ["Too many."])
+      model.localizationDictionary = words
+      #expect((model.copy() as? NSManagedObjectModel)?.localizationDictionary == words)
+      #expect(NSManagedObjectModel(byMerging: [model])?.localizationDictionary == words)
+    }
+    let bird = Bird(context: context)
+    bird.tally = 200
+    do {
+      try context.save()
+      Issue.record("saved")
+    } catch let error as NSError {
+      let details = try #require(error.userInfo[NSDetailedErrorsKey] as? [NSError])
+      let sentences = details.map(\.localizedDescription).joined(separator: " ")
+      #expect(
+        sentences.contains("Vogel.Name ") && sentences.contains("Vogel.weight ")
+          && sentences.contains("Zu viele."))
+    }
+  }
+
+  @Test("rule 333: types and concurrency types have Core Data's numbers under both of their names")
+  func numbers() {
+    let numbers: [(NSAttributeDescription.AttributeType, UInt)] = [
+      (.undefined, 0), (.integer16, 100), (.integer32, 200), (.integer64, 300), (.decimal, 400),
+      (.double, 500),
+      (.float, 600), (.string, 700), (.boolean, 800), (.date, 900), (.binaryData, 1000), (.uuid, 1100),
+      (.uri, 1200),
+      (.transformable, 1800), (.objectID, 2000), (.composite, 2100),
+    ]
+    for (type, number) in numbers {
+      #expect(type.rawValue.rawValue == number && NSAttributeType(rawValue: number) == type.rawValue)
+      #expect(NSAttributeDescription.AttributeType(rawValue: type.rawValue) == type)
+    }
+    #expect(NSAttributeType(rawValue: 7) == nil && NSAttributeType(rawValue: UInt.max) == nil)
+    #expect(
+      NSAttributeType(rawValue: 900) == .dateAttributeType
+        && NSAttributeType.dateAttributeType.rawValue == 900)
+    let plain = NSAttributeType.dateAttributeType.rawValue
+    #expect(type(of: plain) == UInt.self)
+    let attribute = NSAttributeDescription()
+    attribute.type = .string
+    #expect(attribute.attributeType == .stringAttributeType)
+    attribute.attributeType = .dateAttributeType
+    #expect(attribute.type == .date && attribute.type.rawValue == .dateAttributeType)
+    let column = NSExpressionDescription()
+    column.resultType = .decimal
+    #expect(column.expressionResultType == .decimalAttributeType && column.resultType == .decimal)
+
+    #expect(NSManagedObjectContext.ConcurrencyType.privateQueue.rawValue.rawValue == 1)
+    #expect(NSManagedObjectContext.ConcurrencyType.mainQueue.rawValue.rawValue == 2)
+    #expect(NSManagedObjectContext.ConcurrencyType(rawValue: .mainQueueConcurrencyType) == .mainQueue)
+    #expect(NSManagedObjectContext(.privateQueue).concurrencyType == .privateQueueConcurrencyType)
+    #expect(NSManagedObjectContext.new().concurrencyType == .confinementConcurrencyType)
+  }
+
+  @Test("A store's metadata have the checksum of its model")
+  func checksum() throws {
+    let stand = try BirdStand()
+    let store = try #require(stand.coordinator.persistentStores.first)
+    let model = stand.coordinator.managedObjectModel
+    #expect(
+      stand.coordinator.metadata(for: store)[NSPersistentStoreModelVersionChecksumKey] as? String
+        == model.versionChecksum)
+    let url = try #require(store.url)
+    let metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(
+      ofType: NSSQLiteStoreType, at: url)
+    #expect(metadata[NSPersistentStoreModelVersionChecksumKey] as? String == model.versionChecksum)
+  }
+}

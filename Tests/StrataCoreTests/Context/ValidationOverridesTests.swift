@@ -1,0 +1,39 @@
+import Testing
+
+@testable import StrataCore
+
+private class Silent: ManagedObject {
+  override func willSave() {}
+  override func validateForInsert() throws {}
+}
+
+private class TakesReference: Silent {
+  override func validateValue(_ value: inout Any?, forKey key: String) throws { value = nil }
+}
+
+private class TakesPointer: ManagedObject {
+  var own = 3
+  override func validateValue(_ value: UnsafeMutablePointer<AnyObject?>, forKey key: String) throws {
+    own += 1
+  }
+}
+
+private final class Heir: TakesPointer {}
+
+private final class TakesBoth: TakesPointer {
+  override func validateValue(_ value: inout Any?, forKey key: String) throws { own += 2 }
+}
+
+@Suite("Which validateValue(_:forKey:) a class overrides")
+struct ValidationOverridesTests {
+  /// Where nothing is found every class counts as one that overrides, and each save boxes every value.
+  @Test("Overrides are found, inherited ones too; other overrides are none")
+  func found() {
+    #expect(ValidationOverrides.of(ManagedObject.self) == [])
+    #expect(ValidationOverrides.of(Silent.self) == [])
+    #expect(ValidationOverrides.of(TakesReference.self) == .reference)
+    #expect(ValidationOverrides.of(TakesPointer.self) == .pointer)
+    #expect(ValidationOverrides.of(Heir.self) == .pointer)
+    #expect(ValidationOverrides.of(TakesBoth.self) == [.reference, .pointer])
+  }
+}
