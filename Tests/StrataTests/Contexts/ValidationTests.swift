@@ -172,14 +172,23 @@ struct ValidationTests {
     expectTrap(result, says: "Entry.rating", "integer16", "String")
   }
 
-  @Test("rule 225: a number that does not fit traps")
-  func numberThatDoesNotFitTraps() async {
-    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      let container = try makeDoomedContainer()
-      let context = ManagedObjectContext(.confinement, coordinator: container.persistentStoreCoordinator)
-      Entry.make("Bells", in: context).setValue(40_000, forKey: "rating")
-    }
-    expectTrap(result, says: "Entry.rating", "integer16")
+  @Test(
+    "rules 225, 228: a number that does not fit stays with the object and fails the save; the next value takes its place",
+    arguments: [
+      (40_000.0, CoreDataError.Code.validationNumberTooLarge), (-40_000, .validationNumberTooSmall),
+      (3.5, .managedObjectValidation), (.nan, .managedObjectValidation),
+    ])
+  func numberThatDoesNotFit(_ number: Double, _ code: CoreDataError.Code) throws {
+    let container = try makeDoomedContainer()
+    let context = ManagedObjectContext(.confinement, coordinator: container.persistentStoreCoordinator)
+    let entry = Entry.make("Bells", in: context)
+    entry.setValue(number, forKey: "rating")
+    #expect((entry.value(forKey: "rating") as? Double)?.description == number.description)
+    let error = #expect(throws: CoreDataError.self) { try context.save() }
+    #expect(error?.code == code && error?.userInfo[CoreDataError.Key.validationKey] as? String == "rating")
+    entry.setValue(4, forKey: "rating")
+    try context.save()
+    #expect(entry.value(forKey: "rating") as? Int64 == 4)
   }
 
   @Test("rule 333: a slot accessor of another type traps", arguments: ["type", "slot"])
