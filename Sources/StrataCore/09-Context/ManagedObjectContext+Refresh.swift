@@ -160,6 +160,7 @@ extension ManagedObjectContext {
     object.take(nil)
     lostVersions[object.objectID] = newestVersion
     changes.reinsert(object)
+    object.rejoinOwners()
   }
 
   /// An object that was to be written anew finds that somebody else has done so: an edited object, as before.

@@ -127,6 +127,48 @@ struct BatchConflictTests {
     #expect(try store.problems() == [])
   }
 
+  @Test("rules 199, 215: whoever is written anew belongs to the same owner again", arguments: [true, false])
+  func editedMember(isAsynchronous: Bool) async throws {
+    let context = store.context(.privateQueue)
+    context.automaticallyMergesChangesFromParent = true
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    let request = FetchRequest<Department>(
+      entityName: "Department", predicate: try FetchPredicate(format: "employees.@count < 2"),
+      sortDescriptors: [FetchSort("name")])
+    let (controller, snapshots) = try context.performAndWait {
+      let sales = context.make(Department.self, "sales")
+      for name in ["ann", "bob"] { context.make(Employee.self, name).department = sales }
+      try context.save()
+      let controller = FetchedResultsController(fetchRequest: request, managedObjectContext: context)
+      try controller.performFetch()
+      #expect(controller.fetchedObjects?.count == 0)
+      return (controller, controller.snapshots)
+    }
+    defer { withExtendedLifetime(snapshots) {} }
+    let (ann, sales) = try context.performAndWait {
+      let (ann, sales) = (try context.find(Employee.self, "ann"), try context.find(Department.self, "sales"))
+      #expect(sales.employees.count == 2)
+      ann.level = 7
+      return (ann, sales)
+    }
+    try deleteAll(Employee.self, "ann", in: store.context())
+    try context.performAndWait {
+      #expect(ann.department === sales)
+      #expect(controller.fetchedObjects?.count == (try context.count(for: request)))
+      if !isAsynchronous { try context.save() }
+    }
+    if isAsynchronous { try await context.saveAsynchronously() }
+    try context.performAndWait {
+      #expect(sales.employees.names == ["ann", "bob"])
+      #expect(!context.hasChanges)
+      let count = try context.count(for: request)
+      #expect(count == 0)
+      #expect(controller.fetchedObjects?.count == 0)
+    }
+    #expect(try store.fresh { try $0.find(Department.self, "sales").employees.names } == ["ann", "bob"])
+    #expect(try store.problems() == [])
+  }
+
   @Test(
     "rule 199: store trump and rollback let it go",
     arguments: [MergePolicyType.rollback, .mergeByPropertyStoreTrump])

@@ -104,6 +104,32 @@ import Testing
     #expect((found.value(forKey: "tags") as? Set<ManagedObject>)?.count == 1)
   }
 
+  @Test(
+    "rules 153, 178: a list has what a child inserted after what leads to it, with undo and without",
+    arguments: [true, false])
+  func childInsertsWhatOthersLeadTo(isUndoable: Bool) throws {
+    let stand = try ResultsStand()
+    let context = stand.context
+    if isUndoable { context.undoManager = UndoManager() }
+    let request = FetchRequest<ManagedObject>(
+      entityName: "Group", sortDescriptors: [FetchSort("name", ascending: false)])
+    let controller = FetchedResultsController(fetchRequest: request, managedObjectContext: context)
+    let listener = Listener()
+    controller.delegate = listener
+    try controller.performFetch()
+    let child = ManagedObjectContext(.confinement, parent: context)
+    let item = ResultsStand.item("a9", "a", 9, child)
+    let group = ResultsStand.make("Group", child)
+    group.setValue("z", forKey: "name")
+    item.setValue(group, forKey: "group")
+    try child.save()
+    context.processPendingChanges()
+    #expect(controller.names == [["z", "y", "x"]])
+    #expect(listener.take() == ["will 2", "insert z - 0.0", "did 3"])
+    try context.save()
+    #expect(listener.isSilent)
+  }
+
   @Test("rules 178, 274: batches are told of")
   func batches() throws {
     let stand = try ResultsStand()

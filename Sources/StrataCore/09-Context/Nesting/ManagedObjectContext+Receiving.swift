@@ -138,6 +138,8 @@ extension ManagedObjectContext {
     willChange(object)
     switch change.kind {
     case .insert:
+      // It became an edit here when what leads to it was brought in line: that it is new is still to be told.
+      if object.state.contains(.inserted) { return changes.note(object, .notedInsert) }
       // The child had deleted it before, and has taken that back.
       guard object.state.contains(.deleted), !object.state.contains(.rowGone) else { return }
       changes.undelete(object)

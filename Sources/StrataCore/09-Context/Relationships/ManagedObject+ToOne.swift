@@ -153,6 +153,18 @@ extension ManagedObject {
     }
   }
 
+  /// The object is written anew after its row had gone, and was nobody's member with it: it is its owners' again.
+  final func rejoinOwners() {
+    guard let context else { return }
+    for relationship in home.entity.relationships where !relationship.isToMany && !relationship.isTransient {
+      guard let inverse = context.schema.inverse(of: relationship), inverse.isToMany,
+        let owner = context.object(reference(relationship), inStore: home.storeIndex)
+      else { continue }
+      adoptMembership(relationship, from: 0, to: reference(relationship))
+      owner.noteRelationChange()
+    }
+  }
+
   /// One-to-one: whoever was at either end is let go.
   private final func movePartnership(
     _ relationship: RelationshipSchema, _ inverse: RelationshipSchema, from old: UInt64,
