@@ -57,7 +57,7 @@ private struct MappingExpressionCheck {
       return first([comparison.leftExpression, comparison.rightExpression])
     }
     if let compound = predicate as? NSCompoundPredicate {
-      return compound.subpredicates.lazy.compactMap { ($0 as? NSPredicate).flatMap { objection($0) } }.first
+      return compound.subpredicates.lazy.compactMap { objection($0) }.first
     }
     return nil
   }
