@@ -218,6 +218,30 @@ struct BatchConflictTests {
     withExtendedLifetime((held, id)) {}
   }
 
+  @Test(
+    "rule 199: nor is what a child has linked", arguments: [false, true], [false, true])
+  func childsMembers(saved: Bool, isHeld: Bool) throws {
+    let made = store.context()
+    _ = (made.make(Project.self, "project"), made.make(Label.self, "label"))
+    try made.save()
+    let child = ManagedObjectContext(.confinement, parent: context)
+    let held = isHeld ? try context.find(Project.self, "project") : nil
+    #expect(held?.labels.count ?? 0 == 0)
+    let project = try child.find(Project.self, "project")
+    project.labels.insert(try child.find(Label.self, "label"))
+    if saved { try child.save() }
+    try deleteAll(Project.self, "project")
+    if !saved { try child.save() }
+    #expect(context.hasChanges)
+    let error = #expect(throws: CoreDataError.self) { try context.save() }
+    #expect(error?.code == .managedObjectMerge)
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    try context.save()
+    #expect(try store.fresh { try $0.find(Project.self, "project").labels.names } == ["label"])
+    #expect(try store.problems() == [])
+    withExtendedLifetime(held) {}
+  }
+
   @Test("rule 199: so too when the child itself executes the batch, or a sibling that saves did")
   func childExecutes() throws {
     let made = store.context()

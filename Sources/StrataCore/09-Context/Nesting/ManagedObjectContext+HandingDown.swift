@@ -185,6 +185,8 @@ extension ManagedObjectContext {
       let object = known ?? object(for: unsaved, isOwn: true)
     else { return nil }
     object.claim(unsaved, from: binding)
+    // When the policy refuses, the next save is to find it again, though no value has changed.
+    if row.stored == nil, !object.isDeleted { detectConflicts(for: object) }
     if let index { frozenRows.remove(at: index) }
     return object
   }
@@ -192,5 +194,7 @@ extension ManagedObjectContext {
 
 extension StratumRow {
   /// What was beneath when the change was made, for a change that is to meet its absence in the store.
-  var rowThatWas: RowBeneath? { base.map { RowBeneath(row: $0, isStored: true, isForeign: true) } }
+  var rowThatWas: RowBeneath? {
+    base.map { RowBeneath(row: $0, isStored: true, isForeign: true, isLost: true) }
+  }
 }
