@@ -219,8 +219,11 @@ struct BatchConflictTests {
   }
 
   @Test(
-    "rule 199: nor is what a child has linked", arguments: [false, true], [false, true])
-  func childsMembers(saved: Bool, isHeld: Bool) throws {
+    "rule 199: nor is what a child has linked", arguments: [false, true],
+    ["held", "not held", "undoable"])
+  func childsMembers(saved: Bool, parent: String) throws {
+    let isHeld = parent == "held"
+    if parent == "undoable" { context.undoManager = UndoManager() }
     let made = store.context()
     _ = (made.make(Project.self, "project"), made.make(Label.self, "label"))
     try made.save()

@@ -185,8 +185,6 @@ extension ManagedObjectContext {
       let object = known ?? object(for: unsaved, isOwn: true)
     else { return nil }
     object.claim(unsaved, from: binding)
-    // When the policy refuses, the next save is to find it again, though no value has changed.
-    if row.stored == nil, !object.isDeleted { detectConflicts(for: object) }
     if let index { frozenRows.remove(at: index) }
     return object
   }
