@@ -130,6 +130,36 @@ import Testing
     #expect(listener.isSilent)
   }
 
+  @Test("rules 173, 215: what is moved here is no member where somebody else has moved it")
+  func movedTwice() throws {
+    let stand = try ResultsStand()
+    let context = stand.context
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    for name in ["v", "w"] { ResultsStand.make("Group", context).setValue(name, forKey: "name") }
+    try context.save()
+    let request = FetchRequest<ManagedObject>(
+      entityName: "Group", predicate: try FetchPredicate(format: "items.@count == 1"),
+      sortDescriptors: [FetchSort("name")])
+    let controller = FetchedResultsController(fetchRequest: request, managedObjectContext: context)
+    let listener = Listener()
+    controller.delegate = listener
+    try controller.performFetch()
+    let (v, w) = (try stand.find("v", "Group"), try stand.find("w", "Group"))
+    try stand.find("a1").setValue(v, forKey: "group")
+    context.processPendingChanges()
+    #expect(controller.names == [["v"]])
+    let writer = stand.store.context()
+    try stand.find("a1", in: writer).setValue(stand.find("w", "Group", in: writer), forKey: "group")
+    context.mergeChanges(fromContextDidSave: try savedNotification(of: writer))
+    #expect((w.value(forKey: "items") as? Set<ManagedObject>)?.count == 0)
+    #expect(controller.names == [["v"]])
+    try context.save()
+    #expect((w.value(forKey: "items") as? Set<ManagedObject>)?.count == 0)
+    #expect((v.value(forKey: "items") as? Set<ManagedObject>)?.count == 1)
+    #expect(controller.names == [["v"]])
+    #expect(try context.count(for: request) == 1)
+  }
+
   @Test("rules 178, 274: batches are told of")
   func batches() throws {
     let stand = try ResultsStand()

@@ -153,6 +153,21 @@ extension ManagedObject {
     }
   }
 
+  /// Somebody else has given the object to another owner than `old` did, while an unsaved edit here gives it to a third: it is not a
+  /// member where the other has put it.
+  final func leaveOwnersOfOthers(since old: RowSnapshot) {
+    guard let context, let snapshot, let draft, !home.entity.relationships.isEmpty else { return }
+    for relationship in home.entity.relationships where !relationship.isToMany && !relationship.isTransient {
+      guard draft.isChanged(relationship.slot), context.schema.inverse(of: relationship)?.isToMany == true
+      else { continue }
+      let found = snapshot.reference(relationship, home)
+      if found == 0 || found == reference(relationship) || found == old.reference(relationship, home) {
+        continue
+      }
+      adoptMembership(relationship, from: found, to: 0)
+    }
+  }
+
   /// The object is written anew after its row had gone, and was nobody's member with it: it is its owners' again.
   final func rejoinOwners() {
     guard let context else { return }
