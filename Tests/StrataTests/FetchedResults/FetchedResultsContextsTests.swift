@@ -160,6 +160,58 @@ import Testing
     #expect(try context.count(for: request) == 1)
   }
 
+  @Test(
+    "rules 216, 261: who loses a member that is deleted by somebody who did not know them is told of",
+    arguments: [true, false])
+  func unknownOwners(isAsynchronous: Bool) async throws {
+    let stand = try ResultsStand()
+    let context = stand.store.context(.privateQueue)
+    let other = stand.store.context(.privateQueue)
+    other.automaticallyMergesChangesFromParent = true
+    let id = try context.performAndWait {
+      let tag = ResultsStand.make("Tag", context)
+      try context.save()
+      return tag.objectID
+    }
+    func follow(_ context: ManagedObjectContext) throws
+      -> (FetchedResultsController<ManagedObject>, AsyncStream<FetchedResultsChange>)
+    {
+      try context.performAndWait {
+        let controller = try stand.controller("tags.@count > 0", section: nil, delegate: nil, in: context)
+        return (controller, controller.changes)
+      }
+    }
+    let (here, elsewhere) = (try follow(context), try follow(other))
+    let child = ManagedObjectContext(.confinement, parent: context)
+    let tag = child.object(with: id)
+    child.delete(tag)
+    child.processPendingChanges()
+    let writer = stand.store.context()
+    try stand.find("a1", in: writer).setValue(Set([writer.object(with: id)]), forKey: "tags")
+    let saved = try savedNotification(of: writer)
+    context.performAndWait { context.mergeChanges(fromContextDidSave: saved) }
+    try child.save()
+    try context.performAndWait {
+      let count = try context.count(for: here.0.fetchRequest)
+      #expect(here.0.fetchedObjects?.count == count)
+    }
+    other.performAndWait { #expect(elsewhere.0.fetchedObjects?.count == 1) }
+    if isAsynchronous {
+      try await context.saveAsynchronously()
+    } else {
+      try context.performAndWait { try context.save() }
+    }
+    try context.performAndWait {
+      let count = try context.count(for: here.0.fetchRequest)
+      #expect(count == 0)
+      #expect(here.0.fetchedObjects?.count == 0)
+      let item = try stand.find("a1", in: context)
+      #expect((item.value(forKey: "tags") as? Set<ManagedObject>)?.isEmpty == true)
+    }
+    other.performAndWait { #expect(elsewhere.0.fetchedObjects?.count == 0) }
+    withExtendedLifetime((here.1, elsewhere.1)) {}
+  }
+
   @Test("rules 178, 274: batches are told of")
   func batches() throws {
     let stand = try ResultsStand()
