@@ -239,7 +239,7 @@ extension ManagedObjectContext {
       object.take(row.row)
       object.state.subtract([.unsavedRow, .unstored])
     }
-    if let old, object.isUpdated { object.leaveOwnersOfOthers(since: old) }
+    if let old, object.isUpdated || object.isDeleted { object.leaveOwnersOfOthers(since: old) }
     if object.isFault {
       // Nobody is told, but what has been published of its relationships stands on the row of before.
       if strata.publishes, !object.state.isDisjoint(with: .ownChange) { unpublished.append(object) }
@@ -290,6 +290,7 @@ extension ManagedObjectContext {
     if byBatch, !known.isDeleted, known.hasEditsOfItsOwn {
       // Nothing that was edited goes in silence: the save finds the conflict, and the merge policy settles it (rule 199).
       detectConflicts(for: known)
+      known.rejoinOwners()
       outlivedDeletions.insert(
         StratumLayer.Place(
           table: StratumLayer.Table(storeIndex: bound.storeIndex, hierarchy: bound.hierarchyNumber),

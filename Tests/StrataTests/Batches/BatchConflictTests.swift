@@ -93,8 +93,9 @@ struct BatchConflictTests {
     #expect(try store.problems() == [])
   }
 
-  private func editDeleted(_ policy: MergePolicy) throws -> Employee {
+  private func editDeleted(_ policy: MergePolicy, in department: Department? = nil) throws -> Employee {
     let ann = context.make(Employee.self, "ann")
+    ann.department = department
     try context.save()
     ann.level = 7
     context.mergePolicy = policy
@@ -173,10 +174,24 @@ struct BatchConflictTests {
     "rule 199: store trump and rollback let it go",
     arguments: [MergePolicyType.rollback, .mergeByPropertyStoreTrump])
   func editYields(_ type: MergePolicyType) throws {
-    _ = try editDeleted(MergePolicy(merge: type))
+    let sales = context.make(Department.self, "sales")
+    let ann = try editDeleted(MergePolicy(merge: type), in: sales)
+    #expect(sales.employees.names == ["ann"] && ann.department === sales)
     try context.save()
     #expect(!context.hasChanges)
+    #expect(sales.employees.isEmpty)
     #expect(try store.fresh { try $0.fetch(FetchRequest<Employee>(entityName: "Employee")).count } == 0)
+    #expect(try store.problems() == [])
+  }
+
+  @Test("rules 64, 199: so do a rollback and a refresh", arguments: [true, false])
+  func editDropped(isRefreshed: Bool) throws {
+    let sales = context.make(Department.self, "sales")
+    let ann = try editDeleted(.mergeByPropertyObjectTrump, in: sales)
+    if isRefreshed { context.refresh(ann, mergeChanges: false) } else { context.rollback() }
+    #expect(sales.employees.isEmpty)
+    try context.save()
+    #expect(sales.employees.isEmpty && sales.employees.count == 0)
     #expect(try store.problems() == [])
   }
 

@@ -130,8 +130,10 @@ import Testing
     #expect(listener.isSilent)
   }
 
-  @Test("rules 173, 215: what is moved here is no member where somebody else has moved it")
-  func movedTwice() throws {
+  @Test(
+    "rules 173, 215: what is moved, or deleted, here is no member where somebody else has moved it",
+    arguments: [false, true])
+  func movedTwice(isDeleted: Bool) throws {
     let stand = try ResultsStand()
     let context = stand.context
     context.mergePolicy = .mergeByPropertyObjectTrump
@@ -145,19 +147,21 @@ import Testing
     controller.delegate = listener
     try controller.performFetch()
     let (v, w) = (try stand.find("v", "Group"), try stand.find("w", "Group"))
-    try stand.find("a1").setValue(v, forKey: "group")
+    let item = try stand.find("a1")
+    if isDeleted { context.delete(item) } else { item.setValue(v, forKey: "group") }
     context.processPendingChanges()
-    #expect(controller.names == [["v"]])
+    let names = isDeleted ? [[]] : [["v"]]
+    #expect(controller.names == names)
     let writer = stand.store.context()
     try stand.find("a1", in: writer).setValue(stand.find("w", "Group", in: writer), forKey: "group")
     context.mergeChanges(fromContextDidSave: try savedNotification(of: writer))
     #expect((w.value(forKey: "items") as? Set<ManagedObject>)?.count == 0)
-    #expect(controller.names == [["v"]])
+    #expect(controller.names == names)
     try context.save()
     #expect((w.value(forKey: "items") as? Set<ManagedObject>)?.count == 0)
-    #expect((v.value(forKey: "items") as? Set<ManagedObject>)?.count == 1)
-    #expect(controller.names == [["v"]])
-    #expect(try context.count(for: request) == 1)
+    #expect((v.value(forKey: "items") as? Set<ManagedObject>)?.count == (isDeleted ? 0 : 1))
+    #expect(controller.names == names)
+    #expect(try context.count(for: request) == (isDeleted ? 0 : 1))
   }
 
   @Test(

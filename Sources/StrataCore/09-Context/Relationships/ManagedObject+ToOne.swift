@@ -153,16 +153,18 @@ extension ManagedObject {
     }
   }
 
-  /// Somebody else has given the object to another owner than `old` did, while an unsaved edit here gives it to a third: it is not a
-  /// member where the other has put it.
+  /// Somebody else has given the object to another owner than `old` did, while an unsaved edit here gives it to a third or it is deleted
+  /// here: it is not a member where the other has put it.
   final func leaveOwnersOfOthers(since old: RowSnapshot) {
-    guard let context, let snapshot, let draft, !home.entity.relationships.isEmpty else { return }
+    guard let context, let snapshot, !home.entity.relationships.isEmpty else { return }
     for relationship in home.entity.relationships where !relationship.isToMany && !relationship.isTransient {
-      guard draft.isChanged(relationship.slot), context.schema.inverse(of: relationship)?.isToMany == true
-      else { continue }
+      guard context.schema.inverse(of: relationship)?.isToMany == true else { continue }
       let found = snapshot.reference(relationship, home)
-      if found == 0 || found == reference(relationship) || found == old.reference(relationship, home) {
-        continue
+      if found == 0 || found == old.reference(relationship, home) { continue }
+      if !isDeleted {
+        guard let draft, draft.isChanged(relationship.slot), found != reference(relationship) else {
+          continue
+        }
       }
       adoptMembership(relationship, from: found, to: 0)
     }
