@@ -67,7 +67,9 @@ struct CommitBatch: Sendable {
       }
       if hasWritten { number = next }
       outcome.results.append(
-        .success(CommitResult(commitNumber: number, derivedRows: writer.derivedRows)))
+        .success(
+          CommitResult(
+            commitNumber: number, derivedRows: writer.derivedRows, touched: writer.unsaidTouches)))
     }
     if number > stamp.commitNumber {
       try reserveKeys(&outcome, transaction)

@@ -7,6 +7,8 @@ public struct CommitResult: Sendable {
   /// Rows whose derived values the commit has computed, as they are stored: rows of the change set, and rows of others that
   /// follow from it.
   public var derivedRows: [RowChange] = []
+  /// Rows that have lost a relationship to a row that the commit deletes, where its change set says nothing of that.
+  public var touched: [RowTouch] = []
 }
 
 /// Rows a change set is based on have changed or gone (rules 189–192): nothing of it was written.

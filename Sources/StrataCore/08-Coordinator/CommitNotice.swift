@@ -15,10 +15,14 @@ struct CommitNotice: Sendable {
   let changes: ChangeSet
   /// Among them, those whose derived values the store has computed: whoever saved has sent them without.
   var derivedRows: [RowChange] = []
+  /// Those among `changes.touched` that the store has found: whoever saved did not know them.
+  var unsaidTouches: [RowTouch] = []
   /// Of a batch, instead of rows: which have changed. Whoever holds some of them reads these.
   var batch: BatchChanges?
   /// Whether another process has committed: then `batch` says what is known of it.
   var isForeign = false
+  /// Whether the store has found more than the change set said.
+  var hasMoreThanWasSaid: Bool { !derivedRows.isEmpty || !unsaidTouches.isEmpty }
   /// How many rows it is about.
   var count: Int { batch?.count ?? changes.count }
   /// False when a context has saved to its parent and no store has the rows yet.

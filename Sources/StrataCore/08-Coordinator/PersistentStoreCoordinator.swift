@@ -261,9 +261,11 @@ public final class PersistentStoreCoordinator: Sendable {
     do {
       let sent = changes
       @Sendable func notice(_ result: CommitResult) -> CommitNotice {
-        CommitNotice(
-          storeIndex: index, commitNumber: result.commitNumber, origin: origin,
-          changes: sent.written(with: result.derivedRows), derivedRows: result.derivedRows)
+        var written = sent.written(with: result.derivedRows)
+        written.touched += result.touched
+        return CommitNotice(
+          storeIndex: index, commitNumber: result.commitNumber, origin: origin, changes: written,
+          derivedRows: result.derivedRows, unsaidTouches: result.touched)
       }
       let result = try binding.commits.commit(sent, deadline: nil, meanwhile: meanwhile) { result in
         self.tell(notice(result))

@@ -232,12 +232,14 @@ extension ManagedObjectContext {
       if object.state.contains(.unsavedRow), isFrozen, strata.isHandingDown(object) { return false }
     }
     if object.state.contains(.rowGone) { bringBack(object) }
+    let old = object.snapshot
     if let unsaved = row.unsaved {
       object.take(unsaved, isOwn: false)
     } else {
       object.take(row.row)
       object.state.subtract([.unsavedRow, .unstored])
     }
+    if let old, object.isUpdated || object.isDeleted { object.leaveOwnersOfOthers(since: old) }
     if object.isFault {
       // Nobody is told, but what has been published of its relationships stands on the row of before.
       if strata.publishes, !object.state.isDisjoint(with: .ownChange) { unpublished.append(object) }
@@ -288,6 +290,7 @@ extension ManagedObjectContext {
     if byBatch, !known.isDeleted, known.hasEditsOfItsOwn {
       // Nothing that was edited goes in silence: the save finds the conflict, and the merge policy settles it (rule 199).
       detectConflicts(for: known)
+      known.rejoinOwners()
       outlivedDeletions.insert(
         StratumLayer.Place(
           table: StratumLayer.Table(storeIndex: bound.storeIndex, hierarchy: bound.hierarchyNumber),

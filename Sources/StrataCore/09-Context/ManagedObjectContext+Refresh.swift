@@ -174,6 +174,7 @@ extension ManagedObjectContext {
     changes.undelete(object)
     changes.unupdate(object)
     object.state.remove(.locked)
+    object.withdrawMemberships()
     withdrawSaved(object)
     letGo(object, of: .rowGone)
     changes.note(object, .notedDelete)

@@ -242,7 +242,7 @@ extension ManagedObjectContext {
     var outcome = outcome
     if parent == nil { generation.advance() }
     settleReceived(&outcome)
-    for notice in outcome.notices where !notice.derivedRows.isEmpty { takeDerived(notice) }
+    for notice in outcome.notices where notice.hasMoreThanWasSaid { takeDerived(notice) }
     undoRecorder?.noteSave()
     changes.removeAllPending()
     lostVersions = [:]
@@ -257,6 +257,6 @@ extension ManagedObjectContext {
     postDidSave(outcome)
     tellChildren(outcome.notices)
     // Objects that were not saved, and show other derived values now.
-    if schema.derivedSources != nil || !observation.pending.isEmpty { tellChanges() }
+    if outcome.notices.contains(where: \.hasMoreThanWasSaid) || !observation.pending.isEmpty { tellChanges() }
   }
 }

@@ -93,8 +93,9 @@ struct BatchConflictTests {
     #expect(try store.problems() == [])
   }
 
-  private func editDeleted(_ policy: MergePolicy) throws -> Employee {
+  private func editDeleted(_ policy: MergePolicy, in department: Department? = nil) throws -> Employee {
     let ann = context.make(Employee.self, "ann")
+    ann.department = department
     try context.save()
     ann.level = 7
     context.mergePolicy = policy
@@ -173,10 +174,24 @@ struct BatchConflictTests {
     "rule 199: store trump and rollback let it go",
     arguments: [MergePolicyType.rollback, .mergeByPropertyStoreTrump])
   func editYields(_ type: MergePolicyType) throws {
-    _ = try editDeleted(MergePolicy(merge: type))
+    let sales = context.make(Department.self, "sales")
+    let ann = try editDeleted(MergePolicy(merge: type), in: sales)
+    #expect(sales.employees.names == ["ann"] && ann.department === sales)
     try context.save()
     #expect(!context.hasChanges)
+    #expect(sales.employees.isEmpty)
     #expect(try store.fresh { try $0.fetch(FetchRequest<Employee>(entityName: "Employee")).count } == 0)
+    #expect(try store.problems() == [])
+  }
+
+  @Test("rules 64, 199: so do a rollback and a refresh", arguments: [true, false])
+  func editDropped(isRefreshed: Bool) throws {
+    let sales = context.make(Department.self, "sales")
+    let ann = try editDeleted(.mergeByPropertyObjectTrump, in: sales)
+    if isRefreshed { context.refresh(ann, mergeChanges: false) } else { context.rollback() }
+    #expect(sales.employees.isEmpty)
+    try context.save()
+    #expect(sales.employees.isEmpty && sales.employees.count == 0)
     #expect(try store.problems() == [])
   }
 
@@ -216,6 +231,33 @@ struct BatchConflictTests {
     try context.save()
     #expect(try store.fresh { try $0.find(Employee.self, "ann").level } == 7)
     withExtendedLifetime((held, id)) {}
+  }
+
+  @Test(
+    "rule 199: nor is what a child has linked", arguments: [false, true],
+    ["held", "not held", "undoable"])
+  func childsMembers(saved: Bool, parent: String) throws {
+    let isHeld = parent == "held"
+    if parent == "undoable" { context.undoManager = UndoManager() }
+    let made = store.context()
+    _ = (made.make(Project.self, "project"), made.make(Label.self, "label"))
+    try made.save()
+    let child = ManagedObjectContext(.confinement, parent: context)
+    let held = isHeld ? try context.find(Project.self, "project") : nil
+    #expect(held?.labels.count ?? 0 == 0)
+    let project = try child.find(Project.self, "project")
+    project.labels.insert(try child.find(Label.self, "label"))
+    if saved { try child.save() }
+    try deleteAll(Project.self, "project")
+    if !saved { try child.save() }
+    #expect(context.hasChanges)
+    let error = #expect(throws: CoreDataError.self) { try context.save() }
+    #expect(error?.code == .managedObjectMerge)
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    try context.save()
+    #expect(try store.fresh { try $0.find(Project.self, "project").labels.names } == ["label"])
+    #expect(try store.problems() == [])
+    withExtendedLifetime(held) {}
   }
 
   @Test("rule 199: so too when the child itself executes the batch, or a sibling that saves did")

@@ -130,6 +130,92 @@ import Testing
     #expect(listener.isSilent)
   }
 
+  @Test(
+    "rules 173, 215: what is moved, or deleted, here is no member where somebody else has moved it",
+    arguments: [false, true])
+  func movedTwice(isDeleted: Bool) throws {
+    let stand = try ResultsStand()
+    let context = stand.context
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    for name in ["v", "w"] { ResultsStand.make("Group", context).setValue(name, forKey: "name") }
+    try context.save()
+    let request = FetchRequest<ManagedObject>(
+      entityName: "Group", predicate: try FetchPredicate(format: "items.@count == 1"),
+      sortDescriptors: [FetchSort("name")])
+    let controller = FetchedResultsController(fetchRequest: request, managedObjectContext: context)
+    let listener = Listener()
+    controller.delegate = listener
+    try controller.performFetch()
+    let (v, w) = (try stand.find("v", "Group"), try stand.find("w", "Group"))
+    let item = try stand.find("a1")
+    if isDeleted { context.delete(item) } else { item.setValue(v, forKey: "group") }
+    context.processPendingChanges()
+    let names = isDeleted ? [[]] : [["v"]]
+    #expect(controller.names == names)
+    let writer = stand.store.context()
+    try stand.find("a1", in: writer).setValue(stand.find("w", "Group", in: writer), forKey: "group")
+    context.mergeChanges(fromContextDidSave: try savedNotification(of: writer))
+    #expect((w.value(forKey: "items") as? Set<ManagedObject>)?.count == 0)
+    #expect(controller.names == names)
+    try context.save()
+    #expect((w.value(forKey: "items") as? Set<ManagedObject>)?.count == 0)
+    #expect((v.value(forKey: "items") as? Set<ManagedObject>)?.count == (isDeleted ? 0 : 1))
+    #expect(controller.names == names)
+    #expect(try context.count(for: request) == (isDeleted ? 0 : 1))
+  }
+
+  @Test(
+    "rules 216, 261: who loses a member that is deleted by somebody who did not know them is told of",
+    arguments: [true, false])
+  func unknownOwners(isAsynchronous: Bool) async throws {
+    let stand = try ResultsStand()
+    let context = stand.store.context(.privateQueue)
+    let other = stand.store.context(.privateQueue)
+    other.automaticallyMergesChangesFromParent = true
+    let id = try context.performAndWait {
+      let tag = ResultsStand.make("Tag", context)
+      try context.save()
+      return tag.objectID
+    }
+    func follow(_ context: ManagedObjectContext) throws
+      -> (FetchedResultsController<ManagedObject>, AsyncStream<FetchedResultsChange>)
+    {
+      try context.performAndWait {
+        let controller = try stand.controller("tags.@count > 0", section: nil, delegate: nil, in: context)
+        return (controller, controller.changes)
+      }
+    }
+    let (here, elsewhere) = (try follow(context), try follow(other))
+    let child = ManagedObjectContext(.confinement, parent: context)
+    let tag = child.object(with: id)
+    child.delete(tag)
+    child.processPendingChanges()
+    let writer = stand.store.context()
+    try stand.find("a1", in: writer).setValue(Set([writer.object(with: id)]), forKey: "tags")
+    let saved = try savedNotification(of: writer)
+    context.performAndWait { context.mergeChanges(fromContextDidSave: saved) }
+    try child.save()
+    try context.performAndWait {
+      let count = try context.count(for: here.0.fetchRequest)
+      #expect(here.0.fetchedObjects?.count == count)
+    }
+    other.performAndWait { #expect(elsewhere.0.fetchedObjects?.count == 1) }
+    if isAsynchronous {
+      try await context.saveAsynchronously()
+    } else {
+      try context.performAndWait { try context.save() }
+    }
+    try context.performAndWait {
+      let count = try context.count(for: here.0.fetchRequest)
+      #expect(count == 0)
+      #expect(here.0.fetchedObjects?.count == 0)
+      let item = try stand.find("a1", in: context)
+      #expect((item.value(forKey: "tags") as? Set<ManagedObject>)?.isEmpty == true)
+    }
+    other.performAndWait { #expect(elsewhere.0.fetchedObjects?.count == 0) }
+    withExtendedLifetime((here.1, elsewhere.1)) {}
+  }
+
   @Test("rules 178, 274: batches are told of")
   func batches() throws {
     let stand = try ResultsStand()

@@ -254,10 +254,15 @@ extension EdgeCollection {
         report(toOne, source: key, target: Reference.primaryKey(row), isLeftBehind: true)
       }
     case .stored(let number):
-      let twin = codes.code(RelationshipCodes.twin(of: parts.schema.relationships[number]))
+      let other = RelationshipCodes.twin(of: parts.schema.relationships[number])
+      if !other.isHiddenInverse {
+        abandoned.append(Abandonment(relationship: other.relationship, member: member, gone: row))
+      }
+      let twin = codes.code(other)
       changes.removals.append(Edge(prefix: prefix, member: member))
       changes.removals.append(Edge(prefix: EdgeKey.prefix(twin, key), member: row))
     case .hidden(let number):
+      abandoned.append(Abandonment(relationship: number, member: member, gone: row))
       changes.removals.append(Edge(prefix: prefix, member: member))
       changes.removals.append(Edge(prefix: EdgeKey.prefix(codes.codes[number], key), member: row))
     }

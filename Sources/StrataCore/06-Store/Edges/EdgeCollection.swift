@@ -18,6 +18,8 @@ struct EdgeCollection {
   /// target's entity code.
   var targets: ContiguousArray<Edge> = []
   var dangling: [DanglingReferences.Reference] = []
+  /// What rows that go leave behind in many-to-many relationships and those without an inverse.
+  var abandoned: ContiguousArray<Abandonment> = []
   /// What is wrong with the change set itself.
   var refusal: StorageError?
 
@@ -48,6 +50,15 @@ struct EdgeCollection {
     changes.settle()
     if dangling.isEmpty || !writer.changeSet.checksReferences { return nil }
     return DanglingReferences(references: dangling)
+  }
+
+  /// An edge that goes with a row.
+  struct Abandonment {
+    /// The relationship of whoever is left.
+    let relationship: Int
+    /// Who is left, and who goes, with their entity codes.
+    let member: UInt64
+    let gone: UInt64
   }
 
   mutating func refuse(_ detail: String) {

@@ -49,5 +49,23 @@ extension ManagedObjectContext {
       // Of the objects that were saved more has changed.
       if !change.changedSlots.intersects(bound.persistentSlots) { changes.note(object, .notedRefresh) }
     }
+    take(notice.unsaidTouches, tables, binding)
+  }
+
+  /// Others had related these rows to something that this context has deleted, unknown to it: they count as refreshed.
+  private func take(_ touches: [RowTouch], _ tables: [IdentityTable], _ binding: StoreBinding) {
+    for entity in Set(touches.map(\.entity)) {
+      for relationship in schema.entities[entity].relationships where relationship.isToMany {
+        forgetMembers(of: relationship.number)
+      }
+    }
+    for touch in touches {
+      guard let bound = binding.entities[touch.entity] else { continue }
+      noteRow(touch.primaryKey, bound, \.refreshed)
+      guard let object = tables[bound.hierarchyNumber].object(for: touch.primaryKey), object.context === self,
+        !object.isFault, !object.isDeleted
+      else { continue }
+      changes.note(object, .notedRefresh)
+    }
   }
 }

@@ -143,7 +143,7 @@ extension ManagedObjectContext {
     settleReceived(&outcome)
     if parent == nil { standOnStoredRows() }
     outcome.notices = parent == nil ? flight.parts.compactMap(\.notice) : notices(of: flight.unsavedRows)
-    for notice in outcome.notices where !notice.derivedRows.isEmpty { takeDerived(notice) }
+    for notice in outcome.notices where notice.hasMoreThanWasSaid { takeDerived(notice) }
     if !outcome.notices.isEmpty { statistics.saves += 1 }
     if !DebugOutput.current.isEmpty {
       for notice in outcome.notices { tellAsynchronous(notice.changes) }
@@ -162,7 +162,7 @@ extension ManagedObjectContext {
     }
     postDidSave(outcome)
     tellChildren(outcome.notices)
-    if schema.derivedSources != nil || !observation.pending.isEmpty { tellChanges() }
+    if outcome.notices.contains(where: \.hasMoreThanWasSaid) || !observation.pending.isEmpty { tellChanges() }
   }
 
   /// Objects that were edited above rows on their way to the store stand on the stored rows now, as their layers do.

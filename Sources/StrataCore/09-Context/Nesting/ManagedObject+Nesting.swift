@@ -127,6 +127,10 @@ extension ManagedObject {
     takeBase(of: unsaved)
     self.draft = draft
     context.changes.adopt(self, as: unsaved.kind == .insert ? .inserted : .updated)
+    if unsaved.kind == .update, unsaved.changedSlots == home.persistentSlots, slotsThatDiffer.isEmpty {
+      // Of `wholeIfOnlyLinked`: no value differs, and still it has to meet the absence of its row.
+      context.detectConflicts(for: self)
+    }
     adoptEdges(unsaved.edges)
     for relationship in home.entity.relationships where unsaved.changesReference(relationship) {
       adoptMembership(

@@ -192,5 +192,7 @@ extension ManagedObjectContext {
 
 extension StratumRow {
   /// What was beneath when the change was made, for a change that is to meet its absence in the store.
-  var rowThatWas: RowBeneath? { base.map { RowBeneath(row: $0, isStored: true, isForeign: true) } }
+  var rowThatWas: RowBeneath? {
+    base.map { RowBeneath(row: $0, isStored: true, isForeign: true, isLost: true) }
+  }
 }

@@ -161,6 +161,7 @@ extension ManagedObjectContext {
         // Nobody here wanted it to go: the save finds out that the row is gone (rule 199).
         object.state.subtract([.rowGone, .batchDeleted])
         changes.undelete(object)
+        detectConflicts(for: object)
       }
       if object.state.contains(.deleted) { return }
       take(change, object, binding)

@@ -50,6 +50,8 @@ struct RowBeneath {
   let isStored: Bool
   /// Whether neither the context nor one below has written the stored row, or heard of it.
   var isForeign = false
+  /// Whether the row is gone from the store, by a batch that nobody here wanted.
+  var isLost = false
   var externals: [StratumValue] = []
 }
 
@@ -213,6 +215,10 @@ final class Strata: Sendable {
       return true
     }
     guard let found = try beneath(change) else { return change.kind == .delete }
+    if found.isLost, let whole = change.wholeIfOnlyLinked {
+      top.put(whole, table, key)
+      return true
+    }
     // The usual case: what the child has read is what is there. Where somebody else has written a newer row, the change stays one of
     // the row the child has read: the save that reaches the store meets the other there, and asks the merge policy.
     if change.isBaseStored, found.isStored, change.base?.version == found.row.version || found.isForeign {

@@ -145,6 +145,16 @@ extension StratumRow {
       isBaseStored: isStored, isFinal: true, transients: transients, edges: edges)
   }
 
+  /// An update of no value, only of to-many relationships or transient values, as one of all values: it is to meet the absence of its
+  /// row, like any other update.
+  var wholeIfOnlyLinked: StratumRow? {
+    guard kind == .update, changedSlots.isEmpty else { return nil }
+    return StratumRow(
+      .update, bound, primaryKey, row: row, externals: externals, changedSlots: bound.persistentSlots,
+      base: base,
+      isBaseStored: isBaseStored, transients: transients, edges: edges)
+  }
+
   /// This, which lay over `older`, as one change with it.
   func merged(with older: StratumRow) -> StratumRow? {
     switch (older.kind, kind) {

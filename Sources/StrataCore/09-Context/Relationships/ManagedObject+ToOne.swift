@@ -153,6 +153,23 @@ extension ManagedObject {
     }
   }
 
+  /// Somebody else has given the object to another owner than `old` did, while an unsaved edit here gives it to a third or it is deleted
+  /// here: it is not a member where the other has put it.
+  final func leaveOwnersOfOthers(since old: RowSnapshot) {
+    guard let context, let snapshot, !home.entity.relationships.isEmpty else { return }
+    for relationship in home.entity.relationships where !relationship.isToMany && !relationship.isTransient {
+      guard context.schema.inverse(of: relationship)?.isToMany == true else { continue }
+      let found = snapshot.reference(relationship, home)
+      if found == 0 || found == old.reference(relationship, home) { continue }
+      if !isDeleted {
+        guard let draft, draft.isChanged(relationship.slot), found != reference(relationship) else {
+          continue
+        }
+      }
+      adoptMembership(relationship, from: found, to: 0)
+    }
+  }
+
   /// The object is written anew after its row had gone, and was nobody's member with it: it is its owners' again.
   final func rejoinOwners() {
     guard let context else { return }

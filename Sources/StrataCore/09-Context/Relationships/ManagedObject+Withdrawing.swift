@@ -61,6 +61,16 @@ extension ManagedObject {
     }
   }
 
+  /// The object is gone, and was to be a member of whoever it refers to: it is none any more.
+  final func withdrawMemberships() {
+    guard let context else { return }
+    for relationship in home.entity.relationships where !relationship.isToMany && !relationship.isTransient {
+      guard let inverse = context.schema.inverse(of: relationship), inverse.isToMany else { continue }
+      context.knownObject(reference(relationship), inStore: home.storeIndex)?
+        .forgetWithdrawn(referenceBits, inverse)
+    }
+  }
+
   /// A member whose own change is dropped: the object shows other members, and says so at the end of the event.
   private final func forgetWithdrawn(_ member: UInt64, _ relationship: RelationshipSchema) {
     guard let state = relations?.known(relationship), state.hasChanges else { return }
