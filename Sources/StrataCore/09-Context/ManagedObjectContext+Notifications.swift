@@ -51,9 +51,13 @@ extension ManagedObjectContext {
     drainReceived()
     if propagatesDeletesAtEndOfEvent, !deletionsToPropagate.isEmpty { propagateDeletions() }
     // Observers may change more; what they change is told in a notification of its own, within reason.
-    for _ in 0..<Self.mostNotificationRounds where changes.hasNoted { postDidChange() }
-    publishEdits()
-    tellObservers()
+    for _ in 0..<Self.mostNotificationRounds {
+      for _ in 0..<Self.mostNotificationRounds where changes.hasNoted { postDidChange() }
+      publishEdits()
+      tellObservers()
+      if !changes.hasNoted || observation.isTelling { return }
+      if propagatesDeletesAtEndOfEvent, !deletionsToPropagate.isEmpty { propagateDeletions() }
+    }
   }
 
   private static let mostNotificationRounds = 100

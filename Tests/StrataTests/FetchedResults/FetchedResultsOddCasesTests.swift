@@ -336,6 +336,26 @@ import Testing
         == (try context.fetch(controller.fetchRequest)).map(\.objectID))
   }
 
+  @Test("rule 264: what a delegate edits is told when its calls are over", arguments: ["did", "will"])
+  func editsInCalls(moment: String) throws {
+    let stand = try ResultsStand()
+    let context = stand.store.context(.privateQueue)
+    try context.performAndWait {
+      let b1 = try stand.find("b1", in: context)
+      var isFirst = true
+      let interrupter = Interrupter(at: moment) { _ in
+        if isFirst { b1.setValue("zz", forKey: "kind") }
+        isFirst = false
+      }
+      let controller = try stand.controller(delegate: interrupter, in: context)
+      try stand.find("a1", in: context).setValue(9, forKey: "value")
+      context.processPendingChanges()
+      #expect(controller.names == [["a2", "a3", "a1"], ["b2"], ["b1"]])
+      #expect(controller.sections?.map(\.name) == ["a", "b", "zz"])
+      #expect(interrupter.calls.filter { $0 == "did" }.count == 2)
+    }
+  }
+
   @Test(
     "rules 261, 265: what a child has edited and its parent has taken back follows its group",
     arguments: [true, false])

@@ -94,4 +94,21 @@ struct ChildConflictTests {
     try root.save()
     #expect(try store.savedEntries() == ["Bells 1"])
   }
+
+  @Test(
+    "rule 152: a child's save comes into an object that was edited beneath its accessors",
+    arguments: ["rating", "location"])
+  func primitiveValues(key: String) throws {
+    let root = store.context()
+    let known = try root.entry("Bells")
+    known.setPrimitiveValue(known.primitiveValue(forKey: key), forKey: key)
+    let child = ManagedObjectContext(.confinement, parent: root)
+    try child.entry("Bells").rating = 5
+    try child.save()
+    #expect(known.rating == 5)
+    known.location = "Winki"
+    try root.save()
+    #expect(known.rating == 5 && !root.hasChanges)
+    #expect(try store.savedEntries() == ["Winki 5"])
+  }
 }

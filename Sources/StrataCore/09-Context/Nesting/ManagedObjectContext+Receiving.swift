@@ -104,7 +104,8 @@ extension ManagedObjectContext {
     guard let binding = coordinator.binding(change.bound.storeIndex) else { return true }
     let table = stores.tables(for: binding).tables[change.bound.hierarchyNumber]
     guard let known = known(change.primaryKey, as: change.bound, in: table) else { return false }
-    if known.state.isDisjoint(with: .ownChange) {
+    // Values that were set beneath the accessors lie over the row, too.
+    if known.state.isDisjoint(with: .ownChange), !known.hasDraft || change.kind == .insert {
       applyToClean(change, known)
     } else {
       applyToEdited(change, known, binding, deletedBefore)
