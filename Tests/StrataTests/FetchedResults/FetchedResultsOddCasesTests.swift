@@ -336,6 +336,45 @@ import Testing
         == (try context.fetch(controller.fetchRequest)).map(\.objectID))
   }
 
+  @Test(
+    "rules 199, 265: a duplicate that a save's merge policy drops leaves the list, and is told of as deleted",
+    arguments: [false, true])
+  func duplicateInTheSave(hasChild: Bool) throws {
+    let keyed = EntityDescription(
+      "Keyed",
+      properties: [
+        AttributeDescription("name", .string, isOptional: true),
+        AttributeDescription("kind", .string, isOptional: true),
+      ])
+    keyed.uniquenessConstraints = [["name"]]
+    let store = try TemporaryStore(ManagedObjectModel(entities: [keyed])) { $0.durability = .none }
+    let (context, writer) = (store.context(), store.context())
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    let child = hasChild ? ManagedObjectContext(.confinement, parent: context) : nil
+    func make(_ context: ManagedObjectContext) {
+      let object = ManagedObject(entity: keyed, insertInto: context)
+      object.setValue("a", forKey: "name")
+      object.setValue("k", forKey: "kind")
+    }
+    make(writer)
+    try writer.save()
+    let listener = Listener()
+    let controller = FetchedResultsController(
+      fetchRequest: FetchRequest<ManagedObject>(
+        entityName: "Keyed", sortDescriptors: [FetchSort("kind"), FetchSort("name")]),
+      managedObjectContext: context)
+    controller.delegate = listener
+    try controller.performFetch()
+    make(context)
+    context.processPendingChanges()
+    #expect(listener.take() == ["will 1", "insert a - 0.1", "did 2"])
+    try context.save()
+    let calls = listener.take().filter { !$0.hasPrefix("will") && !$0.hasPrefix("did") }
+    #expect(calls == ["delete 0.1 -", "update a 0.0 0.0"])
+    #expect(controller.fetchedObjects?.count == 1)
+    withExtendedLifetime(child) {}
+  }
+
   @Test("rule 264: what a delegate edits is told when its calls are over", arguments: ["did", "will"])
   func editsInCalls(moment: String) throws {
     let stand = try ResultsStand()

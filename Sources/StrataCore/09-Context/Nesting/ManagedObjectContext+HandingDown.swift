@@ -18,6 +18,8 @@ extension ManagedObjectContext {
       strata.thaw()
       if !settledRows.isEmpty { forgetSettled(settledRows) }
       settledRows = []
+      publishEdits()
+      tellObservers()
       throw error
     }
   }

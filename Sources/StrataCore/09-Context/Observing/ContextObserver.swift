@@ -128,6 +128,9 @@ extension ManagedObjectContext {
     guard observation.isObserved, observation.holds == 0, !observation.isTelling,
       !observation.pending.isEmpty
     else { return }
+    // While a save blocks this queue, what is published stands still, and what its merge policy changes does not show there: it is told
+    // when the save is over.
+    if isFrozen, flight == nil { return }
     encodingAhead?.wait()
     observation.isTelling = true
     defer { observation.isTelling = false }
