@@ -6,7 +6,9 @@ import Testing
 @Suite("Types named in models")
 struct ModelTypeTests {
   /// The generated classes; what is thrown names the file as “contents”.
-  private func generate(_ attribute: String, entity: String = #"representedClassName="Bird""#) throws -> String {
+  private func generate(_ attribute: String, entity: String = #"representedClassName="Bird""#) throws
+    -> String
+  {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("types-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
     let model = folder.appendingPathComponent("M.xcdatamodel")
@@ -35,7 +37,10 @@ struct ModelTypeTests {
 
   @Test(
     "Names, dotted names, generic types, arrays and dictionaries are taken",
-    arguments: ["NSColor", "Paint.Hue", "Set&lt;Int&gt;", "[String: [Int]]", "[Paint.Hue]", "Map&lt;Int, [Set&lt;A&gt;]&gt;"])
+    arguments: [
+      "NSColor", "Paint.Hue", "Set&lt;Int&gt;", "[String: [Int]]", "[Paint.Hue]",
+      "Map&lt;Int, [Set&lt;A&gt;]&gt;",
+    ])
   func taken(_ type: String) throws {
     let swift = type.replacingOccurrences(of: "&lt;", with: "<").replacingOccurrences(of: "&gt;", with: ">")
     #expect(try generate(type).contains("public var hue: \(swift)? {"))
@@ -44,8 +49,10 @@ struct ModelTypeTests {
   @Test(
     "Anything else is refused with file and line",
     arguments: [
-      "Int { 0 }; func f() ", "Int&#10;}", "A; B", "A // B", "A /* B", "`A`", "&quot;A&quot;", "Int, b: Int", "A = 1", "A@B",
-      "[A", "A]", "Set&lt;A", "A.", ".A", "A..B", "A B", "A?", "(A)", "1A", "[A:B:C]", "#if A", "A\\\\B", "$A",
+      "Int { 0 }; func f() ", "Int&#10;}", "A; B", "A // B", "A /* B", "`A`", "&quot;A&quot;", "Int, b: Int",
+      "A = 1", "A@B",
+      "[A", "A]", "Set&lt;A", "A.", ".A", "A..B", "A B", "A?", "(A)", "1A", "[A:B:C]", "#if A", "A\\\\B",
+      "$A",
       String(repeating: "[", count: 5000),
     ])
   func refused(_ type: String) throws {
@@ -54,7 +61,8 @@ struct ModelTypeTests {
   }
 
   @Test(
-    "So is the name of a class", arguments: ["Bird {}; class B", "A.B.C", "Bird: Any", "Bird&#10;", "A-B", "`A`"])
+    "So is the name of a class",
+    arguments: ["Bird {}; class B", "A.B.C", "Bird: Any", "Bird&#10;", "A-B", "`A`"])
   func className(_ name: String) throws {
     let error = #expect(throws: Message.self) {
       try generate("NSColor", entity: "representedClassName=\"\(name)\"")

@@ -23,13 +23,16 @@ struct OwnKeyTests {
     #expect(states() == [false, true, false, true] && bird.value(forKey: "isFault") as? Int == 0)
     context.delete(bird)
     #expect(bird.value(forKey: "isDeleted") as? Bool == true)
-    #expect((BirdStand.bird("dipper", 1, 1, nil, context).value(forKeyPath: "isInserted") as? NSNumber) == true)
-    #expect(bird.dictionaryWithValues(forKeys: ["objectID"])["objectID"] as? NSManagedObjectID == bird.objectID)
+    #expect(
+      (BirdStand.bird("dipper", 1, 1, nil, context).value(forKeyPath: "isInserted") as? NSNumber) == true)
+    #expect(
+      bird.dictionaryWithValues(forKeys: ["objectID"])["objectID"] as? NSManagedObjectID == bird.objectID)
   }
 
   @Test("Where objects have left their context, its key gives nil")
   func noContext() throws {
-    let bird = Bird(entity: try #require(BirdStand.model().entitiesByName["Bird"]), insertInto: nil)
-    #expect(bird.value(forKey: "managedObjectContext") == nil)
+    let model = BirdStand.model()
+    let bird = Bird(entity: try #require(model.entitiesByName["Bird"]), insertInto: nil)
+    withExtendedLifetime(model) { #expect(bird.value(forKey: "managedObjectContext") == nil) }
   }
 }

@@ -19,13 +19,15 @@ struct FetchRequestFormTests {
     // A class without one has the untyped one only.
     let sites = Site.fetchRequest()
     #expect(try context.fetch(sites).count == 2)
-    #expect(NSBatchDeleteRequest(fetchRequest: Bird.fetchRequest()).fetchRequest.entityName == nil)
+    #expect(NSBatchDeleteRequest(fetchRequest: Bird.fetchRequest()).fetchRequest.entityName == "Bird")
   }
 
   @Test("A fetch in a context without a coordinator says so")
   func noCoordinator() throws {
     let context = NSManagedObjectContext(concurrencyType: .confinementConcurrencyType)
-    let error = #expect(throws: CocoaError.self) { try context.fetch(NSFetchRequest<Bird>(entityName: "Bird")) }
+    let error = #expect(throws: CocoaError.self) {
+      try context.fetch(NSFetchRequest<Bird>(entityName: "Bird"))
+    }
     #expect(error.map { "\($0.localizedDescription)" }?.contains("the context has no coordinator") == true)
   }
 }

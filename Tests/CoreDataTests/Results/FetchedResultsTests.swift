@@ -201,7 +201,8 @@ struct FetchedResultsTests {
   @Test("A result type that is not managed objects is refused when the fetch is performed")
   func resultTypes() throws {
     let context = try BirdStand().stocked()
-    for type in [NSFetchRequestResultType.dictionaryResultType, .managedObjectIDResultType, .countResultType] {
+    for type in [NSFetchRequestResultType.dictionaryResultType, .managedObjectIDResultType, .countResultType]
+    {
       let request = NSFetchRequest<NSFetchRequestResult>(entityName: "Bird")
       request.sortDescriptors = [NSSortDescriptor(key: "name", ascending: true)]
       request.resultType = type

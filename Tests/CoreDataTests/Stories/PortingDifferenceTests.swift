@@ -15,7 +15,8 @@ struct PortingDifferenceTests {
     let other = NSPersistentStoreCoordinator(managedObjectModel: Journal.makeModel())
     #expect(throws: (any Error).self) {
       try other.addPersistentStore(
-        ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: [NSReadOnlyPersistentStoreOption: true])
+        ofType: NSSQLiteStoreType, configurationName: nil, at: url,
+        options: [NSReadOnlyPersistentStoreOption: true])
     }
     try coordinator.remove(try #require(coordinator.persistentStores.first))
     try coordinator.destroyPersistentStore(at: url, ofType: NSSQLiteStoreType)
@@ -50,20 +51,35 @@ struct PortingDifferenceTests {
     #expect(!(found is NSMutableArray) && (found as? [String]) == ["a"])
   }
 
-  @Test("Inserting before there is a store, operators on bits in predicates, and relationships of objects in no context, stop the process")
+  private func said(_ result: ExitTest.Result?) -> String {
+    String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+  }
+
+  @Test(
+    "Inserting before there is a store, operators on bits in predicates, and relationships of objects in no context, stop the process"
+  )
   func stops() async {
-    await #expect(processExitsWith: .failure) {
+    let early = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let context = NSManagedObjectContext(concurrencyType: .confinementConcurrencyType)
-      context.persistentStoreCoordinator = NSPersistentStoreCoordinator(managedObjectModel: Journal.makeModel())
+      context.persistentStoreCoordinator = NSPersistentStoreCoordinator(
+        managedObjectModel: Journal.makeModel())
       _ = Entry(context: context)
     }
-    await #expect(processExitsWith: .failure) { _ = NSPredicate(format: "(flags & 1) != 0") }
-    await #expect(processExitsWith: .failure) {
+    #expect(said(early).contains("store"), "\(said(early))")
+    let bits = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = NSPredicate(format: "(flags & 1) != 0")
+    }
+    #expect(said(bits).contains("“&”"), "\(said(bits))")
+    let loose = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let model = Journal.makeModel()
-      guard let entry = model.entitiesByName["Entry"], let trip = model.entitiesByName["Trip"] else { exit(0) }
+      guard let entry = model.entitiesByName["Entry"], let trip = model.entitiesByName["Trip"] else {
+        exit(0)
+      }
       let object = Entry(entity: entry, insertInto: nil)
       object.title = "a"
       object.trip = Trip(entity: trip, insertInto: nil)
+      withExtendedLifetime(model) {}
     }
+    #expect(said(loose).contains("context"), "\(said(loose))")
   }
 }

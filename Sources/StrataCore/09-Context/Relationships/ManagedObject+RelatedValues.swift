@@ -45,7 +45,9 @@ extension ManagedObject {
   private final func memberValues(_ value: Any?, _ relationship: RelationshipSchema) -> [ManagedObject] {
     if !(value is ManagedObject), let objects = Self.objects(in: value) { return objects }
     guard let value else { return [] }
-    if !(value is ManagedObject), let stranger = Self.elements(of: value)?.first(where: { !($0 is ManagedObject) }) {
+    if !(value is ManagedObject),
+      let stranger = Self.elements(of: value)?.first(where: { !($0 is ManagedObject) })
+    {
       trap(
         "\(relationship.qualifiedName) is a to-many relationship and cannot take \(type(of: value)) with a member of type "
           + "\(type(of: stranger)).")
