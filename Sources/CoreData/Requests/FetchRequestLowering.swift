@@ -45,6 +45,12 @@ extension NSFetchRequestDescription {
   }
 
   private func resolvedEntityName(in context: NSManagedObjectContext) throws -> String {
+    if context.persistentStoreCoordinator == nil {
+      throw CoreDataError(
+        .coreData,
+        "A fetch request cannot be executed: the context has no coordinator; set persistentStoreCoordinator or parent."
+      )
+    }
     let name: String
     if let givenName {
       name = givenName

@@ -140,7 +140,9 @@ open class NSFetchRequest<ResultType>: NSFetchRequestDescription {
 
 extension NSManagedObject {
   /// A request for the objects of this class's entity, whichever it is in the model of the context that executes it.
-  public class func fetchRequest() -> NSFetchRequest<any NSFetchRequestResult> {
+  ///
+  /// A method of that name that a class has for requests of its own objects is preferred where both would do.
+  @_disfavoredOverload public class func fetchRequest() -> NSFetchRequest<any NSFetchRequestResult> {
     let request = NSFetchRequest<any NSFetchRequestResult>()
     request.objectClass = self
     return request

@@ -53,6 +53,12 @@ final class ResultsSource {
 
   /// Fetches by what the request says now.
   func performFetch() throws {
+    guard request.resultType == .managedObjectResultType else {
+      throw CoreDataError(
+        .coreData,
+        "The results of a fetched results controller are managed objects; its request has another resultType (raw value \(request.resultType.rawValue))."
+      )
+    }
     let lowered = try request.lowered(for: context)
     if lowered.isSortedHere {
       throw CoreDataError(

@@ -42,22 +42,26 @@ extension NSPersistentStoreCoordinator {
     completionHandler block: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void
   ) {
     guard storeDescription.shouldAddStoreAsynchronously else {
-      return block(storeDescription, add(storeDescription))
+      return add(storeDescription) { _, error in block(storeDescription, error) }
     }
     let block = Carried(block)
     DispatchQueue.global(qos: .userInitiated).async {
-      block.value(storeDescription, self.add(storeDescription))
+      self.add(storeDescription) { _, error in block.value(storeDescription, error) }
     }
   }
 
-  private func add(_ description: NSPersistentStoreDescription) -> (any Error)? {
-    do {
+  /// Opens a store and attaches it, as `addPersistentStore(with:completionHandler:)` but always at once; `block` gets the store or the error.
+  func add(
+    _ description: NSPersistentStoreDescription, _ block: (NSPersistentStore?, (any Error)?) -> Void
+  ) {
+    let added = Result {
       try addPersistentStore(
         ofType: description.type, configurationName: description.configuration, at: description.url,
         options: description.options)
-      return nil
-    } catch {
-      return error
+    }
+    switch added {
+    case .success(let store): block(store, nil)
+    case .failure(let error): block(nil, error)
     }
   }
 

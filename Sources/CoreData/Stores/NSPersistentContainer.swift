@@ -19,6 +19,15 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   /// The main-queue context, on the coordinator. Use it on the main actor.
   public let viewContext: NSManagedObjectContext
   private let descriptions: Mutex<Carried<[NSPersistentStoreDescription]>>
+  /// What `loadPersistentStores` has opened.
+  private let loaded = Mutex(Carried([LoadedStore]()))
+
+  private struct LoadedStore {
+    let description: NSPersistentStoreDescription
+    /// As the description was.
+    let url: URL?
+    let store: NSPersistentStore
+  }
 
   /// Makes a container for the model called `name`.
   ///
@@ -68,13 +77,14 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   /// made when a store is loaded into it.
   open class func defaultDirectoryURL() -> URL { PersistentContainer.defaultDirectoryURL() }
 
-  /// Opens every described store and calls `block` once for each, with the error if it could not be opened; at once, on the
-  /// calling thread, unless the description says `shouldAddStoreAsynchronously`.
+  /// Opens every described store that is not loaded yet and calls `block` once for each of those, with the error if it could not be opened; at
+  /// once, on the calling thread, unless the description says `shouldAddStoreAsynchronously`. A store that was loaded and has been removed
+  /// from the coordinator is loaded again.
   open func loadPersistentStores(
     completionHandler block: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void
   ) {
     let folder = Self.defaultDirectoryURL()
-    for description in persistentStoreDescriptions {
+    for description in persistentStoreDescriptions where !isLoaded(description) {
       if description.type != NSInMemoryStoreType,
         description.url?.deletingLastPathComponent().path == folder.path
       {
@@ -85,7 +95,33 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
           continue
         }
       }
-      persistentStoreCoordinator.addPersistentStore(with: description, completionHandler: block)
+      guard description.shouldAddStoreAsynchronously else {
+        load(description, block)
+        continue
+      }
+      let carried = Carried((description, block))
+      DispatchQueue.global(qos: .userInitiated).async { self.load(carried.value.0, carried.value.1) }
+    }
+  }
+
+  private func load(
+    _ description: NSPersistentStoreDescription,
+    _ block: (NSPersistentStoreDescription, (any Error)?) -> Void
+  ) {
+    let url = description.url
+    persistentStoreCoordinator.add(description) { store, error in
+      if let store {
+        let new = Carried(LoadedStore(description: description, url: url, store: store))
+        loaded.withLock { $0 = Carried($0.value + [new.value]) }
+      }
+      block(description, error)
+    }
+  }
+
+  private func isLoaded(_ description: NSPersistentStoreDescription) -> Bool {
+    let stores = persistentStoreCoordinator.persistentStores
+    return loaded.withLock { $0 }.value.contains {
+      $0.description === description && $0.url == description.url && stores.contains($0.store)
     }
   }
 

@@ -43,6 +43,11 @@ private struct BridgedTransformer: AttributeTransformer, @unchecked Sendable {
     case let data as Data: return data
     case let data as NSData: return data as Data
     case let other:
+      if plain(other) == nil, let secure = transformer as? NSSecureUnarchiveFromDataTransformer {
+        let allowed = type(of: secure).allowedTopLevelClasses.map { "\($0)" }.joined(separator: ", ")
+        throw TransformationError(
+          "\(type(of: transformer)) keeps \(allowed), and was given a \(type(of: value)) that it cannot keep")
+      }
       throw TransformationError(
         "\(type(of: transformer)) made \(plain(other).map { "a \(type(of: $0))" } ?? "nothing") of a \(type(of: value)), not data"
       )

@@ -4,13 +4,11 @@
 struct ModelClasses {
   private let entities: [ModelEntity]
   private let byName: [String: ModelEntity]
-  private let folder: String
 
   /// - Throws: A sentence, for what is no model.
   init(contentsOf folder: String) throws {
     entities = try ModelReader.entities(of: folder)
     byName = Dictionary(entities.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-    self.folder = folder
   }
 
   /// The generated file for the target's `module`.
@@ -18,7 +16,7 @@ struct ModelClasses {
   func text(module: String) throws -> String {
     var lines: [String] = []
     for entity in entities {
-      guard let code = entity.code, let (owner, name) = try Self.className(entity, folder) else { continue }
+      guard let code = entity.code, let (owner, name) = try Self.className(entity) else { continue }
       // A class of another module is generated there.
       if let owner, owner != module { continue }
       lines += try Self.lines(for: entity, code, name, self)
@@ -31,20 +29,20 @@ struct ModelClasses {
   // MARK: Classes
 
   /// The module, if the model says one, and the name; nil for an entity without a class of its own.
-  private static func className(_ entity: ModelEntity, _ folder: String) throws -> (
+  private static func className(_ entity: ModelEntity) throws -> (
     module: String?, name: String
   )? {
     guard let full = entity.className, full != "NSManagedObject" else { return nil }
     let parts = full.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard (1...2).contains(parts.count), let name = parts.last, Spelling.isName(name) else {
-      throw Refusal("\(folder): error: entity \(entity.name): “\(full)” cannot be the name of a class")
+      throw Refusal("\(entity.place): error: entity \(entity.name): “\(full)” cannot be the name of a class")
     }
     return (parts.count == 2 && !parts[0].isEmpty ? parts[0] : nil, name)
   }
 
   /// How an entity's class is called in code.
   private func typeName(of entity: String) throws -> String {
-    guard let found = byName[entity], let (_, name) = try Self.className(found, folder) else {
+    guard let found = byName[entity], let (_, name) = try Self.className(found) else {
       return "NSManagedObject"
     }
     return Spelling.name(name)

@@ -27,6 +27,8 @@ struct ModelEntity {
   let className: String?
   let code: Code?
   let parent: String?
+  /// File and line.
+  let place: String
   var attributes: [Attribute] = []
   var relationships: [Relationship] = []
   /// Fetched properties by name, with the entity each finds.

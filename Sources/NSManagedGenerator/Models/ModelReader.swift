@@ -80,9 +80,10 @@ final class ModelReader: NSObject, XMLParserDelegate {
       current = ModelEntity(
         name: name, className: attributes["representedClassName"].flatMap { $0.isEmpty ? nil : $0 },
         code: attributes["codeGenerationType"].flatMap(ModelEntity.Code.init),
-        parent: attributes["parentEntity"])
+        parent: attributes["parentEntity"], place: "\(file):\(parser.lineNumber)")
     case ("attribute", "entity"):
       check(name, parser)
+      if let type = attributes["customClassName"], !type.isEmpty { check(type: type, parser) }
       current?.attributes.append(
         .init(
           name: name, type: attributes["attributeType"] ?? "",
@@ -112,6 +113,14 @@ final class ModelReader: NSObject, XMLParserDelegate {
     guard element == "entity", path.last == "model", let entity = current else { return }
     entities.append(entity)
     current = nil
+  }
+
+  /// What is named as an attribute's class becomes code: it must be a type and nothing else.
+  private func check(type: String, _ parser: XMLParser) {
+    if !TypeSpelling.isType(type), refusal == nil {
+      refusal = Refusal("\(file):\(parser.lineNumber): error: “\(type)” cannot be the class of an attribute")
+      parser.abortParsing()
+    }
   }
 
   /// Names become code: they must be names.

@@ -25,6 +25,8 @@ public struct CoreDataError: Error, CustomNSError, LocalizedError, @unchecked Se
     case validationInvalidURI = 1690
 
     case managedObjectContextLocking = 132_000
+    /// A save of a context inside a save of the same context. Core Data has no name for it.
+    case recursiveSave = 132_001
     case persistentStoreCoordinatorLocking = 132_010
 
     case managedObjectReferentialIntegrity = 133_000

@@ -58,6 +58,7 @@ extension ManagedObjectModel {
     self.init(entities: model.entities)
     versionIdentifiers = model.versionIdentifiers
     localizationDictionary = model.localizationDictionary
+    templates = model.templates
     for (name, entities) in configurations { setEntities(entities, forConfigurationName: name) }
   }
 }

@@ -165,7 +165,8 @@ final class StoreBinding: Sendable {
     throw CoreDataError(
       .coreData,
       missing.joined(separator: "; ")
-        + ", which is not registered; call AttributeTransformers.set(_:forName:) before the store is added.")
+        + ", which is not registered; call AttributeTransformers.set(_:forName:), or ValueTransformer.setValueTransformer(_:forName:) of the module CoreData, before "
+        + "the store is added.")
   }
 
   /// The entity that `code` means in this store.

@@ -26,6 +26,24 @@ extension ManagedObject {
     }
   }
 
+  /// What the object has of its own under a key, none of its entity's properties; nil where there is no such key. Fires no fault.
+  final func ownProperty(_ key: String) -> Any?? {
+    switch key {
+    case "objectID": .some(objectID)
+    case "entity": .some(entity)
+    case "managedObjectContext": .some(managedObjectContext)
+    case "self": .some(self)
+    case "description": .some(description)
+    case "isInserted": .some(handedOut(.boolean(isInserted)))
+    case "isUpdated": .some(handedOut(.boolean(isUpdated)))
+    case "isDeleted": .some(handedOut(.boolean(isDeleted)))
+    case "isFault": .some(handedOut(.boolean(isFault)))
+    case "hasChanges": .some(handedOut(.boolean(hasChanges)))
+    case "hasPersistentChangedValues": .some(handedOut(.boolean(hasPersistentChangedValues)))
+    default: nil
+    }
+  }
+
   /// The slot of a property of the object's entity.
   package final func propertySlot(_ name: String) -> Int? { home.entity.slot(named: name) }
 

@@ -269,11 +269,16 @@ open class ManagedObject: NSObject, SlotDeclaring {
   /// `[String: Any]` of a composite one, whose elements have keys such as `address.city`; of a to-one relationship the object, of a to-many
   /// one a `Set<ManagedObject>`, of an ordered one an `[ManagedObject]`; of a fetched property an `[ManagedObject]`. Fires a fault.
   ///
+  /// Behind the entity's properties come the object's own: `objectID`, `entity`, `managedObjectContext`, `self`, `description`, `isFault`,
+  /// `hasChanges` and the like; those fire no fault.
+  ///
   /// An unknown key goes to `value(forUndefinedKey:)`, which traps (rule 79). There is no Objective-C runtime that could
   /// find a custom accessor by its name: override this method to serve computed keys (rule 80).
   open func value(forKey key: String) -> Any? {
     guard let slot = home.entity.slot(named: key) else {
-      return hasFetchedProperty(key) ? reportedFetchedObjects(key) : value(forUndefinedKey: key)
+      if hasFetchedProperty(key) { return reportedFetchedObjects(key) }
+      if let found = ownProperty(key) { return found }
+      return value(forUndefinedKey: key)
     }
     noteRead(slot)
     if let relationship = home.entity.relationship(slot: slot) { return relatedValue(relationship) }

@@ -15,13 +15,14 @@ extension ManagedObjectContext {
   ///   `StorageError` for the disk and the
   ///   file; 134040 when several stores are concerned and only some could be written. The context keeps its changes.
   ///
-  /// Traps inside a save of the same context: in `willSave()`, in observers of the will-save notification and of a did-change
+  /// Throws 132001 and does nothing inside a save of the same context: in `willSave()`, in observers of the will-save notification and of a did-change
   /// notification about what `willSave()` or validation did, in validation and in merge policies. Observers of the did-change
   /// notification that begins a save, `didSave()` and observers of the did-save notifications may save.
   @_disfavoredOverload public func save() throws {
     checkAccess()
     if isSaving {
-      trap(
+      throw CoreDataError(
+        .recursiveSave,
         "save() was called inside a save of the same context (from willSave, an observer of the will-save notification, "
           + "validation or a merge policy); observers of the did-save notification may save.")
     }

@@ -61,6 +61,8 @@ struct UnfittingNumberTests {
   func notANumber() throws {
     entry.setValue(Double.nan, forKey: "rating")
     #expect(saveError()?.code == NSManagedObjectValidationError)
+    entry.setValue(NSDecimalNumber.notANumber, forKey: "rating")
+    #expect(saveError()?.code == NSManagedObjectValidationError)
     entry.setValue(70_000, forKey: "rating")
     entry.setValue(nil, forKey: "rating")
     #expect(entry.value(forKey: "rating") == nil)

@@ -197,4 +197,19 @@ struct FetchedResultsTests {
     #expect(controller.sections?.map(\.indexTitle) == ["<Lake>", "<Wood>"])
     withExtendedLifetime(titles) {}
   }
+
+  @Test("A result type that is not managed objects is refused when the fetch is performed")
+  func resultTypes() throws {
+    let context = try BirdStand().stocked()
+    for type in [NSFetchRequestResultType.dictionaryResultType, .managedObjectIDResultType, .countResultType]
+    {
+      let request = NSFetchRequest<NSFetchRequestResult>(entityName: "Bird")
+      request.sortDescriptors = [NSSortDescriptor(key: "name", ascending: true)]
+      request.resultType = type
+      let controller = NSFetchedResultsController(
+        fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil)
+      let error = #expect(throws: CocoaError.self) { try controller.performFetch() }
+      #expect(error?.code.rawValue == 134_060 && controller.fetchedObjects == nil)
+    }
+  }
 }

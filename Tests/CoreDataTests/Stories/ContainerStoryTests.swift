@@ -22,6 +22,30 @@ struct ContainerStoryTests {
     return container
   }
 
+  @Test("Loading stores again adds only those that are not there, and what failed is tried again")
+  func loadingTwice() throws {
+    let folder = try Journal.makeFolder()
+    let container = NSPersistentContainer(name: "Journal", managedObjectModel: Journal.makeModel())
+    let first = NSPersistentStoreDescription(url: folder.appendingPathComponent("First.sqlite"))
+    let late = folder.appendingPathComponent("late")
+    let second = NSPersistentStoreDescription(url: late.appendingPathComponent("Second.sqlite"))
+    container.persistentStoreDescriptions = [first, second]
+    func load() -> [String] {
+      var told: [String] = []
+      container.loadPersistentStores { description, error in
+        told.append("\(description === first ? "first" : "second") \(error == nil ? "added" : "failed")")
+      }
+      return told
+    }
+    #expect(load() == ["first added", "second failed"])
+    try FileManager.default.createDirectory(at: late, withIntermediateDirectories: true)
+    #expect(load() == ["second added"])
+    #expect(load() == [] && container.persistentStoreCoordinator.persistentStores.count == 2)
+    let store = try #require(container.persistentStoreCoordinator.persistentStores.first)
+    try container.persistentStoreCoordinator.remove(store)
+    #expect(load() == ["first added"])
+  }
+
   @Test("An import in a background task, an export in another one")
   @MainActor
   func importAndExport() async throws {

@@ -21,7 +21,7 @@ import Testing
   func codesAreCoreDatas() {
     #expect(CoreDataError.Code.managedObjectMerge.rawValue == 133_020)
     #expect(CoreDataError.Code.persistentStoreIncompatibleVersionHash.rawValue == 134_100)
-    #expect(CoreDataError.Code.allCases.count == 49)
+    #expect(CoreDataError.Code.allCases.count == 50)
   }
 
   @Test func everyErrorSaysASentence() {

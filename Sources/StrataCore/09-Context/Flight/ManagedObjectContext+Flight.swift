@@ -98,7 +98,8 @@ extension ManagedObjectContext {
 
   private func takeOff() throws -> SaveFlight {
     if isSaving {
-      throw CoreDataError(.coreData, "saveAsynchronously() was called inside a save of the same context.")
+      throw CoreDataError(
+        .recursiveSave, "saveAsynchronously() was called inside a save of the same context.")
     }
     flushAncestors()
     drainReceived()

@@ -45,25 +45,39 @@ extension ManagedObject {
   private final func memberValues(_ value: Any?, _ relationship: RelationshipSchema) -> [ManagedObject] {
     if !(value is ManagedObject), let objects = Self.objects(in: value) { return objects }
     guard let value else { return [] }
+    if !(value is ManagedObject),
+      let stranger = Self.elements(of: value)?.first(where: { !($0 is ManagedObject) })
+    {
+      trap(
+        "\(relationship.qualifiedName) is a to-many relationship and cannot take \(type(of: value)) with a member of type "
+          + "\(type(of: stranger)).")
+    }
     trapNoObject(value, relationship)
   }
 
   /// The objects that a value by key is or holds; nil when it holds anything else.
   static func objects(in value: Any?) -> [ManagedObject]? {
-    let elements: [Any]
     switch value {
     case nil, is NSNull: return []
     case let object as ManagedObject: return [object]
     case let set as Set<ManagedObject>: return Array(set)
     case let array as [ManagedObject]: return array
-    case let set as NSOrderedSet: elements = set.array
-    case let set as NSSet: elements = set.allObjects
-    case let array as [Any]: elements = array
-    case let set as Set<AnyHashable>: elements = set.map(\.base)
-    default: return nil
+    case let some?:
+      guard let elements = elements(of: some) else { return nil }
+      let objects = elements.compactMap { $0 as? ManagedObject }
+      return objects.count == elements.count ? objects : nil
     }
-    let objects = elements.compactMap { $0 as? ManagedObject }
-    return objects.count == elements.count ? objects : nil
+  }
+
+  /// The elements of a set or list; nil for anything else.
+  private static func elements(of value: Any) -> [Any]? {
+    switch value {
+    case let set as NSOrderedSet: set.array
+    case let set as NSSet: set.allObjects
+    case let array as [Any]: array
+    case let set as Set<AnyHashable>: set.map(\.base)
+    default: nil
+    }
   }
 
   private final func trapNoObject(_ value: Any, _ relationship: RelationshipSchema) -> Never {

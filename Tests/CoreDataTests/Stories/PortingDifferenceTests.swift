@@ -1,0 +1,85 @@
+import CoreData
+import Foundation
+import Testing
+
+/// What Docs/Porting.md says is different at run time.
+@Suite("Differences that Porting names")
+struct PortingDifferenceTests {
+  @Test("A store that is attached is not destroyed; a file open for writing is not opened for reading only")
+  func attached() throws {
+    let url = try Journal.makeFolder().appendingPathComponent("a.sqlite")
+    let coordinator = try Journal.makeCoordinator(at: url)
+    #expect(throws: (any Error).self) {
+      try coordinator.destroyPersistentStore(at: url, ofType: NSSQLiteStoreType)
+    }
+    let other = NSPersistentStoreCoordinator(managedObjectModel: Journal.makeModel())
+    #expect(throws: (any Error).self) {
+      try other.addPersistentStore(
+        ofType: NSSQLiteStoreType, configurationName: nil, at: url,
+        options: [NSReadOnlyPersistentStoreOption: true])
+    }
+    try coordinator.remove(try #require(coordinator.persistentStores.first))
+    try coordinator.destroyPersistentStore(at: url, ofType: NSSQLiteStoreType)
+  }
+
+  @Test("Fetches refuse `entity ==` and sections by what is not stored")
+  func fetches() throws {
+    let context = try BirdStand().stocked()
+    let bird = try #require(NSEntityDescription.entity(forEntityName: "Bird", in: context))
+    #expect(throws: (any Error).self) { try names(NSPredicate(format: "entity == %@", bird), in: context) }
+    let request = Bird.fetchRequest()
+    request.sortDescriptors = [NSSortDescriptor(key: "name", ascending: true)]
+    let controller = NSFetchedResultsController(
+      fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: "shoutedName", cacheName: nil)
+    #expect(throws: (any Error).self) { try controller.performFetch() }
+  }
+
+  @Test("A mutable array in a transformable attribute comes back as another, immutable one")
+  func mutableArrays() throws {
+    let stand = try BirdStand {
+      let rings = NSAttributeDescription()
+      rings.name = "rings"
+      rings.attributeType = .transformableAttributeType
+      rings.isOptional = true
+      $0.entitiesByName["Bird"]?.properties.append(rings)
+    }
+    let bird = Bird(context: stand.context())
+    let rings = NSMutableArray(array: ["a"])
+    bird.setValue(rings, forKey: "rings")
+    rings.add("b")
+    let found = bird.value(forKey: "rings")
+    #expect(!(found is NSMutableArray) && (found as? [String]) == ["a"])
+  }
+
+  private func said(_ result: ExitTest.Result?) -> String {
+    String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+  }
+
+  @Test(
+    "Inserting before there is a store, operators on bits in predicates, and relationships of objects in no context, stop the process"
+  )
+  func stops() async {
+    let early = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let context = NSManagedObjectContext(concurrencyType: .confinementConcurrencyType)
+      context.persistentStoreCoordinator = NSPersistentStoreCoordinator(
+        managedObjectModel: Journal.makeModel())
+      _ = Entry(context: context)
+    }
+    #expect(said(early).contains("store"), "\(said(early))")
+    let bits = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = NSPredicate(format: "(flags & 1) != 0")
+    }
+    #expect(said(bits).contains("“&”"), "\(said(bits))")
+    let loose = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let model = Journal.makeModel()
+      guard let entry = model.entitiesByName["Entry"], let trip = model.entitiesByName["Trip"] else {
+        exit(0)
+      }
+      let object = Entry(entity: entry, insertInto: nil)
+      object.title = "a"
+      object.trip = Trip(entity: trip, insertInto: nil)
+      withExtendedLifetime(model) {}
+    }
+    #expect(said(loose).contains("context"), "\(said(loose))")
+  }
+}
