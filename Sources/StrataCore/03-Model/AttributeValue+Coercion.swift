@@ -76,12 +76,6 @@ extension AttributeValue {
   }
 
   static func inferred(_ any: Any, preferring type: AttributeType) -> AttributeValue? {
-    // A cast would make it an integer.
-    if Swift.type(of: any) == NSDecimalNumber.self, let value = any as? NSDecimalNumber,
-      value.decimalValue.isNaN
-    {
-      return .decimal(.nan)
-    }
     switch any {
     case let value as String: return .string(value)
     case let value as Int: return .integer(Int64(value))
