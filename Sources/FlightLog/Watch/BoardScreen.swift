@@ -1,11 +1,12 @@
 import Foundation
 
-/// Where the board is drawn: over itself on a terminal, one below the other in a pipe or a file.
+/// Where the board is drawn: over itself on a terminal, one below the other in a pipe or a file, there only when it is another one.
 @MainActor
 final class BoardScreen {
   private let output: FileHandle
   private let isInteractive: Bool
   private var hasBegun = false
+  private var last: [String] = []
 
   init(output: FileHandle = .standardOutput) {
     self.output = output
@@ -28,9 +29,11 @@ final class BoardScreen {
       text = (hasBegun ? "" : "\u{1B}[?25l\u{1B}[2J") + "\u{1B}[H"
       text += lines.map { $0 + "\u{1B}[K\r\n" }.joined() + "\u{1B}[J"
     } else {
+      if hasBegun, lines == last { return }
       text = (hasBegun ? "\n" : "") + lines.map { $0 + "\n" }.joined()
     }
     hasBegun = true
+    last = lines
     try output.write(contentsOf: Data(text.utf8))
   }
 

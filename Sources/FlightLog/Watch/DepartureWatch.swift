@@ -7,13 +7,17 @@ import Strata
 final class DepartureWatch {
   private let board: DepartureBoard
   private let screen: BoardScreen
+  private let file: LogFile
 
-  init(_ container: PersistentContainer, rows: Int, _ screen: BoardScreen) throws {
+  init(_ container: PersistentContainer, _ file: LogFile, rows: Int, _ screen: BoardScreen) throws {
+    self.file = file
     board = try DepartureBoard(context: container.viewContext, rows: rows)
     self.screen = screen
   }
 
   /// Returns when somebody presses Ctrl-C, or the seconds are over.
+  ///
+  /// - Throws: a sentence when the log's file is deleted or replaced; what reading it throws.
   func run(once: Bool, seconds: Double?) async throws {
     if once {
       try screen.draw(board.lines())
@@ -28,6 +32,11 @@ final class DepartureWatch {
         try await Task.sleep(for: .milliseconds(100))
       }
     }
+    // Nothing is told of a file that lies there no more.
+    let following = Task {
+      defer { wake.finish() }
+      try await file.follow()
+    }
     let interrupted = Self.onInterrupt { wake.finish() }
     let timer = seconds.map { seconds in
       Task {
@@ -39,8 +48,17 @@ final class DepartureWatch {
       interrupted.cancel()
       timer?.cancel()
       listening.cancel()
+      following.cancel()
     }
-    try await drawing.value
+    do {
+      try await drawing.value
+    } catch {
+      // What could not be read may have been taken away.
+      try file.check()
+      throw error
+    }
+    following.cancel()
+    try await following.value
     screen.end()
   }
 

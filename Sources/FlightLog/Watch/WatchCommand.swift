@@ -9,8 +9,8 @@ struct WatchCommand: AsyncParsableCommand {
     abstract:
       "Shows the newest delayed flights, and shows them anew whenever any process has changed the log.",
     discussion: """
-      Start it in one terminal and flight-log in another. It ends with Ctrl-C. In a pipe or a file each board is written \
-      below the one before.
+      Start it in one terminal and flight-log in another, which must have begun. It ends with Ctrl-C, and when the log is \
+      deleted or replaced, as flight-log --fresh does. In a pipe or a file each board is written below the one before.
       """)
 
   @Option(help: "The store's file.")
@@ -35,12 +35,12 @@ struct WatchCommand: AsyncParsableCommand {
     let screen = BoardScreen()
     do {
       let log = FlightStore(url: URL(fileURLWithPath: store))
-      if once, !FileManager.default.fileExists(atPath: log.url.path) {
-        throw FlightLogError(
-          "There is no log at \(log.url.path): run flight-log first, or watch without --once.")
+      guard FileManager.default.fileExists(atPath: log.url.path) else {
+        throw FlightLogError("There is no log at \(log.url.path): run flight-log first.")
       }
       let container = try await log.open()
-      let watch = try DepartureWatch(container, rows: rows ?? screen.rows ?? 20, screen)
+      let file = LogFile(log.url)
+      let watch = try DepartureWatch(container, file, rows: rows ?? screen.rows ?? 20, screen)
       try await watch.run(once: once, seconds: seconds)
       try log.close(container)
     } catch {

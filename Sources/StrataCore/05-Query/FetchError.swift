@@ -8,6 +8,8 @@ public struct FetchError: Error, Sendable, Hashable, CustomStringConvertible, Lo
     case unknownEntity
     /// The entity has no attribute named by the key.
     case unknownKey
+    /// A part of a key path that makes one value of many, such as `@count`, where the path must end at an attribute.
+    case computedKey
     /// The attribute is transient: the store knows nothing of it.
     case transientKey
     /// The attribute is transformable: nobody can look into its bytes, only whether it is nil can be asked.
@@ -18,7 +20,7 @@ public struct FetchError: Error, Sendable, Hashable, CustomStringConvertible, Lo
     case wrongType(expected: String, found: String)
     /// A string operator on an attribute that is no string.
     case notAString(operation: String)
-    /// A negative limit or offset.
+    /// A negative limit, offset or batch size.
     case negativeWindow
     /// A predicate of more than 100 levels, those of key paths that follow relationships counted.
     case tooDeep
@@ -61,18 +63,42 @@ public struct FetchError: Error, Sendable, Hashable, CustomStringConvertible, Lo
     case wrongArgument(function: String, found: String)
   }
 
+  /// Where in a request, or beside it, something wrong was found.
+  public enum Part: Sendable, Hashable {
+    case predicate
+    /// The sort key as it was written.
+    case sortKey(String)
+    /// The key path that a fetched results controller divides its list by.
+    case sectionKeyPath(String)
+    /// One of `relationshipKeyPathsForPrefetching`.
+    case prefetchedKeyPath(String)
+  }
+
   /// What is wrong.
   public let reason: Reason
   /// The entity of the request.
   public let entityName: String
   /// The key concerned, if any.
   public let key: String?
+  /// Where it was found; nil when it is about no part, or another one than these.
+  public internal(set) var part: Part?
 
   public var description: String {
+    // The last letter of a sentence is its full stop.
+    part.map { "\(sentence.dropLast()) (\($0.words))." } ?? sentence
+  }
+
+  private var sentence: String {
     let place = "\(entityName).\(key ?? "")"
     switch reason {
     case .unknownEntity: return "The model has no entity named “\(entityName)”."
-    case .unknownKey: return "The entity \(entityName) has no attribute named “\(key ?? "")”."
+    case .unknownKey:
+      if case .prefetchedKeyPath = part {
+        return "The entity \(entityName) has no relationship named “\(key ?? "")”."
+      }
+      return "The entity \(entityName) has no attribute named “\(key ?? "")”."
+    case .computedKey:
+      return "“\(key ?? "")” of \(entityName) is computed: only a predicate or a column can contain it."
     case .transientKey: return "\(place) is transient and cannot be used in a fetch request."
     case .transformableKey:
       return
@@ -90,6 +116,12 @@ public struct FetchError: Error, Sendable, Hashable, CustomStringConvertible, Lo
       return "\(place) is a relationship: name an attribute behind it, or compare it with objects."
     case .notARelationship: return "\(place) is no relationship: nothing can follow it in a key path."
     case .toManyKey:
+      switch part {
+      case .sortKey, .sectionKeyPath:
+        return
+          "\(place) stands for many values: a list has one for each object, at the end of to-one relationships."
+      default: break
+      }
       return
         "\(place) stands for many values: compare with ANY or ALL, or make one of them with @count, @sum, @min, @max or @avg."
     case .notMany(let text):
@@ -124,9 +156,32 @@ public struct FetchError: Error, Sendable, Hashable, CustomStringConvertible, Lo
     case .foreignContinuation:
       return
         "The continuation was made for another fetch request: entity, predicate and sort keys must be the same (\(entityName))."
-    case .negativeWindow: return "A fetch limit or offset of \(entityName) is negative."
+    case .negativeWindow: return "A fetch limit, offset or batch size of \(entityName) is negative."
     }
   }
 
   public var errorDescription: String? { description }
+}
+
+extension FetchError.Part {
+  fileprivate var words: String {
+    switch self {
+    case .predicate: "in the predicate"
+    case .sortKey(let key): "in the sort key “\(key)”"
+    case .sectionKeyPath(let path): "in the section key path “\(path)”"
+    case .prefetchedKeyPath(let path): "in the key path “\(path)” for prefetching"
+    }
+  }
+}
+
+extension FetchError {
+  /// Does what looks at one part of a request; errors say that it was there.
+  static func locating<T>(_ part: Part, _ body: () throws -> T) throws -> T {
+    do {
+      return try body()
+    } catch var error as FetchError {
+      if error.part == nil { error.part = part }
+      throw error
+    }
+  }
 }

@@ -38,11 +38,13 @@ public struct ResolvedFetchRequest: Sendable {
     guard let entity = schema.entity(named: request.entityName) else {
       throw FetchError(reason: .unknownEntity, entityName: request.entityName, key: nil)
     }
-    guard request.fetchLimit >= 0, request.fetchOffset >= 0 else {
+    guard request.fetchLimit >= 0, request.fetchOffset >= 0, request.fetchBatchSize >= 0 else {
       throw FetchError(reason: .negativeWindow, entityName: entity.name, key: nil)
     }
     let resolver = PredicateResolver(entity: entity, schema: schema)
-    let predicate = try resolver.resolve(request.predicate ?? .everything)
+    let predicate = try FetchError.locating(.predicate) {
+      try resolver.resolve(request.predicate ?? .everything)
+    }
     self.schema = schema
     self.entity = entity
     entityNumbers = request.includesSubentities ? entity.subtree.sorted() : [entity.number]
@@ -54,7 +56,9 @@ public struct ResolvedFetchRequest: Sendable {
       : CompiledPredicate(
         predicate, rootName: schema.hierarchies[entity.hierarchyNumber].rootName, storeIdentifier: nil,
         schema: schema)
-    sorts = try request.sortDescriptors.map { try ResolvedSort($0, resolver) }
+    sorts = try request.sortDescriptors.map { sort in
+      try FetchError.locating(.sortKey(sort.key)) { try ResolvedSort(sort, resolver) }
+    }
     limit = request.fetchLimit
     offset = request.fetchOffset
   }
@@ -188,6 +192,9 @@ struct ResolvedSort: Sendable, Hashable {
   /// - Throws: ``FetchError`` for an unknown key, a path through a to-many relationship, an attribute without an order.
   init(_ sort: FetchSort, _ resolver: PredicateResolver) throws {
     let keys = sort.key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    if keys.contains(where: { $0.hasPrefix("@") }) {
+      throw FetchError(reason: .computedKey, entityName: resolver.entity.name, key: sort.key)
+    }
     let path = try ResolvedPath(keys, from: resolver.entity, schema: resolver.schema)
     if path.isMany { throw path.error(.toManyKey) }
     var steps = path.steps.map(\.number)

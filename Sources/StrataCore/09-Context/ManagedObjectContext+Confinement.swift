@@ -48,6 +48,16 @@ extension ManagedObjectContext {
     #endif
   }
 
+  /// The same for something that belongs to the context, named in the trap's text.
+  @inline(__always)
+  func checkAccess(toWhat subject: @autoclosure () -> String) {
+    #if DEBUG
+      if !isAccessible { trapForeignAccess(to: subject()) }
+    #else
+      if confinementSwitch.load(ordering: .relaxed), !isAccessible { trapForeignAccess(to: subject()) }
+    #endif
+  }
+
   /// The same, whatever the switch says.
   func checkAccessAlways() { if !isAccessible { trapForeignAccess(nil) } }
 
@@ -55,7 +65,10 @@ extension ManagedObjectContext {
   var isAccessible: Bool { ThreadScope.currentHolds(self) || queue.isOwnedByCaller }
 
   private func trapForeignAccess(_ entity: String?) -> Never {
-    let subject = entity.map { "An object of entity \($0) in \(description)" } ?? "\(description)"
+    trapForeignAccess(to: entity.map { "An object of entity \($0) in \(description)" } ?? "\(description)")
+  }
+
+  private func trapForeignAccess(to subject: String) -> Never {
     let remedy =
       switch concurrencyType {
       case .privateQueue: "Wrap the access in perform or performAndWait of that context"

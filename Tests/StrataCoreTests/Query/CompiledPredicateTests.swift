@@ -93,7 +93,8 @@ import Testing
     #expect(try error(Attribute("memo") == "a")?.reason == .transientKey)
     #expect(try error(.everything, sort: [FetchSort("nothing")])?.reason == .unknownKey)
     #expect(
-      try error(Attribute("s") == 1)?.description == "Item.s is of type string and cannot be compared with 1."
+      try error(Attribute("s") == 1)?.description
+        == "Item.s is of type string and cannot be compared with 1 (in the predicate)."
     )
     #expect(try error(Attribute("i32") == "1")?.key == "i32")
     #expect(try error(Attribute("i32").beginsWith("1"))?.reason == .notAString(operation: "BEGINSWITH"))

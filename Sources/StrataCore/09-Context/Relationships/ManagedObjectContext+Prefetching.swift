@@ -67,7 +67,10 @@ extension ManagedObjectContext {
       var entity = entity
       for key in keyPath.split(separator: ".", omittingEmptySubsequences: false) {
         guard let slot = entity.slot(named: String(key)), let relationship = entity.relationship(slot: slot)
-        else { throw FetchError(reason: .unknownKey, entityName: entity.name, key: keyPath) }
+        else {
+          throw FetchError(
+            reason: .unknownKey, entityName: entity.name, key: String(key), part: .prefetchedKeyPath(keyPath))
+        }
         owners = try prefetch(relationship, of: owners)
         loaded += owners
         entity = schema.entities[relationship.destination]

@@ -38,7 +38,7 @@ public final class FetchedResultsController<Result: ManagedObject> {
   /// away in between hears nothing more, and one that is set in its place hears of the changes that follow.
   public weak var delegate: (any FetchedResultsControllerDelegate<Result>)? {
     didSet {
-      managedObjectContext.checkAccess(fetchRequest.entityName)
+      checkQueue()
       settleListening()
     }
   }
@@ -70,13 +70,13 @@ public final class FetchedResultsController<Result: ManagedObject> {
 
   deinit { consumers.finish() }
 
-  /// Fetches the objects, or fetches them anew. Tells the delegate nothing; sequences continue with the new list.
+  /// Fetches the objects, or fetches them anew. Tells the delegate nothing; sequences that have not ended continue with the new list.
   ///
   /// - Throws: `CoreDataError` 134060 without sort descriptors, or when the objects of a section do not stand together (rule 242); what
   ///   `fetch(_:)` throws. What was fetched before stays.
   public func performFetch() throws {
     let context = managedObjectContext
-    context.checkAccess(fetchRequest.entityName)
+    checkQueue()
     let specification = try context.specification(of: fetchRequest)
     try context.checkResultType(Result.self, specification.entityName)
     let plan = try ResultsPlan(
@@ -87,6 +87,7 @@ public final class FetchedResultsController<Result: ManagedObject> {
     // What was edited before belongs to the list that is read, and to no change afterwards.
     context.tellChanges()
     try tracker.fetch(plan)
+    consumers.follow(tracker.stores)
     makeReader()
     if !consumers.isEmpty { consumers.yield(FetchedResultsChange(initial: makeSnapshot([]))) }
   }
@@ -178,10 +179,14 @@ public final class FetchedResultsController<Result: ManagedObject> {
 
   /// What changes from now on, beginning with the list as it is (`isInitial`) if it has been fetched, without a gap in between.
   ///
-  /// Each sequence has a buffer of its own, without limit, and may be iterated anywhere. It ends with the controller.
+  /// Each sequence has a buffer of its own, without limit, and may be iterated anywhere, by one task: a task that is cancelled while
+  /// it waits ends the sequence. It ends with the controller, when a store of the list is removed, and when the list cannot be
+  /// followed (rule 256); ask for another one after the next `performFetch()`. After `reset()` of the context it waits and goes on with
+  /// the list that is fetched next.
   public var changes: AsyncStream<FetchedResultsChange> {
     let stream = consumers.makeStream(
-      currentReader == nil ? nil : FetchedResultsChange(initial: makeSnapshot([])))
+      currentReader == nil ? nil : FetchedResultsChange(initial: makeSnapshot([])),
+      managedObjectContext.coordinator)
     settleListening()
     return stream
   }
@@ -204,6 +209,12 @@ public final class FetchedResultsController<Result: ManagedObject> {
 
   // MARK: Inside
 
+  /// Traps when the caller is not on the context's queue.
+  private func checkQueue() {
+    managedObjectContext.checkAccess(
+      toWhat: "A FetchedResultsController of \(fetchRequest.entityName) in \(managedObjectContext)")
+  }
+
   private func settleListening() {
     let isTold =
       delegate is any FetchedResultsChangeDelegate<Result>
@@ -214,7 +225,7 @@ public final class FetchedResultsController<Result: ManagedObject> {
 
   /// Nil when there is nothing to show.
   private var currentReader: ResultsReader? {
-    managedObjectContext.checkAccess(fetchRequest.entityName)
+    checkQueue()
     tracker.endIfStoreIsGone()
     return reader
   }
@@ -262,6 +273,7 @@ extension FetchedResultsController: ResultsReceiver {
   }
 
   func resultsDidChange(_ report: ResultsReport) {
+    consumers.follow(report.stores)
     makeReader()
     let reloaded = report.items.filter { $0.kind == .update || $0.kind == .move }.map {
       FetchedResultsIdentifiers.identifier($0.identity, $0.code, report.stores)
@@ -306,8 +318,21 @@ extension FetchedResultsController: ResultsReceiver {
     }
   }
 
-  func resultsDidEnd(_ error: (any Error)?) {
+  func resultsDidEnd(_ reason: ResultsEnd) {
     reader = nil
-    if let error { delegate?.controller(self, didFailWith: error) }
+    switch reason {
+    // The next fetch is news to whoever waits.
+    case .reset: return
+    case .storeRemoved: endSequences()
+    case .failed(let error):
+      // First: a delegate may fetch anew, and somebody begin to listen.
+      endSequences()
+      delegate?.controller(self, didFailWith: error)
+    }
+  }
+
+  private func endSequences() {
+    consumers.finish()
+    settleListening()
   }
 }

@@ -23,8 +23,9 @@ struct ResultsPlan {
     self.specification = specification
     let request = try ResolvedFetchRequest(specification, schema: schema)
     let section = try sectionNameKeyPath.map { path in
-      let sort = try ResolvedSort(
-        FetchSort(path), PredicateResolver(entity: request.entity, schema: schema))
+      let sort = try FetchError.locating(.sectionKeyPath(path)) {
+        try ResolvedSort(FetchSort(path), PredicateResolver(entity: request.entity, schema: schema))
+      }
       if sort.type == .objectID {
         throw CoreDataError(
           .coreData,

@@ -8,8 +8,18 @@ protocol ResultsReceiver: AnyObject {
   func resultsDidChange(_ report: ResultsReport)
   /// Somebody who was told that the list is about to change has fetched it anew: there is nothing more to tell.
   func resultsWereFetched()
-  /// There is no list any more: the context was reset, a store removed; or, with an error, the list could not be followed.
-  func resultsDidEnd(_ error: (any Error)?)
+  /// There is no list any more.
+  func resultsDidEnd(_ reason: ResultsEnd)
+}
+
+/// Why there is no list any more.
+enum ResultsEnd {
+  /// The context was reset.
+  case reset
+  /// A store of the list was removed.
+  case storeRemoved
+  /// The list could not be followed.
+  case failed(any Error)
 }
 
 /// Follows the list of objects that a request finds as its context changes.
@@ -52,7 +62,7 @@ final class ResultsTracker: ContextObserver {
   func fetch(_ plan: ResultsPlan) throws {
     if hasLostStore {
       // Identities name places among these, which entries of before have.
-      end(nil)
+      end(.storeRemoved)
       stores = []
     }
     let index = try load(plan)
@@ -79,13 +89,13 @@ final class ResultsTracker: ContextObserver {
 
   /// There is no list of objects of a store that is not there any more, from the moment when it is asked for.
   func endIfStoreIsGone() {
-    if index != nil, hasLostStore { end(nil) }
+    if index != nil, hasLostStore { end(.storeRemoved) }
   }
 
-  private func end(_ error: (any Error)?) {
+  private func end(_ reason: ResultsEnd) {
     index = nil
     shown = .empty
-    receiver?.resultsDidEnd(error)
+    receiver?.resultsDidEnd(reason)
   }
 
   // MARK: Looking
@@ -123,7 +133,11 @@ final class ResultsTracker: ContextObserver {
 
   func contextDidChange(_ change: ContextChange) {
     guard index != nil, let plan else { return }
-    if change.isEverythingInvalidated || hasLostStore { return end(nil) }
+    // Whoever is told of the beginning is told of the end, also when it lets go of the controller in between.
+    let receiver = receiver
+    defer { withExtendedLifetime(receiver) {} }
+    if hasLostStore { return end(.storeRemoved) }
+    if change.isEverythingInvalidated { return end(.reset) }
     do {
       guard let report = try follow(change, plan) else { return }
       if report.isEmpty {
@@ -140,7 +154,7 @@ final class ResultsTracker: ContextObserver {
       shown = index.list
       receiver?.resultsDidChange(report)
     } catch {
-      end(error)
+      end(.failed(error))
     }
   }
 
