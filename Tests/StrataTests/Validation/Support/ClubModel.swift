@@ -183,5 +183,10 @@ func errors(_ body: () throws -> Void) -> [any Error] {
     return []
   } catch let error as CoreDataError where error.code == .validationMultipleErrors {
     return error.userInfo[CoreDataError.Key.detailedErrors] as? [any Error] ?? []
+  } catch let error as CocoaError
+    where error.errorCode == CoreDataError.Code.validationMultipleErrors.rawValue
+  {
+    // Objects in no context speak as Core Data's code expects once its names are in use anywhere in the process.
+    return error.userInfo[CoreDataError.Key.detailedErrors] as? [any Error] ?? []
   } catch { return [error] }
 }
