@@ -54,6 +54,7 @@ class Library {
     description.type = NSInMemoryStoreType
     container.persistentStoreDescriptions = [description]
     container.loadPersistentStores { _, error in
+      // As Xcode's template writes it: the test ends here when the store cannot be loaded.
       if let error = error as NSError? { fatalError("Unresolved error \(error), \(error.userInfo)") }
     }
     return container
@@ -100,6 +101,7 @@ class Library {
       try context.save()
       saves += 1
     } catch {
+      // As Xcode's template writes it.
       let nserror = error as NSError
       fatalError("Unresolved error \(nserror), \(nserror.userInfo)")
     }

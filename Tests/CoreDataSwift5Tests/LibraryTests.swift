@@ -94,10 +94,10 @@ struct LibraryTests {
     }
     defer { NotificationCenter.default.removeObserver(observer) }
     var book: Novel!
-    child.performAndWait {
+    try child.performAndWait {
       book = Novel(context: child)
       book.title = "Emma"
-      try! child.save()
+      try child.save()
     }
     let done = DispatchSemaphore(value: 0)
     writer.perform {

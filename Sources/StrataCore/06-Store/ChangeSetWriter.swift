@@ -94,40 +94,8 @@ final class ChangeSetWriter {
     var collection = EdgeCollection(self)
     let failure = try collection.run(transaction)
     edges = collection.changes
-    if failure == nil { unsaidTouches = findUnsaidTouches(collection.abandoned) }
+    if failure == nil { unsaidTouches = collection.untoldTouches() }
     return failure
-  }
-
-  private func findUnsaidTouches(_ abandoned: ContiguousArray<EdgeCollection.Abandonment>) -> [RowTouch] {
-    if abandoned.isEmpty { return [] }
-    struct Tie: Hashable {
-      let relationship: Int
-      let owner: UInt64
-      let member: UInt64
-    }
-    var said: Set<Tie> = []
-    for edge in changeSet.edges where edge.kind == .remove {
-      said.insert(
-        Tie(
-          relationship: edge.relationship, owner: edge.owner, member: Reference.primaryKey(edge.member)))
-    }
-    let gone = Set(deleted.map { Reference.bits($0.key, entityCode: catalogue.entityCodes[$0.row.entity]) })
-    var touches: Set<RowTouch> = []
-    for tie in abandoned {
-      // Who goes as well has nothing to lose.
-      if gone.contains(tie.member) { continue }
-      let (left, lost) = (Reference.primaryKey(tie.member), Reference.primaryKey(tie.gone))
-      if said.contains(Tie(relationship: tie.relationship, owner: left, member: lost)) { continue }
-      if let inverse = parts.schema.relationships[tie.relationship].inverse,
-        said.contains(Tie(relationship: inverse, owner: lost, member: left))
-      {
-        continue
-      }
-      if let entity = catalogue.entity(code: Reference.entityCode(tie.member)) {
-        touches.insert(RowTouch(entity: entity, primaryKey: left))
-      }
-    }
-    return Array(touches)
   }
 
   /// Writes what was prepared.

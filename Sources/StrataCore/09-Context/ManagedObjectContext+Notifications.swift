@@ -51,11 +51,15 @@ extension ManagedObjectContext {
     drainReceived()
     if propagatesDeletesAtEndOfEvent, !deletionsToPropagate.isEmpty { propagateDeletions() }
     // Observers may change more; what they change is told in a notification of its own, within reason.
-    for _ in 0..<Self.mostNotificationRounds {
-      for _ in 0..<Self.mostNotificationRounds where changes.hasNoted { postDidChange() }
+    var rounds = 0
+    while true {
+      while changes.hasNoted, rounds < Self.mostNotificationRounds {
+        postDidChange()
+        rounds += 1
+      }
       publishEdits()
       tellObservers()
-      if !changes.hasNoted || observation.isTelling { return }
+      if !changes.hasNoted || rounds == Self.mostNotificationRounds || observation.isTelling { return }
       if propagatesDeletesAtEndOfEvent, !deletionsToPropagate.isEmpty { propagateDeletions() }
     }
   }

@@ -211,6 +211,15 @@ struct BatchConflictTests {
     #expect(try store.problems() == [])
   }
 
+  /// The error policy tells of the conflict; with object trump the edit is saved.
+  private func saveInsisting() throws {
+    #expect(context.hasChanges)
+    let error = #expect(throws: CoreDataError.self) { try context.save() }
+    #expect(error?.code == .managedObjectMerge)
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    try context.save()
+  }
+
   @Test("rule 199: a child's edit is not lost in silence", arguments: [false, true], [false, true])
   func childsEdit(saved: Bool, isHeld: Bool) throws {
     let made = store.context()
@@ -224,11 +233,7 @@ struct BatchConflictTests {
     if saved { try child.save() }
     try deleteAll(Employee.self, "ann")
     if !saved { try child.save() }
-    #expect(context.hasChanges)
-    let error = #expect(throws: CoreDataError.self) { try context.save() }
-    #expect(error?.code == .managedObjectMerge)
-    context.mergePolicy = .mergeByPropertyObjectTrump
-    try context.save()
+    try saveInsisting()
     #expect(try store.fresh { try $0.find(Employee.self, "ann").level } == 7)
     withExtendedLifetime((held, id)) {}
   }
@@ -250,11 +255,7 @@ struct BatchConflictTests {
     if saved { try child.save() }
     try deleteAll(Project.self, "project")
     if !saved { try child.save() }
-    #expect(context.hasChanges)
-    let error = #expect(throws: CoreDataError.self) { try context.save() }
-    #expect(error?.code == .managedObjectMerge)
-    context.mergePolicy = .mergeByPropertyObjectTrump
-    try context.save()
+    try saveInsisting()
     #expect(try store.fresh { try $0.find(Project.self, "project").labels.names } == ["label"])
     #expect(try store.problems() == [])
     withExtendedLifetime(held) {}

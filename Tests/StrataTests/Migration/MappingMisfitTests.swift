@@ -20,13 +20,7 @@ struct MappingMisfitTests {
     try stand.close()
   }
 
-  private func migrate(_ mappings: [EntityMapping]) throws {
-    let manager = MigrationManager(
-      sourceModel: LightweightMigrationTests.first(), destinationModel: LightweightMigrationTests.first())
-    try manager.migrateStore(
-      from: PersistentStoreDescription(url: stand.url), with: MappingModel(entityMappings: mappings),
-      to: PersistentStoreDescription(url: there))
-  }
+  private func migrate(_ mappings: [EntityMapping]) throws { try stand.migrate(mappings, to: there) }
 
   private let authors = EntityMapping("authors", from: "Author", to: "Author", type: .copy)
 

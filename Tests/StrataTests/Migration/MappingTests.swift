@@ -34,13 +34,7 @@ struct MappingTests {
     try stand.close()
   }
 
-  private func migrate(_ mappings: [EntityMapping]) throws {
-    let manager = MigrationManager(
-      sourceModel: LightweightMigrationTests.first(), destinationModel: LightweightMigrationTests.first())
-    try manager.migrateStore(
-      from: PersistentStoreDescription(url: stand.url), with: MappingModel(entityMappings: mappings),
-      to: PersistentStoreDescription(url: there))
-  }
+  private func migrate(_ mappings: [EntityMapping]) throws { try stand.migrate(mappings, to: there) }
 
   /// What is in the new store.
   private func read<R>(_ body: (ManagedObjectContext) throws -> R) throws -> R {

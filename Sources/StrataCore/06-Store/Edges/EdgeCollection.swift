@@ -52,15 +52,6 @@ struct EdgeCollection {
     return DanglingReferences(references: dangling)
   }
 
-  /// An edge that goes with a row.
-  struct Abandonment {
-    /// The relationship of whoever is left.
-    let relationship: Int
-    /// Who is left, and who goes, with their entity codes.
-    let member: UInt64
-    let gone: UInt64
-  }
-
   mutating func refuse(_ detail: String) {
     if refusal != nil { return }
     refusal = StorageError(

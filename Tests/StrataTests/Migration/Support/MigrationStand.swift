@@ -32,6 +32,16 @@ final class MigrationStand {
     return ManagedObjectContext(.privateQueue, coordinator: coordinator)
   }
 
+  /// Migrates the store with these mappings, from the first model to itself, to a new one.
+  func migrate(_ mappings: [EntityMapping], to new: URL) throws {
+    try close()
+    let manager = MigrationManager(
+      sourceModel: LightweightMigrationTests.first(), destinationModel: LightweightMigrationTests.first())
+    try manager.migrateStore(
+      from: PersistentStoreDescription(url: url), with: MappingModel(entityMappings: mappings),
+      to: PersistentStoreDescription(url: new))
+  }
+
   func close() throws {
     guard let coordinator else { return }
     for store in coordinator.persistentStores { try coordinator.remove(store) }
