@@ -79,8 +79,11 @@ extension ManagedObjectContext {
     guard let binding = coordinator.binding(notice.storeIndex) else { return }
     let store = stores.tables(for: binding)
     let (inserts, updates) = (notice.changes.inserts.count, notice.changes.updates.count)
-    if places.lowerBound == 0, notice.isStored, strata.publishes {
-      strata.knownVersions.note(notice.changes.updates, in: binding)
+    if notice.isStored, strata.publishes {
+      let written = places.clamped(to: inserts..<inserts + updates)
+      strata.knownRows.note(
+        notice.changes.updates[written.lowerBound - inserts..<written.upperBound - inserts], in: binding,
+        areWritten: true)
     }
     if places.lowerBound == 0 { mergeRelationships(notice, store, &merged) }
     for place in places {
@@ -216,7 +219,7 @@ extension ManagedObjectContext {
     guard known != nil || notesVersion, let row = newestRow(key, bound, store.binding, told, known) else {
       return
     }
-    if notesVersion, row.unsaved == nil { strata.knownVersions.note(row.row.version, of: bound, key) }
+    if notesVersion, row.unsaved == nil { strata.knownRows.note(row.row, of: bound, key) }
     if let known, take(row, known) { merged.refreshed.insert(id) }
   }
 

@@ -164,7 +164,9 @@ extension ManagedObjectContext {
 
   private func commit(_ save: PendingSave, _ outcome: inout SaveOutcome) throws -> CommitNotice {
     statistics.saveAttempts += 1
-    if strata.publishes { strata.knownVersions.note(save.changes.updates, in: save.store) }
+    if strata.publishes {
+      strata.knownRows.note(save.changes.updates[...], in: save.store, areWritten: false)
+    }
     let start = ContinuousClock.now
     do {
       save.changes.origin = changeOrigin
@@ -179,9 +181,11 @@ extension ManagedObjectContext {
         save.adoptEarly()
       }
       noteTime(since: start, of: save.changes, failed: false)
+      if strata.publishes { strata.knownRows.note(notice.derivedRows[...], in: save.store, areWritten: true) }
       return notice
     } catch {
       noteTime(since: start, of: save.changes, failed: true)
+      if strata.publishes { strata.knownRows.forgetRows(of: save.changes.updates, in: save.store) }
       save.takeBack()
       throw error
     }

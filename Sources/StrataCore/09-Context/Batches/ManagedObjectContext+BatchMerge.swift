@@ -51,7 +51,7 @@ extension ManagedObjectContext {
     slice(batch.related) { mergeRelated($1, $0, store, &merged) }
     slice(batch.suspected) { mergeSuspected($1, $0, store, &merged) }
     slice(batch.deleted) { bound, keys in
-      if strata.publishes { strata.knownVersions.noteDeletions(keys, of: bound) }
+      if strata.publishes { strata.knownRows.noteDeletions(keys, of: bound) }
       // Deleted whatever version it had; a row that is there all the same was written anew since.
       for key in keys {
         mergeDelete(key, ofVersion: RowDeletion.anyVersion, bound, store, &merged, byBatch: true)
@@ -73,7 +73,7 @@ extension ManagedObjectContext {
     for (key, row) in zip(wanted, newestRows(wanted[...], bound, store.binding)) { rows[key] = row }
     for key in keys {
       if let row = rows[key] {
-        if publishes { strata.knownVersions.note(row.version, of: bound, key) }
+        if publishes { strata.knownRows.note(row, of: bound, key) }
         mergeUpdate(key, ToldRow(row: row, isStored: true), bound, store, &merged)
       } else if strata.isEmpty {
         // Nobody here knows it.

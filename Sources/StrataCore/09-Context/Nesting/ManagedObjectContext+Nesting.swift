@@ -137,13 +137,14 @@ extension ManagedObjectContext {
       // (rule 199).
       return isDeletedByBatch(change) ? change.rowThatWas : nil
     }
-    return RowBeneath(row: row, isStored: true, isForeign: !knows(row.version, of: change))
+    if knows(row.version, of: change) { return RowBeneath(row: row, isStored: true) }
+    return RowBeneath(row: row, isStored: true, isForeign: true, known: newestKnownRow(of: change))
   }
 
   private func isDeletedByBatch(_ row: StratumRow) -> Bool {
     let place = StratumLayer.Place(table: row.table, primaryKey: row.primaryKey)
     return sequence(first: self, next: \.parent).contains {
-      $0.strata.knownVersions.isDeletedByBatch(place)
+      $0.strata.knownRows.isDeletedByBatch(place)
     }
   }
 
@@ -152,10 +153,17 @@ extension ManagedObjectContext {
     let place = StratumLayer.Place(table: row.table, primaryKey: row.primaryKey)
     var context: ManagedObjectContext? = self
     while let next = context {
-      if next.strata.knownVersions.contains(version, of: place) ?? true { return true }
+      if next.strata.knownRows.contains(version, of: place) ?? true { return true }
       context = next.parent
     }
     return false
+  }
+
+  /// The newest stored row of a record that this context or one below has written, or has merged.
+  private func newestKnownRow(of row: StratumRow) -> RowSnapshot? {
+    let place = StratumLayer.Place(table: row.table, primaryKey: row.primaryKey)
+    return sequence(first: self, next: \.parent).compactMap { $0.strata.knownRows.row(place) }
+      .max { $0.version < $1.version }
   }
 
   /// Whether the record of `object` is in no store: a context below has not saved it.

@@ -50,6 +50,8 @@ struct RowBeneath {
   let isStored: Bool
   /// Whether neither the context nor one below has written the stored row, or heard of it.
   var isForeign = false
+  /// Of a foreign row: the newest one before it that the context, or one below, has written or heard of.
+  var known: RowSnapshot?
   /// Whether the row is gone from the store, by a batch that nobody here wanted.
   var isLost = false
   var externals: [StratumValue] = []
@@ -78,7 +80,7 @@ final class Strata: Sendable {
   private let isPublishing = Atomic<Bool>(false)
 
   /// Stored rows that the context has written itself, or has merged.
-  let knownVersions = KnownVersions()
+  let knownRows = KnownRows()
 
   struct State: Sendable {
     var top = StratumLayer()
@@ -219,10 +221,16 @@ final class Strata: Sendable {
       top.put(whole, table, key)
       return true
     }
-    // The usual case: what the child has read is what is there. Where somebody else has written a newer row, the change stays one of
-    // the row the child has read: the save that reaches the store meets the other there, and asks the merge policy.
     if change.isBaseStored, found.isStored, change.base?.version == found.row.version || found.isForeign {
-      top.put(change, table, key)
+      // Where somebody else has written a newer row, the change stays one of what is known here: the save that reaches the store meets
+      // the other there, and asks the merge policy. What the child has read may be older than that, and nobody is to see the context
+      // fall back behind what it has saved itself.
+      if found.isForeign, let known = found.known, known.version > change.base?.version ?? 0 {
+        top.put(try change.moved(onto: known, isStored: true, keeping: [], in: store), table, key)
+      } else {
+        // The usual case: what the child has read is what is there.
+        top.put(change, table, key)
+      }
       return true
     }
     let moved = try change.moved(
