@@ -95,6 +95,87 @@ struct ChildConflictTests {
     #expect(try store.savedEntries() == ["Bells 1"])
   }
 
+  /// A child reads; the root changes the location to Winki and saves; somebody else changes the rating to 5; the child, which still has the
+  /// first row, edits and saves.
+  private func editFromBeforeTheRootsSave(_ root: ManagedObjectContext, _ edit: (Entry) -> Void) throws {
+    let child = ManagedObjectContext(.confinement, parent: root)
+    let entry = try child.entry("Bells")
+    try root.entry("Bells").location = "Winki"
+    try root.save()
+    let other = store.context()
+    try other.entry("Winki").rating = 5
+    try other.save()
+    edit(entry)
+    try child.save()
+  }
+
+  @Test(
+    "rule 155: a child's edit of an older row does not take its parent back behind what that has saved",
+    arguments: [
+      (MergePolicyType.mergeByPropertyObjectTrump, "Winki 1"), (.mergeByPropertyStoreTrump, "Winki 5"),
+      (.overwrite, "Winki 1"), (.rollback, "Winki 5"),
+    ])
+  func behindTheRootsSave(type: MergePolicyType, expected: String) throws {
+    let root = store.context()
+    root.mergePolicy = MergePolicy(merge: type)
+    try editFromBeforeTheRootsSave(root) { $0.rating = 1 }
+    let entry = try #require(root.existingObject(with: id) as? Entry)
+    #expect(entry.location == "Winki" && entry.rating == 1)
+    let beside = ManagedObjectContext(.confinement, parent: root)
+    #expect(try beside.entry("Winki").rating == 1)
+    try root.save()
+    #expect(try store.savedEntries() == [expected])
+    #expect("\(entry.location ?? "nil") \(entry.rating)" == expected && !root.hasChanges)
+  }
+
+  @Test("rule 155: nor to what it failed to save")
+  func behindAFailedSave() throws {
+    let root = store.context()
+    let child = ManagedObjectContext(.confinement, parent: root)
+    let entry = try child.entry("Bells")
+    let held = try root.entry("Bells")
+    held.location = "Winki"
+    try root.save()
+    let other = store.context()
+    try other.entry("Winki").rating = 5
+    try other.save()
+    held.location = "Uluwatu"
+    #expect(throws: CoreDataError.self) { try root.save() }
+    root.rollback()
+    try other.entry("Winki").rating = 4
+    try other.save()
+    entry.rating = 1
+    try child.save()
+    let known = try #require(root.existingObject(with: id) as? Entry)
+    #expect(known.location == "Winki" && known.rating == 1)
+    let error = #expect(throws: CoreDataError.self) { try root.save() }
+    #expect(error?.code == .managedObjectMerge && held === known)
+    #expect(try store.savedEntries() == ["Winki 4"])
+  }
+
+  @Test("rule 190: a merge that comes late does not make the root forget what it has saved since")
+  func mergedLate() throws {
+    let root = store.context()
+    let child = ManagedObjectContext(.confinement, parent: root)
+    let entry = try child.entry("Bells")
+    let heard = Log<Notification>()
+    let other = store.context()
+    let token = NotificationCenter.default.addObserver(
+      forName: ManagedObjectContext.didSaveObjectsNotification, object: other, queue: nil
+    ) { heard.add($0) }
+    defer { NotificationCenter.default.removeObserver(token) }
+    try other.entry("Bells").rating = 5
+    try other.save()
+    try root.entry("Bells").location = "Winki"
+    try root.save()
+    root.mergeChanges(fromContextDidSave: try #require(heard.first))
+    entry.rating = 1
+    try child.save()
+    // Nobody but the root has written since.
+    try root.save()
+    #expect(try store.savedEntries() == ["Winki 1"])
+  }
+
   @Test(
     "rule 152: a child's save comes into an object that was edited beneath its accessors",
     arguments: ["rating", "location"])
