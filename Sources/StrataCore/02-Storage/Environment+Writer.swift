@@ -171,6 +171,7 @@ extension Environment {
 
   private func run(_ job: WriteJob, _ transaction: OpaquePointer) -> WriteOutcome {
     var firstFailure: Int32 = 0
+    let start = ContinuousClock.now
     let transactionID = mdb_txn_id(transaction)
     do {
       try withUnsafeMutablePointer(to: &firstFailure) { failure in
@@ -184,7 +185,8 @@ extension Environment {
       mdb_txn_abort(transaction)
       return firstFailure == MDB_MAP_FULL ? .needsRoom : .failed(writeError(firstFailure, "mdb_put"))
     }
-    let code = mdb_txn_commit(transaction)
+    let code = FlushAhead.commit(
+      transaction, flushes: options.durability != .none, work: ContinuousClock.now - start)
     if code == 0 {
       countCommit()
       return .committed

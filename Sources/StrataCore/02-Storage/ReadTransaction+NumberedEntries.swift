@@ -32,11 +32,12 @@ private struct NumberedTree {
   /// LMDB's number for the tree of names: part of its format.
   private static let names: MDB_dbi = 1
 
-  /// Nil in a write transaction, where changed pages lie anywhere, and when a page does not look as expected.
-  init?(_ keyspace: Keyspace, _ transaction: borrowing ReadTransaction) {
+  /// Nil in a write transaction that has changed something, whose pages lie anywhere, and when a page does not look as expected.
+  init?(_ keyspace: Keyspace, _ transaction: borrowing ReadTransaction, isUnchanged: Bool) {
     var information = MDB_envinfo()
     guard let environment = mdb_txn_env(transaction.handle),
-      mdb_env_info(environment, &information) == 0, transaction.id <= information.me_last_txnid,
+      mdb_env_info(environment, &information) == 0,
+      transaction.id <= information.me_last_txnid + (isUnchanged ? 1 : 0),
       let record = Self.record(keyspace, transaction), let address = record.baseAddress
     else { return nil }
     var statistics = MDB_stat()
@@ -174,11 +175,15 @@ extension ReadTransaction {
   /// until it answers false. Keys are numbers, stored as eight bytes, big-endian.
   ///
   /// Looks many up at a time: for keys that lie far apart, what one waits for comes while the others are looked up.
+  ///
+  /// - Parameter isUnchanged: this is a write transaction that has written nothing at all yet, in no keyspace: what lies in the file is what
+  ///   it sees.
   @inline(__always)
   func forEachValue(
-    of keys: [UInt64], in keyspace: Keyspace, _ body: (UInt64, UnsafeRawBufferPointer?) throws -> Bool
+    of keys: [UInt64], in keyspace: Keyspace, isUnchanged: Bool = false,
+    _ body: (UInt64, UnsafeRawBufferPointer?) throws -> Bool
   ) throws {
-    guard keys.count > 1, let tree = NumberedTree(keyspace, self) else {
+    guard keys.count > 1, let tree = NumberedTree(keyspace, self, isUnchanged: isUnchanged) else {
       for key in keys where try !body(key, value(of: key, in: keyspace)) { return }
       return
     }

@@ -62,9 +62,11 @@ final class ChangeSetWriter {
   }
 
   /// Everything that can go wrong with the change set itself; nil when it can be written.
-  func prepare(_ transaction: borrowing ReadTransaction) throws -> (any Error)? {
+  ///
+  /// - Parameter isUnchanged: the transaction has written nothing yet.
+  func prepare(_ transaction: borrowing ReadTransaction, isUnchanged: Bool = false) throws -> (any Error)? {
     if let error = foreignEntity() { return error }
-    if let conflict = try findConflicts(transaction) { return conflict }
+    if let conflict = try findConflicts(transaction, isUnchanged) { return conflict }
     collectStaleLargeValues()
     if parts.schema.derivedSources != nil { collectReplacedVersions() }
     try collectIndexChanges(transaction)
@@ -183,53 +185,81 @@ final class ChangeSetWriter {
 
 extension ChangeSetWriter {
   /// Compares the versions the changes are based on with those stored (rule 189).
-  private func findConflicts(_ transaction: borrowing ReadTransaction) throws -> CommitConflict? {
+  private func findConflicts(_ transaction: borrowing ReadTransaction, _ isUnchanged: Bool) throws
+    -> CommitConflict?
+  {
     var conflicts: [RowConflict] = []
     replaced.reserveCapacity(changeSet.updates.count)
     deleted.reserveCapacity(changeSet.deletes.count)
-    try forEachRun(changeSet.updates.count, { changeSet.updates[$0].entity }, transaction) {
-      let change = changeSet.updates[$0]
-      let row = try stored($1, change.primaryKey, base: change.baseVersion, &$2, &conflicts)
-      if let row { replaced.append(row) }
+    try changeSet.updates.withUnsafeBufferPointer { updates in
+      let row = { (updates[$0].entity, updates[$0].primaryKey) }
+      try forEachStored(updates.count, row, transaction, isUnchanged) { place, hierarchy, bytes in
+        let change = updates[place]
+        let row = try stored(bytes, hierarchy, change.primaryKey, base: change.baseVersion, &conflicts)
+        if let row { replaced.append(row) }
+      }
     }
-    try forEachRun(changeSet.deletes.count, { changeSet.deletes[$0].entity }, transaction) {
-      let change = changeSet.deletes[$0]
-      let row = try stored($1, change.primaryKey, base: change.baseVersion, &$2, &conflicts)
-      if let row { deleted.append((change.primaryKey, row)) }
+    try changeSet.deletes.withUnsafeBufferPointer { deletes in
+      let row = { (deletes[$0].entity, deletes[$0].primaryKey) }
+      try forEachStored(deletes.count, row, transaction, isUnchanged) { place, hierarchy, bytes in
+        let change = deletes[place]
+        let row = try stored(bytes, hierarchy, change.primaryKey, base: change.baseVersion, &conflicts)
+        if let row { deleted.append((change.primaryKey, row)) }
+      }
     }
     for check in changeSet.checks {
-      try transaction.withCursor(try rows(check.hierarchy)) {
-        _ = try stored(check.hierarchy, check.primaryKey, base: check.baseVersion, &$0, &conflicts)
-      }
+      let rows = try rows(check.hierarchy)
+      let bytes = try PrimaryKeyBytes.with(check.primaryKey) { try transaction.get(rows, $0) }
+      _ = try stored(bytes, check.hierarchy, check.primaryKey, base: check.baseVersion, &conflicts)
     }
     try findExistingInserts(transaction, &conflicts)
     return conflicts.isEmpty ? nil : CommitConflict(conflicts: conflicts)
   }
 
-  /// Calls `body` with each place, its hierarchy and a cursor in the hierarchy's rows. The cursor looks in the page it stands in first,
-  /// where the next of many ascending keys mostly is.
-  private func forEachRun(
-    _ count: Int, _ entity: (Int) -> Int, _ transaction: borrowing ReadTransaction,
-    _ body: (Int, Int, inout Cursor) throws -> Void
+  /// Calls `body` with each place, its hierarchy and the stored bytes of its row.
+  ///
+  /// Keys come in the order in which objects were changed. Many are looked up at a time where nothing has been written; otherwise a
+  /// cursor looks in the page it stands in first, where the next of many ascending keys mostly is.
+  private func forEachStored(
+    _ count: Int, _ row: (Int) -> (entity: Int, key: UInt64), _ transaction: borrowing ReadTransaction,
+    _ isUnchanged: Bool, _ body: (Int, Int, UnsafeRawBufferPointer?) throws -> Void
   ) throws {
     var place = 0
     while place < count {
-      let hierarchy = hierarchy(ofEntity: entity(place))
-      try transaction.withCursor(try rows(hierarchy)) { cursor in
-        repeat {
-          try body(place, hierarchy, &cursor)
+      let hierarchy = hierarchy(ofEntity: row(place).entity)
+      let rows = try rows(hierarchy)
+      var keys: [UInt64] = []
+      var end = place
+      while end < count, self.hierarchy(ofEntity: row(end).entity) == hierarchy {
+        keys.append(row(end).key)
+        end += 1
+      }
+      if isUnchanged, keys.count >= Self.fewestAtATime {
+        try transaction.forEachValue(of: keys, in: rows, isUnchanged: true) { _, bytes in
+          try body(place, hierarchy, bytes)
           place += 1
-        } while place < count && self.hierarchy(ofEntity: entity(place)) == hierarchy
+          return true
+        }
+      } else {
+        try transaction.withCursor(rows) { cursor in
+          for key in keys {
+            try body(place, hierarchy, PrimaryKeyBytes.with(key) { try cursor.seek(exactly: $0)?.value })
+            place += 1
+          }
+        }
       }
     }
   }
 
+  /// Fewer are found before the tree has been looked at.
+  private static let fewestAtATime = 16
+
   /// The stored row when it is of the version expected, otherwise one conflict more. `RowDeletion.anyVersion` expects nothing.
   private func stored(
-    _ hierarchy: Int, _ key: UInt64, base: UInt32, _ cursor: inout Cursor,
+    _ bytes: UnsafeRawBufferPointer?, _ hierarchy: Int, _ key: UInt64, base: UInt32,
     _ conflicts: inout [RowConflict]
   ) throws -> StoredRow? {
-    guard let bytes = try PrimaryKeyBytes.with(key, { try cursor.seek(exactly: $0)?.value }) else {
+    guard let bytes else {
       if base != RowDeletion.anyVersion {
         conflicts.append(RowConflict(hierarchy: hierarchy, primaryKey: key, stored: nil))
       }

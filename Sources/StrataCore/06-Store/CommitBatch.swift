@@ -27,7 +27,10 @@ struct CommitBatch: Sendable {
   let attempt: CommitAttempt<Outcome>
 
   func run(_ transaction: borrowing WriteTransaction) throws -> Outcome {
+    let known = catalogue.generation
     let catalogue = try parts.currentCatalogue(catalogue, transaction)
+    // Another generation may have been written here.
+    var isUnchanged = catalogue.generation == known
     let stamp = try parts.stamp(transaction.read)
     var number = stamp.commitNumber
     var outcome = Outcome(results: [], catalogue: catalogue)
@@ -45,7 +48,7 @@ struct CommitBatch: Sendable {
       let history = parts.makeHistoryWriter(next, changeSet.origin, catalogue, at: now)
       let writer = ChangeSetWriter(
         changeSet: changeSet, parts: parts, catalogue: catalogue, journal: journal, history: history)
-      if var failure = try writer.prepare(transaction.read) {
+      if var failure = try writer.prepare(transaction.read, isUnchanged: isUnchanged) {
         if var conflict = failure as? CommitConflict {
           // A commit raises the version of a row by one at most.
           conflict.newestVersion = UInt32(truncatingIfNeeded: next)
@@ -55,11 +58,13 @@ struct CommitBatch: Sendable {
         continue
       }
       if writer.hasChanges {
+        isUnchanged = false
         try writer.write(transaction)
         try history?.finish(transaction)
         hasWritten = true
       }
       if let metadata = changeSet.metadata {
+        isUnchanged = false
         let own = metadata.withoutStandardKeys
         try parts.meta.put("metadata", try own.encoded(path: parts.environment.path), transaction)
         outcome.metadata = own
