@@ -1,3 +1,4 @@
+import CLMDBShim
 import Foundation
 
 /// Writes one change set in two phases, so that one that fails leaves the transaction as it was.
@@ -363,7 +364,11 @@ extension ChangeSetWriter {
   ) throws {
     try transaction.withCursor(keyspace) { cursor in
       var last = try cursor.last().flatMap { PrimaryKeyBytes.whole($0.key) }
-      for (key, operation) in operations {
+      var ahead = PageAhead()
+      for (number, (key, operation)) in operations.enumerated() {
+        if number + Self.pagesAhead < operations.count {
+          ahead.prefetch(storedRow(operations[number + Self.pagesAhead].operation))
+        }
         switch operation {
         case .insert(let place):
           try put(changeSet.inserts[place].rowBytes, key, &last, &cursor)
@@ -377,6 +382,20 @@ extension ChangeSetWriter {
         // What is last now does not matter: later keys are put, not appended, up to the old last one.
         }
       }
+    }
+  }
+
+  /// How many operations ahead their pages are asked for.
+  private static let pagesAhead = 4
+
+  /// Where the row that an operation replaces or deletes lies in the file.
+  @inline(__always)
+  private func storedRow(_ operation: Operation) -> UnsafeRawPointer? {
+    switch operation {
+    case .insert: nil
+    case .update(let place): replaced[place].base
+    // Rows that were deleted already are left out.
+    case .delete(let place): deleted.count == changeSet.deletes.count ? deleted[place].row.base : nil
     }
   }
 
@@ -427,6 +446,24 @@ extension ChangeSetWriter {
           }
         }
       }
+    }
+  }
+}
+
+/// Asks for the pages of the file that are about to be searched and copied, each once: their memory mostly lies apart.
+private struct PageAhead {
+  private var last: UInt = 0
+  private static let pageSize: UInt = 4_096
+
+  @inline(__always)
+  mutating func prefetch(_ row: UnsafeRawPointer?) {
+    guard let row else { return }
+    // Whatever the size of a page, this is a part of it.
+    let page = UInt(bitPattern: row) & ~(Self.pageSize - 1)
+    if page == last { return }
+    last = page
+    for line in stride(from: page, to: page + Self.pageSize, by: 64) {
+      strata_prefetch(UnsafeRawPointer(bitPattern: line))
     }
   }
 }
