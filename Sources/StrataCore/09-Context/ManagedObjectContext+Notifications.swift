@@ -109,6 +109,7 @@ extension ManagedObjectContext {
       }
     }
     // Whoever is told may edit.
+    if !observed.isEmpty { encodingAhead?.wait() }
     for (object, slots) in observed { object.tell(slots) }
     if sets.isEmpty { return }
     note(sets)

@@ -34,6 +34,8 @@ extension ManagedObjectContext {
   }
 
   private func drainNow() {
+    // What children have changed of new objects comes into these.
+    encodingAhead?.wait()
     for save in strata.takeReceived() {
       // All of them first: making one record's changes an edit here touches those it is related to.
       if undoRecorder?.isEnabled == true { for change in save { noteForUndo(change) } }

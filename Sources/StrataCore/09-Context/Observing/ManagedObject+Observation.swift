@@ -196,6 +196,8 @@ extension ManagedObjectContext {
   func fulfilObserved(_ objects: [ManagedObject]) {
     if !storedObservesObjects { return }
     let faults = objects.filter { $0.state.contains(.observed) && $0.isFault && $0.snapshot == nil }
-    if !faults.isEmpty { fulfil(faults) }
+    if faults.isEmpty { return }
+    encodingAhead?.wait()
+    fulfil(faults)
   }
 }
