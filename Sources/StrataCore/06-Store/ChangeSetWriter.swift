@@ -27,6 +27,8 @@ final class ChangeSetWriter {
   private(set) var changedEntities = SlotBitmap()
   /// What becomes of relationships.
   private(set) var edges = EdgeChanges()
+  /// What is done to the rows of each hierarchy, by ascending key.
+  private var operations: [(hierarchy: Int, list: Operations)] = []
   /// Index changes by index number.
   var indexChanges: [(index: IndexSchema, changes: IndexChanges)] = []
   /// Whether some new row has values outside it.
@@ -67,6 +69,7 @@ final class ChangeSetWriter {
   /// - Parameter isUnchanged: the transaction has written nothing yet.
   func prepare(_ transaction: borrowing ReadTransaction, isUnchanged: Bool = false) throws -> (any Error)? {
     if let error = foreignEntity() { return error }
+    operations = try makeOperations()
     if let conflict = try findConflicts(transaction, isUnchanged) { return conflict }
     collectStaleLargeValues()
     if parts.schema.derivedSources != nil { collectReplacedVersions() }
@@ -189,64 +192,64 @@ extension ChangeSetWriter {
   private func findConflicts(_ transaction: borrowing ReadTransaction, _ isUnchanged: Bool) throws
     -> CommitConflict?
   {
-    var conflicts: [RowConflict] = []
-    replaced.reserveCapacity(changeSet.updates.count)
-    deleted.reserveCapacity(changeSet.deletes.count)
-    try changeSet.updates.withUnsafeBufferPointer { updates in
-      let row = { (updates[$0].entity, updates[$0].primaryKey) }
-      try forEachStored(updates.count, row, transaction, isUnchanged) { place, hierarchy, bytes in
-        let change = updates[place]
-        let row = try stored(bytes, hierarchy, change.primaryKey, base: change.baseVersion, &conflicts)
-        if let row { replaced.append(row) }
+    let (updates, deletes) = (changeSet.updates, changeSet.deletes)
+    var found = ContiguousArray<StoredRow?>(repeating: nil, count: updates.count + deletes.count)
+    var conflicts: [(place: Int, conflict: RowConflict)] = []
+    if !found.isEmpty {
+      for (hierarchy, list) in operations {
+        try forEachStored(list, try rows(hierarchy), transaction, isUnchanged) { place, key, bytes in
+          let base =
+            place < updates.count ? updates[place].baseVersion : deletes[place - updates.count].baseVersion
+          let (row, conflict) = try stored(bytes, hierarchy, key, base: base)
+          found[place] = row
+          if let conflict { conflicts.append((place, conflict)) }
+        }
       }
     }
-    try changeSet.deletes.withUnsafeBufferPointer { deletes in
-      let row = { (deletes[$0].entity, deletes[$0].primaryKey) }
-      try forEachStored(deletes.count, row, transaction, isUnchanged) { place, hierarchy, bytes in
-        let change = deletes[place]
-        let row = try stored(bytes, hierarchy, change.primaryKey, base: change.baseVersion, &conflicts)
-        if let row { deleted.append((change.primaryKey, row)) }
-      }
+    replaced = found[..<updates.count].compactMap(\.self)
+    deleted.reserveCapacity(deletes.count)
+    for place in deletes.indices {
+      if let row = found[updates.count + place] { deleted.append((deletes[place].primaryKey, row)) }
     }
+    // In the order of the changes.
+    var all = conflicts.sorted { $0.place < $1.place }.map(\.conflict)
     for check in changeSet.checks {
       let rows = try rows(check.hierarchy)
       let bytes = try PrimaryKeyBytes.with(check.primaryKey) { try transaction.get(rows, $0) }
-      _ = try stored(bytes, check.hierarchy, check.primaryKey, base: check.baseVersion, &conflicts)
+      let (_, conflict) = try stored(bytes, check.hierarchy, check.primaryKey, base: check.baseVersion)
+      if let conflict { all.append(conflict) }
     }
-    try findExistingInserts(transaction, &conflicts)
-    return conflicts.isEmpty ? nil : CommitConflict(conflicts: conflicts)
+    try findExistingInserts(transaction, &all)
+    return all.isEmpty ? nil : CommitConflict(conflicts: all)
   }
 
-  /// Calls `body` with each place, its hierarchy and the stored bytes of its row.
-  ///
-  /// Keys come in the order in which objects were changed. Many are looked up at a time where nothing has been written; otherwise a
-  /// cursor looks in the page it stands in first, where the next of many ascending keys mostly is.
+  /// Calls `body` with the place of each update and delete, those of the deletes behind those of the updates, with its key and the stored
+  /// bytes of its row. By ascending key; many are looked up at a time where nothing has been written.
   private func forEachStored(
-    _ count: Int, _ row: (Int) -> (entity: Int, key: UInt64), _ transaction: borrowing ReadTransaction,
-    _ isUnchanged: Bool, _ body: (Int, Int, UnsafeRawBufferPointer?) throws -> Void
+    _ list: Operations, _ rows: Keyspace, _ transaction: borrowing ReadTransaction, _ isUnchanged: Bool,
+    _ body: (Int, UInt64, UnsafeRawBufferPointer?) throws -> Void
   ) throws {
-    var place = 0
-    while place < count {
-      let hierarchy = hierarchy(ofEntity: row(place).entity)
-      let rows = try rows(hierarchy)
-      var keys: [UInt64] = []
-      var end = place
-      while end < count, self.hierarchy(ofEntity: row(end).entity) == hierarchy {
-        keys.append(row(end).key)
-        end += 1
+    var (keys, places): ([UInt64], [Int]) = ([], [])
+    for (key, operation) in list {
+      switch operation {
+      case .insert: continue
+      case .update(let place): places.append(place)
+      case .delete(let place): places.append(changeSet.updates.count + place)
       }
-      if isUnchanged, keys.count >= Self.fewestAtATime {
-        try transaction.forEachValue(of: keys, in: rows, isUnchanged: true) { _, bytes in
-          try body(place, hierarchy, bytes)
-          place += 1
-          return true
-        }
-      } else {
-        try transaction.withCursor(rows) { cursor in
-          for key in keys {
-            try body(place, hierarchy, PrimaryKeyBytes.with(key) { try cursor.seek(exactly: $0)?.value })
-            place += 1
-          }
+      keys.append(key)
+    }
+    if isUnchanged, keys.count >= Self.fewestAtATime {
+      var number = 0
+      try transaction.forEachValue(of: keys, in: rows, isUnchanged: true) { key, bytes in
+        try body(places[number], key, bytes)
+        number += 1
+        return true
+      }
+    } else {
+      // The cursor looks in the page it stands in first, where the next key mostly is.
+      try transaction.withCursor(rows) { cursor in
+        for (key, place) in zip(keys, places) {
+          try body(place, key, PrimaryKeyBytes.with(key) { try cursor.seek(exactly: $0)?.value })
         }
       }
     }
@@ -255,22 +258,19 @@ extension ChangeSetWriter {
   /// Fewer are found before the tree has been looked at.
   private static let fewestAtATime = 16
 
-  /// The stored row when it is of the version expected, otherwise one conflict more. `RowDeletion.anyVersion` expects nothing.
-  private func stored(
-    _ bytes: UnsafeRawBufferPointer?, _ hierarchy: Int, _ key: UInt64, base: UInt32,
-    _ conflicts: inout [RowConflict]
-  ) throws -> StoredRow? {
+  /// The stored row when it is of the version expected, otherwise a conflict. `RowDeletion.anyVersion` expects nothing.
+  private func stored(_ bytes: UnsafeRawBufferPointer?, _ hierarchy: Int, _ key: UInt64, base: UInt32) throws
+    -> (StoredRow?, RowConflict?)
+  {
     guard let bytes else {
-      if base != RowDeletion.anyVersion {
-        conflicts.append(RowConflict(hierarchy: hierarchy, primaryKey: key, stored: nil))
-      }
-      return nil
+      let isExpected = base != RowDeletion.anyVersion
+      return (nil, isExpected ? RowConflict(hierarchy: hierarchy, primaryKey: key, stored: nil) : nil)
     }
     let row = try reader.row(bytes, primaryKey: key)
-    if row.version == base || base == RowDeletion.anyVersion || isBase(base, of: row) { return row }
-    conflicts.append(
-      RowConflict(hierarchy: hierarchy, primaryKey: key, stored: reader.fetchedRow(row, primaryKey: key)))
-    return nil
+    if row.version == base || base == RowDeletion.anyVersion || isBase(base, of: row) { return (row, nil) }
+    return (
+      nil, RowConflict(hierarchy: hierarchy, primaryKey: key, stored: reader.fetchedRow(row, primaryKey: key))
+    )
   }
 
   /// Whether only derived values have changed in the row since that version.
@@ -313,15 +313,19 @@ extension ChangeSetWriter {
 // MARK: Rows and large values
 
 extension ChangeSetWriter {
-  private enum Operation {
+  fileprivate enum Operation {
     case insert(Int)
     case update(Int)
     case delete(Int)
   }
 
-  private func writeRows(_ transaction: borrowing WriteTransaction) throws {
-    for hierarchy in parts.schema.hierarchies.indices where parts.rows[hierarchy] != nil {
-      var operations: ContiguousArray<(key: UInt64, operation: Operation)> = []
+  /// By ascending key.
+  fileprivate typealias Operations = ContiguousArray<(key: UInt64, operation: Operation)>
+
+  private func makeOperations() throws -> [(hierarchy: Int, list: Operations)] {
+    var result: [(hierarchy: Int, list: Operations)] = []
+    for hierarchy in parts.schema.hierarchies.indices {
+      var operations: Operations = []
       collect(changeSet.inserts.count, hierarchy, &operations) {
         (changeSet.inserts[$0].entity, changeSet.inserts[$0].primaryKey, .insert($0))
       }
@@ -340,13 +344,18 @@ extension ChangeSetWriter {
           .invalid, operation: "commit", path: parts.environment.path,
           detail: "A change set holds two changes of one row: p\(operation.key).")
       }
-      try write(operations, try rows(hierarchy), transaction)
+      result.append((hierarchy, operations))
     }
+    return result
+  }
+
+  private func writeRows(_ transaction: borrowing WriteTransaction) throws {
+    for (hierarchy, list) in operations { try write(list, try rows(hierarchy), transaction) }
   }
 
   @inline(__always)
   private func collect(
-    _ count: Int, _ hierarchy: Int, _ operations: inout ContiguousArray<(key: UInt64, operation: Operation)>,
+    _ count: Int, _ hierarchy: Int, _ operations: inout Operations,
     _ change: (Int) -> (entity: Int, key: UInt64, operation: Operation)
   ) {
     operations.reserveCapacity(operations.count + count)
@@ -359,8 +368,7 @@ extension ChangeSetWriter {
   }
 
   private func write(
-    _ operations: ContiguousArray<(key: UInt64, operation: Operation)>, _ keyspace: Keyspace,
-    _ transaction: borrowing WriteTransaction
+    _ operations: Operations, _ keyspace: Keyspace, _ transaction: borrowing WriteTransaction
   ) throws {
     try transaction.withCursor(keyspace) { cursor in
       var last = try cursor.last().flatMap { PrimaryKeyBytes.whole($0.key) }
