@@ -43,8 +43,8 @@ static inline int strata_file_system_type(int descriptor, uint64_t *type) {
   return 0;
 }
 
-/// Has the system begin to write the changed pages of a file to the disk, and waits for none. Returns 0 or an errno; ENOSYS where there is
-/// no such call.
+/// Has the system begin to write the changed pages of a file to the disk; waits for room in the disk's queue, and for no page. Returns 0 or
+/// an errno; ENOSYS where there is no such call.
 static inline int strata_begin_flush(int descriptor) {
 #if defined(SYS_sync_file_range) && __SIZEOF_POINTER__ == 8
   return syscall(SYS_sync_file_range, descriptor, 0L, 0L, 2u /* SYNC_FILE_RANGE_WRITE */) == 0 ? 0 : errno;

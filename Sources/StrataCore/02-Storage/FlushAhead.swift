@@ -8,8 +8,8 @@ import Synchronization
 ///     beside        begin  begin  begin  …
 ///
 /// LMDB hands all changed pages to the system first and has them flushed then: the disk is idle for the first half and the
-/// processor for the second. What is begun here the system may begin by itself at any time; a commit is as durable as before, by the
-/// same flush, and an error of the disk is reported by that. Where the system has no such call nothing happens.
+/// processor for the second. What is begun here the system begins by itself at any time, and what goes wrong then it tells the flush: a
+/// commit is as durable as before. Where the system has no such call nothing happens.
 final class FlushAhead: Sendable {
   private struct State {
     var isOver = false

@@ -396,14 +396,16 @@ extension ChangeSetWriter {
   /// How many operations ahead their pages are asked for.
   private static let pagesAhead = 4
 
-  /// Where the row that an operation replaces or deletes lies in the file.
+  /// Where the row that an operation replaces or deletes lies in the file; nil for one that had to be transcoded.
   @inline(__always)
   private func storedRow(_ operation: Operation) -> UnsafeRawPointer? {
-    switch operation {
+    func place(_ row: StoredRow) -> UnsafeRawPointer? { row.keeper == nil ? row.base : nil }
+    return switch operation {
     case .insert: nil
-    case .update(let place): replaced[place].base
+    case .update(let number): place(replaced[number])
     // Rows that were deleted already are left out.
-    case .delete(let place): deleted.count == changeSet.deletes.count ? deleted[place].row.base : nil
+    case .delete(let number):
+      deleted.count == changeSet.deletes.count ? place(deleted[number].row) : nil
     }
   }
 

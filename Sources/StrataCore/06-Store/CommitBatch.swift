@@ -27,10 +27,8 @@ struct CommitBatch: Sendable {
   let attempt: CommitAttempt<Outcome>
 
   func run(_ transaction: borrowing WriteTransaction) throws -> Outcome {
-    let known = catalogue.generation
-    let catalogue = try parts.currentCatalogue(catalogue, transaction)
-    // Another generation may have been written here.
-    var isUnchanged = catalogue.generation == known
+    var isUnchanged = true
+    let catalogue = try parts.currentCatalogue(catalogue, transaction) { isUnchanged = false }
     let stamp = try parts.stamp(transaction.read)
     var number = stamp.commitNumber
     var outcome = Outcome(results: [], catalogue: catalogue)
@@ -133,11 +131,11 @@ extension StoreParts {
   }
 
   /// The catalogue, read again when another process has added to `known`. Indexes that this process cannot keep up
-  /// are struck from the store: whoever knows them builds them anew.
+  /// are struck from the store, of which `willWrite` hears: whoever knows them builds them anew.
   /// - Throws: ``MissingKeyspaces`` when the store has gained an index or a history that the transaction would have to keep right.
-  func currentCatalogue(_ known: StoreCatalogue, _ transaction: borrowing WriteTransaction) throws
-    -> StoreCatalogue
-  {
+  func currentCatalogue(
+    _ known: StoreCatalogue, _ transaction: borrowing WriteTransaction, willWrite: () -> Void = {}
+  ) throws -> StoreCatalogue {
     let generation = try meta.number("generation", UInt64.self, transaction.read) ?? 0
     if generation == known.generation && known.indexes.foreign.isEmpty && known.missingKeyspaces.isEmpty {
       return known
@@ -147,6 +145,7 @@ extension StoreParts {
       throw MissingKeyspaces(names: fresh.missingKeyspaces)
     }
     if !fresh.indexes.foreign.isEmpty {
+      willWrite()
       for name in fresh.indexes.foreign { try meta.delete("index/" + name, transaction) }
       try StoreCatalogue.raiseGeneration(meta, transaction)
       fresh = try readCatalogue(transaction.read)

@@ -82,8 +82,7 @@ extension ManagedObjectContext {
     if notice.isStored, strata.publishes {
       let written = places.clamped(to: inserts..<inserts + updates)
       strata.knownRows.note(
-        notice.changes.updates[written.lowerBound - inserts..<written.upperBound - inserts], in: binding,
-        areWritten: true)
+        notice.changes.updates[written.lowerBound - inserts..<written.upperBound - inserts], in: binding)
     }
     if places.lowerBound == 0 { mergeRelationships(notice, store, &merged) }
     for place in places {
@@ -215,11 +214,11 @@ extension ManagedObjectContext {
     // The object first: with what children have saved as an edit of its own it may stand on a row newer than the one told of.
     let known = mergeTarget(key, bound, store.tables[bound.entity.hierarchyNumber])
     // A child may have read an older row of what nobody knows here: what is merged is no conflict when it saves.
-    let notesVersion = told == nil && strata.publishes
-    guard known != nil || notesVersion, let row = newestRow(key, bound, store.binding, told, known) else {
+    let notesRow = told == nil && strata.publishes
+    guard known != nil || notesRow, let row = newestRow(key, bound, store.binding, told, known) else {
       return
     }
-    if notesVersion, row.unsaved == nil { strata.knownRows.note(row.row, of: bound, key) }
+    if notesRow, row.unsaved == nil { strata.knownRows.note(row.row, of: bound, key) }
     if let known, take(row, known) { merged.refreshed.insert(id) }
   }
 

@@ -164,28 +164,23 @@ extension ManagedObjectContext {
 
   private func commit(_ save: PendingSave, _ outcome: inout SaveOutcome) throws -> CommitNotice {
     statistics.saveAttempts += 1
-    if strata.publishes {
-      strata.knownRows.note(save.changes.updates[...], in: save.store, areWritten: false)
-    }
     let start = ContinuousClock.now
     do {
       save.changes.origin = changeOrigin
-      let notice = try coordinator.commit(
-        save.changes, to: save.store, origin: ObjectIdentifier(self)
-      ) {
-        // This thread has nothing to do while the store writes, and nearly every save has one store.
-        // What was inserted or taken back since the last event, by observers of the will-save notification, has been noted.
-        if outcome.notices.isEmpty {
-          outcome.sets = save.didSaveSets(known: changes.hasNoted ? nil : lastInserted)
+      let notice = try strata.knowing(save.changes.updates, in: save.store) {
+        try coordinator.commit(save.changes, to: save.store, origin: ObjectIdentifier(self)) {
+          // This thread has nothing to do while the store writes, and nearly every save has one store.
+          // What was inserted or taken back since the last event, by observers of the will-save notification, has been noted.
+          if outcome.notices.isEmpty {
+            outcome.sets = save.didSaveSets(known: changes.hasNoted ? nil : lastInserted)
+          }
+          save.adoptEarly()
         }
-        save.adoptEarly()
       }
       noteTime(since: start, of: save.changes, failed: false)
-      if strata.publishes { strata.knownRows.note(notice.derivedRows[...], in: save.store, areWritten: true) }
       return notice
     } catch {
       noteTime(since: start, of: save.changes, failed: true)
-      if strata.publishes { strata.knownRows.forgetRows(of: save.changes.updates, in: save.store) }
       save.takeBack()
       throw error
     }

@@ -14,11 +14,12 @@ import Testing
   }
 
   private func check(
-    _ keys: [UInt64], _ keyspace: Keyspace, _ transaction: borrowing ReadTransaction, _ place: String
+    _ keys: [UInt64], _ keyspace: Keyspace, _ transaction: borrowing ReadTransaction, _ place: String,
+    isUnchanged: Bool = false
   ) throws {
     var looked: [UInt64] = []
     var differences = 0
-    try transaction.forEachValue(of: keys, in: keyspace) { key, value in
+    try transaction.forEachValue(of: keys, in: keyspace, isUnchanged: isUnchanged) { key, value in
       let expected = try PrimaryKeyBytes.with(key) { try transaction.get(keyspace, $0).map(Array.init) }
       if value.map(Array.init) != expected { differences += 1 }
       looked.append(key)
@@ -71,6 +72,7 @@ import Testing
       let again = keys.shuffled(using: &random).prefix(count / 8).map { ($0, value()) }
       try environment.write { transaction in
         try check(third, keyspace, transaction.read, "write, nothing changed")
+        try check(third, keyspace, transaction.read, "write, said to be unchanged", isUnchanged: true)
         for key in doomed {
           _ = try PrimaryKeyBytes.with(key) { try transaction.delete(keyspace, $0) }
         }

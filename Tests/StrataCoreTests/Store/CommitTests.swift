@@ -133,6 +133,40 @@ import Testing
     #expect(try fixture.store.check().problems == [])
   }
 
+  /// Many rows are compared at a time only while nothing of the group is written: what comes behind sees what came before.
+  @Test(arguments: [false, true]) func inAGroupManyRowsAreComparedWithThoseWrittenBefore(hasHistory: Bool)
+    throws
+  {
+    var options = LMDBStoreOptions.scratch
+    options.recordsHistory = hasHistory
+    let fixture = try StoreFixture(options: options)
+    let inserts = try (0..<300).map { try fixture.insert("Item", ["s": .string("\($0)")]) }
+    try fixture.commit(inserts: inserts)
+    let rows = try inserts.map { try #require(try fixture.row("Item", $0.primaryKey)) }
+    let (first, second) = (rows[..<100], rows[80..<180].reversed())
+    let results = fixture.commit([
+      ChangeSet(updates: try first.map { try fixture.update($0, ["s": "first"]) }),
+      ChangeSet(updates: try second.map { try fixture.update($0, ["s": "second"]) }),
+      ChangeSet(deletes: rows[90..<200].map(fixture.delete)),
+      ChangeSet(deletes: rows[100..<200].map(fixture.delete)),
+      ChangeSet(updates: try rows[190...].map { try fixture.update($0, ["s": "last"]) }),
+    ])
+    _ = try results[0].get()
+    let refused = #expect(throws: CommitConflict.self) { try results[1].get() }
+    // In the order of the changes.
+    #expect(refused?.conflicts.map(\.primaryKey) == rows[80..<100].reversed().map(\.primaryKey))
+    #expect(refused?.conflicts.allSatisfy { $0.stored?.snapshot?.version == 2 } == true)
+    let kept = #expect(throws: CommitConflict.self) { try results[2].get() }
+    #expect(kept?.conflicts.map(\.primaryKey) == rows[90..<100].map(\.primaryKey))
+    _ = try results[3].get()
+    let gone = #expect(throws: CommitConflict.self) { try results[4].get() }
+    #expect(gone?.conflicts.map(\.primaryKey) == rows[190..<200].map(\.primaryKey))
+    #expect(gone?.conflicts.allSatisfy { $0.stored == nil } == true)
+    #expect(try fixture.fetch("Item", Attribute("s") == "first", mode: .count).count == 100)
+    #expect(try fixture.fetch("Item", mode: .count).count == 200)
+    #expect(try fixture.store.check().problems == [])
+  }
+
   /// A change set that cannot be written at all: the group is written without it.
   @Test func failureInTheWritePhaseDoesNotTakeTheGroupAlong() throws {
     let fixture = try StoreFixture()

@@ -153,6 +153,47 @@ struct ChildConflictTests {
     #expect(try store.savedEntries() == ["Winki 4"])
   }
 
+  @Test("rule 190: a save that failed against somebody else's row does not make that row known")
+  func conflictAfterAFailedSave() throws {
+    let root = store.context()
+    let child = ManagedObjectContext(.confinement, parent: root)
+    let entry = try child.entry("Bells")
+    let held = try root.entry("Bells")
+    let other = store.context()
+    try other.entry("Bells").rating = 5
+    try other.save()
+    held.location = "Uluwatu"
+    #expect(throws: CoreDataError.self) { try root.save() }
+    root.rollback()
+    entry.rating = 1
+    try child.save()
+    let error = #expect(throws: CoreDataError.self) { try root.save() }
+    #expect(error?.code == .managedObjectMerge)
+    #expect(try store.savedEntries() == ["Bells 5"])
+  }
+
+  @Test("rule 190: somebody else's row over what the child has read unsaved and the parent has saved since")
+  func overASaveOfTheParent() throws {
+    let root = store.context()
+    let held = try root.entry("Bells")
+    let child = ManagedObjectContext(.confinement, parent: root)
+    held.location = "Winki"
+    root.processPendingChanges()
+    let entry = try child.entry("Winki")
+    try root.save()
+    let other = store.context()
+    try other.entry("Winki").rating = 5
+    try other.save()
+    entry.rating = 1
+    try child.save()
+    #expect(held.location == "Winki" && held.rating == 1)
+    let error = #expect(throws: CoreDataError.self) { try root.save() }
+    #expect(error?.code == .managedObjectMerge)
+    root.mergePolicy = MergePolicy(merge: .mergeByPropertyStoreTrump)
+    try root.save()
+    #expect(try store.savedEntries() == ["Winki 5"])
+  }
+
   @Test("rule 190: a merge that comes late does not make the root forget what it has saved since")
   func mergedLate() throws {
     let root = store.context()

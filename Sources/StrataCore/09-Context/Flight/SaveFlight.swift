@@ -125,7 +125,7 @@ final class SaveFlight: @unchecked Sendable {
     let parent = context.parent
     let origin = ObjectIdentifier(context)
     let author = context.changeOrigin
-    let known = context.strata.publishes ? context.strata.knownRows : nil
+    let strata = context.strata
     let inspect: (@Sendable ([StratumRow], [StratumRow?]) throws -> Void)? =
       context.detectsConflictsWithParent ? { @Sendable in try context.findConflicts($0, in: $1) } : nil
     running.enter()
@@ -134,7 +134,7 @@ final class SaveFlight: @unchecked Sendable {
         if let parent {
           try handDown(to: parent, coordinator, inspect: inspect)
         } else {
-          for part in parts { try commit(part, coordinator, origin, author, known) }
+          for part in parts { try commit(part, coordinator, origin, author, strata) }
           ending = .saved
         }
         makeSets()
@@ -171,7 +171,7 @@ final class SaveFlight: @unchecked Sendable {
 
   private func commit(
     _ part: Part, _ coordinator: PersistentStoreCoordinator, _ origin: ObjectIdentifier,
-    _ author: ChangeOrigin, _ known: KnownRows?
+    _ author: ChangeOrigin, _ strata: Strata
   ) throws {
     var changes = try encode(part)
     changes.origin = author
@@ -180,15 +180,14 @@ final class SaveFlight: @unchecked Sendable {
       part.isWritten = true
       return
     }
-    known?.note(changes.updates[...], in: part.store, areWritten: false)
     do {
-      let notice = try coordinator.commit(changes, to: part.store, origin: origin) {}
+      let notice = try strata.knowing(changes.updates, in: part.store) {
+        try coordinator.commit(changes, to: part.store, origin: origin) {}
+      }
       part.notice = notice
-      known?.note(notice.derivedRows[...], in: part.store, areWritten: true)
       if !notice.derivedRows.isEmpty { part.takeDerived(notice.derivedRows) }
       part.isWritten = true
     } catch {
-      known?.forgetRows(of: changes.updates, in: part.store)
       throw Refusal(error: error, store: part.store)
     }
   }

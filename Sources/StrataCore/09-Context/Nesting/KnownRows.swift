@@ -5,92 +5,141 @@ import Synchronization
 /// A child may have read an older row than the one that is stored when it saves. What its parents have written since, or know of, is no
 /// conflict: the child's edit goes on top of it. What somebody else has written is one, and goes to the merge policy of the save that
 /// reaches the store; until then the child's edit lies over the newest row that is known here, so that nobody above sees the context
-/// fall back behind its own saves. Only updates are noted, of the last ones as many as two generations hold; when older ones have
-/// been forgotten, a row that is not known counts as known.
+/// fall back behind its own saves.
+///
+///     attempts  ── what saves under way are about to write: known, because children may read it before the save returns
+///     current   ── what has been written, or merged
+///     previous  ── the generation before
+///
+/// Noted are updates, and what batches delete; of the last ones as many as two generations hold. When older ones have been forgotten, a
+/// row that is not known counts as known. Beyond a number of bytes only versions are kept, and nothing for a child's edit to lie over.
 ///
 /// Used from any thread.
 final class KnownRows: Sendable {
-  private struct Entry {
+  fileprivate struct Entry {
     /// `deleted` when a batch has deleted the row.
     let version: UInt32
     /// A copy: rows share memory with those that were saved or read together with them.
-    var row: RowSnapshot?
-    /// The row before, while it is not certain that `row` is written.
-    var before: RowSnapshot?
+    let row: RowSnapshot?
   }
 
+  fileprivate typealias Entries = [StratumLayer.Place: Entry]
+
   private struct State {
-    var current: [StratumLayer.Place: Entry] = [:]
-    var previous: [StratumLayer.Place: Entry] = [:]
+    var attempts: [(number: Int, entries: Entries)] = []
+    var attemptCount = 0
+    var current: Entries = [:]
+    var previous: Entries = [:]
+    /// Of the rows in `current`.
+    var bytes = 0
     var hasForgotten = false
     /// Whether rows that batches have deleted are among them, or were.
     var hasDeletions = false
 
-    func entry(_ place: StratumLayer.Place) -> Entry? { current[place] ?? previous[place] }
+    func entry(_ place: StratumLayer.Place) -> Entry? {
+      for attempt in attempts.reversed() { if let entry = attempt.entries[place] { return entry } }
+      return current[place] ?? previous[place]
+    }
 
     mutating func note(_ entry: Entry, _ place: StratumLayer.Place) {
       // Merges may come late, behind what the context has written itself.
-      if entry.version != KnownRows.deleted, let known = self.entry(place),
-        known.version != KnownRows.deleted,
-        known.version > entry.version
+      if entry.version != KnownRows.deleted, let known = current[place] ?? previous[place],
+        known.version != KnownRows.deleted, known.version > entry.version
       {
         return
       }
-      current[place] = entry
-      if current.count < KnownRows.generationSize { return }
-      hasForgotten = hasForgotten || !previous.isEmpty
+      bytes += entry.row.map { Int($0.count) } ?? 0
+      current[place] = bytes > KnownRows.generationBytes ? Entry(version: entry.version, row: nil) : entry
+    }
+
+    /// Begins a new generation when this one is full; returns what is forgotten, to be freed without the lock.
+    mutating func turn() -> Entries {
+      if current.count < KnownRows.generationSize { return [:] }
+      let old = previous
+      hasForgotten = hasForgotten || !old.isEmpty
       previous = current
       current = [:]
+      bytes = 0
+      return old
     }
   }
 
   private let state = Mutex(State())
-  /// How many rows one generation holds.
+  /// How many rows one generation holds, and of how many bytes.
   private static let generationSize = 65_536
+  private static let generationBytes = 32 << 20
   /// The version of a row that a batch has deleted.
   private static let deleted = UInt32.max
 
+  private func change(_ body: (inout State) -> Void) {
+    let old = state.withLock { state in
+      body(&state)
+      return state.turn()
+    }
+    Garbage.release(Forgotten(entries: old), count: old.count)
+  }
+
+  private struct Forgotten: Sendable { let entries: Entries }
+
   // MARK: Noting
 
-  /// Notes the rows that updates have written, or are about to write: then `forgetRows` is to follow if they do not.
-  func note(_ updates: ArraySlice<RowChange>, in store: StoreBinding, areWritten: Bool) {
+  /// Notes rows that updates have written.
+  func note(_ updates: ArraySlice<RowChange>, in store: StoreBinding) {
     if updates.isEmpty { return }
-    let entries = updates.compactMap { update in
-      store.entities[update.entity].map { (Self.entry(update.row), Self.place($0, update.primaryKey)) }
-    }
-    state.withLock { state in
-      for (var entry, place) in entries {
-        if !areWritten { entry.before = state.entry(place)?.row }
-        state.note(entry, place)
-      }
-    }
+    let entries = Self.entries(updates, in: store)
+    change { state in for (place, entry) in entries { state.note(entry, place) } }
+    noteOmission(updates.count)
   }
 
   /// Notes one row.
   func note(_ row: RowSnapshot, of bound: BoundEntity, _ primaryKey: UInt64) {
     let entry = Self.entry(row)
-    state.withLock { $0.note(entry, Self.place(bound, primaryKey)) }
+    change { $0.note(entry, Self.place(bound, primaryKey)) }
   }
 
   /// Notes rows that a batch has deleted.
   func noteDeletions(_ keys: ArraySlice<UInt64>, of bound: BoundEntity) {
-    state.withLock { state in
+    change { state in
       state.hasDeletions = true
       for key in keys { state.note(Entry(version: Self.deleted, row: nil), Self.place(bound, key)) }
     }
   }
 
-  /// Rows that were about to be written were not: nobody is to see them.
-  func forgetRows(of updates: [RowChange], in store: StoreBinding) {
-    if updates.isEmpty { return }
-    state.withLock { state in
-      for update in updates {
-        guard let bound = store.entities[update.entity] else { continue }
-        let place = Self.place(bound, update.primaryKey)
-        guard let entry = state.entry(place), entry.version == update.row.version else { continue }
-        state.current[place] = Entry(version: entry.version, row: entry.before)
-      }
+  /// A save under way.
+  struct Attempt { fileprivate let number: Int }
+
+  /// Notes the rows that updates are about to write, until `end`.
+  func begin(_ updates: [RowChange], in store: StoreBinding) -> Attempt {
+    let entries = Self.entries(updates[...], in: store)
+    return state.withLock { state in
+      state.attemptCount += 1
+      state.attempts.append((state.attemptCount, entries))
+      return Attempt(number: state.attemptCount)
     }
+  }
+
+  /// The rows were written, all of them; or none was, and what was known before counts again.
+  func end(_ attempt: Attempt, areWritten: Bool, count: Int) {
+    change { state in
+      guard let place = state.attempts.firstIndex(where: { $0.number == attempt.number }) else { return }
+      let entries = state.attempts.remove(at: place).entries
+      if areWritten { for (place, entry) in entries { state.note(entry, place) } }
+    }
+    if areWritten { noteOmission(count) }
+  }
+
+  /// Of very many only the last are noted.
+  private func noteOmission(_ count: Int) {
+    if count > 2 * Self.generationSize { state.withLock { $0.hasForgotten = true } }
+  }
+
+  private static func entries(_ updates: ArraySlice<RowChange>, in store: StoreBinding) -> Entries {
+    var entries: Entries = [:]
+    for update in updates.suffix(2 * generationSize) {
+      guard let bound = store.entities[update.entity] else { continue }
+      entries[place(bound, update.primaryKey)] = entry(update.row)
+    }
+    return entries
   }
 
   private static func entry(_ row: RowSnapshot) -> Entry {
@@ -113,14 +162,34 @@ final class KnownRows: Sendable {
     }
   }
 
-  /// Whether the row of that version is one of these. Nil when it has been forgotten which they are.
-  func contains(_ version: UInt32, of place: StratumLayer.Place) -> Bool? {
+  /// Whether the row of that version is one of these, and the newest one that is. A row that may have been forgotten counts as known.
+  func find(_ version: UInt32, of place: StratumLayer.Place) -> (isKnown: Bool, newest: RowSnapshot?) {
     state.withLock { state in
-      if let known = state.entry(place) { return known.version >= version }
-      return state.hasForgotten ? nil : false
+      guard let known = state.entry(place) else { return (state.hasForgotten, nil) }
+      return (known.version >= version, known.row)
     }
   }
+}
 
-  /// The newest row that is known; nil when there is none.
-  func row(_ place: StratumLayer.Place) -> RowSnapshot? { state.withLock { $0.entry(place)?.row } }
+extension Strata {
+  /// Runs `commit`, which writes `updates`. In a context that has children, or gets its first one meanwhile, what was written is known.
+  func knowing(
+    _ updates: [RowChange], in store: StoreBinding, _ commit: () throws -> CommitNotice
+  ) rethrows -> CommitNotice {
+    let attempt = publishes && !updates.isEmpty ? knownRows.begin(updates, in: store) : nil
+    let notice: CommitNotice
+    do {
+      notice = try commit()
+    } catch {
+      if let attempt { knownRows.end(attempt, areWritten: false, count: updates.count) }
+      throw error
+    }
+    if let attempt {
+      knownRows.end(attempt, areWritten: true, count: updates.count)
+    } else if publishes {
+      knownRows.note(updates[...], in: store)
+    }
+    if publishes { knownRows.note(notice.derivedRows[...], in: store) }
+    return notice
+  }
 }

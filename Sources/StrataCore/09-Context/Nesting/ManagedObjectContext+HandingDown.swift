@@ -170,7 +170,7 @@ extension ManagedObjectContext {
     else { return change }
     // What cannot be read or encoded now stays as it is: the next save meets the store's own row and asks the merge policy.
     let moved = try? change.moved(
-      onto: found.row, isStored: found.isStored, keeping: found.externals, in: binding)
+      onto: found.familiar, isStored: found.isStored, keeping: found.externals, in: binding)
     return moved ?? change
   }
 

@@ -137,8 +137,8 @@ extension ManagedObjectContext {
       // (rule 199).
       return isDeletedByBatch(change) ? change.rowThatWas : nil
     }
-    if knows(row.version, of: change) { return RowBeneath(row: row, isStored: true) }
-    return RowBeneath(row: row, isStored: true, isForeign: true, known: newestKnownRow(of: change))
+    let known = knowledge(of: change, row.version)
+    return RowBeneath(row: row, isStored: true, isForeign: !known.isKnown, known: known.newest)
   }
 
   private func isDeletedByBatch(_ row: StratumRow) -> Bool {
@@ -148,22 +148,16 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Whether this context or one below has written that version of a stored row, or has merged it.
-  private func knows(_ version: UInt32, of row: StratumRow) -> Bool {
+  /// Whether this context or one below has written that version of a stored row, or has merged it; and the newest row that they have.
+  private func knowledge(of row: StratumRow, _ version: UInt32) -> (isKnown: Bool, newest: RowSnapshot?) {
     let place = StratumLayer.Place(table: row.table, primaryKey: row.primaryKey)
-    var context: ManagedObjectContext? = self
-    while let next = context {
-      if next.strata.knownRows.contains(version, of: place) ?? true { return true }
-      context = next.parent
+    var result: (isKnown: Bool, newest: RowSnapshot?) = (false, nil)
+    for context in sequence(first: self, next: \.parent) {
+      let found = context.strata.knownRows.find(version, of: place)
+      result.isKnown = result.isKnown || found.isKnown
+      if let row = found.newest, row.version > result.newest?.version ?? 0 { result.newest = row }
     }
-    return false
-  }
-
-  /// The newest stored row of a record that this context or one below has written, or has merged.
-  private func newestKnownRow(of row: StratumRow) -> RowSnapshot? {
-    let place = StratumLayer.Place(table: row.table, primaryKey: row.primaryKey)
-    return sequence(first: self, next: \.parent).compactMap { $0.strata.knownRows.row(place) }
-      .max { $0.version < $1.version }
+    return result
   }
 
   /// Whether the record of `object` is in no store: a context below has not saved it.

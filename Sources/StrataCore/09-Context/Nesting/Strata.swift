@@ -50,11 +50,15 @@ struct RowBeneath {
   let isStored: Bool
   /// Whether neither the context nor one below has written the stored row, or heard of it.
   var isForeign = false
-  /// Of a foreign row: the newest one before it that the context, or one below, has written or heard of.
+  /// The newest stored row that the context, or one below, has written or heard of.
   var known: RowSnapshot?
   /// Whether the row is gone from the store, by a batch that nobody here wanted.
   var isLost = false
   var externals: [StratumValue] = []
+
+  /// What a change is to lie over: never a row that is somebody else's alone, so that the save that reaches the store meets it there and asks
+  /// the merge policy.
+  var familiar: RowSnapshot { isForeign ? known ?? row : row }
 }
 
 extension StratumRow {
@@ -228,13 +232,13 @@ final class Strata: Sendable {
       if found.isForeign, let known = found.known, known.version > change.base?.version ?? 0 {
         top.put(try change.moved(onto: known, isStored: true, keeping: [], in: store), table, key)
       } else {
-        // The usual case: what the child has read is what is there.
+        // The usual case: what the child has read is what is there, or nothing newer is known.
         top.put(change, table, key)
       }
       return true
     }
     let moved = try change.moved(
-      onto: found.row, isStored: found.isStored, keeping: found.externals, in: store)
+      onto: found.familiar, isStored: found.isStored, keeping: found.externals, in: store)
     top.put(moved, table, key)
     return true
   }
