@@ -21,6 +21,8 @@ final class KnownRows: Sendable {
     let version: UInt32
     /// A copy: rows share memory with those that were saved or read together with them.
     let row: RowSnapshot?
+
+    var byteCount: Int { row.map { Int($0.count) } ?? 0 }
   }
 
   fileprivate typealias Entries = [StratumLayer.Place: Entry]
@@ -48,8 +50,11 @@ final class KnownRows: Sendable {
       {
         return
       }
-      bytes += entry.row.map { Int($0.count) } ?? 0
-      current[place] = bytes > KnownRows.generationBytes ? Entry(version: entry.version, row: nil) : entry
+      let old = current.updateValue(entry, forKey: place)
+      bytes += entry.byteCount - (old?.byteCount ?? 0)
+      if bytes <= KnownRows.generationBytes { return }
+      current[place] = Entry(version: entry.version, row: nil)
+      bytes -= entry.byteCount
     }
 
     /// Begins a new generation when this one is full; returns what is forgotten, to be freed without the lock.
