@@ -1,6 +1,7 @@
 import Foundation
 import Strata
 import Testing
+import TortureKit
 
 /// Indexes that are added to a store while contexts have it open.
 @Suite struct AddedIndexTests {
@@ -223,7 +224,8 @@ import Testing
       try await stand.add("byLength", "length") { progress in
         guard progress.completedRows == 50 else { return }
         let finished = DispatchSemaphore(value: 0)
-        Task.detached {
+        // This thread waits: the task must not need one of its kind.
+        Task.detached(executorPreference: QueueExecutor("removes")) {
           try? await second.remove("byLength")
           hasRemoved.withLock { $0 = true }
           finished.signal()

@@ -421,13 +421,7 @@ final class LawStream: @unchecked Sendable {
   private var total = 0
 }
 
-/// Runs tasks on a queue of its own.
-final class LawThread: TaskExecutor {
-  static let shared = LawThread()
-  private let queue = DispatchQueue(label: "fetched results law")
-
-  func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
-  }
+/// Where the tasks of the law run.
+enum LawThread {
+  static let shared = QueueExecutor("fetched results law")
 }
