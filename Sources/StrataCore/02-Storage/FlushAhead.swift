@@ -6,10 +6,11 @@ import CLMDBShim
 ///     beside        begin  begin  begin  …
 ///
 /// LMDB hands all changed pages to the system first and has them flushed then: the disk is idle for the first half and the
-/// processor for the second. What is begun here the system begins by itself at any time, and what goes wrong then it tells the flush: a
-/// commit is as durable as before. Where the system has no such call nothing happens.
+/// processor for the second. What is begun here the system may begin by itself at any time, with the same outcome: the commit waits for
+/// LMDB's own flush and reports what that reports. Where the system has no such call nothing happens.
+///
+/// Unchecked: the two flags are touched under `lock`.
 final class FlushAhead: @unchecked Sendable {
-  // Unchecked: the two flags are touched under `lock`.
   private let lock = SystemLock()
   private var isOver = false
   private var isBeginning = false
@@ -46,7 +47,7 @@ final class FlushAhead: @unchecked Sendable {
         if isOver { return }
         isBeginning = true
         lock.unlock()
-        // What the system cannot do it will not be able to do later.
+        // An error ends this, and is LMDB's flush's to report: the commit does not hang on what is begun here.
         code = strata_begin_flush(descriptor)
         lock.lock()
         isBeginning = false

@@ -81,10 +81,8 @@ final class KnownRows: Sendable {
       body(&state)
       return state.turn()
     }
-    Garbage.release(Forgotten(entries: old), count: old.count)
+    Garbage.release(old, count: old.count)
   }
-
-  private struct Forgotten: Sendable { let entries: Entries }
 
   // MARK: Noting
 
