@@ -78,6 +78,18 @@ struct Cursor: ~Copyable {
     throw failure(code, "mdb_cursor_put")
   }
 
+  /// Whether the cursor stands on the entry of `key`.
+  @inline(__always)
+  mutating func stands(on key: UnsafeRawBufferPointer) -> Bool {
+    var found = MDB_val()
+    var value = MDB_val()
+    // Standing nowhere, or behind the end, is no failure: whoever wants to know more seeks.
+    guard mdb_cursor_get(handle, &found, &value, MDB_GET_CURRENT) == 0, found.mv_size == key.count,
+      let start = key.baseAddress
+    else { return false }
+    return memcmp(found.mv_data, start, key.count) == 0
+  }
+
   /// Deletes the entry the cursor stands on. Only in a write transaction.
   mutating func delete() throws {
     let code = mdb_cursor_del(handle, 0)

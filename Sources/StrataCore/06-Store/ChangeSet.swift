@@ -45,6 +45,9 @@ public struct ChangeSet: Sendable {
   /// How many rows are inserted, updated and deleted.
   var count: Int { inserts.count + updates.count + deletes.count }
 
+  /// Whether all that happens to rows is that there are new ones.
+  var isOnlyInserts: Bool { updates.isEmpty && deletes.isEmpty }
+
   /// Whether there is nothing to write and nothing to check.
   public var isEmpty: Bool {
     inserts.isEmpty && updates.isEmpty && deletes.isEmpty && checks.isEmpty && edges.isEmpty

@@ -73,12 +73,19 @@ final class ChangeSetWriter {
     if let conflict = try findConflicts(transaction, isUnchanged) { return conflict }
     collectStaleLargeValues()
     if parts.schema.derivedSources != nil { collectReplacedVersions() }
-    try collectIndexChanges(transaction)
+    try collectIndexChanges(transaction, isUnchanged)
     if changeSet.checksUniqueness {
       let violations = try findViolations(transaction)
       if !violations.isEmpty { return UniquenessViolation(violations: violations) }
     }
     return touchesRelationships ? try collectEdges(transaction) : nil
+  }
+
+  /// Finds the stored rows that change, for somebody who makes their index entries ahead of the transaction that writes; false when one is
+  /// not of the version that the change set knows: what it is then, that transaction finds out.
+  func findStored(ahead transaction: borrowing ReadTransaction) throws -> Bool {
+    operations = try makeOperations()
+    return try findConflicts(transaction, true) == nil
   }
 
   /// Whether there may be edges to change or references to check.

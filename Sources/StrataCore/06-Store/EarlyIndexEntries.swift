@@ -1,13 +1,15 @@
 import Dispatch
 import Synchronization
 
-/// The index entries of one change set's inserts, made by the thread that saves while the store's writer already puts the
-/// rows: a large import keeps two processors busy.
+/// The index entries that one change set puts in and takes out, made by the thread that saves while the store's writer already writes the
+/// rows: a large save keeps two processors busy.
 ///
 ///     saving thread    hand over ─▶ make keys, sort ─▶ fulfil
 ///     writer                  └──▶ versions ─▶ rows ────▶ wait ─▶ put the entries ─▶ commit
 ///
-/// Only for plain indexes: those of uniqueness constraints are needed before the first row is written.
+/// Only for plain indexes: those of uniqueness constraints are needed before the first row is written. The old rows of updates and deletions
+/// are read in a transaction of this thread's own. They are the ones that the writer finds when they are of the version that the change set
+/// knows, which both look at.
 final class EarlyIndexEntries: Sendable {
   /// The catalogue the entries were made with: with another one, which index is usable may have changed.
   let generation: UInt64
@@ -19,8 +21,8 @@ final class EarlyIndexEntries: Sendable {
     var changes: [Int: IndexChanges] = [:]
   }
 
-  /// A change set of fewer inserts is written before a second thread has got under way.
-  static let fewestInserts = 1_000
+  /// A change set of fewer rows is written before a second thread has got under way.
+  static let fewestRows = 1_000
 
   init(generation: UInt64) { self.generation = generation }
 
@@ -40,9 +42,7 @@ final class EarlyIndexEntries: Sendable {
 
 extension LMDBStore {
   public func workAlongside(_ changes: inout ChangeSet) -> (() -> Void)? {
-    guard changes.inserts.count >= EarlyIndexEntries.fewestInserts, changes.updates.isEmpty,
-      changes.deletes.isEmpty
-    else { return nil }
+    guard changes.count >= EarlyIndexEntries.fewestRows, isWorthEarlyEntries(changes) else { return nil }
     let (parts, catalogue, changeSet) = (parts, catalogue, changes)
     let early = EarlyIndexEntries(generation: catalogue.generation)
     changes.earlyEntries = early
@@ -51,12 +51,29 @@ extension LMDBStore {
       early.fulfil(
         try? parts.environment.read { transaction in
           let writer = ChangeSetWriter(changeSet: changeSet, parts: parts, catalogue: catalogue)
+          if !changeSet.isOnlyInserts, try !writer.findStored(ahead: transaction) { return nil }
           var made = EarlyIndexEntries.Made()
           for index in writer.maintainedIndexes where !index.isUnique {
             made.changes[index.number] = try writer.collectIndexChanges(index, transaction)
           }
           return made
         })
+    }
+  }
+
+  /// Whether there are entries to be made, and nothing stands against making them twice or from another transaction.
+  private func isWorthEarlyEntries(_ changes: ChangeSet) -> Bool {
+    if changes.isOnlyInserts { return true }
+    // A derived value may have changed although the version, as far as the context knows it, has not; and whoever deletes a row of any
+    // version has no row to compare.
+    guard changes.inserts.isEmpty, parts.schema.derivedSources == nil,
+      !changes.deletes.contains(where: { $0.baseVersion == RowDeletion.anyVersion })
+    else { return false }
+    if changes.deletes.count >= EarlyIndexEntries.fewestRows { return true }
+    var changed = SlotBitmap()
+    for update in changes.updates { changed.formUnion(update.changedSlots) }
+    return catalogue.indexes.maintained.contains { index in
+      !index.isUnique && index.parts.contains { changed.contains($0.slot) }
     }
   }
 }

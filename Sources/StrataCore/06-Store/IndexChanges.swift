@@ -16,9 +16,7 @@ final class IndexChanges {
   /// Applies the changes, sorted before, through one cursor.
   func write(_ keyspace: Keyspace, _ transaction: borrowing WriteTransaction) throws {
     try transaction.withCursor(keyspace) { cursor in
-      for place in 0..<removals.count where try cursor.seek(exactly: removals.key(place)) != nil {
-        try cursor.delete()
-      }
+      try remove(&cursor)
       guard !insertions.isEmpty else { return }
       let none = UnsafeRawBufferPointer(start: nil, count: 0)
       // Entries after the last one are appended; where that begins is found once, by the last key as it is now.
@@ -35,6 +33,27 @@ final class IndexChanges {
       }
     }
   }
+}
+
+extension IndexChanges {
+  /// Removes the entries that are to go. Those of one value lie side by side: after a deletion the cursor stands on what followed, which
+  /// is the next one to go then, and need not be searched for.
+  private func remove(_ cursor: inout Cursor) throws {
+    var isRun = false
+    for place in 0..<removals.count {
+      let key = removals.key(place)
+      // Entries that lie apart are not asked for in vain each time.
+      let isHere = (isRun || place % Self.searchesBetween == 1) && cursor.stands(on: key)
+      isRun = isHere
+      if isHere {
+        try cursor.delete()
+      } else if try cursor.seek(exactly: key) != nil {
+        try cursor.delete()
+      }
+    }
+  }
+
+  private static let searchesBetween = 16
 }
 
 extension IndexEntries {
@@ -55,9 +74,10 @@ extension ChangeSetWriter {
   ///
   /// An update whose indexed slots are the same touches no index (only changed slots are looked at).
   ///
-  /// Those that another thread is making are left out.
-  func collectIndexChanges(_ transaction: borrowing ReadTransaction) throws {
-    let early = changeSet.earlyEntries
+  /// Those that another thread is making are left out; should it fail, they are made when the rows have been written, from the old rows,
+  /// which are as they were as long as they lie in the file.
+  func collectIndexChanges(_ transaction: borrowing ReadTransaction, _ isUnchanged: Bool) throws {
+    let early = isUnchanged || changeSet.isOnlyInserts ? changeSet.earlyEntries : nil
     for index in maintainedIndexes {
       if !index.isUnique, let early, early.generation == catalogue.generation {
         awaitedIndexes.append(index)
@@ -126,9 +146,18 @@ extension ChangeSetWriter {
       old.append(to: &changes.removals)
       keys.append(to: &changes.insertions)
     }
-    for (key, row) in deleted where isCovered[row.entity] || isLate[row.entity] {
-      try old.make(row, key, externals: [], transaction)
-      old.append(to: &changes.removals)
+    changes.removals.reserve(changes.removals.count + deleted.count)
+    try deleted.withUnsafeBufferPointer { deleted in
+      for place in deleted.indices {
+        // The file's pages: by the time a row is needed it has arrived.
+        if place + 4 < deleted.count { deleted[place + 4].row.prefetch() }
+        let entity = deleted[place].row.entity
+        guard isCovered[entity] || isLate[entity] else { continue }
+        if try !old.makeInline(deleted[place].row.base, entity, deleted[place].key) {
+          try old.make(deleted[place].row, deleted[place].key, externals: [], transaction)
+        }
+        old.append(to: &changes.removals)
+      }
     }
   }
 }

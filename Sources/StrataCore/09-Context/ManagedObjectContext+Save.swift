@@ -249,7 +249,7 @@ extension ManagedObjectContext {
     hasBatchDeletions = false
     outlivedDeletions = []
     lastInserted = nil
-    for object in outcome.deleted { letGo(object, of: .rowGone) }
+    letGo(deleted: outcome.deleted)
     if !outcome.notices.isEmpty { statistics.saves += 1 }
     ManagedObject.forEach(outcome.inserted) { $0.didSave() }
     ManagedObject.forEach(outcome.updated) { $0.didSave() }

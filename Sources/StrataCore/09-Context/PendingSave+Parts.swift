@@ -12,16 +12,25 @@ extension PendingSave {
   private static let fewestInPart = 2_048
   private static let mostParts = 4
 
-  /// Encodes new objects in several threads, while the calling one, which owns the objects, takes part and waits: nobody
-  /// edits them meanwhile, and encoding only reads.
+  /// Encodes new objects in several threads.
   func encodeNew(_ objects: [ManagedObject], parts: Int) throws -> [RowChange] {
     try objects.withUnsafeBufferPointer { try encodeNew($0, parts: parts) }
   }
 
   func encodeNew(_ objects: UnsafeBufferPointer<ManagedObject>, parts: Int) throws -> [RowChange] {
-    try [RowChange](unsafeUninitializedCapacity: objects.count) { target, count in
-      // Unsafe: each part reads and writes places of its own.
-      nonisolated(unsafe) let (target, objects, save) = (target, objects, self)
+    try encode(objects, parts: parts) { try self.encodeNew($0, &$1) }
+  }
+
+  /// Encodes objects in several threads, while the calling one, which owns the objects, takes part and waits: nobody
+  /// edits them meanwhile, and `encode` only reads.
+  @inline(__always)
+  func encode<Row>(
+    _ objects: UnsafeBufferPointer<ManagedObject>, parts: Int,
+    _ encode: @escaping (ManagedObject, inout RowSlabWriter) throws -> Row
+  ) throws -> [Row] {
+    try [Row](unsafeUninitializedCapacity: objects.count) { target, count in
+      // Unsafe: each part reads and writes places of its own; `encode` is called in several threads, and is done when this returns.
+      nonisolated(unsafe) let (target, objects, encode) = (target, objects, encode)
       let outcomes = Mutex<[(written: Range<Int>, failure: (any Error)?)]>([])
       DispatchQueue.concurrentPerform(iterations: parts) { part in
         let range = objects.count * part / parts..<objects.count * (part + 1) / parts
@@ -33,7 +42,7 @@ extension PendingSave {
             if place + 6 < range.upperBound {
               Unmanaged.passUnretained(objects[place + 6])._withUnsafeGuaranteedRef { $0.prefetchDraft() }
             }
-            target.initializeElement(at: place, to: try save.encodeNew(object, &writer))
+            target.initializeElement(at: place, to: try encode(object, &writer))
             place += 1
           }
         } catch {

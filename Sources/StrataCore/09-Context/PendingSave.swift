@@ -58,14 +58,29 @@ final class PendingSave {
 
   func add(updated object: ManagedObject) throws {
     try collectEdges(of: [object])
-    guard let draft = object.draft, let base = object.snapshot else { return add(unchanged: object) }
-    let slots = object.slotsThatDiffer
-    if slots.isEmpty {
-      add(unchanged: object)
-    } else {
-      changes.updates.append(try encode(object, draft, base: base, slots: slots))
-      updated.append(object)
+    add(updated: object, try encodeUpdated(object, &writer))
+  }
+
+  /// The same for many objects of this store.
+  func add(updated objects: [ManagedObject]) throws {
+    try collectEdges(of: objects)
+    let parts = Self.encodingParts(objects.count)
+    guard parts > 1 else {
+      for object in objects { add(updated: object, try encodeUpdated(object, &writer)) }
+      return
     }
+    let rows: [RowChange?] = try objects.withUnsafeBufferPointer { objects in
+      try encode(objects, parts: parts) { try self.encodeUpdated($0, &$1) }
+    }
+    changes.updates.reserveCapacity(changes.updates.count + objects.count)
+    updated.reserveCapacity(updated.count + objects.count)
+    for place in objects.indices { add(updated: objects[place], rows[place]) }
+  }
+
+  private func add(updated object: ManagedObject, _ row: RowChange?) {
+    guard let row else { return add(unchanged: object) }
+    changes.updates.append(row)
+    updated.append(object)
   }
 
   private func add(unchanged object: ManagedObject) {
@@ -131,16 +146,22 @@ final class PendingSave {
     }
   }
 
-  private func encode(_ object: ManagedObject, _ draft: RowDraft, base: RowSnapshot, slots: SlotBitmap) throws
-    -> RowChange
-  {
-    let home = object.home
-    let (row, externals) = try RowEncoder.encode(
-      layout: home.layout, stamp: home.stamp, primaryKey: object.primaryKey, version: base.version &+ 1,
-      base: base, draft: draft, into: &writer)
-    return RowChange(
-      entity: home.entityNumber, primaryKey: object.primaryKey, baseVersion: base.version, row: row,
-      externals: externals, changedSlots: slots)
+  /// The new row of an edited object; nil when its values are what they were.
+  @inline(__always)
+  private func encodeUpdated(_ object: ManagedObject, _ writer: inout RowSlabWriter) throws -> RowChange? {
+    guard object.hasDraft, let base = object.snapshot else { return nil }
+    return try object.withHome { home in
+      try object.withDraft { draft in
+        let slots = ManagedObject.slotsThatDiffer(draft, from: base, home)
+        if slots.isEmpty { return nil }
+        let (row, externals) = try RowEncoder.encode(
+          layout: home.layout, stamp: home.stamp, primaryKey: object.primaryKey, version: base.version &+ 1,
+          base: base, draft: draft, into: &writer)
+        return RowChange(
+          entity: home.entityNumber, primaryKey: object.primaryKey, baseVersion: base.version, row: row,
+          externals: externals, changedSlots: slots)
+      }
+    }
   }
 
   /// What the did-save notifications of a save that is this alone carry.
@@ -324,8 +345,13 @@ extension ManagedObjectContext {
     } else {
       try addOneByOne(inserted)
     }
-    for object in changes.updated {
-      if let position = try position(object) { try saves[position].add(updated: object) }
+    let updated = changes.updated
+    if let first = updated.first?.home.storeIndex, updated.allAreOf(store: first) {
+      if let position = try position(first) { try saves[position].add(updated: updated) }
+    } else {
+      for object in updated {
+        if let position = try position(object) { try saves[position].add(updated: object) }
+      }
     }
     for object in changes.deleted {
       if let position = try position(object) { try saves[position].add(deleted: object) }
