@@ -85,6 +85,14 @@ final class Environment: @unchecked Sendable {
     return try body(ReadTransaction(handle: pool.transaction(slot)))
   }
 
+  /// The same when it can be had at once, otherwise nil: for a thread that the writer waits for. While somebody waits for the writer to be done, so
+  /// as to replace the map, the gate is shut to reads.
+  func readAtOnce<R>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R? {
+    guard let slot = beginReadAtOnce() else { return nil }
+    defer { pool.end(slot) }
+    return try body(ReadTransaction(handle: pool.transaction(slot)))
+  }
+
   /// The keyspaces called `names`, created when they are missing; in a read-only environment a missing one
   /// is nil. Opened in one committed transaction and never closed. Cheap when all are open already.
   ///
@@ -149,6 +157,20 @@ final class Environment: @unchecked Sendable {
       if slot >= 0 { return slot }
     }
     return try beginReadSlowly()
+  }
+
+  private func beginReadAtOnce() -> Int? {
+    guard ForkGuard.generation == forkGeneration else { return nil }
+    let slot = pool.begin()
+    if slot >= 0 { return slot }
+    guard let (slot, environment) = try? pool.claim(until: .now) else { return nil }
+    var transaction: OpaquePointer?
+    guard mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &transaction) == 0, let transaction else {
+      pool.leave(slot)
+      return nil
+    }
+    pool.install(transaction, slot)
+    return slot
   }
 
   /// The way in when no reader is parked, the gate is shut, or a renewal failed.

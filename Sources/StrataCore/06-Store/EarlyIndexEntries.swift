@@ -47,17 +47,17 @@ extension LMDBStore {
     let early = EarlyIndexEntries(generation: catalogue.generation)
     changes.earlyEntries = early
     return {
-      // What goes wrong here goes wrong again in the writer, which reports it.
-      early.fulfil(
-        try? parts.environment.read { transaction in
-          let writer = ChangeSetWriter(changeSet: changeSet, parts: parts, catalogue: catalogue)
-          if !changeSet.isOnlyInserts, try !writer.findStored(ahead: transaction) { return nil }
-          var made = EarlyIndexEntries.Made()
-          for index in writer.maintainedIndexes where !index.isUnique {
-            made.changes[index.number] = try writer.collectIndexChanges(index, transaction)
-          }
-          return made
-        })
+      // What goes wrong here goes wrong again in the writer, which reports it. It must not wait for what waits for the writer.
+      let made = try? parts.environment.readAtOnce { transaction -> EarlyIndexEntries.Made? in
+        let writer = ChangeSetWriter(changeSet: changeSet, parts: parts, catalogue: catalogue)
+        if !changeSet.isOnlyInserts, try !writer.findStored(ahead: transaction) { return nil }
+        var made = EarlyIndexEntries.Made()
+        for index in writer.maintainedIndexes where !index.isUnique {
+          made.changes[index.number] = try writer.collectIndexChanges(index, transaction)
+        }
+        return made
+      }
+      early.fulfil(made ?? nil)
     }
   }
 
