@@ -7,7 +7,7 @@ import Testing
 /// made or not.
 @Suite struct EarlyIndexEntriesTests {
   private let fixture: StoreFixture
-  private let rows: [FetchedRow]
+  private let rows: ContiguousArray<FetchedRow>
   private static let count = 3_000
 
   init() throws {
