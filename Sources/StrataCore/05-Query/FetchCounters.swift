@@ -6,6 +6,8 @@ final class FetchCounters {
   var collected = 0
   /// Index entries that decided by themselves.
   var entries = 0
+  /// Index entries that were stepped over in the order of an index, those that lead to no row of the result included.
+  var walked = 0
   /// Whether the plan's alternative was taken.
   var hasScannedInstead = false
 }

@@ -64,8 +64,9 @@ extension FetchPlanner.Context {
     -> FetchPlanner.Detour?
   {
     let schema = request.schema
-    let inner = ResolvedFetchRequest(
+    var inner = ResolvedFetchRequest(
       schema: schema, entity: schema.entities[relationship.destination], predicate: part)
+    inner.monitor = request.monitor
     let plan = FetchPlanner.plan(inner, mode: .rows, depth: depth + 1, facts)
     let score: Int
     switch plan.access {

@@ -274,25 +274,29 @@ extension FetchPlanner.Context {
     choice.score += choice.score > 0 ? 1 : 0
   }
 
-  /// Leaves out the entries before the start of the request. Those of the same values are looked at again.
+  /// Leaves out the entries before the start of the request: those of values that come earlier, and of the same values those up to the
+  /// primary key, in ascending order whichever way the values run.
   private func begin(
     _ choice: inout FetchPlanner.Choice, at start: FetchStart, prefix: [UInt8], fixedCount: Int
   ) {
     var key = prefix
+    var isExact = true
     for (place, sort) in zip(choice.index.parts.indices.dropFirst(fixedCount), sorts) {
       guard let wanted = request.sorts.firstIndex(of: sort) else { return }
-      key += PartEncoder(index: choice.index, place: place).component(start.values[wanted]).bytes
+      let component = PartEncoder(index: choice.index, place: place).component(start.values[wanted])
+      key += component.bytes
+      if component.isTruncated { isExact = false }
     }
-    choice.ranges = choice.ranges.compactMap { range in
-      var range = range
-      if choice.isReversed {
-        let end = KeyRange.successor(key)
-        if let end, range.upper.map({ end.lexicographicallyPrecedes($0) }) ?? true { range.upper = end }
-      } else if range.lower.lexicographicallyPrecedes(key) {
-        range.lower = key
-      }
-      return range.isEmpty ? nil : range
+    // Other values may be cut to the same bytes: then all of them are looked at again.
+    let first = isExact ? key + start.firstKeyBytes : key
+    if choice.isReversed {
+      let equal = KeyRange(lower: first, upper: KeyRange.successor(key))
+      let others = KeyRange(lower: [], upper: key)
+      choice.ranges = choice.ranges.flatMap { [$0.intersection(others), $0.intersection(equal)] }
+    } else {
+      choice.ranges = choice.ranges.map { $0.intersection(KeyRange(lower: first, upper: nil)) }
     }
+    choice.ranges.removeAll(where: \.isEmpty)
     choice.reasons.append("from the last page on")
   }
 

@@ -60,6 +60,14 @@ extension KeyRange {
     return nil
   }
 
+  /// The keys that lie in both ranges.
+  func intersection(_ other: KeyRange) -> KeyRange {
+    var result = self
+    if lower.lexicographicallyPrecedes(other.lower) { result.lower = other.lower }
+    if let end = other.upper, upper.map({ end.lexicographicallyPrecedes($0) }) ?? true { result.upper = end }
+    return result
+  }
+
   /// Whether no key lies in the range.
   var isEmpty: Bool {
     guard let upper else { return false }

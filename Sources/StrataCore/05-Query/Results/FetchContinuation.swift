@@ -114,6 +114,13 @@ struct FetchStart: Sendable {
   }
 }
 
+extension FetchStart {
+  /// The smallest primary key that lies behind the start among objects of the same values, as index keys end with it.
+  var firstKeyBytes: [UInt8] {
+    withUnsafeBytes(of: (includesEqual ? primaryKey : primaryKey + 1).bigEndian, Array.init)
+  }
+}
+
 extension ResolvedFetchRequest {
   /// Whether an object lies behind the start of the request.
   func isBehindStart(_ start: FetchStart, _ values: (_ place: Int) throws -> AttributeValue, _ key: UInt64)

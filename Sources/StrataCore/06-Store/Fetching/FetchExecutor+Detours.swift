@@ -18,6 +18,7 @@ extension FetchExecutor {
       try transaction.withCursor(keyspace) { cursor in
         for range in ranges where !isTooMany {
           _ = try IndexWalk.forwards(range, &cursor) { key in
+            if let ticker { try ticker.step() }
             keys.append(key)
             isTooMany = keys.count > atMost
             return !isTooMany
@@ -64,7 +65,10 @@ extension FetchExecutor {
         return true
       }
     } else {
-      for key in related.keys { count += try reader.memberCount(edges, of: key, transaction) }
+      for key in related.keys {
+        if let ticker { try ticker.step() }
+        count += try reader.memberCount(edges, of: key, transaction)
+      }
     }
     return count
   }
@@ -90,7 +94,10 @@ extension FetchExecutor {
         let count = try view.withTransaction { try reader.memberCount(edges, of: target, $0) }
         if keys.count + count > atMost { return false }
         let members = try view.withTransaction { try reader.members(edges, of: target, $0) }
-        for member in members { keys.append(Reference.primaryKey(member)) }
+        for member in members {
+          if let ticker { try ticker.step() }
+          keys.append(Reference.primaryKey(member))
+        }
       }
       return keys.count <= atMost
     }
@@ -103,7 +110,10 @@ extension FetchExecutor {
         return isComplete
       }
     } else {
-      for key in related.keys where isComplete { isComplete = try add(key, nil) }
+      for key in related.keys where isComplete {
+        if let ticker { try ticker.step() }
+        isComplete = try add(key, nil)
+      }
     }
     return isComplete ? keys : nil
   }
@@ -163,6 +173,7 @@ extension FetchExecutor {
     residual.slots.forEach { places[$0] = keyReader.place(of: $0) }
     func visit(_ key: UInt64, _ bytes: UnsafeRawBufferPointer) throws -> Bool {
       counters?.entries += 1
+      if let ticker { try ticker.step() }
       let isTrue: Bool
       if keyReader.values(bytes, into: &values) {
         isTrue = try residual.evaluate(primaryKey: key) { slot in places[slot].map { values[$0] } ?? .null }
@@ -184,9 +195,11 @@ extension FetchExecutor {
     }
     try transaction.withCursor(keyspace) { cursor in
       if isReversed {
-        for range in ranges.reversed() where try !IndexWalk.backwards(range, &cursor, visit) { return }
+        for range in ranges.reversed() where try !IndexWalk.backwards(range, &cursor, counters, visit) {
+          return
+        }
       } else {
-        for range in ranges where try !IndexWalk.forwards(range, &cursor, visit) { return }
+        for range in ranges where try !IndexWalk.forwards(range, &cursor, counters, visit) { return }
       }
     }
     return FetchedRows(rows: result, count: count, plan: plan)

@@ -26,7 +26,7 @@ final class FetchExecutor {
   /// Counts what is looked at, for those who want to know.
   let counters: FetchCounters?
   /// Asks from time to time whether to go on; nil when nobody can say no.
-  private let ticker: FetchTicker?
+  let ticker: FetchTicker?
 
   init(
     request: ResolvedFetchRequest, plan: FetchPlan, mode: FetchMode, view: StoredView,
@@ -38,6 +38,7 @@ final class FetchExecutor {
     self.view = view
     self.counters = counters
     ticker = request.monitor.map { FetchTicker($0) }
+    if let monitor = request.monitor { view.watch(monitor) }
     reader = view.reader
     evaluation = Evaluation(view, entityName: request.entity.name)
     var wanted = SlotBitmap()
@@ -214,7 +215,10 @@ extension FetchExecutor {
   /// Where a scan begins.
   @inline(__always)
   private func firstEntry(_ cursor: inout Cursor) throws -> Cursor.Entry? {
-    guard let start = request.start, request.sorts.isEmpty else { return try cursor.first() }
+    // Rows that come in order although they are sorted have equal values.
+    guard let start = request.start, request.sorts.isEmpty || plan.isOrdered && mode != .count else {
+      return try cursor.first()
+    }
     return try PrimaryKeyBytes.with(start.primaryKey) { try cursor.seek(atLeast: $0) }
   }
 
@@ -343,9 +347,11 @@ extension FetchExecutor {
       guard let keyspace = view.reader.catalogue.indexes.keyspaces[number] else { return }
       try transaction.withCursor(keyspace) { cursor in
         if isReversed {
-          for range in ranges.reversed() where try !IndexWalk.backwards(range, &cursor, body) { return }
+          for range in ranges.reversed() where try !IndexWalk.backwards(range, &cursor, counters, body) {
+            return
+          }
         } else {
-          for range in ranges where try !IndexWalk.forwards(range, &cursor, body) { return }
+          for range in ranges where try !IndexWalk.forwards(range, &cursor, counters, body) { return }
         }
       }
     }

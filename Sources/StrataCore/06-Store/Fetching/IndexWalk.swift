@@ -5,21 +5,24 @@ enum IndexWalk {
   /// Calls `body` with the primary key of each entry, ascending; false when `body` ended the walk.
   @inline(__always)
   static func forwards(
-    _ range: KeyRange, _ cursor: inout Cursor, _ body: (UInt64) throws -> Bool
+    _ range: KeyRange, _ cursor: inout Cursor, _ counters: FetchCounters? = nil,
+    _ body: (UInt64) throws -> Bool
   ) throws -> Bool {
-    try forwards(range, &cursor) { key, _ in try body(key) }
+    try forwards(range, &cursor, counters) { key, _ in try body(key) }
   }
 
   /// The same with the bytes of each entry.
   @inline(__always)
   static func forwards(
-    _ range: KeyRange, _ cursor: inout Cursor, _ body: (UInt64, UnsafeRawBufferPointer) throws -> Bool
+    _ range: KeyRange, _ cursor: inout Cursor, _ counters: FetchCounters? = nil,
+    _ body: (UInt64, UnsafeRawBufferPointer) throws -> Bool
   ) throws -> Bool {
     try range.lower.withUnsafeBytes { lower in
       try (range.upper ?? []).withUnsafeBytes { upper in
         var isWhole = true
         try cursor.forEach(from: try cursor.seek(atLeast: lower)) { found in
           if range.upper != nil && IndexEntries.order(found.key, upper) >= 0 { return false }
+          counters?.walked += 1
           isWhole = try body(PrimaryKeyBytes.last(of: found.key), found.key)
           return isWhole
         }
@@ -41,36 +44,58 @@ enum IndexWalk {
   }
 
   /// The same from the end, except that entries of equal values come in ascending order of primary keys: that is
-  /// how ties are always broken.
+  /// how ties are always broken. Costs what `body` is called for, and some entries more, however many are equal.
   @inline(__always)
   static func backwards(
-    _ range: KeyRange, _ cursor: inout Cursor, _ body: (UInt64) throws -> Bool
+    _ range: KeyRange, _ cursor: inout Cursor, _ counters: FetchCounters? = nil,
+    _ body: (UInt64) throws -> Bool
   ) throws -> Bool {
-    try backwards(range, &cursor) { key, _ in try body(key) }
+    try backwards(range, &cursor, counters) { key, _ in try body(key) }
   }
 
   /// The same with the bytes of each entry.
   @inline(__always)
   static func backwards(
-    _ range: KeyRange, _ cursor: inout Cursor, _ body: (UInt64, UnsafeRawBufferPointer) throws -> Bool
+    _ range: KeyRange, _ cursor: inout Cursor, _ counters: FetchCounters? = nil,
+    _ body: (UInt64, UnsafeRawBufferPointer) throws -> Bool
   ) throws -> Bool {
-    var group: [(key: UInt64, bytes: UnsafeRawBufferPointer)] = []
-    return try range.lower.withUnsafeBytes { lower in
+    try range.lower.withUnsafeBytes { lower in
+      var group: [(key: UInt64, bytes: UnsafeRawBufferPointer)] = []
       var entry = try start(range, &cursor)
-      var value = UnsafeRawBufferPointer(start: nil, count: 0)
-      while let found = entry, IndexEntries.order(found.key, lower) >= 0 {
-        if !IndexEntries.isEntry(found.key, of: value) {
-          for entry in group.reversed() where try !body(entry.key, entry.bytes) { return false }
-          group.removeAll(keepingCapacity: true)
-          value = UnsafeRawBufferPointer(rebasing: found.key.dropLast(8))
-        }
-        group.append((PrimaryKeyBytes.last(of: found.key), found.key))
+      while let last = entry, IndexEntries.order(last.key, lower) >= 0 {
+        let value = UnsafeRawBufferPointer(rebasing: last.key.dropLast(8))
+        group.append((PrimaryKeyBytes.last(of: last.key), last.key))
         entry = try cursor.previous()
+        while group.count < mostGathered, let found = entry, IndexEntries.isEntry(found.key, of: value),
+          IndexEntries.order(found.key, lower) >= 0
+        {
+          group.append((PrimaryKeyBytes.last(of: found.key), found.key))
+          entry = try cursor.previous()
+        }
+        counters?.walked += group.count
+        if group.count < mostGathered {
+          for entry in group.reversed() where try !body(entry.key, entry.bytes) { return false }
+        } else {
+          // There may be any number of them: they are walked from the first one on, and no further than is asked for.
+          let first = IndexEntries.order(value, lower) < 0 ? lower : value
+          var isWhole = true
+          try cursor.forEach(from: try cursor.seek(atLeast: first)) { found in
+            if IndexEntries.order(found.key, last.key) > 0 { return false }
+            counters?.walked += 1
+            isWhole = try body(PrimaryKeyBytes.last(of: found.key), found.key)
+            return isWhole
+          }
+          if !isWhole { return false }
+          entry = try cursor.seek(atLeast: first) == nil ? nil : cursor.previous()
+        }
+        group.removeAll(keepingCapacity: true)
       }
-      for entry in group.reversed() where try !body(entry.key, entry.bytes) { return false }
       return true
     }
   }
+
+  /// Of so many entries of equal values, and more, the first one is looked for; fewer are turned round.
+  private static var mostGathered: Int { 32 }
 
   private static func start(_ range: KeyRange, _ cursor: inout Cursor) throws -> Cursor.Entry? {
     guard let upper = range.upper else { return try cursor.last() }

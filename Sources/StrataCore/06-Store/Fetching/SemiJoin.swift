@@ -25,8 +25,10 @@ final class SemiJoin {
     let schema = view.schema
     // Only tests of relationships with a to-one inverse are joined so.
     inverse = test.relationship.inverse.map { schema.relationships[$0] } ?? test.relationship
-    request = ResolvedFetchRequest(
+    var request = ResolvedFetchRequest(
       schema: schema, entity: schema.entities[test.relationship.destination], predicate: test.program.source)
+    request.monitor = view.monitor
+    self.request = request
     let rowCount = view.rowCount(test.relationship.destinationHierarchy)
     plan = try view.plan(request)
     // Where all owners are asked, little is tried before: mostly the pass comes anyway.

@@ -23,6 +23,8 @@ final class StoredView: ObjectView {
   private var recent: ContiguousArray<(hierarchy: Int, node: StoredNode)?> = []
   /// The hierarchies all of whose rows are being looked at.
   var scannedHierarchies: Set<Int> = []
+  /// Who watches the fetch that looks at the view, and may stop it.
+  private(set) var monitor: FetchMonitor?
   private var semiJoins: ContiguousArray<(test: ObjectIdentifier, join: SemiJoin)> = []
   private var joinsByMeaning: [SemiJoin.Meaning: SemiJoin] = [:]
   private static var recentMask: UInt64 { 255 }
@@ -33,6 +35,9 @@ final class StoredView: ObjectView {
     handle = transaction.handle
     codes = reader.catalogue.codes
   }
+
+  /// Has a monitor asked about the passes over rows that evaluating a predicate takes.
+  func watch(_ monitor: FetchMonitor) { self.monitor = monitor }
 
   /// Calls `body` with the transaction.
   @inline(__always)
