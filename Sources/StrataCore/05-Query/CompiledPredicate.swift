@@ -200,17 +200,7 @@ final class CompiledPredicate: @unchecked Sendable {
     case .beginsWith: return memcmp(haystack, needle, pattern.count) == 0
     case .endsWith:
       return memcmp(haystack + (subject.count - pattern.count), needle, pattern.count) == 0
-    default:
-      let first = Int32(pattern[0])
-      var place = 0
-      while place <= subject.count - pattern.count {
-        guard let hit = memchr(haystack + place, first, subject.count - pattern.count - place + 1) else {
-          return false
-        }
-        if memcmp(hit, needle, pattern.count) == 0 { return true }
-        place = UnsafeRawPointer(hit) - haystack + 1
-      }
-      return false
+    default: return TextSearch.find(pattern, in: subject) != nil
     }
   }
 

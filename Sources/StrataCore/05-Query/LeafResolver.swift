@@ -84,7 +84,7 @@ struct LeafResolver {
   }
 
   private func membership(_ values: [AttributeValue]) throws -> ResolvedPredicate {
-    if !options.isEmpty { return .disjunction(try values.map { try compare(.equal, $0) }) }
+    if !options.isEmpty { return try textMembership(values) }
     var operands: [AttributeValue] = []
     var hasNil = false
     for value in values {
@@ -112,6 +112,30 @@ struct LeafResolver {
 
   // MARK: Texts
 
+  /// One of several texts, compared with options: one test of all of them.
+  private func textMembership(_ values: [AttributeValue]) throws -> ResolvedPredicate {
+    var (texts, hasNil) = ([String](), false)
+    for value in values {
+      guard attribute.type == .string else { throw error(.notAString(operation: "IN[\(options)]")) }
+      switch value {
+      case .string(let string): texts.append(string)
+      case .null: hasNil = true
+      default: throw wrongType(value)
+      }
+    }
+    var parts: [ResolvedPredicate] = hasNil ? [isNil] : []
+    let folding = TextFolding(options)
+    var seen: Set<[UInt8]> = []
+    texts = texts.filter { seen.insert(folding.folded($0)).inserted }
+    if texts.count == 1 {
+      parts.append(try text(.equal, .string(texts[0])))
+    } else if !texts.isEmpty {
+      parts.append(
+        .text(TextTest(slot: attribute.slot, name: attribute.name, oneOf: texts, options: options)))
+    }
+    return .disjunction(parts)
+  }
+
   private func text(_ operation: ComparisonOperator, _ value: AttributeValue) throws -> ResolvedPredicate {
     guard attribute.type == .string else {
       throw error(.notAString(operation: "\(operation)\(options.isEmpty ? "" : "[\(options)]")"))
@@ -121,6 +145,9 @@ struct LeafResolver {
       return operation == .equal ? isNil : operation == .notEqual ? isNil.negated : .none
     case .string(let pattern):
       if operation == .notEqual { return try text(.equal, value).negated }
+      if operation == .like, pattern.utf8.count > TextMatcher.longestPattern {
+        throw TextMatchError(.tooLong, pattern)
+      }
       if operation == .like, options.isEmpty, let simple = simpleLike(pattern) { return simple }
       let test = try TextTest(
         slot: attribute.slot, name: attribute.name, operation: operation, pattern: pattern, options: options)

@@ -95,7 +95,8 @@ struct TextTest: Sendable {
   let slot: Int
   let name: String
   let operation: ComparisonOperator
-  let pattern: String
+  /// One for every operator but `in`.
+  let patterns: [String]
   let options: FetchComparison.StringOptions
   /// The test, prepared.
   let matcher: TextMatcher
@@ -108,9 +109,19 @@ struct TextTest: Sendable {
     self.slot = slot
     self.name = name
     self.operation = operation
-    self.pattern = pattern
+    patterns = [pattern]
     self.options = options
     matcher = try TextMatcher(operation, pattern, options: options)
+  }
+
+  /// Whether the attribute is one of `texts`, compared with options.
+  init(slot: Int, name: String, oneOf texts: [String], options: FetchComparison.StringOptions) {
+    self.slot = slot
+    self.name = name
+    operation = .in
+    patterns = texts
+    self.options = options
+    matcher = TextMatcher(oneOf: texts, options: options)
   }
 
   func matches(_ value: AttributeValue) throws -> Bool {
@@ -122,7 +133,7 @@ struct TextTest: Sendable {
 extension TextTest: Hashable {
   static func == (left: TextTest, right: TextTest) -> Bool {
     left.slot == right.slot && left.operation == right.operation && left.options == right.options
-      && AttributeValue.orderUTF8(left.pattern, right.pattern) == 0
+      && left.patterns.elementsEqual(right.patterns) { AttributeValue.orderUTF8($0, $1) == 0 }
   }
 
   func hash(into hasher: inout Hasher) {
@@ -134,7 +145,10 @@ extension TextTest: Hashable {
 
 extension TextTest: CustomStringConvertible {
   var description: String {
-    "\(name) \(operation)\(options.isEmpty ? "" : "[\(options)]") \"\(pattern)\""
+    let start = "\(name) \(operation)\(options.isEmpty ? "" : "[\(options)]") "
+    if patterns.count > 4 { return start + "\(patterns.count) values" }
+    let texts = patterns.map { "\"\($0)\"" }.joined(separator: ", ")
+    return start + (operation == .in ? "{\(texts)}" : texts)
   }
 }
 

@@ -63,6 +63,63 @@ import Testing
     #expect(try isTrue(Attribute("i32").isBetween(1, 3), 3))
   }
 
+  @Test("rule 108: a list of texts with options is one test, however long it is")
+  func listsOfTextsAreOneTest() throws {
+    let fixture = try StoreFixture(inMemory: true)
+    func program(_ format: String, _ arguments: Any?...) throws -> CompiledPredicate {
+      CompiledPredicate(
+        try PredicateResolver(entity: fixture.entity("Item"), schema: fixture.schema).resolve(
+          FetchPredicate(format: format, argumentArray: arguments)),
+        rootName: "Item", storeIdentifier: nil)
+    }
+    let slot = fixture.entity("Item").slot(named: "t")
+    func isTrue(_ program: CompiledPredicate, _ value: AttributeValue) throws -> Bool {
+      try program.evaluate(identifier: fixture.identifier("Item", 1)) { $0 == slot ? value : .null }
+    }
+    let texts = (0..<5_000).map { "Text \($0)" } + ["STRASSE", "straße", "Ünter"]
+    let folded = try program("t IN[c] %@", texts)
+    #expect(folded.instructions.count == 1 && folded.isLocal)
+    for (value, found) in [
+      ("tEXT 4999", true), ("text 5000", false), ("Straße", true), ("ünter", true), ("unter", false),
+      ("", false),
+    ] as [(AttributeValue, Bool)] {
+      #expect(try isTrue(folded, value) == found, "\(value)")
+      #expect(try isTrue(program("NOT t IN[c] %@", texts), value) != found, "\(value)")
+    }
+    #expect(try !isTrue(folded, .null))
+    #expect(try isTrue(program("t IN[cd] %@", texts), "UNTER"))
+    #expect(try isTrue(program("t IN[d] %@", texts), "Unter"))
+    let orNil = try program("t IN[c] %@", texts + [nil])
+    #expect(try orNil.instructions.count == 2 && isTrue(orNil, .null) && isTrue(orNil, "TEXT 7"))
+    // Texts that are the same are one.
+    #expect(try "\(program("t IN[c] {'x', 'X', nil}").source)" == "(t == nil) OR (t ==[c] \"x\")")
+    #expect(try "\(program("t IN[c] {'x', 'y'}").source)" == "t IN[c] {\"x\", \"y\"}")
+    #expect(throws: FetchError.self) { try program("t IN[c] %@", ["x", 1] as [Any]) }
+    #expect(throws: FetchError.self) { try program("i32 IN[c] {1, 2}") }
+  }
+
+  /// A text made to be slow: the time is that of both lengths, not of their product. Hangs otherwise.
+  @Test("rule 108: CONTAINS looks at hostile texts once", .timeLimit(.minutes(2)))
+  func containsIsLinear() throws {
+    let fixture = try StoreFixture(inMemory: true)
+    let (slot, identifier) = (fixture.entity("Item").slot(named: "t"), fixture.identifier("Item", 1))
+    let text = AttributeValue.string(String(repeating: "a", count: 4_000_000))
+    let pattern = String(repeating: "a", count: 2_000_000) + "b"
+    let request = try fixture.resolve("Item", Attribute("t").contains(pattern))
+    let number = fixture.entity("Item").number
+    #expect(try !request.matches(entity: number, identifier: identifier) { $0 == slot ? text : .null })
+    #expect(
+      try request.matches(entity: number, identifier: identifier) {
+        $0 == slot ? .string("xaaaa" + pattern + "y") : .null
+      })
+    // Patterns are as long as those that stars make dear.
+    let long = "*" + String(repeating: "a", count: TextMatcher.longestPattern) + "*"
+    let error = #expect(throws: TextMatchError.self) {
+      try fixture.resolve("Item", .comparison(key: "t", .like, .string(long)))
+    }
+    #expect(error?.reason == .tooLong)
+  }
+
   @Test func subentitiesAreExcludedOnRequest() throws {  // rule 93
     let fixture = try StoreFixture(inMemory: true)
     let request = try fixture.resolve("Item", includesSubentities: false)

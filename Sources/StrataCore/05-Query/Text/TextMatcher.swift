@@ -13,6 +13,8 @@ struct TextMatcher: Sendable {
     case bytes(ComparisonOperator, [UInt8])
     case like(LikePattern)
     case matches(ValidationPattern, String)
+    /// The folded right sides, ascending.
+    case oneOf([[UInt8]])
   }
 
   private let test: Test
@@ -33,6 +35,13 @@ struct TextMatcher: Sendable {
     case .in, .between: trap("\(operation) has more than one right side; prepare one matcher for each.")
     default: test = .bytes(operation, folding.folded(pattern))
     }
+  }
+
+  /// Prepares the question whether a text is one of several.
+  init(oneOf texts: [String], options: FetchComparison.StringOptions) {
+    let folding = TextFolding(options)
+    self.folding = folding
+    test = .oneOf(texts.map { folding.folded($0) }.sorted { $0.lexicographicallyPrecedes($1) })
   }
 
   private static func expression(_ pattern: String, _ folding: TextFolding) throws(TextMatchError) -> Test {
@@ -59,6 +68,16 @@ struct TextMatcher: Sendable {
       pattern.withUnsafeBytes { matches(operation, subject, $0) }
     case .like(let pattern): pattern.matches(subject)
     case .matches(let expression, let pattern): try matches(expression, pattern, subject)
+    case .oneOf(let texts): isOne(of: texts, subject)
+    }
+  }
+
+  /// Looks at as many texts as their number has binary digits.
+  private func isOne(of texts: [[UInt8]], _ subject: UnsafeRawBufferPointer) -> Bool {
+    folding.withFolded(subject) { folded in
+      CompiledPredicate.search(count: texts.count) { place in
+        texts[place].withUnsafeBytes { AttributeValue.orderBytes(folded, $0) }
+      }
     }
   }
 
