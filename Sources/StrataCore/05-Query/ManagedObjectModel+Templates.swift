@@ -22,7 +22,7 @@ extension ManagedObjectModel {
     (templates[name] as? FetchRequestTemplate)?.request.returning(type)
   }
 
-  /// A copy of the fetch request of that name with its variables bound; nil when there is none (rule 110).
+  /// A copy of the fetch request of that name with its variables bound, those of its columns, too; nil when there is none (rule 110).
   ///
   /// - Throws: ``PredicateArgumentError`` for a value that cannot stand in a predicate. Variables without a value stay; the fetch throws for
   ///   them.
@@ -32,12 +32,25 @@ extension ManagedObjectModel {
     guard var request = fetchRequestTemplate(forName: name, returning: type) else { return nil }
     request.predicate = try request.predicate?.withSubstitutionVariables(substitutionVariables)
     request.havingPredicate = try request.havingPredicate?.withSubstitutionVariables(substitutionVariables)
+    request.propertiesToFetch = try request.propertiesToFetch.map { try $0.binding(substitutionVariables) }
+    request.propertiesToGroupBy = try request.propertiesToGroupBy.map {
+      try $0.binding(substitutionVariables)
+    }
     return request
   }
 
   /// All templates by name, as requests for identifiers; `returning(_:)` makes requests for objects of them.
   @_disfavoredOverload public var fetchRequestTemplatesByName: [String: FetchRequest<ManagedObjectID>] {
     templates.compactMapValues { ($0 as? FetchRequestTemplate)?.request }
+  }
+}
+
+extension FetchColumn {
+  /// The column with values in place of its variables.
+  fileprivate func binding(_ values: [String: Any?]) throws -> FetchColumn {
+    guard case .expression(var description) = self else { return self }
+    description.expression = try description.expression.withSubstitutionVariables(values)
+    return .expression(description)
   }
 }
 

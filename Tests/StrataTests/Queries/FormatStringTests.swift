@@ -61,6 +61,34 @@ import Testing
     #expect(try model.copy().fetchRequestTemplatesByName.keys.sorted() == ["From"])
   }
 
+  @Test("rule 110: variables of columns and of groups are bound, too") func templatesOfRows() throws {
+    let model = TeamModel.make()
+    var request = FetchRequest<FetchedDictionary>(
+      entityName: "Employee", sortDescriptors: [FetchSort("rank")])
+    let column = FetchColumn.expression(
+      "rank", try FetchExpression(format: "TERNARY(level < $limit, 'low', $other)"), .string)
+    request.propertiesToFetch = [column, .count(as: "n")]
+    request.propertiesToGroupBy = [column]
+    request.havingPredicate = try FetchPredicate(format: "n >= $least")
+    model.setFetchRequestTemplate(request, forName: "Ranks")
+    let store = try TemporaryStore(model)
+    let context = store.context()
+    for level in 0..<5 { context.make(Employee.self, "e\(level)").level = Int64(level) }
+    try context.save()
+    func ranks(_ limit: Int, _ least: Int) throws -> [String] {
+      let bound: FetchRequest<FetchedDictionary>? = try model.fetchRequestFromTemplate(
+        withName: "Ranks", substitutionVariables: ["limit": limit, "other": "high", "least": least])
+      return try context.fetch(try #require(bound)).map {
+        "\($0.string("rank") ?? "nil") \($0.integer("n") ?? 0)"
+      }
+    }
+    #expect(try ranks(2, 1) == ["high 3", "low 2"])
+    #expect(try ranks(4, 2) == ["low 4"])
+    let unbound: FetchRequest<FetchedDictionary>? = try model.fetchRequestFromTemplate(
+      withName: "Ranks", substitutionVariables: ["least": 1])
+    #expect(throws: FetchError.self) { try context.fetch(try #require(unbound)) }
+  }
+
   /// A request keeps everything when its kind of result changes: fields added later are not forgotten.
   @Test func returningKeepsAllOfARequest() throws {
     var request = FetchRequest<ManagedObject>(
