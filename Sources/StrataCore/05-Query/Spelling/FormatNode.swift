@@ -21,6 +21,8 @@ struct FormatNode {
   var end: Int
   /// A number without sign or parentheses: a minus before it belongs to it.
   var isBareNumber = false
+  /// A comparison that a word before its operator negates: `NOT IN`.
+  var isNegatedComparison = false
   /// In parentheses: what follows does not continue it.
   var isClosed = false
 
@@ -48,6 +50,26 @@ struct FormatNode {
     case (.or, _): .or(parts)
     case (nil, .predicate(let predicate)): predicate
     case (nil, .expression): nil
+    }
+  }
+
+  /// The comparison it is, with or without its own negation.
+  var comparison: FetchComparison? {
+    switch (connective, value) {
+    case (nil, .predicate(.compare(let comparison))): comparison
+    case (nil, .predicate(.not(.compare(let comparison)))) where isNegatedComparison: comparison
+    default: nil
+    }
+  }
+}
+
+extension FetchComparison.Quantifier {
+  /// What the negation of a comparison is asked of members with: not all of them are, when one is not.
+  var opposite: Self {
+    switch self {
+    case .direct: .direct
+    case .any: .all
+    case .all: .any
     }
   }
 }

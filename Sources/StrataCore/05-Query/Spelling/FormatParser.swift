@@ -193,16 +193,18 @@ struct FormatParser {
       let predicate = try requirePredicate(right)
       try append(.not(predicate), depth: right.depth + 1, start, right.end)
     case .quantifier(let quantifier, let isNegated):
-      guard case .compare(var comparison)? = right.predicate, comparison.quantifier == .direct,
-        !right.isClosed
+      guard var comparison = right.isClosed ? nil : right.comparison, comparison.quantifier == .direct
       else { throw lexer.unexpected(at: right.start, expected: ["a comparison"]) }
-      comparison.quantifier = quantifier
-      try append(isNegated, .compare(comparison), right.depth, start, right.end)
+      // That one is not in the list is that not all of them are; that all are not, that none is.
+      comparison.quantifier = right.isNegatedComparison ? quantifier.opposite : quantifier
+      let depth = right.isNegatedComparison ? right.depth - 1 : right.depth
+      try append(isNegated != right.isNegatedComparison, .compare(comparison), depth, start, right.end)
     case .compare(let operation, let options, let isNegated):
       let left = operands.removeLast()
       let comparison = FetchComparison(
         try requireExpression(left), operation, try requireExpression(right), options: options)
       try append(isNegated, .compare(comparison), max(left.depth, right.depth) + 1, left.start, right.end)
+      operands[operands.count - 1].isNegatedComparison = isNegated
     case .arithmetic(let function):
       let left = operands.removeLast()
       let expression = FetchExpression.function(
