@@ -66,10 +66,7 @@ struct FetchLowering {
   }
 
   private func list(_ parts: [NSExpression]) throws -> FetchExpression {
-    let elements = try parts.map(expression)
-    var identifiers: [ManagedObjectID] = []
-    for case .objects(let some) in elements { identifiers += some }
-    return !elements.isEmpty && identifiers.count == elements.count ? .objects(identifiers) : .list(elements)
+    .list(of: try parts.map(expression))
   }
 
   private func keyPath(_ path: String, _ operand: NSExpression?) throws -> FetchExpression {

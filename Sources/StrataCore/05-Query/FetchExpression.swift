@@ -10,7 +10,8 @@ public indirect enum FetchExpression: Sendable, Hashable {
   case constant(AttributeValue)
   /// A list of values: `{1, 2, 3}`, the right side of `IN` and, with two elements, of `BETWEEN`.
   case list([FetchExpression])
-  /// Objects, by their identifiers. One stands for itself beside `==`, several for a list beside `IN` (rule 107).
+  /// Objects, by their identifiers (rule 107). Several, and none, stand for a list; one stands for itself beside `==`, and for a list of
+  /// one where there must be a list: beside `IN`, before `CONTAINS`, behind `ANY`. `.list` of one is always a list.
   case objects([ManagedObjectID])
   /// The object the expression is evaluated for: `SELF`.
   case evaluatedObject

@@ -9,6 +9,7 @@ extension PredicateResolver {
   {
     var left = try known.left ?? expression(comparison.left, depth: depth)
     var right = try known.right ?? expression(comparison.right, depth: depth)
+    if comparison.quantifier != .direct || comparison.operation == .contains { left = Self.manyIfNamed(left) }
     let words = "\(comparison)"
     try checkNumbers(comparison, left.type, right.type)
     try checkKinds(comparison, left.type, right.type)

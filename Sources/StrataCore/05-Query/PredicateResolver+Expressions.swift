@@ -36,11 +36,29 @@ extension PredicateResolver {
 
   private func list(_ parts: [FetchExpression], _ depth: Int) throws -> Typed {
     let parts = try parts.map { try self.expression($0, depth: depth + 1) }
+    if let named = Self.named(parts.map(\.expression)) {
+      return (.objects(named, rootName: nil, isList: true), ResolvedType(kind: .anyObject, isMany: true))
+    }
     if let inner = parts.first(where: { $0.type.isMany }) {
       throw fault(.wrongArgument(function: "A list", found: inner.type.words(schema)))
     }
+    if parts.contains(where: \.type.isObject) {
+      // What is named beside others is compared as one of them.
+      let (expressions, type) = try objects(parts, of: "A list")
+      return (.list(expressions), ResolvedType(kind: type.kind, isMany: true))
+    }
     let kind = parts.map(\.type.kind).first { $0 != .unknown } ?? .unknown
     return (.list(parts.map(\.expression)), ResolvedType(kind: kind, isMany: true))
+  }
+
+  /// The objects that are named one by one; nil when there is anything else, or nothing.
+  private static func named(_ parts: [ResolvedExpression]) -> [ManagedObjectID]? {
+    var identifiers: [ManagedObjectID] = []
+    for part in parts {
+      guard case .objects(let one, nil, isList: false) = part else { return nil }
+      identifiers += one
+    }
+    return identifiers.isEmpty ? nil : identifiers
   }
 
   private func variable(_ name: String) throws -> Typed {
@@ -156,6 +174,15 @@ extension PredicateResolver {
     return .path(base, steps: steps, slot: slot)
   }
 
+  /// One object that is named, as the list of it that it is where there must be a list.
+  static func manyIfNamed(_ side: Typed) -> Typed {
+    guard case .objects(let identifiers, let rootName, isList: false) = side.expression else { return side }
+    return (
+      .objects(identifiers, rootName: rootName, isList: true),
+      ResolvedType(kind: side.type.kind, isMany: true)
+    )
+  }
+
   /// `flights.@avg.delay` and `flights.delay.@avg`.
   private func operatorPath(_ base: FetchExpression, _ keys: [String], _ place: Int, _ depth: Int) throws
     -> Typed
@@ -169,7 +196,7 @@ extension PredicateResolver {
   }
 
   private func aggregate(_ aggregate: FetchAggregate, _ base: FetchExpression, _ depth: Int) throws -> Typed {
-    let values = try expression(base, depth: depth + 1)
+    let values = Self.manyIfNamed(try expression(base, depth: depth + 1))
     let words = "\(FetchExpression.aggregate(aggregate, base))"
     if !values.type.isMany, !allowsGroups { throw fault(.notMany(words)) }
     if aggregate == .count {

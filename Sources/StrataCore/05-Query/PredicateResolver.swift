@@ -104,7 +104,7 @@ struct PredicateResolver {
 enum ConstantOperand {
   case value(AttributeValue)
   case values([AttributeValue])
-  case objects([ManagedObjectID])
+  case objects([ManagedObjectID], isList: Bool)
 
   /// Whether nil is it, or among them.
   var hasNull: Bool {
@@ -125,12 +125,14 @@ extension PredicateResolver {
   {
     switch expression {
     case .constant(let value): return .value(value)
-    case .objects(let identifiers): return .objects(identifiers)
+    case .objects(let identifiers): return .objects(identifiers, isList: identifiers.count != 1)
     case .list(let parts):
       if parts.isEmpty { return .values([]) }
       var identifiers: [ManagedObjectID] = []
       for case .objects(let some) in parts { identifiers += some }
-      if parts.allSatisfy({ if case .objects = $0 { true } else { false } }) { return .objects(identifiers) }
+      if parts.allSatisfy({ if case .objects = $0 { true } else { false } }) {
+        return .objects(identifiers, isList: true)
+      }
     case .evaluatedObject, .keyPath, .subquery: return nil
     case .variable, .aggregate, .function, .conditional: break
     }
@@ -199,10 +201,9 @@ extension PredicateResolver {
     let identifiers: [ManagedObjectID]
     switch (operation, operand) {
     case (.equal, .value(.null)), (.notEqual, .value(.null)): identifiers = []
-    case (.equal, .objects(let some)) where some.count == 1,
-      (.notEqual, .objects(let some)) where some.count == 1:
+    case (.equal, .objects(let some, isList: false)), (.notEqual, .objects(let some, isList: false)):
       identifiers = some
-    case (.in, .objects(let some)): identifiers = some
+    case (.in, .objects(let some, _)): identifiers = some
     case (.in, .values(let values)) where values.isEmpty: identifiers = []
     default:
       throw path.steps.isEmpty ? fault(.unsupported("\(comparison)")) : path.error(.relationshipKey)

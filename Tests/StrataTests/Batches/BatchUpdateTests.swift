@@ -387,6 +387,8 @@ struct BatchUpdateTests {
     #expect(error(["level": FetchExpression.key("manager")]).contains("is an object"))
     #expect(error(["manager": FetchExpression.key("level")]).contains("is none"))
     #expect(error(["manager": FetchExpression.key("department")]).contains("cannot take"))
+    // An object of another entity, though an employee may have its key.
+    #expect(error(["manager": FetchExpression.objects([sales.objectID])]).contains("cannot take"))
     #expect(try store.problems() == [])
   }
 

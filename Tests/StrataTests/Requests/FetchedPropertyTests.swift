@@ -93,6 +93,37 @@ struct FetchedPropertyTests {
     #expect(try amounts(child.object(with: lamp.objectID), "localSales") == [9, 7, 3])
   }
 
+  @Test("rule 111: the members of the source are a list, however many there are", arguments: [true, false])
+  func membersOfTheSource(isSaved: Bool) throws {
+    let formats = [
+      "counted": "$FETCH_SOURCE.sales.@count > 0", "own": "$FETCH_SOURCE.sales CONTAINS SELF",
+      "regions": "ANY $FETCH_SOURCE.sales.region == region", "any": "ANY $FETCH_SOURCE.sales == SELF",
+    ]
+    let store = try TemporaryStore(
+      SalesModel.make { entities in
+        for (name, format) in formats {
+          guard let predicate = try? FetchPredicate(format: format) else { continue }
+          entities["Product"]?.properties.append(
+            FetchedPropertyDescription(
+              name,
+              fetchRequest: FetchRequest(
+                entityName: "Sale", predicate: predicate, sortDescriptors: [FetchSort("amount")])))
+        }
+      })
+    let context = store.context()
+    let products = (0..<3).map { context.addProduct("p\($0)") }
+    context.addSale("a", 1, of: products[1])
+    context.addSale("b", 2, of: products[2])
+    context.addSale("a", 3, of: products[2])
+    if isSaved { try context.save() }
+    let found = try products.map { product in
+      try formats.keys.sorted().map { try amounts(product, $0).map { $0 ?? 0 } }
+    }
+    #expect(found[0] == [[], [], [], []])
+    #expect(found[1] == [[1], [1, 2, 3], [1], [1, 3]])
+    #expect(found[2] == [[2, 3], [1, 2, 3], [2, 3], [1, 2, 3]])
+  }
+
   @Test("rule 111: may cross stores")
   func acrossStores() throws {
     let coordinator = try PersistentStoreCoordinator.withTwoStores(Self.makeModel())

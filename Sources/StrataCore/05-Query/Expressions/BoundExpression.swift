@@ -106,10 +106,11 @@ final class BoundComparison: Sendable {
     } else {
       matcher = nil
     }
-    if comparison.operation == .in, case .values(let values) = right {
+    switch (comparison.operation, left, right) {
+    case (.in, _, .values(let values)): foldedTexts = FoldedTexts(values, comparison.options)
+    case (.contains, .values(let values), _) where comparison.quantifier == .direct:
       foldedTexts = FoldedTexts(values, comparison.options)
-    } else {
-      foldedTexts = nil
+    default: foldedTexts = nil
     }
   }
 }
@@ -124,6 +125,26 @@ extension ComparisonOperator {
   }
 }
 
+/// References to objects that no reference of the store at hand can lead to: each has its own, so that they are the same as themselves and
+/// as nothing else. From any thread.
+final class Strangers: Sendable {
+  private let known = Mutex<[ManagedObjectID: UInt64]>([:])
+
+  /// Whether a reference is that of a stranger: it has a primary key that no object has.
+  static func contains(_ reference: UInt64) -> Bool {
+    Reference.primaryKey(reference) > Reference.primaryKey(.max) - (1 << 32)
+  }
+
+  func reference(to identifier: ManagedObjectID) -> UInt64 {
+    known.withLock { known in
+      if let reference = known[identifier] { return reference }
+      let reference = Reference.bits(Reference.primaryKey(.max) - UInt64(known.count), entityCode: 0)
+      known[identifier] = reference
+      return reference
+    }
+  }
+}
+
 /// Makes bound expressions for one store.
 struct ExpressionBinder: Sendable {
   let schema: Schema
@@ -132,8 +153,14 @@ struct ExpressionBinder: Sendable {
   /// The root entity of the objects that the expressions are about.
   let rootName: String
 
-  /// A reference that leads to no object.
-  static let stranger = UInt64.max
+  /// The objects that are of another store, or of no hierarchy that is known.
+  private let strangers = Strangers()
+
+  init(schema: Schema, storeIdentifier: UUID?, rootName: String) {
+    self.schema = schema
+    self.storeIdentifier = storeIdentifier
+    self.rootName = rootName
+  }
 
   func bind(_ expression: ResolvedExpression) -> BoundExpression {
     switch expression {
@@ -143,7 +170,8 @@ struct ExpressionBinder: Sendable {
       return constants.count == parts.count ? .values(constants) : .list(parts.map(bind))
     case .objects(let identifiers, let rootName, let isList):
       let references = references(identifiers, rootName: rootName)
-      return isList ? .values(references) : .constant(references.first ?? .reference(Self.stranger))
+      // What is no list is one object.
+      return isList ? .values(references) : .constant(references[0])
     case .object(let up): return .object(up: up)
     case .path(let base, let steps, let slot):
       return .path(
@@ -206,7 +234,7 @@ struct ExpressionBinder: Sendable {
     case .filtered(_, let entity, _): schema.entities[entity].hierarchyNumber
     case .objects(_, let rootName?, _): schema.hierarchies.firstIndex { $0.rootName == rootName } ?? -1
     case .conditional(_, let first, let second): hierarchy(ofOneOf: [first, second])
-    case .function(.coalesce, let parts): hierarchy(ofOneOf: parts)
+    case .function(.coalesce, let parts), .list(let parts): hierarchy(ofOneOf: parts)
     default: -1
     }
   }
@@ -226,9 +254,8 @@ struct ExpressionBinder: Sendable {
   private func references(_ identifiers: [ManagedObjectID], rootName: String?) -> [AttributeValue] {
     identifiers.map { identifier in
       let hierarchy = identifier.token.hierarchy
-      guard hierarchy.storeIdentifier == storeIdentifier, rootName == nil || rootName == hierarchy.rootName
-      else {
-        return .reference(Self.stranger)
+      guard hierarchy.storeIdentifier == storeIdentifier, rootName == hierarchy.rootName else {
+        return .reference(strangers.reference(to: identifier))
       }
       return .reference(Reference.bits(identifier.primaryKey, entityCode: 0))
     }

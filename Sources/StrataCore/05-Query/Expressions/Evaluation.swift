@@ -133,7 +133,8 @@ final class Evaluation<View: ObjectView> {
     case .direct:
       if case .many(let values) = left {
         // Only `CONTAINS` compares a list as a whole.
-        return values.contains { ComparedValues.isEqual($0, right.single, []) }
+        if let texts = comparison.foldedTexts { return texts.contains(right.single) }
+        return values.contains { ComparedValues.isEqual($0, right.single, comparison.options) }
       }
       return try isTrue(comparison, left.single, right)
     case .any: return try left.all.contains { try isTrue(comparison, $0, right) }

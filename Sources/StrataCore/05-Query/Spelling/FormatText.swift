@@ -1,7 +1,7 @@
 /// Trees as format strings, which are read back as equal trees.
 ///
 /// What has no text is written as what it means: a list of one predicate as that predicate, none as TRUEPREDICATE or FALSEPREDICATE, a
-/// list of objects as these. Empty key paths are left out.
+/// list of several objects as these. Empty key paths are left out.
 enum FormatText {
   // MARK: Predicates
 

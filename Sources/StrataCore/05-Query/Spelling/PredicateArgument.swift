@@ -42,7 +42,7 @@ public struct PredicateArgumentError: Error, Sendable, Hashable, CustomStringCon
 extension FetchExpression {
   /// A value of the program as a constant, a list or objects; see ``PredicateArgument``.
   ///
-  /// A list whose elements are all objects becomes one `objects`; `[UInt8]` is a list of numbers, `Data` is a value.
+  /// A list whose elements are all objects becomes one `objects`, a list of one object a list of it; `[UInt8]` is a list of numbers, `Data` is a value.
   ///
   /// - Throws: ``PredicateArgumentError`` for a value of another type, a number of more than 64 bits, a range, a list in a list.
   public init(argument: Any?) throws {
@@ -80,12 +80,13 @@ extension FetchExpression {
     return list(of: try elements.map { try argument($0, isElement: true) })
   }
 
-  /// A list; of nothing but objects, these.
-  static func list(of elements: [FetchExpression]) -> FetchExpression {
+  /// A list; of nothing but objects, these. One in a list stays in it: by itself it would be no list.
+  package static func list(of elements: [FetchExpression]) -> FetchExpression {
     let objects = elements.compactMap { element -> [ManagedObjectID]? in
       if case .objects(let identifiers) = element { identifiers } else { nil }
     }
     guard !elements.isEmpty, objects.count == elements.count else { return .list(elements) }
-    return .objects(Array(objects.joined()))
+    let identifiers = Array(objects.joined())
+    return identifiers.count == 1 ? .list([.objects(identifiers)]) : .objects(identifiers)
   }
 }

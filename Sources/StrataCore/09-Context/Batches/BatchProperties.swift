@@ -138,7 +138,10 @@ struct BatchProperties {
         attribute.relationship == nil
           ? "takes a value, and \(expression) is an object" : "takes an object, and \(expression) is none")
     }
-    return .expression(resolved)
+    guard let relationship = entity.relationship(slot: slot) else { return .expression(resolved) }
+    // Objects that are named are looked for where the relationship leads.
+    let rootName = schema.hierarchies[relationship.destinationHierarchy].rootName
+    return .expression(resolved.rooted(rootName))
   }
 
   // MARK: References

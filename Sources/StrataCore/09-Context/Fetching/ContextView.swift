@@ -72,7 +72,7 @@ final class ContextView: ObjectView {
   }
 
   func node(_ reference: UInt64, hierarchy: Int) throws -> Node? {
-    guard hierarchy >= 0, reference != ExpressionBinder.stranger else { return nil }
+    guard hierarchy >= 0, !Strangers.contains(reference) else { return nil }
     let key = Reference.primaryKey(reference)
     if includesPendingChanges, let object = tables[hierarchy].object(for: key), object.hidesStoredRow {
       return object.isDeleted ? nil : .object(object)

@@ -72,7 +72,10 @@ extension ManagedObject {
     }
     if relationship.isToMany {
       let members = (relatedValue(relationship) as? any Sequence)?.compactMap { $0 as? ManagedObject } ?? []
-      if keys.count == 1 { return .objects(members.map(\.objectID)) }
+      // A list, also of one member.
+      if keys.count == 1 {
+        return members.isEmpty ? .objects([]) : .list(of: members.map { .objects([$0.objectID]) })
+      }
       let values = members.compactMap { $0.value(ofPath: keys.dropFirst()) }
       return values.count == members.count ? .list(values) : nil
     }

@@ -109,6 +109,17 @@ import Testing
       try parse("ALL flights.delay > 3 AND a == b")
         == .and([compare(delays, .greater, .constant(3), .all), compare(key("a"), .equal, key("b"))]))
     #expect(try parse("NONE flights.delay > 3") == .not(compare(delays, .greater, .constant(3), .any)))
+    // Of a negated comparison, the negation of the other quantifier.
+    let numbers = FetchExpression.list([.constant(1)])
+    #expect(try parse("ANY flights.delay NOT IN {1}") == .not(compare(delays, .in, numbers, .all)))
+    #expect(try parse("ALL flights.delay NOT IN {1}") == .not(compare(delays, .in, numbers, .any)))
+    #expect(try parse("NONE flights.delay NOT IN {1}") == compare(delays, .in, numbers, .all))
+    #expect(
+      try parse("NOT SOME flights.delay NOT LIKE[c] 'x' OR a == b")
+        == .or([
+          .not(.not(compare(delays, .like, .constant("x"), .all, .caseInsensitive))),
+          compare(key("a"), .equal, key("b")),
+        ]))
     #expect(try parse("SELF.a == SELF") == compare(key("a"), .equal, .evaluatedObject))
     #expect(
       try parse("#size == #\"a.b\".in")
@@ -185,6 +196,11 @@ import Testing
     let several = compare(.evaluatedObject, .in, .objects(ids))
     #expect(try parse("SELF IN %@", ids) == several)
     #expect(try parse(several.description) == several)
+    // One in a list is another thing than one.
+    let one = compare(.evaluatedObject, .in, .list([.objects([ids[0]])]))
+    #expect(try parse("SELF IN %@", [ids[0]]) == one && parse("SELF IN {%@}", ids[0]) == one)
+    #expect(try parse(one.description) == one)
+    #expect(try parse("SELF IN %@", ids[0]) == compare(.evaluatedObject, .in, .objects([ids[0]])))
     #expect(throws: PredicateSyntaxError.self) {
       try parse("SELF == OBJECTS('x-coredata://\(UUID())/Book/p1')")
     }

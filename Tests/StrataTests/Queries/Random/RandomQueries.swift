@@ -183,9 +183,10 @@ struct RandomQueries {
             left, random.pick([.equal, .notEqual]), .objects([first]), quantifier: random.pick([.any, .all])))
       }
     }
-    switch random.below(4) {
+    switch random.below(5) {
     case 0: return .compare(FetchComparison(left, random.pick([.equal, .notEqual]), .constant(.null)))
     case 1: return .compare(FetchComparison(left, .in, .objects(list)))
+    case 2: return .compare(FetchComparison(.list(list.map { .objects([$0]) }), .contains, left))
     default: return .compare(FetchComparison(left, random.pick([.equal, .notEqual]), .objects([first])))
     }
   }
