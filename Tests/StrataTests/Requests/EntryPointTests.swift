@@ -21,7 +21,7 @@ struct EntryPointTests {
     context = store.context()
   }
 
-  @Test("rules 84, 85: defaults and the numbers of result types")
+  @Test("rules 84, 85, 267: defaults and the numbers of result types and of kinds of requests")
   func defaultsAndResultTypes() {
     let request = FetchRequest<FetchedDictionary>(entityName: "Sale")
     #expect(request.propertiesToFetch.isEmpty && request.propertiesToGroupBy.isEmpty)
@@ -31,6 +31,16 @@ struct EntryPointTests {
     #expect(FetchRequest<ManagedObjectID>(entityName: "Sale").resultType == .managedObjectID)
     #expect(FetchRequest<Int>(entityName: "Sale").resultType == .count)
     #expect(FetchResultType.allCases.map(\.rawValue) == [0, 1, 2, 4])
+    let numbers: [(any PersistentStoreRequest, PersistentStoreRequestType, UInt)] = [
+      (FetchRequest<Sale>(), .fetch, 1),
+      (BatchInsertRequest(entityName: "Sale", objects: []), .batchInsert, 5),
+      (BatchUpdateRequest(entityName: "Sale", propertiesToUpdate: [:]), .batchUpdate, 6),
+      (BatchDeleteRequest(fetchRequest: FetchRequest<Sale>()), .batchDelete, 7),
+    ]
+    for (request, type, number) in numbers {
+      #expect(request.requestType == type && type.rawValue == number)
+    }
+    #expect(PersistentStoreRequestType.save.rawValue == 2)
     // The number of history requests is ours.
     #expect(PersistentStoreRequestType.allCases.map(\.rawValue) == [1, 2, 5, 6, 7, 8])
   }

@@ -9,7 +9,8 @@ import Foundation
 /// What a key path reads of a probe while it is followed, and what it is given.
 ///
 /// Attributes answer a value that no accessor makes up; in the second round another one. A key path whose result is this value
-/// both times is the attribute; one that computes something of it is not.
+/// both times is the attribute; one that computes something of it is not. An accessor that traps on values it does not know, such as
+/// `Status(rawValue: raw)!`, traps: nothing can catch that. Docs/Queries.md says what to write instead.
 final class ProbeRecording: @unchecked Sendable {
   // @unchecked Sendable: made, used and dropped inside one call, on one thread; task-local values must be Sendable.
 
