@@ -210,9 +210,10 @@ struct MemoryComparison {
   }
 
   private static func adapted(_ constant: AttributeValue, to value: AttributeValue) -> AttributeValue {
-    switch (constant, value) {
-    case (.double, .float): ComparedValues.converted(constant, to: .float) ?? constant
-    case (.double, .decimal): ComparedValues.converted(constant, to: .decimal) ?? constant
+    switch value {
+    case .double: ComparedValues.converted(constant, to: .double) ?? constant
+    case .float: ComparedValues.converted(constant, to: .float) ?? constant
+    case .decimal: ComparedValues.converted(constant, to: .decimal) ?? constant
     default: constant
     }
   }

@@ -68,8 +68,8 @@ extension AttributeValue {
     switch self {
     case .integer(let value): Decimal(value)
     case .boolean(let value): value ? 1 : 0
-    case .double(let value): value.isNaN ? .nan : Decimal(string: value.description)
-    case .float(let value): value.isNaN ? .nan : Decimal(string: value.description)
+    case .double(let value): DecimalDigits(shortest: value).decimal
+    case .float(let value): DecimalDigits(shortest: value).decimal
     case .decimal(let value): value
     default: nil
     }

@@ -37,7 +37,7 @@ struct DecimalDigits: Sendable {
     }
   }
 
-  init(_ value: Int64) {
+  init(_ value: some BinaryInteger) {
     self.init(isNegative: value < 0, digits: value.magnitude.description.utf8.map { $0 &- 48 }, scale: 0)
   }
 
@@ -57,7 +57,7 @@ struct DecimalDigits: Sendable {
   }
 
   /// From whole digits times ten to the power of `scale`.
-  private init(isNegative: Bool, digits: [UInt8], scale: Int) {
+  init(isNegative: Bool, digits: [UInt8], scale: Int) {
     let significant = digits.drop { $0 == 0 }
     var trimmed = Array(significant)
     while trimmed.last == 0 { trimmed.removeLast() }

@@ -182,6 +182,9 @@ struct KeyBuilder: ~Copyable {
     count += bytes.count
   }
 
+  /// Appends one byte as it is.
+  mutating func append(byte: UInt8) { appendByte(byte) }
+
   // MARK: Values
 
   private mutating func appendByte(_ byte: UInt8) {

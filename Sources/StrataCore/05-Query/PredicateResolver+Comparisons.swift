@@ -13,8 +13,8 @@ extension PredicateResolver {
     let words = "\(comparison)"
     try checkNumbers(comparison, left.type, right.type)
     try checkKinds(comparison, left.type, right.type)
-    left.expression = rooted(left, beside: right.type)
-    right.expression = rooted(right, beside: left.type)
+    left.expression = try stored(rooted(left, beside: right.type), beside: right)
+    right.expression = try stored(rooted(right, beside: left.type), beside: left)
     if let simpler = existence(left.expression, comparison, right.expression) { return simpler }
     if case .constant(.string(let pattern)) = right.expression, comparison.operation.isForStrings,
       !left.type.isMany || comparison.quantifier != .direct
@@ -35,6 +35,23 @@ extension PredicateResolver {
   private func rooted(_ side: Typed, beside other: ResolvedType) -> ResolvedExpression {
     guard case .object(let number) = other.kind else { return side.expression }
     return side.expression.rooted(schema.hierarchies[schema.entities[number].hierarchyNumber].rootName)
+  }
+
+  /// A constant number beside an attribute as the attribute has it; as it is, when that can have no such number.
+  private func stored(_ side: ResolvedExpression, beside other: Typed) throws -> ResolvedExpression {
+    guard case .path(_, _, .some) = other.expression, case .value(let type) = other.type.kind,
+      type.isSummable, side.isConstant
+    else { return side }
+    func stored(_ value: AttributeValue) -> ResolvedExpression {
+      guard !value.isNull, case .exact(let stored)? = OperandPosition(value, type: type) else {
+        return .constant(value)
+      }
+      return .constant(stored)
+    }
+    return switch try folded(side) {
+    case .one(let value): stored(value)
+    case .many(let values): .list(values.map(stored))
+    }
   }
 
   /// One value where there must be one, many where there must be many.

@@ -203,7 +203,7 @@ extension PredicateResolver {
       return (.aggregate(.count, values.expression, zero: .integer(0)), .value(.integer64))
     }
     let isNumeric = aggregate == .sum || aggregate == .average
-    if values.type.isObject || isNumeric && values.type.kind != .unknown && !values.type.isNumber {
+    if values.type.isObject || isNumeric && values.type.kind != .unknown && !values.type.isSummable {
       var one = values.type
       one.isMany = false
       throw fault(.wrongArgument(function: "@\(aggregate.rawValue)", found: one.words(schema)))

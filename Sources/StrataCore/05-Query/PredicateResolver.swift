@@ -11,7 +11,7 @@ struct PredicateResolver {
   /// Whether an aggregate may be of one value per object, for the rows of a group.
   var allowsGroups = false
   /// The moment that `now()` is.
-  var now = Date()
+  let now: Date
   /// How deep predicates may be nested: whatever walks them recurses, on stacks of half a megabyte too, as secondary threads of
   /// some systems have them.
   static let depthLimit = 100
@@ -24,8 +24,9 @@ struct PredicateResolver {
     let entity: EntitySchema
   }
 
-  init(entity: EntitySchema, schema: Schema) {
+  init(entity: EntitySchema, schema: Schema, now: Date = Date()) {
     self.schema = schema
+    self.now = now
     scopes = [Scope(variable: nil, entity: entity)]
   }
 

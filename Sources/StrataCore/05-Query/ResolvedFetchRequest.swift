@@ -35,13 +35,18 @@ public struct ResolvedFetchRequest: Sendable {
   ///
   /// - Throws: ``FetchError`` for an unknown entity or key, a value of the wrong type, a negative window.
   public init<R>(_ request: FetchRequest<R>, schema: Schema) throws {
+    try self.init(request, schema: schema, now: Date())
+  }
+
+  /// - Parameter now: The moment that `now()` is.
+  init<R>(_ request: FetchRequest<R>, schema: Schema, now: Date) throws {
     guard let entity = schema.entity(named: request.entityName) else {
       throw FetchError(reason: .unknownEntity, entityName: request.entityName, key: nil)
     }
     guard request.fetchLimit >= 0, request.fetchOffset >= 0, request.fetchBatchSize >= 0 else {
       throw FetchError(reason: .negativeWindow, entityName: entity.name, key: nil)
     }
-    let resolver = PredicateResolver(entity: entity, schema: schema)
+    let resolver = PredicateResolver(entity: entity, schema: schema, now: now)
     let predicate = try FetchError.locating(.predicate) {
       try resolver.resolve(request.predicate ?? .everything)
     }

@@ -13,7 +13,10 @@ struct PredicateTests {
     ("name LIKE '*o*' AND NOT (name MATCHES 'r.*')", [], ["coot"]),
     ("name IN %@", [["wren", "gull", "heron"]], ["gull", "wren"]),
     ("weight == 0.1", [], ["wren"]),
+    ("weight == %@", [Decimal(1) / 10], ["wren"]),
     ("isRare == YES", [], ["coot"]),
+    ("isRare == 1.0 AND isRare > 0.5", [], ["coot"]),
+    ("isRare < 2 AND tally > %@", [Decimal(13) / 2], ["coot", "wren"]),
     ("site == nil", [], ["gull"]),
     ("site.name == 'Lake'", [], ["coot", "swan"]),
     ("site.birds.@count == 2 AND site.birds.@sum.tally == 9", [], ["robin", "wren"]),
@@ -30,7 +33,7 @@ struct PredicateTests {
 
   @Test(
     "Rules 108, 109: a format means the same to a fetch, to evaluate(with:), and after it was written and read",
-    arguments: 0..<21)
+    arguments: 0..<24)
   func meaning(_ number: Int) throws {
     let (format, arguments, expected) = Self.cases[number]
     let context = try BirdStand().stocked()
@@ -47,7 +50,7 @@ struct PredicateTests {
   }
 
   @Test("There are as many cases as are run")
-  func everyCaseRuns() { #expect(Self.cases.count == 21) }
+  func everyCaseRuns() { #expect(Self.cases.count == 24) }
 
   @Test("Rule 107: objects and identifiers stand for each other")
   func objectsAndIdentifiers() throws {

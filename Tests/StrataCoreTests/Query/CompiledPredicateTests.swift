@@ -156,7 +156,8 @@ import Testing
     #expect(try error(Attribute("i32") == "1")?.key == "i32")
     #expect(try error(Attribute("i32").beginsWith("1"))?.reason == .notAString(operation: "BEGINSWITH"))
     #expect(try error(Attribute("date") > 3) != nil)
-    #expect(try error(Attribute("flag") == 2) != nil)
+    #expect(try error(Attribute("flag") == "1") != nil)
+    #expect(try error(Attribute("flag") == 2) == nil)
     #expect(try error(Attribute("flag") == 1) == nil)
     let fixture = try StoreFixture(inMemory: true)
     #expect(throws: FetchError.self) { try fixture.resolve("Nobody") }

@@ -5,14 +5,13 @@ struct AggregateAccumulator {
   private let aggregate: FetchAggregate
   private let zero: AttributeValue
   private var count = 0
-  private var whole: Int64 = 0
+  /// Wide enough for every sum of 64-bit integers that there can be: only the result has to fit.
+  private var whole: Int128 = 0
   private var exact = Decimal(0)
   private var approximate = 0.0
   private var hasDecimals = false
   private var hasDoubles = false
   private var best = AttributeValue.null
-  /// Whether the sum of the integers takes more than 64 bits: the result then means nothing, and whoever asked for it is told.
-  private(set) var isTooLarge = false
 
   /// - Parameter zero: What the sum of nothing is; its type is that of the values.
   init(_ aggregate: FetchAggregate, zero: AttributeValue = .integer(0)) {
@@ -37,14 +36,8 @@ struct AggregateAccumulator {
 
   private mutating func addNumber(_ value: AttributeValue) {
     switch value {
-    case .integer(let number):
-      if aggregate == .average {
-        approximate += Double(number)
-        return
-      }
-      let (sum, isTooLarge) = whole.addingReportingOverflow(number)
-      whole = sum
-      if isTooLarge { self.isTooLarge = true }
+    case .integer(let number): whole += Int128(number)
+    case .boolean(let flag): whole += flag ? 1 : 0
     case .double(let number):
       hasDoubles = true
       approximate += number
@@ -58,25 +51,32 @@ struct AggregateAccumulator {
     }
   }
 
+  /// Whether the sum is an integer of more than 64 bits: the result then means nothing, and whoever asked for it is told.
+  var isTooLarge: Bool {
+    aggregate == .sum && !hasDoubles && !hasDecimals && Int64(exactly: whole) == nil
+  }
+
   /// The one value.
   var result: AttributeValue {
     switch aggregate {
     case .count: .integer(Int64(count))
     case .minimum, .maximum: best
     case .average:
-      count == 0 ? .null : .double((approximate + DecimalArithmetic.double(exact)) / Double(count))
+      count == 0 ? .null : .double(sum / Double(count))
     case .sum:
       if count == 0 {
         zero
       } else if hasDoubles {
-        .double(approximate + Double(whole) + DecimalArithmetic.double(exact))
+        .double(sum)
       } else if hasDecimals {
-        .decimal(exact + Decimal(whole))
+        .decimal(exact + (DecimalDigits(whole).decimal ?? .nan))
       } else {
-        .integer(whole)
+        .integer(Int64(truncatingIfNeeded: whole))
       }
     }
   }
+
+  private var sum: Double { approximate + Double(whole) + DecimalArithmetic.double(exact) }
 }
 
 /// The order of evaluated values.

@@ -69,8 +69,9 @@ struct ResolvedType: Sendable, Hashable {
     }
   }
 
-  var isNumber: Bool {
-    if case .value(let type) = kind { return type.isNumeric }
+  /// Whether there are sums of such values.
+  var isSummable: Bool {
+    if case .value(let type) = kind { return type.isSummable }
     return false
   }
 
@@ -101,6 +102,9 @@ struct ResolvedType: Sendable, Hashable {
 extension AttributeType {
   /// Whether values of the type are numbers.
   var isNumeric: Bool { isInteger || self == .double || self == .float || self == .decimal }
+
+  /// Whether there are sums of values of the type: of numbers, and of Booleans, which are 0 and 1.
+  var isSummable: Bool { isNumeric || self == .boolean }
 }
 
 extension ResolvedExpression {

@@ -238,13 +238,16 @@ private struct GroupValues {
   let aggregates: [AttributeValue]
   let request: ResolvedDictionaryRequest
 
+  private var resolver: PredicateResolver {
+    PredicateResolver(entity: request.fetch.entity, schema: request.fetch.schema, now: request.now)
+  }
+
   func value(of output: ResolvedDictionaryRequest.Output) throws -> FetchedDictionary.Value {
     switch output {
     case .key(let number): return keys[number]
     case .aggregate(let number): return .value(aggregates[number])
     case .source: return .null
     case .computed(let expression):
-      let resolver = PredicateResolver(entity: request.fetch.entity, schema: request.fetch.schema)
       let resolved = try resolver.expression(expression.rewritten(bind)).expression
       if case .objects(let identifiers, _, _) = resolved, identifiers.count == 1 {
         return .object(identifiers[0])
@@ -255,11 +258,11 @@ private struct GroupValues {
 
   func isTrue(_ predicate: FetchPredicate) throws -> Bool {
     let schema = request.fetch.schema
-    let resolver = PredicateResolver(entity: request.fetch.entity, schema: schema)
     let resolved = try resolver.resolve(predicate.rewritten(bind))
     let binder = ExpressionBinder(
       schema: schema, storeIdentifier: keys.lazy.compactMap(\.storeIdentifier).first, rootName: "")
-    let evaluation = Evaluation(NoObjects(schema: schema), entityName: request.fetch.entity.name)
+    let evaluation = Evaluation(
+      NoObjects(schema: schema), now: request.now, entityName: request.fetch.entity.name)
     return try binder.compile(resolved, nil).evaluate(evaluation, nil)
   }
 

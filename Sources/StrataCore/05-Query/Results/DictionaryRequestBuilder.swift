@@ -28,7 +28,7 @@ struct DictionaryRequestBuilder {
   /// What the rows are grouped by, as expressions; the index is the key's number.
   private var keyExpressions: [FetchExpression] = []
 
-  init<R>(_ request: FetchRequest<R>, entity: EntitySchema, schema: Schema) {
+  init<R>(_ request: FetchRequest<R>, entity: EntitySchema, schema: Schema, now: Date) {
     groupBy = request.propertiesToGroupBy
     wanted =
       request.propertiesToFetch.isEmpty ? Self.allAttributes(of: entity) : request.propertiesToFetch
@@ -37,10 +37,7 @@ struct DictionaryRequestBuilder {
     isDistinct = request.returnsDistinctResults && !request.propertiesToFetch.isEmpty
     self.entity = entity
     self.schema = schema
-    var resolver = PredicateResolver(entity: entity, schema: schema)
-    // The same moment for all columns.
-    resolver.now = Date()
-    self.resolver = resolver
+    resolver = PredicateResolver(entity: entity, schema: schema, now: now)
   }
 
   /// Every attribute and no relationship (rule 95); of composite attributes the elements.
@@ -196,14 +193,14 @@ struct DictionaryRequestBuilder {
       let type = sources[source].type
       let isNumeric = function == .sum || function == .average
       if case .value(let kind) = type.kind {
-        if isNumeric, !kind.isNumeric, kind != .boolean {
+        if isNumeric, !kind.isSummable {
           throw fault(.wrongAggregate(words, found: "\(kind)"), nil)
         }
         if function != .count, kind == .transformable {
           throw fault(.wrongAggregate(words, found: "\(kind)"), nil)
         }
         if function == .sum {
-          zero = kind == .decimal ? .decimal(0) : kind.isInteger ? .integer(0) : .double(0)
+          zero = kind == .decimal ? .decimal(0) : kind == .double || kind == .float ? .double(0) : .integer(0)
         }
       } else if type.isObject, function != .count {
         throw fault(.wrongAggregate(words, found: type.words(schema)), nil)

@@ -62,6 +62,8 @@ struct ResolvedDictionaryRequest: Sendable {
   let sorts: [Sort]
   let limit: Int
   let offset: Int
+  /// What `now()` is: the same in the predicate, for all rows, and for all groups.
+  let now: Date
 
   /// Looks up the names of a request.
   ///
@@ -72,9 +74,10 @@ struct ResolvedDictionaryRequest: Sendable {
     plain.sortDescriptors = []
     plain.fetchLimit = 0
     plain.fetchOffset = 0
+    now = Date()
     // Checks the entity and the predicate first: what is wrong there is told before what is wrong with columns.
-    let unsorted = try ResolvedFetchRequest(plain, schema: schema)
-    var builder = DictionaryRequestBuilder(request, entity: unsorted.entity, schema: schema)
+    let unsorted = try ResolvedFetchRequest(plain, schema: schema, now: now)
+    var builder = DictionaryRequestBuilder(request, entity: unsorted.entity, schema: schema, now: now)
     try builder.resolve()
     let keepsOrder = !builder.isGrouped && !sortsHere && !builder.sortsByAlias
     if keepsOrder {
@@ -90,7 +93,7 @@ struct ResolvedDictionaryRequest: Sendable {
     guard request.fetchLimit >= 0, request.fetchOffset >= 0 else {
       throw FetchError(reason: .negativeWindow, entityName: unsorted.entity.name, key: nil)
     }
-    fetch = keepsOrder ? try ResolvedFetchRequest(plain, schema: schema) : unsorted
+    fetch = keepsOrder ? try ResolvedFetchRequest(plain, schema: schema, now: now) : unsorted
     let isWindowed = keepsOrder && !builder.isDistinct
     limit = isWindowed ? 0 : request.fetchLimit
     offset = isWindowed ? 0 : request.fetchOffset

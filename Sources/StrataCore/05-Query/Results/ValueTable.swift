@@ -9,6 +9,12 @@ import Foundation
 /// ```
 ///
 /// Combinations are the same when all values are, in the order of values. Memory grows with the number of different ones only.
+///
+/// ```
+///   a value      its form, one byte, and the bytes that keys have for it
+///   a number     as an integer if it is one of 64 bits, else as a double if it is exactly one, else as a decimal
+///   an object    its form, its primary key, its hierarchy's address
+/// ```
 struct ValueTable: ~Copyable {
   private var places: ContiguousArray<Int32> = ContiguousArray(repeating: 0, count: 1024)
   private var hashes: ContiguousArray<UInt64> = []
@@ -24,13 +30,58 @@ struct ValueTable: ~Copyable {
     key.reset()
     for value in values {
       switch value {
-      case .value(let value): key.append(value, isAscending: true, limit: Self.limit(of: value))
+      case .value(let value): append(value)
       case .object(let identifier):
+        key.append(byte: Form.object.rawValue)
         key.appendPrimaryKey(identifier.primaryKey)
         key.appendPrimaryKey(identifier.hierarchyAddress)
       }
     }
     return number(of: key.bytes)
+  }
+
+  /// What the bytes behind it are: those of values that differ may be the same.
+  private enum Form: UInt8 {
+    case null, boolean, integer, double, decimal, string, date, data, uuid, url, reference, object
+  }
+
+  private mutating func append(_ value: AttributeValue) {
+    switch value {
+    case .null: key.append(byte: Form.null.rawValue)
+    case .integer(let number): append(number)
+    case .double(let number): append(number)
+    case .float(let number): append(Double(number))
+    case .decimal(let number): append(number)
+    case .boolean: append(value, .boolean)
+    case .string: append(value, .string)
+    case .date: append(value, .date)
+    case .data: append(value, .data)
+    case .uuid: append(value, .uuid)
+    case .url: append(value, .url)
+    case .reference: append(value, .reference)
+    }
+  }
+
+  private mutating func append(_ value: AttributeValue, _ form: Form) {
+    key.append(byte: form.rawValue)
+    key.append(value, isAscending: true, limit: Self.limit(of: value))
+  }
+
+  private mutating func append(_ number: Int64) { append(.integer(number), .integer) }
+
+  private mutating func append(_ number: Double) {
+    if let whole = Int64(exactly: number) { append(whole) } else { append(.double(number), .double) }
+  }
+
+  private mutating func append(_ number: Decimal) {
+    let digits = DecimalDigits(number)
+    if let (whole, hasFraction) = digits.integerNotAbove, !hasFraction {
+      append(whole)
+    } else if let double = digits.exactDouble {
+      append(.double(double), .double)
+    } else {
+      append(.decimal(number), .decimal)
+    }
   }
 
   /// Bytes enough for all of a value, zeros escaped.

@@ -63,13 +63,10 @@ struct DerivedValues {
     let relationship = schema.relationships[number]
     let type = schema.entities[relationship.destination].attributes[slot].type
     let members = try reader.members(EdgeSet(relationship: number), of: primaryKey, transaction)
-    var (whole, exact, approximate) = (Int64(0), Decimal(0), 0.0)
+    var (whole, exact, approximate) = (Int128(0), Decimal(0), 0.0)
     for member in members {
       switch try value(slot, ofRow: Reference.primaryKey(member), relationship, transaction) {
-      case .integer(let value):
-        let (sum, isTooLarge) = whole.addingReportingOverflow(value)
-        if isTooLarge { throw tooLarge(derived) }
-        whole = sum
+      case .integer(let value): whole += Int128(value)
       case .decimal(let value): exact += value
       case .double(let value): approximate += value
       case .float(let value): approximate += Double(value)
@@ -79,7 +76,9 @@ struct DerivedValues {
     switch type {
     case .decimal: return .decimal(exact)
     case .double, .float: return .double(approximate)
-    default: return .integer(whole)
+    default:
+      guard let sum = Int64(exactly: whole) else { throw tooLarge(derived) }
+      return .integer(sum)
     }
   }
 
