@@ -68,6 +68,14 @@ enum QueryModel {
     "Desk": ["owner": Link(destination: "Agent", isToMany: false, inverseToOne: "desk")],
   ]
 
+  static func isNumber(_ type: AttributeType) -> Bool {
+    [.integer16, .integer32, .integer64, .double, .float, .decimal].contains(type)
+  }
+
+  /// By name: attributes of the same name are of one type.
+  static let types = Dictionary(
+    attributes.values.flatMap { $0.map { ($0.name, $0.type) } }, uniquingKeysWith: { first, _ in first })
+
   static func isKind(_ entity: String, of other: String) -> Bool {
     entity == other || (entity == "Pilot" && other == "Agent")
   }

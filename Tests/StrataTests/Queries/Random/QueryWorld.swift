@@ -113,7 +113,7 @@ final class QueryLevel {
       guard let serial = random.pickAny(world.records.keys.sorted()), let record = world.records[serial],
         let attribute = random.pickAny(QueryModel.attributes[record.entity]?.dropFirst() ?? [])
       else { return }
-      let value = values.value(attribute.type, &random)
+      let value = values.value(of: attribute, &random)
       try object(serial).setValue(value.anyValue, forKey: attribute.name)
       world.records[serial]?.values[attribute.name] = value
     case 5, 6, 7:
@@ -146,7 +146,7 @@ final class QueryLevel {
     let object = ManagedObject(entity: description, insertInto: context)
     var record = QueryWorld.Record(entity: entity)
     for attribute in QueryModel.attributes[entity] ?? [] {
-      let value = attribute.name == "serial" ? .integer(Int64(serial)) : values.value(attribute.type, &random)
+      let value = attribute.name == "serial" ? .integer(Int64(serial)) : values.value(of: attribute, &random)
       object.setValue(value.anyValue, forKey: attribute.name)
       record.values[attribute.name] = value
     }
@@ -197,6 +197,59 @@ struct QueryValues {
   ]
   static let identifiers = (0..<5).map {
     UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8($0)))
+  }
+
+  /// Doubles that no sum is made of, so that they need not be sums of powers of two.
+  static let fractions = ["0.07", "0.1", "0.3", "3.133", "0.111"]
+  /// Integers that doubles do not tell apart, and their neighbours.
+  static let longNumbers = [
+    "9007199254740992", "9007199254740993", "9007199254740992.5", "-9007199254740993", "9223372036854775807",
+    "9223372036854775806.5", "9223372036854775808", "-9223372036854775808", "-9223372036854775808.5",
+    "0.0000000000000000000000000000001", "1e40", "-1e40",
+  ]
+
+  /// A value of an attribute.
+  func value(of attribute: (name: String, type: AttributeType), _ random: inout SeededGenerator)
+    -> AttributeValue
+  {
+    if attribute.name == "height", random.chance(40) {
+      return Double(random.pick(Self.fractions)).map { .double($0) } ?? .null
+    }
+    if attribute.name == "ratio", random.chance(30) {
+      return Float(random.pick(Self.fractions)).map { .float($0) } ?? .null
+    }
+    if attribute.name == "long", random.chance(15) {
+      return Int64(random.pick(Self.longNumbers)).map { .integer($0) } ?? .null
+    }
+    return value(attribute.type, &random)
+  }
+
+  /// A number of another type than the attribute's.
+  func number(beside type: AttributeType, _ random: inout SeededGenerator) -> AttributeValue {
+    let small = Double(random.below(9) - 4)
+    if random.chance(8) { return .boolean(random.chance(50)) }
+    switch type {
+    case .decimal:
+      return random.pick([
+        .double(small / 10), .float(Float(small / 10)), .integer(Int64(small)), .double(small / 10 + 1e-17),
+        .double(random.pick([1e300, -1e300, 1e-200, -1e-200, .infinity, -.infinity, .nan])),
+      ])
+    case .double, .float:
+      let text = random.chance(50) ? random.pick(Self.fractions) : "\(small / 4)"
+      return Decimal(string: text).map { .decimal($0) } ?? .null
+    case .boolean:
+      return random.pick([
+        .integer(Int64(small)), .double(small / 2), .float(1), .decimal(Decimal(small)), .double(.nan),
+      ])
+    default:
+      if random.chance(70) {
+        return Decimal(string: random.pick(Self.longNumbers)).map { .decimal($0) } ?? .null
+      }
+      return random.pick([
+        .double(small / 2), .decimal(Decimal(small) / 2), .float(Float(small)),
+        .double(9_007_199_254_740_992),
+      ])
+    }
   }
 
   func value(_ type: AttributeType, _ random: inout SeededGenerator, nilChance: Int = 15) -> AttributeValue {

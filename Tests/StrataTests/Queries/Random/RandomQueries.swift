@@ -61,6 +61,9 @@ struct RandomQueries {
   }
 
   private mutating func own(_ base: Base) -> FetchPredicate {
+    if random.chance(10), let other = random.pickAny(base.outer) {
+      return own(Base(expression: other.expression, entity: other.entity))
+    }
     let attribute = attribute(base.entity)
     return comparison(base.key(attribute.name), attribute.type, .direct)
   }
@@ -90,6 +93,9 @@ struct RandomQueries {
   }
 
   private mutating func constant(_ type: AttributeType) -> AttributeValue {
+    if random.chance(25), QueryModel.isNumber(type) || type == .boolean {
+      return values.number(beside: type, &random)
+    }
     if random.chance(5), type == .integer16 || type == .integer64 {
       return random.pick([.double(2.5), .double(-1), .integer(100_000), .double(1e30)])
     }
@@ -218,7 +224,7 @@ struct RandomQueries {
   private mutating func aggregate(_ base: Base) -> FetchPredicate {
     guard let path = path(base.entity, isToMany: true) else { return own(base) }
     let numbers: [String: [String]] = [
-      "Agent": ["short", "medium", "measure", "price"], "Place": ["size", "height"], "Visit": ["score"],
+      "Agent": ["short", "medium", "measure", "price", "flag"], "Place": ["size"], "Visit": ["score"],
       "Tag": ["serial"], "Desk": ["number"],
     ]
     let ordered: [String: [String]] = [
@@ -231,7 +237,7 @@ struct RandomQueries {
     let aggregate = random.pick(
       isNumeric ? [FetchAggregate.sum, .average, .minimum, .maximum, .count] : [.minimum, .maximum, .count])
     var right = values.value(type, &random, nilChance: 8)
-    if aggregate == .count { right = .integer(Int64(random.below(4))) }
+    if aggregate == .count || type == .boolean { right = .integer(Int64(random.below(4))) }
     if aggregate == .average { right = .double(Double(random.below(9) - 4) / 2) }
     return .compare(
       FetchComparison(
@@ -244,11 +250,8 @@ struct RandomQueries {
   private mutating func keys(_ base: Base) -> FetchPredicate {
     let other = random.pickAny(base.outer).map { Base(expression: $0.expression, entity: $0.entity) } ?? base
     let attribute = attribute(base.entity)
-    let isNumber = [AttributeType.integer16, .integer32, .integer64, .double, .float, .decimal].contains(
-      attribute.type)
-    let numbers: Set<AttributeType> = [.integer16, .integer32, .integer64, .double, .float, .decimal]
     let partners = (QueryModel.attributes[other.entity] ?? []).filter {
-      isNumber ? numbers.contains($0.type) : $0.type == attribute.type
+      QueryModel.isNumber(attribute.type) ? QueryModel.isNumber($0.type) : $0.type == attribute.type
     }
     guard let partner = random.pickAny(partners) else { return own(base) }
     let operations: [ComparisonOperator] =

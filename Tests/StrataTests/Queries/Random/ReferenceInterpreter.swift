@@ -40,7 +40,8 @@ struct ReferenceInterpreter {
   }
 
   private func isTrue(_ comparison: FetchComparison, _ scope: Scope) -> Bool {
-    let (left, right) = (value(comparison.left, scope), value(comparison.right, scope))
+    let left = value(comparison.left, scope, beside: comparison.right)
+    let right = value(comparison.right, scope, beside: comparison.left)
     switch comparison.quantifier {
     case .direct: return compare(left, comparison, right)
     case .any: return left.all.contains { compare($0, comparison, right) }
@@ -121,8 +122,18 @@ struct ReferenceInterpreter {
     case (.object(let left), .object(let right)): left == right
     case (.value(.string(let left)), .value(.string(let right))):
       Self.fold(left, options).utf8.elementsEqual(Self.fold(right, options).utf8)
-    case (.value(let left), .value(let right)): AttributeValue.compare(left, right) == 0
+    case (.value(let left), .value(let right)): Self.compare(left, right) == 0
     default: false
+    }
+  }
+
+  /// Booleans are 0 and 1 beside numbers.
+  private static func compare(_ left: AttributeValue, _ right: AttributeValue) -> Int {
+    switch (left, right) {
+    case (.boolean, .boolean): AttributeValue.compare(left, right)
+    case (.boolean(let flag), _) where double(right) != nil: compare(.integer(flag ? 1 : 0), right)
+    case (_, .boolean(let flag)) where double(left) != nil: compare(left, .integer(flag ? 1 : 0))
+    default: AttributeValue.compare(left, right)
     }
   }
 
@@ -134,11 +145,43 @@ struct ReferenceInterpreter {
     }
     if case .string(let text) = left { left = .string(Self.fold(text, options)) }
     if case .string(let text) = right { right = .string(Self.fold(text, options)) }
-    let order = AttributeValue.compare(left, right)
+    let order = Self.compare(left, right)
     return order < 0 || orSame && order == 0
   }
 
   // MARK: Expressions
+
+  /// The value; constants beside an attribute are brought into its type.
+  private func value(_ expression: FetchExpression, _ scope: Scope, beside other: FetchExpression) -> Value {
+    let value = value(expression, scope)
+    guard case .keyPath(_, let keys) = other, let type = keys.last.flatMap({ QueryModel.types[$0] }) else {
+      return value
+    }
+    switch expression {
+    case .constant(let constant): return .value(Self.constant(constant, as: type))
+    case .list(let parts):
+      return .many(
+        parts.map { part in
+          if case .constant(let constant) = part { return .value(Self.constant(constant, as: type)) }
+          return self.value(part, scope)
+        })
+    default: return value
+    }
+  }
+
+  /// As it is when the type has no such number.
+  private static func constant(_ constant: AttributeValue, as type: AttributeType) -> AttributeValue {
+    switch (type, constant) {
+    case (.double, .decimal(let number)): Double("\(number)").map { .double($0) } ?? constant
+    case (.float, .decimal(let number)): Double("\(number)").map { .float(Float($0)) } ?? constant
+    case (.float, .double(let number)): .float(Float(number))
+    case (.decimal, .double(let number)) where number.isFinite:
+      Decimal(string: "\(number)").map { .decimal($0) } ?? constant
+    case (.decimal, .float(let number)) where number.isFinite:
+      Decimal(string: "\(number)").map { .decimal($0) } ?? constant
+    default: constant
+    }
+  }
 
   func value(_ expression: FetchExpression, _ scope: Scope) -> Value {
     switch expression {
@@ -218,10 +261,19 @@ struct ReferenceInterpreter {
     }
     let decimals = plain.compactMap { if case .decimal(let number) = $0 { number } else { nil } }
     let doubles = plain.compactMap { Self.double($0) }
-    let integers = plain.compactMap { if case .integer(let number) = $0 { number } else { nil } }
+    let integers = plain.compactMap { value -> Int64? in
+      switch value {
+      case .integer(let number): number
+      case .boolean(let flag): flag ? 1 : 0
+      default: nil
+      }
+    }
     if aggregate == .average {
       if plain.isEmpty { return .null }
-      let sum = decimals.isEmpty ? doubles.reduce(0, +) : Self.double(.decimal(decimals.reduce(0, +))) ?? 0
+      let sum =
+        !integers.isEmpty
+        ? Double(integers.reduce(0, +))
+        : decimals.isEmpty ? doubles.reduce(0, +) : Self.double(.decimal(decimals.reduce(0, +))) ?? 0
       return .double(sum / Double(plain.count))
     }
     if !integers.isEmpty { return .integer(integers.reduce(0, +)) }
