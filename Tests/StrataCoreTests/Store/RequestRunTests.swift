@@ -96,12 +96,6 @@ struct RequestRunTests {
     #expect(isSorted)
   }
 
-  /// Lets a monitor stop itself.
-  private final class Later: @unchecked Sendable {
-    // Used by the one thread of the test.
-    var monitor: FetchMonitor?
-  }
-
   @Test("a stopped collection of rows of values ends, too")
   func stoppingCollections() throws {
     var request = FetchRequest<FetchedDictionary>(entityName: "Item")

@@ -124,10 +124,4 @@ struct StoppedDetourTests {
     #expect(try store.fetch(request, mode: .rows).count == 0)
     #expect(whole.rowCount > Self.itemCount)
   }
-
-  /// Lets a monitor stop itself.
-  private final class Later: @unchecked Sendable {
-    // Used by the one thread of the test.
-    var monitor: FetchMonitor?
-  }
 }

@@ -221,3 +221,10 @@ extension StoreFixture {
       token: .token(storeIdentifier: store.identifier, entity: entity(name), in: schema), primaryKey: key)
   }
 }
+
+/// Lets a monitor stop itself.
+///
+/// Unchecked: used by the one thread of a test.
+final class Later: @unchecked Sendable {
+  var monitor: FetchMonitor?
+}
