@@ -24,7 +24,7 @@ enum TortureSettings {
   static let stressRounds = number("STRATA_ROUNDS") ?? 100
 
   /// `STRATA_CRASH_STATES=n`: how many states after power cuts are opened.
-  static let crashStates = number("STRATA_CRASH_STATES") ?? 10_000
+  static let crashStates = number("STRATA_CRASH_STATES") ?? 5_000
   /// `STRATA_FAULTS=n`: how many calls fail.
   static let faults = number("STRATA_FAULTS") ?? 1_000
   /// Whether the system lets the torture program stand between liblmdb and libc.
@@ -37,13 +37,13 @@ enum TortureSettings {
   }()
 
   /// `STRATA_DAMAGED_FILES=n`: how many damaged files are tried.
-  static let damagedFiles = number("STRATA_DAMAGED_FILES") ?? 9_000
+  static let damagedFiles = number("STRATA_DAMAGED_FILES") ?? 4_000
   /// `STRATA_VALID_FILES=n`: how many sound files are inspected.
-  static let validFiles = number("STRATA_VALID_FILES") ?? 10_000
+  static let validFiles = number("STRATA_VALID_FILES") ?? 3_000
   /// `STRATA_FUZZ_INPUTS=n`: how many mutated inputs each decoder gets. Without it those whose inputs are whole predicates, each of
   /// which is read, written and read again, get fewer.
   static func fuzzInputs(_ decoder: String) -> Int {
-    number("STRATA_FUZZ_INPUTS") ?? (["format", "xcode"].contains(decoder) ? 10_000 : 100_000)
+    number("STRATA_FUZZ_INPUTS") ?? (["format", "xcode"].contains(decoder) ? 5_000 : 50_000)
   }
 
   /// `STRATA_PROCESS_SAVES=n`: how many saves processes make that share a store.
