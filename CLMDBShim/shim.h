@@ -30,6 +30,18 @@ static inline int strata_rename_exclusive(const char *from, const char *to) {
 #endif
 }
 
+/// Exchanges the names `first` and `second` in one atomic step. Returns 0 or an errno; ENOSYS or EINVAL when the system or the file
+/// system cannot do it.
+static inline int strata_rename_exchange(const char *first, const char *second) {
+#if defined(__APPLE__)
+  return renamex_np(first, second, RENAME_SWAP) == 0 ? 0 : errno;
+#elif defined(SYS_renameat2)
+  return syscall(SYS_renameat2, -100 /* AT_FDCWD */, first, -100, second, 2u /* RENAME_EXCHANGE */) == 0 ? 0 : errno;
+#else
+  return ENOSYS;
+#endif
+}
+
 /// The kind of file system that holds `descriptor`: the magic number on Linux, 0 (local) or 1 (remote) on
 /// Apple's systems. Returns 0 or an errno.
 static inline int strata_file_system_type(int descriptor, uint64_t *type) {

@@ -14,30 +14,35 @@ extension NSPropertyMapping {
   ///
   /// Nil for a mapping whose value is made by a closure.
   public var valueExpression: NSExpression? {
-    get {
-      switch value {
-      case let mapping as MappingExpression: mapping.expression
-      case let path as SourceKeyPath:
-        NSExpression(.keyPath(NSExpression(forVariable: NSMigrationSourceObjectKey), path.path))
-      case let members as MigratedMembers:
-        NSExpression(
-          .function(
-            NSExpression(forVariable: NSMigrationManagerKey), MigrationFunctions.byRelationship,
-            [
-              NSExpression(forConstantValue: members.relationship),
-              NSExpression(
-                .keyPath(NSExpression(forVariable: NSMigrationSourceObjectKey), members.relationship)),
-            ]))
-      default: nil
-      }
-    }
+    get { MappingExpression.expression(for: value) }
     set { value = newValue.map { MappingExpression(expression: $0) } }
   }
 }
 
 /// An expression as a mapping evaluates it.
-struct MappingExpression: MigrationExpression {
+struct MappingExpression: ComparableMigrationExpression {
   let expression: NSExpression
+
+  /// What says the same as `value`; nil for a closure.
+  static func expression(for value: (any MigrationExpression)?) -> NSExpression? {
+    switch value {
+    case let mapping as MappingExpression: mapping.expression
+    case let path as SourceKeyPath:
+      NSExpression(.keyPath(NSExpression(forVariable: NSMigrationSourceObjectKey), path.path))
+    case let members as MigratedMembers:
+      NSExpression(
+        .function(
+          NSExpression(forVariable: NSMigrationManagerKey), MigrationFunctions.byRelationship,
+          [
+            NSExpression(forConstantValue: members.relationship),
+            NSExpression(
+              .keyPath(NSExpression(forVariable: NSMigrationSourceObjectKey), members.relationship)),
+          ]))
+    default: nil
+    }
+  }
+
+  func isSame(as other: any MigrationExpression) -> Bool { Self.expression(for: other) == expression }
 
   func value(_ input: MigrationInput) throws -> Any? {
     let failure = MigrationFunctions.Failure()

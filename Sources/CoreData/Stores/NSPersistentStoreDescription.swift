@@ -50,6 +50,27 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
     set { setOption(NSNumber(value: newValue), forKey: NSPersistentStoreTimeoutOption) }
   }
 
+  /// Models that the program knows besides the versions in the `.xcdatamodeld` that its model was read from. A migration that takes something
+  /// away from a store needs to know the store's model; Core Data finds it in the bundle. See `StrataKnownModelsOption`.
+  open var knownModels: [NSManagedObjectModel] {
+    get { MigrationOptions.knownModels(options) }
+    set { setOption(newValue.isEmpty ? nil : newValue as NSArray, forKey: StrataKnownModelsOption) }
+  }
+
+  /// What a migration may take away whoever wrote it: `Entity`, `Entity.property`. See `StrataPermittedLossesOption`.
+  open var permittedLosses: Set<String> {
+    get { MigrationOptions.permittedLosses(options) }
+    set {
+      setOption(newValue.isEmpty ? nil : newValue.sorted() as NSArray, forKey: StrataPermittedLossesOption)
+    }
+  }
+
+  /// Whether the file from before a migration that has taken something away outlasts the next save. See `StrataKeepsReplacedFilesOption`.
+  open var keepsReplacedFiles: Bool {
+    get { (options[StrataKeepsReplacedFilesOption] as? NSNumber)?.boolValue ?? false }
+    set { setOption(NSNumber(value: newValue), forKey: StrataKeepsReplacedFilesOption) }
+  }
+
   /// Sets one option; nil takes it away.
   open func setOption(_ option: NSObject?, forKey key: String) { options[key] = option }
 
@@ -115,6 +136,9 @@ func storeDescription(
   if let stages = options?[NSPersistentStoreStagedMigrationManagerOptionKey] as? NSStagedMigrationManager {
     result.stagedMigrationManager = stages
   }
+  result.knownModels = MigrationOptions.knownModels(options)
+  result.permittedLosses = MigrationOptions.permittedLosses(options)
+  result.keepsReplacedFiles = flag(StrataKeepsReplacedFilesOption)
   result.ignoresModelVersion = flag(NSIgnorePersistentStoreVersioningOption)
   result.recordsHistory = flag(NSPersistentHistoryTrackingKey)
   result.historyRetention = HistoryOptions.retention(options)

@@ -41,6 +41,15 @@ public let NSInferMappingModelAutomaticallyOption = "NSInferMappingModelAutomati
 /// Migrate by the stages of this `NSStagedMigrationManager`.
 public let NSPersistentStoreStagedMigrationManagerOptionKey =
   "NSPersistentStoreStagedMigrationManagerOptionKey"
+/// Models that the program knows besides the versions in the `.xcdatamodeld` that its model was read from: an array of
+/// `NSManagedObjectModel`. A migration that takes something away from a store needs to know the store's model. Core Data has no such option: it
+/// looks for the model in the bundle, and refuses any migration without (134130), as is done here.
+public let StrataKnownModelsOption = "StrataKnownModels"
+/// What a migration may take away whoever wrote it: an array or a set of strings, `Entity` or `Entity.property`, by the names that the
+/// store's model has. The error that refuses a migration lists what it takes.
+public let StrataPermittedLossesOption = "StrataPermittedLosses"
+/// Whether the file from before a migration that has taken something away, `Name.sqlite-before-1`, outlasts the next save.
+public let StrataKeepsReplacedFilesOption = "StrataKeepsReplacedFiles"
 /// Taken and without effect: there is no SQLite below.
 public let NSSQLitePragmasOption = "NSSQLitePragmasOption"
 /// Taken and without effect: there is no SQLite below.

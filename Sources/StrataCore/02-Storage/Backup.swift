@@ -85,7 +85,7 @@ extension Environment {
     }
   }
 
-  /// Removes the store at `path`: both files, for good, whatever state they are in.
+  /// Removes the store at `path`: both files, for good, whatever state they are in, and the files that it has taken the place of.
   ///
   /// Another process that has it open can read on, and its writes fail with `.replaced`.
   /// - Throws: `.missing`; `.busy` when it is open in this process; `.aliased`, `.notADatabase` for what is
@@ -98,11 +98,13 @@ extension Environment {
       let code = fileSystem.unlink(file.path)
       if code != 0 { throw StorageError(-code, "unlink", path: file.path) }
       try removeLockFile(file)
+      try file.removeAllReplaced()
       try fileSystem.syncDirectory(file.directory)
     }
   }
 
-  /// Puts a copy of the store at `source` in the place of the one at `path`, in one step.
+  /// Puts a copy of the store at `source` in the place of the one at `path`, in one step. The files that the latter has taken the place of
+  /// go with it; `source` may be one of them.
   ///
   /// `source` may be open and stays as it is; `path` may be missing. Another process that has `path` open
   /// reads on what it had, and its writes fail with `.replaced`.
@@ -116,7 +118,10 @@ extension Environment {
         return
       }
       try checkPlain(status, destination)
-      try whileReserved(status.identity, destination) { try move(draft, over: destination) }
+      try whileReserved(status.identity, destination) {
+        try move(draft, over: destination)
+        try destination.removeAllReplaced()
+      }
     } catch {
       _ = fileSystem.unlink(draft)
       throw error
@@ -155,7 +160,7 @@ extension Environment {
     try destination.system.syncDirectory(destination.directory)
   }
 
-  private static func removeLockFile(_ file: StoreFile) throws {
+  static func removeLockFile(_ file: StoreFile) throws {
     let code = file.system.unlink(file.lockPath)
     if code != 0 && code != -ENOENT { throw StorageError(-code, "unlink", path: file.lockPath) }
   }

@@ -20,6 +20,8 @@ struct FileSystem: Sendable {
   var rename: @Sendable (_ from: String, _ to: String) -> Int32
   /// Renames unless something is there (-EEXIST); -ENOSYS or -EINVAL when that cannot be done in one step.
   var renameExclusively: @Sendable (_ from: String, _ to: String) -> Int32
+  /// Exchanges two names in one step; -ENOSYS or -EINVAL when that cannot be done.
+  var exchange: @Sendable (_ first: String, _ second: String) -> Int32
   /// Removes a name: 0 or negative errno.
   var unlink: @Sendable (_ path: String) -> Int32
   /// What lies at `path`, a symbolic link itself included.
@@ -95,6 +97,7 @@ struct FileSystem: Sendable {
     },
     rename: { Foundation.rename($0, $1) == 0 ? 0 : -errno },
     renameExclusively: { -strata_rename_exclusive($0, $1) },
+    exchange: { -strata_rename_exchange($0, $1) },
     unlink: { Foundation.unlink($0) == 0 ? 0 : -errno },
     status: { path in
       var status = stat()

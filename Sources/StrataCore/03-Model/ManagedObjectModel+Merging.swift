@@ -34,6 +34,7 @@ extension ManagedObjectModel {
     }
     self.init(takingOver: model)
     for model in models {
+      versionsBeside += model.versionsBeside.filter { !versionsBeside.contains($0) }
       templates.merge(model.templates) { first, _ in first }
       guard let words = model.localizationDictionary else { continue }
       localizationDictionary = (localizationDictionary ?? [:]).merging(words) { first, _ in first }
@@ -59,6 +60,7 @@ extension ManagedObjectModel {
     versionIdentifiers = model.versionIdentifiers
     localizationDictionary = model.localizationDictionary
     templates = model.templates
+    versionsBeside = model.versionsBeside
     for (name, entities) in configurations { setEntities(entities, forConfigurationName: name) }
   }
 }

@@ -31,6 +31,9 @@ public final class ManagedObjectModel: @unchecked Sendable {
     willSet { requireMutable("localizationDictionary") }
   }
 
+  /// The versions in the `.xcdatamodeld` that it was read from: models that the program knows. Read when one is asked for.
+  var versionsBeside: [ModelVersion] = []
+
   /// Fetch requests by name, which a floor above knows (rule 110).
   var templates: [String: any Sendable] = [:] { willSet { requireMutable("fetch request templates") } }
 

@@ -16,6 +16,8 @@ struct CommitBatch: Sendable {
     var metadata: StoreMetadata?
     /// The catalogue the batch was written with.
     var catalogue: StoreCatalogue
+    /// Whether anything was saved.
+    var hasWritten = false
   }
 
   let changeSets: [ChangeSet]
@@ -75,6 +77,7 @@ struct CommitBatch: Sendable {
             commitNumber: number, derivedRows: writer.derivedRows, touched: writer.unsaidTouches)))
     }
     if number > stamp.commitNumber {
+      outcome.hasWritten = true
       try reserveKeys(&outcome, transaction)
       let stamp = CommitStamp(identifier: stamp.identifier, commitNumber: number)
       try parts.meta.put("stamp", stamp.bytes + attempt.nonce, transaction)

@@ -48,6 +48,7 @@ extension LMDBStore {
   private func adopt(_ outcome: CommitBatch.Outcome) {
     for (hierarchy, keys) in outcome.reserved { allocators[hierarchy].add(keys) }
     adopt(catalogue: outcome.catalogue, metadata: outcome.metadata)
+    if outcome.hasWritten { removeReplacedFiles() }
   }
 
   /// After a transaction that failed as a whole: finds out whether it took place all the same; otherwise tries

@@ -28,6 +28,29 @@ extension LMDBStore {
     }
   }
 
+  /// The files that the store at `url` has taken the place of and that lie beside it until its next save.
+  static func replacedFiles(at url: URL) throws -> [ReplacedFile] {
+    try inspect(url) { meta, transaction, path in
+      try StoreHeader(meta, transaction, path: path).replaced
+    }
+  }
+
+  /// Notes that this store has been of the versions that `source` is and was of: what was in it comes from there.
+  func addLineage(of source: LMDBStore) throws {
+    let past = try source.read { reader, transaction in
+      let header = try StoreHeader(reader.parts.meta, transaction, path: reader.parts.environment.path)
+      var past = header.lineage
+      past.add(header.versions)
+      return past
+    }
+    let meta = parts.meta
+    try parts.environment.write { transaction in
+      var lineage = try meta.lineage(transaction.read)
+      lineage.add(past)
+      try meta.put(lineage, transaction)
+    }
+  }
+
   /// Replaces the user's metadata of the store at `url` at once (rule 148). The standard keys stay.
   public static func setMetadata(_ metadata: StoreMetadata, at url: URL) throws {
     let encoded = try metadata.encoded(path: url.path)
@@ -52,12 +75,13 @@ extension LMDBStore {
     try Environment.inspect(path: url.path, everyPage ? .full : .quick)
   }
 
-  /// Deletes the store at `url` and its lock file (rule 329). It must not be open in this process.
+  /// Deletes the store at `url` and its lock file (rule 329), and what a migration has kept beside it. It must not be open in this process.
   public static func destroy(at url: URL) throws {
     try Environment.destroy(path: url.path)
   }
 
-  /// Puts a copy of the store at `source` in the place of that at `url`. Neither must be open in this process.
+  /// Puts a copy of the store at `source` in the place of that at `url`. Neither must be open in this process. What a migration has kept
+  /// beside the store at `url` goes with it; `source` may be such a file, which takes the migration back.
   public static func replace(at url: URL, with source: URL) throws {
     try Environment.replace(path: url.path, with: source.path)
   }

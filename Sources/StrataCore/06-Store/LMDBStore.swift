@@ -25,6 +25,8 @@ public struct LMDBStoreOptions: Sendable {
   public var recordsHistory = false
   /// How long this process keeps what the history tells.
   public var historyRetention = HistoryRetention()
+  /// Whether saves leave the files beside the store that a migration has put it in the place of. They remove them otherwise.
+  public var keepsReplacedFiles = false
   /// Tells the time of saves.
   var historyClock: @Sendable () -> Date = { Date() }
   /// Whether nothing is written but by whoever asks for it: the store is opened for a migration that replaces it.
@@ -81,6 +83,8 @@ public final class LMDBStore: PersistentStore {
   /// The newest catalogue, for readers: kept by `state`, hence never dangling.
   private let newest: Atomic<UInt>
   private let closed = Atomic<Bool>(false)
+  /// Whether the next save is to remove the files that the store has taken the place of.
+  private let hasReplacedFiles: Atomic<Bool>
   /// Whether keyspaces of indexes that the store has gained are being opened.
   let isOpeningKeyspaces = Atomic<Bool>(false)
 
@@ -108,6 +112,8 @@ public final class LMDBStore: PersistentStore {
     allocators = opened.counters.map { PrimaryKeyAllocator(counter: $0) }
     state = Mutex(State(catalogues: [opened.catalogue], metadata: opened.metadata))
     newest = Atomic(UInt(bitPattern: Unmanaged.passUnretained(opened.catalogue).toOpaque()))
+    hasReplacedFiles = Atomic(
+      opened.hasReplacedFiles && !options.keepsReplacedFiles && !options.isReadOnly && !options.opensAsItIs)
   }
 
   deinit { close() }
@@ -185,6 +191,21 @@ public final class LMDBStore: PersistentStore {
       parts.environment.submitWrite(deadline: .milliseconds(200), lower) { _ in }
     } else {
       try? parts.environment.write(deadline: .milliseconds(200), lower)
+    }
+  }
+
+  /// After a save: what was kept beside the store until then goes, with the note of it. On the writer's thread, which does it after what
+  /// waits already; when it fails, the next save tries again.
+  func removeReplacedFiles() {
+    if !hasReplacedFiles.load(ordering: .relaxed) { return }
+    if !hasReplacedFiles.exchange(false, ordering: .acquiringAndReleasing) { return }
+    let (environment, meta) = (parts.environment, parts.meta)
+    environment.submitWrite { transaction in
+      // The files first: a note of files that are gone does no harm.
+      try environment.file.remove(try meta.replacedFiles(transaction.read))
+      try meta.delete(MetaKeyspace.replacedKey, transaction)
+    } completion: { [weak self] result in
+      if case .failure = result { self?.hasReplacedFiles.store(true, ordering: .releasing) }
     }
   }
 

@@ -19,6 +19,8 @@ import Foundation
 ///   layout/<u16, 5 digits> bytes          signature of a row layout
 ///   index/<name>           text           signature of an index that is complete, or how far it is
 ///   added/<name>           JSON           an index that was added to the store
+///   lineage                JSON           checksums of the versions of its model that the store was of before
+///   replaced               JSON           the files that a migration has kept beside the store until the next save
 ///   history                u64            the newest commit that is not in the history; there while the store records one
 ///   history-mark           u64            what tells that commit from one of the same number in another copy of the store
 ///   consumer/<name>        u64, f64       who reads the history, up to which commit, and when

@@ -292,6 +292,7 @@ struct Salvage {
     let identifier = codes.identifier
     let metadata = codes.metadata
     let commitNumber = codes.commitNumber ?? 0
+    let lineage = codes.lineage(before: schema)
     let parts = store.parts
     let counters = try schema.hierarchies.map { hierarchy in
       let current = try parts.environment.read { try parts.counter(hierarchy.number, $0) }
@@ -305,6 +306,7 @@ struct Salvage {
       if let metadata {
         try parts.meta.put("metadata", try metadata.encoded(path: parts.environment.path), transaction)
       }
+      try parts.meta.put(lineage, transaction)
       guard let identifier else { return }
       let own = CommitStamp(try parts.meta.bytes("stamp", transaction.read))?.commitNumber ?? 0
       let stamp = CommitStamp(identifier: identifier, commitNumber: max(own, commitNumber))

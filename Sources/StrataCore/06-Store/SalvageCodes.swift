@@ -18,7 +18,9 @@ struct SalvageCodes {
   private static let prefixes = [
     "entity/", "attribute/", "hierarchy/", "relationship/", "layout/", "counter/",
   ]
-  private static let names: Set = ["identity", "model", "metadata", "versions", "format", "stamp"]
+  private static let names: Set = [
+    "identity", "model", "metadata", "versions", "format", "stamp", StoreLineage.key,
+  ]
 
   /// Takes over an entry that a tree led to.
   mutating func add(_ key: [UInt8], _ value: [UInt8]) {
@@ -82,6 +84,17 @@ struct SalvageCodes {
   /// The user's metadata.
   var metadata: StoreMetadata? {
     entries["metadata"].flatMap { try? StoreMetadata(encoded: Data($0)) }
+  }
+
+  /// Which versions of its model the store was of, when it is of that of `schema` now.
+  func lineage(before schema: Schema) -> StoreLineage {
+    var lineage = entries[StoreLineage.key].flatMap { try? StoreLineage(encoded: Data($0)) } ?? StoreLineage()
+    if let versions = entries["versions"].flatMap({
+      try? BoundedJSON.decode(StoredVersions.self, from: Data($0))
+    }), versions.hashes.contains(where: { schema.entity(named: $0.key)?.versionHash != $0.value }) {
+      lineage.add(versions)
+    }
+    return lineage
   }
 
   /// How often the store was committed.

@@ -37,7 +37,8 @@ enum StoreDump {
     try forEach(parts.meta.keyspace, transaction) { key, value in
       let name = String(decoding: key, as: UTF8.self)
       let isText =
-        name == "metadata" || name == "versions" || name.hasPrefix("index/") || name.hasPrefix("added/")
+        name == "metadata" || name == "versions" || name == StoreLineage.key || name.hasPrefix("index/")
+        || name.hasPrefix("added/")
         || name.hasPrefix("layout/")
       let text =
         isText

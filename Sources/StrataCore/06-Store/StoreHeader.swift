@@ -6,6 +6,10 @@ struct StoreHeader: Sendable {
   let metadata: StoreMetadata
   let versions: StoredVersions
   let commitNumber: UInt64
+  /// Which versions of its model the store was of before.
+  let lineage: StoreLineage
+  /// The files that it has taken the place of and that still lie beside it.
+  let replaced: [ReplacedFile]
 
   /// - Throws: ``StorageError`` of kind `notADatabase`, `unsupportedFormat` or `damaged`.
   init(_ meta: MetaKeyspace, _ transaction: borrowing ReadTransaction, path: String) throws {
@@ -22,7 +26,8 @@ struct StoreHeader: Sendable {
     let stamp = CommitStamp(try meta.bytes("stamp", transaction))
     guard let identity = try meta.bytes("identity", transaction), identity.count == 16, let stamp,
       let versions = try meta.data("versions", transaction),
-      let decoded = try? BoundedJSON.decode(StoredVersions.self, from: versions)
+      let decoded = try? BoundedJSON.decode(StoredVersions.self, from: versions),
+      let lineage = try? meta.lineage(transaction), let replaced = try? meta.replacedFiles(transaction)
     else {
       throw StorageError(
         .damaged, operation: "read header", path: path,
@@ -30,6 +35,8 @@ struct StoreHeader: Sendable {
     }
     identifier = UUID(uuid: identity.loadUnaligned(as: uuid_t.self))
     self.versions = decoded
+    self.lineage = lineage
+    self.replaced = replaced
     commitNumber = stamp.commitNumber
     guard let data = try meta.data("metadata", transaction) else {
       metadata = StoreMetadata()

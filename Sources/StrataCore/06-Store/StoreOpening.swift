@@ -17,6 +17,8 @@ struct StoreOpening {
     let counters: [UInt64?]
     /// The newest commit.
     let commitNumber: UInt64
+    /// Whether files lie beside the store that it has taken the place of.
+    let hasReplacedFiles: Bool
   }
 
   let url: URL?
@@ -62,7 +64,7 @@ struct StoreOpening {
     }
     return Result(
       parts: parts, catalogue: catalogue, metadata: header.metadata, versions: versions, counters: counters,
-      commitNumber: header.commitNumber)
+      commitNumber: header.commitNumber, hasReplacedFiles: !header.replaced.isEmpty)
   }
 
   // MARK: Steps
@@ -225,6 +227,11 @@ struct StoreOpening {
         try IndexBuilder(parts: parts, catalogue: catalogue).build(index, transaction)
       }
       if isNewModel {
+        if stored.hashes != wanted.hashes {
+          var lineage = try parts.meta.lineage(transaction.read)
+          lineage.add(stored)
+          try parts.meta.put(lineage, transaction)
+        }
         try parts.meta.put("versions", encoded, transaction)
         try parts.meta.put("model", model, transaction)
       }

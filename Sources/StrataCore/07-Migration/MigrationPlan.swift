@@ -35,14 +35,17 @@ struct MigrationPlan: Sendable {
 
   let source: Schema
   let destination: Schema
+  /// The names of the source's entities that the store holds.
+  let held: Set<String>
   /// By number of the source's entity; nil for those that go.
   let entities: [Entity?]
   /// By number of the destination's hierarchy, the source's whose keys it takes over.
   let hierarchies: [Int?]
 
-  init(_ pairing: ModelPairing, from source: Schema, to destination: Schema) {
+  init(_ pairing: ModelPairing, from source: Schema, holding held: Set<String>, to destination: Schema) {
     self.source = source
     self.destination = destination
+    self.held = held
     var entities = [Entity?](repeating: nil, count: source.entities.count)
     var hierarchies = [Int?](repeating: nil, count: destination.hierarchies.count)
     let origins = RelationshipOrigins(pairing, source, destination)
@@ -138,9 +141,7 @@ private struct RelationshipOrigins {
   }
 
   private func path(_ relationship: RelationshipSchema) -> MigrationPlan.Path {
-    if relationship.isToMany { return .edges(EdgeSet(relationship: relationship.number)) }
-    let inverse = relationship.inverse.map { source.relationships[$0] }
-    return .reference(slot: relationship.slot, mayDangle: inverse?.deleteRule == .noAction)
+    MigrationPlan.path(to: relationship, in: source)
   }
 
   private func pathBack(_ relationship: RelationshipSchema) -> MigrationPlan.Path {

@@ -10,7 +10,7 @@ import Foundation
 /// Memory: what one step holds. Used by one thread.
 struct RowMigration {
   let plan: MigrationPlan
-  let source: LMDBSnapshot
+  let rows: SourceRows
   let destination: LMDBStore
   let progress: BatchProgress
   /// By number of the source's entity: how many rows were taken over.
@@ -24,9 +24,9 @@ struct RowMigration {
   static let bytesPerStep = 16 << 20
   static let membersPerStep = 20_000
 
-  init(_ plan: MigrationPlan, from source: LMDBSnapshot, to destination: LMDBStore, progress: BatchProgress) {
-    self.plan = plan
-    self.source = source
+  init(_ rows: SourceRows, to destination: LMDBStore, progress: BatchProgress) {
+    plan = rows.plan
+    self.rows = rows
     self.destination = destination
     self.progress = progress
     rowCounts = [Int](repeating: 0, count: plan.source.entities.count)
@@ -55,29 +55,6 @@ struct RowMigration {
 
   private mutating func note(_ row: StoredRow) { rowCounts[row.entity] += 1 }
 
-  /// Calls `body` with the rows of a hierarchy from `key` on, in ascending order, until it says that it has enough; the key to go on
-  /// from, nil after the last.
-  private func walk(
-    _ hierarchy: Int, from key: UInt64,
-    _ body: (StoredRow, UInt64, RowReader, borrowing ReadTransaction) throws -> Bool
-  ) throws -> UInt64? {
-    try source.read { reader, transaction in
-      guard let rows = reader.parts.rows[hierarchy] else { return nil }
-      return try transaction.withCursor(rows) { cursor in
-        var entry = try PrimaryKeyBytes.with(key) { try cursor.seek(atLeast: $0) }
-        while let found = entry {
-          guard let key = PrimaryKeyBytes.whole(found.key) else {
-            throw reader.parts.damaged("A row has a key of another length.")
-          }
-          let row = try reader.row(found.value, primaryKey: key, of: hierarchy)
-          if try !body(row, key, reader, transaction) { return key + 1 }
-          entry = try cursor.next()
-        }
-        return nil
-      }
-    }
-  }
-
   // MARK: Rows
 
   private mutating func copyRows(of hierarchy: Int) throws {
@@ -87,7 +64,7 @@ struct RowMigration {
       var (rows, bytes) = (0, 0)
       var counts = [Int](repeating: 0, count: rowCounts.count)
       var writer = RowSlabWriter(expectedLength: RowSlab.chunkLength)
-      next = try walk(hierarchy, from: key) { row, key, reader, transaction in
+      next = try self.rows.walk(hierarchy, from: key) { row, key, reader, transaction in
         rows += 1
         if let entity = plan.entities[row.entity] {
           counts[row.entity] += 1
@@ -151,7 +128,7 @@ struct RowMigration {
     while let key = next {
       var changes: [EdgeChange] = []
       var rows = 0
-      next = try walk(hierarchy, from: key) { row, key, reader, transaction in
+      next = try self.rows.walk(hierarchy, from: key) { row, key, reader, transaction in
         rows += 1
         for relationship in plan.entities[row.entity]?.toMany ?? [] {
           let members = try members(relationship, of: row, key, reader, transaction)
@@ -180,37 +157,14 @@ struct RowMigration {
     _ relationship: MigrationPlan.Relationship, of row: StoredRow, _ key: UInt64, _ reader: RowReader,
     _ transaction: borrowing ReadTransaction
   ) throws -> [UInt64] {
-    var members: [UInt64] = []
-    for path in relationship.paths {
-      switch path {
-      case .reference(let slot, let mayDangle):
-        guard case .reference(let bits)? = RowBytes.value(row.base, slot, reader.layout(of: row)) else {
-          break
+    try relationship.paths.flatMap { path in
+      try rows.members(path, of: row, key, reader, transaction).compactMap { bits, entity in
+        plan.entities[entity].map {
+          Reference.bits(
+            Reference.primaryKey(bits), entityCode: stamps[$0.destination.number].entityCode)
         }
-        if mayDangle, try !exists(bits, reader, transaction) { break }
-        members.append(bits)
-      case .edges(let edges): members += try reader.members(edges, of: key, transaction)
       }
     }
-    return try members.compactMap { bits in
-      guard let entity = reader.catalogue.entity(code: Reference.entityCode(bits)) else {
-        throw reader.parts.damaged("The row p\(key) refers to an unknown entity.")
-      }
-      return plan.entities[entity].map {
-        Reference.bits(
-          Reference.primaryKey(bits), entityCode: stamps[$0.destination.number].entityCode)
-      }
-    }
-  }
-
-  /// Whether the row is there: with the rule `noAction` it may be gone (rule 212).
-  private func exists(_ bits: UInt64, _ reader: RowReader, _ transaction: borrowing ReadTransaction) throws
-    -> Bool
-  {
-    guard let entity = reader.catalogue.entity(code: Reference.entityCode(bits)),
-      let rows = reader.parts.rows[plan.source.entities[entity].hierarchyNumber]
-    else { return false }
-    return try PrimaryKeyBytes.with(Reference.primaryKey(bits)) { try transaction.get(rows, $0) } != nil
   }
 
   // MARK: Writing

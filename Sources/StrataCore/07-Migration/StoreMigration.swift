@@ -9,24 +9,32 @@ extension LMDBStore {
   /// takes its place in one step; until then the old file stays as it is. Whatever happens meanwhile, a crash or a power failure too, there
   /// is the one or the other. Object IDs, the UUID and the metadata stay; versions of rows begin anew.
   ///
+  /// What would take something away from the store needs a `permission`; see ``MigrationPermission``. The old file is kept beside the new one
+  /// then, as `Name.strata-before-1` (or the first number that is free), until the next save.
+  ///
   /// Blocks for as long as it takes: about as long as inserting all objects. Needs room for a second file; memory does not grow with the number
   /// of objects, but for keys while the new file is checked. Whoever opens the store meanwhile in this process waits, then finds it migrated;
   /// so `progress` must not wait for them. Other processes may go on saving: then it begins anew, and when that has happened four times, they wait.
   ///
   /// - Parameters:
   ///   - configurationName: The configuration that the store is opened with; nil for all entities.
+  ///   - permission: What may be taken away.
   ///   - progress: Counts rows, about two for each; may cancel.
   ///   - options: How the store is opened.
   /// - Throws: ``CoreDataError`` 134190 when it cannot be inferred, with the reasons; 134111 for values that must be unique and are not;
   ///   134110 for what else does not fit; 134120 when `progress` was cancelled; 134130 when the store's own model cannot be
-  ///   read. ``StorageError``: `.busy` when this process has the store open, or another one keeps it locked; `.diskFull` and `.mapFull`
+  ///   read, or something would be lost and the program does not know that model; 134110 when it does, and the store was of the program's version
+  ///   before. ``StorageError``: `.busy` when this process has the store open, or another one keeps it locked; `.diskFull` and `.mapFull`
   ///   when there is no room for the second file. The store is what it was then, and nothing lies beside it.
   public static func migrate(
     at url: URL, to model: ManagedObjectModel, configurationName: String? = nil,
-    progress: BatchProgress = BatchProgress(), options: LMDBStoreOptions = LMDBStoreOptions()
+    permission: MigrationPermission = MigrationPermission(), progress: BatchProgress = BatchProgress(),
+    options: LMDBStoreOptions = LMDBStoreOptions()
   ) throws {
     try StoreMigration(
-      url: url, model: model, configurationName: configurationName, progress: progress, options: options
+      url: url, model: model, configurationName: configurationName, permission: permission,
+      progress: progress,
+      options: options
     ).run()
   }
 }
@@ -45,6 +53,7 @@ struct StoreMigration {
   let url: URL
   let model: ManagedObjectModel
   let configurationName: String?
+  let permission: MigrationPermission
   let progress: BatchProgress
   let options: LMDBStoreOptions
 
@@ -58,7 +67,7 @@ struct StoreMigration {
     let file = try StoreFile(url.path, .system)
     try LMDBStore.takeTurn(at: url) {
       do {
-        try MigrationDraft.removeLeftovers(beside: file)
+        try MigrationDraft.removeLeftovers(beside: file) { (try? LMDBStore.replacedFiles(at: url)) ?? [] }
         for count in 0..<Self.mostAttempts {
           if try attempt(schema, file, isLocked: count >= Self.freeAttempts) { return }
         }
@@ -95,12 +104,21 @@ struct StoreMigration {
         .invalid, operation: "migrate", path: file.path, detail: "The store has no snapshots.")
     }
     defer { snapshot.release() }
+    let rows = try sourceRows(schema, source, snapshot)
+    let header = try snapshot.read { reader, transaction in
+      try StoreHeader(reader.parts.meta, transaction, path: reader.parts.environment.path)
+    }
+    // Decided in the view that is carried over: who saves meanwhile has it decided anew.
+    let isLossy = try judge(schema, header).allows(rows.losses, in: rows.rows, progress: progress)
+    let replaced = isLossy ? try file.makeReplaced() : nil
     let draft = try MigrationDraft(file)
-    defer { draft.remove() }
-    let commit = try fill(draft, schema, source, snapshot)
+    defer { draft.remove(sparing: replaced) }
+    try fill(draft, schema, rows, header, keeping: replaced)
     MigrationHooks.reached(.filled, file.path)
-    guard let lock else { return try draft.takePlace(of: source, ifStillAt: commit) }
-    try draft.takePlace(of: source, lock)
+    guard let lock else {
+      return try draft.takePlace(of: source, keeping: replaced, ifStillAt: header.commitNumber)
+    }
+    try draft.takePlace(of: source, keeping: replaced, lock)
     return true
   }
 
@@ -128,6 +146,31 @@ struct StoreMigration {
     return source
   }
 
+  /// What is to be carried over, and what there is no place for.
+  private struct Rows {
+    let pairing: ModelPairing
+    let rows: SourceRows
+    let losses: LossPlan
+  }
+
+  private func sourceRows(_ schema: Schema, _ source: LMDBStore, _ snapshot: LMDBSnapshot) throws -> Rows {
+    let held = Set(source.metadata.versionHashes.keys)
+    let pairing = ModelPairing(source.parts.schema.model, model, held: held)
+    try InferredMappingModel.require(pairing)
+    let plan = MigrationPlan(pairing, from: source.parts.schema, holding: held, to: schema)
+    try requireHeld(plan, try wantedEntities(schema))
+    return Rows(
+      pairing: pairing, rows: SourceRows(plan: plan, snapshot: snapshot), losses: LossPlan(pairing, plan))
+  }
+
+  private func judge(_ schema: Schema, _ header: StoreHeader) throws -> LossJudge {
+    let hashes = Dictionary(
+      uniqueKeysWithValues: try wantedEntities(schema).map { ($0.name, $0.versionHash) })
+    return LossJudge(
+      permission: permission, model: model, stored: header.versions,
+      wanted: StoredVersions(hashes: hashes, identifiers: []), lineage: header.lineage)
+  }
+
   private func wantedEntities(_ schema: Schema) throws -> [EntitySchema] {
     guard let configurationName else { return schema.entities }
     guard let held = model.entities(forConfigurationName: configurationName) else {
@@ -138,42 +181,35 @@ struct StoreMigration {
     return schema.entities.filter { names.contains($0.name) }
   }
 
-  /// Writes and checks the new store; the number of the commit that it is made from.
-  private func fill(_ draft: MigrationDraft, _ schema: Schema, _ source: LMDBStore, _ snapshot: LMDBSnapshot)
-    throws -> UInt64
-  {
-    let held = Set(source.metadata.versionHashes.keys)
-    let pairing = ModelPairing(source.parts.schema.model, model, held: held)
-    try InferredMappingModel.require(pairing)
-    let plan = MigrationPlan(pairing, from: source.parts.schema, to: schema)
-    try requireHeld(plan, try wantedEntities(schema))
+  /// Writes and checks the new store.
+  private func fill(
+    _ draft: MigrationDraft, _ schema: Schema, _ source: Rows, _ header: StoreHeader,
+    keeping replaced: ReplacedFile?
+  ) throws {
+    let (plan, snapshot) = (source.rows.plan, source.rows.snapshot)
     let rows = try snapshot.read { reader, transaction in
       try reader.parts.rows.reduce(0) { try $0 + ($1.map { try transaction.entryCount($0) } ?? 0) }
     }
     progress.begin(total: rows * 2)
     var store = try draft.open(schema, configurationName, options)
     defer { store.close() }
-    if try keepAddedIndexes(store, pairing, snapshot) {
+    if try keepAddedIndexes(store, source.pairing, snapshot) {
       store.close()
       store = try draft.open(schema, configurationName, options)
     }
-    var migration = RowMigration(plan, from: snapshot, to: store, progress: progress)
+    var migration = RowMigration(source.rows, to: store, progress: progress)
     try migration.run()
-    MigrationHooks.reached(.copied, source.parts.environment.path)
+    MigrationHooks.reached(.copied, try StoreFile(url.path, .system).path)
     // The keys that were reserved along the way are given back before the counters are set.
     store.close()
     store = try draft.open(schema, configurationName, options)
-    let header = try snapshot.read { reader, transaction in
-      try StoreHeader(reader.parts.meta, transaction, path: reader.parts.environment.path)
-    }
-    try finish(store, plan, header, snapshot)
+    try finish(store, plan, header, snapshot, replaced)
     try check(store, expecting: migration.rowCounts.reduce(0, +))
     progress.complete(rows * 2)
     progress.report?(progress)
     try progress.stopIfCancelled()
     store.close()
     try draft.flush()
-    return header.commitNumber
   }
 
   private func requireHeld(_ plan: MigrationPlan, _ held: [EntitySchema]) throws {
@@ -219,9 +255,13 @@ struct StoreMigration {
 
   /// Gives the new store the identity, the metadata and the counters of the old one.
   private func finish(
-    _ store: LMDBStore, _ plan: MigrationPlan, _ header: StoreHeader, _ snapshot: LMDBSnapshot
+    _ store: LMDBStore, _ plan: MigrationPlan, _ header: StoreHeader, _ snapshot: LMDBSnapshot,
+    _ replaced: ReplacedFile?
   ) throws {
     let parts = store.parts
+    var lineage = header.lineage
+    lineage.add(header.versions)
+    let (past, files) = (lineage, header.replaced + (replaced.map { [$0] } ?? []))
     let counters = try snapshot.read { reader, transaction in
       try plan.hierarchies.map { try $0.map { try reader.parts.counter($0, transaction) } ?? 1 }
     }
@@ -235,6 +275,8 @@ struct StoreMigration {
         try parts.setCounter(hierarchy, max(current, counter), transaction)
       }
       if !isEmpty { try parts.meta.put("metadata", metadata, transaction) }
+      try parts.meta.put(past, transaction)
+      try parts.meta.put(files, transaction)
       let own = CommitStamp(try parts.meta.bytes("stamp", transaction.read))?.commitNumber ?? 0
       // Behind every number that a token of the old store may name.
       let stamp = CommitStamp(identifier: header.identifier, commitNumber: header.commitNumber + own + 1)

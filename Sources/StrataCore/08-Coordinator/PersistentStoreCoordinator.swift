@@ -47,7 +47,8 @@ public final class PersistentStoreCoordinator: Sendable {
   /// Opens a store and attaches it.
   ///
   /// A store that was written with another version of the model is migrated first, unless the description says otherwise; see
-  /// ``LMDBStore/migrate(at:to:configurationName:progress:options:)`` for what it takes and what it throws.
+  /// ``LMDBStore/migrate(at:to:configurationName:permission:progress:options:)`` for what it takes and what it throws. What would take something
+  /// away from the store is refused unless the program knows the store's model, or the description permits it (``MigrationPermission``).
   /// - Throws: `ModelError` with all sentences when the model is wrong; `CoreDataError` 134100 naming the entities when the
   ///   store was written with another version of the model and is not to be migrated, 134060 naming transformers that are not registered; `StorageError` when the file cannot be opened, is damaged or is
   ///   no store. Nothing is attached then, a refused file is not changed.
@@ -94,7 +95,7 @@ public final class PersistentStoreCoordinator: Sendable {
       }
       try LMDBStore.migrate(
         at: url, to: managedObjectModel, configurationName: description.configuration,
-        options: description.storeOptions)
+        permission: description.migrationPermission, options: description.storeOptions)
       return try open()
     }
   }

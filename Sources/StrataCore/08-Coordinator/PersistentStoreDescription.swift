@@ -34,6 +34,18 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   /// Whether how it is migrated is inferred from the models. Default true; there are no mapping models to be found elsewhere, so without it
   /// the store is refused with error 134140.
   public var infersMappingModel = true
+  /// Models that the program knows besides the versions in the `.xcdatamodeld` that its model was read from: earlier versions, made in code. A
+  /// migration that takes something away from a store needs to know the store's model (``MigrationPermission``).
+  public var knownModels: [ManagedObjectModel] {
+    get { known.map(\.model) }
+    set { known = newValue.map { KnownModel(model: $0) } }
+  }
+  private var known: [KnownModel] = []
+  /// What a migration may take away whoever wrote it: `Entity`, `Entity.property`, by the names that the store's model has. The error that
+  /// refuses a migration lists what it takes.
+  public var permittedLosses: Set<String> = []
+  /// Whether the file from before a migration that has taken something away, `Name.strata-before-1`, outlasts the next save. Default false.
+  public var keepsReplacedFiles = false
   /// The stages by which the store is migrated, instead of in one step; nil, the default, for one step (rule 314).
   public var stagedMigrationManager: StagedMigrationManager?
   /// Whether what other processes commit to the file is followed: then contexts that merge automatically show it without being asked.
@@ -65,6 +77,17 @@ public struct PersistentStoreDescription: Sendable, Hashable {
     return description
   }
 
+  /// A model that is compared by which object it is.
+  private struct KnownModel: Sendable, Hashable {
+    let model: ManagedObjectModel
+    static func == (a: Self, b: Self) -> Bool { a.model === b.model }
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(model)) }
+  }
+
+  var migrationPermission: MigrationPermission {
+    MigrationPermission(knownModels: knownModels, permittedLosses: permittedLosses)
+  }
+
   var storeOptions: LMDBStoreOptions {
     var options = LMDBStoreOptions()
     options.isReadOnly = isReadOnly
@@ -73,6 +96,7 @@ public struct PersistentStoreDescription: Sendable, Hashable {
     options.allowsNetworkFileSystem = allowsNetworkFileSystem
     options.verifiesChecksums = verifiesChecksums
     options.writerDeadline = timeout
+    options.keepsReplacedFiles = keepsReplacedFiles
     options.recordsHistory = recordsHistory
     options.historyRetention = historyRetention
     return options

@@ -10,6 +10,17 @@ struct EntityClasses {
   /// Classes that several entities share.
   let ambiguous: Set<ObjectIdentifier>
 
+  /// Plain objects for all entities, whatever classes they have.
+  static func plain(_ schema: Schema) -> EntityClasses {
+    EntityClasses(types: schema.entities.map { _ in ManagedObject.self })
+  }
+
+  private init(types: [ManagedObject.Type]) {
+    self.types = types
+    entities = [:]
+    ambiguous = [ObjectIdentifier(ManagedObject.self)]
+  }
+
   init(_ schema: Schema) {
     var entities: [ObjectIdentifier: EntitySchema] = [:]
     var ambiguous: Set<ObjectIdentifier> = []

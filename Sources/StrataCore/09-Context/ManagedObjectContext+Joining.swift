@@ -49,6 +49,12 @@ extension ManagedObjectContext {
     }
   }
 
+  /// Gives a context that has none its coordinator, for objects that are plain ones whatever classes their entities have: those of a
+  /// migration.
+  func joinForPlainObjects(_ coordinator: PersistentStoreCoordinator) {
+    join(coordinator, parent: nil, classes: .plain(coordinator.requireSchema()))
+  }
+
   /// The context this one reads through and saves to; nil for a context on a coordinator (rule 10).
   ///
   /// May be read from any thread. Set it before the context is used. Traps when the context already has another parent or a

@@ -17,7 +17,8 @@ public enum EntityMappingType: UInt, Sendable, CaseIterable {
 
 /// How the objects of one entity become objects of another. Core Data's `NSEntityMapping`.
 ///
-/// Changed freely until a migration uses it; used on one thread.
+/// Changed freely until a migration uses it; used on one thread. Equal by value, as property mappings and mapping models are: code that makes
+/// values, and what `userInfo` holds, as far as they can be compared; a closure equals itself only.
 public final class EntityMapping: NSObject, NSCopying {
   /// The name by which the manager's associations are asked for; unique in the mapping model.
   public var name: String! = ""
@@ -84,6 +85,31 @@ public final class EntityMapping: NSObject, NSCopying {
     return copy
   }
 
+  public override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? EntityMapping else { return false }
+    if self === other { return true }
+    guard name == other.name, mappingType == other.mappingType,
+      sourceEntityName == other.sourceEntityName,
+      sourceEntityVersionHash == other.sourceEntityVersionHash,
+      destinationEntityName == other.destinationEntityName,
+      destinationEntityVersionHash == other.destinationEntityVersionHash,
+      entityMigrationPolicyClassName == other.entityMigrationPolicyClassName,
+      policyClass == other.policyClass
+    else { return false }
+    return attributeMappings == other.attributeMappings && relationshipMappings == other.relationshipMappings
+      && MigrationExpressions.areSame(sourceObjects, other.sourceObjects)
+      && UserInfo.areEqual(userInfo, other.userInfo)
+  }
+
+  public override var hash: Int {
+    var hasher = Hasher()
+    hasher.combine(name)
+    hasher.combine(mappingType)
+    hasher.combine(sourceEntityName)
+    hasher.combine(destinationEntityName)
+    return hasher.finalize()
+  }
+
   /// A policy for one migration.
   /// - Throws: ``CoreDataError`` 134110 when there is no class of that name.
   func makePolicy() throws -> EntityMigrationPolicy {
@@ -132,5 +158,29 @@ public final class PropertyMapping: NSObject {
     self.init()
     self.name = name
     value = MigratedMembers(relationship: relationship)
+  }
+
+  public override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? PropertyMapping else { return false }
+    return self === other
+      || name == other.name && MigrationExpressions.areSame(value, other.value)
+        && UserInfo.areEqual(userInfo, other.userInfo)
+  }
+
+  public override var hash: Int { name.hashValue }
+}
+
+/// What programs note in mappings.
+private enum UserInfo {
+  /// Whether both hold the same; values that cannot be compared differ.
+  static func areEqual(_ first: [AnyHashable: Any]?, _ second: [AnyHashable: Any]?) -> Bool {
+    guard let first, let second else { return first == nil && second == nil }
+    return first.count == second.count
+      && first.allSatisfy { key, value in
+        guard let other = second[key] else { return false }
+        if let value = value as? AnyHashable, let other = other as? AnyHashable { return value == other }
+        return type(of: value) is AnyClass && type(of: other) is AnyClass
+          && value as AnyObject === other as AnyObject
+      }
   }
 }

@@ -28,8 +28,6 @@ package struct MigrationPlace {
       if followsMany, key.hasPrefix("@") || key == "self" || key == "objectID" { return nil }
       let family = entity.withSubentities
       guard let property = family.lazy.compactMap({ $0.propertiesByName[key] }).first else {
-        // A class may know keys that the model does not.
-        if family.contains(where: \.hasClassOfItsOwn) { return nil }
         return "\(entity.name ?? "") has no property “\(key)”"
       }
       keys = keys.dropFirst()
@@ -49,14 +47,6 @@ package struct MigrationPlace {
       return "\(entity.name ?? "").\(key) is \(attribute.attributeType), so “\(path)” cannot go on behind it"
     }
     return nil
-  }
-}
-
-extension EntityDescription {
-  /// Whether its objects may know keys by code.
-  fileprivate var hasClassOfItsOwn: Bool {
-    guard let name = managedObjectClassName else { return false }
-    return !["ManagedObject", "NSManagedObject"].contains(name.split(separator: ".").last.map(String.init))
   }
 }
 

@@ -65,6 +65,13 @@ public final class MappingModel: NSObject, NSCopying {
     }
   }
 
+  public override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? MappingModel else { return false }
+    return self === other || entityMappings == other.entityMappings
+  }
+
+  public override var hash: Int { (entityMappings ?? []).hashValue }
+
   /// A model of its own with the same mappings.
   public func copy(with zone: NSZone? = nil) -> Any {
     let copy = MappingModel(

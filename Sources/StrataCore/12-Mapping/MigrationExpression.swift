@@ -21,8 +21,32 @@ public protocol MigrationExpression {
   func value(_ input: MigrationInput) throws -> Any?
 }
 
-/// Code as an expression.
-struct MigrationClosure: MigrationExpression {
+/// An expression that can be compared with others, so that mappings can.
+package protocol ComparableMigrationExpression: MigrationExpression {
+  /// Whether the other one always makes the same value, as far as that shows.
+  func isSame(as other: any MigrationExpression) -> Bool
+}
+
+enum MigrationExpressions {
+  /// Expressions that say nothing of it are the same when they are one object, or equal values.
+  static func areSame(_ first: (any MigrationExpression)?, _ second: (any MigrationExpression)?) -> Bool {
+    guard let first, let second else { return first == nil && second == nil }
+    if let first = first as? any ComparableMigrationExpression, first.isSame(as: second) { return true }
+    if let second = second as? any ComparableMigrationExpression, second.isSame(as: first) { return true }
+    if type(of: first) is AnyClass, type(of: second) is AnyClass {
+      return first as AnyObject === second as AnyObject
+    }
+    guard let first = first as? any Equatable else { return false }
+    return areEqual(first, second)
+  }
+
+  private static func areEqual<Value: Equatable>(_ first: Value, _ second: Any) -> Bool {
+    first == second as? Value
+  }
+}
+
+/// Code as an expression: the same as itself only.
+final class MigrationClosure: MigrationExpression {
   let body: (MigrationInput) throws -> Any?
 
   init(_ body: @escaping (MigrationInput) throws -> Any?) { self.body = body }
@@ -31,7 +55,7 @@ struct MigrationClosure: MigrationExpression {
 }
 
 /// What a key path of the source leads to.
-package struct SourceKeyPath: MigrationExpression {
+package struct SourceKeyPath: MigrationExpression, Hashable {
   package let path: String
 
   package func value(_ input: MigrationInput) throws -> Any? {
@@ -41,7 +65,7 @@ package struct SourceKeyPath: MigrationExpression {
 }
 
 /// What has become of the members of a relationship of the source, by whatever mapping.
-package struct MigratedMembers: MigrationExpression {
+package struct MigratedMembers: MigrationExpression, Hashable {
   package let relationship: String
 
   package func value(_ input: MigrationInput) throws -> Any? {

@@ -93,8 +93,7 @@ open class MigrationManager: NSObject {
     current.associations.destinations(of: sourceInstances)
   }
 
-  /// Ends the migration as soon as it looks, which it does before each object: it throws 134120 with `error` below it, and the
-  /// destination stays what it was.
+  /// Ends the migration as soon as it looks, which it does before each object: it throws `error`, and the destination stays what it was.
   open func cancelMigrationWithError(_ error: any Error) { cancellation = error }
 
   /// Forgets associations and a cancellation: the manager can be used once more.
@@ -108,8 +107,9 @@ open class MigrationManager: NSObject {
   /// Migrates the store that `source` describes into the one that `destination` describes, which is made when it does not exist and appended
   /// to otherwise (rule 313).
   ///
-  /// The source is opened for reading only. Nothing is saved before all passes are through; then everything at once, validated as in any save.
-  /// - Throws: ``CoreDataError`` 134150 and 134160 when the source or the destination cannot be opened, 134120 when it was cancelled, 134110 for a
+  /// The source is opened for reading only. The objects of both contexts are plain ones, whatever classes their entities have: code of classes
+  /// that follow the newest model is not run on the objects of a migration. Nothing is saved before all passes are through; then everything at once, validated as in any save.
+  /// - Throws: ``CoreDataError`` 134150 and 134160 when the source or the destination cannot be opened, the error that it was cancelled with, 134110 for a
   ///   mapping that does not fit the models, or whose expressions make values that do not fit, with the reason; 134111 for duplicates; validation errors; what policies throw. A destination that did not exist is
   ///   removed then.
   public func migrateStore(
@@ -136,36 +136,49 @@ open class MigrationManager: NSObject {
     } catch {
       run.close()
       if isNew, let url = destination.url { try? LMDBStore.destroy(at: url) }
-      guard cancellation == nil else { throw cancelled() }
-      throw error
+      throw cancellation ?? error
     }
   }
 
   private func carryOver(_ here: URL, _ there: URL, _ destination: PersistentStoreDescription) throws {
-    do { try LMDBStore.replace(at: there, with: here) } catch {
+    do {
+      try requireSourceModel(of: here)
+      try LMDBStore.replace(at: there, with: here)
+    } catch {
       throw CoreDataError(
         .migrationManagerSourceStore, "The source store cannot be copied: \(error)",
         userInfo: [NSUnderlyingErrorKey: error])
     }
     do {
-      try LMDBStore.migrate(at: there, to: destinationModel, configurationName: destination.configuration)
+      // What it takes away the source has, which stays.
+      var permission = MigrationPermission()
+      permission.isForCopy = true
+      try LMDBStore.migrate(
+        at: there, to: destinationModel, configurationName: destination.configuration, permission: permission)
     } catch {
       try? LMDBStore.destroy(at: there)
       throw error
     }
   }
 
-  /// - Throws: 134120 after `cancelMigrationWithError`.
-  func step(_ fraction: Float) throws {
-    progress = fraction
-    if cancellation != nil { throw cancelled() }
-    if let failure = run?.failure { throw failure }
+  /// What is inferred is inferred from the model in the store: it must be the one that the mapping was made for.
+  private func requireSourceModel(of url: URL) throws {
+    let (stored, known) = (
+      try LMDBStore.metadata(at: url).versionHashes, sourceModel.entityVersionHashesByName
+    )
+    let differing = stored.filter { known[$0.key] != $0.value }.keys.sorted()
+    if differing.isEmpty { return }
+    throw CoreDataError(
+      .persistentStoreIncompatibleVersionHash,
+      "The store was written with another model than the source model: \(differing.joined(separator: ", ")) differ.",
+      userInfo: ["NSStoreIncompatibleEntities": differing])
   }
 
-  private func cancelled() -> CoreDataError {
-    CoreDataError(
-      .migrationCancelled, "The migration was cancelled.",
-      userInfo: cancellation.map { [NSUnderlyingErrorKey: $0] } ?? [:])
+  /// - Throws: what `cancelMigrationWithError` was called with.
+  func step(_ fraction: Float) throws {
+    progress = fraction
+    if let cancellation { throw cancellation }
+    if let failure = run?.failure { throw failure }
   }
 
   /// Mappings for the properties that both have; none unless the mapping copies.

@@ -37,7 +37,7 @@ final class MigrationRun {
     let contexts = coordinators.map { coordinator in
       let context =
         foundation ? ManagedObjectContext(foundation: .confinement) : ManagedObjectContext(.confinement)
-      context.persistentStoreCoordinator = coordinator
+      context.joinForPlainObjects(coordinator)
       context.undoManager = nil
       return context
     }
@@ -82,6 +82,14 @@ final class MigrationRun {
         .migrationConstraintViolation, "Values that must be unique are not: \(error)",
         userInfo: [NSUnderlyingErrorKey: error])
     }
+    try handDownLineage()
+  }
+
+  /// The destination has been what the source has been, too: programs put it in the source's place.
+  private func handDownLineage() throws {
+    let stores = coordinators.compactMap { $0.persistentStores.first as? LMDBStore }
+    guard stores.count == 2 else { return }
+    try stores[1].addLineage(of: stores[0])
   }
 
   private func createInstances() throws {

@@ -297,7 +297,7 @@ struct MigrationStoryTests {
   }
 
   @Test(
-    "rule 309: a cancelled migration throws 134120 with what it was cancelled for; missing mappings 134140; no source 134150"
+    "rule 309: a cancelled migration throws what it was cancelled with; missing mappings 134140; no source 134150"
   )
   func failures() throws {
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -316,9 +316,7 @@ struct MigrationStoryTests {
     }
     let cancelling = mapping("kilos:")
     cancelling.entityMappings[0].policyClass = CancellingPolicy.self
-    let cancelled = code(cancelling, url)
-    #expect(cancelled.code == NSMigrationCancelledError)
-    #expect(cancelled.below?.code == CocoaError.Code.userCancelled.rawValue)
+    #expect(code(cancelling, url).code == CocoaError.Code.userCancelled.rawValue)
     manager.reset()
     #expect(code(nil, url).code == NSMigrationMissingMappingModelError)
     #expect(

@@ -8,6 +8,9 @@ struct LightweightMigrationTests {
 
   init() throws { stand = try MigrationStand() }
 
+  /// A program that knows the first version.
+  private static var permission: MigrationPermission { MigrationPermission(knownModels: [first()]) }
+
   // MARK: Models
 
   /// Books and their authors, as they were first.
@@ -88,7 +91,7 @@ struct LightweightMigrationTests {
   func migratesOnOpening() throws {
     let ids = try fill()
     let uuid = try #require(stand.coordinator?.persistentStores.first?.identifier)
-    let context = try stand.open(Self.second())
+    let context = try stand.open(Self.second()) { $0.knownModels = [Self.first()] }
     #expect(stand.coordinator?.persistentStores.first?.identifier == uuid)
     try context.performAndWait {
       let works = try context.objectsByName("Work", by: "title")
@@ -243,7 +246,7 @@ struct LightweightMigrationTests {
     }
     #expect(error?.kind == .busy)
     try stand.close()
-    try LMDBStore.migrate(at: stand.url, to: Self.second())
+    try LMDBStore.migrate(at: stand.url, to: Self.second(), permission: Self.permission)
     try stand.open(Self.second()) { $0.migratesAutomatically = false }
   }
 
@@ -254,7 +257,7 @@ struct LightweightMigrationTests {
     let progress = BatchProgress()
     progress.cancel()
     let error = #expect(throws: CoreDataError.self) {
-      try LMDBStore.migrate(at: stand.url, to: Self.second(), progress: progress)
+      try LMDBStore.migrate(at: stand.url, to: Self.second(), permission: Self.permission, progress: progress)
     }
     #expect(error?.code == .migrationCancelled)
     #expect(try stand.files() == ["Shop.strata", "Shop.strata-lock"])
@@ -267,7 +270,7 @@ struct LightweightMigrationTests {
     try fill()
     try stand.close()
     let progress = BatchProgress()
-    try LMDBStore.migrate(at: stand.url, to: Self.second(), progress: progress)
+    try LMDBStore.migrate(at: stand.url, to: Self.second(), permission: Self.permission, progress: progress)
     #expect(progress.totalCount == 12 && progress.completedCount == 12)
   }
 
@@ -304,7 +307,7 @@ struct LightweightMigrationTests {
       "Thing", isAbstract: true, properties: [AttributeDescription("name", .string)])
     thing.subentities = [book]
     model.entities = [thing, book, model.entitiesByName["Shelf"]!]
-    let context = try stand.open(model)
+    let context = try stand.open(model) { $0.knownModels = [Self.first()] }
     try context.performAndWait {
       let things = try context.objectsByName("Thing")
       #expect(things.keys.sorted() == ["a", "b", "c"])
@@ -347,7 +350,7 @@ struct LightweightMigrationTests {
     try await coordinator.addIndex(
       FetchIndexDescription(name: "byBlurb", attributes: ["blurb"]), toEntityNamed: "Book",
       in: coordinator.persistentStores[0])
-    try stand.open(Self.second())
+    try stand.open(Self.second()) { $0.permittedLosses = ["Book.blurb"] }
     coordinator = try #require(stand.coordinator)
     let indexes = try coordinator.indexes(in: coordinator.persistentStores[0]).filter(\.isAdded)
     #expect(indexes.map(\.entityName) == ["Work"] && indexes.map(\.name) == ["byName"])

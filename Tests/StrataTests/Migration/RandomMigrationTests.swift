@@ -17,9 +17,24 @@ struct RandomMigrationTests {
     var content = try RandomContent.fill(stand.open(model.make()), model, &dice)
     for version in 1...rounds {
       let next = model.changed(&dice)
+      let losses = content.losses(from: model, to: next)
       content = content.converted(from: model, to: next)
       do {
-        let context = try stand.open(next.make())
+        // Without evidence exactly what takes something away is refused, with the right numbers.
+        do {
+          try stand.open(next.make())
+          #expect(losses == [:], "seed \(seed), version \(version): \(losses) were lost")
+        } catch let error as CoreDataError where error.errorUserInfo[MigrationPermission.lossesKey] != nil {
+          let refused = error.errorUserInfo[MigrationPermission.lossesKey] as? [String: Int]
+          #expect(refused == losses, "seed \(seed), version \(version): \(error)")
+        }
+        let context = try stand.open(next.make()) { description in
+          if dice.roll(2) == 0 {
+            description.knownModels = [model.make()]
+          } else {
+            description.permittedLosses = Set(losses.keys)
+          }
+        }
         let found = try RandomContent.read(context, next)
         let difference = content.difference(from: found, next)
         #expect(difference == nil, "seed \(seed), version \(version): \(difference ?? "")")

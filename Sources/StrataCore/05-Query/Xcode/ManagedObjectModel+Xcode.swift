@@ -9,6 +9,9 @@ extension ManagedObjectModel {
   ///     let model = try ManagedObjectModel(contentsOf: folder.appendingPathComponent("Shop.xcdatamodeld"))
   ///     model.entitiesByName["Book"]?.managedObjectClass = Book.self
   ///
+  /// The model remembers which versions lie beside it in the `.xcdatamodeld`: the program knows them, so stores of theirs may be migrated
+  /// whatever goes (``MigrationPermission``).
+  ///
   /// The current version is the one that `.xccurrentversion` names; without that file, the last one by name, “Shop 10” after
   /// “Shop 2”. The model can be changed until it is taken into use. Classes are found by `representedClassName` where that is
   /// `Module.Class` of this program; entities of other names have plain objects unless they are given a class.
@@ -24,6 +27,9 @@ extension ManagedObjectModel {
       throw ModelError("\(url.lastPathComponent): There is no current version.")
     }
     try self.init(xcodeContents: current.contents(), file: current.fileName)
+    let folder = current.url.deletingLastPathComponent()
+    versionsBeside =
+      folder.pathExtension == "xcdatamodeld" ? (try? ModelVersion.all(of: folder)) ?? versions : versions
   }
 
   /// All versions of a model that Xcode edits, in the order of their names; see `init(contentsOf:)`. Of a single version, that one.

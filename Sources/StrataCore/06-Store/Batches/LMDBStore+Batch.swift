@@ -21,18 +21,25 @@ extension LMDBStore {
     } completion: { result in
       switch result {
       case .success(let outcome):
-        self.adopt(catalogue: outcome.catalogue, metadata: nil)
+        self.adopt(outcome)
         completion(.success(outcome.result))
       case .failure(let error):
         if (error as? StorageError)?.isOutcomeUnknown == true,
           let outcome = self.committedOutcome(of: run.attempt)
         {
-          self.adopt(catalogue: outcome.catalogue, metadata: nil)
+          self.adopt(outcome)
           return completion(.success(outcome.result))
         }
         completion(.failure(error))
       }
     }
+  }
+}
+
+extension LMDBStore {
+  private func adopt(_ outcome: BatchRun.Outcome) {
+    adopt(catalogue: outcome.catalogue, metadata: nil)
+    if outcome.hasWritten { removeReplacedFiles() }
   }
 }
 
@@ -44,6 +51,7 @@ struct BatchRun: Sendable {
   struct Outcome: Sendable {
     let result: BatchOutcome
     let catalogue: StoreCatalogue
+    let hasWritten: Bool
   }
 
   let batch: StoreBatch
@@ -73,7 +81,7 @@ struct BatchRun: Sendable {
     let outcome = Outcome(
       result: BatchOutcome(
         commitNumber: writing.hasWritten ? number : stamp.commitNumber, changes: writing.finish()),
-      catalogue: catalogue)
+      catalogue: catalogue, hasWritten: writing.hasWritten)
     attempt.note(outcome, number: number)
     return outcome
   }

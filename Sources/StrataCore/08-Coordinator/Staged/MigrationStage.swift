@@ -93,11 +93,15 @@ public final class StagedMigrationManager: NSObject, @unchecked Sendable {
     _ description: PersistentStoreDescription, _ url: URL, to model: ManagedObjectModel
   ) throws {
     try requireChain()
+    // Stages name the versions that the program knows, and the store's is one of them.
+    var permission = description.migrationPermission
+    permission.knowsSource = true
     let work = try stages(from: LMDBStore.model(at: url).versionChecksum, to: model.versionChecksum)
     func advance(to model: ManagedObjectModel) throws {
       if try LMDBStore.model(at: url).versionChecksum == model.versionChecksum { return }
       try LMDBStore.migrate(
-        at: url, to: model, configurationName: description.configuration, options: description.storeOptions)
+        at: url, to: model, configurationName: description.configuration, permission: permission,
+        options: description.storeOptions)
     }
     for stage in work {
       guard let stage = stage as? CustomMigrationStage else { continue }
@@ -168,6 +172,8 @@ public final class StagedMigrationManager: NSObject, @unchecked Sendable {
     plain.stagedMigrationManager = nil
     plain.migratesAutomatically = false
     plain.shouldAddStoreAsynchronously = false
+    // What a step before has replaced stays until somebody saves to the store that is ready.
+    plain.keepsReplacedFiles = true
     opening = Opening(model: model, description: plain)
     defer {
       opening = nil

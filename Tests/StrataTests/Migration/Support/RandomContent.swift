@@ -132,6 +132,40 @@ struct RandomContent {
     return result
   }
 
+  /// What another version of the model has no place for, with the number of objects that have it, by the names in the earlier one.
+  func losses(from old: RandomModel, to new: RandomModel) -> [String: Int] {
+    var losses: [String: Int] = [:]
+    for object in objects.values {
+      guard new.entity(object.entity) != nil else {
+        losses[old.entity(object.entity)?.name ?? "", default: 0] += 1
+        continue
+      }
+      let (attributes, relationships) = (new.attributes(object.entity), new.relationships(object.entity))
+      for declarer in old.lineage(object.entity) {
+        for attribute in declarer.attributes
+        where object.values[attribute.id] != nil && !attributes.contains(where: { $0.id == attribute.id }) {
+          losses["\(declarer.name).\(attribute.name)", default: 0] += 1
+        }
+        for relationship in declarer.relationships {
+          let members = (object.members[relationship.id] ?? []).filter {
+            objects[$0].map { new.entity($0.entity) != nil } ?? false
+          }
+          let isOrdered = relationship.isToMany && relationship.isOrdered
+          let isLost: Bool
+          if let kept = relationships.first(where: { $0.id == relationship.id }) {
+            isLost = isOrdered && !(kept.isToMany && kept.isOrdered) && members.count > 1
+          } else if let inverse = relationship.inverse, new.relationship(inverse) != nil {
+            isLost = isOrdered && members.count > 1
+          } else {
+            isLost = !members.isEmpty
+          }
+          if isLost { losses["\(declarer.name).\(relationship.name)", default: 0] += 1 }
+        }
+      }
+    }
+    return losses
+  }
+
   private static func stored(_ value: AnyHashable, _ type: AttributeType) -> AnyHashable {
     if let number = value.base as? Int { return type == .double ? Double(number) : Int64(number) }
     return value

@@ -1,0 +1,140 @@
+import Foundation
+
+/// A store's file that a migration has put another one in the place of, and that stays beside it for a while.
+///
+/// `Shop.strata` leaves `Shop.strata-before-1`: the number is the first that is free. It is a store as it was, with everything that the
+/// migration took away. The store that took its place says which files are its own; a save touches no other.
+struct ReplacedFile: Codable, Sendable, Hashable {
+  /// The file's name in the store's directory.
+  var name: String
+  /// By which it is known when a crash has kept it from getting the name.
+  var inode: UInt64
+}
+
+extension StoreFile {
+  /// What the names of replaced files begin with; a number follows.
+  private var replacedPrefix: String {
+    path.split(separator: "/").last.map(String.init).map { $0 + "-before-" } ?? ""
+  }
+
+  private func path(of name: String) -> String { (directory == "/" ? "" : directory) + "/" + name }
+
+  /// The file's record, under the first name that is free.
+  func makeReplaced() throws -> ReplacedFile {
+    guard let status = try status() else { throw StorageError(ENOENT, "lstat", path: path) }
+    var number = 1
+    while case .success = system.status(path(of: replacedPrefix + "\(number)")) { number += 1 }
+    return ReplacedFile(name: replacedPrefix + "\(number)", inode: status.identity.inode)
+  }
+
+  /// Where that file lies.
+  func path(of replaced: ReplacedFile) -> String { path(of: replaced.name) }
+
+  /// Removes these files, as far as they have names of replaced files of this store.
+  func remove(_ files: [ReplacedFile]) throws {
+    for file in files where isReplacedName(file.name) {
+      guard case .success(let status) = system.status(path(of: file)), status.kind == .regular else {
+        continue
+      }
+      try removeReplaced(file.name)
+    }
+  }
+
+  /// Removes everything under the name of a replaced file: the store itself goes.
+  func removeAllReplaced() throws {
+    // One of them may have been removed by hand, so the numbers may have gaps.
+    var (number, missing) = (1, 0)
+    while missing < 100 {
+      let name = replacedPrefix + "\(number)"
+      if case .success(let status) = system.status(path(of: name)) {
+        missing = 0
+        if status.kind == .regular { try removeReplaced(name) }
+      } else {
+        missing += 1
+      }
+      number += 1
+    }
+  }
+
+  private func isReplacedName(_ name: String) -> Bool {
+    let number = name.dropFirst(replacedPrefix.count)
+    return name.hasPrefix(replacedPrefix) && !number.isEmpty
+      && number.allSatisfy { $0.isASCII && $0.isNumber }
+  }
+
+  private func removeReplaced(_ name: String) throws {
+    let path = path(of: name)
+    for path in [path, path + "-lock"] {
+      let code = system.unlink(path)
+      if code != 0 && code != -ENOENT { throw StorageError(-code, "unlink", path: path) }
+    }
+  }
+}
+
+extension Environment {
+  /// Puts the store under the name `draft` in the place of the one at `destination`, in one step, which lies under the name of `replaced`
+  /// then. The caller keeps everybody from writing to it meanwhile.
+  ///
+  /// A crash in between leaves it under the draft's name.
+  /// - Throws: `StorageError`; `destination` is what it was then, unless the draft's name says otherwise.
+  static func move(_ draft: String, over destination: StoreFile, keeping replaced: ReplacedFile) throws {
+    let (system, kept) = (destination.system, destination.path(of: replaced))
+    try removeLockFile(destination)
+    let code = system.exchange(draft, destination.path)
+    if code == -ENOSYS || code == -EINVAL || code == -ENOTSUP {
+      return try moveKeepingCopy(draft, destination, kept)
+    }
+    guard code == 0 else { throw StorageError(-code, "rename", path: destination.path) }
+    let named = system.renameExclusively(draft, kept)
+    if named != 0 {
+      // Then nothing has happened.
+      _ = system.exchange(draft, destination.path)
+      throw StorageError(
+        -named, "rename", path: kept, detail: "The old file cannot be kept beside the store.")
+    }
+    try removeLockFile(destination)
+    try system.syncDirectory(destination.directory)
+  }
+
+  /// Where two names cannot be exchanged in one step, what is kept is a copy.
+  private static func moveKeepingCopy(_ draft: String, _ destination: StoreFile, _ kept: String) throws {
+    let temporary = destination.temporaryName("copy")
+    do {
+      try destination.copyBytes(to: temporary)
+      let code = destination.system.rename(temporary, kept)
+      if code != 0 { throw StorageError(-code, "rename", path: kept) }
+    } catch {
+      _ = destination.system.unlink(temporary)
+      throw error
+    }
+    do { try move(draft, over: destination) } catch {
+      // Unless the store is the new one already.
+      if case .success = destination.system.status(draft) { _ = destination.system.unlink(kept) }
+      throw error
+    }
+  }
+}
+
+extension StoreFile {
+  /// Writes the file's bytes to a new, flushed file. Nobody may write it meanwhile.
+  fileprivate func copyBytes(to target: String) throws {
+    let source = system.open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0)
+    if source < 0 { throw StorageError(-source, "open", path: path) }
+    defer { _ = system.close(source) }
+    let copy = system.open(target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    if copy < 0 { throw StorageError(-copy, "open", path: target) }
+    defer { _ = system.close(copy) }
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4_096)
+    defer { buffer.deallocate() }
+    var offset = 0
+    while true {
+      let count = system.read(source, buffer, offset)
+      if count < 0 { throw StorageError(Int32(-count), "pread", path: path) }
+      if count == 0 { break }
+      try system.writeAll(copy, UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: offset, path: target)
+      offset += count
+    }
+    let code = system.sync(copy)
+    if code != 0 { throw StorageError(-code, "fsync", path: target) }
+  }
+}

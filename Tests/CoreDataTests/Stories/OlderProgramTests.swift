@@ -1,0 +1,161 @@
+import CoreData
+import Testing
+
+/// A program of the version before opens a store that a newer one has migrated, by Apple's names.
+@Suite("Stories: an older program and a newer store")
+struct OlderProgramTests {
+  private let folder: URL
+  private let url: URL
+
+  init() throws {
+    folder = FileManager.default.temporaryDirectory.appendingPathComponent("older-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    url = folder.appendingPathComponent("Log.sqlite")
+  }
+
+  private static func entity(_ name: String, _ attributes: String...) -> NSEntityDescription {
+    let entity = NSEntityDescription()
+    entity.name = name
+    entity.properties = attributes.map { name in
+      let attribute = NSAttributeDescription()
+      attribute.name = name
+      attribute.attributeType = .stringAttributeType
+      return attribute
+    }
+    return entity
+  }
+
+  private static func one() -> NSManagedObjectModel {
+    let model = NSManagedObjectModel()
+    model.entities = [entity("Flight", "number", "remark")]
+    return model
+  }
+
+  private static func two() -> NSManagedObjectModel {
+    let model = NSManagedObjectModel()
+    model.entities = [entity("Flight", "number", "remark", "gate"), entity("Leg", "from", "to")]
+    return model
+  }
+
+  /// Without remarks.
+  private static func three() -> NSManagedObjectModel {
+    let model = NSManagedObjectModel()
+    model.entities = [entity("Flight", "number", "gate"), entity("Leg", "from", "to")]
+    return model
+  }
+
+  private func load<R>(
+    _ model: NSManagedObjectModel, _ configure: (NSPersistentStoreDescription) -> Void = { _ in },
+    _ body: (NSManagedObjectContext) throws -> R
+  ) throws -> R {
+    let container = NSPersistentContainer(name: "Log", managedObjectModel: model)
+    let description = NSPersistentStoreDescription(url: url)
+    configure(description)
+    container.persistentStoreDescriptions = [description]
+    var failure: (any Error)?
+    container.loadPersistentStores { failure = $1 }
+    if let failure { throw failure }
+    defer {
+      for store in container.persistentStoreCoordinator.persistentStores {
+        try? container.persistentStoreCoordinator.remove(store)
+      }
+    }
+    let context = container.newBackgroundContext()
+    return try context.performAndWait { try body(context) }
+  }
+
+  private func count(_ context: NSManagedObjectContext, _ entity: String) throws -> Int {
+    try context.count(for: NSFetchRequest<NSManagedObject>(entityName: entity))
+  }
+
+  private func fill() throws {
+    try load(Self.one()) { context in
+      for number in 0..<10 {
+        let flight = NSEntityDescription.insertNewObject(forEntityName: "Flight", into: context)
+        flight.setValue("\(number)", forKey: "number")
+        flight.setValue("on time", forKey: "remark")
+      }
+      try context.save()
+    }
+    try load(Self.two()) { context in
+      for number in 0..<500 {
+        let leg = NSEntityDescription.insertNewObject(forEntityName: "Leg", into: context)
+        leg.setValue("\(number)", forKey: "from")
+      }
+      try context.save()
+    }
+  }
+
+  @Test(
+    "rules 306, 309: a command of the older program that only counts is refused, and the newer program finds everything"
+  )
+  func story() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try fill()
+    let before = try Data(contentsOf: url)
+    do {
+      _ = try load(Self.one()) { try count($0, "Flight") }
+      Issue.record("the older program has taken the store apart")
+    } catch let error as NSError {
+      #expect(error.domain == NSCocoaErrorDomain && error.code == NSMigrationMissingSourceModelError)
+      #expect(error.localizedDescription.contains("Leg (500 objects)"), "\(error)")
+      #expect(error.userInfo["NSMigrationLosses"] as? [String: Int] == ["Leg": 500])
+    }
+    #expect(try Data(contentsOf: url) == before)
+    #expect(try load(Self.two()) { try count($0, "Leg") } == 500)
+  }
+
+  @Test("options hand over models and permit losses by name, in descriptions and in dictionaries")
+  func options() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try fill()
+    #expect(throws: CocoaError.self) { try load(Self.three()) { _ in } }
+    #expect(try load(Self.three(), { $0.knownModels = [Self.two()] }) { try count($0, "Flight") } == 10)
+    // Back, by a dictionary of options.
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: Self.one())
+    var options: [AnyHashable: Any] = [
+      NSMigratePersistentStoresAutomaticallyOption: true, NSInferMappingModelAutomaticallyOption: true,
+      StrataKnownModelsOption: [Self.three()], StrataKeepsReplacedFilesOption: true,
+    ]
+    do {
+      try coordinator.addPersistentStore(
+        ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: options)
+      Issue.record("the store went back although it was here before")
+    } catch let error as NSError {
+      #expect(error.code == NSMigrationError)
+    }
+    options[StrataPermittedLossesOption] = ["Leg"]
+    let store = try coordinator.addPersistentStore(
+      ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: options)
+    let context = NSManagedObjectContext(.privateQueue)
+    context.persistentStoreCoordinator = coordinator
+    try context.performAndWait {
+      _ = NSEntityDescription.insertNewObject(forEntityName: "Flight", into: context)
+      try context.save()
+    }
+    try coordinator.remove(store)
+    let kept = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter {
+      $0.contains("before")
+    }
+    #expect(kept.filter { !$0.hasSuffix("-lock") } == ["Log.sqlite-before-1", "Log.sqlite-before-2"])
+    try NSPersistentStoreCoordinator(managedObjectModel: Self.one()).destroyPersistentStore(
+      at: url, ofType: NSSQLiteStoreType)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+  }
+
+  @Test("descriptions keep the options through copies, and say what was set")
+  func descriptions() throws {
+    let description = NSPersistentStoreDescription(url: url)
+    #expect(
+      description.knownModels.isEmpty && description.permittedLosses == [] && !description.keepsReplacedFiles)
+    let model = Self.one()
+    description.knownModels = [model]
+    description.permittedLosses = ["Leg", "Flight.gate"]
+    description.keepsReplacedFiles = true
+    let copy = try #require(description.copy() as? NSPersistentStoreDescription)
+    #expect(copy.knownModels.first === model && copy.permittedLosses == ["Leg", "Flight.gate"])
+    #expect(copy.keepsReplacedFiles)
+    copy.permittedLosses = []
+    #expect(copy.permittedLosses == [] && copy.options["StrataPermittedLosses"] == nil)
+  }
+}

@@ -1,0 +1,199 @@
+import CoreData
+import Testing
+
+/// A class that migrations must not use: its values are those of the newest model.
+private final class Finch: NSManagedObject {
+  override func awakeFromInsert() {
+    super.awakeFromInsert()
+    setPrimitiveValue("from the class", forKey: "name")
+  }
+  override func validateForInsert() throws { throw CocoaError(.validationMissingMandatoryProperty) }
+}
+
+/// What mapping migrations hand over, how they are cancelled, and when mappings are the same.
+@Suite("Stories: mapping migrations, their objects and their equality")
+struct PlainMigrationTests {
+  private let folder: URL
+  private let url: URL
+
+  init() throws {
+    folder = FileManager.default.temporaryDirectory.appendingPathComponent("plain-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    url = folder.appendingPathComponent("Birds.sqlite")
+  }
+
+  private static func model(_ names: String..., type: NSManagedObject.Type? = nil) -> NSManagedObjectModel {
+    let bird = NSEntityDescription()
+    bird.name = "Bird"
+    bird.properties = names.map { name in
+      let attribute = NSAttributeDescription()
+      attribute.name = name
+      attribute.attributeType = .stringAttributeType
+      return attribute
+    }
+    if let type { bird.managedObjectClass = type }
+    let model = NSManagedObjectModel()
+    model.entities = [bird]
+    return model
+  }
+
+  private func open<R>(
+    _ model: NSManagedObjectModel, _ url: URL, _ body: (NSManagedObjectContext) throws -> R
+  )
+    throws -> R
+  {
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+    let store = try coordinator.addPersistentStore(
+      ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: nil)
+    defer { try? coordinator.remove(store) }
+    let context = NSManagedObjectContext(.privateQueue)
+    context.persistentStoreCoordinator = coordinator
+    return try context.performAndWait { try body(context) }
+  }
+
+  private func fill() throws {
+    try open(Self.model("name"), url) { context in
+      NSEntityDescription.insertNewObject(forEntityName: "Bird", into: context).setValue(
+        "Pica", forKey: "name")
+      try context.save()
+    }
+  }
+
+  /// Looks at what it is given.
+  private final class LookingPolicy: NSEntityMigrationPolicy {
+    nonisolated(unsafe) static var seen: [String] = []  // One test uses it, on one thread.
+
+    override func createDestinationInstances(
+      forSource sInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager
+    ) throws {
+      Self.seen.append("\(type(of: sInstance) == NSManagedObject.self)")
+      try super.createDestinationInstances(forSource: sInstance, in: mapping, manager: manager)
+      let made = manager.destinationInstances(
+        forEntityMappingName: mapping.name, sourceInstances: [sInstance])
+      Self.seen += made.map { "\(type(of: $0) == NSManagedObject.self)" }
+      Self.seen.append("\(made.first?.entity === manager.destinationEntity(for: mapping))")
+      let entity = NSEntityDescription.entity(forEntityName: "Bird", in: manager.destinationContext)
+      let other = NSManagedObject(entity: try #require(entity), insertInto: manager.destinationContext)
+      other.setValue("second", forKey: "name")
+      Self.seen.append("\(type(of: other) == NSManagedObject.self)")
+    }
+  }
+
+  @Test(
+    "rule 310: objects of mapping migrations are plain managed objects, whatever classes the entities have")
+  func plainObjects() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try fill()
+    let there = folder.appendingPathComponent("New.sqlite")
+    let (old, new) = (Self.model("name", type: Finch.self), Self.model("name", "song", type: Finch.self))
+    let mapping = NSEntityMapping()
+    mapping.name = "Bird"
+    mapping.mappingType = .copyEntityMappingType
+    mapping.sourceEntityName = "Bird"
+    mapping.destinationEntityName = "Bird"
+    mapping.policyClass = LookingPolicy.self
+    LookingPolicy.seen = []
+    let manager = NSMigrationManager(sourceModel: old, destinationModel: new)
+    let mappings = NSMappingModel()
+    mappings.entityMappings = [mapping]
+    try manager.migrateStore(
+      from: url, sourceType: NSSQLiteStoreType, with: mappings, toDestinationURL: there,
+      destinationType: NSSQLiteStoreType)
+    #expect(LookingPolicy.seen == ["true", "true", "true", "true"])
+    let names = try open(Self.model("name", "song"), there) { context in
+      try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Bird")).compactMap {
+        $0.value(forKey: "name") as? String
+      }.sorted()
+    }
+    #expect(names == ["Pica", "second"])
+    // The classes are the models' as before.
+    let kind = try open(new, there) { context in
+      try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Bird")).allSatisfy { $0 is Finch }
+    }
+    #expect(kind)
+  }
+
+  private struct Refusal: Error, Equatable { let reason: String }
+
+  private final class CancellingPolicy: NSEntityMigrationPolicy {
+    override func begin(_ mapping: NSEntityMapping, with manager: NSMigrationManager) throws {
+      manager.cancelMigrationWithError(Refusal(reason: "too late"))
+    }
+  }
+
+  @Test("rule 309: cancelMigrationWithError(_:) makes the migration throw that very error")
+  func cancelled() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try fill()
+    let there = folder.appendingPathComponent("New.sqlite")
+    let mapping = NSEntityMapping()
+    mapping.name = "Bird"
+    mapping.mappingType = .copyEntityMappingType
+    mapping.sourceEntityName = "Bird"
+    mapping.destinationEntityName = "Bird"
+    mapping.policyClass = CancellingPolicy.self
+    let mappings = NSMappingModel()
+    mappings.entityMappings = [mapping]
+    let manager = NSMigrationManager(
+      sourceModel: Self.model("name"), destinationModel: Self.model("name", "song"))
+    #expect(throws: Refusal(reason: "too late")) {
+      try manager.migrateStore(
+        from: url, sourceType: NSSQLiteStoreType, with: mappings, toDestinationURL: there,
+        destinationType: NSSQLiteStoreType)
+    }
+    #expect(!FileManager.default.fileExists(atPath: there.path))
+  }
+
+  @Test("mapping models, entity mappings and property mappings are equal by value")
+  func equality() throws {
+    func inferred() throws -> NSMappingModel {
+      try NSMappingModel.inferredMappingModel(
+        forSourceModel: Self.model("name"), destinationModel: Self.model("name", "song"))
+    }
+    let (first, second) = (try inferred(), try inferred())
+    #expect(first == second && first.hash == second.hash)
+    #expect(first.isEqual(second.copy()))
+    #expect(first.entityMappings == second.entityMappings)
+    second.entityMappings[0].attributeMappings?[0].name = "song"
+    #expect(first != second)
+
+    func property(_ format: String) -> NSPropertyMapping {
+      let mapping = NSPropertyMapping()
+      mapping.name = "song"
+      mapping.valueExpression = NSExpression(format: format)
+      return mapping
+    }
+    #expect(property("$source.name") == property("$source.name"))
+    #expect(property("$source.name").hash == property("$source.name").hash)
+    #expect(property("$source.name") != property("$source.song"))
+    // However it is spelled.
+    #expect(property("$source.name") == NSPropertyMapping("song", from: "name"))
+    #expect(NSPropertyMapping("song", from: "name") == property("$source.name"))
+    // Code equals itself only.
+    let code = NSPropertyMapping("song") { _ in "la" }
+    #expect(code == code && code != NSPropertyMapping("song") { _ in "la" })
+    let noted = property("$source.name")
+    noted.userInfo = ["a": 1]
+    #expect(noted != property("$source.name"))
+
+    func entity(_ change: (NSEntityMapping) -> Void = { _ in }) -> NSEntityMapping {
+      let mapping = NSEntityMapping()
+      mapping.name = "Bird"
+      mapping.mappingType = .transformEntityMappingType
+      mapping.sourceEntityName = "Bird"
+      mapping.destinationEntityName = "Bird"
+      mapping.attributeMappings = [property("$source.name")]
+      mapping.sourceExpression = NSExpression(format: "$source")
+      change(mapping)
+      return mapping
+    }
+    #expect(entity() == entity() && entity().hash == entity().hash)
+    #expect(entity() != entity { $0.mappingType = .customEntityMappingType })
+    #expect(entity() != entity { $0.sourceEntityVersionHash = Data([1]) })
+    #expect(entity() != entity { $0.relationshipMappings = [] })
+    #expect(entity() != entity { $0.entityMigrationPolicyClassName = "Some.Policy" })
+    #expect(entity() != entity { $0.policyClass = LookingPolicy.self })
+    #expect(entity() != entity { $0.sourceExpression = nil })
+    #expect(Set([entity(), entity(), entity { $0.name = "other" }]).count == 2)
+  }
+}
