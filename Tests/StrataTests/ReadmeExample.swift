@@ -2,6 +2,8 @@ import Foundation
 import Strata
 
 final class Book: ManagedObject {
+  override class var declaredSlots: [String]? { ["title"] }
+
   var title: String? {
     get { readString(slot: 0) }
     set { write(newValue, slot: 0) }

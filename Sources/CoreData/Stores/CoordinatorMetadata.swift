@@ -63,7 +63,7 @@ extension NSPersistentStoreCoordinator {
   public static func cachedModelForPersistentStore(at url: URL, options: [AnyHashable: Any]? = nil) throws
     -> NSManagedObjectModel
   {
-    try cocoa(.persistentStoreOpen) { try LMDBStore.model(at: url) }
+    try cocoa(.persistentStoreOpen) { try LMDBStore.modelWithClasses(at: url) }
   }
 
   /// The ID that `string` is the URI of.

@@ -8,8 +8,8 @@ extension NSPersistentStoreCoordinator {
   }
 
   /// Opens a store and attaches it.
-  /// - Throws: `CocoaError` 134000 for an unknown type, 134100 when it was written with another version of the model, 134020 when the model is
-  ///   wrong; Foundation's codes for the file: 259 when it is no store or a damaged one, 256 for a folder, 260 when it is missing and not to be
+  /// - Throws: `CocoaError` 134000 for an unknown type, 134100 when it was written with another version of the model, 134080 with all sentences
+  ///   when the model or a class is wrong; Foundation's codes for the file: 259 when it is no store or a damaged one, 256 for a folder, 260 when it is missing and not to be
   ///   made, 512 when its folder is missing, 257 and 513 without permission, 642 and 640 for a volume that is read-only or full; otherwise 134080.
   @discardableResult
   public func addPersistentStore(

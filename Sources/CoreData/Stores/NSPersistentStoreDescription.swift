@@ -127,6 +127,7 @@ func storeDescription(
     )
   }
   result.configuration = configuration
+  result.takesUndeclaredSlots = true
   func flag(_ key: String) -> Bool {
     (options?[key] as? NSNumber)?.boolValue ?? (options?[key] as? Bool) ?? false
   }

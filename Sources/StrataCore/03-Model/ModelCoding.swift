@@ -28,3 +28,8 @@ enum ModelCoding {
     return try document.makeModel()
   }
 }
+
+extension ManagedObjectModel {
+  /// Leaves all entities without a class of their own.
+  func forgetClasses() { for entity in entities { entity.managedObjectClass = nil } }
+}

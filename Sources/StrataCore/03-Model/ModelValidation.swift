@@ -221,23 +221,6 @@ struct ModelValidation {
 
   // MARK: The rest
 
-  private mutating func checkClass(of entity: EntityDescription) {
-    guard let declaredClass = entity.managedObjectClass else { return }
-    guard let type = declaredClass as? any SlotDeclaring.Type else {
-      sentences.append("Class \(declaredClass) of entity \(label(entity)) is no subclass of ManagedObject.")
-      return
-    }
-    if let type = declaredClass as? any ValueChecking.Type { checkValidatedKeys(of: entity, type) }
-    guard let declared = type.declaredSlots else { return }
-    let actual = entity.slotDescriptions.map(\.name)
-    guard declared != actual else { return }
-    sentences.append(
-      """
-      Class \(type) declares the slots \(declared.joined(separator: ", ")), but entity \(label(entity)) has \
-      \(actual.joined(separator: ", ")).
-      """)
-  }
-
   mutating func checkUserInfo(_ userInfo: [AnyHashable: Any]?, of place: String) {
     guard let userInfo else { return }
     if UserInfoDocument(userInfo) == nil {
@@ -262,7 +245,7 @@ struct ModelValidation {
 
   func isMember(_ entity: EntityDescription) -> Bool { members.contains(ObjectIdentifier(entity)) }
 
-  private func label(_ entity: EntityDescription) -> String {
+  func label(_ entity: EntityDescription) -> String {
     entity.name.flatMap { $0.isEmpty ? nil : $0 } ?? "without a name"
   }
 }

@@ -5,6 +5,6 @@
 /// by its elements under their key paths); a difference is reported when the model is taken into use,
 /// so a slot accessor can never read the wrong attribute.
 public protocol SlotDeclaring: AnyObject {
-  /// The attribute names in slot order; nil when the class leaves the order to the model.
+  /// The names of the properties in slot order; empty when the class uses no slot numbers, nil when it says nothing.
   static var declaredSlots: [String]? { get }
 }

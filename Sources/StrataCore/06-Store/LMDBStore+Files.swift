@@ -11,10 +11,18 @@ extension LMDBStore {
     }
   }
 
-  /// The model the store at `url` was last opened with.
+  /// The model the store at `url` was last opened with, without the classes of its entities: those that the program has are written for its
+  /// own version of the model.
   ///
   /// - Throws: ``StorageError``, also of kind `damaged` when the stored model cannot be decoded.
   public static func model(at url: URL) throws -> ManagedObjectModel {
+    let model = try modelWithClasses(at: url)
+    model.forgetClasses()
+    return model
+  }
+
+  /// The same with classes, found by their names.
+  package static func modelWithClasses(at url: URL) throws -> ManagedObjectModel {
     let data = try inspect(url) { meta, transaction, path in
       _ = try StoreHeader(meta, transaction, path: path)
       return try meta.data("model", transaction) ?? Data()

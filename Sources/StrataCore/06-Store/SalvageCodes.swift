@@ -71,7 +71,8 @@ struct SalvageCodes {
   func model() -> ManagedObjectModel? {
     let candidates = entries["model"].map { [$0] } ?? Array(loose["model"] ?? [])
     return candidates.lazy.compactMap { try? ModelCoding.decode(Data($0)) }.first {
-      (try? $0.schema()) != nil
+      $0.forgetClasses()
+      return (try? $0.schema()) != nil
     }
   }
 

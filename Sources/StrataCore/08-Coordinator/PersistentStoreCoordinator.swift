@@ -13,10 +13,13 @@ public final class PersistentStoreCoordinator: Sendable {
   let state: Mutex<State>
   private let queue = DispatchQueue(label: "strata.coordinator")
   private let generation = Atomic<Int>(0)
+  private let storeCount = Atomic<Int>(0)
 
   struct State {
     /// Attached stores by index; nil where one was removed, so that indexes stay what they are.
     var bindings: [StoreBinding?] = []
+    /// The index of the one that stands for the store that is to come, see `provisional`.
+    var provisional: Int?
     /// Those who hear of commits, by the context they listen for.
     var observers: [ObjectIdentifier: any CommitObserver] = [:]
     /// Metadata to be written with the next save, by store index (rule 148).
@@ -31,6 +34,13 @@ public final class PersistentStoreCoordinator: Sendable {
     compiled = Result { try managedObjectModel.schema() }
     state = Mutex(State())
     LivingCoordinators.note(self)
+  }
+
+  /// One that nobody finds, over nothing: for objects in no context.
+  init(ofObjectsInNoContext schema: Schema) {
+    managedObjectModel = schema.model
+    compiled = .success(schema)
+    state = Mutex(State())
   }
 
   /// A label for people.
@@ -49,13 +59,15 @@ public final class PersistentStoreCoordinator: Sendable {
   /// A store that was written with another version of the model is migrated first, unless the description says otherwise; see
   /// ``LMDBStore/migrate(at:to:configurationName:permission:progress:options:)`` for what it takes and what it throws. What would take something
   /// away from the store is refused unless the program knows the store's model, or the description permits it (``MigrationPermission``).
-  /// - Throws: `ModelError` with all sentences when the model is wrong; `CoreDataError` 134100 naming the entities when the
+  /// - Throws: `ModelError` with all sentences when the model is wrong, or a class does not declare its slots (`ManagedObject.declaredSlots`);
+  ///   `CoreDataError` 134100 naming the entities when the
   ///   store was written with another version of the model and is not to be migrated, 134060 naming transformers that are not registered; `StorageError` when the file cannot be opened, is damaged or is
   ///   no store. Nothing is attached then, a refused file is not changed.
   @discardableResult
   public func addPersistentStore(_ description: PersistentStoreDescription) throws -> any PersistentStore {
     let schema = try compiled.get()
     try StoreBinding.requireTransformers(schema)
+    if !description.takesUndeclaredSlots { try Self.requireDeclaredSlots(schema) }
     guard description.type == .inMemory || description.url != nil else {
       throw CoreDataError(.persistentStoreOpen, "A store in a file needs a URL.")
     }
@@ -100,8 +112,16 @@ public final class PersistentStoreCoordinator: Sendable {
     }
   }
 
+  /// That every class says what its slot numbers mean.
+  private static func requireDeclaredSlots(_ schema: Schema) throws {
+    let sentences = ModelValidation.sentences(undeclaredIn: schema)
+    if !sentences.isEmpty { throw ModelError(sentences) }
+  }
+
   /// Attaches a store of any engine that was opened with this coordinator's schema.
+  /// - Throws: as `addPersistentStore(_:)`, but nothing of files.
   public func attach(_ store: any PersistentStore) throws {
+    try Self.requireDeclaredSlots(try compiled.get())
     try attach(store, follows: true, postsRemoteChanges: false)
   }
 
@@ -121,6 +141,7 @@ public final class PersistentStoreCoordinator: Sendable {
       return (binding, !state.observers.isEmpty)
     }
     if hasListeners || postsRemoteChanges { binding.follower?.start() }
+    storeCount.add(1, ordering: .releasing)
     generation.add(1, ordering: .releasing)
     post(Self.storesDidChangeNotification, ["added": [store]])
   }
@@ -140,6 +161,7 @@ public final class PersistentStoreCoordinator: Sendable {
       return state.bindings[index]
     }
     binding?.follower?.stop()
+    storeCount.subtract(1, ordering: .releasing)
     generation.add(1, ordering: .releasing)
     store.close()
     post(Self.storesDidChangeNotification, ["removed": [store]])
@@ -237,8 +259,15 @@ public final class PersistentStoreCoordinator: Sendable {
   /// Changes whenever a store is attached or removed.
   var storesGeneration: Int { generation.load(ordering: .acquiring) }
 
+  /// Whether a store is attached.
+  var hasStores: Bool { storeCount.load(ordering: .acquiring) > 0 }
+
   /// The attached stores, oldest first.
-  var bindings: [StoreBinding] { state.withLock { $0.bindings.compactMap { $0 } } }
+  var bindings: [StoreBinding] {
+    state.withLock { state in
+      state.bindings.compactMap { $0?.index == state.provisional ? nil : $0 }
+    }
+  }
 
   /// The store attached as number `index`, unless it was removed.
   func binding(_ index: Int) -> StoreBinding? {

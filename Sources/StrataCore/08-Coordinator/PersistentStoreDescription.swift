@@ -62,6 +62,8 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   public var historyRetention = HistoryRetention()
   /// How long a save waits for another process that is writing, before it fails as busy.
   public var timeout: Duration = .seconds(30)
+  /// Whether classes that declare no slots are taken, since they find their properties by name: those written for Core Data do.
+  package var takesUndeclaredSlots = false
 
   /// A store in the file at `url`.
   public init(url: URL) {

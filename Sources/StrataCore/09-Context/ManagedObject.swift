@@ -94,8 +94,15 @@ open class ManagedObject: NSObject, SlotDeclaring {
     UnsafePointer(bitPattern: MemoryLayout<UInt32>.alignment)!
   }
 
-  /// The names of the attributes in slot order, for subclasses whose accessors use slot numbers: checked against the model
-  /// when a store is added. Nil, the default, checks nothing.
+  /// The names of the entity's properties in slot order, whose numbers the accessors of a subclass use: inherited properties first, then
+  /// attributes, then relationships, each in the order of the model; a composite attribute is followed by its elements, `address.city`.
+  ///
+  /// Every subclass that is the class of an entity with properties says them. They are compared with the model's when a store is added: where
+  /// they differ, or nothing is declared, that throws `ModelError` with what to write, so that an accessor never reads another property after
+  /// a change of the model. A class that several entities of a hierarchy share declares the slots of the topmost.
+  ///
+  /// A class that finds all its properties by name (`@NSManaged`, `value(forKey:)`) uses no slot numbers and answers the empty array. Nil, the
+  /// default, is taken where stores are added by Apple's names: classes written for Core Data know no slots.
   open class var declaredSlots: [String]? { nil }
 
   // MARK: Making objects
@@ -134,7 +141,7 @@ open class ManagedObject: NSObject, SlotDeclaring {
     withHome {
       ManagedObjectID(
         token: $0.token, primaryKey: primaryKey,
-        isTemporary: !state.isDisjoint(with: .anyInserted) || $0.storeIndex < 0
+        isTemporary: !state.isDisjoint(with: ObjectState.anyInserted.union(.loose)) || $0.storeIndex < 0
           || state.contains(.unstored) && isStillUnstored)
     }
   }
@@ -163,7 +170,7 @@ open class ManagedObject: NSObject, SlotDeclaring {
   /// The context the object lives in; nil when it was deleted and saved, when the context was reset or is gone.
   public final var managedObjectContext: ManagedObjectContext? {
     noteRead(ObservedSlot.managedObjectContext)
-    return context
+    return state.contains(.loose) ? nil : context
   }
 
   // MARK: State (none of these fires a fault, rule 42)
@@ -174,7 +181,8 @@ open class ManagedObject: NSObject, SlotDeclaring {
   public final var isUpdated: Bool {
     !state.isDisjoint(with: [.updated, .receivedUpdate]) && state.isDisjoint(with: .anyDeleted)
   }
-  /// Whether the next save deletes the object. False again once that deletion has been saved (rule 143).
+  /// Whether the next save deletes the object. False again once that deletion has been saved (rule 143). Of a new object that was deleted:
+  /// true until the did-change notification of the event has told of it.
   public final var isDeleted: Bool {
     noteRead(ObservedSlot.isDeleted)
     return !state.isDisjoint(with: .anyDeleted)
@@ -442,11 +450,15 @@ struct ObjectState: OptionSet {
   static let observed = ObjectState(rawValue: 1 << 23)
   /// A new object that is being deleted: only while `delete(_:)` runs.
   static let leaving = ObjectState(rawValue: 1 << 26)
+  /// A new object that was deleted, until a did-change notification has told of it.
+  static let departed = ObjectState(rawValue: 1 << 27)
+  /// In no context, but related to others in none: see `LooseObjects`.
+  static let loose = ObjectState(rawValue: 1 << 28)
 
   /// An object in one of these states is kept by its context.
   static let pending: ObjectState = [
     .inserted, .updated, .deleted, .notedInsert, .notedUpdate, .notedDelete, .notedRefresh, .locked,
-    .inFlight,
+    .inFlight, .loose,
   ]
   /// What the context itself has changed and not saved, a save that is under way included.
   static let ownChange: ObjectState = [.inserted, .updated, .deleted, .inFlight]
@@ -465,7 +477,7 @@ struct ObjectState: OptionSet {
   /// There is something to save, by whomever.
   static let unsaved: ObjectState = [.inserted, .updated, .deleted, .received]
   static let anyInserted: ObjectState = [.inserted, .receivedInsert]
-  static let anyDeleted: ObjectState = [.deleted, .receivedDelete, .flyingDelete]
+  static let anyDeleted: ObjectState = [.deleted, .receivedDelete, .flyingDelete, .departed]
   static let noted: ObjectState = [.notedInsert, .notedUpdate, .notedDelete, .notedRefresh]
   static let listed: ObjectState = [.listedInserted, .listedUpdated, .listedDeleted]
 }

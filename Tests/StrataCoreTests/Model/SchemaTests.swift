@@ -102,7 +102,10 @@ import Testing
     let error = #expect(throws: ModelError.self) { try model(WrongSlots.self).schema() }
     #expect(
       error?.sentences == [
-        "Class WrongSlots declares the slots name, nickname, but entity Person has name, age, nickname."
+        """
+        Class WrongSlots declares the slots name, nickname, but entity Person has name, age, nickname; its accessors must use the \
+        numbers of: override class var declaredSlots: [String]? { ["name", "age", "nickname"] }.
+        """
       ])
   }
 }

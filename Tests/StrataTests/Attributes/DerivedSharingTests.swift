@@ -321,6 +321,8 @@ struct DerivedSharingTests {
 
 /// A cover that notes what it shows when it has been saved.
 final class DerivedWitness: ManagedObject {
+  override class var declaredSlots: [String]? { [] }
+
   static let seen = Guarded<[String]>([])
   override func didSave() {
     let title = self["albumTitle"] as? String

@@ -91,6 +91,8 @@ struct TogetherTests {
 
 /// A parcel that sees every value in a save.
 final class CheckedParcel: ManagedObject {
+  override class var declaredSlots: [String]? { [] }
+
   private(set) var checked: Set<String> = []
   override func validateValue(_ value: inout Any?, forKey key: String) throws {
     try super.validateValue(&value, forKey: key)

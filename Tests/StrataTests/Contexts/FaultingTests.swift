@@ -479,6 +479,8 @@ struct FaultingTests {
 
 /// A note that answers more keys than its entity has.
 final class KeyedNote: ManagedObject {
+  override class var declaredSlots: [String]? { [] }
+
   private(set) var lastUndefined: String?
 
   override func value(forKey key: String) -> Any? {

@@ -145,6 +145,8 @@ struct StressTests {
 
 /// A number that many raise.
 private final class Counter: ManagedObject {
+  override class var declaredSlots: [String]? { ["number", "value"] }
+
   var number: Int {
     get { Int(readInt32(slot: 0)) }
     set { write(Int32(newValue), slot: 0) }

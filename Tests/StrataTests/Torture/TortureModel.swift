@@ -100,6 +100,8 @@ enum TortureModel {
 
 /// A thing. Read through the typed accessors, slot by slot.
 class Thing: ManagedObject {
+  override class var declaredSlots: [String]? { TortureModel.attributes["Thing"]?.map(\.name) }
+
   /// The value in `slot`, which is of type `type`, read the way a hand-written property reads it.
   final func typedValue(_ slot: Int, _ type: AttributeType) -> AttributeValue? {
     switch type {
@@ -164,4 +166,6 @@ class Thing: ManagedObject {
   }
 }
 
-final class SpecialThing: Thing {}
+final class SpecialThing: Thing {
+  override class var declaredSlots: [String]? { TortureModel.attributes["SpecialThing"]?.map(\.name) }
+}

@@ -138,6 +138,8 @@ struct ContextUndoTests {
 
   /// Writes down its setters.
   final class LoudNote: ManagedObject {
+    override class var declaredSlots: [String]? { [] }
+
     var calls: [String] = []
     override func setValue(_ value: Any?, forKey key: String) {
       calls.append("set \(key)")
@@ -151,6 +153,8 @@ struct ContextUndoTests {
 
   /// Does what a test asks for when it hears of undo.
   final class Listener: ManagedObject {
+    override class var declaredSlots: [String]? { [] }
+
     var onAwake: () -> Void = {}
     override func awake(fromSnapshotEvents flags: SnapshotEventType) { onAwake() }
   }

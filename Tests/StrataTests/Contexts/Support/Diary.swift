@@ -2,6 +2,8 @@ import Strata
 
 /// An object that writes down which hooks were called, and does in them what a test asks for.
 final class Diary: ManagedObject {
+  override class var declaredSlots: [String]? { ["title", "pages", "remark", "tide"] }
+
   /// The hooks called so far, in order.
   private(set) var calls: [String] = []
   /// What `awake(fromSnapshotEvents:)` was told.

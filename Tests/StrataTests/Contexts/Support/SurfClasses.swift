@@ -54,6 +54,8 @@ final class Entry: ManagedObject {
 
 /// Somebody who surfs, by e-mail address.
 final class Surfer: ManagedObject {
+  override class var declaredSlots: [String]? { ["email", "name", "level"] }
+
   var email: String? {
     get { readString(slot: 0) }
     set { write(newValue, slot: 0) }
@@ -78,6 +80,8 @@ final class Surfer: ManagedObject {
 
 /// A place with waves. Abstract.
 class Spot: ManagedObject {
+  override class var declaredSlots: [String]? { ["name", "latitude"] }
+
   var name: String? {
     get { readString(slot: 0) }
     set { write(newValue, slot: 0) }
@@ -94,6 +98,8 @@ class Spot: ManagedObject {
 }
 
 class Beach: Spot {
+  override class var declaredSlots: [String]? { ["name", "latitude", "sand"] }
+
   var sand: String? {
     get { readString(slot: 2) }
     set { write(newValue, slot: 2) }
@@ -101,6 +107,8 @@ class Beach: Spot {
 }
 
 final class HiddenBeach: Beach {
+  override class var declaredSlots: [String]? { ["name", "latitude", "sand", "secret"] }
+
   var secret: String? {
     get { readString(slot: 3) }
     set { write(newValue, slot: 3) }
@@ -108,6 +116,8 @@ final class HiddenBeach: Beach {
 }
 
 final class Reef: Spot {
+  override class var declaredSlots: [String]? { ["name", "latitude", "depth"] }
+
   var depth: Double {
     get { readDouble(slot: 2) }
     set { write(newValue, slot: 2) }
@@ -116,6 +126,8 @@ final class Reef: Spot {
 
 /// The class of two entities.
 final class Twin: ManagedObject {
+  override class var declaredSlots: [String]? { ["name"] }
+
   var name: String? {
     get { readString(slot: 0) }
     set { write(newValue, slot: 0) }

@@ -26,6 +26,8 @@ enum TwigModel {
 
 /// One of a pair: both of the same value, edited together by one owner.
 final class Twig: ManagedObject {
+  override class var declaredSlots: [String]? { ["owner", "pair", "side", "value", "text"] }
+
   var owner: Int {
     get { Int(readInt64(slot: 0)) }
     set { write(Int64(newValue), slot: 0) }
@@ -60,6 +62,8 @@ final class Twig: ManagedObject {
 
 /// Counts, in a column for each place.
 final class Tally: ManagedObject {
+  override class var declaredSlots: [String]? { ["number"] + (0..<TreeCrowd.places).map { "column\($0)" } }
+
   var number: Int {
     get { Int(readInt64(slot: 0)) }
     set { write(Int64(newValue), slot: 0) }

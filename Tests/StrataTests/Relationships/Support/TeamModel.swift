@@ -73,6 +73,8 @@ enum TeamModel {
 
 /// Something with a name.
 class Named: ManagedObject {
+  override class var declaredSlots: [String]? { [] }
+
   required convenience init(_ name: String, in context: ManagedObjectContext) {
     self.init(context: context)
     self.name = name
@@ -102,8 +104,8 @@ final class Department: Named {
 
 class Employee: Named {
   var level: Int64 {
-    get { readInt64(slot: 1) }
-    set { write(newValue, slot: 1) }
+    get { readInt64(slot: slot("level")) }
+    set { write(newValue, slot: slot("level")) }
   }
   var department: Department? {
     get { readObject(slot: slot("department")) }

@@ -42,6 +42,8 @@ enum SalesModel {
 }
 
 final class Product: ManagedObject {
+  override class var declaredSlots: [String]? { [] }
+
   var name: String? {
     get { value(forKey: "name") as? String }
     set { setValue(newValue, forKey: "name") }
@@ -49,6 +51,8 @@ final class Product: ManagedObject {
 }
 
 class Sale: ManagedObject {
+  override class var declaredSlots: [String]? { [] }
+
   var region: String? {
     get { value(forKey: "region") as? String }
     set { setValue(newValue, forKey: "region") }

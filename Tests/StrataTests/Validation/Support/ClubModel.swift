@@ -82,9 +82,11 @@ enum ClubModel {
 }
 
 final class Member: ManagedObject {
+  override class var declaredSlots: [String]? { [] }
+
   var name: String? {
-    get { readString(slot: 0) }
-    set { write(newValue, slot: 0) }
+    get { value(forKey: "name") as? String }
+    set { setValue(newValue, forKey: "name") }
   }
 
   /// A member that is valid.
@@ -96,7 +98,9 @@ final class Member: ManagedObject {
   }
 }
 
-final class Board: ManagedObject {}
+final class Board: ManagedObject {
+  override class var declaredSlots: [String]? { [] }
+}
 
 /// A subclass with a validator of its own.
 final class SmallPlaque: Plaque {
@@ -109,6 +113,8 @@ final class SmallPlaque: Plaque {
 
 /// Mistakes a text for a date.
 final class WrongPlaque: ManagedObject {
+  override class var declaredSlots: [String]? { [] }
+
   override class var valueValidators: [ValueValidator] {
     [ValueValidator("text") { (_: WrongPlaque, _: inout Date?) in }]
   }
@@ -116,6 +122,8 @@ final class WrongPlaque: ManagedObject {
 
 /// Its validators call what a test has put there.
 class Plaque: ManagedObject {
+  override class var declaredSlots: [String]? { ["text", "number", "remark", "loose"] }
+
   var onText: (Plaque, inout String?) throws -> Void = { _, _ in }
   var onNumber: (Plaque, inout Int?) throws -> Void = { _, _ in }
   var onLoose: (Plaque, inout Any?) throws -> Void = { _, _ in }
@@ -167,6 +175,8 @@ class Plaque: ManagedObject {
 
 /// Sees every value.
 final class Ledger: ManagedObject {
+  override class var declaredSlots: [String]? { [] }
+
   private(set) var keys: [String] = []
 
   override func validateValue(_ value: inout Any?, forKey key: String) throws {
