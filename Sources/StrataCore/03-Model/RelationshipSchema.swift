@@ -62,7 +62,7 @@ public final class RelationshipSchema: Sendable {
   /// Whether the members are kept as edges that nothing but edges tells of.
   public var isEdgeStored: Bool { isToMany && !isInverseToOne && !isTransient }
   /// Whether the number of members is bound.
-  var isCounted: Bool { isToMany && (minCount > 0 || maxCount > 0 || !isOptional) }
+  var isCounted: Bool { isToMany && (minCount > 0 || maxCount > 0) }
   /// Whether hidden edges lead back from the destination.
   public var hasHiddenInverse: Bool { inverse == nil && !isTransient }
 }

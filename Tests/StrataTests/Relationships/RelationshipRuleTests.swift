@@ -39,6 +39,40 @@ struct RelationshipRuleTests {
     #expect(error?.userInfo[CoreDataError.Key.validationKey] as? String == "department")
   }
 
+  @Test(
+    "rule 228: a to-many that is not optional and has no minimum may be empty, of every kind; one with a minimum may not"
+  )
+  func mandatoryToManyMayBeEmpty() throws {
+    let model = TeamModel.make { entities in
+      for (entity, name) in [
+        ("Department", "employees"), ("Project", "milestones"), ("Project", "labels"), ("Project", "members"),
+        ("Employee", "guests"), ("Project", "watchers"),
+      ] {
+        entities[entity]?.relationshipsByName[name]?.isOptional = false
+      }
+      entities["Project"]?.relationshipsByName["watchers"]?.minCount = 1
+    }
+    let store = try TemporaryStore(model)
+    let context = store.context()
+    let department = context.make(Department.self, "Sales")
+    try department.validateForInsert()
+    try context.save()
+    let ann = context.make(Employee.self, "Ann")
+    ann.department = department
+    try context.save()
+    ann.department = nil
+    try department.validateForUpdate()
+    try context.save()
+    let project = context.make(Project.self, "Red")
+    let error = #expect(throws: CoreDataError.self) { try context.save() }
+    #expect(error?.code == .validationRelationshipLacksMinimumCount)
+    #expect(error?.userInfo[CoreDataError.Key.validationKey] as? String == "watchers")
+    project.setValue([ann], forKey: "watchers")
+    try context.save()
+    let batch = BatchInsertRequest(entityName: "Department", objects: [["name": "Support"]])
+    try context.execute(batch)
+  }
+
   @Test("rule 70: prefetching takes one request per relationship, not one per object")
   func prefetching() throws {
     let store = try TemporaryStore(TeamModel.make())

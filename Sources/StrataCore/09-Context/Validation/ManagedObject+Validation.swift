@@ -71,13 +71,11 @@ extension ManagedObject {
   final func countFailure(_ relationship: RelationshipSchema, _ count: Int) -> CoreDataError? {
     guard relationship.isCounted else { return nil }
     if count == 0 {
-      // Counts bind an optional relationship only when it is not empty (rule 220).
-      if relationship.isOptional { return nil }
-      let code: CoreDataError.Code =
-        relationship.minCount > 0
-        ? .validationRelationshipLacksMinimumCount : .validationMissingMandatoryProperty
+      // Counts bind an optional relationship only when it is not empty (rule 220); a mandatory one without a minimum may be empty, too.
+      if relationship.isOptional || relationship.minCount == 0 { return nil }
       return failure(
-        code, relationship.name, 0, "needs at least \(max(relationship.minCount, 1)) objects and has none")
+        .validationRelationshipLacksMinimumCount, relationship.name, 0,
+        "needs at least \(relationship.minCount) objects and has none")
     }
     if count < relationship.minCount {
       return failure(
