@@ -156,13 +156,10 @@ struct ChangeTracker {
     guard object.state.contains(.inserted) else { return }
     object.state.remove(.inserted)
     insertedCount -= 1
-    if object.state.contains(.notedInsert) {
-      // Nobody has heard of it: nobody hears of its end (rule 25).
-      object.state.subtract([.notedInsert, .notedUpdate])
-    } else {
-      object.state.remove(.notedUpdate)
-      note(object, .notedDelete)
-    }
+    // Its end is told of, also when its insertion was not.
+    object.state.subtract([.notedInsert, .notedUpdate])
+    note(object, .notedDelete)
+    object.state.insert(.departed)
   }
 
   /// `object` has no edits left.
@@ -182,10 +179,10 @@ struct ChangeTracker {
 
   // MARK: Taking stock
 
-  /// The objects the next did-change notification tells of as inserted, updated or deleted.
+  /// The objects the next did-change notification tells of as inserted, updated or deleted, but for new ones that are gone.
   var noted: [ManagedObject] {
     (notedList + insertedList[eventStart...]).filter {
-      !$0.state.isDisjoint(with: [.notedInsert, .notedUpdate, .notedDelete])
+      !$0.state.isDisjoint(with: [.notedInsert, .notedUpdate, .notedDelete]) && !$0.state.contains(.departed)
     }
   }
 

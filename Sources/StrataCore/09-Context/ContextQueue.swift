@@ -27,9 +27,12 @@ struct ContextQueue: Sendable {
   let queue: DispatchQueue?
   /// The thread that made a confined context.
   private let owner: UInt
+  /// Whether any thread may use the context, one after another.
+  private let isForAnyone: Bool
 
-  init(_ type: ConcurrencyType) {
+  init(_ type: ConcurrencyType, isForAnyone: Bool = false) {
     self.type = type
+    self.isForAnyone = isForAnyone
     owner = Self.threadIdentity
     switch type {
     case .confinement: queue = nil
@@ -43,7 +46,7 @@ struct ContextQueue: Sendable {
   /// Whether the calling thread is, by queue, where the context may be used without `perform`.
   var isOwnedByCaller: Bool {
     switch type {
-    case .confinement: return owner == Self.threadIdentity
+    case .confinement: return isForAnyone || owner == Self.threadIdentity
     case .privateQueue: return false
     case .mainQueue: return Self.isOnMainQueue
     }

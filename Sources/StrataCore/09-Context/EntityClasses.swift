@@ -43,12 +43,6 @@ struct EntityClasses {
 /// Entities of objects that were made without a context: they are in no store.
 enum UnattachedEntities {
   private static let known = Mutex<[ObjectIdentifier: BoundEntity]>([:])
-  private static let keys = Atomic<UInt64>(0)
-  /// The UUID that stands for no store in IDs of such objects.
-  private static let noStore = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
-
-  static func nextKey() -> UInt64 { keys.add(1, ordering: .relaxed).newValue }
-
   /// The entity bound to no store; freezes its model. Traps when the model is wrong or the entity is in none.
   static func bound(_ entity: EntityDescription) -> BoundEntity {
     if let bound = known.withLock({ $0[ObjectIdentifier(entity)] }) { return bound }
@@ -61,7 +55,8 @@ enum UnattachedEntities {
       trap("entity \(entity.name ?? "?") is not of its own model")
     }
     let bound = BoundEntity(
-      entity: compiled, token: .token(storeIdentifier: noStore, entity: compiled, in: schema),
+      entity: compiled,
+      token: .token(storeIdentifier: ProvisionalStore.noStore, entity: compiled, in: schema),
       stamp: RowStamp(layoutNumber: 0, entityCode: 0), storeIndex: -1)
     known.withLock { $0[ObjectIdentifier(entity)] = bound }
     return bound

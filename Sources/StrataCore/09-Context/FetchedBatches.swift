@@ -53,7 +53,7 @@ extension ManagedObjectContext {
     checkAccess(specification.entityName)
     flushAncestors()
     tellChanges()
-    let resolved = try ResolvedFetchRequest(specification, schema: schema)
+    let resolved = try resolved(specification)
     // Names no relationship: better told now than when a batch is read.
     _ = try prefetch(specification.relationshipKeyPathsForPrefetching, of: [], resolved.entity)
     let overlay = try makeOverlay(resolved, specification)

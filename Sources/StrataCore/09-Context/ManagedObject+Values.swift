@@ -20,7 +20,7 @@ extension ManagedObject {
   }
 
   /// Sets the stored value without marking the object as changed: it is saved only if something else makes the object
-  /// change, and does not appear in `changedValues()` (rule 76).
+  /// change, and does not appear in `changedValues()` (rule 76). What `awakeFromInsert()` sets is part of the new object's changed values.
   public final func setPrimitiveValue(_ value: Any?, forKey key: String) {
     guard let slot = home.entity.slot(named: key) else {
       trap("entity \(home.token.entityName) has no property “\(key)”.")
@@ -265,6 +265,14 @@ extension ManagedObject {
     context?.changes.countEdit()
   }
 
+  /// What was set in the draft without anybody being told counts as changed all the same.
+  final func noticeSilentEdits() {
+    guard let draft, !draft.primitive.isEmpty else { return }
+    draft.primitive = SlotBitmap()
+    // A value that cannot be stored keeps setters slow.
+    if !ManagedObject.haveRefusedValues { edits = draft.pointers }
+  }
+
   final func setTransient(_ value: Any?, _ slot: Int, isRelationship: Bool = false) {
     let attribute = home.entity.attributes[slot]
     if let new = AttributeValue(value, type: attribute.type) {
@@ -305,6 +313,7 @@ extension ManagedObject {
   final func noteChange() {
     guard let context else { return }
     if state.isDisjoint(with: [.notedInsert, .notedUpdate]) {
+      if state.contains(.loose) { return }
       context.noteFirstEdit()
       context.changes.update(self)
     } else if state.isDisjoint(with: [.inserted, .updated, .deleted]) {

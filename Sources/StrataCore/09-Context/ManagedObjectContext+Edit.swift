@@ -7,23 +7,35 @@ extension ManagedObjectContext {
   /// Inserts an object that was made without a context, or one that was deleted. It becomes a new record with the values it
   /// has; its ID changes once, here, since only now it gets a store.
   ///
+  /// Objects in no context that it is related to, and those that these are related to, are inserted with it; then `awakeFromInsert()` is called
+  /// on each. Before a store is attached objects can be inserted as well: then their IDs change once more, when one is there.
+  ///
   /// Traps for an object of another context. An object that is already here stays as it is.
   public func insert(_ object: ManagedObject) {
     checkAccess(object.home.token.entityName)
     if object.context === self { return }
-    if let other = object.context { trapForeignObject(object, other) }
-    let isFirstTime = object.home.storeIndex < 0
-    let home = boundForNew(object.entity)
-    checkClass(of: object, home)
-    makeInsertable(object)
-    register(object, as: home)
-    if isFirstTime { object.awakeFromInsert() }
+    if let other = object.context, !object.state.contains(.loose) { trapForeignObject(object, other) }
+    let isFirstTime = object.isUnattached
+    // Whatever is wrong with the first of them stops before anything is done.
+    checkClass(of: object, boundForNew(object.entity))
+    let objects = looseObjects(with: object)
+    var moved: [UInt64: ManagedObject] = [:]
+    for object in objects {
+      if objects.count > 1 { moved[object.referenceBits] = object }
+      let home = boundForNew(object.entity)
+      checkClass(of: object, home)
+      makeInsertable(object)
+      register(object, as: home)
+    }
+    if objects.count > 1 { for object in objects { object.replaceReferences { moved[$0] } } }
+    if isFirstTime { for object in objects where object.context === self { wakeUp(object) } }
   }
 
   /// Assigns a new object to `store`: needed when several writable stores hold its entity (rule 26). Its ID changes.
   /// - Throws: `CoreDataError` 134060 when the object has already been saved, or the store does not hold its entity.
   @_disfavoredOverload public func assign(_ object: ManagedObject, to store: any PersistentStore) throws {
     checkAccess(object.home.token.entityName)
+    settleProvisional()
     if object.context === self { object.claim() }
     guard object.context === self, object.isInserted else {
       throw CoreDataError(
@@ -45,8 +57,12 @@ extension ManagedObjectContext {
     )
   }
 
-  /// IDs are final from birth: does nothing, and is here for code written for Core Data (rule 28).
-  @_disfavoredOverload public func obtainPermanentIDs(for objects: [ManagedObject]) throws { checkAccess() }
+  /// IDs are final from birth: does nothing, but for objects that were inserted before a store was attached, and is here for code written
+  /// for Core Data (rule 28).
+  @_disfavoredOverload public func obtainPermanentIDs(for objects: [ManagedObject]) throws {
+    checkAccess()
+    settleProvisional()
+  }
 
   /// What `init(entity:insertInto:)` does for an object that is born into this context.
   func adoptNew(_ object: ManagedObject, entity: EntityDescription) {
@@ -57,7 +73,14 @@ extension ManagedObjectContext {
       if home.bound.hasTransientDefaults { object.transients = home.bound.transientDefaults }
       register(object, as: home)
     }
+    wakeUp(object)
+  }
+
+  /// Tells a new object that it is one. What that sets is part of the new record, however it is set.
+  @inline(__always)
+  private func wakeUp(_ object: ManagedObject) {
     object.awakeFromInsert()
+    if object.edits == nil { object.noticeSilentEdits() }
   }
 
   /// Objects come back from a fetch under the class of their entity: one of another class would be taken for what it is not.
@@ -100,7 +123,7 @@ extension ManagedObjectContext {
   }
 
   @inline(__always)
-  private func bind(_ object: ManagedObject, to home: HomeForNew) {
+  func bind(_ object: ManagedObject, to home: HomeForNew) {
     object.become(home.bound)
     do {
       object.primaryKey = try home.store.store.makePrimaryKey(hierarchy: home.bound.entity.hierarchyNumber)
@@ -112,11 +135,13 @@ extension ManagedObjectContext {
     changes.countEdit()
   }
 
-  private func boundForNew(_ entity: EntityDescription) -> HomeForNew {
+  func boundForNew(_ entity: EntityDescription) -> HomeForNew {
     let generation = coordinator.storesGeneration
     if let last = lastHome, last.entity === entity, last.generation == generation {
       return last
     }
+    // What was inserted before stands beside the new object.
+    settleProvisional()
     guard let compiled = compiledEntity(entity) else {
       trap(
         "entity \(entity.name ?? "?") is not of this context's model; take the description from the coordinator's model."
@@ -125,13 +150,11 @@ extension ManagedObjectContext {
     if compiled.isAbstract {
       trap("entity \(entity.name ?? "?") is abstract and has no objects of its own; insert a subentity.")
     }
-    guard let binding = coordinator.home(forNew: compiled.number),
-      let bound = binding.entities[compiled.number]
-    else {
-      trap(
-        "no writable store holds entity \(entity.name ?? "?"); load the persistent stores before you insert objects."
-      )
+    let binding = coordinator.home(forNew: compiled.number) ?? coordinator.provisional
+    guard let bound = binding.entities[compiled.number] else {
+      trap("the store for new objects of \(entity.name ?? "?") does not hold them")
     }
+    if binding.store is ProvisionalStore { hasProvisional = true }
     let home = HomeForNew(
       entity: entity, store: binding, bound: bound,
       table: stores.tables(for: binding).tables[compiled.hierarchyNumber], generation: generation)
@@ -166,7 +189,7 @@ extension ManagedObjectContext {
   public func delete(_ object: ManagedObject) {
     checkAccess(object.home.token.entityName)
     guard object.context === self else {
-      if let other = object.context { trapForeignObject(object, other) }
+      if let other = object.context, !object.state.contains(.loose) { trapForeignObject(object, other) }
       return  // Deleted, reset or detached before: nothing is left to delete.
     }
     if beginDeletion(of: object) { deleteInserted(object) }
@@ -245,7 +268,7 @@ extension ManagedObject {
       _ = takeClass(wanted)
     }
     become(UnattachedEntities.bound(entity))
-    primaryKey = UnattachedEntities.nextKey()
+    primaryKey = ProvisionalStore.nextKey()
     draft = home.makeDraft()
     if home.hasTransientDefaults { transients = home.transientDefaults }
   }

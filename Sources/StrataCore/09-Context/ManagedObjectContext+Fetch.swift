@@ -8,7 +8,7 @@ extension ManagedObjectContext {
   /// in the context come back as they are (rules 40, 65); others are made as faults with their rows at hand.
   ///
   /// - Throws: `FetchError` for an unknown entity or key or a value of the wrong type; `CoreDataError` when `T` is not the
-  ///   class of the entity; `StorageError` when the store cannot be read.
+  ///   class of the entity, 134070 while no store is loaded; `StorageError` when the store cannot be read.
   public func fetch<T: ManagedObject>(_ request: FetchRequest<T>) throws -> [T] {
     let specification = try specification(of: request)
     try checkResultType(T.self, specification.entityName)
@@ -34,7 +34,7 @@ extension ManagedObjectContext {
     checkAccess(specification.entityName)
     flushAncestors()
     tellChanges()
-    var resolved = try ResolvedFetchRequest(specification, schema: schema)
+    var resolved = try resolved(specification)
     resolved.monitor = monitor
     let overlay = try makeOverlay(resolved, specification)
     let bindings = bindings(for: resolved, specification)
@@ -49,6 +49,7 @@ extension ManagedObjectContext {
   /// Traps when the ID belongs to no store of this context's coordinator.
   public func object(with id: ManagedObjectID) -> ManagedObject {
     checkAccess(id.entityName)
+    settleProvisional()
     drainReceived()
     guard let place = locate(id) else {
       trap(
@@ -65,9 +66,13 @@ extension ManagedObjectContext {
   /// - Throws: `CoreDataError` 133000 when there is no such record (rule 47); `StorageError` when it cannot be read.
   @_disfavoredOverload public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
     checkAccess(id.entityName)
+    settleProvisional()
     flushAncestors()
     drainReceived()
-    guard let kept = locate(id) else { throw missing(id) }
+    guard let kept = locate(id) else {
+      try requireStores()
+      throw missing(id)
+    }
     let object = try Unmanaged.passUnretained(kept)._withUnsafeGuaranteedRef { place in
       if let known = place.table.object(for: id.primaryKey) {
         if known.state.contains(.rowGone) { throw missing(id) }
@@ -160,6 +165,24 @@ extension ManagedObjectContext {
 
   // MARK: Running a request
 
+  /// That there is a store that can be asked: a program that reads before its stores are loaded is not to take that for nothing being there.
+  func requireStores() throws {
+    settleProvisional()
+    if coordinator.hasStores { return }
+    throw CoreDataError(
+      .persistentStoreOperation,
+      isJoined
+        ? "No persistent store is loaded: add one to the coordinator, or wait for loadPersistentStores, before you fetch or save."
+        : "\(self) has no coordinator: set its persistentStoreCoordinator or its parent before you fetch or save."
+    )
+  }
+
+  /// Names made slots.
+  func resolved(_ specification: FetchSpecification) throws -> ResolvedFetchRequest {
+    try requireStores()
+    return try ResolvedFetchRequest(specification, schema: schema)
+  }
+
   /// The stores a request goes to.
   func bindings(for request: ResolvedFetchRequest, _ specification: FetchSpecification) -> [StoreBinding] {
     coordinator.bindings.filter { binding in
@@ -172,7 +195,7 @@ extension ManagedObjectContext {
     checkAccess(specification.entityName)
     flushAncestors()
     tellChanges()
-    let resolved = try ResolvedFetchRequest(specification, schema: schema)
+    let resolved = try resolved(specification)
     let overlay = try makeOverlay(resolved, specification)
     let bindings = bindings(for: resolved, specification)
     let mode: FetchMode = specification.includesPropertyValues ? .rows : .identifiers
@@ -272,7 +295,7 @@ extension ManagedObjectContext {
     checkAccess(specification.entityName)
     flushAncestors()
     tellChanges()
-    let resolved = try ResolvedFetchRequest(specification, schema: schema)
+    let resolved = try resolved(specification)
     let overlay = try makeOverlay(resolved, specification)
     let bindings = bindings(for: resolved, specification)
     if overlay.isEmpty, bindings.count == 1 {

@@ -88,6 +88,10 @@ extension ManagedObjectContext {
 
   /// `child` gets this context's coordinator when this context gets one.
   func waitsForCoordinator(_ child: ManagedObjectContext) {
+    shared.withLock { settings in
+      settings.offspring.removeAll { $0.context == nil }
+      settings.offspring.append(WeakContext(child))
+    }
     guard !isJoined else { return }
     shared.withLock { $0.waiting.append(WeakContext(child)) }
   }

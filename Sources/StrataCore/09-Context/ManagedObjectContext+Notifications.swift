@@ -48,6 +48,7 @@ extension ManagedObjectContext {
   /// Makes everything changed since the last did-change notification known, and what it was before known to the undo manager.
   func tellChanges() {
     checkAccess()
+    settleProvisional()
     drainReceived()
     if propagatesDeletesAtEndOfEvent, !deletionsToPropagate.isEmpty { propagateDeletions() }
     // Observers may change more; what they change is told in a notification of its own, within reason.
@@ -78,7 +79,9 @@ extension ManagedObjectContext {
     // A large import: everything noted is new, and what is noted is the list of it.
     var isAllNew = true
     ManagedObject.forEach(noted) { object in
-      if object.state.isDisjoint(with: .notedInsert) || object.state.contains(.notedDelete) {
+      if object.state.isDisjoint(with: .notedInsert) || object.state.contains(.notedDelete)
+        || isElsewhere(object)
+      {
         isAllNew = false
       }
     }
@@ -94,7 +97,7 @@ extension ManagedObjectContext {
     for place in noted.indices where !isAllNew {
       let object = noted[place]
       let state = object.state
-      guard !state.isDisjoint(with: .noted) else { continue }
+      guard !state.isDisjoint(with: .noted), !isElsewhere(object) else { continue }
       if state.contains(.observed) { observed.append((object, object.observedChanges())) }
       object.state.subtract(.noted)
       object.relations?.endEvent()
@@ -120,6 +123,14 @@ extension ManagedObjectContext {
     // Observers may edit the objects.
     encodingAhead?.wait()
     post(Self.didChangeObjectsNotification, sets.userInfo(inserted: inserted))
+    for object in sets.deleted { object.state.remove(.departed) }
+  }
+
+  /// Whether `object`, which was new here and was deleted, has been inserted into another context since: that one tells of it.
+  @inline(__always)
+  private func isElsewhere(_ object: ManagedObject) -> Bool {
+    guard let reference = object.contextReference else { return false }
+    return reference.toOpaque() != Unmanaged.passUnretained(self).toOpaque()
   }
 
   func postWillSave() { post(Self.willSaveObjectsNotification, nil) }

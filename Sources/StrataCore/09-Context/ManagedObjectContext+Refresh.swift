@@ -72,7 +72,7 @@ extension ManagedObjectContext {
     stores.forEachLive { identifiers.append($0.objectID) }
     stores.forEach { $0.context = nil }
     changes.forEachListed { $0.context = nil }
-    _ = changes.takeNoted()
+    for object in changes.takeNoted() { object.state.remove(.departed) }
     changes.removeAllPending()
     deletionsToPropagate = []
     vanished = []
@@ -125,7 +125,7 @@ extension ManagedObjectContext {
     }
     rollBackReceived(&sets)
     noteUnsavedRows()
-    for object in changes.takeNoted() { object.state.subtract(.noted) }
+    for object in changes.takeNoted() { object.state.subtract(ObjectState.noted.union(.departed)) }
     changes.removeAllPending()
     lostVersions = [:]
     hasBatchDeletions = false

@@ -30,6 +30,7 @@ extension ManagedObjectContext {
       isSaving = false
       encodingAhead = nil
     }
+    settleProvisional()
     flushAncestors()
     drainReceived()
     joinFlight()

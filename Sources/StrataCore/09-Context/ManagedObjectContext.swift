@@ -49,6 +49,8 @@ public final class ManagedObjectContext: @unchecked Sendable {
     var undoManager: SharedUndoManager?
     /// Children that were made before this context had a coordinator.
     var waiting: [WeakContext] = []
+    /// All children there are.
+    var offspring: [WeakContext] = []
   }
 
   // MARK: State, on the context's queue
@@ -134,6 +136,12 @@ public final class ManagedObjectContext: @unchecked Sendable {
   @exclusivity(unchecked) var hasBegunPublishing = false
   /// New records that are deleted again and still published, until the event ends: nobody is to see half of an event.
   @exclusivity(unchecked) var withdrawn: Set<StratumLayer.Place> = []
+  /// Objects were inserted before there was a store for them, and have provisional IDs.
+  @exclusivity(unchecked) var hasProvisional = false
+  /// For which of the coordinator's lists of stores those that could move have done so.
+  @exclusivity(unchecked) var provisionalGeneration = -1
+  /// A child has saved such objects here. Set on the child's thread.
+  let awaitsProvisional = Atomic<Bool>(false)
   /// What has changed since the last save, and since the last did-change notification.
   // `@exclusivity(unchecked)`: its methods call no user code and come back before anybody else looks.
   @exclusivity(unchecked) var changes = ChangeTracker()
@@ -190,9 +198,9 @@ public final class ManagedObjectContext: @unchecked Sendable {
   init(
     _ concurrencyType: ConcurrencyType, _ coordinator: PersistentStoreCoordinator,
     parent: ManagedObjectContext?,
-    classes: EntityClasses
+    classes: EntityClasses, isForAnyone: Bool = false
   ) {
-    queue = ContextQueue(concurrencyType)
+    queue = ContextQueue(concurrencyType, isForAnyone: isForAnyone)
     self.coordinator = coordinator
     storedParent = parent
     ancestors = parent.map { [$0.strata] + $0.ancestors } ?? []
@@ -343,6 +351,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
   /// The object for `id` if it is in the context. Never reads the store (rule 44).
   public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
     checkAccess()
+    settleProvisional()
     drainReceived()
     return locate(id)?.table.object(for: id.primaryKey)
   }

@@ -380,6 +380,7 @@ extension ManagedObjectContext {
       throw CoreDataError(
         .persistentStoreSave, "The store of a changed object has been removed from the coordinator.")
     }
+    if binding.index == coordinator.knownProvisional?.index { try requireParentForProvisional() }
     if binding.store.isReadOnly {
       throw CoreDataError(
         .persistentStoreSave,

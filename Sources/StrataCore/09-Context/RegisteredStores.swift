@@ -134,7 +134,9 @@ extension ManagedObjectContext {
     let token = id.unmanagedToken._withUnsafeGuaranteedRef { ObjectIdentifier($0) }
     if let place = stores.place(for: token) { return place }
     guard let entity = schema.entity(named: id.entityName) else { return nil }
-    for binding in coordinator.bindings where binding.store.identifier == id.storeIdentifier {
+    var bindings = coordinator.bindings
+    if let provisional = coordinator.knownProvisional { bindings.append(provisional) }
+    for binding in bindings where binding.store.identifier == id.storeIdentifier {
       guard let bound = binding.entities[entity.number] else { return nil }
       let place = RegisteredStores.Place(
         store: binding, bound: bound, table: stores.tables(for: binding).tables[entity.hierarchyNumber])

@@ -93,7 +93,7 @@ struct EditTests {
     context.delete(entry)
     #expect(!context.hasChanges)
     #expect(context.insertedObjects.isEmpty && context.deletedObjects.isEmpty)
-    #expect(!entry.isInserted && !entry.isDeleted)
+    #expect(!entry.isInserted && entry.isDeleted)
     #expect(entry.managedObjectContext == nil)
     #expect(context.registeredObject(for: id) == nil)
     #expect(entry.location == "Bells")
@@ -101,15 +101,64 @@ struct EditTests {
     #expect(try store.context().entryCount() == 0)
   }
 
-  @Test("rule 25: what was inserted and deleted with no save between is in no set of any notification")
-  func insertedAndDeletedIsInNoSet() throws {
+  @Test(
+    "rule 25: what was inserted and deleted in one event is told of as deleted, and is no matter of the save")
+  func insertedAndDeletedIsToldAsDeleted() throws {
     let recorder = NotificationRecorder(context)
     Entry.make("stays", in: context)
-    context.delete(Entry.make("goes", in: context))
+    let gone = Entry.make("goes", in: context)
+    context.delete(gone)
+    #expect(context.deletedObjects.isEmpty && context.insertedObjects.count == 1)
     try context.save()
     let saved = try #require(recorder.all(.didSave).first)
     #expect(recorder.all(.didChange).map(\.inserted.count) == [1])
+    #expect(recorder.all(.didChange).map(\.deleted) == [[gone.objectID]])
     #expect(saved.inserted.count == 1 && saved.deleted.isEmpty)
+  }
+
+  @Test(
+    "A deleted new object says that it is deleted until its event is over, whether its insertion was told of or not"
+  )
+  func deletedNewObjectIsDeletedUntilTheEventEnds() throws {
+    for wasTold in [false, true] {
+      let entry = Entry.make("goes", in: context)
+      if wasTold { context.processPendingChanges() }
+      // Notifications are posted on this thread, while it edits.
+      nonisolated(unsafe) var isDeletedWhenTold: Bool?
+      nonisolated(unsafe) let object = entry
+      let token = NotificationCenter.default.addObserver(
+        forName: ManagedObjectContext.didChangeObjectsNotification, object: context, queue: nil
+      ) { _ in isDeletedWhenTold = object.isDeleted }
+      defer { NotificationCenter.default.removeObserver(token) }
+      context.delete(entry)
+      #expect(entry.isDeleted && !entry.isInserted && !entry.hasChanges)
+      context.processPendingChanges()
+      #expect(isDeletedWhenTold == true)
+      #expect(!entry.isDeleted && entry.managedObjectContext == nil)
+      context.processPendingChanges()
+    }
+    let entry = Entry.make("goes", in: context)
+    context.delete(entry)
+    context.reset()
+    #expect(!entry.isDeleted)
+    let other = Entry.make("goes", in: context)
+    context.delete(other)
+    context.rollback()
+    #expect(!other.isDeleted && !context.hasChanges)
+  }
+
+  @Test("What a hook of a save inserts and deletes again gets no hook of its own")
+  func goneInWillSave() throws {
+    let diary = Diary(context: context)
+    var gone: Diary?
+    diary.onWillSave = { diary in
+      guard gone == nil, let context = diary.managedObjectContext else { return }
+      let other = Diary(context: context)
+      context.delete(other)
+      gone = other
+    }
+    try context.save()
+    #expect(gone?.calls.contains("willSave") == false && gone?.isDeleted == false)
   }
 
   @Test("rule 24: a new object that was deleted can be inserted again and is saved with its values")

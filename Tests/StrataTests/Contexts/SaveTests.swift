@@ -394,16 +394,6 @@ struct SaveTests {
     #expect(try context.fetch(FetchRequest<Entry>(entityName: "Entry")).count == 1)
   }
 
-  @Test("rule 318: inserting before a store was loaded traps and says what to do")
-  func insertingWithoutAStoreTraps() async {
-    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      let container = PersistentContainer(name: "Empty", model: SurfModel.make())
-      let context = ManagedObjectContext(.confinement, coordinator: container.persistentStoreCoordinator)
-      Entry.make("Bells", in: context)
-    }
-    expectTrap(result, says: "no writable store holds entity Entry", "load the persistent stores")
-  }
-
   @Test("rule 298: a model is frozen as soon as a coordinator has it")
   func modelIsFrozen() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {

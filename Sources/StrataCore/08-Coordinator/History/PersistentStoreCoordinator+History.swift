@@ -28,6 +28,10 @@ extension PersistentStoreCoordinator {
   ///   store, of another copy of it or of other stores: read everything anew then, and go on with the current token; 134091 when no store records a history;
   ///   134060 for a predicate that history cannot answer; `StorageError`.
   public func history(_ request: PersistentHistoryRequest) throws -> PersistentHistoryResult {
+    if !hasStores {
+      throw CoreDataError(
+        .persistentStoreOperation, "No persistent store is loaded: there is no history to read or to delete.")
+    }
     switch request.operation {
     case .delete(let place): return try deleteHistory(before: place, request)
     case .fetch:

@@ -50,7 +50,7 @@ extension ManagedObjectContext {
     var specification = FetchSpecification(entityName: entity.name, predicate: request.predicate)
     specification.includesSubentities = request.includesSubentities
     specification.affectedStores = request.affectedStores
-    let resolved = try ResolvedFetchRequest(specification, schema: schema)
+    let resolved = try resolved(specification)
     var operations: [(StoreBatch.Operation, StoreBinding)] = []
     for binding in bindings(for: resolved, specification) {
       let assignments = try assignments(request.propertiesToUpdate, entity, binding)
@@ -94,7 +94,7 @@ extension ManagedObjectContext {
     case .matching(var specification):
       specification.affectedStores = request.affectedStores
       _ = try batchEntity(specification.entityName)
-      let resolved = try ResolvedFetchRequest(specification, schema: schema)
+      let resolved = try resolved(specification)
       let stores = bindings(for: resolved, specification)
       if stores.count > 1, resolved.limit > 0 || resolved.offset > 0 {
         throw CoreDataError(
@@ -144,6 +144,7 @@ extension ManagedObjectContext {
 
   private func batchEntity(_ name: String) throws -> EntitySchema {
     checkAccess(name)
+    try requireStores()
     guard let entity = schema.entity(named: name) else {
       throw FetchError(reason: .unknownEntity, entityName: name, key: nil)
     }

@@ -41,7 +41,7 @@ extension ManagedObjectContext {
     checkAccess(specification.entityName)
     flushAncestors()
     tellChanges()
-    let resolved = try ResolvedFetchRequest(specification, schema: schema)
+    let resolved = try resolved(specification)
     let overlay = try makeOverlay(resolved, specification)
     var explanation = FetchExplanation(stores: [])
     let asked =

@@ -64,24 +64,6 @@ extension QueryGenerationToken: Hashable {
   public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-/// A store that is not part of a generation.
-private struct NoReading: StoreReading {
-  let storeIdentifier: UUID
-  func fetch(_ request: ResolvedFetchRequest, mode: FetchMode) throws -> FetchedRows {
-    FetchedRows(
-      rows: [], count: 0,
-      plan: FetchPlanner.plan(request, mode: mode, storeIdentifier: storeIdentifier) { _ in false })
-  }
-  func rows(hierarchy: Int, primaryKeys: [UInt64]) throws -> [FetchedRow?] { primaryKeys.map { _ in nil } }
-  func row(hierarchy: Int, primaryKey: UInt64) throws -> FetchedRow? { nil }
-  func members(_ edges: EdgeSet, of owner: UInt64) throws -> [UInt64] { [] }
-  func members(_ edges: EdgeSet, of owners: [UInt64]) throws -> [[UInt64]] { owners.map { _ in [] } }
-  func memberCount(_ edges: EdgeSet, of owner: UInt64) throws -> Int { 0 }
-  func hasMember(_ edges: EdgeSet, of owner: UInt64, _ member: UInt64) throws -> Bool { false }
-  func placedMembers(_ edges: EdgeSet, of owner: UInt64) throws -> [PlacedMember] { [] }
-  func externalValue(entity: Int, primaryKey: UInt64, slot: Int, version: UInt32) throws -> Data? { nil }
-}
-
 /// The generation of a context on a coordinator and of all contexts above it (rule 168).
 final class PinnedGeneration: Sendable {
   private let token = Mutex<QueryGenerationToken?>(nil)

@@ -64,7 +64,7 @@ extension ManagedObject {
     switch slot {
     case ObservedSlot.hasChanges: return .state(!state.isDisjoint(with: .unsaved))
     case ObservedSlot.isDeleted: return .state(!state.isDisjoint(with: .anyDeleted))
-    case ObservedSlot.managedObjectContext: return .state(contextReference != nil)
+    case ObservedSlot.managedObjectContext: return .state(contextReference != nil && !state.contains(.loose))
     default: break
     }
     if let relationship = home.entity.relationship(slot: slot), relationship.isToMany {

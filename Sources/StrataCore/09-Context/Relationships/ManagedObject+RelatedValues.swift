@@ -25,11 +25,11 @@ extension ManagedObject {
 
   /// The same without the other end, and without counting as a change (rule 210).
   final func setPrimitiveRelated(_ value: Any?, _ relationship: RelationshipSchema) {
-    let context = contextForLinking(relationship)
+    _ = contextForLinking(relationship)
     if relationship.isToMany {
       let state = loadedState(relationship)
       let objects = memberValues(value, relationship)
-      for object in objects { check(object, fits: relationship, in: context) }
+      for object in objects { _ = contextForLinking(relationship, to: object) }
       let wanted = objects.map(\.referenceBits)
       for member in state.members() where !wanted.contains(member.member) { state.remove(member.member) }
       let present = Set(state.members().map(\.member))
@@ -38,7 +38,7 @@ extension ManagedObject {
     }
     let object = value as? ManagedObject
     if let value, object == nil, !(value is NSNull) { trapNoObject(value, relationship) }
-    if let object { check(object, fits: relationship, in: context) }
+    _ = contextForLinking(relationship, to: object)
     storePrimitiveReference(object?.referenceBits ?? 0, relationship)
   }
 

@@ -160,8 +160,7 @@ extension ManagedObject {
 
   /// Adds an object, at the end of an ordered relationship; one that is there stays where it is.
   final func addMember(_ relationship: RelationshipSchema, _ member: ManagedObject) {
-    let context = contextForLinking(relationship)
-    check(member, fits: relationship, in: context)
+    let context = contextForLinking(relationship, to: member)
     if member.home.storeIndex != home.storeIndex {
       ownRelations.foreign[relationship.slot] = member.objectID
       noteChange()
@@ -194,6 +193,8 @@ extension ManagedObject {
   /// Takes an object out.
   final func removeMember(_ relationship: RelationshipSchema, _ member: ManagedObject) {
     let context = contextForLinking(relationship)
+    // Who is in no context, or not in this one's, is no member, and does not come in by being taken out.
+    if member.isUnattached, member.contextReference?.toOpaque() != contextReference?.toOpaque() { return }
     check(member, fits: relationship, in: context)
     if member.home.storeIndex != home.storeIndex {
       if relations?.foreign[relationship.slot] == member.objectID {
@@ -220,8 +221,8 @@ extension ManagedObject {
 
   /// Makes `objects` the members, in their order when the relationship has one.
   final func setMembers(_ relationship: RelationshipSchema, _ objects: [ManagedObject]) {
-    let context = contextForLinking(relationship)
-    for object in objects { check(object, fits: relationship, in: context) }
+    _ = contextForLinking(relationship)
+    for object in objects { _ = contextForLinking(relationship, to: object) }
     var wanted = Set<ObjectIdentifier>(minimumCapacity: objects.count)
     let distinct = objects.filter { wanted.insert(ObjectIdentifier($0)).inserted }
     // One of another store that was set before is among `objects` or taken back.

@@ -42,8 +42,7 @@ extension ManagedObject {
 
   /// Sets a to-one relationship and the other end with it, at once (rules 208, 209).
   final func setRelatedObject(_ relationship: RelationshipSchema, _ new: ManagedObject?) {
-    let context = contextForLinking(relationship)
-    if let new { check(new, fits: relationship, in: context) }
+    let context = contextForLinking(relationship, to: new)
     fire()
     // Whatever children have saved of the object comes first.
     claim()
@@ -207,20 +206,33 @@ extension ManagedObject {
 
   /// The context, which an object must have before it can be related to others.
   final func contextForLinking(_ relationship: RelationshipSchema) -> ManagedObjectContext {
-    guard let context else {
+    guard let context = context ?? looseContext() else {
       trap(
-        "\(relationship.qualifiedName) was set on an object that is in no context: insert \(self) into a context first."
+        "\(relationship.qualifiedName) was set on an object that is in no context any more, since it was deleted or its context was "
+          + "reset: insert \(self) into a context first."
       )
     }
     context.checkAccess(home.token.entityName)
     return context
   }
 
-  /// Traps for an object of another context, or of the wrong entity.
+  /// The same once `object`, which is checked, is together with this one.
+  final func contextForLinking(_ relationship: RelationshipSchema, to object: ManagedObject?)
+    -> ManagedObjectContext
+  {
+    let context = contextForLinking(relationship)
+    guard let object else { return context }
+    let areTogether = object.contextReference?.toOpaque() == contextReference?.toOpaque()
+    check(object, fits: relationship, in: context)
+    // Where either was in no context, this one may have come into the object's.
+    return areTogether ? context : self.context ?? context
+  }
+
+  /// Traps for an object of another context, or of the wrong entity. One that is in no context comes into this one's.
   final func check(
     _ object: ManagedObject, fits relationship: RelationshipSchema, in context: ManagedObjectContext
   ) {
-    if object.contextReference?.toOpaque() != contextReference?.toOpaque() {
+    if object.contextReference?.toOpaque() != contextReference?.toOpaque(), !join(object, context) {
       trapForeignMember(object, relationship, context)
     }
     let destination = context.schema.entities[relationship.destination]
@@ -238,8 +250,8 @@ extension ManagedObject {
     let name = object.home.token.entityName
     guard let other = object.context else {
       trap(
-        "\(relationship.qualifiedName) of an object of \(context) was given an object of \(name) that is in no context: "
-          + "insert it into \(context) first, or, if it was deleted or its context was reset, fetch it again."
+        "\(relationship.qualifiedName) of an object of \(context) was given an object of \(name) that is in no context any more: "
+          + "it was deleted or its context was reset; insert it again, or fetch it again."
       )
     }
     trap(

@@ -46,6 +46,17 @@ struct MemberChanges {
     places = nil
   }
 
+  /// The same changes of members that have other references; nil for those that are left out.
+  func replacing(_ reference: (UInt64) -> UInt64?) -> MemberChanges {
+    var result = MemberChanges()
+    for entry in entries {
+      if let member = reference(entry.member) {
+        result.append(Entry(member: member, position: entry.position))
+      }
+    }
+    return result
+  }
+
   /// `later` came after these.
   mutating func append(_ later: MemberChanges) {
     if entries.isEmpty { self = later } else { for entry in later.entries { append(entry) } }

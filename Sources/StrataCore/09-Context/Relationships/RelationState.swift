@@ -5,6 +5,8 @@ final class Relations {
   private(set) var states: [(relationship: Int, state: RelationState)] = []
   /// Objects of other stores that were set: they are refused at save (rule 146). By slot.
   var foreign: [Int: ManagedObjectID] = [:]
+  /// Of an object in no context: what it and those it is related to live in.
+  var looseObjects: ManagedObjectContext?
   /// What fetched properties have found, by their names.
   var fetched: [String: [ManagedObjectID]] = [:]
 
@@ -99,6 +101,14 @@ final class RelationState {
     if changes.isEmpty { return }
     changes.forget(member)
     touch()
+  }
+
+  /// The members have other references now; nil for one that is no member any more.
+  func replaceMembers(_ reference: (UInt64) -> UInt64?) {
+    changes = changes.replacing(reference)
+    base = nil
+    baseSet = nil
+    merged = nil
   }
 
   /// Puts back what an earlier state had.

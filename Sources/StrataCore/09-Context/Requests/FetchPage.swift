@@ -56,7 +56,7 @@ extension ManagedObjectContext {
     }
     flushAncestors()
     tellChanges()
-    var resolved = try ResolvedFetchRequest(specification, schema: schema)
+    var resolved = try resolved(specification)
     resolved.limit = size
     resolved.isPaged = true
     if let continuation {

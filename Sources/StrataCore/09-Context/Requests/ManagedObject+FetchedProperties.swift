@@ -10,7 +10,7 @@ extension ManagedObject {
     guard let property = fetchedProperty(key), let request = property.fetchRequest else {
       trap("entity \(home.token.entityName) has no fetched property “\(key)”.")
     }
-    guard let context else { return [] }
+    guard let context, state.isDisjoint(with: .loose) else { return [] }
     context.checkAccess(home.token.entityName)
     if let known = relations?.fetched[key] {
       let objects = known.map { context.object(with: $0) }

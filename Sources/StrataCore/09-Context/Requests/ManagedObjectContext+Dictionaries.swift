@@ -67,6 +67,7 @@ extension ManagedObjectContext {
   func dictionaryRequest(
     _ specification: FetchSpecification, _ monitor: FetchMonitor?
   ) throws -> (ResolvedDictionaryRequest, [StoreBinding]) {
+    try requireStores()
     var request = try ResolvedDictionaryRequest(specification, schema: schema)
     let bindings = bindings(for: request.fetch, specification)
     if bindings.count > 1 {

@@ -5,6 +5,7 @@ extension ResultsTracker {
   ///
   /// - Throws: `CoreDataError` 134060 when sections would not stand together (rule 242); what a fetch throws.
   func load(_ plan: ResultsPlan) throws -> EntryIndex {
+    try context.requireStores()
     context.flushAncestors()
     let overlay = try context.makeOverlay(plan.request, plan.specification)
     let bindings = context.bindings(for: plan.request, plan.specification)

@@ -139,7 +139,7 @@ extension ManagedObjectContext {
   ) throws -> FetchedAhead {
     flushAncestors()
     tellChanges()
-    var resolved = try ResolvedFetchRequest(specification, schema: schema)
+    var resolved = try resolved(specification)
     resolved.monitor = monitor
     let overlay = try makeOverlay(resolved, specification)
     let mode: FetchMode =

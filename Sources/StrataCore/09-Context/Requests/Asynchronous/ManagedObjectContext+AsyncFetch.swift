@@ -96,9 +96,10 @@ extension ManagedObjectContext {
     try requireQueue()
     let specification = try specification(of: request)
     if T.fetchResultType == .dictionary {
+      try requireStores()
       _ = try ResolvedDictionaryRequest(specification, schema: schema)
     } else {
-      let resolved = try ResolvedFetchRequest(specification, schema: schema)
+      let resolved = try resolved(specification)
       _ = try prefetch(specification.relationshipKeyPathsForPrefetching, of: [], resolved.entity)
     }
     return specification
