@@ -203,9 +203,9 @@ extension EntityDescription {
   }
 }
 
-/// The class of that name, `Module.Class`; of `Class` and `.Class` the one class of managed objects that has this name in whatever module.
-/// One that declares no slots goes before one that does, which is usually made for a model in code that names it. Nested and generic classes
-/// have no name to be found by.
+/// The class of that name, `Module.Class`; of `Class` and `.Class` the one class of managed objects that has this name in whatever module
+/// and uses no slot numbers: one that declares slots is made for one model, which names it. Nested and generic classes have no name to be
+/// found by.
 private func classNamed(_ name: String) -> AnyClass? {
   let parts = name.split(separator: ".", omittingEmptySubsequences: false)
   let isIdentifier = { (part: Substring) in
@@ -214,11 +214,11 @@ private func classNamed(_ name: String) -> AnyClass? {
   guard let last = parts.last, isIdentifier(last) else { return nil }
   if parts.count == 2, isIdentifier(parts[0]) { return NSClassFromString(name) }
   guard parts.count == 1 || parts.count == 2 && parts[0].isEmpty else { return nil }
-  let all = LoadedClasses.modules(declaring: String(last)).compactMap { module in
-    NSClassFromString("\(module).\(last)") as? any SlotDeclaring.Type
+  let classes = LoadedClasses.modules(declaring: String(last)).compactMap { module in
+    (NSClassFromString("\(module).\(last)") as? any SlotDeclaring.Type).flatMap {
+      $0.declaredSlots?.isEmpty != false ? $0 as AnyClass : nil
+    }
   }
-  let named = all.filter { $0.declaredSlots?.isEmpty != false }
-  let classes = named.isEmpty ? all : named
   if classes.count > 1 {
     trap(
       "\(classes.map { String(reflecting: $0) }.joined(separator: " and ")) are both called “\(last)”, the name of an entity's "
