@@ -104,6 +104,8 @@ final class Board: ManagedObject {
 
 /// A subclass with a validator of its own.
 final class SmallPlaque: Plaque {
+  override class var declaredSlots: [String]? { ["text", "number", "remark", "loose", "depth"] }
+
   override class var valueValidators: [ValueValidator] {
     super.valueValidators + [
       ValueValidator("remark") { (_: SmallPlaque, remark: inout String?) in remark = remark?.uppercased() }
