@@ -3,8 +3,10 @@ import StrataCore
 /// The ready-made transformer of transformable attributes.
 ///
 /// As itself it keeps plain values (`PlainValueTransformer`). A subclass names the classes it keeps in `allowedTopLevelClasses`; those must conform to
-/// `NSSecureCoding`, are archived with `NSKeyedArchiver`, and no other class is ever made because the bytes ask for it (rule 343). Where Core Data's
-/// `transformedValue(_:)` reads bytes, this one's makes them: attributes call that direction for every transformer.
+/// `NSSecureCoding`, are archived with `NSKeyedArchiver`, and no other class is ever made because the bytes ask for it (rule 343).
+///
+/// As in Core Data `transformedValue(_:)` makes a value of bytes, and `reverseTransformedValue(_:)` bytes of a value: the other way round than other
+/// transformers of attributes. Attributes know that, for every subclass.
 ///
 /// The archive lies in a property list with the name of its class, which is looked at first: Foundation's unarchiver on Linux stops the process for
 /// an unexpected class. An archive that was damaged on purpose can still do so; the transformer of plain values cannot.
@@ -17,8 +19,23 @@ open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
     ]
   }
 
-  /// The bytes that stand for a value; nil for nil, and for a value that is none of the allowed ones.
+  /// The class of what bytes become.
+  open override class func transformedValueClass() -> AnyClass { NSObject.self }
+
+  /// The value that bytes stand for; nil when they are no allowed value.
   open override func transformedValue(_ value: Any?) -> Any? {
+    guard let data = value as? Data else { return nil }
+    if isPlain { return try? PlainValueTransformer().reverse(data) }
+    guard let envelope = try? PropertyListDecoder().decode(Envelope.self, from: data),
+      let allowed = Self.allowedTopLevelClasses.first(where: { NSStringFromClass($0) == envelope.className })
+    else { return nil }
+    // What is in a collection may be of the other classes.
+    let others = Self.allowedTopLevelClasses.filter { $0 != allowed }
+    return try? NSKeyedUnarchiver.unarchivedObject(ofClasses: [allowed] + others, from: envelope.archive)
+  }
+
+  /// The bytes that stand for a value; nil for nil, and for a value that is none of the allowed ones.
+  open override func reverseTransformedValue(_ value: Any?) -> Any? {
     guard let value = plain(value) else { return nil }
     if isPlain { return try? PlainValueTransformer().transform(value) }
     guard let object = value as? NSObject, let coded = object as? any NSSecureCoding,
@@ -28,18 +45,6 @@ open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
     else { return nil }
     let envelope = Envelope(className: NSStringFromClass(allowed), archive: archive)
     return try? PropertyListEncoder().encode(envelope)
-  }
-
-  /// The value that bytes stand for; nil when they are no allowed value.
-  open override func reverseTransformedValue(_ value: Any?) -> Any? {
-    guard let data = value as? Data else { return nil }
-    if isPlain { return try? PlainValueTransformer().reverse(data) }
-    guard let envelope = try? PropertyListDecoder().decode(Envelope.self, from: data),
-      let allowed = Self.allowedTopLevelClasses.first(where: { NSStringFromClass($0) == envelope.className })
-    else { return nil }
-    // What is in a collection may be of the other classes.
-    let others = Self.allowedTopLevelClasses.filter { $0 != allowed }
-    return try? NSKeyedUnarchiver.unarchivedObject(ofClasses: [allowed] + others, from: envelope.archive)
   }
 
   private struct Envelope: Codable {

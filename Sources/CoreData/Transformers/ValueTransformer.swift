@@ -25,7 +25,7 @@ public struct NSValueTransformerName: RawRepresentable, Hashable, Sendable, Expr
 /// Turns one value into another, and perhaps back. A subclass that is registered serves transformable attributes of its name (rule 342).
 ///
 /// For an attribute Core Data calls `transformedValue(_:)` to make the bytes that a store keeps, and `reverseTransformedValue(_:)` to read them; both
-/// on the queue of the object's context, several at a time.
+/// on the queue of the object's context, several at a time. For an `NSSecureUnarchiveFromDataTransformer` it is the other way round.
 open class ValueTransformer: NSObject {
   public override init() {}
 

@@ -33,13 +33,14 @@ enum ValueTransformerRegistry {
   }
 }
 
-/// A value transformer as attributes use it.
+/// A value transformer as attributes use it: forwards to bytes, and back; a secure one backwards to bytes (rule 342).
 private struct BridgedTransformer: AttributeTransformer, @unchecked Sendable {
   // @unchecked Sendable: see ValueTransformer; whoever registers one says that it may be called from several threads.
   let transformer: ValueTransformer
 
   func transform(_ value: Any) throws -> Data {
-    switch transformer.transformedValue(value) {
+    let isSecure = transformer is NSSecureUnarchiveFromDataTransformer
+    switch isSecure ? transformer.reverseTransformedValue(value) : transformer.transformedValue(value) {
     case let data as Data: return data
     case let data as NSData: return data as Data
     case let other:
@@ -55,7 +56,9 @@ private struct BridgedTransformer: AttributeTransformer, @unchecked Sendable {
   }
 
   func reverse(_ data: Data) throws -> Any {
-    guard let value = plain(transformer.reverseTransformedValue(data)) else {
+    let isSecure = transformer is NSSecureUnarchiveFromDataTransformer
+    let made = isSecure ? transformer.transformedValue(data) : transformer.reverseTransformedValue(data)
+    guard let value = plain(made) else {
       throw TransformationError("\(type(of: transformer)) made nothing of \(data.count) bytes")
     }
     return value

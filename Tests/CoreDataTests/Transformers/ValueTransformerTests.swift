@@ -82,8 +82,10 @@ struct ValueTransformerTests {
         == true)
     let secure = try #require(ValueTransformer(forName: .secureUnarchiveFromDataTransformerName))
     #expect(secure is NSSecureUnarchiveFromDataTransformer)
-    let data = secure.transformedValue(["a": [1, 2]])
-    #expect((secure.reverseTransformedValue(data) as? [String: Any])?["a"] as? [Int] == [1, 2])
+    let data = secure.reverseTransformedValue(["a": [1, 2]])
+    #expect(data is Data)
+    #expect((secure.transformedValue(data) as? [String: Any])?["a"] as? [Int] == [1, 2])
+    #expect(type(of: secure).allowsReverseTransformation())
     #expect(ValueTransformer(forName: .unarchiveFromDataTransformerName) == nil)
     #expect(ValueTransformer(forName: .keyedUnarchiveFromDataTransformerName) == nil)
     #expect(ValueTransformer.allowsReverseTransformation())
@@ -101,14 +103,84 @@ struct ValueTransformerTests {
     }
     let transformer = Dates()
     let date = NSDate(timeIntervalSinceReferenceDate: 5)
-    let data = try #require(transformer.transformedValue(date) as? Data)
-    #expect(transformer.reverseTransformedValue(data) as? Date == date as Date)
-    #expect(transformer.transformedValue(NSUUID()) == nil)
+    let data = try #require(transformer.reverseTransformedValue(date) as? Data)
+    #expect(transformer.transformedValue(data) as? Date == date as Date)
+    #expect(transformer.reverseTransformedValue(NSUUID()) == nil)
     final class Identifiers: NSSecureUnarchiveFromDataTransformer {
       override class var allowedTopLevelClasses: [AnyClass] { [NSUUID.self] }
     }
-    let foreign = try #require(Identifiers().transformedValue(NSUUID()))
-    #expect(transformer.reverseTransformedValue(foreign) == nil)
-    #expect(transformer.reverseTransformedValue(Data([1, 2, 3])) == nil)
+    let foreign = try #require(Identifiers().reverseTransformedValue(NSUUID()))
+    #expect(transformer.transformedValue(foreign) == nil)
+    #expect(transformer.transformedValue(Data([1, 2, 3])) == nil)
+  }
+
+  @Test(
+    "Attributes use a secure transformer's subclass in Core Data's direction, by name and as it overrides")
+  func secureSubclasses() throws {
+    let name = NSValueTransformerName("StampTransformer-\(UUID().uuidString)")
+    ValueTransformer.setValueTransformer(StampTransformer(), forName: name)
+    let stand = try BirdStand { model in
+      let stamp = NSAttributeDescription()
+      stamp.name = "stamp"
+      stamp.attributeType = .transformableAttributeType
+      stamp.valueTransformerName = name.rawValue
+      model.entitiesByName["Bird"]?.properties.append(stamp)
+    }
+    let context = stand.context()
+    let bird = BirdStand.bird("wren", 1, 1, nil, context)
+    bird.setValue(Stamp(5), forKey: "stamp")
+    #expect((bird.value(forKey: "stamp") as? Stamp)?.number == 5)
+    try context.save()
+    let again = try stand.context().existingObject(with: bird.objectID)
+    #expect((again.value(forKey: "stamp") as? Stamp)?.number == 5)
+    let request = NSFetchRequest<NSDictionary>(entityName: "Bird")
+    request.resultType = .dictionaryResultType
+    request.propertiesToFetch = ["stamp"]
+    #expect((try context.fetch(request).first?["stamp"] as? Stamp)?.number == 5)
+    bird.setValue("no stamp", forKey: "name")
+    ValueTransformer.setValueTransformer(nil, forName: name)
+  }
+
+  @Test("Bytes that were written when the direction was the other one are read")
+  func oldBytes() throws {
+    // As attributes have always kept them: a property list with the class's name and the archive.
+    struct Envelope: Codable {
+      let className: String
+      let archive: Data
+    }
+    let archive = try NSKeyedArchiver.archivedData(withRootObject: Stamp(3), requiringSecureCoding: true)
+    let bytes = try PropertyListEncoder().encode(
+      Envelope(className: NSStringFromClass(Stamp.self), archive: archive))
+    #expect((StampTransformer().transformedValue(bytes) as? Stamp)?.number == 3)
+  }
+}
+
+// At the top: Foundation archives no classes inside of others.
+
+final class Stamp: NSObject, NSSecureCoding {
+  static var supportsSecureCoding: Bool { true }
+  let number: Int
+  init(_ number: Int) { self.number = number }
+  init?(coder: NSCoder) { number = coder.decodeInteger(forKey: "number") }
+  func encode(with coder: NSCoder) { coder.encode(number, forKey: "number") }
+}
+
+/// As applications write it: data becomes an object forwards, an object data backwards.
+final class StampTransformer: NSSecureUnarchiveFromDataTransformer {
+  override class var allowedTopLevelClasses: [AnyClass] { [Stamp.self] }
+  override class func transformedValueClass() -> AnyClass { Stamp.self }
+  override func transformedValue(_ value: Any?) -> Any? {
+    guard let data = value as? Data else {
+      Issue.record("transformedValue(_:) was given \(value ?? "nil"), no data")
+      return nil
+    }
+    return super.transformedValue(data)
+  }
+  override func reverseTransformedValue(_ value: Any?) -> Any? {
+    guard let stamp = value as? Stamp else {
+      Issue.record("reverseTransformedValue(_:) was given \(value ?? "nil"), no stamp")
+      return nil
+    }
+    return super.reverseTransformedValue(stamp)
   }
 }
