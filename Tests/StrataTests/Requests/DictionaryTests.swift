@@ -88,6 +88,28 @@ struct DictionaryTests {
     #expect(try rows(request) == ["0 0 nil nil nil 0"])
   }
 
+  @Test("rule 97: a sort key says nothing about one row of aggregates, and is ignored; with groups it counts")
+  func sortedAggregatesOfAll() throws {
+    var request = FetchRequest.sales(
+      [.count(as: "n"), .sum("amount")], sorted: [FetchSort("region"), FetchSort("amount", ascending: false)])
+    #expect(try rows(request) == ["6 18"])
+    #expect(try context.count(for: request) == 1)
+    request.sortDescriptors = [FetchSort("n")]
+    #expect(try rows(request) == ["6 18"])
+    request.havingPredicate = Attribute("n") > 100
+    #expect(try rows(request) == [])
+    request.havingPredicate = nil
+    request.sortDescriptors = [FetchSort("product.name")]
+    request.returnsDistinctResults = true
+    request.fetchLimit = 3
+    #expect(try rows(request) == ["6 18"])
+    request.sortDescriptors = [FetchSort("nothing")]
+    #expect(throws: FetchError.self) { try context.fetch(request) }
+    #expect(throws: FetchError.self) {
+      try context.fetch(.sales(["region", .count(as: "n")], by: ["region"], sorted: [FetchSort("amount")]))
+    }
+  }
+
   @Test("rule 97: with groups there is one row for each, nil being a group")
   func groups() throws {
     let request = FetchRequest.sales(

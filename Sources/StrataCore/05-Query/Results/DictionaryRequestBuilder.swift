@@ -282,7 +282,12 @@ struct DictionaryRequestBuilder {
 
   /// The sort keys as what they compare: columns, what is grouped by, and, without groups, any value of the rows.
   mutating func resolveSorts() throws -> [ResolvedDictionaryRequest.Sort] {
-    try sortDescriptors.map { sort in
+    if isGrouped, groupBy.isEmpty {
+      // One row has no order: the keys must be names of something, and say nothing else.
+      for sort in sortDescriptors where alias(sort.key) == nil { _ = try expression(of: .property(sort.key)) }
+      return []
+    }
+    return try sortDescriptors.map { sort in
       let output: ResolvedDictionaryRequest.Output
       if let alias = alias(sort.key) {
         output = alias
