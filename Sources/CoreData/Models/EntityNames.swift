@@ -73,7 +73,13 @@ extension NSManagedObject {
 extension NSDerivedAttributeDescription {
   /// What the value is derived from: `items.@count`, `canonical:(name)`, `now()` and the like.
   public var derivationExpression: NSExpression? {
-    get { self.StrataCore::derivationExpression.map { NSExpression(format: $0) } }
+    get {
+      if let derivationTree { return OpaqueArguments().expression(derivationTree) }
+      // What is none of the forms is refused with the model; until then it is what it says, if it says anything.
+      return self.StrataCore::derivationExpression.flatMap { try? FetchExpression(format: $0) }.map {
+        OpaqueArguments().expression($0)
+      }
+    }
     set { self.StrataCore::derivationExpression = newValue?.description }
   }
 }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// How a derived attribute's value follows from other values, read from its expression.
 ///
 /// ```
@@ -18,37 +20,103 @@ enum Derivation: Hashable, Sendable {
   case sum(relationship: String, attribute: String)
   case now
 
-  /// Nil when the text is none of the forms.
+  /// Nil when the text is none of the forms. Each may be written as an expression prints it, too: `sum:(children.amount)`,
+  /// `children.amount.@sum`, `count:(children)`, `uppercase(name)`, `SELF.name`, `#first` for a name that is a word of predicates.
   init?(_ text: String) {
-    if text == "now()" {
-      self = .now
-      return
-    }
-    for form in Form.allCases where text.hasPrefix("\(form.rawValue):(") && text.hasSuffix(")") {
-      guard let path = Self.path(text.dropFirst(form.rawValue.count + 2).dropLast()) else { return nil }
-      self = .copy(path: path, form)
-      return
-    }
-    let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-    if parts.count == 2, parts[1] == "@count", !parts[0].isEmpty {
-      self = .count(relationship: parts[0])
-    } else if parts.count >= 3, parts[1] == "@sum", !parts[0].isEmpty,
-      let path = Self.path(parts[2...].joined(separator: ".")[...])
-    {
-      self = .sum(relationship: parts[0], attribute: path.joined(separator: "."))
-    } else if let path = Self.path(text[...]) {
-      self = .copy(path: path, nil)
+    var parts = [Part]()
+    if let (name, argument) = Self.call(text) {
+      if name == "now" {
+        guard argument.allSatisfy(\.isWhitespace) else { return nil }
+        self = .now
+        return
+      }
+      guard let keys = Self.parts(argument) else { return nil }
+      if let form = Form(rawValue: name) {
+        guard let path = Self.keys(keys) else { return nil }
+        self = .copy(path: path, form)
+        return
+      }
+      guard name == "count" || name == "sum", Self.keys(keys) != nil else { return nil }
+      parts = keys + [.collectionOperator(name)]
     } else {
-      return nil
+      guard let keys = Self.parts(text) else { return nil }
+      parts = keys
+    }
+    let operators = parts.compactMap { if case .collectionOperator(let name) = $0 { name } else { nil } }
+    let path = parts.compactMap { if case .key(let key) = $0 { key } else { nil } }
+    guard let first = path.first else { return nil }
+    switch operators {
+    case []: self = .copy(path: path, nil)
+    case ["count"] where path.count == 1: self = .count(relationship: first)
+    case ["sum"] where path.count > 1:
+      self = .sum(relationship: first, attribute: path.dropFirst().joined(separator: "."))
+    default: return nil
     }
   }
 
-  private static func path(_ text: Substring) -> [String]? {
-    let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-    let isPath = parts.allSatisfy { part in
-      !part.isEmpty && !part.contains { "@:() ".contains($0) }
+  /// The one text of what it means, by which version hashes know it.
+  var text: String {
+    switch self {
+    case .now: "now()"
+    case .copy(let path, nil): path.joined(separator: ".")
+    case .copy(let path, let form?): "\(form.rawValue):(\(path.joined(separator: ".")))"
+    case .count(let relationship): "\(relationship).@count"
+    case .sum(let relationship, let attribute): "\(relationship).@sum.\(attribute)"
     }
-    return isPath ? parts : nil
+  }
+
+  // MARK: Reading
+
+  private enum Part {
+    case key(String)
+    case collectionOperator(String)
+  }
+
+  /// The name of the function that is called, without its colon, and its one argument; nil for a text that is no call.
+  private static func call(_ text: String) -> (name: String, argument: Substring)? {
+    guard let open = text.firstIndex(of: "("), text.last == ")" else { return nil }
+    let name = text[..<open]
+    let argument = text[text.index(after: open)...].dropLast()
+    if name.uppercased() == "FUNCTION", let quote = argument.first, quote == "'" || quote == "\"" {
+      // FUNCTION("sum:", children.amount)
+      guard let end = argument.dropFirst().firstIndex(of: quote) else { return nil }
+      let rest = argument[argument.index(after: end)...].drop(while: \.isWhitespace)
+      guard rest.isEmpty || rest.first == "," else { return nil }
+      return (unmarked(argument[..<end].dropFirst()), rest.dropFirst())
+    }
+    return (unmarked(name), argument)
+  }
+
+  private static func unmarked(_ name: Substring) -> String {
+    String(name.last == ":" ? name.dropLast() : name)
+  }
+
+  private static func keys(_ parts: [Part]) -> [String]? {
+    let keys = parts.compactMap { if case .key(let key) = $0 { key } else { nil } }
+    return keys.count == parts.count ? keys : nil
+  }
+
+  /// The parts of a key path; nil for anything else.
+  private static func parts(_ text: some StringProtocol) -> [Part]? {
+    let trimmed = String(text).trimmingCharacters(in: .whitespaces)
+    var parts: [Part] = []
+    for (place, piece) in trimmed.split(separator: ".", omittingEmptySubsequences: false).enumerated() {
+      if place == 0, piece.uppercased() == "SELF", trimmed.count > piece.count { continue }
+      if piece.first == "@" {
+        parts.append(.collectionOperator(String(piece.dropFirst())))
+        continue
+      }
+      var key = piece
+      if key.first == "#" {
+        key = key.dropFirst()
+        if key.count > 1, key.first == "\"", key.last == "\"" { key = key.dropFirst().dropLast() }
+      }
+      guard let first = key.first, !first.isNumber,
+        !key.contains(where: { "@:() +-*/{}$'\",<>=#".contains($0) })
+      else { return nil }
+      parts.append(.key(String(key)))
+    }
+    return parts.isEmpty ? nil : parts
   }
 }
 

@@ -35,7 +35,7 @@ enum VersionHash {
     }
     if let derived = attribute as? DerivedAttributeDescription {
       fields.add("derived")
-      fields.add(derived.derivationExpression)
+      fields.add(derived.derivation?.text ?? derived.derivationExpression)
     }
     guard let composite = attribute as? CompositeAttributeDescription else { return }
     let hashes = SlotDescription.slots(of: composite).dropFirst().map { slot in
