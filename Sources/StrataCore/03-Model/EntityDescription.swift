@@ -21,7 +21,11 @@ public final class EntityDescription: @unchecked Sendable {
     didSet { for index in indexes { index.entity = self } }
   }
   /// Anything the application wants to keep with the entity; see ``PropertyDescription/userInfo``.
-  public var userInfo: [AnyHashable: Any]? { willSet { requireMutable("userInfo") } }
+  public var userInfo: [AnyHashable: Any]? {
+    get { notes.values }
+    set { notes.values = newValue ?? [:] }
+  }
+  private let notes = UserInfo()
   /// Text that is part of the version hash, to mark a change that the description does not show.
   public var versionHashModifier: String? { willSet { requireMutable("versionHashModifier") } }
   /// The entities that inherit from this one.

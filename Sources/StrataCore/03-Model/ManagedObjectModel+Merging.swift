@@ -10,7 +10,7 @@ extension ManagedObjectModel {
     var sources: [String: ManagedObjectModel] = [:]
     var sentences: [String] = []
     for model in models {
-      let document = try ModelDocument(model)
+      let document = try ModelDocument(model, keepsTransformedDefaults: false)
       for entity in document.entities {
         let existing = merged.entities.first { $0.name == entity.name }
         if existing == nil {
@@ -31,6 +31,7 @@ extension ManagedObjectModel {
     for (name, source) in sources {
       model.takeRules(ofEntity: name, from: source)
       model.takeComputed(ofEntity: name, from: source)
+      model.takeTransformedDefaults(ofEntity: name, from: source)
     }
     self.init(takingOver: model)
     for model in models {

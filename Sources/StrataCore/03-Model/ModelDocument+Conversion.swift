@@ -3,12 +3,14 @@ import Foundation
 extension ModelDocument {
   /// - Throws: `ModelError` for a model that cannot be written: names missing or doubled, user info or default
   ///   values without a codable form, references to entities outside the model.
-  init(_ model: ManagedObjectModel) throws(ModelError) {
+  /// - Parameter keepsTransformedDefaults: Whether default values of transformable attributes become their bytes, for which their transformers
+  ///   are needed; without, they are left out.
+  init(_ model: ManagedObjectModel, keepsTransformedDefaults: Bool = true) throws(ModelError) {
     var sentences: [String] = []
     let names = model.entities.map { $0.name ?? "" }
     if names.contains("") { sentences.append("An entity has no name.") }
     if Set(names).count < names.count { sentences.append("Two entities have the same name.") }
-    entities = model.entities.map { Self.document($0, &sentences) }
+    entities = model.entities.map { Self.document($0, &sentences, keepsTransformedDefaults) }
     versionIdentifiers = model.versionIdentifiers.sorted()
     configurations = model.entitiesByConfiguration.mapValues { $0.map { $0.name ?? "" } }
     guard sentences.isEmpty else { throw ModelError(sentences) }
@@ -50,7 +52,9 @@ extension ModelDocument {
 // MARK: From descriptions
 
 extension ModelDocument {
-  private static func document(_ entity: EntityDescription, _ sentences: inout [String]) -> Entity {
+  private static func document(
+    _ entity: EntityDescription, _ sentences: inout [String], _ keepsTransformedDefaults: Bool
+  ) -> Entity {
     let name = entity.name ?? ""
     var attributes: [Attribute] = []
     var relationships: [Relationship] = []
@@ -58,7 +62,7 @@ extension ModelDocument {
     for property in stored {
       let base = base(property, name, &sentences)
       if let attribute = property as? AttributeDescription {
-        attributes.append(document(attribute, base, name, &sentences))
+        attributes.append(document(attribute, base, name, &sentences, keepsTransformedDefaults))
       } else if let relationship = property as? RelationshipDescription {
         relationships.append(
           Relationship(
@@ -100,7 +104,7 @@ extension ModelDocument {
 
   private static func document(
     _ attribute: AttributeDescription, _ base: Property, _ entity: String, _ sentences: inout [String],
-    within owners: [AttributeDescription] = []
+    _ keepsTransformedDefaults: Bool, within owners: [AttributeDescription] = []
   ) -> Attribute {
     var elements: [Attribute]?
     if let composite = attribute as? CompositeAttributeDescription {
@@ -109,14 +113,15 @@ extension ModelDocument {
       } else {
         elements = composite.elements.map { element in
           document(
-            element, Self.base(element, entity, &sentences), entity, &sentences,
+            element, Self.base(element, entity, &sentences), entity, &sentences, keepsTransformedDefaults,
             within: owners + [composite])
         }
       }
     }
     return Attribute(
       property: base, type: attribute.attributeType.rawValue,
-      defaultValue: defaultValue(of: attribute, entity, &sentences),
+      defaultValue: attribute.attributeType == .transformable && !keepsTransformedDefaults
+        ? nil : defaultValue(of: attribute, entity, &sentences),
       allowsExternalBinaryDataStorage: attribute.allowsExternalBinaryDataStorage,
       preservesValueInHistoryOnDeletion: attribute.preservesValueInHistoryOnDeletion,
       valueTransformerName: attribute.valueTransformerName,
@@ -127,7 +132,7 @@ extension ModelDocument {
   private static func userInfo(
     _ userInfo: [AnyHashable: Any]?, _ place: String, _ sentences: inout [String]
   ) -> UserInfoDocument? {
-    guard let userInfo else { return nil }
+    guard let userInfo, !userInfo.isEmpty else { return nil }
     let document = UserInfoDocument(userInfo)
     if document == nil { sentences.append("The user info of \(place) has no codable form.") }
     return document
@@ -137,6 +142,12 @@ extension ModelDocument {
     of attribute: AttributeDescription, _ entity: String, _ sentences: inout [String]
   ) -> ValueDocument? {
     guard let any = attribute.defaultValue else { return nil }
+    if attribute.attributeType == .transformable {
+      do { return ValueDocument(try attribute.encodedDefault()) } catch {
+        sentences.append("The default value of \(entity).\(attribute.name) cannot be kept: \(error)")
+        return nil
+      }
+    }
     guard let value = AttributeValue(any, type: attribute.attributeType) else {
       sentences.append(
         "The default value of \(entity).\(attribute.name) is no \(attribute.attributeType).")
@@ -230,6 +241,9 @@ extension ModelDocument {
         throw ModelError("The default value of \(place) is no \(type).")
       }
       attribute.defaultValue = value.anyValue
+      if case .data(let bytes) = value, type == .transformable {
+        attribute.defaultValue = EncodedDefault.decoded(bytes, by: attribute.valueTransformerName)
+      }
     }
     attribute.allowsExternalBinaryDataStorage = document.allowsExternalBinaryDataStorage
     attribute.preservesValueInHistoryOnDeletion = document.preservesValueInHistoryOnDeletion

@@ -22,10 +22,6 @@ extension ModelValidation {
         name none, or one of your own (rule 343).
         """)
     }
-    if attribute.defaultValue != nil, !attribute.isTransient {
-      report(
-        "Attribute \(place) is transformable and cannot have a default value; set it in awakeFromInsert().")
-    }
   }
 
   private mutating func checkComposite(

@@ -16,8 +16,15 @@ public class PropertyDescription: @unchecked Sendable {
   /// What the values must meet in every save, besides being there. No part of the version hash.
   public var validationRules: [ValidationRule] = [] { willSet { requireMutable("validationRules") } }
   /// Anything the application wants to keep with the property: strings, numbers, booleans, dates, data, UUIDs,
-  /// URLs, and arrays and string-keyed dictionaries of those.
-  public var userInfo: [AnyHashable: Any]? { willSet { requireMutable("userInfo") } }
+  /// URLs, and arrays and string-keyed dictionaries of those. Never nil; setting nil empties it.
+  ///
+  /// May be read and set from any thread, also while the model is in use: it is no part of the version hash. What a store's copy of the model
+  /// has is what there was when the store was opened.
+  public var userInfo: [AnyHashable: Any]? {
+    get { notes.values }
+    set { notes.values = newValue ?? [:] }
+  }
+  private let notes = UserInfo()
   /// The canonical old name, for migration (rule 308). The name itself unless set.
   public var renamingIdentifier: String? {
     get { explicitRenamingIdentifier ?? name }

@@ -84,7 +84,9 @@ struct SchemaCompiler {
         return AttributeSchema(
           name: description.name, type: attribute.attributeType, isOptional: attribute.isOptional,
           isTransient: description.isTransient || isComposite, slot: slot,
-          defaultValue: AttributeValue(attribute.defaultValue, type: attribute.attributeType) ?? .null,
+          // Of a transformable attribute the bytes are the default, which its transformer makes when a store is attached.
+          defaultValue: attribute.attributeType == .transformable
+            ? .null : AttributeValue(attribute.defaultValue, type: attribute.attributeType) ?? .null,
           relationship: nil,
           elements: isComposite ? elements.indices.filter { slots[$0].depth == description.depth + 1 } : [],
           composite: description.depth == 0 ? nil : slots[..<slot].lastIndex { $0.depth == 0 })

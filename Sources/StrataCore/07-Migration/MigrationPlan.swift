@@ -42,7 +42,8 @@ struct MigrationPlan: Sendable {
   /// By number of the destination's hierarchy, the source's whose keys it takes over.
   let hierarchies: [Int?]
 
-  init(_ pairing: ModelPairing, from source: Schema, holding held: Set<String>, to destination: Schema) {
+  /// - Throws: `CoreDataError` for a default value that its transformer refuses.
+  init(_ pairing: ModelPairing, from source: Schema, holding held: Set<String>, to destination: Schema) throws {
     self.source = source
     self.destination = destination
     self.held = held
@@ -57,7 +58,7 @@ struct MigrationPlan: Sendable {
         origins.relationship($0, of: pair, old)
       }
       entities[old.number] = Entity(
-        source: old, destination: new, values: Self.values(pair, old, new),
+        source: old, destination: new, values: try Self.values(pair, old, new),
         toOne: relationships.filter { !$0.relationship.isToMany },
         toMany: relationships.filter { $0.relationship.isToMany && $0.isTold && !$0.paths.isEmpty })
       hierarchies[new.hierarchyNumber] = old.hierarchyNumber
@@ -66,7 +67,7 @@ struct MigrationPlan: Sendable {
     self.hierarchies = hierarchies
   }
 
-  private static func values(_ pair: ModelPairing.EntityPair, _ old: EntitySchema, _ new: EntitySchema)
+  private static func values(_ pair: ModelPairing.EntityPair, _ old: EntitySchema, _ new: EntitySchema) throws
     -> [Value]
   {
     var values = [Value](repeating: .constant(.null), count: new.attributes.count)
@@ -77,10 +78,10 @@ struct MigrationPlan: Sendable {
       guard let origin = attribute.source, let oldSlot = old.slot(named: origin.name),
         !old.attributes[oldSlot].isTransient, old.layout.kind(of: oldSlot) == new.layout.kind(of: slot)
       else {
-        values[slot] = .constant(schema.defaultValue)
+        values[slot] = .constant(try new.storedDefault(slot: slot))
         continue
       }
-      values[slot] = .slot(oldSlot, else: schema.isOptional ? .null : schema.defaultValue)
+      values[slot] = .slot(oldSlot, else: schema.isOptional ? .null : try new.storedDefault(slot: slot))
     }
     return values
   }

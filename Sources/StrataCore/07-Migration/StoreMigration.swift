@@ -157,7 +157,7 @@ struct StoreMigration {
     let held = Set(source.metadata.versionHashes.keys)
     let pairing = ModelPairing(source.parts.schema.model, model, held: held)
     try InferredMappingModel.require(pairing)
-    let plan = MigrationPlan(pairing, from: source.parts.schema, holding: held, to: schema)
+    let plan = try MigrationPlan(pairing, from: source.parts.schema, holding: held, to: schema)
     try requireHeld(plan, try wantedEntities(schema))
     return Rows(
       pairing: pairing, rows: SourceRows(plan: plan, snapshot: snapshot), losses: LossPlan(pairing, plan))

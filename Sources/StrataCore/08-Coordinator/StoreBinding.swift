@@ -22,10 +22,12 @@ final class BoundEntity: Sendable {
   let layout: RowLayout
   let entityNumber: Int
   let hierarchyNumber: Int
+  /// What the attributes of a new object start with, by slot.
+  let defaults: [AttributeValue]
   /// Whether some attribute of a new object is not nil.
   let hasDefaults: Bool
   /// What the transient attributes of a new object start with, by slot.
-  /// Unsafe: constant; values of attributes are Sendable.
+  /// Unsafe: constant; of attributes without a type and transformable ones the model's own objects, which threads share anyway.
   nonisolated(unsafe) let transientDefaults: [Int: Any]
   let hasTransientDefaults: Bool
   /// The attributes and to-one relationships that objects store: not what the store derives.
@@ -39,7 +41,9 @@ final class BoundEntity: Sendable {
   let transformers: [Int: any AttributeTransformer]
   let transformerNames: [Int: String]
 
-  init(entity: EntitySchema, token: StoreEntityToken, stamp: RowStamp, storeIndex: Int) {
+  /// - Throws: See `EntitySchema.storedDefaults`.
+  init(entity: EntitySchema, token: StoreEntityToken, stamp: RowStamp, storeIndex: Int) throws {
+    defaults = try entity.storedDefaults()
     self.entity = entity
     self.token = token
     self.stamp = stamp
@@ -49,10 +53,13 @@ final class BoundEntity: Sendable {
     layout = entity.layout
     entityNumber = entity.number
     hierarchyNumber = entity.hierarchyNumber
-    hasDefaults = entity.defaults.contains { !$0.isNull }
+    hasDefaults = defaults.contains { !$0.isNull }
     var transientDefaults: [Int: Any] = [:]
     for attribute in entity.attributes where attribute.isTransient {
-      transientDefaults[attribute.slot] = attribute.defaultValue.anyValue
+      let description = entity.entityDescription.slotDescriptions[attribute.slot].property
+      transientDefaults[attribute.slot] =
+        [.transformable, .undefined].contains(attribute.type)
+        ? (description as? AttributeDescription)?.defaultValue : attribute.defaultValue.anyValue
     }
     self.transientDefaults = transientDefaults
     hasTransientDefaults = !transientDefaults.isEmpty
@@ -94,7 +101,7 @@ final class BoundEntity: Sendable {
   /// The draft of a new object: every attribute is set, to its default.
   func makeDraft() -> RowDraft {
     if !hasDefaults { return RowDraft.make(entity.layout, changed: persistentSlots) }
-    let draft = RowDraft.make(entity.layout, defaults: entity.defaults)
+    let draft = RowDraft.make(entity.layout, defaults: defaults)
     draft.changed = persistentSlots
     return draft
   }
@@ -135,9 +142,9 @@ final class StoreBinding: Sendable {
       }
       held = Set(entities.compactMap(\.name))
     }
-    entities = schema.entities.map { entity in
+    entities = try schema.entities.map { entity in
       if let held, !held.contains(entity.name) { return nil }
-      return BoundEntity(
+      return try BoundEntity(
         entity: entity, token: .token(storeIdentifier: store.identifier, entity: entity, in: schema),
         stamp: store.rowStamp(entity: entity.number), storeIndex: index)
     }
@@ -149,7 +156,7 @@ final class StoreBinding: Sendable {
   }
 
   /// Whether every transformer the schema's stored attributes name is registered (rule 342).
-  /// - Throws: `CoreDataError` 134060 naming the attributes and the transformers that are not.
+  /// - Throws: `CoreDataError` 134060 naming the attributes and the transformers that are not, or the default value that one of them refuses.
   static func requireTransformers(_ schema: Schema) throws {
     var missing: [String] = []
     for entity in schema.entities where entity.hasTransformables {
@@ -161,7 +168,10 @@ final class StoreBinding: Sendable {
         missing.append("\(entity.name).\(slot.name) names the transformer “\(name)”")
       }
     }
-    if missing.isEmpty { return }
+    if missing.isEmpty {
+      for entity in schema.entities { _ = try entity.storedDefaults() }
+      return
+    }
     throw CoreDataError(
       .coreData,
       missing.joined(separator: "; ")

@@ -54,10 +54,12 @@ enum UnattachedEntities {
     guard let name = entity.name, let compiled = schema.entity(named: name) else {
       trap("entity \(entity.name ?? "?") is not of its own model")
     }
-    let bound = BoundEntity(
-      entity: compiled,
-      token: .token(storeIdentifier: ProvisionalStore.noStore, entity: compiled, in: schema),
-      stamp: RowStamp(layoutNumber: 0, entityCode: 0), storeIndex: -1)
+    let bound: BoundEntity
+    do {
+      bound = try BoundEntity(
+        entity: compiled, token: .token(storeIdentifier: ProvisionalStore.noStore, entity: compiled, in: schema),
+        stamp: RowStamp(layoutNumber: 0, entityCode: 0), storeIndex: -1)
+    } catch { trap("an object was made whose default values cannot be stored: \(error)") }
     known.withLock { $0[ObjectIdentifier(entity)] = bound }
     return bound
   }

@@ -229,7 +229,7 @@ extension ManagedObject {
   static func slotsThatDiffer(_ draft: RowDraft, from row: RowSnapshot?, _ home: BoundEntity) -> SlotBitmap {
     var result = SlotBitmap()
     draft.changed.forEach { slot in
-      let saved = row.map { $0.value(slot, home.layout) } ?? home.entity.defaults[slot]
+      let saved = row.map { $0.value(slot, home.layout) } ?? home.defaults[slot]
       if !isSame(saved, draft[slot]) { result.insert(slot) }
     }
     return result

@@ -235,7 +235,7 @@ struct ConstraintSettlement {
         switch transfer {
         case .nothing: false
         case .set: set.contains(slot)
-        case .fill: ManagedObject.isSame(object.storedValue(slot), object.home.entity.defaults[slot])
+        case .fill: ManagedObject.isSame(object.storedValue(slot), object.home.defaults[slot])
         case .all: true
         }
       let value = duplicate.storedValue(slot)
