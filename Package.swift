@@ -5,10 +5,12 @@ import PackageDescription
 #if canImport(Darwin)
   let appleSpelledProducts: [Product] = []
   let appleSpelledTargets: [Target] = []
+  let appleSpelledDependencies: [Target.Dependency] = []
 #else
   let appleSpelledProducts: [Product] = [
     .library(name: "CoreData", targets: ["CoreData"])
   ]
+  let appleSpelledDependencies: [Target.Dependency] = ["CoreData"]
   let appleSpelledTargets: [Target] = [
     .target(name: "CoreData", dependencies: ["StrataCore"]),
     .testTarget(name: "CoreDataTests", dependencies: ["CoreData"]),
@@ -74,6 +76,8 @@ let package = Package(
         "Strata", "CLMDBShim", "FlightLog", "TortureKit", "Torture", "StrataCommand",
       ],
       exclude: ["Models/Shop.xcdatamodeld"]),
+    // Apart: what it imports by Core Data's names would be seen in every other file of its module.
+    .testTarget(name: "QueryTests", dependencies: ["Strata", "TortureKit"] + appleSpelledDependencies),
   ] + appleSpelledTargets,
   swiftLanguageModes: [.v6]
 )

@@ -132,7 +132,9 @@ struct AccessorTests {
         #expect(book.value(forKey: "seen") as? Date == Date(timeIntervalSinceReferenceDate: 86_400))
         #expect(book.cover == Data([1, 2, 3]) && book.identifier == identifier)
         #expect(book.page == URL(string: "https://example.org/a"))
-        #expect(book.price == Decimal(string: "12.34") && book.paid == NSDecimalNumber(string: "7.5"))
+        #expect(
+          book.price == Decimal(string: "12.34")
+            && book.paid == NSDecimalNumber(string: "12345678901234567890.123456789"))
         #expect(
           book.shelf == 77 && book.genre == .poetry && book.condition == .worn && book.mark?.rawValue == "M1")
         #expect(
@@ -158,7 +160,7 @@ struct AccessorTests {
       book.identifier = identifier
       book.page = URL(string: "https://example.org/a")
       book.price = Decimal(string: "12.34")
-      book.paid = NSDecimalNumber(string: "7.5")
+      book.paid = NSDecimalNumber(string: "12345678901234567890.123456789")
       book.shelf = 77
       book.genre = .poetry
       book.condition = .worn

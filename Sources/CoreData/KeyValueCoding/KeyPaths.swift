@@ -18,7 +18,7 @@ enum KeyPaths {
       }
       if key == "@count" { return NSNumber(value: members.count) }
       let values = members.map { value(key, of: $0) ?? NSNull() }
-      return isSet(target) ? NSSet(array: values) : values
+      return isSet(target) ? DistinctValues.set(values) : values
     }
   }
 
@@ -71,37 +71,56 @@ enum KeyPaths {
   private static func aggregate(_ name: String, _ values: [Any?]) -> Any? {
     let present = values.compactMap { $0 is NSNull ? nil : $0 }
     switch name {
-    case "@sum": return decimalSum(present)
+    case "@sum": return NSDecimalNumber(decimal: decimalSum(present))
     case "@avg":
       return present.isEmpty
-        ? NSNumber(value: 0)
-        : decimalSum(present).dividing(by: NSDecimalNumber(value: present.count))
+        ? NSNumber(value: 0) : NSDecimalNumber(decimal: decimalSum(present) / Decimal(present.count))
     case "@min": return present.min(by: isLess)
     case "@max": return present.max(by: isLess)
     case "@unionOfObjects": return present
-    case "@distinctUnionOfObjects": return NSSet(array: present).allObjects
+    case "@distinctUnionOfObjects": return DistinctValues.list(present)
     case "@unionOfArrays", "@unionOfSets": return present.flatMap { members(of: $0) ?? [] }
-    case "@distinctUnionOfArrays": return NSSet(array: present.flatMap { members(of: $0) ?? [] }).allObjects
-    case "@distinctUnionOfSets": return NSSet(array: present.flatMap { members(of: $0) ?? [] })
+    case "@distinctUnionOfArrays":
+      return DistinctValues.list(present.flatMap { members(of: $0) ?? [] })
+    case "@distinctUnionOfSets":
+      return DistinctValues.set(present.flatMap { members(of: $0) ?? [] })
     default: stop("Key-value coding knows no operator \(name).")
     }
   }
 
-  private static func decimalSum(_ values: [Any]) -> NSDecimalNumber {
-    values.reduce(NSDecimalNumber.zero) { sum, value in
-      guard let number = value as? NSNumber else {
+  /// The sum, exact as far as a decimal holds it; a number beyond all decimals makes it none.
+  private static func decimalSum(_ values: [Any]) -> Decimal {
+    values.reduce(Decimal(0)) { sum, value in
+      guard let number = AttributeValue(value, type: .undefined), number.isNumeric else {
         stop("Key-value coding cannot add up \(type(of: value)).")
       }
-      return sum.adding((number as? NSDecimalNumber) ?? NSDecimalNumber(decimal: number.decimalValue))
+      guard case .decimal(let exact)? = ComparedValues.converted(number, to: .decimal) else { return .nan }
+      return sum + exact
     }
   }
 
   private static func isLess(_ left: Any, _ right: Any) -> Bool {
-    switch (left, right) {
-    case let (left as String, right as String): left < right
-    case let (left as Date, right as Date): left < right
-    case let (left as NSNumber, right as NSNumber): left.compare(right) == .orderedAscending
-    default: stop("Key-value coding cannot compare \(type(of: left)) with \(type(of: right)).")
+    guard let first = AttributeValue(left, type: .undefined),
+      let second = AttributeValue(right, type: .undefined),
+      first.isComparable(with: second)
+    else { stop("Key-value coding cannot compare \(type(of: left)) with \(type(of: right)).") }
+    return ComparedValues.order(first, second) < 0
+  }
+}
+
+extension AttributeValue {
+  /// Whether it is a number, or a truth value, which is 0 or 1.
+  fileprivate var isNumeric: Bool {
+    switch self {
+    case .integer, .boolean, .double, .float, .decimal: true
+    default: false
+    }
+  }
+
+  fileprivate func isComparable(with other: AttributeValue) -> Bool {
+    switch (self, other) {
+    case (.string, .string), (.date, .date): true
+    default: isNumeric && other.isNumeric
     }
   }
 }

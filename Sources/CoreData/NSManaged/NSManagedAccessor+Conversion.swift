@@ -8,7 +8,12 @@ extension NSManagedAccessor {
     -> Any?
   {
     guard place.kind == .attribute else { trapType(object, place, wanted) }
-    return object.readValue(slot: place.slot)
+    let value = object.readValue(slot: place.slot)
+    // Casts would take a decimal in Foundation's clothes for a double, and a double for an integer.
+    if let value, type(of: value) is NSNumber.Type, let plain = AttributeValue(value, type: .undefined) {
+      return plain.anyValue
+    }
+    return value
   }
 
   @usableFromInline borrowing func integer<Number: FixedWidthInteger>(

@@ -7,36 +7,39 @@ import StrataCore
 /// | a managed object | what `value(forKey:)` says; `objectID` and `self` |
 /// | a dictionary | the value of that key, nil when there is none |
 /// | a list or set | the values of that key of all elements, without lists in lists; `@count`, `@sum`, `@avg`, `@min`, `@max` |
+/// | an entity | `name`, `managedObjectClassName`, `superentity`, `isAbstract`, `userInfo`, `renamingIdentifier` |
 /// | a text | `length`, `lowercaseString`, `uppercaseString` |
 /// | another object or value | its stored property of that name; any other name traps |
 enum KeyedAccess {
   /// What the names of a key path lead to.
-  static func value(_ base: Any?, _ path: String) -> Any? {
-    value(base, path.split(separator: ".", omittingEmptySubsequences: false)[...])
+  ///
+  /// - Parameter zero: What the sum of nothing is.
+  static func value(_ base: Any?, _ path: String, zero: AttributeValue = .integer(0)) -> Any? {
+    value(base, path.split(separator: ".", omittingEmptySubsequences: false)[...], zero)
   }
 
-  private static func value(_ base: Any?, _ path: ArraySlice<Substring>) -> Any? {
+  private static func value(_ base: Any?, _ path: ArraySlice<Substring>, _ zero: AttributeValue) -> Any? {
     guard let key = path.first else { return base }
     let rest = path.dropFirst()
-    if key.first == "@" { return collectionValue(base, key.dropFirst(), rest) }
+    if key.first == "@" { return collectionValue(base, key.dropFirst(), rest, zero) }
     guard let base = plain(base) else {
       // The count of nothing is 0, its other aggregates are those of no values.
-      return path.contains { $0.first == "@" } ? value([Any](), path.drop { $0.first != "@" }) : nil
+      return path.contains { $0.first == "@" } ? value([Any](), path.drop { $0.first != "@" }, zero) : nil
     }
     if let elements = elements(base) {
       // An operator behind the key is one of all values.
       let end = path.firstIndex { $0.first == "@" } ?? path.endIndex
       let values = elements.flatMap { element -> [Any?] in
-        let found = value(element, path[path.startIndex..<end])
+        let found = value(element, path[path.startIndex..<end], zero)
         return Self.elements(found) ?? [found]
       }
-      return value(values as [Any?], path[end...])
+      return value(values as [Any?], path[end...], zero)
     }
     let found = property(of: base, String(key))
     if found == nil, let object = base as? ManagedObject, leadsToMany(object.entity, path) {
-      return value([Any](), rest.drop { $0.first != "@" })
+      return value([Any](), rest.drop { $0.first != "@" }, zero)
     }
-    return value(found, rest)
+    return value(found, rest, zero)
   }
 
   /// Whether a key path from objects of an entity goes through a to-many relationship: where it leads nowhere there are no values, not nil.
@@ -51,8 +54,9 @@ enum KeyedAccess {
     return false
   }
 
-  private static func collectionValue(_ base: Any?, _ name: Substring, _ rest: ArraySlice<Substring>) -> Any?
-  {
+  private static func collectionValue(
+    _ base: Any?, _ name: Substring, _ rest: ArraySlice<Substring>, _ zero: AttributeValue
+  ) -> Any? {
     let aggregate: FetchAggregate
     switch name {
     case "count": aggregate = .count
@@ -63,20 +67,21 @@ enum KeyedAccess {
     default:
       stop("the collection operator @\(name) is not evaluated; there are @count, @sum, @avg, @min and @max.")
     }
-    return aggregated(aggregate, rest.isEmpty ? base : value(base, rest))
+    return aggregated(aggregate, rest.isEmpty ? base : value(base, rest, zero), zero: zero)
   }
 
   /// One value of many.
-  static func aggregated(_ aggregate: FetchAggregate, _ values: Any?) -> Any? {
+  static func aggregated(_ aggregate: FetchAggregate, _ values: Any?, zero: AttributeValue) -> Any? {
     let elements = elements(values) ?? (plain(values).map { [$0] } ?? [])
-    if aggregate == .count { return elements.count }
+    // As a fetch counts: members, and values that are there.
+    if aggregate == .count { return elements.count { $0 != nil } }
     let scalars = elements.map { element -> AttributeValue in
       guard let value = AttributeValue(element, type: .undefined) else {
         stop("“\(aggregate.selector)” takes numbers, texts and dates, no \(type(of: element)).")
       }
       return value
     }
-    guard let result = ComparedValues.aggregate(aggregate, scalars) else {
+    guard let result = ComparedValues.aggregate(aggregate, scalars, zero: zero) else {
       stop("a sum takes more than 64 bits.")
     }
     return result.spelledValue
@@ -110,6 +115,16 @@ enum KeyedAccess {
     switch base {
     case let object as ManagedObject:
       return key == "objectID" ? object.objectID : plain(object.value(forKey: key))
+    case let entity as NSEntityDescription:
+      switch key {
+      case "name": return entity.name
+      case "managedObjectClassName": return entity.managedObjectClassName
+      case "superentity": return entity.superentity
+      case "isAbstract", "abstract": return entity.isAbstract
+      case "userInfo": return entity.userInfo
+      case "renamingIdentifier": return entity.renamingIdentifier
+      default: break
+      }
     case let manager as NSMigrationManager:
       if let found = MigrationFunctions.value(of: manager, key) { return found }
     case let dictionary as any AnyDictionary: return dictionary.value(ofKey: key)

@@ -6,9 +6,11 @@ import StrataCore
 /// Two values are compared as a store compares them (rule 108). What a store would refuse with an error traps, as Core Data raises an exception:
 /// nothing can be thrown here.
 struct MemoryEvaluation {
-  private let object: Any?
+  let object: Any?
   private let context: NSMutableDictionary?
-  private var variables: [String: Any]
+  private(set) var variables: [String: Any]
+  /// The variables that sub-queries bind: elements, where the others are the same for all objects.
+  private(set) var elementNames: Set<String> = []
 
   init(_ object: Any?, variables: [String: Any] = [:], context: NSMutableDictionary? = nil) {
     self.object = plain(object)
@@ -29,8 +31,8 @@ struct MemoryEvaluation {
     }
     let test = MemoryComparison(
       operation, comparison.options.stringOptions,
-      leftIsConstant: comparison.leftExpression.expressionType == .constantValue,
-      rightIsConstant: comparison.rightExpression.expressionType == .constantValue)
+      leftIsConstant: isConstant(comparison.leftExpression) && isKeyPath(comparison.rightExpression),
+      rightIsConstant: isConstant(comparison.rightExpression) && isKeyPath(comparison.leftExpression))
     let left = value(comparison.leftExpression)
     let right = value(comparison.rightExpression)
     switch comparison.comparisonPredicateModifier {
@@ -48,7 +50,7 @@ struct MemoryEvaluation {
     case .evaluatedObject: return object
     case .variable(let name): return variable(name)
     case .keyPath(let operand, let path):
-      return KeyedAccess.value(operand.map(value) ?? object, path)
+      return KeyedAccess.value(operand.map(value) ?? object, path, zero: zero(expression))
     case .swiftKeyPath(let path): return object.flatMap { plain($0[keyPath: path] as Any?) }
     case .function(let target, let name, let arguments): return called(target, name, arguments)
     case .set(let type, let left, let right): return combined(type, left, right)
@@ -74,6 +76,7 @@ struct MemoryEvaluation {
   private func with(_ variable: String, _ element: Any?) -> MemoryEvaluation {
     var inner = self
     inner.variables[variable] = element ?? NSNull()
+    inner.elementNames.insert(variable)
     return inner
   }
 
@@ -82,7 +85,7 @@ struct MemoryEvaluation {
       return KeyedAccess.value(target.map(value) ?? object, path)
     }
     if target == nil, let aggregate = FetchAggregate(selector: name), arguments.count == 1 {
-      return KeyedAccess.aggregated(aggregate, value(arguments[0]))
+      return KeyedAccess.aggregated(aggregate, value(arguments[0]), zero: zero(ofSumOf: arguments[0]))
     }
     if let target,
       let found = MigrationFunctions.value(
@@ -111,10 +114,9 @@ struct MemoryEvaluation {
     func elements(_ expression: NSExpression) -> [AnyHashable: AnyHashable] {
       var result: [AnyHashable: AnyHashable] = [:]
       for case let element? in KeyedAccess.elements(value(expression)) ?? [] {
-        guard let element = element as? AnyHashable else {
+        guard let key = DistinctValues.key(element), let element = DistinctValues.element(element) else {
           stop("a set has elements of type \(Swift.type(of: element)), which are not hashable.")
         }
-        let key = AttributeValue(element.base, type: .undefined).map { AnyHashable($0) } ?? element
         result[key] = element
       }
       return result
@@ -158,9 +160,9 @@ struct MemoryComparison {
         stop("BETWEEN needs two values on its right side.")
       }
       let notLess = MemoryComparison(
-        .greaterOrEqual, options, leftIsConstant: leftIsConstant, rightIsConstant: true)
+        .greaterOrEqual, options, leftIsConstant: leftIsConstant, rightIsConstant: rightIsConstant)
       let notMore = MemoryComparison(
-        .lessOrEqual, options, leftIsConstant: leftIsConstant, rightIsConstant: true)
+        .lessOrEqual, options, leftIsConstant: leftIsConstant, rightIsConstant: rightIsConstant)
       return notLess.isTrue(left, bounds[0]) && notMore.isTrue(left, bounds[1])
     case .equal: return isEqual(left, right)
     case .notEqual: return !isEqual(left, right)
@@ -168,8 +170,8 @@ struct MemoryComparison {
     }
   }
 
-  /// Whether both are the same: values by what they are, managed objects by their identifiers (rule 107), lists by their elements, anything else
-  /// as its class says.
+  /// Whether both are the same: values by what they are, managed objects by their identifiers (rule 107), entities by their names, lists by their
+  /// elements, anything else as its class says.
   private func isEqual(_ left: Any?, _ right: Any?) -> Bool {
     switch (Operand(left), Operand(right)) {
     case (.none, .none): return true
@@ -177,6 +179,7 @@ struct MemoryComparison {
       let (first, second) = adapted(first, second)
       return ComparedValues.isEqual(first, second, options)
     case (.object(let first), .object(let second)): return first == second
+    case (.entity(let first), .entity(let second)): return first == second
     case (.many(let first), .many(let second)):
       guard first.count == second.count else { return false }
       if left is NSSet || left is any SetAlgebra || right is NSSet || right is any SetAlgebra {
@@ -201,7 +204,7 @@ struct MemoryComparison {
     }
   }
 
-  /// Constants beside values of another numeric type take that type, as beside attributes: 0.1 is the nearest float.
+  /// Constants beside key paths to values of another numeric type take that type: 0.1 is the nearest float.
   private func adapted(_ left: AttributeValue, _ right: AttributeValue) -> (AttributeValue, AttributeValue) {
     (
       leftIsConstant ? Self.adapted(left, to: right) : left,
@@ -223,6 +226,7 @@ struct MemoryComparison {
     case none
     case value(AttributeValue)
     case object(ManagedObjectID)
+    case entity(String)
     case many([Any?])
     case other(Any)
 
@@ -235,13 +239,10 @@ struct MemoryComparison {
         self = .object(object.objectID)
       } else if let identifier = any as? ManagedObjectID {
         self = .object(identifier)
+      } else if let entity = any as? EntityDescription {
+        self = .entity(entity.name ?? "")
       } else if let elements = KeyedAccess.elements(any) {
         self = .many(elements)
-      } else if type(of: any) is AnyClass, let number = any as? NSDecimalNumber {
-        self = .value(.decimal(number.decimalValue))
-      } else if type(of: any) is AnyClass, let number = any as? NSNumber, number.objCType.pointee == 0x66 {
-        // A float in Foundation's clothes ("f"), which would become a double.
-        self = .value(.float(number.floatValue))
       } else if let value = AttributeValue(any, type: .undefined) {
         self = .value(value)
       } else if let raw = any as? any RawRepresentable {

@@ -14,11 +14,19 @@ struct OpaqueArguments {
       if let expression = value as? NSExpression, let tree = try? FetchLowering().expression(expression) {
         return tree
       }
-      if !(value is ManagedObject), (try? FetchExpression(argument: value)) != nil { return value }
+      if !(value is ManagedObject), !Self.holdsEntities(value), (try? FetchExpression(argument: value)) != nil
+      {
+        return value
+      }
       let name = "\u{1}\(values.count)"
       values[name] = value
       return FetchExpression.variable(name)
     }
+  }
+
+  /// Whether a value is an entity, or has some in it: a store knows these by their names only.
+  private static func holdsEntities(_ value: Any) -> Bool {
+    value is EntityDescription || KeyedAccess.elements(value)?.contains { $0 is EntityDescription } == true
   }
 
   // MARK: Predicates
@@ -51,6 +59,8 @@ struct OpaqueArguments {
     case .constant(let value): return .constant(value.spelledValue)
     case .list(let parts): return .aggregate(parts.map(expression))
     case .objects(let identifiers): return .constant(identifiers.count == 1 ? identifiers[0] : identifiers)
+    case .entity(let name):
+      return .constant(LivingCoordinators.entity(named: name) ?? EntityDescription(name))
     case .evaluatedObject: return .evaluatedObject
     case .variable(let name): return values[name].map { .constant($0) } ?? .variable(name)
     case .keyPath(let base, let keys): return keyPath(base, keys.joined(separator: "."))

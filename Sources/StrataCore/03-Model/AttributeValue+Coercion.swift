@@ -5,8 +5,8 @@ extension AttributeValue {
   ///
   /// `nil` (also a nil inside `Any`) becomes ``null``. Numbers convert between numeric types when nothing is
   /// lost: 3.0 fits an integer, 70,000 does not fit an integer16; floats and doubles may round to each other.
-  /// Foundation's reference types (NSNumber, NSString, NSData …) count as their values. For `undefined` the
-  /// case follows the value's own type.
+  /// Foundation's reference types (NSNumber, NSString, NSData …) count as their values; an NSNumber is the kind of
+  /// number it was made of. For `undefined` the case follows the value's own type.
   public init?(_ any: Any?, type: AttributeType) {
     guard let any, !isNil(any) else {
       self = .null
@@ -75,42 +75,44 @@ extension AttributeValue {
     }
   }
 
+  /// The value that `any` is, as what it is: a number in Foundation's clothes keeps its kind, digits and all.
   static func inferred(_ any: Any, preferring type: AttributeType) -> AttributeValue? {
+    let kind = Swift.type(of: any)
+    // By type first: that costs a comparison, a cast several times as much.
+    if kind == String.self, let value = any as? String { return .string(value) }
+    if kind == Int.self, let value = any as? Int { return .integer(Int64(value)) }
+    if kind == Double.self, let value = any as? Double { return .double(value) }
+    // A cast would make a double of a decimal, an integer of a double and of a Boolean, whichever is tried first.
+    if kind is AnyClass, let value = inferredReference(any) { return value }
     switch any {
-    case let value as String: return .string(value)
-    case let value as Int: return .integer(Int64(value))
     case let value as Int64: return .integer(value)
     case let value as Bool: return .boolean(value)
-    case let value as Double: return .double(value)
     case let value as Float: return .float(value)
-    case let value as Int32: return .integer(Int64(value))
-    case let value as Int16: return .integer(Int64(value))
     case let value as Date: return .date(value)
+    case let value as Decimal: return .decimal(value)
     case let value as Data: return .data(value)
     case let value as UUID: return .uuid(value)
     case let value as URL: return .url(value)
-    case let value as Decimal: return .decimal(value)
-    case let value as any FixedWidthInteger: return Int64(exactly: value).map { .integer($0) }
+    case let value as any FixedWidthInteger: return whole(value)
+    case let value as CGFloat: return .double(Double(value))
     case let value as Substring: return .string(String(value))
     // An empty array of anything can be cast to it.
-    case let value as [UInt8] where type == .binaryData || Swift.type(of: any) == [UInt8].self:
+    case let value as [UInt8] where type == .binaryData || kind == [UInt8].self:
       return .data(Data(value))
-    default: return inferredReference(any, preferring: type)
+    case let value as String: return .string(value)
+    default: return nil
     }
   }
 
-  private static func inferredReference(_ any: Any, preferring type: AttributeType) -> AttributeValue? {
+  /// A whole number; one of more than 64 bits with sign is a decimal, as long as that holds it.
+  private static func whole(_ value: some FixedWidthInteger) -> AttributeValue? {
+    Int64(exactly: value).map { .integer($0) } ?? DecimalDigits(value).decimal.map { .decimal($0) }
+  }
+
+  private static func inferredReference(_ any: Any) -> AttributeValue? {
     switch any {
     case let value as NSDecimalNumber: return .decimal(value.decimalValue)
-    case let value as NSNumber:
-      switch type {
-      case .boolean: return .boolean(value.boolValue)
-      case .double, .float, .decimal: return .double(value.doubleValue)
-      default:
-        let double = value.doubleValue
-        return double == double.rounded() && abs(double) < 0x1p53 || Double(value.int64Value) == double
-          ? .integer(value.int64Value) : .double(double)
-      }
+    case let value as NSNumber: return number(value)
     case let value as NSString: return .string(value as String)
     case let value as NSDate: return .date(value as Date)
     case let value as NSData: return .data(value as Data)
@@ -118,6 +120,25 @@ extension AttributeValue {
     case let value as NSURL: return .url(value as URL)
     default: return nil
     }
+  }
+
+  private static func number(_ value: NSNumber) -> AttributeValue? {
+    if isBoolean(value) { return .boolean(value.boolValue) }
+    return switch UInt8(bitPattern: value.objCType.pointee) {
+    case UInt8(ascii: "d"): .double(value.doubleValue)
+    case UInt8(ascii: "f"): .float(value.floatValue)
+    case UInt8(ascii: "Q"): whole(value.uint64Value)
+    default: .integer(value.int64Value)
+    }
+  }
+
+  private static func isBoolean(_ value: NSNumber) -> Bool {
+    #if canImport(Darwin)
+      CFGetTypeID(value) == CFBooleanGetTypeID()
+    #else
+      // Only truth values are of C's type for characters here.
+      UInt8(bitPattern: value.objCType.pointee) == UInt8(ascii: "c")
+    #endif
   }
 }
 

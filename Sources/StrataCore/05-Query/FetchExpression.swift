@@ -13,6 +13,9 @@ public indirect enum FetchExpression: Sendable, Hashable {
   /// Objects, by their identifiers (rule 107). Several, and none, stand for a list; one stands for itself beside `==`, and for a list of
   /// one where there must be a list: beside `IN`, before `CONTAINS`, behind `ANY`. `.list` of one is always a list.
   case objects([ManagedObjectID])
+  /// An entity of the model, by its name: what `entity` of an object is compared with. Equal to that very entity, not to those that inherit
+  /// from it.
+  case entity(String)
   /// The object the expression is evaluated for: `SELF`.
   case evaluatedObject
   /// What the names of `keys` lead to, beginning at `base`: attributes, elements of composite attributes, relationships.

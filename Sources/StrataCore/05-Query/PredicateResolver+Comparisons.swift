@@ -88,6 +88,7 @@ extension PredicateResolver {
     case .contains where !left.isMany || comparison.quantifier != .direct:
       guard isText(left), isText(right) else { throw mismatch() }
     case .less, .lessOrEqual, .greater, .greaterOrEqual, .between:
+      if left.kind == .entity || right.kind == .entity { throw mismatch() }
       if left.isObject || right.isObject || !left.isComparable(with: right) { throw mismatch() }
     case .equal, .notEqual, .in, .contains:
       guard left.isComparable(with: right), mayBeTheSame(left, right) else { throw mismatch() }

@@ -19,6 +19,11 @@ extension PredicateResolver {
       return (
         .objects(identifiers, rootName: nil, isList: isList), ResolvedType(kind: .anyObject, isMany: isList)
       )
+    case .entity(let name):
+      if schema.entity(named: name) == nil {
+        throw fault(.unsupported("the entity “\(name)”, which is not in the model"))
+      }
+      return (.constant(.string(name)), ResolvedType(kind: .entity))
     case .evaluatedObject:
       return (.object(up: scopes.count - 1), ResolvedType(kind: .object(entity: entity.number)))
     case .variable(let name): return try self.variable(name)
@@ -122,7 +127,7 @@ extension PredicateResolver {
     case .variable(let name) where scopes[scopes.count - 1].variable == name: break
     default: return nil
     }
-    if endsWithLength(keys, scopeEntity) { return nil }
+    if endsWithLength(keys, scopeEntity) || entityKeys(keys, scopeEntity) != nil { return nil }
     return try ResolvedPath(keys, from: scopeEntity, schema: schema)
   }
 
@@ -130,6 +135,17 @@ extension PredicateResolver {
   private func endsWithLength(_ keys: [String], _ entity: EntitySchema) -> Bool {
     guard keys.count > 1, keys.last == "length" else { return false }
     return (try? ResolvedPath(keys.dropLast(), from: entity, schema: schema))?.attribute?.type == .string
+  }
+
+  /// What comes before `entity` or `entity.name` at the end of a key path, where no property has that name; nil for other paths.
+  private func entityKeys(_ keys: [String], _ start: EntitySchema) -> (owner: [String], isName: Bool)? {
+    let isName = keys.last == "name"
+    let owner = Array(keys.dropLast(isName ? 2 : 1))
+    guard keys.count > owner.count, keys[owner.count] == "entity",
+      let path = try? ResolvedPath(owner, from: start, schema: schema), path.attribute == nil,
+      path.entity.slot(named: "entity") == nil
+    else { return nil }
+    return (owner, isName)
   }
 
   private func keyPath(_ base: FetchExpression, _ keys: [String], _ depth: Int) throws -> Typed {
@@ -150,6 +166,13 @@ extension PredicateResolver {
     }
     if endsWithLength(keys, entity) {
       return try function(.length, [.keyPath(base: base, keys: Array(keys.dropLast()))], depth)
+    }
+    if let (owner, isName) = entityKeys(keys, entity) {
+      let rootName = schema.hierarchies[entity.hierarchyNumber].rootName
+      let object: Typed =
+        owner.isEmpty ? (start.expression.rooted(rootName), start.type) : try keyPath(base, owner, depth)
+      let type = ResolvedType(kind: isName ? .value(.string) : .entity, isMany: object.type.isMany)
+      return (.entityName(object.expression), type)
     }
     let path = try ResolvedPath(keys, from: entity, schema: schema)
     try checkDepth(depth + path.steps.count)
@@ -203,7 +226,9 @@ extension PredicateResolver {
       return (.aggregate(.count, values.expression, zero: .integer(0)), .value(.integer64))
     }
     let isNumeric = aggregate == .sum || aggregate == .average
-    if values.type.isObject || isNumeric && values.type.kind != .unknown && !values.type.isSummable {
+    if values.type.isObject || values.type.kind == .entity
+      || isNumeric && values.type.kind != .unknown && !values.type.isSummable
+    {
       var one = values.type
       one.isMany = false
       throw fault(.wrongArgument(function: "@\(aggregate.rawValue)", found: one.words(schema)))
@@ -250,7 +275,9 @@ extension PredicateResolver {
       return (.function(.coalesce, expressions), type)
     }
     for argument in typed
-    where argument.type.isMany || argument.type.isObject || !function.takes(argument.type) {
+    where argument.type.isMany || argument.type.isObject || argument.type.kind == .entity
+      || !function.takes(argument.type)
+    {
       throw fault(.wrongArgument(function: function.rawValue, found: argument.type.words(schema)))
     }
     return (.function(function, typed.map(\.expression)), function.type(of: typed.map(\.type)))
@@ -262,7 +289,7 @@ extension PredicateResolver {
     for side in sides {
       switch side.type.kind {
       case .unknown, .anyObject: continue
-      case .value: throw fault(.wrongArgument(function: function, found: side.type.words(schema)))
+      case .value, .entity: throw fault(.wrongArgument(function: function, found: side.type.words(schema)))
       case .object(let number):
         let entity = schema.entities[number]
         guard let first = found else {
@@ -301,7 +328,7 @@ extension PredicateResolver {
       throw fault(.unsupported("CAST to “\(name)”, which is no type of an attribute"))
     }
     let value = try expression(arguments[0], depth: depth + 1)
-    if value.type.isMany || value.type.isObject {
+    if value.type.isMany || value.type.isObject || value.type.kind == .entity {
       throw fault(.wrongArgument(function: "CAST", found: value.type.words(schema)))
     }
     return (.cast(value.expression, type), .value(type))
@@ -370,6 +397,7 @@ extension ResolvedExpression {
       return .objects(identifiers, rootName: rootName, isList: isList)
     }
     switch self {
+    case .entityName(let base): return .entityName(base.rooted(rootName))
     case .list(let parts): return .list(parts.map { $0.rooted(rootName) })
     case .function(.coalesce, let parts): return .function(.coalesce, parts.map { $0.rooted(rootName) })
     case .conditional(let predicate, let first, let second):

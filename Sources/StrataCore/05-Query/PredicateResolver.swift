@@ -134,12 +134,13 @@ extension PredicateResolver {
       if parts.allSatisfy({ if case .objects = $0 { true } else { false } }) {
         return .objects(identifiers, isList: true)
       }
-    case .evaluatedObject, .keyPath, .subquery: return nil
+    case .evaluatedObject, .keyPath, .subquery, .entity: return nil
     case .variable, .aggregate, .function, .conditional: break
     }
     let typed = try self.expression(expression, depth: depth)
     known = typed
-    guard typed.expression.isConstant else { return nil }
+    // An entity is no value of an attribute.
+    guard typed.expression.isConstant, typed.type.kind != .entity else { return nil }
     return switch try folded(typed.expression) {
     case .one(let value): .value(value)
     case .many(let values): .values(values)

@@ -61,6 +61,16 @@ public indirect enum MetadataValue: Sendable, Hashable, Codable {
   public init?(_ any: Any) {
     switch any {
     case let value as MetadataValue: self = value
+    // Casts would make a Boolean of the number 1.
+    case let number as NSNumber where type(of: any) is AnyClass:
+      switch AttributeValue(number, type: .undefined) {
+      case .boolean(let value): self = .boolean(value)
+      case .integer(let value): self = .integer(value)
+      case .double(let value) where value.isFinite: self = .double(value)
+      case .float(let value) where value.isFinite: self = .double(Double(value))
+      // The store has no form for decimals, nor for integers of more than 64 bits.
+      default: return nil
+      }
     case let value as String: self = .string(value)
     case let value as Bool: self = .boolean(value)
     case let value as Date:

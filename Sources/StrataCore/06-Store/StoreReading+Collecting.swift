@@ -36,6 +36,8 @@ private final class ReadingView: ObjectView {
 
   func reference(_ node: Node) -> UInt64 { Reference.bits(node.primaryKey, entityCode: node.row.entityCode) }
 
+  func entityName(_ node: Node) -> String { schema.entities[node.entity].name }
+
   func value(_ node: Node, _ slot: Int) throws -> AttributeValue {
     let layout = schema.entities[node.entity].layout
     if let value = node.row.value(slot, layout) { return value }

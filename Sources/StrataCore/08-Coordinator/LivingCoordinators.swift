@@ -34,6 +34,11 @@ package enum LivingCoordinators {
     return nil
   }
 
+  /// The entity of that name in the newest model that has one.
+  package static func entity(named name: String) -> EntityDescription? {
+    all.lazy.compactMap { $0.managedObjectModel.entitiesByName[name] }.first
+  }
+
   /// The entities, of the newest model that has any, whose objects are of that class.
   package static func entities(of type: AnyClass) -> [EntityDescription] {
     for coordinator in all {

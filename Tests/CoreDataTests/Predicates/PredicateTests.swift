@@ -214,3 +214,50 @@ struct PredicateTests {
     #expect(try names(predicate, in: context) == ["gull", "heron"])
   }
 }
+
+@Suite("NSPredicate in memory")
+struct MemoryPredicateTests {
+  /// Formats with their arguments and the birds of `BirdStand` for which they are true, by a fetch and in memory.
+  static let cases: [(String, [any Sendable], [String])] = [
+    // A double is divided as a double, whatever whole number it happens to be.
+    ("weight / 2 > 5", [], ["swan"]),
+    ("weight * 10 / 4 == 27.5", [], ["swan"]),
+    ("weight / %@ > 5", [2], ["swan"]),
+    // 7 and 5: whole numbers are cut, unless the divisor is none.
+    ("tally / 2 == 3", [], ["wren"]),
+    ("tally / 2.0 == 3.5", [], ["wren"]),
+    ("tally / %@ == 3.5", [2.0], ["wren"]),
+    ("tally / %@ == 3.5", [Decimal(2)], ["wren"]),
+    ("(site.birds.@sum.weight + 7) / 2 == 3.5", [], ["gull"]),
+    ("weight IN {0.1, 11}", [], ["swan", "wren"]),
+    ("weight == 0.05 + 0.05", [], ["wren"]),
+    ("$w == weight", [], ["wren"]),
+  ]
+
+  @Test("Rule 108: arithmetic in memory is that of a fetch", arguments: 0..<11)
+  func arithmetic(_ number: Int) throws {
+    let (format, arguments, expected) = Self.cases[number]
+    let stand = try BirdStand()
+    let context = try stand.stocked()
+    var predicate = NSPredicate(format: format, argumentArray: arguments)
+    for isDressed in [false, true] {
+      predicate = predicate.withSubstitutionVariables(["w": isDressed ? NSNumber(value: 0.1) : 0.1])
+      if isDressed {
+        predicate = NSPredicate(
+          format: format,
+          argumentArray: arguments.map { argument -> Any in
+            switch argument {
+            case let number as Decimal: NSDecimalNumber(decimal: number)
+            case let number as Double: NSNumber(value: number)
+            case let number as Int: NSNumber(value: number)
+            default: argument
+            }
+          }
+        ).withSubstitutionVariables(["w": NSNumber(value: 0.1)])
+      }
+      #expect(try names(predicate, in: context) == expected)
+      let all = try context.fetch(NSFetchRequest<Bird>(entityName: "Bird"))
+      #expect(all.filter { predicate.evaluate(with: $0) }.compactMap(\.name).sorted() == expected)
+    }
+  }
+}

@@ -18,6 +18,9 @@ struct StoreTests {
     #expect(metadata[NSStoreUUIDKey] as? String == store.identifier)
     #expect(metadata[NSStoreTypeKey] as? String == NSSQLiteStoreType)
     metadata["launches"] = 3
+    metadata["one"] = NSNumber(value: 1)
+    metadata["yes"] = NSNumber(value: true)
+    metadata["half"] = NSNumber(value: Float(0.5))
     coordinator.setMetadata(metadata, for: store)
     let context = NSManagedObjectContext(.privateQueue)
     context.persistentStoreCoordinator = coordinator
@@ -27,6 +30,8 @@ struct StoreTests {
     let stored = try NSPersistentStoreCoordinator.metadataForPersistentStore(
       ofType: NSSQLiteStoreType, at: url, options: nil)
     #expect(stored["launches"] as? Int == 3)
+    func kind(_ key: String) -> String? { (stored[key] as? NSNumber).map { String(cString: $0.objCType) } }
+    #expect(kind("one") != "c" && kind("yes") == "c" && kind("half") == "d", "numbers keep their kinds")
     #expect(Journal.makeModel().isConfiguration(withName: nil, compatibleWithStoreMetadata: stored))
     try NSPersistentStoreCoordinator.setMetadata(["launches": 4], type: .sqlite, at: url)
     #expect(

@@ -1,6 +1,7 @@
 import Foundation
 import Strata
 import Testing
+import TortureKit
 
 /// Plans, and what executing them took.
 @Suite struct ExplainTests {

@@ -1,6 +1,7 @@
 import Foundation
 import Strata
 import Testing
+import TortureKit
 
 /// Sub-queries in sub-queries, and key paths through many to-many relationships, cost what there is to look at, not what there are
 /// ways to it (rule 109).

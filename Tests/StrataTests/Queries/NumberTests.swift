@@ -1,6 +1,7 @@
 import Foundation
 import Strata
 import Testing
+import TortureKit
 
 /// Constants beside attributes of another numeric type (rule 108): the same with and without indexes, over unsaved changes and in
 /// batches.

@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import TortureKit
 
 /// A few places, agents and visits to ask about; the model is that of the random queries.
 ///

@@ -6,6 +6,7 @@ indirect enum BoundExpression: Sendable {
   case values([AttributeValue])
   case list([BoundExpression])
   case object(up: Int)
+  case entityName(BoundExpression, hierarchy: Int)
   case path(BoundExpression, hierarchy: Int, steps: [RelationshipSchema], slot: Int?)
   case aggregate(FetchAggregate, BoundExpression, zero: AttributeValue)
   /// How many members of the base satisfy a test: members of one relationship of one object.
@@ -173,6 +174,7 @@ struct ExpressionBinder: Sendable {
       // What is no list is one object.
       return isList ? .values(references) : .constant(references[0])
     case .object(let up): return .object(up: up)
+    case .entityName(let base): return .entityName(bind(base), hierarchy: hierarchy(of: base))
     case .path(let base, let steps, let slot):
       return .path(
         bind(base), hierarchy: hierarchy(of: base), steps: steps.map { schema.relationships[$0] }, slot: slot)
@@ -220,6 +222,7 @@ struct ExpressionBinder: Sendable {
   private func isMany(_ expression: ResolvedExpression) -> Bool {
     switch expression {
     case .object, .constant: false
+    case .entityName(let base): isMany(base)
     case .objects(_, _, let isList): isList
     case .path(let base, let steps, _):
       isMany(base) || steps.contains { schema.relationships[$0].isToMany }

@@ -52,9 +52,11 @@ package enum ComparedValues {
     ValueOrder.compare(left, right)
   }
 
-  /// One value of many; nil when the sum of integers takes more than 64 bits.
-  package static func aggregate(_ aggregate: FetchAggregate, _ values: [AttributeValue]) -> AttributeValue? {
-    var accumulator = AggregateAccumulator(aggregate)
+  /// One value of many; nil when the sum of integers takes more than 64 bits. `zero` is the sum of nothing.
+  package static func aggregate(
+    _ aggregate: FetchAggregate, _ values: [AttributeValue], zero: AttributeValue = .integer(0)
+  ) -> AttributeValue? {
+    var accumulator = AggregateAccumulator(aggregate, zero: zero)
     for value in values { accumulator.add(value) }
     return accumulator.isTooLarge ? nil : accumulator.result
   }

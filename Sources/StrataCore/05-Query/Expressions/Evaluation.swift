@@ -174,6 +174,7 @@ final class Evaluation<View: ObjectView> {
     case .values(let values): return .many(values)
     case .list(let parts): return .many(try parts.map { try value($0).single })
     case .object(let up): return .one(.reference(view.reference(scope(up))))
+    case .entityName(let base, let hierarchy): return try entityNames(base, hierarchy)
     case .path(.object(let up), _, let steps, let slot): return try follow(scope(up), steps[...], slot)
     case .path(let base, let hierarchy, let steps, let slot):
       return try follow(value(base), hierarchy, steps, slot)
@@ -191,6 +192,19 @@ final class Evaluation<View: ObjectView> {
   }
 
   // Each kind in a function of its own: what recurses needs little stack so.
+
+  private func entityNames(_ base: BoundExpression, _ hierarchy: Int) throws -> EvaluatedValue {
+    if case .object(let up) = base { return .one(.string(view.entityName(scope(up)))) }
+    func name(_ value: AttributeValue) throws -> AttributeValue? {
+      guard case .reference(let bits) = value, bits != 0, let node = try view.node(bits, hierarchy: hierarchy)
+      else { return nil }
+      return .string(view.entityName(node))
+    }
+    switch try value(base) {
+    case .one(let value): return .one(try name(value) ?? .null)
+    case .many(let values): return .many(try values.compactMap(name))
+    }
+  }
 
   private func called(_ function: FetchFunction, _ arguments: [BoundExpression]) throws -> EvaluatedValue {
     var values: [AttributeValue] = []

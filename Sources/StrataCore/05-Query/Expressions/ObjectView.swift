@@ -14,6 +14,8 @@ protocol ObjectView: AnyObject {
 
   /// The object as others refer to it.
   func reference(_ node: Node) -> UInt64
+  /// The name of the entity the object is of.
+  func entityName(_ node: Node) -> String
   /// The value of a slot; of a to-one relationship the reference, null for none.
   func value(_ node: Node, _ slot: Int) throws -> AttributeValue
   /// The object that a reference of `hierarchy` leads to; nil when there is none.
@@ -48,6 +50,7 @@ final class NoObjects: ObjectView {
   init(schema: Schema) { self.schema = schema }
 
   func reference(_ node: Never) -> UInt64 {}
+  func entityName(_ node: Never) -> String {}
   func value(_ node: Never, _ slot: Int) -> AttributeValue {}
   func node(_ reference: UInt64, hierarchy: Int) -> Never? { nil }
   func members(_ node: Never, _ relationship: RelationshipSchema) -> [UInt64] {}

@@ -10,6 +10,8 @@ indirect enum ResolvedExpression: Sendable, Hashable {
   /// Objects by their identifiers; `isList` when they stand for a list, else it is one.
   case objects([ManagedObjectID], rootName: String?, isList: Bool)
   case object(up: Int)
+  /// The name of the entity that an object is of.
+  case entityName(ResolvedExpression)
   /// What relationships lead to, one after the other, by their numbers, and an attribute there.
   case path(ResolvedExpression, steps: [Int], slot: Int?)
   /// `zero` is what the sum of nothing is.
@@ -27,6 +29,8 @@ struct ResolvedType: Sendable, Hashable {
     /// Nil, or something that is known only when it is evaluated.
     case unknown
     case value(AttributeType)
+    /// An entity of the model.
+    case entity
     /// An object of the entity of this number.
     case object(entity: Int)
     /// An object of which nobody knows the entity.
@@ -81,6 +85,8 @@ struct ResolvedType: Sendable, Hashable {
     case (.unknown, _), (_, .unknown): true
     case (.value(let left), .value(let right)):
       left == right || (left.isNumeric || left == .boolean) && (right.isNumeric || right == .boolean)
+    case (.entity, .entity): true
+    case (.entity, _), (_, .entity): false
     case (.object, .object), (.anyObject, _), (_, .anyObject): isObject && other.isObject
     default: false
     }
@@ -92,6 +98,7 @@ struct ResolvedType: Sendable, Hashable {
       switch kind {
       case .unknown: "nil"
       case .value(let type): "\(type)"
+      case .entity: "entity"
       case .object(let entity): "object of \(schema.entities[entity].name)"
       case .anyObject: "object"
       }
@@ -112,7 +119,7 @@ extension ResolvedExpression {
   var isConstant: Bool {
     switch self {
     case .constant: true
-    case .objects, .object, .filtered: false
+    case .objects, .object, .filtered, .entityName: false
     case .list(let parts), .function(_, let parts): parts.allSatisfy(\.isConstant)
     case .path(let base, _, _), .aggregate(_, let base, _), .cast(let base, _): base.isConstant
     case .conditional(let predicate, let first, let second):
@@ -128,7 +135,7 @@ extension ResolvedExpression {
     case .path(let base, let steps, _):
       base.forEachStep(body)
       steps.forEach(body)
-    case .aggregate(_, let base, _), .cast(let base, _): base.forEachStep(body)
+    case .aggregate(_, let base, _), .cast(let base, _), .entityName(let base): base.forEachStep(body)
     case .filtered(let base, _, let predicate):
       base.forEachStep(body)
       predicate.forEachStep(body)
@@ -145,7 +152,8 @@ extension ResolvedExpression {
     case .constant, .objects: -1
     case .object(let up): up
     case .list(let parts), .function(_, let parts): parts.map(\.reach).max() ?? -1
-    case .path(let base, _, _), .aggregate(_, let base, _), .cast(let base, _): base.reach
+    case .path(let base, _, _), .aggregate(_, let base, _), .cast(let base, _), .entityName(let base):
+      base.reach
     case .filtered(let base, _, let predicate): max(base.reach, predicate.reach - 1)
     case .conditional(let predicate, let first, let second):
       max(predicate.reach, first.reach, second.reach)
@@ -159,7 +167,7 @@ extension ResolvedExpression {
     case .object(let up): if up >= depth { body(up - depth) }
     case .list(let parts), .function(_, let parts):
       for part in parts { part.forEachScope(depth: depth, body) }
-    case .path(let base, _, _), .aggregate(_, let base, _), .cast(let base, _):
+    case .path(let base, _, _), .aggregate(_, let base, _), .cast(let base, _), .entityName(let base):
       base.forEachScope(depth: depth, body)
     case .filtered(let base, _, let predicate):
       base.forEachScope(depth: depth, body)
@@ -183,7 +191,7 @@ extension ResolvedExpression {
       } else if let slot {
         body(slot)
       }
-    case .path(let base, _, _), .aggregate(_, let base, _), .cast(let base, _):
+    case .path(let base, _, _), .aggregate(_, let base, _), .cast(let base, _), .entityName(let base):
       base.forEachOwnSlot(relationships, depth: depth, body)
     case .filtered(let base, _, let predicate):
       base.forEachOwnSlot(relationships, depth: depth, body)

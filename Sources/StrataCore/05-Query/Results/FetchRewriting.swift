@@ -10,7 +10,7 @@ extension FetchExpression {
   ) rethrows -> FetchExpression {
     if let new = try replacement(self, bound) { return new }
     switch self {
-    case .constant, .objects, .evaluatedObject, .variable: return self
+    case .constant, .objects, .entity, .evaluatedObject, .variable: return self
     case .list(let parts): return .list(try parts.map { try $0.rewritten(bound: bound, replacement) })
     case .keyPath(let base, let keys):
       return .keyPath(base: try base.rewritten(bound: bound, replacement), keys: keys)

@@ -87,6 +87,7 @@ struct FormatFrame {
     case conditional
     case cast
     case objects
+    case entity
     /// `FUNCTION(…)`: the first argument names the function.
     case named
   }

@@ -91,6 +91,12 @@ extension FormatParser {
       let (expression, type) = try cast(elements, frame.start)
       return try FormatCast.folded(expression, type) { lexer.error(.malformed($0), at: elements[0].start) }
     case .objects: return .objects(try elements.map(identifier))
+    case .entity:
+      try require(1, elements, "ENTITY takes the name of an entity", frame.start)
+      guard case .constant(.string(let name)) = try requireExpression(elements[0]) else {
+        throw lexer.unexpected(at: elements[0].start, expected: ["the name of an entity in quotes"])
+      }
+      return .entity(name)
     }
   }
 

@@ -59,6 +59,7 @@ extension FormatParser {
     case "CAST": try open(.cast)
     case "FUNCTION": try open(.named)
     case "OBJECTS": try open(.objects)
+    case "ENTITY": try open(.entity)
     case "FETCH":
       throw lexer.error(
         .unsupported("A predicate cannot execute another fetch request; SUBQUERY looks at related objects"),

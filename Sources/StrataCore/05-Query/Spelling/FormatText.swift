@@ -46,6 +46,7 @@ enum FormatText {
     case .list(let elements): return "{\(commas(elements))}"
     case .objects(let identifiers):
       return "OBJECTS(\(identifiers.map { quoted($0.description) }.joined(separator: ", ")))"
+    case .entity(let name): return "ENTITY(\(quoted(name)))"
     case .evaluatedObject: return "SELF"
     case .variable(let name): return "$" + (FormatWord.isName(name) ? name : quoted(name))
     case .keyPath(let base, let keys): return keyPath(base, keys)

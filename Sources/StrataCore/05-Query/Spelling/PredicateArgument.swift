@@ -18,6 +18,11 @@ extension ManagedObjectID: PredicateArgument {
   public var predicateExpression: FetchExpression { .objects([self]) }
 }
 
+extension EntityDescription: PredicateArgument {
+  /// The entity, to be compared with `entity` of an object, and with `changedEntity` of a change in a store's history.
+  public var predicateExpression: FetchExpression { .entity(name ?? "") }
+}
+
 /// A value that cannot stand in a predicate.
 public struct PredicateArgumentError: Error, Sendable, Hashable, CustomStringConvertible, LocalizedError {
   /// Why, in words.
@@ -44,7 +49,7 @@ extension FetchExpression {
   ///
   /// A list whose elements are all objects becomes one `objects`, a list of one object a list of it; `[UInt8]` is a list of numbers, `Data` is a value.
   ///
-  /// - Throws: ``PredicateArgumentError`` for a value of another type, a number of more than 64 bits, a range, a list in a list.
+  /// - Throws: ``PredicateArgumentError`` for a value of another type, a whole number beyond all decimals, a range, a list in a list.
   public init(argument: Any?) throws {
     self = try Self.argument(argument, isElement: false)
   }
@@ -70,7 +75,7 @@ extension FetchExpression {
       return try Self.argument(raw.rawValue, isElement: isElement)
     }
     if argument is any BinaryInteger || argument is NSNumber {
-      throw PredicateArgumentError("\(argument) does not fit into 64 bits")
+      throw PredicateArgumentError("\(argument) has more digits than a decimal holds")
     }
     throw PredicateArgumentError("there is no attribute whose values are of type \(type(of: argument))")
   }

@@ -74,7 +74,7 @@ extension FetchExpression {
   fileprivate func replaced(_ values: [String: FetchExpression]) -> FetchExpression {
     switch self {
     case .variable(let name): values[name] ?? self
-    case .constant, .objects, .evaluatedObject: self
+    case .constant, .objects, .entity, .evaluatedObject: self
     case .list(let elements): .list(elements.map { $0.replaced(values) })
     case .keyPath(let base, let keys): .keyPath(base: base.replaced(values), keys: keys)
     case .aggregate(let aggregate, let inner): .aggregate(aggregate, inner.replaced(values))
@@ -91,7 +91,7 @@ extension FetchExpression {
   fileprivate func collectVariables(_ bound: Set<String>, into names: inout Set<String>) {
     switch self {
     case .variable(let name): if !bound.contains(name) { names.insert(name) }
-    case .constant, .objects, .evaluatedObject: break
+    case .constant, .objects, .entity, .evaluatedObject: break
     case .keyPath(let base, _): base.collectVariables(bound, into: &names)
     case .aggregate(_, let inner): inner.collectVariables(bound, into: &names)
     case .list(let parts), .function(_, let parts):

@@ -50,6 +50,8 @@ final class StoredView: ObjectView {
     Reference.bits(node.primaryKey, entityCode: RowBytes.entityCode(node.row.base))
   }
 
+  func entityName(_ node: StoredNode) -> String { schema.entities[node.row.entity].name }
+
   func value(_ node: StoredNode, _ slot: Int) throws -> AttributeValue {
     if let value = RowBytes.value(node.row.base, slot, reader.layout(of: node.row)) { return value }
     return try withTransaction {

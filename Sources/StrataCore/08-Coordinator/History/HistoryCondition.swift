@@ -190,6 +190,7 @@ struct HistoryCondition {
   {
     switch expression {
     case .constant(let value): return .value(value)
+    case .entity(let name): return .value(.string(name))
     case .list(let parts): return .many(try parts.map { try value($0, subject) })
     case .objects(let identifiers):
       return identifiers.count == 1 ? .object(identifiers[0]) : .many(identifiers.map { .object($0) })
@@ -235,9 +236,4 @@ extension ComparisonOperator {
     default: self
     }
   }
-}
-
-extension EntityDescription: PredicateArgument {
-  /// The entity's name, to be compared with `changedEntity` of a change in a store's history.
-  public var predicateExpression: FetchExpression { .constant(name.map { .string($0) } ?? .null) }
 }

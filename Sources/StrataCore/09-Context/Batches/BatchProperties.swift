@@ -115,13 +115,16 @@ struct BatchProperties {
       throw refusal(attribute.name, "takes a value, not an expression")
     }
     let (resolved, type) = try PredicateResolver(entity: entity, schema: schema).expression(expression)
+    if type.kind == .entity {
+      throw refusal(attribute.name, "takes a value, and \(expression) is an entity; entity.name is its name")
+    }
     if type.isMany {
       throw refusal(attribute.name, "takes one value, and \(expression) has those of many objects")
     }
     let isObject =
       switch type.kind {
       case .object, .anyObject: true
-      case .unknown, .value: false
+      case .unknown, .value, .entity: false
       }
     if case .object(let number) = type.kind, let relationship = entity.relationship(slot: slot),
       schema.entities[number].hierarchyNumber != relationship.destinationHierarchy

@@ -61,6 +61,8 @@ final class ContextView: ObjectView {
     }
   }
 
+  func entityName(_ node: Node) -> String { bound(node).entity.name }
+
   func value(_ node: Node, _ slot: Int) throws -> AttributeValue {
     switch node {
     case .object(let object): return object.currentValue(slot)

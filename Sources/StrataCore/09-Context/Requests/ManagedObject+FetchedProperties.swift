@@ -67,6 +67,11 @@ extension ManagedObject {
       return .constant(storedValue(slot))
     }
     if whole == "objectID" { return .objects([objectID]) }
+    if key == "entity", entity.slot(named: key) == nil {
+      return keys.count == 1
+        ? .entity(home.token.entityName)
+        : whole == "entity.name" ? .constant(.string(home.token.entityName)) : nil
+    }
     guard let slot = entity.slot(named: key), let relationship = entity.relationship(slot: slot) else {
       return nil
     }

@@ -168,6 +168,8 @@ extension ManagedObject {
   static func boxed(_ value: Any?) -> AnyObject? {
     switch value {
     case nil: nil
+    // Casts would make another number of one that is an object already.
+    case let object? where type(of: object) is AnyClass: object as AnyObject
     case let number as Int64: NSNumber(value: number)
     case let number as Double: NSNumber(value: number)
     case let number as Float: NSNumber(value: number)

@@ -12,18 +12,18 @@ import Strata
 ///     Agent ──visits──▶▶ Visit          ordered, the inverse, `agent`, is to-one
 ///     Visit ──place──▶ Place            with `visits`
 ///      └ Pilot                          a subentity of Agent
-enum QueryModel {
+package enum QueryModel {
   /// A relationship as the plain reference model knows it.
-  struct Link {
-    let destination: String
-    let isToMany: Bool
+  package struct Link {
+    package let destination: String
+    package let isToMany: Bool
     /// The to-one relationship whose other side it is: then it follows from the records there.
-    var inverseToOne: String?
+    package var inverseToOne: String?
     /// The to-many relationship that leads back.
-    var inverseToMany: String?
+    package var inverseToMany: String?
   }
 
-  static let agentAttributes: [(name: String, type: AttributeType)] = [
+  package static let agentAttributes: [(name: String, type: AttributeType)] = [
     ("serial", .integer64), ("name", .string), ("nick", .string), ("short", .integer16),
     ("medium", .integer32),
     ("long", .integer64), ("flag", .boolean), ("ratio", .float), ("measure", .double), ("price", .decimal),
@@ -31,7 +31,7 @@ enum QueryModel {
   ]
 
   /// By entity, inherited ones too.
-  static let attributes: [String: [(name: String, type: AttributeType)]] = [
+  package static let attributes: [String: [(name: String, type: AttributeType)]] = [
     "Agent": agentAttributes,
     "Pilot": agentAttributes + [("hours", .integer32)],
     "Place": [
@@ -53,7 +53,7 @@ enum QueryModel {
     "visits": Link(destination: "Visit", isToMany: true, inverseToOne: "agent"),
   ]
 
-  static let links: [String: [String: Link]] = [
+  package static let links: [String: [String: Link]] = [
     "Agent": agentLinks,
     "Pilot": agentLinks,
     "Place": [
@@ -68,19 +68,19 @@ enum QueryModel {
     "Desk": ["owner": Link(destination: "Agent", isToMany: false, inverseToOne: "desk")],
   ]
 
-  static func isNumber(_ type: AttributeType) -> Bool {
+  package static func isNumber(_ type: AttributeType) -> Bool {
     [.integer16, .integer32, .integer64, .double, .float, .decimal].contains(type)
   }
 
   /// By name: attributes of the same name are of one type.
-  static let types = Dictionary(
+  package static let types = Dictionary(
     attributes.values.flatMap { $0.map { ($0.name, $0.type) } }, uniquingKeysWith: { first, _ in first })
 
-  static func isKind(_ entity: String, of other: String) -> Bool {
+  package static func isKind(_ entity: String, of other: String) -> Bool {
     entity == other || (entity == "Pilot" && other == "Agent")
   }
 
-  static func make(isIndexed: Bool) -> ManagedObjectModel {
+  package static func make(isIndexed: Bool) -> ManagedObjectModel {
     var entities: [String: EntityDescription] = [:]
     for name in ["Agent", "Place", "Tag", "Visit", "Desk"] {
       let entity = EntityDescription(name)

@@ -174,6 +174,7 @@ struct RandomQueries {
     }
     let isToMany = random.chance(40)
     guard let path = path(base.entity, isToMany: isToMany) else { return own(base) }
+    if random.chance(15) { return entities(base, path.names, isToMany) }
     let left = base.path(path.names)
     let list = some(path.entity)
     guard let first = list.first else { return own(base) }
@@ -196,6 +197,25 @@ struct RandomQueries {
     default: return .compare(FetchComparison(left, random.pick([.equal, .notEqual]), .objects([first])))
     }
   }
+
+  /// The entity of an object, or of what a path leads to, compared with another one.
+  private mutating func entities(_ base: Base, _ names: [String], _ isToMany: Bool) -> FetchPredicate {
+    let isOwn = !isToMany && random.chance(40)
+    let left = base.path((isOwn ? [] : names) + ["entity"])
+    let quantifier = isToMany ? random.pick([FetchComparison.Quantifier.any, .all]) : .direct
+    if random.chance(30) {
+      let list = (0..<(1 + random.below(3))).map { _ in FetchExpression.entity(random.pick(Self.entities)) }
+      return .compare(FetchComparison(left, .in, .list(list), quantifier: quantifier))
+    }
+    let operation = random.pick([ComparisonOperator.equal, .notEqual])
+    if !isToMany, random.chance(20) {
+      return .compare(FetchComparison(left, operation, base.key("entity")))
+    }
+    return .compare(
+      FetchComparison(left, operation, .entity(random.pick(Self.entities)), quantifier: quantifier))
+  }
+
+  private static let entities = ["Agent", "Agent", "Pilot", "Pilot", "Place", "Visit", "Tag"]
 
   private mutating func members(_ base: Base) -> (expression: FetchExpression, entity: String)? {
     guard let path = path(base.entity, isToMany: true) else { return nil }
@@ -292,18 +312,46 @@ struct RandomQueries {
 
   private mutating func number(_ base: Base, depth: Int) -> FetchExpression {
     let numbers: [String: [String]] = [
-      "Agent": ["short", "medium", "long", "measure"], "Pilot": ["short", "hours", "long", "measure"],
+      "Agent": ["short", "medium", "long", "measure", "price", "ratio", "flag"],
+      "Pilot": ["short", "hours", "long", "measure", "price", "ratio", "flag"],
       "Place": ["size", "height"], "Visit": ["score"], "Tag": ["weight"], "Desk": ["number"],
     ]
     if depth == 0 || random.chance(30) {
       if random.chance(30) {
-        return .constant(random.pick([.integer(2), .integer(0), .double(0.5), .integer(-3)]))
+        return .constant(
+          random.pick([
+            .integer(2), .integer(0), .double(0.5), .integer(-3), .double(2), .integer(1_000), .float(0.1),
+            .decimal(Decimal(3) / 10), .decimal(2), .boolean(true),
+          ]))
       }
       return base.key(random.pick(numbers[base.entity] ?? ["serial"]))
     }
-    let function = random.pick([FetchFunction.add, .subtract, .multiply, .divide, .modulus, .absolute])
-    let count = function == .absolute ? 1 : 2
-    return .function(function, (0..<count).map { _ in number(base, depth: depth - 1) })
+    let function = random.pick([
+      FetchFunction.add, .subtract, .multiply, .divide, .divide, .modulus, .absolute, .power,
+    ])
+    // A Boolean is a number beside others only.
+    if function == .absolute {
+      return .function(
+        .absolute, [.function(.add, [number(base, depth: depth - 1), .constant(.integer(0))])])
+    }
+    return .function(function, (0..<2).map { _ in number(base, depth: depth - 1) })
+  }
+
+  /// Dates with seconds added or taken away, and the seconds between two.
+  private mutating func moments(_ base: Base) -> FetchPredicate? {
+    let dates: [String: String] = ["Agent": "moment", "Pilot": "moment", "Visit": "day"]
+    guard let name = dates[base.entity] else { return nil }
+    let operation = random.pick([ComparisonOperator.less, .equal, .greaterOrEqual])
+    let day = FetchExpression.constant(random.pick([.integer(86_400), .double(-86_400), .decimal(86_400)]))
+    if random.chance(40) {
+      let other = values.value(.date, &random, nilChance: 0)
+      return .compare(
+        FetchComparison(.function(.subtract, [base.key(name), .constant(other)]), operation, day))
+    }
+    return .compare(
+      FetchComparison(
+        .function(random.pick([.add, .subtract]), [base.key(name), day]), operation,
+        .constant(values.value(.date, &random, nilChance: 8))))
   }
 
   private mutating func calculated(_ base: Base) -> FetchPredicate {
@@ -335,6 +383,7 @@ struct RandomQueries {
             .constant(.string(random.pick(["ANN*", "*É", "zo?", "*"])))))
       }
     }
+    if random.chance(15), let moments = moments(base) { return moments }
     return .compare(
       FetchComparison(
         number(base, depth: 2), random.pick([.less, .equal, .notEqual, .greaterOrEqual]),

@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import TortureKit
 
 /// Predicates and expressions, interpreted the plain way over the reference model.
 struct ReferenceInterpreter {
@@ -157,15 +158,23 @@ struct ReferenceInterpreter {
     guard case .keyPath(_, let keys) = other, let type = keys.last.flatMap({ QueryModel.types[$0] }) else {
       return value
     }
+    func stored(_ part: FetchExpression) -> Value {
+      let value = self.value(part, scope)
+      guard Self.isConstant(part), case .value(let constant) = value else { return value }
+      return .value(Self.constant(constant, as: type))
+    }
+    if case .list(let parts) = expression {
+      return parts.allSatisfy(Self.isConstant) ? .many(parts.map(stored)) : value
+    }
+    return stored(expression)
+  }
+
+  /// Whether nothing in it looks at an object.
+  private static func isConstant(_ expression: FetchExpression) -> Bool {
     switch expression {
-    case .constant(let constant): return .value(Self.constant(constant, as: type))
-    case .list(let parts):
-      return .many(
-        parts.map { part in
-          if case .constant(let constant) = part { return .value(Self.constant(constant, as: type)) }
-          return self.value(part, scope)
-        })
-    default: return value
+    case .constant: true
+    case .list(let parts), .function(_, let parts): parts.allSatisfy(isConstant)
+    default: false
     }
   }
 
@@ -191,6 +200,7 @@ struct ReferenceInterpreter {
       // One that the world does not have is no object of it.
       let objects = identifiers.map { Value.object(serials[$0] ?? -1) }
       return objects.count == 1 ? objects[0] : .many(objects)
+    case .entity(let name): return .value(.string(name))
     case .evaluatedObject: return .object(scope.object)
     case .variable(let name): return .object(scope.variables[name] ?? -1)
     case .keyPath(let base, let keys): return follow(value(base, scope), keys[...])
@@ -229,6 +239,7 @@ struct ReferenceInterpreter {
     guard let record = world.records[serial] else { return .value(.null) }
     let rest = keys.dropFirst()
     if key == "objectID" { return .object(serial) }
+    if key == "entity" { return .value(.string(record.entity)) }
     guard let link = QueryModel.links[record.entity]?[key] else { return .value(record.values[key] ?? .null) }
     if link.isToMany {
       return .many(world.members(serial, key).sorted().flatMap { follow($0, rest).all })
@@ -287,7 +298,32 @@ struct ReferenceInterpreter {
     case .double(let number): number
     case .float(let number): Double(number)
     case .decimal(let number): Double("\(number)")
+    case .boolean(let flag): flag ? 1 : 0
     default: nil
+    }
+  }
+
+  /// Both as decimals, where one is a decimal and the other one too, or an integer.
+  private static func decimals(_ left: AttributeValue, _ right: AttributeValue) -> (Decimal, Decimal)? {
+    switch (left, right) {
+    case (.decimal(let left), .decimal(let right)): (left, right)
+    case (.decimal(let left), .integer(let right)): (left, Decimal(right))
+    case (.integer(let left), .decimal(let right)): (Decimal(left), right)
+    default: nil
+    }
+  }
+
+  private func decimals(_ function: FetchFunction, _ left: Decimal, _ right: Decimal) -> AttributeValue {
+    if right == 0, function == .divide || function == .modulus { return .null }
+    switch function {
+    case .add: return .decimal(left + right)
+    case .subtract: return .decimal(left - right)
+    case .multiply: return .decimal(left * right)
+    case .divide: return .decimal(left / right)
+    default:
+      var (quotient, whole) = (left / right, Decimal())
+      NSDecimalRound(&whole, &quotient, 0, quotient < 0 ? .up : .down)
+      return .decimal(left - whole * right)
     }
   }
 
@@ -301,10 +337,22 @@ struct ReferenceInterpreter {
     case (.concatenate, _): return .string(arguments.compactMap { text($0) }.joined())
     case (.absolute, _):
       if case .integer(let number) = arguments[0] { return number == .min ? .null : .integer(abs(number)) }
+      if case .decimal(let number) = arguments[0] { return .decimal(abs(number)) }
       return Self.double(arguments[0]).map { .double(abs($0)) } ?? .null
     case (_, 2):
-      if case .integer(let left) = arguments[0], case .integer(let right) = arguments[1] {
+      if case .integer(let left) = arguments[0], case .integer(let right) = arguments[1], function != .power {
         return integers(function, left, right)
+      }
+      if case .date(let date) = arguments[0] {
+        let seconds = date.timeIntervalSinceReferenceDate
+        if case .date(let other) = arguments[1] {
+          return .double(seconds - other.timeIntervalSinceReferenceDate)
+        }
+        guard let step = Self.double(arguments[1]) else { return .null }
+        return .date(Date(timeIntervalSinceReferenceDate: function == .add ? seconds + step : seconds - step))
+      }
+      if let numbers = Self.decimals(arguments[0], arguments[1]), function != .power {
+        return decimals(function, numbers.0, numbers.1)
       }
       guard let left = Self.double(arguments[0]), let right = Self.double(arguments[1]) else { return .null }
       return doubles(function, left, right)
@@ -338,6 +386,7 @@ struct ReferenceInterpreter {
     case .multiply: result = left * right
     case .divide: result = right == 0 ? nil : left / right
     case .modulus: result = right == 0 ? nil : fmod(left, right)
+    case .power: result = pow(left, right)
     default: result = nil
     }
     guard let result else { return .null }

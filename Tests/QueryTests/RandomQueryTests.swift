@@ -3,7 +3,8 @@ import Strata
 import Testing
 import TortureKit
 
-/// Random predicates, sorts and windows against a plain filter and sort of what the context must show (rules 86 to 93, 108, 109).
+/// Random predicates, sorts and windows against a plain filter and sort of what the context must show (rules 86 to 93, 108, 109); the
+/// same predicates by Core Data's names, in a fetch and in memory.
 @Suite struct RandomQueryTests {
   /// `STRATA_QUERIES=n`: how many queries are asked in all.
   private static let queries =
@@ -35,7 +36,7 @@ import TortureKit
 
 /// One store with random records, contexts with unsaved changes above it, and queries about all of them.
 private final class RandomQueryRound {
-  private let store: TemporaryStore
+  private let store: QueryStore
   private let identifiers = SerialIdentifiers()
   private var random: SeededGenerator
   /// What is stored, what the first context shows, what its child shows.
@@ -44,21 +45,28 @@ private final class RandomQueryRound {
 
   init(seed: UInt64, isIndexed: Bool) throws {
     random = SeededGenerator(seed: seed)
-    store = try TemporaryStore(QueryModel.make(isIndexed: isIndexed)) { $0.durability = .none }
+    let store = try QueryStore(QueryModel.make(isIndexed: isIndexed))
+    self.store = store
     let values = QueryValues()
-    let first = QueryLevel(store.context(), QueryWorld(), identifiers)
+    let speaksFoundation = seed % 2 == 0
+    func context() -> ManagedObjectContext {
+      speaksFoundation ? SpelledQueries.context(store.coordinator) : store.context()
+    }
+    let first = QueryLevel(context(), QueryWorld(), identifiers)
     for entity in ["Place", "Tag", "Desk"] { for _ in 0..<8 { try first.insert(entity, &random, values) } }
     for _ in 0..<60 { try first.insert(random.chance(70) ? "Agent" : "Pilot", &random, values) }
     for _ in 0..<90 { try first.insert("Visit", &random, values) }
     for _ in 0..<150 { try first.change(&random, values) }
     try first.context.save()
     storedWorld = first.world
-    levels = [QueryLevel(store.context(), storedWorld, identifiers)]
-    let parent = QueryLevel(store.context(), storedWorld, identifiers)
+    levels = [QueryLevel(context(), storedWorld, identifiers)]
+    let parent = QueryLevel(context(), storedWorld, identifiers)
     for _ in 0..<random.below(25) { try parent.change(&random, values) }
     levels.append(parent)
     let child = QueryLevel(
-      ManagedObjectContext(.confinement, parent: parent.context), parent.world, identifiers)
+      speaksFoundation
+        ? SpelledQueries.context(under: parent.context)
+        : ManagedObjectContext(.confinement, parent: parent.context), parent.world, identifiers)
     for _ in 0..<random.below(25) { try child.change(&random, values) }
     levels.append(child)
   }
@@ -105,12 +113,35 @@ private final class RandomQueryRound {
       default: found = try level.context.fetch(request).map(\.objectID)
       }
       let count = try level.context.count(for: request)
-      return compare(found.map { identifiers.serials[$0] ?? -1 }, count, expected, request).map {
-        "\($0)\n\(words)"
-      }
+      let failure =
+        try compare(found.map { identifiers.serials[$0] ?? -1 }, count, expected, request)
+        ?? disagreement(request, level, &queries.random)
+      return failure.map { "\($0)\n\(words)" }
     } catch {
       return "\(error)\n\(words)"
     }
+  }
+
+  /// What Core Data's spelling of the predicate makes of it, in a fetch and in memory, that is not what it means; nil when both agree.
+  private func disagreement(
+    _ request: FetchRequest<ManagedObject>, _ level: QueryLevel, _ random: inout SeededGenerator
+  ) throws -> String? {
+    guard let predicate = request.predicate else { return nil }
+    var all = FetchRequest<ManagedObject>(entityName: request.entityName)
+    all.includesSubentities = request.includesSubentities
+    let found = try SpelledQueries.found(
+      predicate, about: request.entityName, among: try level.context.fetch(all),
+      includesSubentities: request.includesSubentities,
+      &random)
+    all.predicate = predicate
+    let expected = Set(matches(all, level.world))
+    for (way, objects) in found {
+      let serials = Set(objects.map { identifiers.serials[$0] ?? -1 })
+      if serials != expected {
+        return "\(way): found \(serials.sorted()) instead of \(expected.sorted())"
+      }
+    }
+    return nil
   }
 
   private static func identifierRequest(_ request: FetchRequest<ManagedObject>) -> FetchRequest<
@@ -161,4 +192,20 @@ private final class RandomQueryRound {
       return left.key < right.key
     }.map(\.serial)
   }
+}
+
+/// A store in a folder of its own, which goes with it.
+private final class QueryStore {
+  let coordinator: PersistentStoreCoordinator
+  private let folder: ScratchFolder
+
+  init(_ model: ManagedObjectModel) throws {
+    folder = try ScratchFolder()
+    coordinator = PersistentStoreCoordinator(managedObjectModel: model)
+    var description = PersistentStoreDescription(url: folder.url("Queries.strata"))
+    description.durability = .none
+    try coordinator.addPersistentStore(description)
+  }
+
+  func context() -> ManagedObjectContext { ManagedObjectContext(.confinement, coordinator: coordinator) }
 }
