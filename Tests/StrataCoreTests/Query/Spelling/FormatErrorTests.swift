@@ -58,7 +58,7 @@ import Testing
     for (format, argument) in [
       ("%d == 1", "x" as Any), ("%f == 1", Date()), ("%d == 1", 1.5), ("%K == 1", 5), ("%@ == 1", ["a": 1]),
       ("%@ == 1", 1...3), ("%@ == 1", [[1]]),
-      ("%@ == 1", UInt64.max), ("%s == 1", 5), ("%@ == 1", NSObject()), ("%K == 1", "a..b"),
+      ("%s == 1", 5), ("%@ == 1", NSObject()), ("%K == 1", "a..b"),
     ] {
       let reason = error(format, argument)?.reason
       switch reason {
