@@ -37,6 +37,8 @@ public enum MergePolicyType: UInt, Sendable {
 ///
 /// An edited record that comes to have another one's values gives those values back under store trump, all its edits under rollback. Under
 /// object trump and overwrite it is the other record that goes; its members stay.
+///
+/// Of rows of a ``BatchInsertRequest`` only the `mergeType` decides: there are no objects to be asked about.
 open class MergePolicy: NSObject, @unchecked Sendable {  // Safe: the only stored property is a constant.
   /// How conflicts are settled.
   public let mergeType: MergePolicyType

@@ -10,6 +10,8 @@ import Foundation
 /// while he holds the writer; and the transaction may have to begin again, when the file has to grow. Memory for two chunks and
 /// what lies in memory, 24 MB at most, however many rows there are; large values count.
 ///
+/// Who may have to give only some of a row's values to a record that is there already asks to keep which slots were given any.
+///
 /// Filled by one thread, read afterwards by another, more than once if need be.
 public final class BatchRows: @unchecked Sendable {
   // Unchecked: `append` is called by one thread, before the batch is handed over; afterwards nothing changes.
@@ -18,15 +20,18 @@ public final class BatchRows: @unchecked Sendable {
   public let entity: Int
   /// How many rows there are.
   public private(set) var count = 0
-  private let slots: SlotBitmap
+  /// The entity's stored slots.
+  let slots: SlotBitmap
+  /// Whether it is kept which slots of each row were given values.
+  let keepsGiven: Bool
   private let step: Int
   private let memoryLength: Int
   private let spill: BatchFile
-  private var sealed: [[RowChange]] = []
+  private var sealed: [BatchChunk] = []
   private var sealedBytes = 0
   /// Where the chunks in the file begin, and how many rows each has.
   private var places: [(offset: Int, length: Int, count: Int)] = []
-  private var chunk: [RowChange] = []
+  private var chunk = BatchChunk(start: 0)
   private var chunkBytes = 0
 
   /// The most rows written at once: their index entries are sorted together.
@@ -38,9 +43,10 @@ public final class BatchRows: @unchecked Sendable {
 
   /// For rows of `entity`, whose stored slots are `slots`. `folder` is where a file is made when memory does not do.
   init(
-    entity: Int, slots: SlotBitmap, folder: String, step: Int = BatchRows.chunkCount,
-    memoryLength: Int = BatchRows.memoryLength, system: FileSystem = .system
+    entity: Int, slots: SlotBitmap, folder: String, keepsGiven: Bool = false,
+    step: Int = BatchRows.chunkCount, memoryLength: Int = BatchRows.memoryLength, system: FileSystem = .system
   ) {
+    self.keepsGiven = keepsGiven
     self.step = step
     self.memoryLength = memoryLength
     self.entity = entity
@@ -48,14 +54,15 @@ public final class BatchRows: @unchecked Sendable {
     spill = BatchFile(folder: folder, system: system)
   }
 
-  /// Adds a row.
+  /// Adds a row; `given` are the slots that were given values, where that is kept.
   /// - Throws: `StorageError` when the file cannot be made or written.
-  func append(_ row: RowChange) throws {
-    chunk.append(row)
+  func append(_ row: RowChange, given: SlotBitmap = SlotBitmap()) throws {
+    chunk.rows.append(row)
+    if keepsGiven { chunk.given.append(given) }
     count += 1
     chunkBytes += Int(row.row.count)
     for value in row.externals { chunkBytes += value.bytes.count }
-    if chunkBytes >= Self.chunkLength || chunk.count >= step { try seal() }
+    if chunkBytes >= Self.chunkLength || chunk.rows.count >= step { try seal() }
   }
 
   private func seal() throws {
@@ -63,24 +70,40 @@ public final class BatchRows: @unchecked Sendable {
       sealed.append(chunk)
       sealedBytes += chunkBytes
     } else {
-      var bytes = Data(capacity: chunkBytes + chunk.count * 24)
-      for row in chunk { RowBytesCoding.append(row, to: &bytes) }
+      var bytes = Data(capacity: chunkBytes + chunk.rows.count * 24)
+      for (place, row) in chunk.rows.enumerated() {
+        RowBytesCoding.append(row, given: keepsGiven ? chunk.given[place] : nil, to: &bytes)
+      }
       let offset = try spill.append(bytes)
-      places.append((offset, bytes.count, chunk.count))
+      places.append((offset, bytes.count, chunk.rows.count))
     }
-    chunk = []
+    chunk = BatchChunk(start: count)
     chunkBytes = 0
   }
 
   /// Calls `body` with all rows, some at a time, in the order in which they were added.
-  func forEachChunk(_ body: ([RowChange]) throws -> Void) throws {
-    for rows in sealed { try body(rows) }
+  func forEachChunk(_ body: (BatchChunk) throws -> Void) throws {
+    for chunk in sealed { try body(chunk) }
+    var start = sealed.reduce(0) { $0 + $1.rows.count }
     for place in places {
       let bytes = try spill.read(place.offset, place.length)
-      try body(try RowBytesCoding.rows(bytes, count: place.count, entity: entity, slots: slots, spill))
+      let coding = RowBytesCoding(entity: entity, slots: slots, hasGiven: keepsGiven, file: spill)
+      try body(try coding.chunk(bytes, start: start, count: place.count))
+      start += place.count
     }
-    if !chunk.isEmpty { try body(chunk) }
+    if !chunk.rows.isEmpty { try body(chunk) }
   }
+}
+
+/// Some rows of a batch, in their order.
+struct BatchChunk {
+  /// The place of the first one among all rows of the batch.
+  let start: Int
+  var rows: [RowChange] = []
+  /// Parallel to `rows`: the slots that were given values; empty where that is not kept.
+  var given: [SlotBitmap] = []
+
+  init(start: Int) { self.start = start }
 }
 
 /// Rows in the file of a batch:
@@ -91,9 +114,15 @@ public final class BatchRows: @unchecked Sendable {
 ///  12  u32  large values
 ///  16       the row
 ///           for each large value: u32 slot, u64 bytes, the bytes
+///           where it is kept which slots were given values: u16 how many, u16 for each
 /// ```
-private enum RowBytesCoding {
-  static func append(_ row: RowChange, to bytes: inout Data) {
+private struct RowBytesCoding {
+  let entity: Int
+  let slots: SlotBitmap
+  let hasGiven: Bool
+  let file: BatchFile
+
+  static func append(_ row: RowChange, given: SlotBitmap?, to bytes: inout Data) {
     put(row.primaryKey, &bytes)
     put(UInt32(row.row.count), &bytes)
     put(UInt32(row.externals.count), &bytes)
@@ -103,17 +132,19 @@ private enum RowBytesCoding {
       put(UInt64(value.bytes.count), &bytes)
       bytes.append(value.bytes)
     }
+    guard let given else { return }
+    put(UInt16(given.count), &bytes)
+    given.forEach { put(UInt16($0), &bytes) }
   }
 
   private static func put<Number: FixedWidthInteger>(_ number: Number, _ bytes: inout Data) {
     withUnsafeBytes(of: number) { bytes.append(contentsOf: $0) }
   }
 
-  static func rows(_ data: Data, count: Int, entity: Int, slots: SlotBitmap, _ file: BatchFile) throws
-    -> [RowChange]
-  {
-    var rows: [RowChange] = []
-    rows.reserveCapacity(count)
+  func chunk(_ data: Data, start: Int, count: Int) throws -> BatchChunk {
+    var chunk = BatchChunk(start: start)
+    chunk.rows.reserveCapacity(count)
+    if hasGiven { chunk.given.reserveCapacity(count) }
     var slab = RowSlabWriter(expectedLength: data.count)
     try data.withUnsafeBytes { bytes in
       var place = 0
@@ -137,13 +168,17 @@ private enum RowBytesCoding {
           let length = try Int(clamping: number(UInt64.self))
           externals.append(ExternalValue(slot: slot, bytes: Data(try take(length))))
         }
-        rows.append(
+        chunk.rows.append(
           RowChange(
             entity: entity, primaryKey: key, baseVersion: 0, row: row, externals: externals,
             changedSlots: slots))
+        guard hasGiven else { continue }
+        var given = SlotBitmap()
+        for _ in 0..<(try number(UInt16.self)) { given.insert(Int(try number(UInt16.self))) }
+        chunk.given.append(given)
       }
     }
-    return rows
+    return chunk
   }
 }
 

@@ -84,6 +84,22 @@ final class BatchWriting {
     if let first = rows.first { note(first.changedSlots, of: first.entity) }
   }
 
+  /// Writes new rows at once; or says which of them share values with which others, and then nothing of them has been written.
+  func insertUnlessViolated(_ rows: [RowChange], _ transaction: borrowing WriteTransaction) throws
+    -> [ConstraintViolation]
+  {
+    guard let first = rows.first else { return [] }
+    try flush(transaction)
+    changes.inserts = rows
+    if let violation = try attempt(transaction) {
+      forgetWaiting()
+      return violation.violations
+    }
+    for row in rows { outcome.inserted.append(row.primaryKey, of: row.entity) }
+    note(first.changedSlots, of: first.entity)
+    return []
+  }
+
   /// Gives a stored row other values: `slots` of `draft`, which belongs to the row's entity. What changes nothing is not
   /// written.
   /// - Throws: `StorageError` of kind `tooLarge` for a value that no row can hold.
@@ -192,12 +208,22 @@ final class BatchWriting {
   /// Writes what waits. `isAll` when that is all there is: then the change set knows every value that counts.
   /// - Throws: `UniquenessViolation`, `DanglingReferences`, `CommitConflict`; `CancellationError`; `StorageError`.
   func flush(_ transaction: borrowing WriteTransaction, isAll: Bool = false) throws {
-    if changes.isEmpty { return }
+    if let violation = try attempt(transaction, isAll: isAll) { throw violation }
+  }
+
+  /// Writes what waits, or returns why it must not be written: then it waits still.
+  private func attempt(_ transaction: borrowing WriteTransaction, isAll: Bool = false) throws
+    -> UniquenessViolation?
+  {
+    if changes.isEmpty { return nil }
     try progress.stopIfCancelled()
     changes.checksUniqueness = !defersUniqueness || isAll
     let writer = ChangeSetWriter(
       changeSet: changes, parts: parts, catalogue: catalogue, journal: journal, history: history)
-    if let failure = try writer.prepare(transaction.read) { throw failure }
+    if let failure = try writer.prepare(transaction.read) {
+      if let violation = failure as? UniquenessViolation { return violation }
+      throw failure
+    }
     try writer.write(transaction)
     hasWritten = true
     for row in writer.derivedRows {
@@ -205,11 +231,19 @@ final class BatchWriting {
       note(row.changedSlots, of: row.entity)
     }
     progress.complete(outcome.inserted.count + outcome.updated.count + outcome.deleted.count)
+    forgetWaiting()
+    return nil
+  }
+
+  private func forgetWaiting() {
     changes = Self.emptyChanges
     bytes = 0
     slab = RowSlabWriter()
     waiting = []
   }
+
+  /// Says which records the rows of an insert have become.
+  func noteRecords(_ records: [BatchRecord]) { outcome.records = records }
 
   /// What has been done in all. Only after the last `flush`.
   func finish() -> BatchChanges {

@@ -70,7 +70,7 @@ struct BatchRun: Sendable {
     let history = parts.makeHistoryWriter(number, batch.origin, catalogue, at: now)
     let writing = try write(catalogue, history, transaction)
     if writing.hasWritten {
-      if case .insert(let rows) = batch.operation { try secureKeys(of: rows, writing, transaction) }
+      if case .insert(let rows, _) = batch.operation { try secureKeys(of: rows, writing, transaction) }
       let stamp = CommitStamp(identifier: stamp.identifier, commitNumber: number)
       try parts.meta.put("stamp", stamp.bytes + attempt.nonce, transaction)
       try parts.write(writing.journal, number, catalogue, transaction)
@@ -90,11 +90,11 @@ struct BatchRun: Sendable {
     _ catalogue: StoreCatalogue, _ history: HistoryWriter?, _ transaction: borrowing WriteTransaction
   ) throws -> BatchWriting {
     switch batch.operation {
-    case .insert(let rows):
+    case .insert(let rows, let duplicates):
       let writing = BatchWriting(
         parts: parts, catalogue: catalogue, progress: batch.progress, step: batch.step, tracksRows: true,
         history: history)
-      try BatchInserting(rows, writing).run(transaction)
+      try BatchInserting(rows, duplicates, writing).run(transaction)
       return writing
     case .update(let update):
       var updating = BatchUpdating(

@@ -6,8 +6,8 @@ import Foundation
 public struct StoreBatch: Sendable {
   /// What is to happen.
   public enum Operation: Sendable {
-    /// New rows.
-    case insert(BatchRows)
+    /// New rows; what becomes of those that share values with a record there is.
+    case insert(BatchRows, duplicates: DuplicateRule = .refuse)
     /// New values for the rows that match.
     case update(BatchUpdate)
     /// No rows any more.
@@ -33,6 +33,19 @@ public struct StoreBatch: Sendable {
     self.progress = progress
     self.step = step
   }
+}
+
+/// What becomes of a row of a batch insert that has the values of a uniqueness constraint in common with a record there is already, or
+/// with an earlier row of the batch (rules 205, 273).
+public enum DuplicateRule: Sendable {
+  /// Nothing of the batch is written: `BatchDuplicates`.
+  case refuse
+  /// It is left out.
+  case keep
+  /// The record gets the values that the row was given.
+  case update
+  /// The record gets all values of the row, defaults and nil as well.
+  case replace
 }
 
 /// Which rows get which values.
@@ -90,6 +103,9 @@ public struct BatchChanges: Sendable {
   var suspected: BatchKeys
   /// Which slots of updated and touched rows may have other values, by entity number.
   var changedSlots: [Int: SlotBitmap] = [:]
+  /// Of an insert that has met records: the records that its rows have become, each once, in the order of the rows. Nil when each row has
+  /// become a record of its own.
+  var records: [BatchRecord]?
 
   init(entityCount: Int) {
     let none = BatchKeys(entityCount: entityCount)
@@ -101,6 +117,14 @@ public struct BatchChanges: Sendable {
   var count: Int {
     inserted.count + updated.count + deleted.count + touched.count + related.count + suspected.count
   }
+}
+
+/// A record that a row of a batch insert has become.
+struct BatchRecord: Sendable {
+  let entity: Int
+  let primaryKey: UInt64
+  /// Whether it was not there before.
+  let isNew: Bool
 }
 
 /// Primary keys by entity: eight bytes for each row a batch has changed.
@@ -140,9 +164,9 @@ public struct BatchOutcome: Sendable {
 
 extension PersistentStore {
   /// What new rows of `entity` are collected in: beside the store's file when they are many. `slots` are the entity's stored ones.
-  func makeBatchRows(entity: Int, slots: SlotBitmap, step: Int) -> BatchRows {
+  func makeBatchRows(entity: Int, slots: SlotBitmap, keepsGiven: Bool, step: Int) -> BatchRows {
     let folder = url?.deletingLastPathComponent() ?? FileManager.default.temporaryDirectory
-    return BatchRows(entity: entity, slots: slots, folder: folder.path, step: step)
+    return BatchRows(entity: entity, slots: slots, folder: folder.path, keepsGiven: keepsGiven, step: step)
   }
 
   /// For engines that know no batches: fails with `CoreDataError` 134091.

@@ -14,8 +14,13 @@ import Foundation
 ///
 /// Values that are not named are the defaults. Attributes take what `setValue(_:forKey:)` takes, to-one relationships the ID of a
 /// saved object, whose side of the relationship follows. What would break the model is refused (rules 270, 273): unknown names,
-/// values of another type, missing mandatory ones, duplicates of what must be unique, references to nothing, derived and transient
-/// attributes, to-many relationships. Validation rules and hooks are not asked (rule 266).
+/// values of another type, missing mandatory ones, references to nothing, derived and transient attributes, to-many relationships.
+/// Validation rules and hooks are not asked (rule 266).
+///
+/// A row with the values of a uniqueness constraint of a record there is, or of an earlier row, is settled as the `mergeType` of the context's
+/// merge policy says (rules 205, 273): object trump gives the record the values that the row was given, overwrite all of the row's, store trump and
+/// rollback leave the row out, and the error policy refuses the batch. Object trump and overwrite refuse a row that concerns two
+/// records, or a record of an entity without a place for its values. What comes of a batch is what would come of its rows one by one.
 ///
 /// The rows are encoded one by one as they come, on the context's queue and before the store is asked for anything, and wait in a
 /// file without a name beside the store when they are many: memory does not grow with their number but for eight bytes of each one's

@@ -14,9 +14,13 @@ public struct BatchResult: Sendable {
   public let resultType: BatchResultType
   /// How many rows were inserted, matched and so updated, or deleted; a delete counts those that delete rules took along. There
   /// whatever was asked for.
+  /// An insert does not count the rows that the merge policy leaves out, and a record that several rows concern once.
   public let count: Int
-  /// The IDs of these rows; nil unless asked for. Of an insert in the order of the rows, otherwise in no particular one.
+  /// The IDs of these rows; nil unless asked for. Of an insert in the order of the rows, otherwise in no particular one. An insert names
+  /// the records that its rows have become, those too that were there before and have been updated.
   public let objectIDs: [ManagedObjectID]?
+  /// Those of `objectIDs` whose records were there before and stay: none of a delete, all of an update; nil unless asked for.
+  public let updatedObjectIDs: [ManagedObjectID]?
 
   /// What Core Data's code expects: true, the IDs, or the number, by ``resultType``.
   public var result: Any {

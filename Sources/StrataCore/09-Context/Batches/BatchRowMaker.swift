@@ -36,6 +36,7 @@ struct BatchRowMaker: ~Copyable {
   private mutating func add(_ values: [String: Any], _ progress: BatchProgress) throws {
     try stopNowAndThen(progress)
     let draft = bound.makeDraft()
+    if rows.keepsGiven { draft.changed = SlotBitmap() }
     do {
       for (name, value) in values {
         try properties.forEachValue(name, value) { slot, value in draft[slot] = value }
@@ -45,7 +46,7 @@ struct BatchRowMaker: ~Copyable {
       throw placed(error)
     }
     let key = try store.store.makePrimaryKey(hierarchy: bound.hierarchyNumber)
-    try append(key, draft)
+    try append(key, draft, given: draft.changed)
   }
 
   private func stopNowAndThen(_ progress: BatchProgress) throws {
@@ -59,7 +60,7 @@ struct BatchRowMaker: ~Copyable {
       userInfo: error.userInfo.filter { $0.key != NSLocalizedDescriptionKey })
   }
 
-  private mutating func append(_ key: UInt64, _ draft: RowDraft) throws {
+  private mutating func append(_ key: UInt64, _ draft: RowDraft, given: SlotBitmap) throws {
     do {
       let (row, externals) = try RowEncoder.encode(
         layout: bound.layout, stamp: bound.stamp, primaryKey: key, version: 1, base: nil, draft: draft,
@@ -67,7 +68,7 @@ struct BatchRowMaker: ~Copyable {
       try rows.append(
         RowChange(
           entity: bound.entityNumber, primaryKey: key, baseVersion: 0, row: row, externals: externals,
-          changedSlots: bound.persistentSlots))
+          changedSlots: bound.persistentSlots), given: given)
     } catch let error as RowError {
       throw placed(CoreDataError(.managedObjectValidation, "A row of \(bound.entity.name): \(error)"))
     }
@@ -85,11 +86,13 @@ struct BatchRowMaker: ~Copyable {
       entity: bound.entity.entityDescription, store: store, bound: bound,
       table: scratch.stores.tables(for: store).tables[bound.hierarchyNumber],
       generation: context.coordinator.storesGeneration)
+    let given = rows.keepsGiven ? GivenSlots(in: scratch) : nil
     while true {
       try stopNowAndThen(progress)
       scratch.lastHome = home
       let object = ThreadScope.current.materializing { type.init(materializing: home.entity) }
       scratch.adoptNew(object, entity: home.entity)
+      given?.begin(object)
       if handler(object) { break }
       // Deleted again by the handler.
       guard object.context === scratch, object.isInserted else { continue }
@@ -98,7 +101,9 @@ struct BatchRowMaker: ~Copyable {
       } catch let error as CoreDataError {
         throw placed(error)
       }
-      if let draft = object.draft { try append(object.primaryKey, draft) }
+      if let draft = object.draft {
+        try append(object.primaryKey, draft, given: given?.slots(of: object) ?? SlotBitmap())
+      }
       if rows.count & 255 == 0 { scratch.reset() }
     }
     scratch.reset()

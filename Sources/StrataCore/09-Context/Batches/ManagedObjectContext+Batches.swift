@@ -30,11 +30,14 @@ extension ManagedObjectContext {
       throw CoreDataError(
         .persistentStoreSave, "No writable store that the request may use holds \(entity.name).")
     }
+    // Without constraints there is nothing to settle.
+    let duplicates = entity.indexes.contains(where: \.isUnique) ? mergePolicy.mergeType.duplicates : .refuse
     let rows = home.store.makeBatchRows(
-      entity: entity.number, slots: bound.persistentSlots, step: request.step)
+      entity: entity.number, slots: bound.persistentSlots, keepsGiven: duplicates == .update,
+      step: request.step)
     var maker = BatchRowMaker(bound, home, in: self, rows)
     try maker.run(request.source, request.progress)
-    return try run([(.insert(rows), home)], request) { $0.inserted }
+    return try run([(.insert(rows, duplicates: duplicates), home)], request) { $0.inserted }
   }
 
   // MARK: Update
@@ -156,16 +159,17 @@ extension ManagedObjectContext {
     _ operations: [(operation: StoreBatch.Operation, store: StoreBinding)], _ request: some BatchRequest,
     _ rows: (BatchChanges) -> BatchKeys
   ) throws -> BatchResult {
-    var (count, identifiers): (Int, [ManagedObjectID]) = (0, [])
+    var count = 0
+    var (identifiers, updated): ([ManagedObjectID], [ManagedObjectID]) = ([], [])
     for (place, (operation, store)) in operations.enumerated() {
       let notice: CommitNotice
       let start = ContinuousClock.now
       do {
         var batch = StoreBatch(operation, progress: request.progress, step: request.step)
-        batch.origin = changeOrigin
+        batch.origin = rootOrigin
         notice = try coordinator.execute(batch, in: store, origin: ObjectIdentifier(self))
       } catch {
-        let error = batchError(error)
+        let error = batchError(error, store)
         if place == 0 { throw error }
         throw CoreDataError(
           .persistentStoreIncompleteSave, "The batch was carried out in only some of the stores: \(error)",
@@ -173,16 +177,44 @@ extension ManagedObjectContext {
       }
       if let changes = notice.batch {
         let keys = rows(changes)
-        count += keys.count
-        noteBatch(request.requestType, keys.count, since: start)
-        if request.resultType == .objectIDs { append(keys, store, &identifiers) }
+        let number = changes.records?.count ?? keys.count
+        count += number
+        noteBatch(request.requestType, number, since: start)
+        if request.resultType == .objectIDs {
+          if let records = changes.records {
+            append(records, store, &identifiers, &updated)
+          } else {
+            append(keys, store, &identifiers)
+            if request.requestType == .batchUpdate { updated = identifiers }
+          }
+        }
       }
       // A batch moves no pinned generation, and what is pinned does not show it (rule 276).
       if request.mergesIntoContext, !generation.isSet { mergeBatch(notice) }
     }
+    let hasIdentifiers = request.resultType == .objectIDs
     return BatchResult(
-      resultType: request.resultType, count: count,
-      objectIDs: request.resultType == .objectIDs ? identifiers : nil)
+      resultType: request.resultType, count: count, objectIDs: hasIdentifiers ? identifiers : nil,
+      updatedObjectIDs: hasIdentifiers ? updated : nil)
+  }
+
+  /// What stores record with a batch: author and name of the root it goes through (rule 278).
+  private var rootOrigin: ChangeOrigin {
+    var root = self
+    while let parent = root.parent { root = parent }
+    return root.changeOrigin
+  }
+
+  private func append(
+    _ records: [BatchRecord], _ store: StoreBinding, _ identifiers: inout [ManagedObjectID],
+    _ updated: inout [ManagedObjectID]
+  ) {
+    for record in records {
+      guard let token = store.entities[record.entity]?.token else { continue }
+      let id = ManagedObjectID(token: token, primaryKey: record.primaryKey)
+      identifiers.append(id)
+      if !record.isNew { updated.append(id) }
+    }
   }
 
   private func append(_ keys: BatchKeys, _ store: StoreBinding, _ identifiers: inout [ManagedObjectID]) {
@@ -194,8 +226,9 @@ extension ManagedObjectContext {
   }
 
   /// What the store says, as Core Data says it.
-  private func batchError(_ error: any Error) -> any Error {
+  private func batchError(_ error: any Error, _ store: StoreBinding) -> any Error {
     switch error {
+    case let duplicates as BatchDuplicates: refusal(duplicates, in: store)
     case let violation as UniquenessViolation:
       CoreDataError(
         .managedObjectConstraintMerge, "The batch would make duplicates; nothing was written. \(violation)",

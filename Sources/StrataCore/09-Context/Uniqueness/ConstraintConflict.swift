@@ -17,7 +17,7 @@ public final class ConstraintConflict {
   public let databaseObject: ManagedObject?
   /// What is stored of `databaseObject`: attributes, and IDs of to-one relationships; nil without one.
   public let databaseSnapshot: [String: Any]?
-  /// The objects of this save that have the values.
+  /// The objects of this save that have the values; none of a batch insert, whose rows are no objects.
   public let conflictingObjects: [ManagedObject]
   /// What each of `conflictingObjects` was when it was last read or saved, in their order; nil for a new object, where Core
   /// Data has an `NSNull`.
@@ -25,6 +25,8 @@ public final class ConstraintConflict {
 
   /// The shared values, in the order of `constraint`.
   let values: [AttributeValue]
+  /// Of a row of a batch insert: which, and with whom it is in conflict.
+  private let batchWords: String?
 
   /// Makes a conflict, as a save does when a store refuses duplicates. The values are those that the first of `conflicting` has.
   ///
@@ -42,7 +44,23 @@ public final class ConstraintConflict {
     self.conflictingObjects = conflictingObjects
     self.conflictingSnapshots = conflictingSnapshots
     values = first.values(of: constraint)
+    batchWords = nil
     constraintValues = Dictionary(zip(constraint, values.map { $0.anyValue ?? NSNull() })) { $1 }
+  }
+
+  /// A row of a batch insert and the stored record that has its values, if it is one.
+  init(
+    batch duplicate: BatchDuplicates.Duplicate, _ words: String, _ stored: ManagedObject?,
+    _ row: RowSnapshot?
+  ) {
+    constraint = duplicate.constraint
+    values = duplicate.values
+    constraintValues = Dictionary(zip(constraint, values.map { $0.anyValue ?? NSNull() })) { $1 }
+    databaseObject = stored
+    databaseSnapshot = stored.flatMap { stored in row.map { stored.dictionary(of: $0) } }
+    conflictingObjects = []
+    conflictingSnapshots = []
+    batchWords = words
   }
 
   /// Whether `object` is in its context, stays there and has the values still: a merge policy may have changed it since.
@@ -54,6 +72,7 @@ public final class ConstraintConflict {
 extension ConstraintConflict: CustomStringConvertible {
   /// The values, and who has them.
   public var description: String {
+    if let batchWords { return batchWords }
     let values = zip(constraint, values).map { "\($0) \($1)" }.joined(separator: ", ")
     let objects = conflictingObjects.map { "\($0.home.token.entityName)/p\($0.primaryKey)" }
     let stored = databaseObject.map { " and the stored \($0.home.token.entityName)/p\($0.primaryKey)" } ?? ""

@@ -11,26 +11,31 @@ struct BatchRowsTests {
 
   @Test(
     "what goes in comes out, in order and more than once, however little memory there is",
-    arguments: [0, 3_000, 1 << 20])
-  func rowsComeOutAsTheyWentIn(memory: Int) throws {
+    arguments: [0, 3_000, 1 << 20], [false, true])
+  func rowsComeOutAsTheyWentIn(memory: Int, keepsGiven: Bool) throws {
     let entity = fixture.entity("Item")
     let rows = BatchRows(
-      entity: entity.number, slots: SlotBitmap(allBelow: 15), folder: fixture.directory.path, step: 7,
-      memoryLength: memory)
+      entity: entity.number, slots: SlotBitmap(allBelow: 15), folder: fixture.directory.path,
+      keepsGiven: keepsGiven, step: 7, memoryLength: memory)
     var expected: [RowChange] = []
+    func given(_ number: Int) -> SlotBitmap {
+      [number % 7, 3, 70].reduce(into: SlotBitmap()) { $0.insert($1) }
+    }
     for number in 0..<100 {
       let blob = Data(repeating: UInt8(number), count: number.isMultiple(of: 5) ? 5_000 : 10)
       let row = try fixture.insert(
         "Item", ["i64": .integer(Int64(number)), "s": .string("row \(number)"), "blob": .data(blob)])
       expected.append(row)
-      try rows.append(row)
+      try rows.append(row, given: given(number))
     }
     #expect(rows.count == 100)
     for _ in 0..<2 {
       var found: [RowChange] = []
       try rows.forEachChunk { chunk in
-        #expect(chunk.count <= 7)
-        found += chunk
+        #expect(chunk.rows.count <= 7 && chunk.start == found.count)
+        let expected = keepsGiven ? chunk.rows.indices.map { given(chunk.start + $0) } : []
+        #expect(chunk.given == expected)
+        found += chunk.rows
       }
       try #require(found.count == 100)
       for (left, right) in zip(found, expected) {
