@@ -68,14 +68,17 @@ extension ManagedObjectContext {
     try runWillSave(on: pending)
   }
 
-  /// Calls `willSave()` on `objects`, and on those that change meanwhile, until nothing changes any more.
-  func runWillSave(on objects: [ManagedObject]) throws {
+  /// Calls `willSave()` on `objects`, and on those that change meanwhile, until nothing changes any more; returns the latter.
+  @discardableResult
+  func runWillSave(on objects: [ManagedObject]) throws -> [ManagedObject] {
     var pending = objects
+    var changed: [ManagedObject] = []
     for _ in 0..<Self.mostWillSaveRounds {
       ManagedObject.forEach(pending) { $0.willSave() }
       // What the hooks changed, and what they inserted or deleted, gets another call (rule 138).
       pending = changes.noted
-      if pending.isEmpty { return }
+      if pending.isEmpty { return changed }
+      changed += pending
       tellChanges()
     }
     throw CoreDataError(

@@ -31,7 +31,9 @@ extension ManagedObjectContext {
       }
     case .violated(let violation, let store):
       putBack(flight)
-      if !all { settle(flight) { try settle(try makeConstraintConflicts(violation, in: store)) } }
+      if !all {
+        settle(flight) { try settle(makeConstraintConflicts(violation, in: store), isPreparedAnew: true) }
+      }
     case .dangling(let dangling, let store):
       putBack(flight)
       if !all { settle(flight) { try resolve(dangling, in: store) } }

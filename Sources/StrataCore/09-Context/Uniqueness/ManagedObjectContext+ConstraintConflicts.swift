@@ -5,7 +5,8 @@ extension ManagedObjectContext {
 
   /// Asks the merge policy about everything that refused one attempt of a save, together, and brings the context in line with what it
   /// has done. The save is tried again afterwards.
-  func settle(_ conflicts: [Any]) throws {
+  /// - Parameter isPreparedAnew: Whether the hooks are all called again then, so that they are not called here.
+  func settle(_ conflicts: [Any], isPreparedAnew: Bool = false) throws {
     if conflicts.isEmpty { return }
     statistics.conflicts += conflicts.count
     defer { note(conflicts) }
@@ -14,10 +15,22 @@ extension ManagedObjectContext {
     if constraints.isEmpty { return }
     // What children have saved and the policy has edited is no longer handed on as they left it.
     if !frozenRows.isEmpty { frozenRows.removeAll(where: isOwnEdit) }
+    let settled = changes.noted
     processPendingChanges()
     settleDeletions()
     lastInserted = nil
-    try validate(constraints.flatMap { $0.conflictingObjects + [$0.databaseObject].compactMap { $0 } })
+    let concerned =
+      constraints.flatMap { $0.conflictingObjects + [$0.databaseObject].compactMap { $0 } } + settled
+    // What is left is about to be saved: it is told so, again perhaps (rules 135, 137).
+    var seen = Set<ObjectIdentifier>()
+    let pending = concerned.filter {
+      $0.context === self && $0.hasChanges && seen.insert(ObjectIdentifier($0)).inserted
+    }
+    let changed = isPreparedAnew ? [] : try runWillSave(on: pending)
+    // What hooks have deleted.
+    settleDeletions()
+    undoRecorder?.endEvent()
+    try validate(concerned + changed)
   }
 
   /// Objects may have more members, or other values, than when the save validated them.
