@@ -183,6 +183,7 @@ extension ManagedObjectContext {
 
   /// The changes are pending again, but for those of stores that were written.
   private func putBack(_ flight: SaveFlight) {
+    propagateDeletions(ofUnsaved: flight)
     self.flight = nil
     var released: [RowDraft] = []
     var settled: [(unsaved: StratumRow, row: RowSnapshot?)] = []

@@ -40,6 +40,24 @@ extension ManagedObjectContext {
     processPendingChanges()
   }
 
+  /// New objects that were deleted while the save that was to write them was under way go when it is refused. Cuts the ties of those whose
+  /// deletion has not been propagated by then, while they are there.
+  func propagateDeletions(ofUnsaved flight: SaveFlight) {
+    while !deletionsToPropagate.isEmpty {
+      var unsaved: Set<ObjectIdentifier> = []
+      flight.forEachObject { object, kind in
+        if kind == .insert, object.context === self, object.state.contains(.deleted) {
+          unsaved.insert(ObjectIdentifier(object))
+        }
+      }
+      let vanishing = deletionsToPropagate.filter { unsaved.contains(ObjectIdentifier($0)) }
+      if vanishing.isEmpty { return }
+      deletionsToPropagate.removeAll { unsaved.contains(ObjectIdentifier($0)) }
+      // May take others of the save along.
+      for object in vanishing { propagateDeletion(of: object) }
+    }
+  }
+
   /// What the deletion of one object does to those it is related to.
   private func propagateDeletion(of object: ManagedObject) {
     if object.state.contains(.rowGone) { return }

@@ -24,8 +24,8 @@ final class TemporaryStore: Sendable {
   }
 
   /// A new store whose commits pass `gate`.
-  convenience init(behind gate: StoreGate) throws {
-    try self.init(SurfModel.make(), folder: try Folder(), fileName: "Journal.strata", gate: gate) { _ in }
+  convenience init(behind gate: StoreGate, _ model: ManagedObjectModel = SurfModel.make()) throws {
+    try self.init(model, folder: try Folder(), fileName: "Journal.strata", gate: gate) { _ in }
   }
 
   private init(
