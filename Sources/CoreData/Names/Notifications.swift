@@ -53,13 +53,17 @@ public let NSRefreshedObjectIDsKey = NSManagedObjectContext.NotificationKey.refr
 /// IDs of invalidated objects.
 public let NSInvalidatedObjectIDsKey = NSManagedObjectContext.NotificationKey.invalidatedObjectIDs.rawValue
 
+/// The query generation of a pinned context that has saved, an `NSQueryGenerationToken`; see also `NSPersistentHistoryTokenKey`.
+public let NSManagedObjectContextQueryGenerationKey = NSManagedObjectContext.NotificationKey.queryGeneration
+  .rawValue
+
 // Keys of the user info of a coordinator's notifications.
 
 /// Added stores, `[NSPersistentStore]`.
 public let NSAddedPersistentStoresKey = "added"
 /// Removed stores, `[NSPersistentStore]`.
 public let NSRemovedPersistentStoresKey = "removed"
-/// The token of a remote change.
+/// The token of a remote change, and of a save to stores with a history.
 public let NSPersistentHistoryTokenKey =
   NSPersistentStoreCoordinator.RemoteChangeKey.historyToken.rawValue
 /// The URL of the store of a remote change.

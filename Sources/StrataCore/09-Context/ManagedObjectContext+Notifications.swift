@@ -9,10 +9,14 @@ extension ManagedObjectContext {
   public static let willSaveObjectsNotification = Notification.Name(
     "NSManagingContextWillSaveChangesNotification")
   /// Posted by a successful `save()`: sets of this context's objects under `inserted`, `updated`, `deleted` (rule 118).
+  ///
+  /// Where a store records a history, a ``PersistentHistoryToken`` under `historyToken` says which moment the save is; not of a save to a
+  /// parent. In a context that is pinned, and above it, `NotificationKey.queryGeneration` is its generation: the one that the save has moved it on
+  /// to (rules 119, 291, 295).
   public static let didSaveObjectsNotification = Notification.Name(
     "NSManagingContextDidSaveChangesNotification")
   /// Posted after `didSaveObjectsNotification`: sets of IDs under `inserted_objectIDs`, `updated_objectIDs`,
-  /// `deleted_objectIDs`, safe to carry to other queues (rules 118, 130).
+  /// `deleted_objectIDs`, safe to carry to other queues (rules 118, 130). Token and generation are as in the notification before.
   public static let didSaveObjectIDsNotification = Notification.Name(
     "NSManagedObjectContextDidSaveObjectIDsNotification")
   /// Posted after a merge: sets of IDs under the keys of the ID notification, with `refreshed_objectIDs` and
@@ -33,6 +37,8 @@ extension ManagedObjectContext {
     case deletedObjectIDs = "deleted_objectIDs"
     case refreshedObjectIDs = "refreshed_objectIDs"
     case invalidatedObjectIDs = "invalidated_objectIDs"
+    /// A ``QueryGenerationToken``.
+    case queryGeneration = "NSManagedObjectContextQueryGenerationKey"
   }
 
   /// Ends an event: makes everything changed since the last one known in one did-change notification; posts nothing when
@@ -142,7 +148,7 @@ extension ManagedObjectContext {
       ?? DidSaveSets(
         inserted: outcome.inserted, updated: outcome.updated, deleted: outcome.deleted, known: nil,
         areStored: parent == nil)
-    let ids: [AnyHashable: Any] = [
+    var ids: [AnyHashable: Any] = [
       NotificationKey.insertedObjectIDs.rawValue: sets.insertedIDs,
       NotificationKey.updatedObjectIDs.rawValue: sets.updatedIDs,
       NotificationKey.deletedObjectIDs.rawValue: sets.deletedIDs,
@@ -155,11 +161,31 @@ extension ManagedObjectContext {
     // What was saved to a parent is merged by reading it there.
     let notices = parent == nil ? outcome.notices : []
     if !notices.isEmpty { userInfo[Self.noticesKey] = notices } else { userInfo[Self.identifiersKey] = ids }
+    for (key, value) in savedMoment(notices) { (userInfo[key], ids[key]) = (value, value) }
     post(Self.didSaveObjectsNotification, userInfo)
     userInfo = ids
     if !notices.isEmpty { userInfo[Self.noticesKey] = notices }
     post(Self.didSaveObjectIDsNotification, userInfo)
     tellObserved(outcome.inserted + outcome.updated)
+  }
+
+  /// Which moment a save is, as its notifications say: the history token and the query generation, where there are.
+  private func savedMoment(_ notices: [CommitNotice]) -> [AnyHashable: Any] {
+    var result: [AnyHashable: Any] = [:]
+    var moments: [UUID: HistoryMoment] = [:]
+    for notice in notices {
+      guard let store = coordinator.binding(notice.storeIndex)?.store as? LMDBStore else { continue }
+      moments[store.identifier] = store.historyMoment(ofCommit: notice.commitNumber)
+    }
+    if !moments.isEmpty {
+      result[PersistentStoreCoordinator.RemoteChangeKey.historyToken.rawValue] = PersistentHistoryToken(
+        moments)
+    }
+    // What cannot be pinned now is pinned at the next read, which tells of the error.
+    if generation.isSet, let token = try? generation.pinned(coordinator), !token.isEmpty {
+      result[NotificationKey.queryGeneration.rawValue] = token
+    }
+    return result
   }
 
   /// Under this key did-save notifications carry the commit's rows, so that merging them reads nothing.

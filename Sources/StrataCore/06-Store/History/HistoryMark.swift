@@ -46,6 +46,12 @@ extension LMDBStore {
     }
   }
 
+  /// A commit as a moment of the history; nil for a store that records none. Without a mark when the store cannot be read now.
+  func historyMoment(ofCommit number: UInt64) -> HistoryMoment? {
+    if catalogue.history == nil { return nil }
+    return HistoryMoment(number: number, mark: (try? historyMark(upTo: number)) ?? nil)
+  }
+
   /// The mark of the newest transaction up to commit `number`; nil when the history does not tell of it any more, or there is none.
   func historyMark(upTo number: UInt64) throws -> UInt64? {
     try read { reader, transaction in try mark(upTo: number, reader, transaction) }

@@ -42,6 +42,9 @@ public final class QueryGenerationToken: Sendable {
   /// Whether it can still be read: false once it has lived as long as the coordinator lets generations live.
   public var isAlive: Bool { snapshots.withLock { $0 != nil } }
 
+  /// Whether there is no store in it: none of them can be pinned.
+  var isEmpty: Bool { snapshots.withLock { $0?.isEmpty ?? false } }
+
   private func end() { snapshots.withLock { $0 = nil } }
 
   /// The commit of one store. A store that was added later has none, and shows nothing (rule 294).
@@ -84,16 +87,19 @@ final class PinnedGeneration: Sendable {
   /// What a store is read through; pins now what was to be pinned at the next read.
   func reading(_ binding: StoreBinding, _ coordinator: PersistentStoreCoordinator) throws -> any StoreReading
   {
-    guard let found = current else { return binding.store }
-    if found != .current { return try found.reading(binding) }
+    try pinned(coordinator)?.reading(binding) ?? binding.store
+  }
+
+  /// The generation; pins now what was to be pinned at the next read. Nil when there is none.
+  func pinned(_ coordinator: PersistentStoreCoordinator) throws -> QueryGenerationToken? {
+    guard let found = current, found == .current else { return current }
     let new = try QueryGenerationToken.make(
       coordinator.bindings, limit: coordinator.queryGenerationLimit)
-    let pinned = token.withLock { token in
+    return token.withLock { token in
       // Somebody above may have read first.
       if token == .current { token = new }
       return token
     }
-    return try pinned?.reading(binding) ?? binding.store
   }
 
   /// The next read sees the newest commit again, and pins it (rule 291).

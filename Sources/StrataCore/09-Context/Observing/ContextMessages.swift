@@ -15,23 +15,33 @@ import Foundation
       public let updatedObjectIDs: Set<ManagedObjectID>
       /// Records that are gone.
       public let deletedObjectIDs: Set<ManagedObjectID>
+      /// Which moment of their histories the save is, where stores record one (rule 119).
+      public let historyToken: PersistentHistoryToken?
+      /// The generation that a pinned context has moved on to (rules 119, 291).
+      public let queryGenerationToken: QueryGenerationToken?
 
       public static var name: Notification.Name { ManagedObjectContext.didSaveObjectIDsNotification }
       public static func makeMessage(_ notification: Notification) -> Self? { Self(notification.userInfo) }
       public static func makeNotification(_ message: Self) -> Notification {
-        Notification(
-          name: name,
-          userInfo: [
-            NotificationKey.insertedObjectIDs.rawValue: message.insertedObjectIDs,
-            NotificationKey.updatedObjectIDs.rawValue: message.updatedObjectIDs,
-            NotificationKey.deletedObjectIDs.rawValue: message.deletedObjectIDs,
-          ])
+        var userInfo: [AnyHashable: Any] = [
+          NotificationKey.insertedObjectIDs.rawValue: message.insertedObjectIDs,
+          NotificationKey.updatedObjectIDs.rawValue: message.updatedObjectIDs,
+          NotificationKey.deletedObjectIDs.rawValue: message.deletedObjectIDs,
+        ]
+        userInfo[tokenKey] = message.historyToken
+        userInfo[NotificationKey.queryGeneration.rawValue] = message.queryGenerationToken
+        return Notification(name: name, userInfo: userInfo)
       }
+
+      private static var tokenKey: String { PersistentStoreCoordinator.RemoteChangeKey.historyToken.rawValue }
 
       init(_ userInfo: [AnyHashable: Any]?) {
         insertedObjectIDs = ManagedObjectContext.identifiers(userInfo, .insertedObjectIDs)
         updatedObjectIDs = ManagedObjectContext.identifiers(userInfo, .updatedObjectIDs)
         deletedObjectIDs = ManagedObjectContext.identifiers(userInfo, .deletedObjectIDs)
+        historyToken = userInfo?[Self.tokenKey] as? PersistentHistoryToken
+        queryGenerationToken =
+          userInfo?[NotificationKey.queryGeneration.rawValue] as? QueryGenerationToken
       }
     }
 
