@@ -70,7 +70,7 @@ open class NSFetchedResultsController<ResultType>: NSFetchedResultsList {
 
   /// Fetches the objects, or fetches them anew. Tells the delegate nothing.
   ///
-  /// - Throws: 134060 without sort descriptors, for a result type that is not managed objects, when objects of a section do not stand together (rule 242), and for an order that no store has;
+  /// - Throws: 134060 when the sort descriptors are nil (an empty list leaves the order to the store), for a result type that is not managed objects, when objects of a section do not stand together (rule 242), and for an order that no store has;
   ///   what `fetch` throws.
   open func performFetch() throws { try cocoa { try source.performFetch() } }
 

@@ -59,6 +59,12 @@ final class ResultsSource {
         "The results of a fetched results controller are managed objects; its request has another resultType (raw value \(request.resultType.rawValue))."
       )
     }
+    if request.sortDescriptors == nil {
+      throw CoreDataError(
+        .coreData,
+        "The fetch request for \(request.entityName ?? "") of a fetched results controller has no sort descriptors; set some, or an empty list for the store's order."
+      )
+    }
     let lowered = try request.lowered(for: context)
     if lowered.isSortedHere {
       throw CoreDataError(

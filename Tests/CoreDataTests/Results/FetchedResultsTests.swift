@@ -61,6 +61,25 @@ struct FetchedResultsTests {
       fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: sections, cacheName: nil)
   }
 
+  @Test("Rule 242: an empty list of sort descriptors leaves the order to the store")
+  func storesOrder() throws {
+    let context = try BirdStand().stocked()
+    let request = NSFetchRequest<Bird>(entityName: "Bird")
+    request.sortDescriptors = []
+    let controller = NSFetchedResultsController(
+      fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil)
+    try controller.performFetch()
+    let stored = try context.fetch(request)
+    #expect(controller.fetchedObjects == stored && stored.count == 5)
+    let recorder = DifferenceListener()
+    controller.delegate = recorder
+    let bird = Bird(context: context)
+    context.delete(stored[1])
+    context.processPendingChanges()
+    #expect(controller.fetchedObjects == [stored[0], stored[2], stored[3], stored[4], bird])
+    #expect(recorder.differences.count == 1)
+  }
+
   @Test("Rules 242, 243: nothing before performFetch(), which needs sort descriptors")
   func fetching() throws {
     let context = try BirdStand().stocked()

@@ -103,6 +103,8 @@ public enum LawModel {
       try query([name], "ANY items.value > 6", entity: "Group"),
       try query([FetchSort("rank"), name], section: "rank", "items.@count < 4", entity: "Group"),
       try query([value, kind], "spare.rank > 1", limit: 6),
+      try query([], "value > 3"),
+      try query([], "group.rank > 1", limit: 6, offset: 2),
     ]
   }
 }

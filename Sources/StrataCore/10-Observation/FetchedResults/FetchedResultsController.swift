@@ -71,8 +71,9 @@ public final class FetchedResultsController<Result: ManagedObject> {
   deinit { consumers.finish() }
 
   /// Fetches the objects, or fetches them anew. Tells the delegate nothing; sequences that have not ended continue with the new list.
+  /// Without sort descriptors the order is that of primary keys.
   ///
-  /// - Throws: `CoreDataError` 134060 without sort descriptors, or when the objects of a section do not stand together (rule 242); what
+  /// - Throws: `CoreDataError` 134060 when the objects of a section do not stand together (rule 242); what
   ///   `fetch(_:)` throws. What was fetched before stays.
   public func performFetch() throws {
     let context = managedObjectContext

@@ -66,7 +66,8 @@ extension ResultsTracker {
       let bound = binding.entities[plan.request.entityNumbers[0]]
     else { return nil }
     // The section's value must be in the keys: that of the first sort key is.
-    if let section = plan.section, section.slot != plan.request.sorts[0].slot { return nil }
+    guard let first = plan.request.sorts.first else { return nil }
+    if let section = plan.section, section.slot != first.slot { return nil }
     var builder = EntryIndex.Builder()
     var lastFirst: [UInt8] = []
     var section = plan.section == nil ? names.numberOfOnly() : nil
@@ -120,7 +121,8 @@ extension ResultsTracker {
       self.overlay = overlay
       maker = SortKeyMaker(plan.request.sorts)
       isLocal = plan.isLocal
-      sectionLeads = plan.section.map { $0.slot == plan.request.sorts[0].slot && $0.steps.isEmpty } ?? false
+      sectionLeads =
+        plan.section.map { $0.slot == plan.request.sorts.first?.slot && $0.steps.isEmpty } ?? false
     }
 
     mutating func add(

@@ -9,19 +9,17 @@ struct ResultsPlan {
   let section: ResolvedSort?
   let related: RelatedPaths
 
-  /// - Throws: ``FetchError``; `CoreDataError` 134060 without sort keys, or when the section key path ends at an object (rule 242).
+  /// Without sort keys the order is the store's, that of primary keys.
+  ///
+  /// - Throws: ``FetchError``; `CoreDataError` 134060 when the section key path ends at an object (rule 242).
   init(_ specification: FetchSpecification, sectionNameKeyPath: String?, schema: Schema) throws {
-    guard !specification.sortDescriptors.isEmpty else {
-      throw CoreDataError(
-        .coreData,
-        "The fetch request for \(specification.entityName) of a fetched results controller has no sort descriptors; it needs at least one."
-      )
-    }
     // The list is what the context shows (rule 243), also of a request that asks for what is stored.
     var specification = specification
     specification.includesPendingChanges = true
     self.specification = specification
-    let request = try ResolvedFetchRequest(specification, schema: schema)
+    var request = try ResolvedFetchRequest(specification, schema: schema)
+    // A window of another order would hold other objects.
+    request.isPaged = true
     let section = try sectionNameKeyPath.map { path in
       let sort = try FetchError.locating(.sectionKeyPath(path)) {
         try ResolvedSort(FetchSort(path), PredicateResolver(entity: request.entity, schema: schema))
@@ -45,11 +43,12 @@ struct ResultsPlan {
 
   /// Why a list cannot be divided into sections (rule 242).
   func groupingError(_ key: String) -> CoreDataError {
-    let first = request.sorts[0].name
+    let order =
+      request.sorts.first.map { "the order of the first sort key, \($0.name)" } ?? "the store's order"
     return CoreDataError(
       .coreData,
-      "Objects of \(request.entity.name) with the same section “\(key)” (\(section?.name ?? "")) do not stand together in the order of the first "
-        + "sort key, \(first). Sort by the section key path first, or by what puts objects into the same groups."
+      "Objects of \(request.entity.name) with the same section “\(key)” (\(section?.name ?? "")) do not stand together in \(order). "
+        + "Sort by the section key path first, or by what puts objects into the same groups."
     )
   }
 }
