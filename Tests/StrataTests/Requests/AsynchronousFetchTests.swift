@@ -186,6 +186,62 @@ struct AsynchronousFetchTests {
     #expect(isCancelled)
   }
 
+  @Test(
+    "rule 112: at the end the progress is the number of rows that were found", arguments: [0, 7, 100_000])
+  func lastProgress(estimate: Int) async throws {
+    func progress<R: FetchRequestResult>(_ request: FetchRequest<R>) async throws -> [Int64] {
+      try await withCheckedThrowingContinuation { continuation in
+        context.perform { [context] in
+          do {
+            try context.execute(
+              AsynchronousFetchRequest(request, estimatedResultCount: estimate) { result in
+                let count = (result.finalResult as? [Int])?.first ?? result.finalResult?.count ?? -1
+                continuation.resume(returning: [
+                  result.progress.totalUnitCount, result.progress.completedUnitCount, Int64(count),
+                ])
+              })
+          } catch {
+            continuation.resume(throwing: error)
+          }
+        }
+      }
+    }
+    #expect(try await progress(FetchRequest<Sale>()) == [5_000, 5_000, 5_000])
+    #expect(try await progress(sorted) == [3, 3, 3])
+    var batched = FetchRequest<Sale>(sortDescriptors: [FetchSort("amount")])
+    batched.fetchBatchSize = 20
+    #expect(try await progress(batched) == [5_000, 5_000, 5_000])
+    #expect(try await progress(FetchRequest<ManagedObjectID>(entityName: "Sale")) == [5_000, 5_000, 5_000])
+    #expect(try await progress(FetchRequest<Int>(entityName: "Sale")) == [5_000, 5_000, 5_000])
+    let rows = FetchRequest.sales(["region", .count(as: "n")], by: ["region"], sorted: [FetchSort("region")])
+    #expect(try await progress(rows) == [2, 2, 2])
+    let none = FetchRequest<Sale>(predicate: Attribute("region") == "West")
+    #expect(try await progress(none) == [0, 0, 0])
+  }
+
+  @Test("an empty result ends the progress, too; a cancelled one says that it was cancelled")
+  func endOfProgress() async throws {
+    let none = FetchRequest<Sale>(predicate: Attribute("region") == "West")
+    #expect(try await run(none) { $0.progress.isFinished || $0.progress.totalUnitCount == 0 })
+    let told = try await withCheckedThrowingContinuation { continuation in
+      context.perform { [context] in
+        do {
+          let result = try context.execute(
+            AsynchronousFetchRequest(FetchRequest<Sale>(), estimatedResultCount: 100) { result in
+              continuation.resume(returning: [
+                result.progress.isCancelled, result.progress.isFinished,
+                result.progress.totalUnitCount == 100,
+              ])
+            })
+          result.cancel()
+        } catch {
+          continuation.resume(throwing: error)
+        }
+      }
+    }
+    #expect(told == [true, false, true])
+  }
+
   @Test("what is merged while the store is read is not undone by older rows")
   func olderRows() async throws {
     let gate = StoreGate()

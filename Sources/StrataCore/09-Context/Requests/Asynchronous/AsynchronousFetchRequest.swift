@@ -70,7 +70,8 @@ public final class AsynchronousFetchResult<Result: FetchRequestResult>: @uncheck
   public let fetchRequest: AsynchronousFetchRequest<Result>
   /// The context of the fetch; nil when it is gone.
   public private(set) weak var managedObjectContext: ManagedObjectContext?
-  /// How many rows have been looked at, of `estimatedResultCount` when that was given. Cancelling it cancels the fetch.
+  /// How many rows have been looked at, of `estimatedResultCount` when that was given; at the end how many were found, of as many: 0 of 0 is
+  /// not `isFinished`, as Foundation sees it. Cancelling it cancels the fetch.
   public let progress: Progress
 
   let monitor: FetchMonitor
@@ -113,10 +114,12 @@ public final class AsynchronousFetchResult<Result: FetchRequestResult>: @uncheck
     // Foundation may tell the monitor of a cancelled progress later.
     let wasCancelled = monitor.wasStopped || progress.isCancelled
     self.outcome = wasCancelled ? .failure(CancellationError()) : outcome
-    if !wasCancelled {
-      if progress.totalUnitCount < 0 { progress.totalUnitCount = max(Int64(monitor.rowCount), 1) }
-      progress.completedUnitCount = progress.totalUnitCount
-    }
+    guard !wasCancelled, case .success(let found) = outcome else { return }
+    let count = Result.fetchResultType == .count ? found.first as? Int ?? 0 : found.count
+    // Foundation on Linux traps where a total becomes zero at once; of an unknown one it may.
+    if count == 0 { progress.totalUnitCount = -1 }
+    progress.totalUnitCount = Int64(count)
+    progress.completedUnitCount = Int64(count)
   }
 }
 
