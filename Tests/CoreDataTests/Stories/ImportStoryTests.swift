@@ -141,7 +141,7 @@ struct ImportStoryTests {
     }
     let token = told[NSPersistentHistoryTokenKey] as? NSPersistentHistoryToken
     #expect(token != nil && token == coordinator.currentPersistentHistoryToken(fromStores: nil))
-    #expect(told["NSManagedObjectContextQueryGenerationKey"] is NSQueryGenerationToken)
+    #expect(told[NSManagedObjectContextQueryGenerationKey] is NSQueryGenerationToken)
   }
 
   @Test("Rule 112: the last progress of an asynchronous fetch is the number of rows")

@@ -161,8 +161,10 @@ func useNotifications(_ context: NSManagedObjectContext) {
   // surface: NSInvalidatedAllObjectsKey | NSInsertedObjectIDsKey | NSUpdatedObjectIDsKey | NSDeletedObjectIDsKey
   // surface: NSRefreshedObjectIDsKey | NSInvalidatedObjectIDsKey | NSAddedPersistentStoresKey | NSRemovedPersistentStoresKey
   // surface: NSUUIDChangedPersistentStoresKey | NSPersistentStoreURLKey | NSPersistentHistoryTokenKey | NSPersistentHistoryToken
+  // surface: NSManagedObjectContextQueryGenerationKey
   let keys: [String] = [
-    NSInsertedObjectsKey, NSUpdatedObjectsKey, NSDeletedObjectsKey, NSRefreshedObjectsKey,
+    NSManagedObjectContextQueryGenerationKey, NSInsertedObjectsKey, NSUpdatedObjectsKey, NSDeletedObjectsKey,
+    NSRefreshedObjectsKey,
     NSInvalidatedObjectsKey,
     NSInvalidatedAllObjectsKey, NSInsertedObjectIDsKey, NSUpdatedObjectIDsKey, NSDeletedObjectIDsKey,
     NSRefreshedObjectIDsKey, NSInvalidatedObjectIDsKey, NSAddedPersistentStoresKey,
@@ -176,11 +178,11 @@ func useNotifications(_ context: NSManagedObjectContext) {
   // surface: NSManagedObjectContext.NotificationKey.invalidatedAllObjects | NSManagedObjectContext.NotificationKey.invalidatedObjectIDs
   // surface: NSManagedObjectContext.NotificationKey.invalidatedObjects | NSManagedObjectContext.NotificationKey.refreshedObjectIDs
   // surface: NSManagedObjectContext.NotificationKey.refreshedObjects | NSManagedObjectContext.NotificationKey.updatedObjectIDs
-  // surface: NSManagedObjectContext.NotificationKey.updatedObjects
+  // surface: NSManagedObjectContext.NotificationKey.updatedObjects | NSManagedObjectContext.NotificationKey.queryGeneration
   let typed: [NSManagedObjectContext.NotificationKey] = [
     .deletedObjectIDs, .deletedObjects, .insertedObjectIDs, .insertedObjects, .invalidatedAllObjects,
     .invalidatedObjectIDs, .invalidatedObjects, .refreshedObjectIDs, .refreshedObjects, .updatedObjectIDs,
-    .updatedObjects,
+    .updatedObjects, .queryGeneration,
   ]
   _ = NSManagedObjectContext.NotificationKey(rawValue: typed[0].rawValue)
   let observer = NotificationCenter.default.addObserver(
