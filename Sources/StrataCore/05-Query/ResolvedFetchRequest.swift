@@ -154,11 +154,11 @@ public struct ResolvedFetchRequest: Sendable {
   /// The order of two objects in the result by their own values: negative when the first comes first, never 0 for different
   /// keys. Not for requests that sort by what relationships lead to.
   public func compare(
-    _ left: (_ slot: Int) -> AttributeValue, _ leftKey: UInt64,
-    _ right: (_ slot: Int) -> AttributeValue, _ rightKey: UInt64
-  ) -> Int {
+    _ left: (_ slot: Int) throws -> AttributeValue, _ leftKey: UInt64,
+    _ right: (_ slot: Int) throws -> AttributeValue, _ rightKey: UInt64
+  ) rethrows -> Int {
     for sort in sorts {
-      let order = AttributeValue.compare(left(sort.slot), right(sort.slot))
+      let order = AttributeValue.compare(try left(sort.slot), try right(sort.slot))
       if order != 0 { return sort.isAscending ? order : -order }
     }
     return leftKey < rightKey ? -1 : leftKey > rightKey ? 1 : 0

@@ -7,7 +7,8 @@ import CLMDBShim
 ///
 /// References are strong because weak ones cost a side allocation each. What nobody else holds and has no changes is let go
 /// when the table fills up, so a loop over a million rows runs in bounded memory; and such an object counts as gone even
-/// before that: a look-up drops it and answers nil (contexts.md, rule 9).
+/// before that: a look-up drops it and answers nil (contexts.md, rule 9). Members of a to-many relationship that was asked for are
+/// held by whoever holds its owner (rule 220, see `MemberKeeper`).
 ///
 /// Lives on the context's queue.
 final class IdentityTable {
@@ -17,6 +18,11 @@ final class IdentityTable {
   @exclusivity(unchecked) private(set) var count = 0
   /// When true, objects are kept although nobody else holds them (`retainsRegisteredObjects`).
   @exclusivity(unchecked) var retainsObjects = false
+  /// The context's objects, once one of them keeps its members.
+  // Unowned: it holds this table, or is gone together with it.
+  @exclusivity(unchecked) unowned(unsafe) var keepingStores: RegisteredStores?
+  /// Who keeps objects that do not say so themselves. What is in here may keep them no more.
+  @exclusivity(unchecked) private var keepers: [UInt64: Set<MemberKeeper>] = [:]
 
   private struct Entry {
     var key: UInt64
@@ -76,6 +82,7 @@ final class IdentityTable {
     capacity = 16
     entries = Self.allocate(16)
     count = 0
+    keepers = [:]
   }
 
   /// Calls `body` with every object that somebody outside holds or that has changes.
@@ -92,13 +99,52 @@ final class IdentityTable {
     }
   }
 
-  /// Only the table holds the object and it has no changes.
+  /// Only the table holds the object, it has no changes, and nobody keeps it as a member.
   @inline(__always)
   private func isGone(_ index: Int) -> Bool {
+    isUnheld(index) && !isKept(index)
+  }
+
+  /// Only the table holds the object and it has no changes.
+  @inline(__always)
+  private func isUnheld(_ index: Int) -> Bool {
     // The state first: it is one load, and most objects of a large save are in it.
     if retainsObjects || entries[index].object?.hasPendingState == true { return false }
     return isKnownUniquelyReferenced(&entries[index].object)
   }
+
+  @inline(__always)
+  private func isKept(_ index: Int) -> Bool {
+    keepingStores == nil ? false : searchKeepers(of: index)
+  }
+
+  @inline(never)
+  private func searchKeepers(of index: Int) -> Bool {
+    guard let keepingStores, let object = entries[index].object else { return false }
+    var search = KeeperSearch(keepingStores)
+    return search.isKept(object, in: self)
+  }
+
+  // MARK: For those who look for keepers
+
+  /// Calls `body` with the object for `key`, gone or not.
+  func withObject<R>(_ key: UInt64, _ body: (ManagedObject) -> R) -> R? {
+    let index = slot(of: key)
+    guard entries[index].key == key, let object = entries[index].object else { return nil }
+    return body(object)
+  }
+
+  func identity(of key: UInt64) -> ObjectIdentifier? { withObject(key, ObjectIdentifier.init) }
+
+  /// Whether somebody outside holds the object for `key`, or it has changes.
+  func isHeld(_ key: UInt64) -> Bool {
+    let index = slot(of: key)
+    return entries[index].key == key && !isUnheld(index)
+  }
+
+  func keepers(of key: UInt64) -> Set<MemberKeeper> { keepers.isEmpty ? [] : keepers[key] ?? [] }
+
+  func add(_ keeper: MemberKeeper, of key: UInt64) { keepers[key, default: []].insert(keeper) }
 
   /// The place where the search for `key` begins. Eight neighbouring keys are eight neighbouring places, which is one cache
   /// line: keys come in runs, and so do look-ups.
@@ -123,6 +169,7 @@ final class IdentityTable {
     var hole = place
     var next = (hole &+ 1) & mask
     let doomed = entries[hole].object
+    if !keepers.isEmpty { keepers[entries[hole].key] = nil }
     entries[hole].object = nil
     entries[hole].key = 0
     count -= 1
@@ -145,10 +192,24 @@ final class IdentityTable {
     // Looking at every object costs more than moving it. When a few that stand for all are in use, all are taken to be.
     let isSweeping = !retainsObjects && looksWorthSweeping()
     var live = count
+    var doomed: Set<UInt64> = []
     if isSweeping {
       live = 0
-      for index in 0..<capacity where entries[index].key != 0 && !isGone(index) { live += 1 }
+      var search = keepingStores.map(KeeperSearch.init)
+      for index in 0..<capacity where entries[index].key != 0 {
+        guard isUnheld(index) else {
+          live += 1
+          continue
+        }
+        guard search != nil, let object = entries[index].object else { continue }
+        if search?.isKept(object, in: self) == true {
+          live += 1
+        } else {
+          doomed.insert(entries[index].key)
+        }
+      }
     }
+    let keeps = keepingStores != nil
     var target = capacity
     while (live + additional) * 2 > target { target *= 2 }
     // A small one grows fast: it would be moved over and over.
@@ -160,10 +221,15 @@ final class IdentityTable {
     capacity = target
     count = 0
     for index in 0..<oldCapacity where old[index].key != 0 {
-      if isSweeping && old[index].object?.hasPendingState != true
-        && isKnownUniquelyReferenced(&old[index].object)
-      {
-        continue
+      if isSweeping {
+        let isDoomed =
+          keeps
+          ? doomed.contains(old[index].key)
+          : old[index].object?.hasPendingState != true && isKnownUniquelyReferenced(&old[index].object)
+        if isDoomed {
+          if !keepers.isEmpty { keepers[old[index].key] = nil }
+          continue
+        }
       }
       let place = slot(of: old[index].key)
       swap(&entries[place], &old[index])

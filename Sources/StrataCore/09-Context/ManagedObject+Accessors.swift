@@ -297,6 +297,8 @@ extension ManagedObject {
     if state.contains(.fault) {
       checkConfinementHere()
       fire()
+      // The slow half follows: once is enough.
+      if state.contains(.fault) { context?.failedFault = ObjectIdentifier(self) }
     }
     return fastRow
   }
@@ -304,7 +306,11 @@ extension ManagedObject {
   /// The value in `slot` when the fast half of a read did not have it.
   final func slowRead(_ slot: Int, _ kind: SlotKind) -> AttributeValue {
     checkSlot(slot, kind)
-    willAccess(slot)
+    if state.contains(.fault), let context, context.failedFault == ObjectIdentifier(self) {
+      context.failedFault = nil
+    } else {
+      willAccess(slot)
+    }
     noteRead(slot)
     return storedValue(slot)
   }

@@ -6,32 +6,48 @@ extension ManagedObject {
   /// Fulfils a fault: takes the row in memory, or reads it, and calls `awakeFromFetch()`.
   ///
   /// A row that is gone makes the object a deleted one with nil values (rule 48); with
-  /// `shouldDeleteInaccessibleFaults` off that traps.
+  /// `shouldDeleteInaccessibleFaults` off that traps. One that cannot be read leaves it a fault, which shows what it showed.
   final func fire() {
     guard state.contains(.fault) else { return }
+    if context == nil, !state.contains(.probe) {
+      // Nobody reads for it any more: what it shows is the last that was known.
+      return
+    }
+    if state.contains(.inserted) {
+      // Refreshed before it was ever saved: nothing was read, and nothing is.
+      state.remove(.fault)
+      return
+    }
     if snapshot == nil || isStale {
       if state.contains(.probe) { return }
-      if !loadRow() {
+      switch loadRow() {
+      case .found: break
+      case .gone:
         becomeInaccessible()
+        return
+      case .unreadable(let error):
+        context?.report(error, reading: self)
         return
       }
     }
     state.remove(.fault)
+    if hasDraft { settleUnreadEdits() }
     settleFastRow()
     state.insert(.awaking)
     awakeFromFetch()
     state.remove(.awaking)
   }
 
-  /// Reads the object's row from its store. False when the row is gone, or cannot be read.
-  final func loadRow() -> Bool {
-    guard let context, let place = context.locate(objectID) else { return false }
+  /// Reads the object's row from its store. Leaves the object as it is when there is none, or it cannot be read.
+  final func loadRow() -> RowReading {
+    guard let context else { return .gone }
+    guard let place = context.locate(objectID) else { return .unreadable(Self.storeIsRemoved(objectID)) }
     context.flushAncestors()
     if let found = context.unsavedRow(for: self) {
       // What a child has deleted, and the context not handed down yet, looks as it did.
-      guard found.row.row != nil || found.isOwn && found.row.base != nil else { return false }
+      guard found.row.row != nil || found.isOwn && found.row.base != nil else { return .gone }
       take(found.row, isOwn: found.isOwn)
-      return true
+      return .found
     }
     do {
       context.statistics.faultsFired += 1
@@ -39,29 +55,49 @@ extension ManagedObject {
       guard
         let row = try context.reading(place.store).row(
           hierarchy: place.bound.entity.hierarchyNumber, primaryKey: primaryKey)
-      else { return false }
+      else { return .gone }
       guard row.entity == home.entity.number else {
         // Made for an ID with another entity's name: the row is not this object's, there is none that is.
         context.letGo(self, of: .rowGone)
-        return false
+        return .gone
       }
       takeStored(row.snapshot, readAt: SnapshotClock.now)
-      return snapshot != nil
+      return .found
     } catch {
-      context.report(error, reading: self)
-      return false
+      return .unreadable(error)
+    }
+  }
+
+  static func storeIsRemoved(_ id: ManagedObjectID) -> CoreDataError {
+    CoreDataError(
+      .persistentStoreOperation, "The store of \(id) is not attached to the context's coordinator any more.")
+  }
+
+  /// Sees to it that there is a row, of an object that may have none at hand. False when it is gone.
+  /// - Throws: why it cannot be read.
+  final func requireRow() throws -> Bool {
+    if snapshot != nil { return true }
+    switch loadRow() {
+    case .found: return true
+    case .gone: return false
+    case .unreadable(let error): throw error
     }
   }
 
   /// The row as it is in the store, or in the parent, now; the object keeps the one it has. Nil when the row is gone.
-  final func newestRow() -> RowSnapshot? {
+  /// - Throws: why it cannot be read.
+  final func newestRow() throws -> RowSnapshot? {
     let (row, time, state) = (snapshot, readAt, state)
     defer {
       take(row)
       readAt = time
       self.state = state
     }
-    return loadRow() ? snapshot : nil
+    switch loadRow() {
+    case .found: return snapshot
+    case .gone: return nil
+    case .unreadable(let error): throw error
+    }
   }
 
   private final var isStale: Bool {
@@ -70,11 +106,7 @@ extension ManagedObject {
   }
 
   private final func becomeInaccessible() {
-    guard let context else {
-      // Detached: there is nobody to read for it any more. Defaults are all that is known.
-      state.remove(.fault)
-      return
-    }
+    guard let context else { return }
     guard context.shouldDeleteInaccessibleFaults else {
       trap(
         "could not fulfil a fault: the row of \(home.token.entityName)/p\(primaryKey) is gone, and "
@@ -143,7 +175,7 @@ extension ManagedObject {
   /// the end of the event.
   final func turnIntoFault() {
     relations?.dropBases()
-    if state.contains(.fault) {
+    if state.contains(.fault), !hasDraft {
       snapshot = nil
       return
     }
@@ -155,6 +187,26 @@ extension ManagedObject {
     fastRow = nil
     state.insert(.fault)
     didTurnIntoFault()
+  }
+
+  /// Makes a new object, which has no row to be read again, a fault: what was set goes, and it has the values a new object is made with.
+  final func becomeNewFault() {
+    relations?.dropBases()
+    willTurnIntoFault()
+    withdrawRelationships()
+    draft = home.makeDraft()
+    transients = home.hasTransientDefaults ? home.transientDefaults : nil
+    fastRow = nil
+    state.insert(.fault)
+    didTurnIntoFault()
+  }
+
+  /// The context has forgotten the object: a fault, which goes on showing the last values that were known.
+  final func becomeForgotten() {
+    context = nil
+    state.insert(.fault)
+    fastRow = nil
+    transients = transients?.filter { $0.key < 0 }
   }
 
   // MARK: For merging and merge policies
@@ -187,13 +239,19 @@ extension ManagedObject {
   ///
   /// - Parameter exceptPartners: Leaves out unedited references of one-to-one relationships: the other end has its own, and
   ///   only somebody who sets one sees to both.
-  final func keepEveryValue(exceptPartners: Bool = false) {
-    let draft = editableDraft()
-    home.persistentSlots.forEach { slot in
-      if draft.isChanged(slot) { return }
-      if exceptPartners, home.entity.relationship(slot: slot)?.isInverseToOne == true { return }
-      draft[slot] = storedValue(slot)
+  /// - Throws: why a value cannot be read; nothing has changed then.
+  final func keepEveryValue(exceptPartners: Bool = false) throws {
+    var values: [(slot: Int, value: AttributeValue)] = []
+    func read() {
+      home.persistentSlots.forEach { slot in
+        if draft?.isChanged(slot) == true { return }
+        if exceptPartners, home.entity.relationship(slot: slot)?.isInverseToOne == true { return }
+        values.append((slot, storedValue(slot)))
+      }
     }
+    if let context { try context.throwingFailures(read) } else { read() }
+    let edited = editableDraft()
+    for (slot, value) in values { edited[slot] = value }
   }
 
   /// Drops the edits of attributes that the stored row has changed as well (store trump, rule 194).
@@ -254,6 +312,7 @@ extension ManagedObject {
     let new = RowDraft.make(home.entity.layout)
     draft = new
     fastRow = nil
+    if state.contains(.fault) { noteUnreadEdit() }
     return new
   }
 }

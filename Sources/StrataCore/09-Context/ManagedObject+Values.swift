@@ -1,5 +1,8 @@
 import Foundation
 
+/// Stands for nil where somebody has set a transient attribute to it whose default is another value.
+struct ExplicitNil: Sendable {}
+
 extension ManagedObject {
   /// The property `name`, as `value(forKey:)` and `setValue(_:forKey:)`.
   public final subscript(name: String) -> Any? {
@@ -178,7 +181,7 @@ extension ManagedObject {
   final func storedValue(_ slot: Int) -> AttributeValue {
     if let draft, draft.isChanged(slot) { return draft[slot] }
     if home.entity.attributes[slot].isTransient {
-      return transients?[slot].flatMap { AttributeValue($0, type: home.entity.attributes[slot].type) }
+      return transientValue(slot).flatMap { AttributeValue($0, type: home.entity.attributes[slot].type) }
         ?? .null
     }
     guard let snapshot else {
@@ -194,16 +197,20 @@ extension ManagedObject {
     // What is kept belongs to the object's own row, not to a stored one that a conflict shows.
     let isOwn = row.base == snapshot?.base
     if isOwn, let loaded = transients?[~slot] as? AttributeValue { return loaded }
-    guard let context, let place = context.locate(objectID) else { return .null }
+    guard let context else { return .null }
+    guard let place = context.locate(objectID) else {
+      context.report(
+        Self.storeIsRemoved(objectID), reading: self, property: home.entity.attributes[slot].name)
+      return .null
+    }
     let value: AttributeValue
     if let unsaved = context.unsavedValue(of: row, slot, self) {
       value = unsaved
     } else {
       do {
-        value = place.store.value(of: row, slot, home, primaryKey, in: try context.reading(place.store))
+        value = try place.store.value(of: row, slot, home, primaryKey, in: try context.reading(place.store))
       } catch {
-        // The generation has ended: the newest commit is not what was asked for.
-        context.report(error, reading: self)
+        context.report(error, reading: self, property: home.entity.attributes[slot].name)
         return .null
       }
     }
@@ -230,8 +237,8 @@ extension ManagedObject {
   }
 
   /// The one way an attribute is edited.
-  final func edit(_ slot: Int, _ value: AttributeValue) {
-    willAccess(slot)
+  final func edit(_ slot: Int, _ value: AttributeValue, isFired: Bool = false) {
+    if isFired { context?.checkAccess(home.token.entityName) } else { willAccess(slot) }
     observedWillChange(slot, to: value)
     if !state.contains(.awaking) { context?.willChange(self) }
     let draft = editableDraft()
@@ -305,7 +312,14 @@ extension ManagedObject {
   final func storeTransient(_ value: Any?, _ slot: Int) {
     claim()
     transients = transients ?? [:]
-    transients?[slot] = value
+    transients?[slot] = value ?? (home.transientDefaults[slot] == nil ? nil : ExplicitNil())
+  }
+
+  /// The value of a transient attribute: its default until somebody sets one.
+  @inline(__always)
+  final func transientValue(_ slot: Int) -> Any? {
+    if let found = transients?[slot] { return found is ExplicitNil ? nil : found }
+    return home.hasTransientDefaults ? home.transientDefaults[slot] : nil
   }
 
   /// The object counts as changed.

@@ -85,6 +85,8 @@ open class ManagedObject: NSObject, SlotDeclaring {
   @exclusivity(unchecked) final var relations: Relations?
   /// When the row was read, by `SnapshotClock`.
   @exclusivity(unchecked) final var readAt: UInt32 = 0
+  /// While there is no row that would tell: the key of whom the object was made for as a member; 0 for nobody.
+  @exclusivity(unchecked) final var keeperHint: UInt32 = 0
   /// Who observes the object; nil while nobody ever has.
   @exclusivity(unchecked) final var observation: ObjectObservation?
 

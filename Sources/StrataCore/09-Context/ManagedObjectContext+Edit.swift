@@ -116,7 +116,8 @@ extension ManagedObjectContext {
   /// What an earlier life left behind goes: the row becomes edited values, what a context noted is forgotten.
   private func makeInsertable(_ object: ManagedObject) {
     if object.snapshot != nil {
-      object.keepEveryValue()
+      // In no context nothing is read that could fail.
+      try? object.keepEveryValue()
       object.snapshot = nil
     }
     object.state = changes.lists(inserted: object) ? .listedInserted : []

@@ -76,6 +76,7 @@ extension ManagedObjectContext {
     let object = try Unmanaged.passUnretained(kept)._withUnsafeGuaranteedRef { place in
       if let known = place.table.object(for: id.primaryKey) {
         if known.state.contains(.rowGone) { throw missing(id) }
+        if known.state.contains(.inserted) { return known }
         if !known.isFault || (known.snapshot != nil && stalenessInterval < 0) { return known }
       }
       if let found = unsavedRow(place.table(id), id.primaryKey) {
@@ -102,7 +103,7 @@ extension ManagedObjectContext {
     }
     // `kept` lives until here; what follows may call anybody.
     withExtendedLifetime(kept) {}
-    object.fire()
+    if object.isFault { try throwingFailures { object.fire() } }
     return object
   }
 
@@ -155,12 +156,6 @@ extension ManagedObjectContext {
     let object = makeObject(row.primaryKey, row.snapshot, bound, table)
     object.readAt = readAt
     return object
-  }
-
-  func report(_ error: any Error, reading object: ManagedObject) {
-    let text =
-      "Strata: the row of \(object.home.token.entityName)/p\(object.primaryKey) could not be read: \(error)\n"
-    FileHandle.standardError.write(Data(text.utf8))
   }
 
   // MARK: Running a request

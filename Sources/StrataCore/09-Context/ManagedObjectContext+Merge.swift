@@ -70,7 +70,9 @@ extension ManagedObjectContext {
     if parent == nil { generation.advance() }
     tellChanges()
     var merged = MergedIdentifiers()
-    for notice in notices { merge(notice, 0..<notice.changes.count, &merged) }
+    tellingAfterwards {
+      for notice in notices { merge(notice, 0..<notice.changes.count, &merged) }
+    }
     finishMerge(merged)
   }
 
@@ -111,9 +113,18 @@ extension ManagedObjectContext {
     if parent == nil { generation.advance() }
     tellChanges()
     var merged = MergedIdentifiers()
+    tellingAfterwards { merge(remote, &merged) }
+    finishMerge(merged)
+  }
+
+  private func merge(_ remote: RemoteChanges, _ merged: inout MergedIdentifiers) {
     for id in remote.inserted + remote.updated + remote.deleted {
       guard let place = locate(id) else { continue }
       forgetMembers(referredToBy: place.bound.entity, nil)
+      // Nobody says what has changed.
+      for relationship in place.bound.entity.inbound where relationship.isToMany {
+        forgetMembers(of: relationship.number)
+      }
     }
     for id in remote.inserted + remote.updated {
       guard let place = locate(id) else { continue }
@@ -129,13 +140,20 @@ extension ManagedObjectContext {
       mergeDelete(
         id.primaryKey, ofVersion: nil, place.bound, stores.tables(for: place.store), &merged)
     }
-    finishMerge(merged)
   }
 
   /// A row to be merged, from the store or from a context below that has not saved it.
-  private struct NewestRow {
+  private struct MergedRow {
     var row: RowSnapshot
     var unsaved: StratumRow?
+  }
+
+  /// What a merge finds of a record.
+  private enum MergeFinding {
+    case row(MergedRow)
+    case gone
+    /// Reported.
+    case unreadable
   }
 
   /// A row that a notice tells of.
@@ -145,28 +163,29 @@ extension ManagedObjectContext {
     let isStored: Bool
   }
 
-  /// The record as it is below this context: unsaved further down, told of by a notice, or stored. Nil when it is gone.
-  /// `known` is the object that is to take it.
+  /// The record as it is below this context: unsaved further down, told of by a notice, or stored. `known` is the object that is to
+  /// take it.
   private func newestRow(
     _ key: UInt64, _ bound: BoundEntity, _ binding: StoreBinding, _ told: ToldRow?, _ known: ManagedObject?
-  ) -> NewestRow? {
+  ) -> MergeFinding {
     // What the parent has saved, somebody below may have saved or changed since.
-    if ancestors.isEmpty, let told { return NewestRow(row: told.row) }
+    if ancestors.isEmpty, let told { return .row(MergedRow(row: told.row)) }
     let table = StratumLayer.Table(storeIndex: binding.index, hierarchy: bound.hierarchyNumber)
     for layer in ancestors {
       guard let unsaved = layer.row(table, key) else { continue }
-      return unsaved.row.map { NewestRow(row: $0, unsaved: unsaved) }
+      return unsaved.row.map { .row(MergedRow(row: $0, unsaved: unsaved)) } ?? .gone
     }
     // A notice of a save that reached no store tells of rows that somebody has saved or dropped since; and an object with a row
     // that nobody had saved when it was read may be ahead of any notice.
-    if let told, told.isStored, known?.state.contains(.unsavedRow) != true { return NewestRow(row: told.row) }
+    if let told, told.isStored, known?.state.contains(.unsavedRow) != true {
+      return .row(MergedRow(row: told.row))
+    }
     do {
       let row = try binding.store.row(hierarchy: bound.hierarchyNumber, primaryKey: key)?.snapshot
-      return row.map { NewestRow(row: $0) }
+      return row.map { .row(MergedRow(row: $0)) } ?? .gone
     } catch {
-      let text = "Strata: \(bound.token.entityName)/p\(key) could not be read while merging: \(error)\n"
-      FileHandle.standardError.write(Data(text.utf8))
-      return nil
+      report(ReadFailure(error, [ManagedObjectID(token: bound.token, primaryKey: key)]))
+      return .unreadable
     }
   }
 
@@ -190,7 +209,7 @@ extension ManagedObjectContext {
   ) {
     let table = store.tables[bound.entity.hierarchyNumber]
     let known = mergeTarget(key, bound, table)
-    guard let row = newestRow(key, bound, store.binding, told, known) else { return }
+    guard case .row(let row) = newestRow(key, bound, store.binding, told, known) else { return }
     if let known {
       take(row, known)
     } else {
@@ -215,16 +234,28 @@ extension ManagedObjectContext {
     let known = mergeTarget(key, bound, store.tables[bound.entity.hierarchyNumber])
     // A child may have read an older row of what nobody knows here: what is merged is no conflict when it saves.
     let notesRow = told == nil && strata.publishes
-    guard known != nil || notesRow, let row = newestRow(key, bound, store.binding, told, known) else {
+    guard known != nil || notesRow else { return }
+    let row: MergedRow
+    switch newestRow(key, bound, store.binding, told, known) {
+    case .row(let found): row = found
+    case .gone: return
+    case .unreadable:
+      if let known { outdate(known) }
       return
     }
     if notesRow, row.unsaved == nil { strata.knownRows.note(row.row, of: bound, key) }
     if let known, take(row, known) { merged.refreshed.insert(id) }
   }
 
+  /// Somebody has changed the row of `object`, and it cannot be read: an object in use goes on showing what it shows, a fault reads the row
+  /// when it is next used.
+  func outdate(_ object: ManagedObject) {
+    if object.isFault, object.state.isDisjoint(with: .received) { object.snapshot = nil }
+  }
+
   /// A newer row for a registered object. True when the object was in use and now shows something else.
   @discardableResult
-  private func take(_ row: NewestRow, _ object: ManagedObject) -> Bool {
+  private func take(_ row: MergedRow, _ object: ManagedObject) -> Bool {
     if let old = object.snapshot {
       if old.base == row.row.base { return false }
       // Versions count stored rows.
@@ -281,10 +312,12 @@ extension ManagedObjectContext {
       // Somebody below has it all the same.
       if let found = unsavedRow(for: known), !found.isOwn, found.row.kind != .delete { return }
     }
-    if version == RowDeletion.anyVersion, !known.state.contains(.unsavedRow),
-      newestRow(key, bound, store.binding, nil, known) != nil
-    {
-      return
+    if version == RowDeletion.anyVersion, !known.state.contains(.unsavedRow) {
+      switch newestRow(key, bound, store.binding, nil, known) {
+      case .gone: break
+      case .row: return
+      case .unreadable: return outdate(known)
+      }
     }
     if let version, let row = known.snapshot, row.version > version, !known.state.contains(.unsavedRow) {
       return
@@ -326,6 +359,7 @@ extension ManagedObjectContext {
     for (entity, slots) in slots { forgetMembers(referredToBy: schema.entities[entity], slots) }
     for entity in Set(notice.changes.deletes.map(\.entity)) {
       forgetMembers(referredToBy: schema.entities[entity], nil)
+      forgetMembers(withoutInverseTo: schema.entities[entity])
     }
     for change in notice.changes.edges { forgetMembers(of: change.relationship) }
     for touch in notice.changes.touched {

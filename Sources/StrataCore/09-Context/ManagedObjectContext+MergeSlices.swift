@@ -51,7 +51,8 @@ extension ManagedObjectContext {
         if let batch = notice.batch {
           mergeSlice(of: batch, notice, mergeBacklog.place..<next)
         } else {
-          merge(notice, mergeBacklog.place..<next, &mergeBacklog.merged)
+          let places = mergeBacklog.place..<next
+          tellingAfterwards { merge(notice, places, &mergeBacklog.merged) }
         }
         mergeBacklog.place = next
         if let end, next < count, DispatchTime.now().uptimeNanoseconds >= end {

@@ -68,13 +68,13 @@ enum FetchMatch {
   }
 
   /// The value that takes part in sorting.
-  func value(_ slot: Int) -> AttributeValue {
+  func value(_ slot: Int) throws -> AttributeValue {
     switch self {
     case .object(let object): return object.currentValue(slot)
-    case .unsaved(let row, let store, _): return row.value(slot, in: store)
+    case .unsaved(let row, let store, _): return try row.value(slot, in: store)
     case .row(let row, let store):
       guard let snapshot = row.snapshot, let bound = store.binding.entities[row.entity] else { return .null }
-      return store.binding.value(of: snapshot, slot, bound, row.primaryKey, in: store.view)
+      return try store.binding.value(of: snapshot, slot, bound, row.primaryKey, in: store.view)
     }
   }
 
@@ -144,35 +144,27 @@ extension StoreBinding {
   /// An attribute of a row, read from the store when it is too large to lie in the row.
   ///
   /// A large value that was replaced in the store before anybody read it is nowhere any more: then the newest one is
-  /// what a reader gets. Nil-valued when the row is gone or cannot be read.
+  /// what a reader gets. Nil-valued when the row is gone.
   func value(
     of row: RowSnapshot, _ slot: Int, _ bound: BoundEntity, _ primaryKey: UInt64,
     in view: (any StoreReading)? = nil
-  ) -> AttributeValue {
+  ) throws -> AttributeValue {
     let view: any StoreReading = view ?? store
     let layout = bound.entity.layout
     var row = row
-    do {
-      while true {
-        if let value = row.value(slot, layout) { return value }
-        guard let reference = row.externalReference(slot, layout) else { return .null }
-        if let bytes = try view.externalValue(
-          entity: bound.entity.number, primaryKey: primaryKey, slot: slot, version: reference.version)
-        {
-          return RowBytes.externalValue(bytes, kind: layout.kind(of: slot)) ?? .null
-        }
-        guard
-          let newest = try view.row(hierarchy: bound.entity.hierarchyNumber, primaryKey: primaryKey)?
-            .snapshot,
-          newest.version != row.version
-        else { return .null }
-        row = newest
+    while true {
+      if let value = row.value(slot, layout) { return value }
+      guard let reference = row.externalReference(slot, layout) else { return .null }
+      if let bytes = try view.externalValue(
+        entity: bound.entity.number, primaryKey: primaryKey, slot: slot, version: reference.version)
+      {
+        return RowBytes.externalValue(bytes, kind: layout.kind(of: slot)) ?? .null
       }
-    } catch {
-      let text =
-        "Strata: a large value of \(bound.token.entityName)/p\(primaryKey) could not be read: \(error)\n"
-      FileHandle.standardError.write(Data(text.utf8))
-      return .null
+      guard
+        let newest = try view.row(hierarchy: bound.entity.hierarchyNumber, primaryKey: primaryKey)?.snapshot,
+        newest.version != row.version
+      else { return .null }
+      row = newest
     }
   }
 }
@@ -180,6 +172,13 @@ extension StoreBinding {
 extension ManagedObjectContext {
   /// What the unsaved changes do to `request`.
   func makeOverlay(_ request: ResolvedFetchRequest, _ specification: FetchSpecification) throws
+    -> FetchOverlay
+  {
+    try throwingFailures { try overlayAsRead(request, specification) }
+  }
+
+  /// The same; what cannot be read of unsaved objects is reported.
+  private func overlayAsRead(_ request: ResolvedFetchRequest, _ specification: FetchSpecification) throws
     -> FetchOverlay
   {
     var overlay = FetchOverlay()
@@ -258,12 +257,20 @@ extension ManagedObjectContext {
     _ request: ResolvedFetchRequest, _ specification: FetchSpecification, mode: FetchMode,
     overlay: FetchOverlay
   ) throws -> ArraySlice<FetchMatch> {
+    try throwingFailures { try matchesAsRead(request, specification, mode: mode, overlay: overlay) }
+  }
+
+  /// The same; what cannot be read of unsaved objects is reported.
+  private func matchesAsRead(
+    _ request: ResolvedFetchRequest, _ specification: FetchSpecification, mode: FetchMode,
+    overlay: FetchOverlay
+  ) throws -> ArraySlice<FetchMatch> {
     var overlay = overlay
     let isSortedHere = request.sorts.contains { !$0.steps.isEmpty }
     let asked = storeRequest(request, mode: mode, overlay)
     var wide = asked.request
-    func isBefore(_ left: FetchMatch, _ right: FetchMatch) -> Bool {
-      let order = request.compare(left.value, left.primaryKey, right.value, right.primaryKey)
+    func isBefore(_ left: FetchMatch, _ right: FetchMatch) throws -> Bool {
+      let order = try request.compare(left.value, left.primaryKey, right.value, right.primaryKey)
       return order != 0 ? order < 0 : left.storeIndex < right.storeIndex
     }
     func isBehindStart(_ match: FetchMatch) throws -> Bool {
@@ -276,7 +283,7 @@ extension ManagedObjectContext {
     }
     var result = overlay.matching.map { FetchMatch.object($0) } + overlay.rows
     if request.start != nil { result = try result.filter(isBehindStart) }
-    if !isSortedHere { result.sort(by: isBefore) }
+    if !isSortedHere { try result.sort(by: isBefore) }
     for binding in bindings(for: request, specification) {
       let view = try reading(binding)
       if let start = wide.start { wide.start?.includesEqual = binding.index > start.storeIndex }
@@ -302,7 +309,7 @@ extension ManagedObjectContext {
       if isSortedHere {
         result += rows.map { .row($0, store) }
       } else {
-        result = merge(result, rows.lazy.map { .row($0, store) }, by: isBefore)
+        result = try merge(result, rows.lazy.map { .row($0, store) }, by: isBefore)
       }
     }
     if isSortedHere { try sort(&result, request, specification, &overlay) }
@@ -333,12 +340,13 @@ extension ManagedObjectContext {
 
   /// Two sorted sequences as one.
   private func merge(
-    _ left: [FetchMatch], _ right: some Sequence<FetchMatch>, by isBefore: (FetchMatch, FetchMatch) -> Bool
-  ) -> [FetchMatch] {
+    _ left: [FetchMatch], _ right: some Sequence<FetchMatch>,
+    by isBefore: (FetchMatch, FetchMatch) throws -> Bool
+  ) rethrows -> [FetchMatch] {
     var result: [FetchMatch] = []
     var waiting = left[...]
     for match in right {
-      while let first = waiting.first, isBefore(first, match) {
+      while let first = waiting.first, try isBefore(first, match) {
         result.append(first)
         waiting.removeFirst()
       }

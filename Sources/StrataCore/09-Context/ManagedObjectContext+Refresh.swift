@@ -5,11 +5,16 @@ extension ManagedObjectContext {
   ///
   /// - Parameter mergeChanges: true reads the newest row and keeps the object's edits on top of it (rule 60); false drops
   ///   edits and transient values and makes the object a fault, which reads the newest row when it is next used (rule 59).
-  ///   A new object has no row: its edits stay in both cases.
+  ///   A new object has no row and stays new: its edits stay when they are to be merged, otherwise it becomes a fault with the values it
+  ///   was made with.
   public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
     checkAccess(object.home.token.entityName)
     drainReceived()
-    guard object.context === self, !object.isInserted else { return }
+    guard object.context === self else { return }
+    if object.isInserted {
+      if !mergeChanges { refreshNew(object) }
+      return
+    }
     if object.state.contains(.inFlight), !mergeChanges {
       changes.undelete(object)
       object.discardEdits(takingRow: nil)
@@ -20,6 +25,7 @@ extension ManagedObjectContext {
       object.claim()
       refreshKeepingChanges(object)
     } else {
+      if !unfinished.isEmpty { unfinished.removeAll { $0.object === object } }
       changes.undelete(object)
       changes.unupdate(object)
       // Whether there is a row, the fault will find out.
@@ -31,6 +37,19 @@ extension ManagedObjectContext {
       object.turnIntoFault()
       changes.note(object, .notedRefresh)
     }
+  }
+
+  /// What has been set on a new object goes, and with it what that did to others.
+  private func refreshNew(_ object: ManagedObject) {
+    object.claim()
+    // What a save under way writes is not taken back.
+    guard object.state.contains(.inserted) else { return }
+    willChange(object)
+    object.becomeNewFault()
+    unfinished.removeAll { $0.object === object }
+    changes.countEdit()
+    changes.note(object, .notedRefresh)
+    noteFirstEdit()
   }
 
   /// Refreshes every object in the context and keeps all edits: unchanged objects become faults (rules 62, 63).
@@ -52,26 +71,33 @@ extension ManagedObjectContext {
     tellChanges()
   }
 
-  /// The newest row comes under the object's edits. A row that is gone leaves the object as it is: its save will tell.
+  /// The newest row comes under the object's edits. A row that is gone leaves the object as it is: its save will tell. So does one that
+  /// cannot be read, which is reported.
   func refreshKeepingChanges(_ object: ManagedObject) {
-    object.relations?.dropBases()
+    object.relations?.expireBases()
     if object.isFault {
       object.snapshot = nil
       return
     }
-    guard !object.state.contains(.inFlight), object.loadRow() else { return }
+    if object.state.contains(.inFlight) { return }
+    switch object.loadRow() {
+    case .found: break
+    case .gone: return
+    case .unreadable(let error): return report(error, reading: object)
+    }
     object.settleFastRow()
     changes.note(object, .notedRefresh)
     object.awake(fromSnapshotEvents: .refresh)
   }
 
-  /// Forgets every object and every change, and what could be undone. Objects still held keep their last values but belong to no context (rule 18).
+  /// Forgets every object and every change, and what could be undone. Objects still held belong to no context and are faults, which show their
+  /// last values, but for transient ones (rules 18, 71).
   public func reset() {
     checkAccess()
     var identifiers: [ManagedObjectID] = []
     stores.forEachLive { identifiers.append($0.objectID) }
-    stores.forEach { $0.context = nil }
-    changes.forEachListed { $0.context = nil }
+    stores.forEach { $0.becomeForgotten() }
+    changes.forEachListed { $0.becomeForgotten() }
     for object in changes.takeNoted() { object.state.remove(.departed) }
     changes.removeAllPending()
     deletionsToPropagate = []
@@ -79,6 +105,7 @@ extension ManagedObjectContext {
     lostVersions = [:]
     hasBatchDeletions = false
     outlivedDeletions = []
+    unfinished = []
     absorbed = []
     successors = [:]
     lastInserted = nil
@@ -130,6 +157,7 @@ extension ManagedObjectContext {
     lostVersions = [:]
     hasBatchDeletions = false
     outlivedDeletions = []
+    unfinished = []
     absorbed = []
     lastInserted = nil
     if !strata.isEmpty { forgetAllMembers() }
@@ -151,12 +179,13 @@ extension ManagedObjectContext {
   /// The row of an edited object is gone, and the object is to be written anew under its old key (rule 199).
   ///
   /// - Parameter newestVersion: the row counts on from here, see `CommitConflict`.
-  func reinsert(_ object: ManagedObject, newestVersion: UInt32) {
+  /// - Throws: why a value cannot be read; nothing has changed then.
+  func reinsert(_ object: ManagedObject, newestVersion: UInt32) throws {
     if object.isDeleted {
       object.state.insert(.rowGone)
       return
     }
-    object.keepEveryValue()
+    try object.keepEveryValue()
     object.take(nil)
     lostVersions[object.objectID] = newestVersion
     changes.reinsert(object)

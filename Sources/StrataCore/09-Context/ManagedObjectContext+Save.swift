@@ -39,7 +39,7 @@ extension ManagedObjectContext {
     // Who hears of the changes may save them: then there is nothing left to do.
     tellChanges()
     encodingAhead?.wait()
-    try prepareToSave()
+    try throwingFailures { try prepareToSave() }
     let outcome = try saveFrozen { try parent == nil ? writePendingChanges() : handToParent() }
     // It is done: who hears of it may save again.
     isSaving = false
@@ -51,6 +51,7 @@ extension ManagedObjectContext {
   /// What comes between the end of the event and the store: hooks, will-save, validation. `isSaving` is true afterwards.
   func prepareToSave() throws {
     if !untold.isEmpty { tellReceived(all: true) }
+    try finishEdits()
     settleDeletions()
     isSaving = true
     try runWillSave()
@@ -59,6 +60,7 @@ extension ManagedObjectContext {
     // What didSave() changes is undone by itself (rule 241).
     defer { undoRecorder?.endEvent() }
     try validatePendingChanges()
+    try finishEdits()
   }
 
   /// Calls `willSave()` on every changed object, again on those that changed meanwhile, until nothing changes any more.
@@ -116,7 +118,13 @@ extension ManagedObjectContext {
       outcome.sets = nil
       // What was settled has become an edit of this context's own.
       if attempt > 0, !frozenRows.isEmpty { frozenRows.removeAll(where: isOwnEdit) }
-      for save in try makePendingSaves(except: Set(written.keys)) {
+      let saves: [PendingSave]
+      do {
+        saves = try throwingFailures { try makePendingSaves(except: Set(written.keys)) }
+      } catch {
+        throw written.isEmpty ? error : incomplete(error, having: written)
+      }
+      for save in saves {
         do {
           if !save.changes.isEmpty || save.hasMetadata {
             outcome.sets = nil
@@ -128,11 +136,17 @@ extension ManagedObjectContext {
         } catch let conflict as CommitConflict {
           isRefused = true
           unsettled[save.store.index] = nil
-          conflicts.append(contentsOf: makeMergeConflicts(conflict, in: save.store))
+          do {
+            conflicts.append(
+              contentsOf: try throwingFailures { makeMergeConflicts(conflict, in: save.store) })
+          } catch {
+            throw written.isEmpty ? error : incomplete(error, having: written)
+          }
         } catch let violation as UniquenessViolation {
           isRefused = true
           do {
-            conflicts.append(contentsOf: try makeConstraintConflicts(violation, in: save.store))
+            conflicts.append(
+              contentsOf: try throwingFailures { try makeConstraintConflicts(violation, in: save.store) })
           } catch {
             throw written.isEmpty ? error : incomplete(error, having: written)
           }
@@ -141,7 +155,7 @@ extension ManagedObjectContext {
         } catch let dangling as DanglingReferences {
           isRefused = true
           do {
-            try resolve(dangling, in: save.store)
+            try throwingFailures { try resolve(dangling, in: save.store) }
           } catch {
             throw written.isEmpty ? error : incomplete(error, having: written)
           }
@@ -157,7 +171,10 @@ extension ManagedObjectContext {
         return outcome
       }
       do {
-        try settle(conflicts)
+        try throwingFailures {
+          try settle(conflicts)
+          try finishEdits()
+        }
       } catch {
         throw written.isEmpty ? error : incomplete(error, having: written)
       }
@@ -254,6 +271,7 @@ extension ManagedObjectContext {
     outlivedDeletions = []
     lastInserted = nil
     letGo(deleted: outcome.deleted)
+    forgetMembers(left: outcome.notices)
     if !outcome.notices.isEmpty { statistics.saves += 1 }
     ManagedObject.forEach(outcome.inserted) { $0.didSave() }
     ManagedObject.forEach(outcome.updated) { $0.didSave() }

@@ -76,6 +76,25 @@ public final class ManagedObjectContext: @unchecked Sendable {
   /// ask the store each time (rule 64). Objects in use are never changed by it.
   @exclusivity(unchecked) public var stalenessInterval: TimeInterval = -1
 
+  /// Hears of what could not be read where the call that needed it cannot throw; on the context's queue. Nil, the default, writes one
+  /// line to standard error for each.
+  ///
+  /// A record that cannot be read (the medium failed, the store is busy, closed, replaced or removed, the pinned query generation has ended)
+  /// is not one that is gone: its fault stays a fault that shows nil, or what it showed before, and is tried again when it is next used;
+  /// relationships keep showing the members that were known; nothing becomes deleted, and merges leave objects as they are. Calls that can
+  /// throw do so instead: fetches and counts, `existingObject(with:)`, and saves, for everything that they, the hooks and the validation
+  /// need. A deletion or an edit that could not be carried out in full waits for the next save, which finishes it or fails.
+  ///
+  /// The handler may use the context. What cannot be read while it runs goes to standard error. Core Data raises an exception instead, or
+  /// takes the record for deleted.
+  @exclusivity(unchecked) public var readFailureHandler: ((ReadFailure) -> Void)?
+  /// What is done about it.
+  @exclusivity(unchecked) var failures = ReadFailures()
+  /// The fault that could not be read just now, by the accessor that goes on.
+  @exclusivity(unchecked) var failedFault: ObjectIdentifier?
+  /// Edits that wait for something that could not be read.
+  @exclusivity(unchecked) var unfinished: [UnfinishedEdit] = []
+
   /// See `init(foundation:)`. Set before the context is used.
   @exclusivity(unchecked) var speaksFoundation = false
 
@@ -175,8 +194,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
   @exclusivity(unchecked) var unsettled: [Int: [ConstraintViolation]] = [:]
   /// Guards against hooks and observers that call back into a save.
   var isSaving = false
-  /// What the last fetch with relationships to prefetch has brought in. Objects hold each other by ID only: without this nobody
-  /// would hold these until they are asked for. Until the `perform` block ends, the next such fetch, or `reset()`.
+  /// What the last fetch with relationships to prefetch has brought in: without this nobody would hold these until they are asked for. Until the `perform` block ends, the next such fetch, or `reset()`.
   @exclusivity(unchecked) var prefetched: [ManagedObject] = []
   /// See `observesObjects`.
   @exclusivity(unchecked) var storedObservesObjects = false

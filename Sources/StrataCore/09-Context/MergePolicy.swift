@@ -77,7 +77,7 @@ open class MergePolicy: NSObject, @unchecked Sendable {  // Safe: the only store
     if mergeType == .error {
       throw CoreDataError(.managedObjectMerge, userInfo: [CoreDataError.Key.saveConflicts: conflicts])
     }
-    for conflict in conflicts { conflict.settle(mergeType) }
+    for conflict in conflicts { try conflict.settle(mergeType) }
   }
 
   /// The part of `resolve(mergeConflicts:)` that deals with uniqueness constraints (rules 202–206).
@@ -142,14 +142,14 @@ public final class MergeConflict {
   }
 
   /// Puts the object into the state in which `type` wants it saved.
-  fileprivate func settle(_ type: MergePolicyType) {
+  fileprivate func settle(_ type: MergePolicyType) throws {
     guard let context = sourceObject.context else { return }
     if isMadeByHand, sourceObject.isInserted || sourceObject.isFault { return }
-    guard let stored = isMadeByHand ? sourceObject.newestRow() : found else {
+    guard let stored = isMadeByHand ? try sourceObject.newestRow() : found else {
       // The row is gone (rule 199): who insists on the object writes it anew, who yields to the store lets it go.
       switch type {
       case .overwrite, .mergeByPropertyObjectTrump:
-        context.reinsert(sourceObject, newestVersion: newestVersion)
+        try context.reinsert(sourceObject, newestVersion: newestVersion)
       case .error, .rollback, .mergeByPropertyStoreTrump: context.dropVanished(sourceObject)
       }
       return
@@ -169,7 +169,7 @@ public final class MergeConflict {
     case .rollback:
       sourceObject.discardEdits(takingRow: stored)
     case .overwrite:
-      sourceObject.keepEveryValue(exceptPartners: true)
+      try sourceObject.keepEveryValue(exceptPartners: true)
       sourceObject.rebase(onto: stored)
     case .mergeByPropertyObjectTrump:
       sourceObject.rebase(onto: stored)

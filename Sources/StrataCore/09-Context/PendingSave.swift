@@ -109,8 +109,7 @@ final class PendingSave {
           baseVersion: RowDeletion.anyVersion))
       return
     }
-    if object.snapshot == nil, !object.loadRow() { return }
-    guard let base = object.snapshot else { return }
+    guard try object.requireRow(), let base = object.snapshot else { return }
     changes.deletes.append(
       RowDeletion(entity: object.home.entity.number, primaryKey: object.primaryKey, baseVersion: base.version)
     )
@@ -225,7 +224,9 @@ final class PendingSave {
   // MARK: For a parent
 
   /// The changes as a parent takes them, and the objects they are of (nil for what children have saved here).
-  func stratumRows() -> (rows: [StratumRow], objects: [ManagedObject?]) {
+  ///
+  /// - Throws: why a row that belongs to them cannot be read.
+  func stratumRows() throws -> (rows: [StratumRow], objects: [ManagedObject?]) {
     var rows: [StratumRow] = []
     var objects: [ManagedObject?] = []
     func add(_ object: ManagedObject, _ change: RowChange?, _ kind: StratumRow.Kind) {
@@ -244,7 +245,7 @@ final class PendingSave {
     for (place, object) in updated.enumerated() { add(object, changes.updates[place], .update) }
     for object in unchanged {
       let hasRelations = object.relations?.hasChanges ?? false
-      if hasRelations, object.snapshot == nil { _ = object.loadRow() }
+      if hasRelations { _ = try object.requireRow() }
       // A parent tells of an owner whose members have changed (rule 152).
       if object.snapshot != nil, hasRelations || TransientValues(object.transients) != nil {
         add(object, nil, .update)
@@ -317,7 +318,7 @@ extension StratumRow {
     if isFinal, let row { return (row, externals.map { ExternalValue(slot: $0.slot, bytes: $0.bytes) }) }
     return try RowEncoder.encode(
       layout: bound.layout, stamp: bound.stamp, primaryKey: primaryKey, version: (base?.version ?? 0) &+ 1,
-      base: kind == .insert ? nil : base, draft: draft(from: store), into: &writer)
+      base: kind == .insert ? nil : base, draft: try draft(from: store), into: &writer)
   }
 }
 

@@ -41,6 +41,7 @@ final class RegisteredStores {
   private var places: [ObjectIdentifier: Place] = [:]
   private var lastPlace: (token: ObjectIdentifier, place: Place)?
   private var retainsObjects = false
+  private var keepsMembers = false
   /// Which of the coordinator's lists of stores `places` is true for.
   private var generation = -1
 
@@ -52,6 +53,7 @@ final class RegisteredStores {
     if let known = registered[binding.index] { return known }
     let new = Registered(binding, hierarchyCount: hierarchyCount, retainsObjects: retainsObjects)
     registered[binding.index] = new
+    if keepsMembers { new.tables.forEach { $0.keepingStores = self } }
     return new
   }
 
@@ -87,6 +89,13 @@ final class RegisteredStores {
   func remember(_ place: Place, for token: StoreEntityToken) {
     places[ObjectIdentifier(token)] = place
     lastPlace = (ObjectIdentifier(token), place)
+  }
+
+  /// From now on objects may be kept by others.
+  func keepMembers() {
+    if keepsMembers { return }
+    keepsMembers = true
+    for store in registered { store?.tables.forEach { $0.keepingStores = self } }
   }
 
   func setRetainsObjects(_ retains: Bool) {

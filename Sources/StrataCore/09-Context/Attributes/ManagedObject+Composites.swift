@@ -15,7 +15,7 @@ extension ManagedObject {
       return reported { try transformedValue(slot) }
     default:
       if transients != nil, let refused = refusedValue(slot) { return refused }
-      return entity.attributes[slot].isTransient ? transients?[slot] : handedOut(storedValue(slot))
+      return entity.attributes[slot].isTransient ? transientValue(slot) : handedOut(storedValue(slot))
     }
   }
 
@@ -92,7 +92,7 @@ extension ManagedObject {
     var failures: [CoreDataError] = []
     func isEmpty(_ attribute: AttributeSchema) -> Bool {
       if attribute.type == .composite { return attribute.elements.allSatisfy { isEmpty(attributes[$0]) } }
-      if attribute.isTransient { return transients?[attribute.slot] == nil }
+      if attribute.isTransient { return transientValue(attribute.slot) == nil }
       return storedValue(attribute.slot).isNull && !isRefused(attribute.slot)
     }
     func check(_ attribute: AttributeSchema) {

@@ -79,7 +79,8 @@ extension ManagedObject {
     do {
       return try body()
     } catch {
-      FileHandle.standardError.write(Data("Strata: \(error)\n".utf8))
+      let failure = ReadFailure(error, [objectID])
+      if let context { context.tell(failure) } else { DebugOutput.write("\(failure)") }
       return nil
     }
   }

@@ -24,8 +24,17 @@ extension ManagedObjectContext {
   /// Merges a part of a batch: its inserted, updated, touched and deleted rows count as one list.
   func mergeSlice(of batch: BatchChanges, _ notice: CommitNotice, _ places: Range<Int>) {
     guard let binding = coordinator.binding(notice.storeIndex) else { return }
-    let store = stores.tables(for: binding)
     var merged = MergedIdentifiers()
+    tellingAfterwards { mergeSlice(of: batch, notice, places, binding, &merged) }
+    finishMerge(merged)
+    if places.upperBound == batch.count { tellObservedMembers() }
+  }
+
+  private func mergeSlice(
+    of batch: BatchChanges, _ notice: CommitNotice, _ places: Range<Int>, _ binding: StoreBinding,
+    _ merged: inout MergedIdentifiers
+  ) {
+    let store = stores.tables(for: binding)
     if places.lowerBound == 0 {
       forgetMembers(changedBy: batch)
       if notice.isForeign { forgetMembers(changedElsewhere: batch) }
@@ -41,8 +50,8 @@ extension ManagedObjectContext {
     slice(batch.inserted) { bound, keys in
       let rows = newestRows(keys, bound, binding)
       for (key, row) in zip(keys, rows) {
-        // Gone again since.
-        guard let row else { continue }
+        // Gone again since, or not to be read: nobody here has an object of it.
+        guard case .row(let row) = row else { continue }
         mergeInsert(key, ToldRow(row: row, isStored: true), bound, store, &merged)
       }
     }
@@ -57,8 +66,6 @@ extension ManagedObjectContext {
         mergeDelete(key, ofVersion: RowDeletion.anyVersion, bound, store, &merged, byBatch: true)
       }
     }
-    finishMerge(merged)
-    if places.upperBound == batch.count { tellObservedMembers() }
   }
 
   func mergeUpdates(
@@ -69,10 +76,12 @@ extension ManagedObjectContext {
     // A child may have read an older row of what nobody knows here: what is merged is no conflict when it saves.
     let publishes = strata.publishes
     let wanted = publishes ? Array(keys) : keys.filter { table.contains($0) }
-    var rows: [UInt64: RowSnapshot] = [:]
+    var rows: [UInt64: NewestRow] = [:]
     for (key, row) in zip(wanted, newestRows(wanted[...], bound, store.binding)) { rows[key] = row }
     for key in keys {
-      if let row = rows[key] {
+      if case .unreadable? = rows[key] {
+        mergeUnreadable(key, bound, store, &merged)
+      } else if case .row(let row)? = rows[key] {
         if publishes { strata.knownRows.note(row, of: bound, key) }
         mergeUpdate(key, ToldRow(row: row, isStored: true), bound, store, &merged)
       } else if strata.isEmpty {
@@ -85,20 +94,28 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The stored rows with these keys; nil for those that are gone.
-  func newestRows(_ keys: ArraySlice<UInt64>, _ bound: BoundEntity, _ binding: StoreBinding)
-    -> [RowSnapshot?]
-  {
+  /// Somebody has changed a row, which cannot be read now; reported.
+  func mergeUnreadable(
+    _ key: UInt64, _ bound: BoundEntity, _ store: RegisteredStores.Registered,
+    _ merged: inout MergedIdentifiers
+  ) {
+    merged.updated.insert(ManagedObjectID(token: bound.token, primaryKey: key))
+    noteRow(key, bound, \.refreshed)
+    if let known = known(key, as: bound, in: store.tables[bound.hierarchyNumber]) { outdate(known) }
+  }
+
+  /// The stored rows with these keys. What cannot be read is reported.
+  func newestRows(_ keys: ArraySlice<UInt64>, _ bound: BoundEntity, _ binding: StoreBinding) -> [NewestRow] {
     if keys.isEmpty { return [] }
-    do {
-      return try binding.store.rows(hierarchy: bound.hierarchyNumber, primaryKeys: Array(keys)).map {
-        $0?.snapshot
+    let keys = Array(keys)
+    let found = readRows(keys, hierarchy: bound.hierarchyNumber, through: binding.store) {
+      ManagedObjectID(token: bound.token, primaryKey: keys[$0])
+    }
+    return found.map { found in
+      switch found {
+      case .success(let row): row?.snapshot.map { .row($0) } ?? .gone
+      case .failure: .unreadable
       }
-    } catch {
-      let text =
-        "Strata: \(keys.count) rows of \(bound.token.entityName) could not be read while merging: \(error)\n"
-      FileHandle.standardError.write(Data(text.utf8))
-      return keys.map { _ in nil }
     }
   }
 

@@ -105,9 +105,24 @@ extension ManagedObjectContext {
     drainReceived()
     tellChanges()
     defer { isSaving = false }
-    try prepareToSave()
-    if parent != nil, checksUniquenessAtParent { try checkUniqueness() }
+    try throwingFailures {
+      try prepareToSave()
+      if parent != nil, checksUniquenessAtParent { try checkUniqueness() }
+      try readRowsToFreeze()
+    }
     return try freeze()
+  }
+
+  /// Rows that the save needs and nobody has looked at: before anything is frozen, since they may not be there to be read.
+  private func readRowsToFreeze() throws {
+    for object in changes.deleted
+    where !object.state.contains(.rowGone) && object.snapshot == nil
+      && (parent != nil || object.home.entity.relationships.isEmpty)
+    {
+      _ = try object.requireRow()
+    }
+    guard parent != nil else { return }
+    for object in changes.updated where object.relations?.hasChanges == true { _ = try object.requireRow() }
   }
 
   /// Takes the pending changes out of the context's hands.
@@ -181,16 +196,6 @@ extension ManagedObjectContext {
           Unmanaged.passUnretained(objects[place + 6])._withUnsafeGuaranteedRef { $0.prefetchDraftHead() }
         }
         place += 1
-        if kind == .delete, !object.state.contains(.rowGone), object.snapshot == nil,
-          context.parent != nil || object.home.entity.relationships.isEmpty
-        {
-          _ = object.loadRow()
-        }
-        if object.relations?.hasChanges == true, context.parent != nil, object.snapshot == nil,
-          kind == .update
-        {
-          _ = object.loadRow()
-        }
         guard let home = object.boundReference else { return }
         let index = home._withUnsafeGuaranteedRef { $0.storeIndex }
         if index != part.store.index { part = try self.part(index) }

@@ -52,7 +52,9 @@ extension ManagedObjectContext {
   private func settle(_ flight: SaveFlight, _ ask: () throws -> Void) {
     isSaving = true
     defer { isSaving = false }
-    do { try ask() } catch { flight.fail(describe(error, having: flight.parts.filter(\.isWritten))) }
+    do { try throwingFailures(ask) } catch {
+      flight.fail(describe(error, having: flight.parts.filter(\.isWritten)))
+    }
   }
 
   private func describe(_ error: any Error, having written: [SaveFlight.Part]) -> any Error {
@@ -146,6 +148,7 @@ extension ManagedObjectContext {
     if parent == nil { standOnStoredRows() }
     outcome.notices = parent == nil ? flight.parts.compactMap(\.notice) : notices(of: flight.unsavedRows)
     for notice in outcome.notices where notice.hasMoreThanWasSaid { takeDerived(notice) }
+    forgetMembers(left: outcome.notices)
     if !outcome.notices.isEmpty { statistics.saves += 1 }
     if !DebugOutput.current.isEmpty {
       for notice in outcome.notices { tellAsynchronous(notice.changes) }

@@ -39,10 +39,10 @@ extension ManagedObjectContext {
     _ merged: inout MergedIdentifiers
   ) {
     for (key, row) in zip(keys, newestRows(keys, bound, store.binding)) {
-      if let row {
-        mergeUpdate(key, ToldRow(row: row, isStored: true), bound, store, &merged)
-      } else {
-        mergeDelete(key, ofVersion: RowDeletion.anyVersion, bound, store, &merged)
+      switch row {
+      case .row(let row): mergeUpdate(key, ToldRow(row: row, isStored: true), bound, store, &merged)
+      case .gone: mergeDelete(key, ofVersion: RowDeletion.anyVersion, bound, store, &merged)
+      case .unreadable: mergeUnreadable(key, bound, store, &merged)
       }
     }
   }

@@ -11,7 +11,7 @@ extension ManagedObject {
     if state.isDisjoint(with: [.inserted, .updated]) { return nil }
     let transients = TransientValues(transients)
     let edges = stratumEdges
-    if snapshot == nil, draft == nil, !edges.isEmpty { _ = loadRow() }
+    if !isNew, snapshot == nil, draft != nil || !edges.isEmpty { _ = try requireRow() }
     let base = isNew ? nil : snapshot
     guard let draft else {
       guard let base, transients != nil || !edges.isEmpty else { return nil }
@@ -123,7 +123,7 @@ extension ManagedObject {
       }
       return
     }
-    let draft = unsaved.draft(from: binding)
+    let draft = draftAsRead(unsaved, from: binding)
     takeBase(of: unsaved)
     self.draft = draft
     context.changes.adopt(self, as: unsaved.kind == .insert ? .inserted : .updated)
@@ -136,6 +136,34 @@ extension ManagedObject {
       adoptMembership(
         relationship, from: unsaved.base?.reference(relationship, home) ?? 0,
         to: unsaved.row?.reference(relationship, home) ?? 0)
+    }
+  }
+
+  /// What a child has set. A large value that cannot be read now is put in by the save, unless somebody sets it before.
+  private final func draftAsRead(_ unsaved: StratumRow, from binding: StoreBinding) -> RowDraft {
+    if let draft = try? unsaved.draft(from: binding) { return draft }
+    let isInsert = unsaved.kind == .insert
+    let draft = isInsert ? home.makeDraft() : RowDraft.make(home.layout)
+    (isInsert ? home.persistentSlots : unsaved.changedSlots).forEach { slot in
+      takeChild(unsaved, slot, from: binding, into: draft)
+    }
+    return draft
+  }
+
+  /// One value that a child has set.
+  final func takeChild(
+    _ unsaved: StratumRow, _ slot: Int, from binding: StoreBinding, into draft: RowDraft
+  ) {
+    do {
+      draft[slot] = try unsaved.value(slot, in: binding)
+    } catch {
+      context?.report(error, reading: self, property: home.entity.attributes[slot].name)
+      context?.postpone(self) { [unowned self] in
+        let draft = editableDraft()
+        if !draft.isChanged(slot) || unsaved.kind == .insert && draft[slot].isNull {
+          draft[slot] = try unsaved.value(slot, in: binding)
+        }
+      }
     }
   }
 

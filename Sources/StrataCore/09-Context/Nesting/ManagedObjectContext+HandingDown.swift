@@ -37,12 +37,12 @@ extension ManagedObjectContext {
 
   /// Hands the changes of this context to its parent as one layer (rules 149–151). Waits for nobody.
   func handToParent() throws -> SaveOutcome {
-    if checksUniquenessAtParent { try checkUniqueness() }
+    if checksUniquenessAtParent { try throwingFailures { try checkUniqueness() } }
     for _ in 0..<Self.mostAttempts {
       do {
         return try handOver()
       } catch let conflict as ParentConflict {
-        try settle(conflict)
+        try throwingFailures { try settle(conflict) }
       }
     }
     throw CoreDataError(
@@ -53,11 +53,11 @@ extension ManagedObjectContext {
 
   private func handOver() throws -> SaveOutcome {
     guard let parent else { trap("a context without a parent saves to its coordinator") }
-    let saves = try makePendingSaves(except: [])
+    let saves = try throwingFailures { try makePendingSaves(except: []) }
     var rows: [StratumRow] = []
     var objects: [ManagedObject?] = []
     for save in saves {
-      let made = save.stratumRows()
+      let made = try throwingFailures { try save.stratumRows() }
       rows += made.rows
       objects += made.objects
     }

@@ -46,16 +46,22 @@ extension ManagedObjectContext {
     let (objects, gone) = (unpublished, withdrawn.map { ($0.table, $0.primaryKey, StratumRow?.none) })
     unpublished = []
     withdrawn = []
+    var unread: [ManagedObject] = []
     repeat {
       // A child may have saved in between: its changes are part of the objects first.
       drainReceived()
-    } while !strata.publish(gone + objects.map(publication))
+      unread = []
+    } while !strata.publish(gone + objects.compactMap { publication(of: $0, &unread) })
+    // Published when their rows can be read.
+    unpublished += unread
   }
 
   private var hasUnpublishedEdits: Bool { !unpublished.isEmpty || !withdrawn.isEmpty }
 
-  /// What children are to see of `object`.
-  private func publication(of object: ManagedObject) -> (StratumLayer.Table, UInt64, StratumRow?) {
+  /// What children are to see of `object`; nil, and noted, when its row, which its edits lie over, cannot be read.
+  private func publication(of object: ManagedObject, _ unread: inout [ManagedObject])
+    -> (StratumLayer.Table, UInt64, StratumRow?)?
+  {
     let home = object.home
     let table = StratumLayer.Table(storeIndex: home.storeIndex, hierarchy: home.hierarchyNumber)
     var row: StratumRow?
@@ -63,8 +69,14 @@ extension ManagedObjectContext {
       if !object.state.isDisjoint(with: .received) {
         row = strata.row(table, object.primaryKey)
       } else {
-        // What cannot be encoded is not published: the save will say why.
-        row = try? object.stratumRow()
+        do {
+          row = try object.stratumRow()
+        } catch is RowError {
+          // What cannot be encoded is not published: the save will say why.
+        } catch {
+          unread.append(object)
+          return nil
+        }
       }
     }
     return (table, object.primaryKey, row)

@@ -182,7 +182,7 @@ extension ManagedObjectContext {
     }
     object.adoptEdges(change.edges)
     change.changedSlots.forEach { slot in
-      draft[slot] = change.value(slot, in: binding)
+      object.takeChild(change, slot, from: binding, into: draft)
       draft.primitive.remove(slot)
       draft.eventChanged.insert(slot)
     }
@@ -257,8 +257,7 @@ extension ManagedObjectContext {
         hierarchy: change.bound.hierarchyNumber, primaryKey: change.primaryKey)
       return row.flatMap { object(for: $0, in: store, [], readAt: SnapshotClock.now) }
     } catch {
-      let text = "Strata: \(change.identifier) could not be read while telling of it: \(error)\n"
-      FileHandle.standardError.write(Data(text.utf8))
+      report(ReadFailure(error, [change.identifier]))
       return nil
     }
   }

@@ -60,17 +60,17 @@ final class StratumRow: Sendable {
   }
 
   /// The value in `slot`, read from the store when it is large and older than the change.
-  func value(_ slot: Int, in store: StoreBinding) -> AttributeValue {
+  func value(_ slot: Int, in store: StoreBinding) throws -> AttributeValue {
     guard let row else { return .null }
     if let value = row.value(slot, bound.layout) { return value }
-    return unsavedValue(slot) ?? store.value(of: row, slot, bound, primaryKey)
+    return try unsavedValue(slot) ?? store.value(of: row, slot, bound, primaryKey)
   }
 
   /// The changed slots and their values, as an editor of `base` would have set them.
-  func draft(from store: StoreBinding) -> RowDraft {
+  func draft(from store: StoreBinding) throws -> RowDraft {
     let draft = kind == .insert ? bound.makeDraft() : RowDraft.make(bound.layout)
     let slots = kind == .insert ? bound.persistentSlots : changedSlots
-    slots.forEach { draft[$0] = value($0, in: store) }
+    try slots.forEach { draft[$0] = try value($0, in: store) }
     return draft
   }
 }
@@ -205,7 +205,7 @@ extension StratumRow {
     var writer = RowSlabWriter()
     let (result, added) = try RowEncoder.encode(
       layout: bound.layout, stamp: bound.stamp, primaryKey: primaryKey, version: row.version &+ 1, base: row,
-      draft: draft(from: store), into: &writer)
+      draft: try draft(from: store), into: &writer)
     return (result, kept + added.map { StratumValue($0, of: result) })
   }
 }

@@ -83,7 +83,7 @@ extension ManagedObject {
     if let draft, draft.isChanged(slot) { return draft[slot] }
     let attribute = home.entity.attributes[slot]
     if attribute.isTransient {
-      return transients?[slot].flatMap { AttributeValue($0, type: attribute.type) } ?? .null
+      return transientValue(slot).flatMap { AttributeValue($0, type: attribute.type) } ?? .null
     }
     return snapshot.flatMap { $0.value(slot, home.entity.layout) }
   }

@@ -38,8 +38,13 @@ extension ManagedObject {
 
   /// The members that are shown, with all of them loaded.
   final func visibleMembers(_ state: RelationState) -> ContiguousArray<PlacedMember> {
-    let members = state.members()
-    guard let context, context.hasBatchDeletions, state.hasChanges else { return members }
+    var members = state.members()
+    guard let context else { return members }
+    if state.relationship.inverse == nil, context.hasDeletions {
+      // Nobody who is deleted can leave a relationship that does not lead back (rule 216).
+      members = members.filter { !context.isDeletedHere($0.member, inStore: home.storeIndex) }
+    }
+    guard context.hasBatchDeletions, state.hasChanges else { return members }
     return members.filter { member in
       guard let bits = state.lastChange(member.member)?.member else { return true }
       return context.object(bits, inStore: home.storeIndex).map {
@@ -70,8 +75,8 @@ extension ManagedObject {
     context.flushAncestors()
     context.drainReceived()
     let epoch = context.epoch(of: relationship)
-    if state.isFault(epoch: epoch) {
-      state.setBase(context.membersBeneath(self, relationship), epoch: epoch)
+    if state.isFault(epoch: epoch), let members = context.membersBeneath(self, relationship) {
+      state.setBase(members, epoch: epoch)
     }
     return state
   }
@@ -81,7 +86,8 @@ extension ManagedObject {
     checkConfinementHere()
     noteRead(relationship.slot)
     guard let context, !relationship.isTransient, !isInserted, context.strata.isEmpty,
-      context.ancestors.isEmpty, !context.hasBatchDeletions
+      context.ancestors.isEmpty, !context.hasBatchDeletions,
+      relationship.inverse != nil || !context.hasDeletions
     else { return memberList(relationship).count }
     let known = relations?.known(relationship)
     let pending = known?.pending ?? []
@@ -89,7 +95,9 @@ extension ManagedObject {
       return memberList(relationship).count
     }
     do {
-      guard let binding = context.coordinator.binding(home.storeIndex) else { return 0 }
+      guard let binding = context.coordinator.binding(home.storeIndex) else {
+        throw Self.storeIsRemoved(objectID)
+      }
       let store = try context.reading(binding)
       let edges = EdgeSet(relationship: relationship.number)
       var count = try store.memberCount(edges, of: primaryKey)
@@ -100,8 +108,8 @@ extension ManagedObject {
       }
       return count
     } catch {
-      context.report(error, reading: self)
-      return memberList(relationship).count
+      context.report(error, reading: self, property: relationship.name)
+      return visibleMembers(relationState(relationship)).count
     }
   }
 
@@ -127,18 +135,28 @@ extension ManagedObject {
       return loadedState(relationship).baseContains(bits)
     }
     do {
-      guard let binding = context.coordinator.binding(home.storeIndex) else { return false }
+      guard let binding = context.coordinator.binding(home.storeIndex) else {
+        throw Self.storeIsRemoved(objectID)
+      }
       return try context.reading(binding).hasMember(
         EdgeSet(relationship: relationship.number), of: primaryKey, bits)
     } catch {
-      context.report(error, reading: self)
-      return false
+      context.report(error, reading: self, property: relationship.name)
+      return state.baseContains(bits)
     }
   }
 
-  /// The members as objects, faults where they are not in the context yet.
-  final func members(_ relationship: RelationshipSchema) -> [ManagedObject] {
-    let list = memberList(relationship)
+  /// Whether the relationship shows `member`: a deleted object is no member any more, unless no rule says what becomes of it (rule 216).
+  final func showsMember(_ relationship: RelationshipSchema, _ member: ManagedObject) -> Bool {
+    guard hasMember(relationship, member) else { return false }
+    return !member.isDeleted || context?.schema.inverse(of: relationship)?.deleteRule == .noAction
+  }
+
+  /// The members as objects, faults where they are not in the context yet. They are held by the object from now on, unless nobody has
+  /// asked for them.
+  final func members(_ relationship: RelationshipSchema, isAsked: Bool = true) -> [ManagedObject] {
+    let state = loadedState(relationship)
+    let list = visibleMembers(state)
     guard let context, let store = context.stores.registered(home.storeIndex) else { return [] }
     var result: [ManagedObject] = []
     result.reserveCapacity(list.count)
@@ -153,6 +171,7 @@ extension ManagedObject {
       guard let home else { continue }
       result.append(context.object(Reference.primaryKey(entry.member), home.bound, home.table))
     }
+    if isAsked { context.keep(result, of: self, state) }
     return result
   }
 
@@ -179,7 +198,13 @@ extension ManagedObject {
     }
     claim()
     context.willChange(self)
-    if relationship.isOrdered || inverse?.isOrdered == true, hasMember(relationship, member) { return }
+    if relationship.isOrdered || inverse?.isOrdered == true {
+      var isThere = false
+      if !context.readsAll({ isThere = hasMember(relationship, member) }) {
+        return postponeChange(relationship, of: member) { $0.link(relationship, member, context) }
+      }
+      if isThere { return }
+    }
     let bits = member.referenceBits
     let state = relationState(relationship)
     if let last = state.lastChange(bits), !last.isRemoval { return }
@@ -204,7 +229,14 @@ extension ManagedObject {
     }
     let inverse = context.schema.inverse(of: relationship)
     if let inverse, !inverse.isToMany {
-      if member.reference(inverse) == referenceBits { member.setRelatedObject(inverse, nil) }
+      var isMember = false
+      if !context.readsAll({ isMember = member.reference(inverse) == referenceBits }) {
+        return postponeChange(relationship, of: member) {
+          // Somebody has given it to another owner, or to this one again.
+          if member.draft?.isChanged(inverse.slot) != true { $0.removeMember(relationship, member) }
+        }
+      }
+      if isMember { member.setRelatedObject(inverse, nil) }
       return
     }
     claim()
@@ -219,6 +251,19 @@ extension ManagedObject {
     member.noteRelationChange()
   }
 
+  /// Whether something belongs to the relationship could not be read: the save finds out, and does what is to be done.
+  private final func postponeChange(
+    _ relationship: RelationshipSchema, of member: ManagedObject,
+    _ change: @escaping (ManagedObject) -> Void
+  ) {
+    context?.willChange(self)
+    noteRelationChange()
+    context?.postpone(self) { [unowned self] in
+      guard member.context === context, !member.isDeleted, !isDeleted else { return }
+      change(self)
+    }
+  }
+
   /// Makes `objects` the members, in their order when the relationship has one.
   final func setMembers(_ relationship: RelationshipSchema, _ objects: [ManagedObject]) {
     _ = contextForLinking(relationship)
@@ -227,7 +272,16 @@ extension ManagedObject {
     let distinct = objects.filter { wanted.insert(ObjectIdentifier($0)).inserted }
     // One of another store that was set before is among `objects` or taken back.
     relations?.foreign[relationship.slot] = nil
-    let old = members(relationship)
+    var old: [ManagedObject] = []
+    if !context.readsAll({ old = members(relationship) }) {
+      // Who is a member now and has neither been added nor taken out since is to go.
+      let kept = Set(distinct.map(\.referenceBits))
+      context.willChange(self)
+      noteRelationChange()
+      context.postpone(self) { [unowned self] in
+        if !isDeleted { removeOthers(relationship, than: kept) }
+      }
+    }
     var present = Set<ObjectIdentifier>(minimumCapacity: old.count)
     for object in old {
       if wanted.contains(ObjectIdentifier(object)) {
@@ -243,6 +297,15 @@ extension ManagedObject {
       reorder(relationship, distinct.filter { $0.home.storeIndex == home.storeIndex }.map(\.referenceBits))
     }
   }
+
+  /// The rest of `setMembers`, which could not read who was a member.
+  private final func removeOthers(_ relationship: RelationshipSchema, than kept: Set<UInt64>) {
+    let state = relationState(relationship)
+    for member in members(relationship) {
+      let bits = member.referenceBits
+      if !kept.contains(bits), state.lastChange(bits) == nil { removeMember(relationship, member) }
+    }
+  }
 }
 
 // MARK: Order
@@ -250,7 +313,7 @@ extension ManagedObject {
 extension ManagedObject {
   /// Brings the members into the order given; those that are not named follow behind.
   final func reorder(_ relationship: RelationshipSchema, _ order: [UInt64]) {
-    let state = loadedState(relationship)
+    guard let state = orderedState(relationship, { $0.reorder(relationship, order) }) else { return }
     let now = state.members().map(\.member)
     if now.elementsEqual(order) { return }
     claim()
@@ -268,13 +331,28 @@ extension ManagedObject {
     noteRelationChange()
   }
 
+  /// The state with all members known; nil when they cannot be read: then the save does what is to be done.
+  private final func orderedState(
+    _ relationship: RelationshipSchema, _ change: @escaping (ManagedObject) -> Void
+  ) -> RelationState? {
+    guard let context else { return loadedState(relationship) }
+    var state: RelationState?
+    if context.readsAll({ state = loadedState(relationship) }) { return state }
+    context.willChange(self)
+    noteRelationChange()
+    context.postpone(self) { [unowned self] in if !isDeleted { change(self) } }
+    return nil
+  }
+
   /// Adds a member so that it comes to stand at `index`; one that is there moves.
   final func placeMember(_ relationship: RelationshipSchema, _ member: ManagedObject, at index: Int) {
     if !hasMember(relationship, member) { addMember(relationship, member) }
     guard member.home.storeIndex == home.storeIndex else { return }
     claim()
     context?.willChange(self)
-    let state = loadedState(relationship)
+    guard let state = orderedState(relationship, { $0.placeMember(relationship, member, at: index) }) else {
+      return
+    }
     let bits = member.referenceBits
     let others = state.members().filter { $0.member != bits }
     guard index >= 0, index <= others.count else {

@@ -1,6 +1,7 @@
 import Foundation
 
-// References between objects are IDs: an object holds no other object, so there are no retain cycles (contexts.md, rule 9).
+// References between objects are IDs: an object refers to no other object, so there are no retain cycles (contexts.md, rule 9). Owners hold
+// their members all the same, see `MemberKeeper`.
 
 extension ManagedObject {
   /// This object as others of its store refer to it.
@@ -17,11 +18,16 @@ extension ManagedObject {
     return slowReference(relationship)
   }
 
-  private final func slowReference(_ relationship: RelationshipSchema) -> UInt64 {
-    fire()
+  /// What the object refers to as far as it is known, without firing a fault.
+  private final func knownReference(_ relationship: RelationshipSchema) -> UInt64 {
     if relationship.isTransient { return transients?[relationship.slot] as? UInt64 ?? 0 }
     if case .reference(let bits) = storedValue(relationship.slot) { return bits }
     return 0
+  }
+
+  private final func slowReference(_ relationship: RelationshipSchema) -> UInt64 {
+    fire()
+    return knownReference(relationship)
   }
 
   /// The object at the other end of a to-one relationship, perhaps a fault. Reads nothing but this object's own row.
@@ -33,7 +39,8 @@ extension ManagedObject {
       if state.contains(.probe) { return ProbeRecording.current?.target(relationship, of: home.entity) }
     }
     if let foreign = relations?.foreign[relationship.slot] { return context?.object(with: foreign) }
-    let bits = reference(relationship)
+    // Of a fault that could not be read, what was known.
+    let bits = isFault ? knownReference(relationship) : reference(relationship)
     if bits == 0 { return nil }
     guard let context, let other = context.object(bits, inStore: home.storeIndex) else { return nil }
     if context.hasBatchDeletions, context.isHidden(other, from: relationship) { return nil }
@@ -56,9 +63,10 @@ extension ManagedObject {
       return
     }
     if relations?.foreign.isEmpty == false { relations?.foreign[relationship.slot] = nil }
-    let old = reference(relationship)
+    // An object whose row could not be read leaves whoever the row names when it can be.
+    let old = isFault ? knownReference(relationship) : reference(relationship)
     let bits = new?.referenceBits ?? 0
-    if old == bits { return }
+    if old == bits, !isFault { return }
     storeReference(bits, relationship)
     guard let inverse = context.schema.inverse(of: relationship) else { return }
     if inverse.isToMany {
@@ -105,7 +113,7 @@ extension ManagedObject {
     if relationship.isTransient {
       setTransient(bits == 0 ? nil : bits, relationship.slot, isRelationship: true)
     } else {
-      edit(relationship.slot, bits == 0 ? .null : .reference(bits))
+      edit(relationship.slot, bits == 0 ? .null : .reference(bits), isFired: true)
     }
   }
 
@@ -188,16 +196,14 @@ extension ManagedObject {
   ) {
     let bits = referenceBits
     if old != 0, let partner = context.object(old, inStore: home.storeIndex), partner !== new {
-      partner.claim()
-      if partner.reference(inverse) == bits { partner.storeReference(0, inverse) }
+      partner.leave(inverse, self)
     }
     guard let new else { return }
     new.claim()
     let previous = new.reference(inverse)
     if previous == bits { return }
     if previous != 0, let partner = context.object(previous, inStore: home.storeIndex), partner !== self {
-      partner.claim()
-      if partner.reference(relationship) == new.referenceBits { partner.storeReference(0, relationship) }
+      partner.leave(relationship, new)
     }
     new.storeReference(bits, inverse)
   }

@@ -90,6 +90,7 @@ extension ManagedObjectContext {
 
   /// A child has saved `row`.
   func forgetMembers(changedBy row: StratumRow) {
+    if row.kind == .delete { forgetMembers(withoutInverseTo: row.bound.entity) }
     for number in row.edges.keys { forgetMembers(of: number) }
     for relationship in row.bound.entity.relationships where row.changesReference(relationship) {
       if let inverse = relationship.inverse { forgetMembers(of: inverse) }

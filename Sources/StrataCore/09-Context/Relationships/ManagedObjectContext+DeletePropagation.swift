@@ -7,16 +7,19 @@ extension ManagedObjectContext {
   /// not for their rows, which are let go as soon as their ties are known.
   func propagateDeletions() {
     var place = 0
+    var unread: [ManagedObject] = []
+    defer { deletionsToPropagate = unread }
     while place < deletionsToPropagate.count {
       let end = min(place + Self.propagationStep, deletionsToPropagate.count)
       let batch = Array(deletionsToPropagate[place..<end])
-      let unread = batch.filter { $0.context === self && $0.isFault && $0.snapshot == nil && !$0.hasDraft }
-      fulfil(unread.filter { !$0.home.entity.relationships.isEmpty })
+      let faults = batch.filter { $0.context === self && $0.isFault && $0.snapshot == nil && !$0.hasDraft }
+      fulfil(faults.filter { !$0.home.entity.relationships.isEmpty })
       for object in batch where object.context === self && object.state.contains(.deleted) {
-        propagateDeletion(of: object)
+        // What follows from the deletion of one that cannot be read must wait: the save tries again, or fails.
+        if !readsAll({ propagateDeletion(of: object) }) { unread.append(object) }
       }
       // Nobody has looked at these rows, and the save needs none of them.
-      for object in unread where object.isFault && !object.hasDraft && parent == nil {
+      for object in faults where object.isFault && !object.hasDraft && parent == nil {
         object.snapshot = nil
         // What was done to them here before may be what forbids the deletion.
         if object.relations?.hasChanges == false { object.relations = nil }
@@ -27,8 +30,7 @@ extension ManagedObjectContext {
         place = 0
       }
     }
-    deletionsToPropagate = []
-    vanished = []
+    if unread.isEmpty { vanished = [] }
   }
 
   private static let propagationStep = 1_024
@@ -169,8 +171,7 @@ extension ManagedObjectContext {
       other.changingState(inverse).remove(object.referenceBits)
       if relationship.deleteRule != .noAction { other.noteRelationChange() }
     } else if relationship.deleteRule == .nullify || relationship.deleteRule == .deny, !other.isDeleted {
-      other.claim()
-      if other.reference(inverse) == object.referenceBits { other.storeReference(0, inverse) }
+      other.leave(inverse, object)
     }
   }
 
@@ -191,8 +192,7 @@ extension ManagedObjectContext {
     let members = object.members(relationship).filter { !$0.isDeleted }
     fulfil(members.filter { $0.isFault && $0.snapshot == nil })
     for member in members {
-      member.claim()
-      if member.reference(inverse) == bits { member.storeReference(0, inverse) }
+      member.leave(inverse, object)
     }
   }
 
@@ -220,7 +220,7 @@ extension ManagedObjectContext {
   ///   else; what validation throws for the objects as they are then.
   func resolve(_ dangling: DanglingReferences, in binding: StoreBinding) throws {
     var lost: [ManagedObject] = []
-    let references = redirectToSuccessors(dangling.references, in: binding)
+    let references = try redirectToSuccessors(dangling.references, in: binding)
     for reference in references {
       let relationship = schema.relationships[reference.relationship]
       let hierarchy = schema.entities[relationship.owner].hierarchyNumber

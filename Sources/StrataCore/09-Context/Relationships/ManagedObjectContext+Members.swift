@@ -23,38 +23,41 @@ extension ManagedObjectContext {
   }
 
   /// The members of `object` as the store, the contexts below and what children have saved here make them: without the
-  /// context's own unsaved edits. The layers are taken before the store is read (contexts.md, section 1).
+  /// context's own unsaved edits. The layers are taken before the store is read (contexts.md, section 1). Nil, and told, when they cannot
+  /// be read.
   func membersBeneath(_ object: ManagedObject, _ relationship: RelationshipSchema)
-    -> ContiguousArray<PlacedMember>
+    -> ContiguousArray<PlacedMember>?
   {
     let layers = memberLayers(object, relationship)
     var members: ContiguousArray<PlacedMember> = []
     if !relationship.isTransient, !object.state.contains(.inserted) {
-      members = storedMembers(object, relationship)
+      do {
+        members = try storedMembers(object, relationship)
+      } catch {
+        report(error, reading: object, property: relationship.name)
+        return nil
+      }
     }
     for layer in layers { members = layer.applied(to: members, relationship) }
     if !layers.isEmpty, !relationship.isOrdered { members.sort { $0.member < $1.member } }
     return members
   }
 
-  private func storedMembers(_ object: ManagedObject, _ relationship: RelationshipSchema)
+  private func storedMembers(_ object: ManagedObject, _ relationship: RelationshipSchema) throws
     -> ContiguousArray<PlacedMember>
   {
-    guard let binding = coordinator.binding(object.home.storeIndex) else { return [] }
-    let edges = EdgeSet(relationship: relationship.number)
-    do {
-      statistics.relationshipFaultsFired += 1
-      tellFault("\(relationship.qualifiedName) of p\(object.primaryKey)")
-      let store = try reading(binding)
-      if relationship.isOrdered {
-        return ContiguousArray(try store.placedMembers(edges, of: object.primaryKey))
-      }
-      return ContiguousArray(
-        try store.members(edges, of: object.primaryKey).lazy.map { PlacedMember(position: 0, member: $0) })
-    } catch {
-      report(error, reading: object)
-      return []
+    guard let binding = coordinator.binding(object.home.storeIndex) else {
+      throw ManagedObject.storeIsRemoved(object.objectID)
     }
+    let edges = EdgeSet(relationship: relationship.number)
+    statistics.relationshipFaultsFired += 1
+    tellFault("\(relationship.qualifiedName) of p\(object.primaryKey)")
+    let store = try reading(binding)
+    if relationship.isOrdered {
+      return ContiguousArray(try store.placedMembers(edges, of: object.primaryKey))
+    }
+    return ContiguousArray(
+      try store.members(edges, of: object.primaryKey).lazy.map { PlacedMember(position: 0, member: $0) })
   }
 
   /// What unsaved layers do to the members, oldest first.
@@ -75,6 +78,37 @@ extension ManagedObjectContext {
       }
     }
     return result.reversed().filter { !$0.isEmpty }
+  }
+
+  /// Whether there may be records that are deleted and not saved to the store as such, here or below.
+  var hasDeletions: Bool {
+    changes.deletedCount > 0 || !strata.isEmpty || !ancestors.isEmpty || flight != nil
+  }
+
+  /// Whether what a reference leads to is deleted here, or was by a child or below.
+  func isDeletedHere(_ bits: UInt64, inStore index: Int) -> Bool {
+    if let known = knownObject(bits, inStore: index) { return known.isDeleted }
+    guard let bound = coordinator.binding(index)?.entity(code: Reference.entityCode(bits)) else {
+      return false
+    }
+    let table = StratumLayer.Table(storeIndex: index, hierarchy: bound.hierarchyNumber)
+    return unsavedRow(table, Reference.primaryKey(bits))?.row.kind == .delete
+  }
+
+  /// Records of `entity` are gone: relationships without inverse that led to them have other members.
+  func forgetMembers(withoutInverseTo entity: EntitySchema) {
+    for relationship in entity.inbound where relationship.isToMany && relationship.inverse == nil {
+      forgetMembers(of: relationship.number)
+    }
+  }
+
+  /// The same for what a save has deleted.
+  func forgetMembers(left notices: [CommitNotice]) {
+    if !notices.contains(where: { !$0.changes.deletes.isEmpty }) { return }
+    guard schema.relationships.contains(where: { $0.isToMany && $0.inverse == nil }) else { return }
+    for entity in Set(notices.flatMap { $0.changes.deletes.map(\.entity) }) {
+      forgetMembers(withoutInverseTo: schema.entities[entity])
+    }
   }
 
   /// Whether a relationship does not show `object`: a batch has deleted it, and what still refers to it has not been saved. The save

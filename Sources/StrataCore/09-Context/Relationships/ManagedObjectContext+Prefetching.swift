@@ -36,21 +36,45 @@ extension ManagedObjectContext {
   }
 
   private func read(_ unsorted: [ManagedObject], _ table: StratumLayer.Table) {
-    guard let binding = coordinator.binding(table.storeIndex) else { return }
+    guard let binding = coordinator.binding(table.storeIndex) else {
+      let ids = unsorted.map(\.objectID)
+      return report(ReadFailure(ManagedObject.storeIsRemoved(ids[0]), ids))
+    }
     // In the order of the keys one row is found beside the other.
     let keys = unsorted.indices.map { (key: unsorted[$0].primaryKey, place: $0) }.sorted { $0.key < $1.key }
     let objects = keys.map { unsorted[$0.place] }
-    do {
-      statistics.fetches += 1
-      let rows = try reading(binding).rows(hierarchy: table.hierarchy, primaryKeys: keys.map(\.key))
-      statistics.rowsRead += rows.count
-      let readAt = SnapshotClock.now
-      for (object, row) in zip(objects, rows) where row?.entity == object.home.entityNumber {
-        object.takeStored(row?.snapshot, readAt: readAt)
-      }
-    } catch {
-      report(error, reading: objects[0])
+    statistics.fetches += 1
+    statistics.rowsRead += keys.count
+    let store: any StoreReading
+    do { store = try reading(binding) } catch { return report(ReadFailure(error, objects.map(\.objectID))) }
+    let rows = readRows(keys.map(\.key), hierarchy: table.hierarchy, through: store) { objects[$0].objectID }
+    let readAt = SnapshotClock.now
+    for (object, found) in zip(objects, rows) {
+      guard case .success(let row) = found, row?.entity == object.home.entityNumber else { continue }
+      object.takeStored(row?.snapshot, readAt: readAt)
     }
+  }
+
+  /// Reads rows together; one by one when that fails, since it may be for one of them. What cannot be read is reported, all of it at once.
+  func readRows(
+    _ keys: [UInt64], hierarchy: Int, through store: any StoreReading,
+    identifier: (_ place: Int) -> ManagedObjectID
+  ) -> [Result<FetchedRow?, any Error>] {
+    if let rows = try? store.rows(hierarchy: hierarchy, primaryKeys: keys) {
+      return rows.map { .success($0) }
+    }
+    var first: (any Error)?
+    var unreadable: [ManagedObjectID] = []
+    let found = keys.indices.map { place in
+      let row = Result { try store.row(hierarchy: hierarchy, primaryKey: keys[place]) }
+      if case .failure(let error) = row {
+        first = first ?? error
+        unreadable.append(identifier(place))
+      }
+      return row
+    }
+    if let first { report(ReadFailure(first, unreadable)) }
+    return found
   }
 
   /// Loads what `keyPaths` lead to from `objects`: one request per relationship on the way (rule 70), and one range scan per
@@ -92,9 +116,10 @@ extension ManagedObjectContext {
     for owner in owners where !owner.state.contains(.rowGone) {
       // Looking at the row of a fault that is at hand wakes nobody.
       if isDisjoint {
-        result += owner.members(relationship)
+        result += owner.members(relationship, isAsked: false)
       } else if relationship.isToMany {
-        for member in owner.members(relationship) where seen.insert(ObjectIdentifier(member)).inserted {
+        for member in owner.members(relationship, isAsked: false)
+        where seen.insert(ObjectIdentifier(member)).inserted {
           result.append(member)
         }
       } else if let other = object(owner.unawakenedReference(relationship), inStore: owner.home.storeIndex),

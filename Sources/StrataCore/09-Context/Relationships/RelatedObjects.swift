@@ -20,7 +20,7 @@ public struct RelatedObjects<Element: ManagedObject> {
   /// Whether there is none.
   public var isEmpty: Bool { count == 0 }
   /// Whether `object` is one of them: one look-up while they are not loaded.
-  public func contains(_ object: Element) -> Bool { owner.hasMember(relationship, object) }
+  public func contains(_ object: Element) -> Bool { owner.showsMember(relationship, object) }
 
   /// Adds `object`, inverse included. Loads nothing.
   public func insert(_ object: Element) { owner.addMember(relationship, object) }
@@ -61,7 +61,7 @@ public struct OrderedRelatedObjects<Element: ManagedObject> {
   /// How many members there are: one look-up in the index while they are not loaded.
   public var count: Int { owner.memberCount(relationship) }
   /// Whether `object` is one of them.
-  public func contains(_ object: Element) -> Bool { owner.hasMember(relationship, object) }
+  public func contains(_ object: Element) -> Bool { owner.showsMember(relationship, object) }
   /// Where `object` stands; nil when it is no member.
   public func firstIndex(of object: Element) -> Int? {
     let bits = object.referenceBits

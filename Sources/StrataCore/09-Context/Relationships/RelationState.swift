@@ -37,6 +37,12 @@ final class Relations {
     fetched = [:]
   }
 
+  /// The same, but what was known is shown as long as nobody can tell what is.
+  func expireBases() {
+    for entry in states { entry.state.expireBase() }
+    fetched = [:]
+  }
+
   /// The did-change notification has told of what was changed.
   func endEvent() { for entry in states { entry.state.isChangedInEvent = false } }
 
@@ -63,12 +69,18 @@ final class RelationState {
   private(set) var base: ContiguousArray<PlacedMember>?
   /// Which state of the other end `base` is true for; see `ManagedObjectContext.relationEpochs`.
   private var baseEpoch: UInt32 = 0
+  /// `base` is what was known last, and to be read again.
+  private var isExpired = false
   /// The members of an ordered base, for those who look for one.
   private var baseSet: Set<UInt64>?
   private(set) var flying = MemberChanges()
   private(set) var changes = MemberChanges()
   /// All three together, in order; nil when it must be made anew.
   private var merged: ContiguousArray<PlacedMember>?
+  /// The owner has been asked for its members: as long as somebody holds it, it holds them.
+  private(set) var keepsMembers = false
+  /// All of them know so.
+  private(set) var isKeeping = false
   /// Whether `changes` has grown since the last did-change notification.
   var isChangedInEvent = false
 
@@ -77,7 +89,7 @@ final class RelationState {
   var hasChanges: Bool { !changes.isEmpty }
 
   /// Whether the members are not known.
-  func isFault(epoch: UInt32) -> Bool { base == nil || baseEpoch != epoch }
+  func isFault(epoch: UInt32) -> Bool { base == nil || baseEpoch != epoch || isExpired }
 
   // MARK: Changing
 
@@ -119,6 +131,7 @@ final class RelationState {
 
   private func touch() {
     merged = nil
+    isKeeping = false
     isChangedInEvent = true
   }
 
@@ -128,12 +141,24 @@ final class RelationState {
     base = members
     baseSet = nil
     baseEpoch = epoch
+    isExpired = false
+    isKeeping = false
     merged = nil
   }
+
+  func keepMembers() {
+    keepsMembers = true
+    isKeeping = true
+  }
+
+  /// The members are asked for again when they are next needed; those that were known are shown if they cannot be read.
+  func expireBase() { isExpired = true }
 
   /// The members are asked for again when they are next needed.
   func dropBase() {
     base = nil
+    keepsMembers = false
+    isKeeping = false
     merged = nil
   }
 
@@ -242,11 +267,11 @@ final class RelationState {
 
   private func adopt(_ saved: MemberChanges) {
     guard let base else { return }
-    // The store has given the members other positions.
-    if relationship.isOrdered && !relationship.isTransient { return dropBase() }
     var members = Self.apply([saved], to: base, relationship)
     if !relationship.isOrdered { members.sort { $0.member < $1.member } }
     self.base = members
     baseSet = nil
+    // The store has given the members other positions.
+    if relationship.isOrdered && !relationship.isTransient { expireBase() }
   }
 }

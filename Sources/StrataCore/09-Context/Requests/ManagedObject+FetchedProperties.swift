@@ -14,11 +14,14 @@ extension ManagedObject {
     context.checkAccess(home.token.entityName)
     if let known = relations?.fetched[key] {
       let objects = known.map { context.object(with: $0) }
-      context.fulfil(objects)
+      try context.throwingFailures { context.fulfil(objects) }
       return objects
     }
     var specification = request.specification
-    specification.predicate = specification.predicate.map { bind($0, property) }
+    // What the variables stand for may have to be read.
+    specification.predicate = try context.throwingFailures {
+      specification.predicate.map { bind($0, property) }
+    }
     let objects = try context.fetchObjects(specification)
     ownRelations.fetched[key] = objects.map(\.objectID)
     return objects

@@ -161,7 +161,17 @@ extension ManagedObjectContext {
     let table = stores.tables(for: binding).tables[home.hierarchyNumber]
     if let other = table.object(for: primaryKey), other !== object {
       // Somebody else has inserted the record anew, and there is an object of it; or one was made for the ID meanwhile.
-      if !other.state.contains(.rowGone), !other.isFault || other.loadRow() { return false }
+      if !other.state.contains(.rowGone) {
+        if !other.isFault { return false }
+        switch other.loadRow() {
+        case .found: return false
+        case .gone: break
+        case .unreadable(let error):
+          // There may be such a record again.
+          report(error, reading: other)
+          return false
+        }
+      }
       changes.undelete(other)
       letGo(other, of: .rowGone)
     }

@@ -142,7 +142,13 @@ struct ObjectUndoState {
     relations.keepAll(of: object)
     let (state, transients) = (object.state, object.transients)
     let isUnread = object.isFault && object.snapshot == nil && before.draft == nil && before.snapshot == nil
-    if isUnread, object.loadRow() { before.snapshot = object.snapshot }
+    if isUnread {
+      switch object.loadRow() {
+      case .found: before.snapshot = object.snapshot
+      case .gone: break
+      case .unreadable(let error): object.context?.report(error, reading: object)
+      }
+    }
     if let row = before.snapshot {
       home.persistentSlots.forEach { slot in
         if before.draft?.isChanged(slot) != true, row.value(slot, home.layout) == nil {

@@ -31,7 +31,8 @@ struct ConstraintSettlement {
   /// Records that have given values back.
   private var yielded: [ManagedObject] = []
 
-  /// - Throws: `CoreDataError` 133021, having changed nothing, when the policy cannot settle some of them.
+  /// - Throws: `CoreDataError` 133021, having changed nothing, when the policy cannot settle some of them; likewise the error of what
+  ///   cannot be read.
   static func settle(_ conflicts: [ConstraintConflict], _ type: MergePolicyType) throws {
     guard let context = conflicts.lazy.compactMap(\.conflictingObjects.first?.context).first else { return }
     var settlement = ConstraintSettlement(context, type)
@@ -40,6 +41,7 @@ struct ConstraintSettlement {
       throw CoreDataError.unresolved(
         unresolved, "Objects of entities of which neither inherits from the other cannot be merged.")
     }
+    try context.throwingFailures { for conflict in conflicts { settlement.readWhatMoves(conflict) } }
     let (twins, withStored) = (
       conflicts.filter { $0.databaseObject == nil }, conflicts.filter { $0.databaseObject != nil }
     )
@@ -62,6 +64,24 @@ struct ConstraintSettlement {
   private init(_ context: ManagedObjectContext, _ type: MergePolicyType) {
     self.context = context
     self.type = type
+  }
+
+  /// Reads, before anything is changed, what may go from one record to another, or back.
+  private func readWhatMoves(_ conflict: ConstraintConflict) {
+    let objects = conflict.conflictingObjects.filter { $0.context === context }
+    for object in objects + [conflict.databaseObject].compactMap(\.self) { object.fire() }
+    let edited = objects.filter { !$0.isInserted }
+    for object in edited {
+      guard let saved = object.snapshot else { continue }
+      let slots = conflict.constraint.compactMap { object.home.entity.slot(named: $0) }
+      for slot in slots { _ = object.storedValue(slot, in: saved) }
+    }
+    if isYielding { return }
+    if let stored = conflict.databaseObject {
+      if !edited.isEmpty || objects.contains(where: { !canHold(stored, $0) }) { stored.readWhole() }
+    } else {
+      for object in edited { object.readWhole() }
+    }
   }
 
   /// Whether values of one object have no place in the other.
@@ -223,9 +243,9 @@ struct ConstraintSettlement {
         continue
       }
       if attribute.isTransient {
-        let value = duplicate.transients?[slot]
+        let value = duplicate.transientValue(slot)
         let isSet = value.map { AttributeValue($0, type: attribute.type) != attribute.defaultValue } ?? false
-        let isFree = object.transients?[slot] == nil
+        let isFree = object.transientValue(slot) == nil
         if isSet ? transfer != .fill || isFree : transfer == .all && !isFree {
           object.setTransient(value, slot)
         }

@@ -47,7 +47,7 @@ struct KeyedRecords {
       layers = context.strata.layers
     } while context.strata.mustMerge
     records.lookAtEdits(matches: true)
-    for layer in layers { records.look(at: layer, isOwn: true) }
+    for layer in layers { try records.look(at: layer, isOwn: true) }
     try records.lookBeneath()
     return records.objects
   }
@@ -68,7 +68,7 @@ struct KeyedRecords {
 
   private mutating func lookBeneath() throws {
     for strata in context.ancestors where !strata.isEmpty {
-      for layer in strata.layers { look(at: layer, isOwn: false) }
+      for layer in strata.layers { try look(at: layer, isOwn: false) }
     }
     try lookIntoStores()
   }
@@ -105,14 +105,15 @@ struct KeyedRecords {
     objects[place] = object()
   }
 
-  private mutating func look(at layer: StratumLayer, isOwn: Bool) {
+  private mutating func look(at layer: StratumLayer, isOwn: Bool) throws {
     let context = context
     for (table, rows) in layer.tables where table.hierarchy == hierarchy {
       guard let binding = context.coordinator.binding(table.storeIndex) else { continue }
       for (key, row) in rows where hidden[table.storeIndex, default: []].insert(key).inserted {
         if let store, store !== binding { continue }
         guard row.kind != .delete, members.contains(row.bound.entityNumber) else { continue }
-        take(context.object(for: row, isOwn: isOwn), index.parts.map { row.value($0.slot, in: binding) })
+        let values = try index.parts.map { try row.value($0.slot, in: binding) }
+        take(context.object(for: row, isOwn: isOwn), values)
       }
     }
   }

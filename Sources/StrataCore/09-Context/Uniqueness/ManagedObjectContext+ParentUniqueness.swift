@@ -39,10 +39,11 @@ extension ManagedObjectContext {
   ) {
     var candidates: [Int: [(key: [AttributeValue], record: Candidate)]] = [:]
     func add(
-      _ bound: BoundEntity, _ primaryKey: UInt64, changed: SlotBitmap?, _ value: (Int) -> AttributeValue
-    ) {
+      _ bound: BoundEntity, _ primaryKey: UInt64, changed: SlotBitmap?,
+      _ value: (Int) throws -> AttributeValue
+    ) rethrows {
       for index in bound.entity.indexes where index.isUnique && changed?.intersects(index.slots) ?? true {
-        let key = index.parts.map { value($0.slot) }
+        let key = try index.parts.map { try value($0.slot) }
         if key.contains(where: \.isNull) { continue }
         candidates[index.number, default: []].append(
           (key, Candidate(primaryKey: primaryKey, entity: bound.entityNumber)))
@@ -56,8 +57,8 @@ extension ManagedObjectContext {
     }
     for row in frozenRows.isEmpty ? receivedRows(in: strata.top) : frozenRows
     where row.kind != .delete && row.bound.storeIndex == binding.index {
-      add(row.bound, row.primaryKey, changed: row.kind == .insert ? nil : row.changedSlots) {
-        row.value($0, in: binding)
+      try add(row.bound, row.primaryKey, changed: row.kind == .insert ? nil : row.changedSlots) {
+        try row.value($0, in: binding)
       }
     }
     var violations: [ConstraintViolation] = []

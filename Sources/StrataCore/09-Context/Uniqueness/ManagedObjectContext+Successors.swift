@@ -15,7 +15,7 @@ extension ManagedObjectContext {
   /// Makes references to duplicates lead to what has taken their place; returns the others.
   ///
   /// One pass over what is unsaved.
-  func redirectToSuccessors(_ references: [DanglingReferences.Reference], in binding: StoreBinding)
+  func redirectToSuccessors(_ references: [DanglingReferences.Reference], in binding: StoreBinding) throws
     -> [DanglingReferences.Reference]
   {
     if successors.isEmpty { return references }
@@ -28,7 +28,7 @@ extension ManagedObjectContext {
       let source = StratumLayer.Table(
         storeIndex: binding.index, hierarchy: schema.entities[relationship.owner].hierarchyNumber)
       if !reference.isLeftBehind, !reference.isSourceMissing, !reference.isOneSided,
-        let successor = successor(of: .init(table: target, primaryKey: reference.target))
+        let successor = try successor(of: .init(table: target, primaryKey: reference.target))
       {
         redirected.append((reference, .init(table: source, primaryKey: reference.source), successor))
       } else {
@@ -62,11 +62,17 @@ extension ManagedObjectContext {
   }
 
   /// What has taken the place of a duplicate, if it is there still.
-  private func successor(of place: StratumLayer.Place) -> ManagedObject? {
+  ///
+  /// - Throws: why that cannot be read.
+  private func successor(of place: StratumLayer.Place) throws -> ManagedObject? {
     var next = successors[place]
     var found: ManagedObject?
     while let id = next {
-      found = try? existingObject(with: id)
+      do {
+        found = try existingObject(with: id)
+      } catch let error as CoreDataError where error.code == .managedObjectReferentialIntegrity {
+        found = nil
+      }
       next = locate(id).flatMap { successors[self.place($0.bound, id.primaryKey)] }
     }
     return found.flatMap { $0.isDeleted ? nil : $0 }

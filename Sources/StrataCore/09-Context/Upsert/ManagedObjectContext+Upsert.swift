@@ -63,7 +63,7 @@ extension ManagedObjectContext {
     tellChanges()
     var plan = try UpsertPlan(entity, by: keys, relationships, in: self)
     for record in records { try plan.add(record) }
-    return try plan.run()
+    return try throwingFailures { try plan.run() }
   }
 
   /// A new object of the entity's class.

@@ -127,7 +127,7 @@ extension ManagedObject {
     }
     let attribute = home.entity.attributes[slot]
     if attribute.isTransient {
-      guard let value = transients?[slot], !isRefused(slot) else { return [] }
+      guard let value = transientValue(slot), !isRefused(slot) else { return [] }
       let typed = AttributeValue(value, type: attribute.type)
       if typed?.isNull == true { return [] }
       guard let typed, attribute.type != .undefined else { return failures(ofAny: value, property) }

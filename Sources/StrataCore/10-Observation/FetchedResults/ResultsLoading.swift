@@ -129,9 +129,18 @@ extension ResultsTracker {
       _ node: ContextView.Node, _ store: Int, _ binding: StoreBinding, _ view: any StoreReading
     ) throws {
       if isLocal, case .row(let row, let bound) = node, let snapshot = row.snapshot {
-        let value = { binding.value(of: snapshot, $0, bound, row.primaryKey, in: view) }
+        var failure: (any Error)?
+        func value(_ slot: Int) -> AttributeValue {
+          do {
+            return try binding.value(of: snapshot, slot, bound, row.primaryKey, in: view)
+          } catch {
+            failure = error
+            return .null
+          }
+        }
         maker.make(snapshot, bound, value: value)
         let section = section { value($0.slot) }
+        if let failure { throw failure }
         let identity = ResultEntry.identity(row.primaryKey, store: store)
         builder.append(identity, bound.stamp.entityCode, section, maker.bytes)
         return

@@ -65,7 +65,7 @@ final class ResultsTracker: ContextObserver {
       end(.storeRemoved)
       stores = []
     }
-    let index = try load(plan)
+    let index = try context.throwingFailures { try load(plan) }
     lastOwners = try loadOwners(plan)
     relatedValues = RelatedValues()
     self.plan = plan
@@ -139,7 +139,7 @@ final class ResultsTracker: ContextObserver {
     if hasLostStore { return end(.storeRemoved) }
     if change.isEverythingInvalidated { return end(.reset) }
     do {
-      guard let report = try follow(change, plan) else { return }
+      guard let report = try context.throwingFailures({ try follow(change, plan) }) else { return }
       if report.isEmpty {
         // Positions are the same; the keys may not be.
         shown = index?.list ?? .empty

@@ -28,8 +28,14 @@ final class TemporaryStore: Sendable {
     try self.init(model, folder: try Folder(), fileName: "Journal.strata", gate: gate) { _ in }
   }
 
+  /// A new store whose reads fail when `faults` says so.
+  convenience init(_ model: ManagedObjectModel = SurfModel.make(), failing faults: ReadFaults) throws {
+    try self.init(model, folder: try Folder(), fileName: "Journal.strata", faults: faults) { _ in }
+  }
+
   private init(
     _ model: ManagedObjectModel, folder: Folder, fileName: String, gate: StoreGate? = nil,
+    faults: ReadFaults? = nil,
     configure: (inout PersistentStoreDescription) -> Void
   ) throws {
     self.folder = folder
@@ -40,6 +46,9 @@ final class TemporaryStore: Sendable {
     if let gate {
       let engine = try LMDBStore(url: url, schema: try coordinator.managedObjectModel.schema())
       try coordinator.attach(GatedStore(engine, gate))
+    } else if let faults {
+      let engine = try LMDBStore(url: url, schema: try coordinator.managedObjectModel.schema())
+      try coordinator.attach(FailingStore(engine, faults))
     } else {
       try coordinator.addPersistentStore(description)
     }

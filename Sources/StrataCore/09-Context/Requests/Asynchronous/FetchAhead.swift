@@ -83,7 +83,7 @@ final class FetchAhead: Sendable {
       }
     }
     // Those whose rows are not as new as what the context has merged: read again, all at once.
-    if specification.includesPropertyValues { context.fulfil(objects) }
+    if specification.includesPropertyValues { try context.throwingFailures { context.fulfil(objects) } }
     return try context.finish(objects, specification)
   }
 

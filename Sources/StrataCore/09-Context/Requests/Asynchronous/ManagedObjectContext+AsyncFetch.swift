@@ -116,7 +116,20 @@ extension ManagedObjectContext {
   }
 
   /// What a request wants done with its objects.
+  ///
+  /// - Throws: why what it wants read cannot be.
   func finish(_ objects: [ManagedObject], _ specification: FetchSpecification) throws -> [ManagedObject] {
+    if !specification.shouldRefreshRefetchedObjects, specification.returnsObjectsAsFaults,
+      specification.relationshipKeyPathsForPrefetching.isEmpty
+    {
+      return objects
+    }
+    return try throwingFailures { try finishAsRead(objects, specification) }
+  }
+
+  private func finishAsRead(_ objects: [ManagedObject], _ specification: FetchSpecification) throws
+    -> [ManagedObject]
+  {
     if specification.shouldRefreshRefetchedObjects { refreshRefetched(objects) }
     if !specification.relationshipKeyPathsForPrefetching.isEmpty,
       let entity = schema.entity(named: specification.entityName)

@@ -1,0 +1,175 @@
+import Foundation
+import Strata
+import Testing
+
+/// A realised to-many relationship holds its members as long as its owner is held (rule 220), and no longer.
+struct HeldMembersTests {
+  let store: TemporaryStore
+  let context: ManagedObjectContext
+
+  init() throws {
+    store = try TemporaryStore(TeamModel.make())
+    let writer = store.context()
+    let sales = writer.make(Department.self, "Sales")
+    let tower = writer.make(Project.self, "Tower")
+    for name in ["Ann", "Bo", "Cy"] {
+      let employee = writer.make(Employee.self, name)
+      employee.department = sales
+      tower.members.insert(employee)
+      tower.watchers.append(employee)
+      tower.labels.insert(writer.make(Label.self, name))
+    }
+    let ann = try writer.find(Employee.self, "Ann")
+    for name in ["Bo", "Cy"] { ann.friends.insert(try writer.find(Employee.self, name)) }
+    try writer.save()
+    context = store.context()
+  }
+
+  /// How many faults `body` fires.
+  private func faults(_ body: () throws -> Void) rethrows -> Int {
+    let before = context.statistics
+    try body()
+    return context.statistics.faultsFired - before.faultsFired + context.statistics.relationshipFaultsFired
+      - before.relationshipFaultsFired
+  }
+
+  /// Makes the table of employees look for what can go.
+  private func fillTables() throws {
+    let others = store.context()
+    for number in 0..<200 { others.make(Employee.self, "extra \(number)") }
+    try others.save()
+    _ = try context.fetch(FetchRequest<Employee>(entityName: "Employee"))
+  }
+
+  // MARK: Held
+
+  @Test("rule 220: asked again, one-to-many, many-to-many, ordered and one-sided relationships fire no fault")
+  func askedAgainNothingIsRead() throws {
+    let sales = try context.find(Department.self, "Sales")
+    let tower = try context.find(Project.self, "Tower")
+    let ann = try context.find(Employee.self, "Ann")
+    let walks: [() -> [String]] = [
+      { sales.employees.names }, { tower.members.names }, { tower.watchers.names }, { tower.labels.names },
+      { ann.friends.names },
+    ]
+    for walk in walks {
+      let found = walk()
+      #expect(found.count >= 2)
+      var again: [String] = []
+      #expect(faults { again = walk() } == 0)
+      #expect(again == found)
+    }
+    try fillTables()
+    for walk in walks { #expect(faults { _ = walk() } == 0) }
+  }
+
+  @Test func membersLiveAsLongAsTheirOwner() throws {
+    var sales: Department? = try context.find(Department.self, "Sales")
+    weak let member = sales?.employees.first { _ in true }
+    weak var other: Label?
+    var tower: Project? = try context.find(Project.self, "Tower")
+    other = tower?.labels.first { _ in true }
+    #expect(member != nil && other != nil)
+    try fillTables()
+    #expect(member != nil && other != nil)
+    #expect(try #require(member).name != nil)
+    let ids = [try #require(member).objectID, try #require(other).objectID]
+    withExtendedLifetime((sales, tower)) {}
+    (sales, tower) = (nil, nil)
+    for id in ids { #expect(context.registeredObject(for: id) == nil) }
+    #expect(member == nil && other == nil)
+  }
+
+  @Test func whatAKeptMemberHoldsIsHeldAsWell() throws {
+    let sales = try context.find(Department.self, "Sales")
+    for employee in sales.employees { _ = (employee.friends.names, employee.projects.names) }
+    try fillTables()
+    let count = faults {
+      for employee in sales.employees { _ = (employee.friends.names, employee.projects.names) }
+    }
+    #expect(count == 0)
+  }
+
+  @Test func saveOfTheOwnerLetsNobodyGo() throws {
+    let tower = try context.find(Project.self, "Tower")
+    _ = (tower.watchers.names, tower.members.names)
+    let first = try #require(tower.watchers.first { _ in true })
+    tower.watchers.remove(first)
+    tower.members.remove(first)
+    try context.save()
+    // An ordered relationship asks for the places that the store has given; its members are there.
+    #expect(faults { _ = tower.members.names } == 0)
+    #expect(faults { _ = tower.watchers.names } <= 1)
+    #expect(tower.watchers.names.count == 2)
+  }
+
+  // MARK: Let go
+
+  @Test func refreshLetsMembersGo() throws {
+    let sales = try context.find(Department.self, "Sales")
+    let id = try #require(sales.employees.first { $0.name != nil }).objectID
+    #expect(context.registeredObject(for: id) != nil)
+    context.refresh(sales, mergeChanges: false)
+    #expect(context.registeredObject(for: id) == nil)
+  }
+
+  @Test func circlesThatNobodyHoldsAreLetGo() throws {
+    weak var lost: Employee?
+    do {
+      let ann = try context.find(Employee.self, "Ann")
+      for friend in ann.friends { #expect(friend.friends.names == ["Ann"]) }
+      for project in ann.projects { _ = project.members.names + project.watchers.names }
+      lost = ann
+    }
+    let id = try #require(lost?.objectID)
+    #expect(context.registeredObject(for: id) == nil)
+    #expect(lost == nil)
+    try fillTables()
+    #expect(context.registeredObjects.isEmpty)
+  }
+
+  @Test func membersOfAnOwnerThatWentShowTheNewestRow() throws {
+    var sales: Department? = try context.find(Department.self, "Sales")
+    #expect(sales?.employees.map(\.level) == [0, 0, 0])
+    let other = store.context()
+    try other.find(Employee.self, "Ann").level = 7
+    try other.save()
+    #expect(try context.find(Employee.self, "Ann").level == 0)
+    withExtendedLifetime(sales) {}
+    sales = nil
+    #expect(try context.find(Employee.self, "Ann").level == 7)
+  }
+
+  @Test("contexts 9: a loop over many owners and their members keeps none of them")
+  func loopsKeepNothing() throws {
+    let writer = store.context()
+    for number in 0..<300 {
+      let department = writer.make(Department.self, "department \(number)")
+      for place in 0..<10 { writer.make(Employee.self, "\(number)/\(place)").department = department }
+    }
+    try writer.save()
+    final class Count { var most = 0 }
+    let count = Count()
+    var request = FetchRequest<Department>(entityName: "Department", sortDescriptors: [FetchSort("name")])
+    for offset in 0..<300 {
+      request.fetchOffset = offset
+      request.fetchLimit = 1
+      for department in try context.fetch(request) {
+        for employee in department.employees { #expect(employee.department === department) }
+      }
+      count.most = max(count.most, context.registeredObjects.count)
+    }
+    #expect(count.most <= 1)
+  }
+
+  @Test func contextThatEndsLeavesNoCircle() throws {
+    weak var lost: Employee?
+    do {
+      let context = store.context()
+      let ann = try context.find(Employee.self, "Ann")
+      for friend in ann.friends { _ = friend.friends.names }
+      lost = ann
+    }
+    #expect(lost == nil)
+  }
+}
