@@ -173,6 +173,7 @@ struct ObjectUndoState {
   /// Whether two values of a transient attribute are known to be the same.
   private func isSame(_ left: Any?, _ right: Any?, _ slot: Int) -> Bool {
     guard let left, let right else { return left == nil && right == nil }
+    if left is ExplicitNil || right is ExplicitNil { return left is ExplicitNil && right is ExplicitNil }
     // What is remembered of values that cannot be stored is known by nobody else.
     if object.isRefused(slot) { return false }
     let type = home.entity.attributes[slot].type
