@@ -36,12 +36,12 @@ struct FlightStore: Sendable {
     guard FileManager.default.fileExists(atPath: url.path) else { return }
     // Throws for a file that is no store, which is left alone.
     _ = try LMDBStore.metadata(at: url)
-    try PersistentStoreCoordinator(managedObjectModel: FlightModel.make()).destroyPersistentStore(at: url)
+    try LMDBStore.destroy(at: url)
   }
 
   /// Closes the store and deletes it.
   func destroy(with container: PersistentContainer) throws {
     try close(container)
-    try container.persistentStoreCoordinator.destroyPersistentStore(at: url)
+    try LMDBStore.destroy(at: url)
   }
 }

@@ -33,8 +33,24 @@ public final class ChildProcess {
     let words = ([path] + arguments).map { strdup($0) }
     let variables = environment.map { strdup("\($0.key)=\($0.value)") }
     defer { for text in words + variables { free(text) } }
+    // A runner in the background may ignore what a child is to be stopped by, and threads of Dispatch block it.
+    #if canImport(Darwin)
+      var attributes: posix_spawnattr_t?
+    #else
+      var attributes = posix_spawnattr_t()
+    #endif
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    for signal in [SIGINT, SIGTERM, SIGHUP] { sigaddset(&signals, signal) }
+    posix_spawnattr_setsigdefault(&attributes, &signals)
+    var blocked = sigset_t()
+    sigemptyset(&blocked)
+    posix_spawnattr_setsigmask(&attributes, &blocked)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
     var identifier: pid_t = 0
-    let code = posix_spawn(&identifier, path, &actions, nil, words + [nil], variables + [nil])
+    let code = posix_spawn(&identifier, path, &actions, &attributes, words + [nil], variables + [nil])
     close(pipe[1])
     guard code == 0 else {
       close(pipe[0])

@@ -52,6 +52,7 @@ extension Environment {
     }
     for transaction in pinned { transaction.end() }
     mdb_env_close(environment)
+    closeProbe()
   }
 
   /// A thread inside a section cannot wait until it has left it.

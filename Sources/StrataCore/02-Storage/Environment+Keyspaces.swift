@@ -4,9 +4,29 @@ import Foundation
 /// Opening keyspaces. Handles are numbers that LMDB gives out in order; they are never closed, since closing
 /// one while another thread uses it would crash.
 extension Environment {
-  /// Opens what is not open yet, and notes it.
-  func openKeyspaces(_ names: [String]) throws {
-    let opened = isReadOnly ? try openExisting(names) : try openOrCreate(names)
+  /// Those of `names` that are not open yet.
+  func unopened(_ names: [String]) -> [String] {
+    let known = lock.withLock { openKeyspaces }
+    return names.filter { name in !known.contains { $0.name == name } }
+  }
+
+  /// Opens what is not open yet, and notes it: what exists in a read transaction, which waits for no writer; what does not in a
+  /// write transaction.
+  func openKeyspaces(_ names: [String], within patience: Patience?) throws {
+    let deadline = ContinuousClock.now.advanced(by: patience?.left ?? options.writerDeadline)
+    let turn: Void? = try handleTurn.take(until: deadline) {
+      note(try openExisting(unopened(names)))
+      let missing = unopened(names)
+      if !missing.isEmpty && !isReadOnly { note(try create(missing, within: patience)) }
+    }
+    if turn == nil {
+      throw StorageError(
+        .busy, operation: "mdb_dbi_open", path: path,
+        detail: "Another thread waits for its turn to write, so as to add keyspaces to the store.")
+    }
+  }
+
+  private func note(_ opened: [Keyspace]) {
     lock.withLock {
       for keyspace in opened where !openKeyspaces.contains(keyspace) { openKeyspaces.append(keyspace) }
     }
@@ -16,7 +36,10 @@ extension Environment {
   func restoreKeyspaces(_ environment: OpaquePointer) throws {
     let known = lock.withLock { openKeyspaces }.sorted { $0.handle < $1.handle }
     if known.isEmpty { return }
-    let opened = try Environment.openExisting(known.map(\.name), environment, path)
+    var transaction: OpaquePointer?
+    let code = mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &transaction)
+    guard code == 0, let transaction else { throw StorageError(code, "mdb_txn_begin", path: path) }
+    let opened = try Environment.openExisting(known.map(\.name), transaction, path)
     guard opened == known else {
       throw StorageError(
         .replaced, operation: "mdb_dbi_open", path: path,
@@ -24,8 +47,8 @@ extension Environment {
     }
   }
 
-  private func openOrCreate(_ names: [String]) throws -> [Keyspace] {
-    try write { transaction in
+  private func create(_ names: [String], within patience: Patience?) throws -> [Keyspace] {
+    try write(within: patience) { transaction in
       try names.map { name in
         var handle: MDB_dbi = 0
         let code = mdb_dbi_open(transaction.read.handle, name, UInt32(MDB_CREATE), &handle)
@@ -38,36 +61,23 @@ extension Environment {
     }
   }
 
-  /// Without a writer thread the gate keeps two of these apart.
+  /// With the turn taken.
   private func openExisting(_ names: [String]) throws -> [Keyspace] {
-    let deadline = ContinuousClock.now.advanced(by: options.writerDeadline)
-    try checkProcess()
-    while true {
-      var opened: [Keyspace] = []
-      do {
-        try pool.exclusively(until: deadline) { environment in
-          guard let environment else { throw closedError("mdb_dbi_open") }
-          opened = try Environment.openExisting(names, environment, path)
-          return .success(environment)
-        }
-        return opened
-      } catch let error as StorageError where error.code == MDB_MAP_RESIZED {
-        // Another process has written since LMDB mapped the file.
-        try adoptForeignGrowth(until: deadline)
-      }
-    }
+    let slot = try beginRead()
+    let transaction = pool.transaction(slot)
+    pool.empty(slot)
+    defer { pool.leave(slot) }
+    return try Environment.openExisting(names, transaction, path)
   }
 
+  /// Ends the transaction.
   private static func openExisting(
-    _ names: [String], _ environment: OpaquePointer, _ path: String
+    _ names: [String], _ transaction: OpaquePointer, _ path: String
   ) throws -> [Keyspace] {
-    var transaction: OpaquePointer?
-    var code = mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &transaction)
-    guard code == 0, let transaction else { throw StorageError(code, "mdb_txn_begin", path: path) }
     var opened: [Keyspace] = []
     for name in names {
       var handle: MDB_dbi = 0
-      code = mdb_dbi_open(transaction, name, 0, &handle)
+      let code = mdb_dbi_open(transaction, name, 0, &handle)
       if code == MDB_NOTFOUND { continue }
       guard code == 0 else {
         mdb_txn_abort(transaction)
@@ -76,7 +86,7 @@ extension Environment {
       opened.append(Keyspace(handle: handle, name: name))
     }
     // Committing keeps the handles; aborting would close them.
-    code = mdb_txn_commit(transaction)
+    let code = mdb_txn_commit(transaction)
     guard code == 0 else { throw StorageError(code, "mdb_txn_commit", path: path) }
     return opened
   }

@@ -7,12 +7,18 @@ import Synchronization
 /// Two environments on one file in one process would break LMDB's locks (fcntl locks belong to the process),
 /// so every open goes through this table, by device and inode. So do closing, destroying and replacing.
 ///
-///     absent ──open──▶ busy ──▶ open(count) ──last close──▶ busy ──▶ absent
-///        └──────── maintenance (destroy, replace) ─▶ busy ─────────────┘
+///     absent ──open──▶ busy ──▶ open(count) ──last close──▶ closing ──▶ absent
+///        │                         ▲──────────── open ────────┘           │
+///        └──────── maintenance (destroy, replace) ─▶ busy ────────────────┘
+///
+/// Closing may last: a writer thread that waits for another process cannot be called back. Nobody waits for it; whoever opens the file
+/// meanwhile gets the environment back.
 final class EnvironmentRegistry: @unchecked Sendable {
   // Unchecked: `entries` is touched under `lock`.
   private enum Entry {
     case open(Environment, count: Int)
+    /// Its writer thread finishes what there is.
+    case closing(Environment)
     /// Some thread opens, closes or replaces it; others wait.
     case busy
   }
@@ -40,9 +46,10 @@ final class EnvironmentRegistry: @unchecked Sendable {
   }
 
   /// The open environment of `identity` with one more reference, or nil with the entry reserved: the caller
-  /// must call `settle`.
+  /// must call `settle`. One that is being closed is given back when `suits` says so.
   func acquire(
-    _ identity: FileSystem.Identity, path: String, until deadline: ContinuousClock.Instant
+    _ identity: FileSystem.Identity, path: String, until deadline: ContinuousClock.Instant,
+    suits: (Environment) -> Bool = { _ in true }
   ) throws -> Environment? {
     lock.lock()
     defer { lock.unlock() }
@@ -51,7 +58,11 @@ final class EnvironmentRegistry: @unchecked Sendable {
       case .open(let environment, let count):
         entries[identity] = .open(environment, count: count + 1)
         return environment
-      case .busy:
+      case .closing(let environment) where suits(environment) && environment.queue.reopen():
+        entries[identity] = .open(environment, count: 1)
+        environment.lock.withLock { environment.lock.wakeAll() }
+        return environment
+      case .busy, .closing:
         guard lock.wait(until: deadline) else {
           throw StorageError(
             .busy, operation: "open", path: path,
@@ -67,7 +78,14 @@ final class EnvironmentRegistry: @unchecked Sendable {
   /// Reserves a file that must not be open here. The caller must call `settle(identity, nil)`.
   func reserve(_ identity: FileSystem.Identity, path: String, until deadline: ContinuousClock.Instant) throws
   {
-    if let environment = try acquire(identity, path: path, until: deadline) {
+    let waitsForOthers = lock.withLock {
+      if case .closing(let environment) = entries[identity] { environment.isStuck } else { false }
+    }
+    if waitsForOthers {
+      throw StorageError(
+        .busy, operation: "open", path: path, detail: "Another program keeps the store locked for writing.")
+    }
+    if let environment = try acquire(identity, path: path, until: deadline, suits: { _ in false }) {
       environment.close()
       throw StorageError(
         .busy, operation: "open", path: path, detail: "The store is open in this process; close it first.")
@@ -81,6 +99,21 @@ final class EnvironmentRegistry: @unchecked Sendable {
     }
   }
 
+  /// Whether an environment of this process has its locks in that file.
+  func usesLockFile(_ identity: FileSystem.Identity) -> Bool {
+    let environments = lock.withLock {
+      entries.values.compactMap { entry -> Environment? in
+        switch entry {
+        case .open(let environment, _), .closing(let environment): environment
+        case .busy: nil
+        }
+      }
+    }
+    return environments.contains { environment in
+      environment.lock.withLock { environment.lockIdentity == identity }
+    }
+  }
+
   /// Ends a reservation: with an environment that is open now, or with none.
   func settle(_ identity: FileSystem.Identity, _ environment: Environment?) {
     lock.withLock {
@@ -89,14 +122,29 @@ final class EnvironmentRegistry: @unchecked Sendable {
     }
   }
 
-  /// Takes one reference away; true when it was the last, and then the entry is reserved for closing.
-  func release(_ environment: Environment) -> Bool {
+  /// What is left to do after a reference was taken away.
+  enum Release {
+    /// Nothing: there are others.
+    case nothing
+    /// The caller must close the environment.
+    case close
+    /// The writer thread closes the environment when it has come to its end.
+    case awaitWriter
+  }
+
+  /// Takes one reference away. With the last one the queue of writes takes no more.
+  func release(_ environment: Environment) -> Release {
     lock.withLock {
       guard case .open(let known, let count) = entries[environment.identity], known === environment else {
         trap("an environment was closed more often than opened: close it once per open")
       }
-      entries[environment.identity] = count > 1 ? .open(environment, count: count - 1) : .busy
-      return count == 1
+      if count > 1 {
+        entries[environment.identity] = .open(environment, count: count - 1)
+        return .nothing
+      }
+      let hasWriter = environment.queue.close()
+      entries[environment.identity] = hasWriter ? .closing(environment) : .busy
+      return hasWriter ? .awaitWriter : .close
     }
   }
 }
@@ -113,14 +161,37 @@ extension Environment {
   /// - Throws: `StorageError`: `.missing`, `.exists` (by `create`); `.notADatabase`, `.damaged`,
   ///   `.truncated`, `.unsupportedFormat` (by `inspection`, with page and reason); `.aliased`,
   ///   `.networkFileSystem`, `.permission`, `.readOnlyMedia`, `.replaced`, `.outOfMemory`, `.diskFull`;
-  ///   `.invalid` when the store is open here with another durability or read-only mode.
+  ///   `.invalid` when the store is open here with another durability or read-only mode; `.unsupportedLibrary`.
   static func open(path: String, options: EnvironmentOptions = EnvironmentOptions()) throws -> Environment {
+    try LMDBVersion.require(path: path)
     ForkGuard.install()
     let file = try StoreFile(path, options.fileSystem)
+    let patience = options.patience ?? Patience(options.writerDeadline)
+    var attempt: UInt32 = 0
+    while true {
+      do {
+        return try open(file, options, patience)
+      } catch let error as StorageError
+        where error.kind == .replaced && attempt < 10 && options.create != .mustBeNew
+      {
+        // The file was exchanged just now: what lies there is another one, and is looked at anew.
+        usleep(500 << attempt)
+        attempt += 1
+      }
+    }
+  }
+
+  private static func open(
+    _ file: StoreFile, _ options: EnvironmentOptions, _ patience: Patience
+  ) throws -> Environment {
     let registry = EnvironmentRegistry.current
-    let deadline = ContinuousClock.now.advanced(by: options.writerDeadline)
     let identity = try findOrCreate(file, options)
-    if let environment = try registry.acquire(identity, path: file.path, until: deadline) {
+    let known = try patience.wait { deadline in
+      try registry.acquire(identity, path: file.path, until: deadline) {
+        (try? $0.checkSameOptions(options)) != nil
+      }
+    }
+    if let environment = known {
       do {
         try environment.checkSameOptions(options)
       } catch {
@@ -141,28 +212,28 @@ extension Environment {
     }
   }
 
-  /// Gives back what one `open` gave. The last one waits for queued writes and running reads, then closes.
+  /// Gives back what one `open` gave. The last one waits for queued writes and running reads, then closes; not for other processes.
   ///
   /// Called more often than `open`, or last inside a read of the same store, it stops the process. On the
   /// writer thread, or in a child made by `fork`, it returns at once.
   func close() {
     guard (try? checkProcess()) != nil else { return }
-    guard EnvironmentRegistry.current.release(self) else { return }
-    let hasWriter = queue.close()
-    if hasWriter && isOwnThread { return }
+    let release = EnvironmentRegistry.current.release(self)
+    if case .nothing = release { return }
+    if case .awaitWriter = release, isOwnThread { return }
     if pool.isCurrentThreadInside {
       trap("the last close inside a read: it would wait for itself. Close after the read.")
     }
-    guard hasWriter else {
-      finishClosing()
-      return
-    }
-    // A writer thread that waits for another process finishes later, by itself.
+    if case .close = release { return finishClosing() }
+    // A writer thread that waits for another process finishes later, by itself, unless somebody opens the store again.
     let deadline = ContinuousClock.now.advanced(by: options.writerDeadline + .seconds(1))
     lock.withLock {
-      while !isFinished { guard lock.wait(until: deadline) else { return } }
+      while !isFinished && !queue.isOpen && !isStuck { guard lock.wait(until: deadline) else { return } }
     }
   }
+
+  /// Whether the writer thread has nothing to do but to wait for another process.
+  var isStuck: Bool { isAwaitingOthers.load(ordering: .acquiring) && queue.isEmpty }
 
   /// Closes LMDB's environment once no section is open, and frees the registry's entry.
   func finishClosing() {

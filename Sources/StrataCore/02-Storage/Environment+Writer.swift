@@ -100,6 +100,8 @@ extension Environment {
         StorageError(
           .busy, operation: "mdb_txn_begin", path: path,
           detail: "Another program kept the store locked for writing for \(job.patience)."))
+      // Whoever closes the store need not wait any longer, either.
+      lock.withLock { lock.wakeAll() }
     }
     watcherThread.store(0, ordering: .relaxed)
   }
@@ -158,7 +160,9 @@ extension Environment {
         continue
       }
       var transaction: OpaquePointer?
+      isAwaitingOthers.store(true, ordering: .releasing)
       let code = mdb_txn_begin(environment, nil, 0, &transaction)
+      isAwaitingOthers.store(false, ordering: .releasing)
       if code == 0, let transaction { return transaction }
       pool.leaveWriter()
       switch code {

@@ -4,7 +4,7 @@ import Synchronization
 
 /// One store file, mapped into this process: where transactions come from.
 ///
-///     open ──▶ mapped ──last close──▶ closed
+///     open ──▶ mapped ──last close──▶ closed          (open again while it still waits for another process: mapped)
 ///                │ ▲
 ///     anchor write failed (MDB_PANIC)
 ///                ▼ │ opened again by the next use
@@ -35,6 +35,8 @@ final class Environment: @unchecked Sendable {
   let pool: ReaderPool
   /// The line in front of the writer thread.
   let queue = WriterQueue()
+  /// The line of those who open keyspaces.
+  let handleTurn = HandleTurn()
   /// The fork generation and the process in which it was opened.
   let forkGeneration: Int
   let process: Int32
@@ -49,10 +51,14 @@ final class Environment: @unchecked Sendable {
   var isFinished = false
   /// What LMDB made of the lock file. Replaced when the environment is opened again.
   var lockIdentity: FileSystem.Identity?
+  /// See `SoleUse`.
+  var lockProbe: Int32?
 
   /// The numbers of the environment's own threads; 0 while they do not run.
   let writerThread = Atomic<SystemThread.Number>(0)
   let watcherThread = Atomic<SystemThread.Number>(0)
+  /// Whether the writer thread is at the point where LMDB may wait for another process.
+  let isAwaitingOthers = Atomic<Bool>(false)
   /// Commits since the slots of killed readers were looked for. Writer thread only.
   var commitsSinceReaderCheck = 0
 
@@ -94,18 +100,18 @@ final class Environment: @unchecked Sendable {
   }
 
   /// The keyspaces called `names`, created when they are missing; in a read-only environment a missing one
-  /// is nil. Opened in one committed transaction and never closed. Cheap when all are open already.
+  /// is nil. Never closed. Cheap when all are open already; waits for no writer when all exist.
   ///
-  /// - Throws: `StorageError` `.invalid` for a bad name or more than `maxKeyspaces`; what `write` throws.
-  func keyspaces(_ names: [String]) throws -> [Keyspace?] {
+  /// - Parameter patience: how long to wait for the turn to create some; nil for as long as every write waits.
+  /// - Throws: `StorageError` `.invalid` for a bad name or more than `maxKeyspaces`; what `read` throws, and what `write` throws
+  ///   when some must be created.
+  func keyspaces(_ names: [String], within patience: Patience? = nil) throws -> [Keyspace?] {
     for name in names where name.isEmpty || name.utf8.count > 511 || name.utf8.contains(0) {
       throw StorageError(
         .invalid, operation: "mdb_dbi_open", path: path,
         detail: "“\(name)” cannot name a keyspace: 1 to 511 bytes, none of them zero.")
     }
-    let known = lock.withLock { openKeyspaces }
-    let missing = names.filter { name in !known.contains { $0.name == name } }
-    if !missing.isEmpty { try openKeyspaces(missing) }
+    if !unopened(names).isEmpty { try openKeyspaces(names, within: patience) }
     let all = lock.withLock { openKeyspaces }
     return names.map { name in all.first { $0.name == name } }
   }
@@ -151,7 +157,7 @@ final class Environment: @unchecked Sendable {
   // MARK: Entering
 
   @inline(__always)
-  private func beginRead() throws -> Int {
+  func beginRead() throws -> Int {
     if ForkGuard.generation == forkGeneration {
       let slot = pool.begin()
       if slot >= 0 { return slot }

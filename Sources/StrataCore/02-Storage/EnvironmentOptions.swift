@@ -40,6 +40,8 @@ struct EnvironmentOptions: Sendable {
   var inspection = Inspection.automatic
   /// How long a write waits for its turn, behind other processes above all, before it ends as `.busy`.
   var writerDeadline = Duration.seconds(30)
+  /// How long opening waits for others; nil means a `writerDeadline` of its own.
+  var patience: Patience?
   /// After how many commits the slots of killed readers are looked for.
   var readerCheckInterval = 64
   /// The files are made new and unlinked right after opening: nothing is left when the process ends, however

@@ -30,6 +30,10 @@ struct FileSystem: Sendable {
   var statusOfDescriptor: @Sendable (_ descriptor: Int32) -> Result<Status, Code>
   /// Sets the time of the last change: 0 or negative errno.
   var setModified: @Sendable (_ descriptor: Int32, _ moment: Moment) -> Int32
+  /// Locks the first byte for this process alone, without waiting: 0, or -EAGAIN or -EACCES when another process has locked it.
+  var lockFirstByte: @Sendable (_ descriptor: Int32) -> Int32
+  /// The number of another process that has locked the first byte, for itself or with others; nil when there is none.
+  var holderOfFirstByte: @Sendable (_ descriptor: Int32) -> Int32?
   /// The network or device kind of the file system below a descriptor; nil for a local one.
   var remoteKind: @Sendable (_ descriptor: Int32) -> String?
   /// Bytes an ordinary user may still write below `path`; nil when nobody knows.
@@ -111,6 +115,15 @@ struct FileSystem: Sendable {
       let time = timespec(tv_sec: Int(moment.seconds), tv_nsec: Int(moment.nanoseconds))
       return futimens(descriptor, [time, time]) == 0 ? 0 : -errno
     },
+    lockFirstByte: { descriptor in
+      var range = firstByte
+      return retrying { fcntl(descriptor, F_SETLK, &range) }
+    },
+    holderOfFirstByte: { descriptor in
+      var range = firstByte
+      guard fcntl(descriptor, F_GETLK, &range) == 0, range.l_type != Int16(F_UNLCK) else { return nil }
+      return range.l_pid
+    },
     remoteKind: { RemoteFileSystem.kind(descriptor: $0) },
     freeSpace: { path in
       var status = statvfs()
@@ -123,6 +136,15 @@ struct FileSystem: Sendable {
       defer { free(resolved) }
       return .success(String(cString: resolved))
     })
+
+  /// A lock for writing on the byte that LMDB locks, too.
+  private static var firstByte: flock {
+    var range = flock()
+    range.l_type = Int16(F_WRLCK)
+    range.l_whence = Int16(SEEK_SET)
+    range.l_len = 1
+    return range
+  }
 
   private static func retrying<Count: FixedWidthInteger & SignedInteger>(_ call: () -> Count) -> Count {
     while true {

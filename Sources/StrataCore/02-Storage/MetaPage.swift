@@ -24,6 +24,8 @@ struct MetaPage: Equatable {
   static let version: UInt32 = 1
   /// Bytes of the page that mean something.
   static let size = 152
+  static let numberOffset = 0
+  static let transactionOffset = 144
   /// Page sizes that LMDB can hold in its 16-bit offsets and that hold two keys of 511 bytes.
   static let pageSizes = 4096...32768
   /// Numbers of transactions are below this: more than anybody will ever count.
@@ -42,9 +44,16 @@ struct MetaPage: Equatable {
   /// Bytes in a page of this file.
   var pageSize: Int { Int(freeTree.pad) }
 
+  /// Reads the anchor in `bytes`, which are at least `size` long.
+  init(_ bytes: [UInt8]) {
+    precondition(bytes.count >= Self.size, "an anchor has \(Self.size) bytes")
+    // Never nil: there are some.
+    self = bytes.withUnsafeBytes { MetaPage($0.baseAddress!) }
+  }
+
   /// Reads the anchor at `bytes`, which are at least `size` long.
   init(_ bytes: UnsafeRawPointer) {
-    pageNumber = bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self)
+    pageNumber = bytes.loadUnaligned(fromByteOffset: Self.numberOffset, as: UInt64.self)
     pageFlags = bytes.loadUnaligned(fromByteOffset: 10, as: UInt16.self)
     magic = bytes.loadUnaligned(fromByteOffset: 16, as: UInt32.self)
     version = bytes.loadUnaligned(fromByteOffset: 20, as: UInt32.self)
@@ -52,7 +61,7 @@ struct MetaPage: Equatable {
     freeTree = TreeRecord(bytes + 40)
     mainTree = TreeRecord(bytes + 88)
     lastPage = bytes.loadUnaligned(fromByteOffset: 136, as: UInt64.self)
-    transactionID = bytes.loadUnaligned(fromByteOffset: 144, as: UInt64.self)
+    transactionID = bytes.loadUnaligned(fromByteOffset: Self.transactionOffset, as: UInt64.self)
   }
 
   /// The page size of a store made on this machine.

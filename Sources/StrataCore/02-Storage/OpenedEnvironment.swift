@@ -21,10 +21,26 @@ struct OpenedEnvironment {
   ) throws {
     let canWrite = try OpenedEnvironment.inspect(file, identity, options: options, inspection: inspection)
     try file.checkLockFile()
-    let handle = try OpenedEnvironment.map(file, options: options, canWrite: canWrite)
+    let lockBefore = try file.lockIdentity()
+    let handle: OpaquePointer
+    do {
+      handle = try OpenedEnvironment.map(file, options: options, canWrite: canWrite)
+    } catch {
+      // LMDB makes a lock file first of all: one that has gone was another's, who has exchanged the store (`SoleUse`).
+      let lockNow = try file.lockIdentity()
+      if lockNow == lockBefore ? canWrite && lockNow == nil && Self.isAboutLockFile(error) : lockBefore != nil
+      {
+        throw OpenedEnvironment.lockReplaced(file)
+      }
+      throw error
+    }
     do {
       try OpenedEnvironment.verify(handle, file, identity)
-      lockIdentity = try file.lockIdentity()
+      let lockNow = try file.lockIdentity()
+      if lockBefore != nil ? lockNow != lockBefore : canWrite && lockNow == nil {
+        throw OpenedEnvironment.lockReplaced(file)
+      }
+      lockIdentity = lockNow
     } catch {
       mdb_env_close(handle)
       throw error
@@ -106,6 +122,16 @@ struct OpenedEnvironment {
         .replaced, operation: "fstat", path: file.path,
         detail: "Another file took the store's name while it was being opened.")
     }
+  }
+
+  private static func isAboutLockFile(_ error: any Error) -> Bool {
+    [EINVAL, MDB_INVALID, MDB_VERSION_MISMATCH].contains((error as? StorageError)?.code)
+  }
+
+  private static func lockReplaced(_ file: StoreFile) -> StorageError {
+    StorageError(
+      .replaced, operation: "lstat", path: file.path,
+      detail: "The lock file beside the store was replaced or removed while it was being opened.")
   }
 
   private static func openFailure(_ code: Int32, _ file: StoreFile) -> StorageError {

@@ -144,6 +144,9 @@ final class ReaderPool: @unchecked Sendable {
   /// Gives a claimed slot the transaction that was begun for it; `end` parks it later.
   func install(_ transaction: OpaquePointer, _ slot: Int) { slots[slot].transaction = transaction }
 
+  /// Takes the transaction out of a slot, for the caller to end before it leaves the section.
+  func empty(_ slot: Int) { slots[slot].transaction = nil }
+
   /// Takes the transaction out of a slot, for the caller to keep, and leaves the section.
   func detach(_ slot: Int) {
     slots[slot].transaction = nil

@@ -19,7 +19,9 @@ public struct StorageError: Error, Sendable, CustomStringConvertible, LocalizedE
     case truncated
     /// The file is a store of another page size, byte order or LMDB version.
     case unsupportedFormat
-    /// Somebody else kept the store locked until the deadline.
+    /// The program runs with a liblmdb that keeps files of another format, or was built for another one than it runs with.
+    case unsupportedLibrary
+    /// Somebody else kept the store locked until the deadline, or has open what is to be replaced or removed.
     case busy
     /// The disk, the quota or the size limit of the process is used up.
     case diskFull

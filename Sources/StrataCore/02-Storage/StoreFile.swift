@@ -3,9 +3,8 @@ import Foundation
 
 /// The two names of a store, and the rules about what may lie there.
 ///
-/// A store is one data file and LMDB's lock file beside it, `<name>-lock`. Nothing here, or anywhere in the
-/// package, opens the lock file: closing it again would drop every lock that LMDB holds on it in this
-/// process. It is looked at by name only.
+/// A store is one data file and LMDB's lock file beside it, `<name>-lock`. Nothing here opens the lock file:
+/// closing it again would drop every lock that LMDB holds on it in this process. It is looked at by name only, but for `SoleUse`.
 struct StoreFile: Sendable {
   /// The data file; its directory has no symbolic links in it, its last component was not followed.
   let path: String
@@ -16,6 +15,13 @@ struct StoreFile: Sendable {
 
   /// LMDB's lock file.
   var lockPath: String { path + "-lock" }
+
+  /// Another name in a directory that was found already.
+  init(path: String, directory: String, system: FileSystem) {
+    self.path = path
+    self.directory = directory
+    self.system = system
+  }
 
   /// Finds the directory of `path`.
   ///
@@ -69,6 +75,14 @@ struct StoreFile: Sendable {
         .damaged, operation: "lstat", path: path, page: 0,
         detail: "The file is empty. A store is never empty: it was cut off, or something else made the file.")
     }
+  }
+
+  /// Refuses what is no plain file. One that is damaged, empty or has other names may be replaced and removed.
+  func checkPlain(_ status: FileSystem.Status) throws {
+    var single = status
+    single.linkCount = 1
+    single.size = max(status.size, 1)
+    try check(single)
   }
 
   /// Refuses a lock file that is not LMDB's own plain file.
@@ -131,8 +145,8 @@ struct StoreFile: Sendable {
     return (directory == "/" ? "" : directory) + "/.strata-\(purpose)-\(getpid())-\(number)"
   }
 
-  /// Under any name; errors speak of the store, which is what the user asked for.
-  private func writeEmptyStore(_ name: String, flush: Bool) throws {
+  /// An empty store under any name; errors speak of the store, which is what the user asked for.
+  func writeEmptyStore(_ name: String, flush: Bool) throws {
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
     let descriptor = system.open(name, flags, 0o600)
     if descriptor < 0 {

@@ -67,6 +67,8 @@ final class WriterQueue: @unchecked Sendable {
   private var jobs: [WriteJob] = []
   private var head = 0
   private var isClosing = false
+  /// Whether the writer thread has been told that nothing more comes.
+  private var hasEnded = false
   /// Whether the threads run: they start with the first job.
   private var hasThreads = false
   /// When the watcher looks next; nil when it sleeps until somebody wakes it. Under `watch`.
@@ -116,7 +118,10 @@ final class WriterQueue: @unchecked Sendable {
   func waitForJob() -> ContinuousClock.Instant? {
     lock.withLock {
       while head == jobs.count {
-        if isClosing { return nil }
+        if isClosing {
+          hasEnded = true
+          return nil
+        }
         lock.wait()
       }
       return jobs[head].deadline
@@ -148,6 +153,21 @@ final class WriterQueue: @unchecked Sendable {
       return hasThreads
     }
   }
+
+  /// Takes jobs again after `close`, as long as the writer thread has not come to the end. Whether it does.
+  func reopen() -> Bool {
+    lock.withLock {
+      guard hasThreads, !hasEnded else { return false }
+      isClosing = false
+      return true
+    }
+  }
+
+  /// Whether it takes jobs.
+  var isOpen: Bool { lock.withLock { !isClosing } }
+
+  /// Whether no job waits.
+  var isEmpty: Bool { lock.withLock { head == jobs.count } }
 
   /// Takes out every job: the writer thread cannot be started.
   func abandon() -> [WriteJob] {

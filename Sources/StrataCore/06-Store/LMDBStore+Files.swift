@@ -62,14 +62,16 @@ extension LMDBStore {
   /// Replaces the user's metadata of the store at `url` at once (rule 148). The standard keys stay.
   public static func setMetadata(_ metadata: StoreMetadata, at url: URL) throws {
     let encoded = try metadata.encoded(path: url.path)
-    let environment = try openAsItIs(url, isReadOnly: false)
-    defer { environment.close() }
-    try StoreHeader.requireMeta(environment)
-    guard let keyspace = try environment.keyspaces([MetaKeyspace.name])[0] else {
-      throw StoreHeader.foreign(environment)
-    }
-    try environment.write { transaction in
-      try MetaKeyspace(keyspace: keyspace).put("metadata", encoded, transaction)
+    try takeTurn(at: url) {
+      let environment = try openAsItIs(url, isReadOnly: false)
+      defer { environment.close() }
+      try StoreHeader.requireMeta(environment)
+      guard let keyspace = try environment.keyspaces([MetaKeyspace.name])[0] else {
+        throw StoreHeader.foreign(environment)
+      }
+      try environment.write { transaction in
+        try MetaKeyspace(keyspace: keyspace).put("metadata", encoded, transaction)
+      }
     }
   }
 
@@ -83,24 +85,50 @@ extension LMDBStore {
     try Environment.inspect(path: url.path, everyPage ? .full : .quick)
   }
 
-  /// Deletes the store at `url` and its lock file (rule 329), and what a migration has kept beside it. It must not be open in this process.
+  /// Deletes the store at `url` and its lock file, whatever state it is in, and what a migration has kept beside it.
+  ///
+  /// - Throws: ``StorageError``: `.missing`; `.busy` when the store is open in this process or another; `.aliased`, `.notADatabase` for what is no
+  ///   plain file; `.permission`. Nothing is changed then.
   public static func destroy(at url: URL) throws {
     try Environment.destroy(path: url.path)
   }
 
-  /// Puts a copy of the store at `source` in the place of that at `url`. Neither must be open in this process. What a migration has kept
-  /// beside the store at `url` goes with it; `source` may be such a file, which takes the migration back.
+  /// Empties the store at `url`, whatever state it is in; the file stays (rule 329). What is left is an empty store, 8 KiB in size, which becomes a
+  /// new one when it is opened for writing: a file without any bytes would be damage. Where there is none, nothing happens; `/dev/null` is none.
+  ///
+  /// - Throws: ``StorageError``: `.busy` when the store is open in this process or another; `.aliased`, `.notADatabase` for what is no plain file;
+  ///   `.permission`. Nothing is changed then.
+  public static func empty(at url: URL) throws {
+    if isInMemory(url) { return }
+    try Environment.empty(path: url.path)
+  }
+
+  /// Puts a copy of the store at `source`, which may be in use, in the place of that at `url`. What a migration has kept beside the latter
+  /// goes with it; `source` may be such a file, which takes the migration back.
+  ///
+  /// - Throws: ``StorageError``: `.busy` when the store at `url` is open in this process or another; `.missing`, `.damaged` and what else opening
+  ///   throws for `source`; `.invalid` for one and the same; `.diskFull`. Nothing is changed then.
   public static func replace(at url: URL, with source: URL) throws {
     try Environment.replace(path: url.path, with: source.path)
   }
 
-  /// Writes a copy of the store, as of now, to `url`, while it is in use. An existing file is not replaced.
+  /// Whether `url` stands for a store in memory: nil and `/dev/null`, Core Data's way to say so (rule 332).
+  public static func isInMemory(_ url: URL?) -> Bool {
+    guard let url else { return true }
+    return url.isFileURL && url.path == "/dev/null"
+  }
+
+  /// Writes a copy of the store, as of now, to `url`, while it is in use; waits for no writer. An existing file is not replaced.
   ///
   /// - Parameter compacting: Leaves free pages out: a smaller file for more work.
   public func backup(to url: URL, compacting: Bool = true) throws {
     try requireOpen()
     try parts.environment.copy(to: url.path, compacting: compacting)
   }
+
+  /// Removes what this process is writing and has not finished: copies, salvages, migrations. For programs that end at once, from a handler of a
+  /// signal's dispatch source. Without it the next copy, salvage or migration in the same folder removes what is left.
+  public static func removeUnfinishedFiles() { StoreDraft.removeAll() }
 
   /// Figures about the file.
   public func statistics() throws -> StoreStatistics {

@@ -15,8 +15,10 @@ public struct LMDBStoreOptions: Sendable {
   public var allowsNetworkFileSystem = false
   /// Whether the checksum of every row read is compared; without, it is only checked by ``StoreCheck``.
   public var verifiesChecksums = false
-  /// How long a save waits for another process's.
+  /// How long a save waits for another process's; and opening, in all, when something must be written for it.
   public var writerDeadline = Duration.seconds(30)
+  /// What is left of the waiting that one opening may do, which may take several attempts; nil for a `writerDeadline` of its own.
+  var patience: Patience?
   /// Bytes of address space at first; nil for as much as there is. It grows by itself.
   @_spi(Testing) public var mapSize: Int?
   /// The most rows of one transaction that builds an index while others use the store.
@@ -88,15 +90,17 @@ public final class LMDBStore: PersistentStore {
   /// Whether keyspaces of indexes that the store has gained are being opened.
   let isOpeningKeyspaces = Atomic<Bool>(false)
 
-  /// Opens the store at `url`, creating it if it is missing. A nil `url` makes a store in memory.
+  /// Opens the store at `url`, creating it if it is missing. No `url`, or `/dev/null`, makes a store in memory.
   ///
   /// - Throws: ``StorageError`` for what is wrong with the file; ``CoreDataError`` 134100 with the differing
   ///   entities when it was written with another model (rules 304, 316), 134080 for an unknown configuration.
-  ///   A refused file is not changed.
+  ///   A refused file is not changed. `.busy` when something must be written first, a keyspace or an index that the model is new to, and
+  ///   another process kept the store locked for writing for `writerDeadline`: what fits already is opened whoever writes.
   public init(
     url: URL?, schema: Schema, configurationName: String? = nil,
     options: LMDBStoreOptions = LMDBStoreOptions()
   ) throws {
+    let url = Self.isInMemory(url) ? nil : url
     let opening = StoreOpening(
       url: url, schema: schema, configurationName: configurationName, options: options)
     let opened = try Self.takeTurn(at: url) { try opening.open() }

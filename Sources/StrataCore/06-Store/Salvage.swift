@@ -8,27 +8,37 @@ extension LMDBStore {
   /// of keys that no tree leads to any more, the newest version of each row found on any page. Indexes are built
   /// anew. Object IDs stay valid when the store's identity is readable. Nothing else may write the source meanwhile.
   ///
+  /// The new store has a name of its own, `.strata-salvage-…` beside `destination`, until it is complete, checked and flushed; then it gets its name in
+  /// one step. What a process that was killed has left under such a name is removed by the next salvage, backup or migration in the folder.
+  ///
   /// - Parameters:
   ///   - model: The model to use when the one in the store cannot be read.
   ///   - includesLoosePages: Whether to look at pages that no tree leads to. They can bring back rows that had been
   ///     deleted, and whoever could choose the bytes of large values could make rows appear.
-  ///   - progress: Called now and then on the calling thread.
+  ///   - progress: Called now and then on the calling thread. What it throws ends the salvage.
   /// - Returns: What came back and what did not; the new store passes its check when the report says so.
-  /// - Throws: ``StorageError``: `.exists` when there is a file at `destination`; `.notADatabase` when there is
-  ///   nothing to salvage or no model; what writing a store throws. Then there is no new store.
+  /// - Throws: ``StorageError``: `.exists` when there is a file at `destination`; `.busy` when a process still has a store open whose file had
+  ///   that name and was deleted; `.notADatabase` when there is nothing to salvage or no model; what writing a store throws; what `progress`
+  ///   throws. Then there is no new store, and nothing else is left.
   public static func salvage(
     from source: URL, to destination: URL, model: ManagedObjectModel? = nil, includesLoosePages: Bool = true,
-    progress: @escaping (SalvageProgress) -> Void = { _ in }
+    progress: @escaping (SalvageProgress) throws -> Void = { _ in }
   ) throws -> SalvageReport {
+    try LMDBVersion.require(path: destination.path)
     let target = try StoreFile(destination.path, .system)
     if try target.status() != nil { throw StorageError(EEXIST, "salvage", path: target.path) }
     let damaged = try DamagedFile(StoreFile(source.path, .system))
     var salvage = Salvage(source: damaged, includesLoosePages: includesLoosePages, progress: progress)
     let schema = try salvage.readMeta(model: model)
+    StoreDraft.removeLeftovers(beside: target)
+    let draft = StoreDraft(.salvage, beside: target)
     do {
-      return try salvage.run(schema, to: destination)
+      let report = try salvage.run(schema, to: draft)
+      try draft.flush()
+      try draft.publish()
+      return report
     } catch {
-      try? destroy(at: destination)
+      draft.remove()
       throw error
     }
   }
@@ -38,7 +48,7 @@ extension LMDBStore {
 struct Salvage {
   let source: DamagedFile
   let includesLoosePages: Bool
-  let progress: (SalvageProgress) -> Void
+  let progress: (SalvageProgress) throws -> Void
   private var report = SalvageReport()
   private var codes = SalvageCodes()
   /// The roots of the keyspaces, by name.
@@ -51,7 +61,9 @@ struct Salvage {
   private var looseLargeValues: [LargeValueKey: [DamagedPage.Entry]] = [:]
   private var lostEdges: [LostRange] = []
 
-  init(source: DamagedFile, includesLoosePages: Bool, progress: @escaping (SalvageProgress) -> Void) {
+  init(
+    source: DamagedFile, includesLoosePages: Bool, progress: @escaping (SalvageProgress) throws -> Void
+  ) {
     self.source = source
     self.includesLoosePages = includesLoosePages
     self.progress = progress
@@ -61,7 +73,7 @@ struct Salvage {
 
   /// Finds the keyspaces and the meaning of codes; the schema to read rows with.
   mutating func readMeta(model: ManagedObjectModel?) throws -> Schema {
-    progress(SalvageProgress(phase: "looking for trees", rowCount: 0))
+    try progress(SalvageProgress(phase: "looking for trees", rowCount: 0))
     areRootsLost = findKeyspaces()
     if readMetaTree() && includesLoosePages {
       source.forEachLoosePage { page in
@@ -121,11 +133,15 @@ struct Salvage {
 
   // MARK: Rows
 
-  /// Fills the new store.
-  mutating func run(_ schema: Schema, to destination: URL) throws -> SalvageReport {
+  /// Fills the new store, which is closed then.
+  mutating func run(_ schema: Schema, to draft: StoreDraft) throws -> SalvageReport {
     report.guessedCodes = codes.guessIfLost(schema)
-    var store = try LMDBStore(url: destination, schema: schema)
+    // It need not survive anything before it is flushed as a whole.
+    var options = LMDBStoreOptions()
+    options.durability = .relaxed
+    var store = try LMDBStore(url: draft.url, schema: schema, options: options)
     defer { store.close() }
+    draft.hold()
     let reader = SalvageReader(schema: schema, codes: codes, store: store)
     let writer = SalvageWriter(store: store, progress: progress)
     findLargeValues()
@@ -147,10 +163,9 @@ struct Salvage {
     // The keys that were reserved along the way are given back before the counters are set.
     store.close()
     // What the history told is not brought back: it begins anew, and whoever has read it is told so.
-    var options = LMDBStoreOptions()
     options.recordsHistory = codes.entries[HistoryFormat.metaKey] != nil
-    store = try LMDBStore(url: destination, schema: schema, options: options)
-    progress(SalvageProgress(phase: "checking", rowCount: report.rowCount))
+    store = try LMDBStore(url: draft.url, schema: schema, options: options)
+    try progress(SalvageProgress(phase: "checking", rowCount: report.rowCount))
     try finish(store, schema)
     report.check = try store.check()
     return report
@@ -186,7 +201,7 @@ struct Salvage {
     _ edges: inout SalvageEdges, _ store: LMDBStore, _ writer: SalvageWriter
   ) throws {
     if store.parts.schema.relationships.isEmpty { return }
-    progress(SalvageProgress(phase: "mending relationships", rowCount: writer.rowCount))
+    try progress(SalvageProgress(phase: "mending relationships", rowCount: writer.rowCount))
     let references = SalvageReferences(store: store)
     let rows = try references.rows()
     for hierarchy in store.parts.schema.hierarchies {
@@ -234,7 +249,7 @@ struct Salvage {
     _ lost: [String: [LostRange]], _ edges: inout SalvageEdges, _ reader: SalvageReader,
     _ writer: SalvageWriter
   ) throws {
-    progress(SalvageProgress(phase: "looking at loose pages", rowCount: writer.rowCount))
+    try progress(SalvageProgress(phase: "looking at loose pages", rowCount: writer.rowCount))
     var newest: [RowAddress: SalvageReader.Found] = [:]
     source.forEachLoosePage { page in
       for entry in (0..<page.count).lazy.compactMap({ page.entry($0) }) {

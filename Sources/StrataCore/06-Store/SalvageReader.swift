@@ -152,14 +152,14 @@ struct SalvageReader {
 /// Puts salvaged rows into the new store, some thousands at a time.
 final class SalvageWriter {
   let store: LMDBStore
-  private let progress: (SalvageProgress) -> Void
+  private let progress: (SalvageProgress) throws -> Void
   private var pending: [(change: RowChange, row: SalvageReport.Row)] = []
   private var pendingBytes = 0
   private var rowCounts: [String: Int] = [:]
   private var leftOut: [SalvageReport.Row] = []
   private(set) var rowCount = 0
 
-  init(store: LMDBStore, progress: @escaping (SalvageProgress) -> Void) {
+  init(store: LMDBStore, progress: @escaping (SalvageProgress) throws -> Void) {
     self.store = store
     self.progress = progress
   }
@@ -194,7 +194,7 @@ final class SalvageWriter {
     }
     pending = []
     pendingBytes = 0
-    progress(SalvageProgress(phase: "writing rows", rowCount: rowCount))
+    try progress(SalvageProgress(phase: "writing rows", rowCount: rowCount))
   }
 
   func complete(_ report: inout SalvageReport) {

@@ -49,7 +49,7 @@ struct StoreHeader: Sendable {
     metadata = decoded
   }
 
-  /// Whether the file holds nothing yet: one that was just created, or whose creator was interrupted before it wrote more
+  /// Whether the file holds nothing yet: one that was just created, or of a store that was destroyed, or whose creator was interrupted before it wrote more
   /// than the empty keyspace of the header.
   static func isEmpty(_ environment: Environment) throws -> Bool {
     let names = try keyspaceNames(environment)
@@ -60,7 +60,9 @@ struct StoreHeader: Sendable {
 
   /// Refuses LMDB files of other programs before anything is created in them.
   static func requireMeta(_ environment: Environment) throws {
-    guard try keyspaceNames(environment).contains(MetaKeyspace.name) else { throw foreign(environment) }
+    let names = try keyspaceNames(environment)
+    if names.isEmpty { throw empty(environment) }
+    guard names.contains(MetaKeyspace.name) else { throw foreign(environment) }
   }
 
   /// The names in LMDB's unnamed database, which every transaction knows under the number 1.
@@ -76,6 +78,15 @@ struct StoreHeader: Sendable {
         return names
       }
     }
+  }
+
+  /// The error for a file that becomes a store as soon as it is opened for writing.
+  static func empty(_ environment: Environment) -> StorageError {
+    StorageError(
+      .notADatabase, operation: "open store", path: environment.path,
+      detail:
+        "The file holds no store: the one in it was destroyed, or whoever began to make one was interrupted. Opened for writing it becomes a new store."
+    )
   }
 
   static func foreign(_ environment: Environment) -> StorageError {

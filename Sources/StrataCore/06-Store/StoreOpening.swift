@@ -6,7 +6,8 @@ import Foundation
 ///   environment → format and identity → version hashes → keyspaces → catalogue → indexes
 /// ```
 ///
-/// A file that is refused is not changed: nothing is written before the hashes agree.
+/// A file that is refused is not changed: nothing is written before the hashes agree. When everything is there that the schema and the options ask
+/// for, nothing is written at all, and no writer is waited for; otherwise all steps together wait as long as `patience` says.
 struct StoreOpening {
   struct Result {
     let parts: StoreParts
@@ -25,6 +26,15 @@ struct StoreOpening {
   let schema: Schema
   let configurationName: String?
   let options: LMDBStoreOptions
+  let patience: Patience
+
+  init(url: URL?, schema: Schema, configurationName: String?, options: LMDBStoreOptions) {
+    self.url = url
+    self.schema = schema
+    self.configurationName = configurationName
+    self.options = options
+    patience = options.patience ?? Patience(options.writerDeadline)
+  }
 
   func open() throws -> Result {
     let held = try heldEntities()
@@ -39,9 +49,9 @@ struct StoreOpening {
 
   private func open(_ environment: Environment, held: [Bool]) throws -> Result {
     let isNew = try StoreHeader.isEmpty(environment)
-    if isNew && (options.isReadOnly || options.opensAsItIs) { throw StoreHeader.foreign(environment) }
+    if isNew && (options.isReadOnly || options.opensAsItIs) { throw StoreHeader.empty(environment) }
     if !isNew { try StoreHeader.requireMeta(environment) }
-    guard let metaKeyspace = try environment.keyspaces([MetaKeyspace.name])[0] else {
+    guard let metaKeyspace = try environment.keyspaces([MetaKeyspace.name], within: patience)[0] else {
       throw StoreHeader.foreign(environment)
     }
     let meta = MetaKeyspace(keyspace: metaKeyspace)
@@ -85,6 +95,7 @@ struct StoreOpening {
     environment.durability = options.durability
     environment.allowsNetworkFileSystem = options.allowsNetworkFileSystem
     environment.writerDeadline = options.writerDeadline
+    environment.patience = patience
     environment.mapSize = options.mapSize
     // Room for keyspaces of indexes that the model no longer has.
     environment.maxKeyspaces = 128 + schema.hierarchies.count + schema.indexes.count * 2
@@ -114,7 +125,7 @@ struct StoreOpening {
   ) throws {
     let model = try ModelCoding.encode(schema.model)
     let encoded = try JSONEncoder.sorted.encode(versions)
-    try environment.write { transaction in
+    try environment.write(within: patience) { transaction in
       // Another process may have been faster.
       if try meta.bytes("format", transaction.read) != nil { return }
       let identifier = UUID()
@@ -168,7 +179,8 @@ struct StoreOpening {
       let existing = Set(try StoreHeader.keyspaceNames(environment))
       names.removeAll { !existing.contains($0) }
     }
-    let opened = Dictionary(uniqueKeysWithValues: zip(names, try environment.keyspaces(names)))
+    let opened = Dictionary(
+      uniqueKeysWithValues: zip(names, try environment.keyspaces(names, within: patience)))
     return StoreParts(
       identifier: identifier, schema: schema, environment: environment, meta: meta,
       large: opened["large"] ?? nil, edges: opened[EdgeKey.keyspaceName] ?? nil,
@@ -184,7 +196,7 @@ struct StoreOpening {
     guard options.recordsHistory, !options.isReadOnly, !options.opensAsItIs else { return }
     let meta = parts.meta
     if try parts.environment.read({ try meta.bytes(HistoryFormat.metaKey, $0) != nil }) { return }
-    try parts.environment.write { transaction in
+    try parts.environment.write(within: patience) { transaction in
       // Another process may have been faster.
       if try meta.bytes(HistoryFormat.metaKey, transaction.read) != nil { return }
       let newest = try parts.stamp(transaction.read).commitNumber
@@ -212,8 +224,8 @@ struct StoreOpening {
     let model = try ModelCoding.encode(schema.model)
     let encoded = try JSONEncoder.sorted.encode(wanted)
     let foreign = Set(found.indexes.foreign.map { StoredIndexes.keyspaceName($0) })
-    let stale = try parts.environment.keyspaces(foreign.sorted()).compactMap { $0 }
-    return try parts.environment.write { transaction in
+    let stale = try parts.environment.keyspaces(foreign.sorted(), within: patience).compactMap { $0 }
+    return try parts.environment.write(within: patience) { transaction in
       var catalogue = try parts.readCatalogue(transaction.read)
       if !catalogue.isComplete(for: parts.held) {
         try catalogue.addMissing(
@@ -249,7 +261,7 @@ extension StoreOpening {
     let found = try parts.environment.read { try parts.readCatalogue($0) }
     let names = found.indexes.all.dropFirst(schema.indexes.count).map { StoredIndexes.keyspaceName($0.name) }
     if names.isEmpty { return found }
-    _ = try parts.environment.keyspaces(names)
+    _ = try parts.environment.keyspaces(names, within: patience)
     return try parts.environment.read { try parts.readCatalogue($0) }
   }
 
@@ -272,13 +284,13 @@ extension StoreOpening {
       while isMore {
         do {
           let known = catalogue
-          switch try parts.environment.write({ try growth.run(known, $0) }) {
+          switch try parts.environment.write(within: patience, { try growth.run(known, $0) }) {
           case .more(_, let next): catalogue = next
           case .complete(_, let next), .unwanted(let next): (catalogue, isMore) = (next, false)
           }
         } catch let missing as MissingKeyspaces {
           // Another process adds one at this moment.
-          _ = try parts.environment.keyspaces(missing.names)
+          _ = try parts.environment.keyspaces(missing.names, within: patience)
         }
       }
     }

@@ -19,8 +19,8 @@ final class SourceLock: @unchecked Sendable {
 
   /// Waits for the lock as a save does.
   /// - Throws: `StorageError` `.busy` when another process keeps it too long, `.replaced`.
-  init(_ environment: Environment) throws {
-    environment.submitWrite { _ in
+  init(_ environment: Environment, _ patience: Patience?) throws {
+    environment.submitWrite(deadline: patience?.left) { _ in
       try self.hold()
     } completion: {
       self.finish($0)

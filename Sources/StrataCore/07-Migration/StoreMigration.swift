@@ -31,6 +31,8 @@ extension LMDBStore {
     permission: MigrationPermission = MigrationPermission(), progress: BatchProgress = BatchProgress(),
     options: LMDBStoreOptions = LMDBStoreOptions()
   ) throws {
+    var options = options
+    options.patience = options.patience ?? Patience(options.writerDeadline)
     try StoreMigration(
       url: url, model: model, configurationName: configurationName, permission: permission,
       progress: progress,
@@ -67,7 +69,8 @@ struct StoreMigration {
     let file = try StoreFile(url.path, .system)
     try LMDBStore.takeTurn(at: url) {
       do {
-        try MigrationDraft.removeLeftovers(beside: file) { (try? LMDBStore.replacedFiles(at: url)) ?? [] }
+        try MigrationDraft.nameReplaced(beside: file, (try? LMDBStore.replacedFiles(at: url)) ?? [])
+        StoreDraft.removeLeftovers(beside: file)
         for count in 0..<Self.mostAttempts {
           if try attempt(schema, file, isLocked: count >= Self.freeAttempts) { return }
         }
@@ -87,7 +90,7 @@ struct StoreMigration {
     // Said now rather than when all work is done; asked again then.
     try MigrationDraft.requireAlone(source, file)
     do {
-      let lock = isLocked ? try SourceLock(source.parts.environment) : nil
+      let lock = isLocked ? try SourceLock(source.parts.environment, options.patience) : nil
       // What it could throw has been thrown by then.
       defer { try? lock?.end() }
       return try attempt(schema, file, source, lock)
@@ -116,7 +119,8 @@ struct StoreMigration {
     try fill(draft, schema, rows, header, keeping: replaced)
     MigrationHooks.reached(.filled, file.path)
     guard let lock else {
-      return try draft.takePlace(of: source, keeping: replaced, ifStillAt: header.commitNumber)
+      return try draft.takePlace(
+        of: source, keeping: replaced, ifStillAt: header.commitNumber, options.patience)
     }
     try draft.takePlace(of: source, keeping: replaced, lock)
     return true

@@ -84,10 +84,13 @@ public final class PersistentStoreCoordinator: Sendable {
   }
 
   private func open(_ description: PersistentStoreDescription, _ schema: Schema) throws -> LMDBStore {
+    var options = description.storeOptions
+    // One for all attempts.
+    options.patience = Patience(description.timeout)
     func open() throws -> LMDBStore {
       try LMDBStore(
         url: description.type == .inMemory ? nil : description.url, schema: schema,
-        configurationName: description.configuration, options: description.storeOptions)
+        configurationName: description.configuration, options: options)
     }
     do {
       return try open()
@@ -96,7 +99,7 @@ public final class PersistentStoreCoordinator: Sendable {
         throw error
       }
       if let staged = description.stagedMigrationManager {
-        try staged.migrate(description, url, to: managedObjectModel)
+        try staged.migrate(description, url, to: managedObjectModel, options)
         return try open()
       }
       guard description.infersMappingModel else {
@@ -107,7 +110,7 @@ public final class PersistentStoreCoordinator: Sendable {
       }
       try LMDBStore.migrate(
         at: url, to: managedObjectModel, configurationName: description.configuration,
-        permission: description.migrationPermission, options: description.storeOptions)
+        permission: description.migrationPermission, options: options)
       return try open()
     }
   }
@@ -172,12 +175,33 @@ public final class PersistentStoreCoordinator: Sendable {
     bindings.first { $0.store.url?.resolvingSymlinksInPath() == url.resolvingSymlinksInPath() }?.store
   }
 
-  /// Deletes the store in the file at `url`, which must not be open in this process (rule 329).
-  public func destroyPersistentStore(at url: URL) throws { try LMDBStore.destroy(at: url) }
+  /// Destroys the store in the file at `url` (rule 329): detaches it when it is attached here, and empties it. The file stays, as an empty store that
+  /// opening makes a new one of; ``LMDBStore/destroy(at:)`` deletes it. Where there is no file, nothing happens.
+  ///
+  /// - Throws: ``StorageError`` `.busy` when another coordinator of this process or another process has the store open: then it stays attached, and
+  ///   nothing is changed. `.permission` and what else keeps a file from being written.
+  public func destroyPersistentStore(at url: URL) throws {
+    if LMDBStore.isInMemory(url) { return }
+    if let store = attachedFile(at: url) {
+      try store.parts.environment.requireSoleUse()
+      try remove(store)
+    }
+    try LMDBStore.empty(at: url)
+  }
 
-  /// Puts a copy of the store at `source` in the place of the one at `url`; neither may be open in this process.
+  /// Puts a copy of the store at `source` in the place of the one at `url`. The source may be in use, the store at `url` may not: neither in this
+  /// process nor in another.
+  /// - Throws: see ``LMDBStore/replace(at:with:)``.
   public func replacePersistentStore(at url: URL, withPersistentStoreFrom source: URL) throws {
     try LMDBStore.replace(at: url, with: source)
+  }
+
+  /// Refuses to take away the file of a store that is attached here while somebody else uses it, who would go on with what nobody sees any more.
+  /// - Throws: ``StorageError`` `.busy` when another coordinator of this process or another process has the store open.
+  package func requireSoleUse(of store: LMDBStore) throws { try store.parts.environment.requireSoleUse() }
+
+  private func attachedFile(at url: URL) -> LMDBStore? {
+    self.persistentStore(for: url) as? LMDBStore
   }
 
   /// The store's metadata, including what was set and awaits the next save.

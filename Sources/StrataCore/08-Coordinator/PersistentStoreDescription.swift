@@ -10,7 +10,7 @@ public struct PersistentStoreDescription: Sendable, Hashable {
     case inMemory = "InMemory"
   }
 
-  /// The store's file, `Name.strata`; LMDB's lock file lies beside it. Nil for a store in memory.
+  /// The store's file, `Name.strata`; LMDB's lock file lies beside it. Nil for a store in memory; `/dev/null` is one, too.
   public var url: URL?
   /// The kind of store. Default: a file.
   public var type: StoreType
@@ -60,12 +60,13 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   public var recordsHistory = false
   /// How long the history is kept. Saves of this process let go of what is older, now and then.
   public var historyRetention = HistoryRetention()
-  /// How long a save waits for another process that is writing, before it fails as busy.
+  /// How long a save waits for another process that is writing, before it fails as busy. So long, in all its steps together, waits opening, too,
+  /// when it has to write: for a model that is new to the store, indexes, a history, a migration. A store that fits is opened whoever writes.
   public var timeout: Duration = .seconds(30)
   /// Whether classes that declare no slots are taken, since they find their properties by name: those written for Core Data do.
   package var takesUndeclaredSlots = false
 
-  /// A store in the file at `url`.
+  /// A store in the file at `url`; in memory for `/dev/null`.
   public init(url: URL) {
     self.url = url
     type = .lmdb

@@ -123,8 +123,13 @@ open class MigrationManager: NSObject {
     {
       return try carryOver(here, there, destination)
     }
+    // A store that is made has its name when it is complete.
+    let draft = isNew ? destination.url.flatMap { Self.draft(beside: $0) } : nil
+    var made = destination
+    if let draft { made.url = draft.url }
     let run = try MigrationRun(
-      self, source: source, destination: destination, mappings: mappings, foundation: speaksFoundation)
+      self, source: source, destination: made, mappings: mappings, foundation: speaksFoundation)
+    draft?.hold()
     self.run = run
     defer {
       self.run = nil
@@ -133,32 +138,41 @@ open class MigrationManager: NSObject {
     do {
       try run.start()
       run.close()
+      try draft?.flush()
+      try draft?.publish()
     } catch {
       run.close()
-      if isNew, let url = destination.url { try? LMDBStore.destroy(at: url) }
+      draft?.remove()
       throw cancellation ?? error
     }
   }
 
   private func carryOver(_ here: URL, _ there: URL, _ destination: PersistentStoreDescription) throws {
+    let draft = Self.draft(beside: there)
+    let made = draft?.url ?? there
+    defer { draft?.remove() }
     do {
       try requireSourceModel(of: here)
-      try LMDBStore.replace(at: there, with: here)
+      try LMDBStore.replace(at: made, with: here)
     } catch {
       throw CoreDataError(
         .migrationManagerSourceStore, "The source store cannot be copied: \(error)",
         userInfo: [NSUnderlyingErrorKey: error])
     }
-    do {
-      // What it takes away the source has, which stays.
-      var permission = MigrationPermission()
-      permission.isForCopy = true
-      try LMDBStore.migrate(
-        at: there, to: destinationModel, configurationName: destination.configuration, permission: permission)
-    } catch {
-      try? LMDBStore.destroy(at: there)
-      throw error
-    }
+    // What it takes away the source has, which stays.
+    var permission = MigrationPermission()
+    permission.isForCopy = true
+    try LMDBStore.migrate(
+      at: made, to: destinationModel, configurationName: destination.configuration, permission: permission)
+    try draft?.flush()
+    try draft?.publish()
+  }
+
+  /// Nil when the folder cannot be used, of which opening tells.
+  private static func draft(beside url: URL) -> StoreDraft? {
+    guard let file = try? StoreFile(url.path, .system) else { return nil }
+    StoreDraft.removeLeftovers(beside: file)
+    return StoreDraft(.migration, beside: file)
   }
 
   /// What is inferred is inferred from the model in the store: it must be the one that the mapping was made for.

@@ -84,13 +84,19 @@ public final class StagedMigrationManager: NSObject, @unchecked Sendable {
   /// - Throws: ``CoreDataError`` 134504 when the store's version or the model's is in no stage, or a stage's model is not found; 134506 when the stages lead from
   ///   `model` to the store's version; 134110 when a custom stage does not begin where the one before it ends; what `LMDBStore.migrate` and
   ///   the handlers throw. The store is of the last version then that was reached.
-  func migrate(_ description: PersistentStoreDescription, _ url: URL, to model: ManagedObjectModel) throws {
+  func migrate(
+    _ description: PersistentStoreDescription, _ url: URL, to model: ManagedObjectModel,
+    _ options: LMDBStoreOptions
+  ) throws {
     let path = try StoreFile(url.path, .system).path
-    try EnvironmentRegistry.current.stages.take(path) { try migrateAlone(description, url, to: model) }
+    try EnvironmentRegistry.current.stages.take(path) {
+      try migrateAlone(description, url, to: model, options)
+    }
   }
 
   private func migrateAlone(
-    _ description: PersistentStoreDescription, _ url: URL, to model: ManagedObjectModel
+    _ description: PersistentStoreDescription, _ url: URL, to model: ManagedObjectModel,
+    _ options: LMDBStoreOptions
   ) throws {
     try requireChain()
     // Stages name the versions that the program knows, and the store's is one of them.
@@ -101,7 +107,7 @@ public final class StagedMigrationManager: NSObject, @unchecked Sendable {
       if try LMDBStore.model(at: url).versionChecksum == model.versionChecksum { return }
       try LMDBStore.migrate(
         at: url, to: model, configurationName: description.configuration, permission: permission,
-        options: description.storeOptions)
+        options: options)
     }
     for stage in work {
       guard let stage = stage as? CustomMigrationStage else { continue }

@@ -1,0 +1,109 @@
+import Foundation
+
+/// The sole use of a store's name, for as long as its file is exchanged, emptied or removed.
+///
+/// Every process that has a store open holds LMDB's shared lock on the first byte of the lock file; whoever can lock that byte for itself
+/// is alone, and others that come to open the store wait meanwhile. Closing any descriptor of the lock file drops all locks that this process
+/// has on it: so it is opened only where this process has no environment on the file, and can get none, since opening takes turns.
+///
+/// The lock file is removed at the end: what it says of the last commit is not of the file that has the name then. Whoever waited for it finds
+/// that out and opens anew (`OpenedEnvironment`).
+enum SoleUse {
+  private static let mostAttempts = 20
+  private static let reserveDeadline = Duration.seconds(30)
+
+  /// Runs `body` while nobody else uses the store called `file`, in this process or another; with what lies there, nil for nothing.
+  ///
+  /// - Throws: ``StorageError`` `.busy` when the store is open somewhere, also one whose file was deleted; `.aliased`, `.permission`.
+  static func run<R>(_ file: StoreFile, _ body: (FileSystem.Status?) throws -> R) throws -> R {
+    let registry = EnvironmentRegistry.current
+    return try registry.openings.take(file.path) {
+      for _ in 0..<mostAttempts {
+        let status = try file.status()
+        if let status {
+          try registry.reserve(
+            status.identity, path: file.path, until: .now.advanced(by: reserveDeadline))
+        }
+        defer { if let status { registry.settle(status.identity, nil) } }
+        if let result = try whileLocked(file, status, body) { return result }
+      }
+      throw StorageError(
+        .busy, operation: "fcntl", path: file.path,
+        detail: "The store's file was exchanged again and again by others.")
+    }
+  }
+
+  /// Nil when the names have changed meanwhile.
+  private static func whileLocked<R>(
+    _ file: StoreFile, _ status: FileSystem.Status?, _ body: (FileSystem.Status?) throws -> R
+  ) throws -> R? {
+    try file.checkLockFile()
+    let known = try file.lockIdentity()
+    // Neither a store nor anybody who has one open.
+    if status == nil && known == nil { return try body(nil) }
+    if let known, EnvironmentRegistry.current.usesLockFile(known) {
+      throw StorageError(
+        .busy, operation: "fcntl", path: file.path,
+        detail: "The store's file was deleted or replaced while it was open in this process; close it first.")
+    }
+    let system = file.system
+    let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+    let descriptor = system.open(file.lockPath, flags, 0o600)
+    if descriptor < 0 { throw StorageError(-descriptor, "open", path: file.path) }
+    defer { _ = system.close(descriptor) }
+    let code = system.lockFirstByte(descriptor)
+    if code == -EAGAIN || code == -EACCES {
+      throw openElsewhere(file, system.holderOfFirstByte(descriptor))
+    }
+    if code != 0 { throw StorageError(-code, "fcntl", path: file.path) }
+    guard case .success(let own) = system.statusOfDescriptor(descriptor),
+      try file.lockIdentity() == own.identity
+    else { return nil }
+    defer { _ = system.unlink(file.lockPath) }
+    guard try file.status()?.identity == status?.identity else { return nil }
+    return try body(status)
+  }
+
+  /// The error for a store that another process has open.
+  static func openElsewhere(_ file: StoreFile, _ process: Int32?) -> StorageError {
+    let name = process.flatMap { $0 > 0 ? " (\($0))" : nil } ?? ""
+    return StorageError(
+      .busy, operation: "fcntl", path: file.path,
+      detail: "Another process\(name) has the store open; close it there first. Nothing was changed.")
+  }
+}
+
+extension Environment {
+  /// - Throws: ``StorageError`` `.busy` when somebody else has the store open, in this process or another.
+  func requireSoleUse() throws {
+    try checkProcess()
+    if EnvironmentRegistry.current.isShared(self) {
+      throw StorageError(
+        .busy, operation: "open", path: path,
+        detail: "The store is open in this process by another coordinator; close it there first.")
+    }
+    guard let descriptor = try probeDescriptor() else { return }
+    if let process = file.system.holderOfFirstByte(descriptor) { throw SoleUse.openElsewhere(file, process) }
+  }
+
+  /// A descriptor of the lock file, to ask who else has locked it; nil where there is none. It is kept until LMDB has closed its own: closing
+  /// it earlier would drop LMDB's locks.
+  private func probeDescriptor() throws -> Int32? {
+    try lock.withLock {
+      if let lockProbe { return lockProbe }
+      guard let expected = lockIdentity, try file.lockIdentity() == expected else { return nil }
+      let descriptor = file.system.open(file.lockPath, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
+      if descriptor < 0 { throw StorageError(-descriptor, "open for reading", path: path) }
+      lockProbe = descriptor
+      return descriptor
+    }
+  }
+
+  /// After LMDB has closed the lock file.
+  func closeProbe() {
+    lock.withLock {
+      if let lockProbe { _ = file.system.close(lockProbe) }
+      lockProbe = nil
+    }
+  }
+}

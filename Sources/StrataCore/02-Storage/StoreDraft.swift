@@ -1,0 +1,179 @@
+import Foundation
+import Synchronization
+
+/// A file that will be a store: under a name of its own beside the store's until it is complete and flushed.
+///
+/// One that is given up is removed, at the latest with this object. What a killed process has left is removed by the next that makes a draft in the folder: a draft that is
+/// worked on is locked (`flock`), and its name tells its process.
+final class StoreDraft: Sendable {
+  /// What becomes of it.
+  enum Purpose: String, CaseIterable { case new, copy, migration, salvage }
+
+  /// The draft's own names.
+  let file: StoreFile
+  /// The store's.
+  let destination: StoreFile
+  private let descriptor = Mutex<Int32>(-1)
+
+  /// The drafts of this process.
+  private static let living = Mutex<[String: StoreFile]>([:])
+
+  /// Chooses a name beside the store's. Makes no file.
+  init(_ purpose: Purpose, beside destination: StoreFile) {
+    self.destination = destination
+    var path = destination.temporaryName(purpose.rawValue)
+    // When a crash cuts off an exchange of names, the store's old file has the draft's: it is known by its number.
+    if purpose == .migration, let inode = (try? destination.status())?.identity.inode { path += ".\(inode)" }
+    let file = StoreFile(path: path, directory: destination.directory, system: destination.system)
+    self.file = file
+    Self.living.withLock { $0[file.path] = file }
+  }
+
+  deinit { if Self.living.withLock({ $0[file.path] != nil }) { remove() } }
+
+  /// The draft's place.
+  var url: URL { URL(fileURLWithPath: file.path) }
+
+  /// Locks the file, which exists by now, so that everybody sees that it is worked on.
+  func hold() {
+    descriptor.withLock { descriptor in
+      guard descriptor < 0 else { return }
+      let opened = file.system.open(file.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0)
+      // Without the lock there is still the number of the process.
+      if opened >= 0 { _ = flock(opened, LOCK_EX | LOCK_NB) }
+      descriptor = opened
+    }
+  }
+
+  /// Writes out what the system still keeps in memory. The draft must be closed as a store.
+  func flush() throws {
+    let descriptor = file.system.open(file.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0)
+    if descriptor < 0 { throw StorageError(-descriptor, "open", path: file.path) }
+    defer { _ = file.system.close(descriptor) }
+    let code = file.system.sync(descriptor)
+    if code != 0 { throw StorageError(-code, "fsync", path: file.path) }
+    _ = file.system.unlink(file.lockPath)
+  }
+
+  /// Gives the draft, which is flushed, the store's name. Whoever has the store open must have closed it.
+  ///
+  /// - Parameter replacing: Whether a store that is there may go.
+  /// - Throws: `.exists`; `.busy` when somebody uses the store. The draft is what it was then.
+  func publish(replacing: Bool = false) throws {
+    try SoleUse.run(destination) { status in
+      if let status {
+        if !replacing { throw StorageError(EEXIST, "rename", path: destination.path) }
+        try destination.checkPlain(status)
+      }
+      let system = destination.system
+      var code =
+        status == nil
+        ? system.renameExclusively(file.path, destination.path) : system.rename(file.path, destination.path)
+      if status == nil, code == -ENOSYS || code == -EINVAL || code == -ENOTSUP {
+        code = system.rename(file.path, destination.path)
+      }
+      if code != 0 { throw StorageError(-code, "rename", path: destination.path) }
+      do {
+        try system.syncDirectory(destination.directory)
+      } catch {
+        // Nobody knows whether the name will last, and whoever tries again must not find it taken.
+        if status == nil { _ = system.unlink(destination.path) }
+        throw error
+      }
+    }
+    forget()
+  }
+
+  /// Removes what is left under the draft's names.
+  func remove() {
+    _ = file.system.unlink(file.path)
+    _ = file.system.unlink(file.lockPath)
+    forget()
+  }
+
+  /// From now on what has the draft's name is somebody else's.
+  func forget() {
+    Self.living.withLock { _ = $0.removeValue(forKey: file.path) }
+    descriptor.withLock { descriptor in
+      if descriptor >= 0 { _ = file.system.close(descriptor) }
+      descriptor = -1
+    }
+  }
+
+  // MARK: Drafts of others
+
+  /// Removes all drafts of this process: it ends now.
+  static func removeAll() {
+    for file in living.withLock({ Array($0.values) }) {
+      _ = file.system.unlink(file.path)
+      _ = file.system.unlink(file.lockPath)
+    }
+  }
+
+  /// Removes the drafts of processes that have died. Files that drafts have exchanged their names with stay.
+  static func removeLeftovers(beside file: StoreFile) {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: file.directory)) ?? []
+    for name in names where name.hasPrefix(".strata-") && !name.hasSuffix("-lock") {
+      let path = (file.directory == "/" ? "" : file.directory) + "/" + name
+      guard let process = process(ofDraft: name), !isExchanged(name, path, file.system),
+        isAbandoned(path, process, file.system)
+      else { continue }
+      _ = file.system.unlink(path)
+      _ = file.system.unlink(path + "-lock")
+    }
+    // Lock files whose drafts have gone.
+    for name in names where name.hasPrefix(".strata-") && name.hasSuffix("-lock") {
+      let draft = String(name.dropLast("-lock".count))
+      let path = (file.directory == "/" ? "" : file.directory) + "/" + draft
+      guard let process = process(ofDraft: draft), !isAlive(process, path),
+        case .failure(let code) = file.system.status(path), code.number == ENOENT
+      else { continue }
+      _ = file.system.unlink(path + "-lock")
+    }
+  }
+
+  /// The old files of stores that have the names of drafts, since their processes have died before they could give them others.
+  static func exchanged(beside file: StoreFile) -> [String] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: file.directory)) ?? []
+    return names.compactMap { name in
+      let path = (file.directory == "/" ? "" : file.directory) + "/" + name
+      guard let process = process(ofDraft: name), isExchanged(name, path, file.system),
+        isAbandoned(path, process, file.system)
+      else { return nil }
+      return path
+    }
+  }
+
+  private static func isExchanged(_ name: String, _ path: String, _ system: FileSystem) -> Bool {
+    guard name.hasPrefix(".strata-\(Purpose.migration.rawValue)-"),
+      let inode = name.split(separator: ".").last.flatMap({ UInt64($0) }),
+      case .success(let status) = system.status(path)
+    else { return false }
+    return status.identity.inode == inode
+  }
+
+  /// The number of the process in a draft's name; nil for other names.
+  private static func process(ofDraft name: String) -> Int32? {
+    let parts = name.dropFirst().split(separator: "-", omittingEmptySubsequences: false)
+    guard parts.count == 4, parts[0] == "strata", Purpose(rawValue: String(parts[1])) != nil else {
+      return nil
+    }
+    return Int32(parts[2])
+  }
+
+  /// Whether a process of that number lives and may have made the draft. One of our own number that we have not made is of another life: programs
+  /// in containers have the same number each time.
+  private static func isAlive(_ process: Int32, _ path: String) -> Bool {
+    if process == getpid() { return living.withLock { $0[path] != nil } }
+    return kill(process, 0) == 0 || errno != ESRCH
+  }
+
+  private static func isAbandoned(_ path: String, _ process: Int32, _ system: FileSystem) -> Bool {
+    if isAlive(process, path) { return false }
+    let descriptor = system.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
+    if descriptor < 0 { return false }
+    defer { _ = system.close(descriptor) }
+    // A process of another container has a number that means nothing here.
+    return flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK
+  }
+}

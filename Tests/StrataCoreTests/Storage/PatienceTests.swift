@@ -1,0 +1,69 @@
+import Foundation
+import Testing
+
+@testable import StrataCore
+
+/// An opening that must write waits for other processes once, and opening that need not write waits for nobody.
+@Suite struct PatienceTests {
+  private static let model = { @Sendable (attribute: String) in
+    ManagedObjectModel(entities: [
+      EntityDescription(
+        "Note",
+        properties: [AttributeDescription("title", .string), AttributeDescription("text", .string)],
+        indexes: [FetchIndexDescription(name: "by", attributes: [attribute])])
+    ])
+  }
+
+  private func open(_ path: String, _ attribute: String, _ patience: Patience) throws -> LMDBStore {
+    var options = LMDBStoreOptions()
+    options.patience = patience
+    return try LMDBStore(
+      url: URL(fileURLWithPath: path), schema: Self.model(attribute).schema(), options: options)
+  }
+
+  /// Another process keeps the lock for writing until the test lets it go.
+  @Test func whatMustBeWrittenWaitsOnce() async throws {
+    let directory = try ScratchDirectory()
+    let path = directory("A")
+    try open(path, "title", Patience(.seconds(30))).close()
+    let (locked, done) = (directory("locked"), directory("done"))
+    async let other = #expect(processExitsWith: .success) {
+      [path = path as String, locked = locked as String, done = done as String] in
+      let environment = try Environment.open(path: path)
+      try environment.write { _ in
+        try Data().write(to: URL(fileURLWithPath: locked))
+        for _ in 0..<60_000 where !FileManager.default.fileExists(atPath: done) { usleep(10_000) }
+      }
+      environment.close()
+    }
+    for _ in 0..<60_000 where !FileManager.default.fileExists(atPath: locked) {
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    // Nothing is missing: not a single wait.
+    let fitting = Patience(.seconds(3_600))
+    try open(path, "title", fitting).close()
+    #expect(fitting.vainWaits == 0)
+    // Another index: one wait, and none after it.
+    let patience = Patience(.milliseconds(200))
+    #expect(try storageError { try open(path, "text", patience).close() }.kind == .busy)
+    #expect(patience.vainWaits == 1 && patience.left == .zero)
+    try Data().write(to: URL(fileURLWithPath: done))
+    _ = await other
+    try open(path, "text", Patience(.seconds(30))).close()
+  }
+
+  @Test func waitsAreTakenFromOneSum() throws {
+    let patience = Patience(.seconds(3_600))
+    patience.spend(.seconds(4))
+    #expect(patience.left == .seconds(3_596))
+    try withEnvironment { environment in
+      #expect(try environment.write(within: patience) { _ in 7 } == 7)
+      struct Mishap: Error {}
+      #expect(throws: Mishap.self) { try environment.write(within: patience) { _ in throw Mishap() } }
+    }
+    // Neither what was done nor what went wrong otherwise is a wait in vain.
+    #expect(patience.left > .zero && patience.vainWaits == 0)
+    patience.spend(.seconds(3_600))
+    #expect(patience.left == .zero)
+  }
+}
