@@ -6,8 +6,8 @@ extension NSPersistentStoreCoordinator {
   ///
   /// IDs stay what they are. Contexts that have objects of the store must be reset: the objects they hold belong to the
   /// store that was detached.
-  /// - Throws: `CocoaError` 134000 for a type that is not on disk; 134080 when there is a file at `storeURL` already or it cannot be
-  ///   written: the old store stays attached then.
+  /// - Throws: `CocoaError` 134000 for a type that is not on disk; 134080 when another process or another coordinator of this one has the
+  ///   store open, when there is a file at `storeURL` already or it cannot be written: the old store stays attached then.
   @discardableResult
   public func migratePersistentStore(
     _ store: NSPersistentStore, to storeURL: URL, options: [AnyHashable: Any]? = nil,
@@ -20,6 +20,8 @@ extension NSPersistentStoreCoordinator {
         throw CoreDataError(
           .persistentStoreInvalidType, "A store can be moved to a file only, not to type “\(storeType)”.")
       }
+      // Whoever else has it open would go on with a file that nobody here sees any more.
+      if !LMDBStore.isInMemory(source.url) { try requireSoleUse(of: source) }
       try source.backup(to: storeURL)
       let (type, url, old) = (store.type, store.url, store.options)
       try remove(store)

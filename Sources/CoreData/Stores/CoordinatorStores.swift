@@ -70,9 +70,12 @@ extension NSPersistentStoreCoordinator {
     try cocoa { try remove(store.store) }
   }
 
-  /// The attached store in the file at `url`.
+  /// The attached store in the file at `url`; for `/dev/null` the oldest that was added there.
   public func persistentStore(for url: URL) -> NSPersistentStore? {
-    self.StrataCore::persistentStore(for: url).map { .of($0, in: self) }
+    if LMDBStore.isInMemory(url) {
+      return persistentStores.first { LMDBStore.isInMemory($0.url) && $0.url != nil }
+    }
+    return self.StrataCore::persistentStore(for: url).map { .of($0, in: self) }
   }
 
   /// The file of `store`; `/dev/null` for a store in memory.
@@ -80,7 +83,10 @@ extension NSPersistentStoreCoordinator {
 
   // MARK: Whole stores
 
-  /// Deletes the store in the file at `url`, which must not be open in this process.
+  /// Destroys the store in the file at `url`, as Core Data does: detaches it when it is attached here, and empties it. The file stays, and is opened as a
+  /// new store. Where there is no file, nothing happens.
+  /// - Throws: `CocoaError` 134070 when another coordinator of this process or another process has the store open: then nothing is changed;
+  ///   Foundation's codes for a file that cannot be written.
   public func destroyPersistentStore(
     at url: URL, ofType storeType: String, options: [AnyHashable: Any]? = nil
   ) throws {
@@ -90,14 +96,15 @@ extension NSPersistentStoreCoordinator {
     }
   }
 
-  /// Deletes the store in the file at `url`, which must not be open in this process.
+  /// Destroys the store in the file at `url`. See `destroyPersistentStore(at:ofType:options:)`.
   public func destroyPersistentStore(
     at url: URL, type storeType: NSPersistentStore.StoreType, options: [AnyHashable: Any]? = nil
   ) throws {
     try destroyPersistentStore(at: url, ofType: storeType.rawValue, options: options)
   }
 
-  /// Puts a copy of the store at `sourceURL` in the place of the one at `destinationURL`; neither may be open in this process.
+  /// Puts a copy of the store at `sourceURL`, which may be in use, in the place of the one at `destinationURL`.
+  /// - Throws: `CocoaError` 134070 when the store at `destinationURL` is open, in this process or another; Foundation's codes for files.
   public func replacePersistentStore(
     at destinationURL: URL, destinationOptions: [AnyHashable: Any]? = nil,
     withPersistentStoreFrom sourceURL: URL, sourceOptions: [AnyHashable: Any]? = nil,
@@ -108,7 +115,8 @@ extension NSPersistentStoreCoordinator {
     }
   }
 
-  /// Puts a copy of the store at `sourceURL` in the place of the one at `destinationURL`; neither may be open in this process.
+  /// Puts a copy of the store at `sourceURL`, which may be in use, in the place of the one at `destinationURL`.
+  /// - Throws: `CocoaError` 134070 when the store at `destinationURL` is open, in this process or another; Foundation's codes for files.
   public func replacePersistentStore(
     at destinationURL: URL, destinationOptions: [AnyHashable: Any]? = nil,
     withPersistentStoreFrom sourceURL: URL, sourceOptions: [AnyHashable: Any]? = nil,

@@ -77,8 +77,11 @@ public final class NSPersistentStore: NSObject, Sendable {
   /// The options it was opened with.
   public var options: [AnyHashable: Any]? { entry?.options.value }
 
-  /// The file; nil for a store in memory.
-  public var url: URL? { store.url }
+  /// The file; `/dev/null` for a store in memory of a type that is on disk otherwise; nil for one of type `NSInMemoryStoreType`.
+  public var url: URL? {
+    if let url = store.url { return url }
+    return type == NSInMemoryStoreType ? nil : URL(fileURLWithPath: "/dev/null")
+  }
   /// The store's UUID.
   public var identifier: String! { store.identifier.uuidString }
   /// The configuration it was opened with.

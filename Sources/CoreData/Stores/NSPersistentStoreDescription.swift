@@ -5,8 +5,8 @@ import StrataCore
 open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendable {
   // Safe as Core Data's: it is set up by one owner and only read while stores are loaded.
 
-  /// The file; nil or `/dev/null` for a store without one.
-  open var url: URL?
+  /// The file; `/dev/null`, the default, for a store in memory, whatever its type.
+  open var url: URL? = URL(fileURLWithPath: "/dev/null")
   /// `NSSQLiteStoreType`, the default, and `NSBinaryStoreType`: on disk; `NSInMemoryStoreType`: in memory.
   open var type = NSSQLiteStoreType
   /// The configuration whose entities the store keeps; nil for all.
@@ -29,7 +29,7 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
     NSInferMappingModelAutomaticallyOption: NSNumber(value: true),
   ]
 
-  /// A description without a file: of a store in memory once `type` says so.
+  /// A description of Core Data's default: a store in memory, of type `NSSQLiteStoreType` at `/dev/null`.
   public override init() { super.init() }
 
   /// A description of the store in the file at `url`.
@@ -119,7 +119,7 @@ func storeDescription(
       throw CoreDataError(.persistentStoreOpen, "A store of type \(type) needs the URL of a file.")
     }
     // Core Data's way to have a SQLite store in memory.
-    result = url.path == "/dev/null" ? .inMemory : PersistentStoreDescription(url: url)
+    result = LMDBStore.isInMemory(url) ? .inMemory : PersistentStoreDescription(url: url)
   default:
     throw CoreDataError(
       .persistentStoreInvalidType,

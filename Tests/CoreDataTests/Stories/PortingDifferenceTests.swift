@@ -5,14 +5,14 @@ import Testing
 /// What Docs/Porting.md says is different at run time.
 @Suite("Differences that Porting names")
 struct PortingDifferenceTests {
-  @Test("A store that is attached is not destroyed; a file open for writing is not opened for reading only")
+  @Test("What another coordinator has open is not destroyed, what is open for writing not opened for reading")
   func attached() throws {
     let url = try Journal.makeFolder().appendingPathComponent("a.sqlite")
     let coordinator = try Journal.makeCoordinator(at: url)
-    #expect(throws: (any Error).self) {
-      try coordinator.destroyPersistentStore(at: url, ofType: NSSQLiteStoreType)
-    }
     let other = NSPersistentStoreCoordinator(managedObjectModel: Journal.makeModel())
+    #expect(throws: (any Error).self) {
+      try other.destroyPersistentStore(at: url, ofType: NSSQLiteStoreType)
+    }
     #expect(throws: (any Error).self) {
       try other.addPersistentStore(
         ofType: NSSQLiteStoreType, configurationName: nil, at: url,

@@ -1,0 +1,134 @@
+import CoreData
+import Foundation
+import Testing
+
+/// rule 329: what is left of a store that was destroyed.
+@Suite("Destroyed stores")
+struct DestroyedStoreTests {
+  private let folder: URL
+  private var url: URL { folder.appendingPathComponent("a.sqlite") }
+
+  init() throws { folder = try Journal.makeFolder() }
+
+  private func fill(_ coordinator: NSPersistentStoreCoordinator, _ title: String) throws {
+    let context = NSManagedObjectContext(.confinementConcurrencyType)
+    context.persistentStoreCoordinator = coordinator
+    Entry(context: context).title = title
+    try context.save()
+  }
+
+  @Test("Destroying what is not there succeeds")
+  func missing() throws {
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: Journal.makeModel())
+    try coordinator.destroyPersistentStore(at: url, ofType: NSSQLiteStoreType)
+    try coordinator.destroyPersistentStore(
+      at: folder.appendingPathComponent("none/a.sqlite"), type: .sqlite, options: nil)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+  }
+
+  @Test("An attached store is detached and emptied; the file stays and is opened as a new store")
+  func attached() throws {
+    let coordinator = try Journal.makeCoordinator(at: url)
+    try fill(coordinator, "old")
+    let old = coordinator.persistentStores[0].identifier
+    try coordinator.destroyPersistentStore(at: url, ofType: NSSQLiteStoreType)
+    #expect(coordinator.persistentStores.isEmpty)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["a.sqlite"])
+    let size = try #require(
+      try FileManager.default.attributesOfItem(atPath: url.path)[.size] as? NSNumber
+    ).intValue
+    #expect(size <= 2 * 65_536)
+    let store = try coordinator.addPersistentStore(
+      ofType: NSSQLiteStoreType, configurationName: nil, at: url)
+    #expect(store.identifier != old)
+    #expect(try Journal.savedTitles(coordinator) == [])
+    try fill(coordinator, "new")
+    #expect(try Journal.savedTitles(coordinator) == ["new"])
+  }
+
+  @Test("The file of a destroyed store holds no metadata, is not opened for reading only, and says why")
+  func emptied() throws {
+    let coordinator = try Journal.makeCoordinator(at: url)
+    try fill(coordinator, "old")
+    try coordinator.remove(coordinator.persistentStores[0])
+    try coordinator.destroyPersistentStore(at: url, ofType: NSSQLiteStoreType)
+    try coordinator.destroyPersistentStore(at: url, ofType: NSSQLiteStoreType)
+    let bytes = try Data(contentsOf: url)
+    for attempt in 0..<2 {
+      let error = #expect(throws: CocoaError.self) {
+        if attempt == 0 {
+          _ = try NSPersistentStoreCoordinator.metadataForPersistentStore(type: .sqlite, at: url)
+        } else {
+          try coordinator.addPersistentStore(
+            ofType: NSSQLiteStoreType, configurationName: nil, at: url,
+            options: [NSReadOnlyPersistentStoreOption: true])
+        }
+      }
+      #expect(error?.code == .fileReadCorruptFile)
+      #expect(error?.localizedDescription.contains("was destroyed") ?? false, "\(error as Any)")
+    }
+    #expect(try Data(contentsOf: url) == bytes)
+  }
+
+  @Test(
+    "A damaged store and a file that is no store are destroyed, too; an empty file that nobody explains stays refused"
+  )
+  func damaged() throws {
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: Journal.makeModel())
+    for content in [Data("no store at all".utf8), Data()] {
+      try content.write(to: url)
+      #expect(throws: CocoaError.self) {
+        try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: url)
+      }
+      try coordinator.destroyPersistentStore(at: url, ofType: NSSQLiteStoreType)
+      let store = try coordinator.addPersistentStore(
+        ofType: NSSQLiteStoreType, configurationName: nil, at: url)
+      try coordinator.remove(store)
+    }
+  }
+
+  @Test("A store that another coordinator of the process has attached is not destroyed")
+  func attachedElsewhere() throws {
+    let other = try Journal.makeCoordinator(at: url)
+    try fill(other, "kept")
+    let coordinator = try Journal.makeCoordinator(at: url)
+    #expect(throws: CocoaError.self) {
+      try coordinator.destroyPersistentStore(at: url, ofType: NSSQLiteStoreType)
+    }
+    #expect(coordinator.persistentStores.count == 1)
+    #expect(try Journal.savedTitles(coordinator) == ["kept"])
+    #expect(try Journal.savedTitles(other) == ["kept"])
+  }
+
+  @Test("`/dev/null` is a store in memory, whatever is asked of it")
+  func nowhere() throws {
+    let description = NSPersistentStoreDescription()
+    #expect(description.url == URL(fileURLWithPath: "/dev/null"))
+    #expect(description.type == NSSQLiteStoreType)
+    let container = NSPersistentContainer(name: "Nowhere", managedObjectModel: Journal.makeModel())
+    container.persistentStoreDescriptions = [description]
+    var failure: (any Error)?
+    container.loadPersistentStores { _, error in failure = error }
+    #expect(failure == nil)
+    let coordinator = container.persistentStoreCoordinator
+    let store = try #require(coordinator.persistentStores.first)
+    #expect(store.url == URL(fileURLWithPath: "/dev/null") && store.type == NSSQLiteStoreType)
+    try fill(coordinator, "nowhere")
+    #expect(try Journal.savedTitles(coordinator) == ["nowhere"])
+    // Each has a store of its own.
+    let other = try Journal.makeCoordinator(at: URL(fileURLWithPath: "/dev/null"))
+    #expect(try Journal.savedTitles(other) == [])
+    let null = URL(fileURLWithPath: "/dev/null")
+    try other.destroyPersistentStore(at: null, ofType: NSSQLiteStoreType)
+    #expect(throws: CocoaError.self) {
+      try other.replacePersistentStore(at: null, withPersistentStoreFrom: null, type: .sqlite)
+    }
+    #expect(throws: CocoaError.self) {
+      try NSPersistentStoreCoordinator.metadataForPersistentStore(type: .sqlite, at: null)
+    }
+    var status = stat()
+    #expect(lstat("/dev/null", &status) == 0 && status.st_mode & S_IFMT == S_IFCHR)
+    let copy = try #require(description.copy() as? NSPersistentStoreDescription)
+    #expect(copy.url == description.url)
+  }
+}

@@ -1,0 +1,121 @@
+import CoreData
+import Foundation
+import Testing
+
+/// A store that another process has open: nobody takes it away below that process, and whoever tries is told.
+@Suite("Stores that another process uses")
+struct StoreInUseTests {
+  private let folder: URL
+
+  init() throws {
+    folder = try Journal.makeFolder()
+    for (name, title) in [("a", "of a"), ("b", "of b")] {
+      let coordinator = try Journal.makeCoordinator(at: url(name))
+      let context = NSManagedObjectContext(.confinementConcurrencyType)
+      context.persistentStoreCoordinator = coordinator
+      Entry(context: context).title = title
+      try context.save()
+      try coordinator.remove(coordinator.persistentStores[0])
+    }
+  }
+
+  private func url(_ name: String) -> URL { folder.appendingPathComponent(name + ".sqlite") }
+
+  private func titles(_ name: String) throws -> [String] {
+    let coordinator = try Journal.makeCoordinator(at: url(name))
+    defer { for store in coordinator.persistentStores { try? coordinator.remove(store) } }
+    return try Journal.savedTitles(coordinator)
+  }
+
+  /// Runs `body` while another process has the store open, which saves once more to it afterwards.
+  private func whileOpenElsewhere(_ name: String, _ body: () throws -> Void) async throws {
+    let (opened, done) = (folder.path + "/opened", folder.path + "/done")
+    async let other = #expect(processExitsWith: .success) {
+      [path = url(name).path as String, opened = opened as String, done = done as String] in
+      let coordinator = try Journal.makeCoordinator(at: URL(fileURLWithPath: path))
+      try Data().write(to: URL(fileURLWithPath: opened))
+      for _ in 0..<60_000 where !FileManager.default.fileExists(atPath: done) { usleep(10_000) }
+      let context = NSManagedObjectContext(.confinementConcurrencyType)
+      context.persistentStoreCoordinator = coordinator
+      Entry(context: context).title = "saved elsewhere"
+      try context.save()
+      try coordinator.remove(coordinator.persistentStores[0])
+    }
+    for _ in 0..<60_000 where !FileManager.default.fileExists(atPath: opened) {
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    try #require(FileManager.default.fileExists(atPath: opened))
+    let outcome = Result { try body() }
+    try Data().write(to: URL(fileURLWithPath: done))
+    _ = await other
+    try outcome.get()
+  }
+
+  private func expectBusy(_ body: () throws -> Void) {
+    let error = #expect(throws: CocoaError.self, performing: body)
+    #expect(error?.localizedDescription.contains("Another process") ?? false, "\(error as Any)")
+  }
+
+  @Test("rule 329: neither replaced nor destroyed; what the other process saves is kept")
+  func replacedAndDestroyed() async throws {
+    try await whileOpenElsewhere("a") {
+      let coordinator = NSPersistentStoreCoordinator(managedObjectModel: Journal.makeModel())
+      expectBusy {
+        try coordinator.replacePersistentStore(at: url("a"), withPersistentStoreFrom: url("b"), type: .sqlite)
+      }
+      expectBusy { try coordinator.destroyPersistentStore(at: url("a"), type: .sqlite) }
+      // A source may be in use: it is only read.
+      try coordinator.replacePersistentStore(at: url("c"), withPersistentStoreFrom: url("a"), type: .sqlite)
+    }
+    #expect(try titles("a").sorted() == ["of a", "saved elsewhere"])
+    #expect(try titles("c") == ["of a"])
+    // Once nobody has it open any more it is replaced, and destroyed.
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: Journal.makeModel())
+    try coordinator.replacePersistentStore(at: url("a"), withPersistentStoreFrom: url("b"), type: .sqlite)
+    #expect(try titles("a") == ["of b"])
+    try coordinator.destroyPersistentStore(at: url("a"), type: .sqlite)
+    #expect(try titles("a") == [])
+  }
+
+  @Test("An attached store that another process uses is neither moved nor destroyed, and stays attached")
+  func attached() async throws {
+    let coordinator = try Journal.makeCoordinator(at: url("a"))
+    let store = coordinator.persistentStores[0]
+    try await whileOpenElsewhere("a") {
+      expectBusy { try coordinator.migratePersistentStore(store, to: url("c"), type: .sqlite) }
+      #expect(!FileManager.default.fileExists(atPath: url("c").path))
+      expectBusy { try coordinator.destroyPersistentStore(at: url("a"), type: .sqlite) }
+      #expect(coordinator.persistentStores == [store])
+    }
+    let moved = try coordinator.migratePersistentStore(store, to: url("c"), type: .sqlite)
+    #expect(coordinator.persistentStores == [moved])
+    #expect(try Journal.savedTitles(coordinator).sorted() == ["of a", "saved elsewhere"])
+  }
+
+  @Test("A store whose file was deleted is still in use: none is put under its name")
+  func deletedFile() async throws {
+    // The other process cannot save any more, and does not try.
+    let (opened, done) = (folder.path + "/opened", folder.path + "/done")
+    async let other = #expect(processExitsWith: .success) {
+      [path = url("a").path as String, opened = opened as String, done = done as String] in
+      let coordinator = try Journal.makeCoordinator(at: URL(fileURLWithPath: path))
+      try Data().write(to: URL(fileURLWithPath: opened))
+      for _ in 0..<60_000 where !FileManager.default.fileExists(atPath: done) { usleep(10_000) }
+      _ = coordinator
+    }
+    for _ in 0..<60_000 where !FileManager.default.fileExists(atPath: opened) {
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    try FileManager.default.removeItem(at: url("a"))
+    let coordinator = try Journal.makeCoordinator(at: url("b"))
+    expectBusy {
+      try coordinator.replacePersistentStore(at: url("a"), withPersistentStoreFrom: url("b"), type: .sqlite)
+    }
+    expectBusy {
+      try coordinator.migratePersistentStore(coordinator.persistentStores[0], to: url("a"), type: .sqlite)
+    }
+    #expect(coordinator.persistentStores.count == 1)
+    try Data().write(to: URL(fileURLWithPath: done))
+    _ = await other
+  }
+}
