@@ -5,7 +5,8 @@ import StrataCore
 /// A copy of the last save, while others go on.
 struct Backup: StoreTask {
   static let configuration = CommandConfiguration(
-    abstract: "Writes a copy of a store to a new file; the store may be in use meanwhile.")
+    abstract: "Writes a copy of a store to a new file; the store may be in use meanwhile.",
+    discussion: "Waits for no writer. The copy appears under its name when it is complete, not before.")
 
   @Argument(help: "The store's file.") var store: String
   @Argument(help: "The copy's file. It must not exist.") var copy: String

@@ -8,8 +8,14 @@ struct Salvage: StoreTask {
     abstract: "Reads what is readable of a damaged store into a new one.",
     discussion: """
       The damaged file is only read. Rows come back when their checksums are right; the report says what came back from \
-      pages that no tree leads to, and what did not.
+      pages that no tree leads to, and what did not. The new file appears under its name when it is complete, not before.
+
+      Ends with exit code 0 when everything came back, with exit code 2 when the new file holds what was readable and that is not \
+      everything, with exit code 1 when there is no new file.
       """)
+
+  /// The exit code when not everything came back.
+  private static let incomplete = ExitCode(2)
 
   @Argument(help: "The damaged store's file. Nothing may write it meanwhile.") var store: String
   @Argument(help: "The new store's file. It must not exist.") var new: String
@@ -38,5 +44,6 @@ struct Salvage: StoreTask {
     print(
       report.isComplete
         ? "Complete: everything is in \(new)." : "Incomplete: what was readable is in \(new).")
+    if !report.isComplete { throw Self.incomplete }
   }
 }

@@ -7,7 +7,10 @@ struct StrataCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "strata",
     abstract: "Looks at Strata stores, checks them, copies them, rescues them.",
-    discussion: "Every failure is one sentence on standard error and exit code 1.",
+    discussion: """
+      Every failure is one sentence on standard error and exit code 1. A salvage that could not bring back everything ends with exit code 2. What is \
+      stopped by a signal leaves no file behind.
+      """,
     subcommands: [Info.self, Check.self, Backup.self, Salvage.self, History.self])
 }
 
@@ -24,8 +27,11 @@ protocol StoreTask: ParsableCommand {
 
 extension StoreTask {
   func run() throws {
+    Interruption.prepare()
     do {
       try perform()
+    } catch let code as ExitCode {
+      throw code
     } catch {
       let sentence = error.localizedDescription.split(whereSeparator: \.isNewline).joined(separator: " ")
       FileHandle.standardError.write(Data("strata: \(sentence)\n".utf8))

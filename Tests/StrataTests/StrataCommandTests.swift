@@ -19,14 +19,14 @@ import TortureKit
     return (process.terminationStatus, text, complaint)
   }
 
-  private func makeStore(_ url: URL) throws {
+  private func makeStore(_ url: URL, count: Int = 300) throws {
     let book = EntityDescription("Book", properties: [AttributeDescription("title", .string)])
     let container = PersistentContainer(name: "Books", model: ManagedObjectModel(entities: [book]))
     let store = try container.persistentStoreCoordinator.addPersistentStore(
       PersistentStoreDescription(url: url))
     let context = container.newBackgroundContext()
     try context.performAndWait {
-      for number in 0..<300 {
+      for number in 0..<count {
         let object = ManagedObject(entity: book, insertInto: context)
         object.setValue("title \(number)", forKey: "title")
       }
@@ -84,6 +84,57 @@ import TortureKit
     #expect(taken.code == 1 && taken.error.contains("already"), "\(taken)")
     let missing = try run("check", store.path + ".none")
     #expect(missing.code == 1 && missing.error.contains("There is no file"), "\(missing)")
+  }
+
+  /// What was readable is there, and whoever calls the program in a script learns that it is not everything.
+  @Test func anIncompleteSalvageHasItsOwnExitCode() throws {
+    let folder = try TemporaryFolder()
+    defer { folder.remove() }
+    let store = folder.url.appendingPathComponent("Books.strata")
+    let new = folder.url.appendingPathComponent("New.strata")
+    try makeStore(store)
+    var bytes = try Data(contentsOf: store)
+    var from = bytes.startIndex
+    while let found = bytes.range(of: Data("title 17".utf8), in: from..<bytes.endIndex) {
+      bytes[found.lowerBound] ^= 0x20
+      from = found.upperBound
+    }
+    try bytes.write(to: store)
+    let salvage = try run("salvage", store.path, new.path)
+    #expect(salvage.code == 2 && salvage.output.contains("Incomplete"), "\(salvage)")
+    #expect(try run("check", new.path).output.contains("Sound"))
+    let help = try run("salvage", "--help").output.split(whereSeparator: \.isWhitespace)
+    #expect(help.joined(separator: " ").contains("with exit code 2 when"))
+  }
+
+  /// Neither under the new name nor beside it.
+  @Test(arguments: [SIGINT, SIGTERM, SIGHUP, SIGKILL])
+  func aSalvageThatIsStoppedLeavesNothing(signal: Int32) async throws {
+    let folder = try TemporaryFolder()
+    defer { folder.remove() }
+    let store = folder.url.appendingPathComponent("Books.strata")
+    let new = folder.url.appendingPathComponent("New.strata")
+    try makeStore(store, count: 20_000)
+    func names() throws -> Set<String> {
+      Set(try FileManager.default.contentsOfDirectory(atPath: folder.url.path))
+    }
+    let before = try names()
+    let child = try ChildProcess(ChildProcess.program("strata"), ["salvage", store.path, new.path])
+    while try names() == before { usleep(500) }
+    child.stop()
+    Foundation.kill(child.identifier, signal)
+    child.resume()
+    #expect(child.wait() == 128 + signal)
+    #expect(!FileManager.default.fileExists(atPath: new.path))
+    if signal == SIGKILL {
+      // Nobody could tidy up; the next one does.
+      #expect(try names() != before)
+    } else {
+      #expect(try names() == before)
+    }
+    let again = try run("salvage", store.path, new.path)
+    #expect(again.code == 0, "\(again)")
+    #expect(try names() == before.union(["New.strata"]))
   }
 
   @Test func theHistoryIsListedNewestFirstAndNothingIsWritten() throws {

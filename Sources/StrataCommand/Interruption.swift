@@ -1,0 +1,26 @@
+import Dispatch
+import Foundation
+import StrataCore
+
+/// Tidies up when somebody stops the program (Ctrl-C, `kill`, a terminal that is closed): what is unfinished is removed, then the program ends
+/// by the same signal, as whoever sent it expects.
+enum Interruption {
+  /// From now on. A signal that was ignored when the program began stays ignored.
+  static func prepare() { _ = sources }
+
+  // Unsafe: made once and then only kept alive.
+  private nonisolated(unsafe) static let sources: [any DispatchSourceSignal] = [SIGINT, SIGTERM, SIGHUP]
+    .compactMap { number in
+      let before = signal(number, SIG_IGN)
+      if unsafeBitCast(before, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self) { return nil }
+      let source = DispatchSource.makeSignalSource(
+        signal: number, queue: DispatchQueue(label: "strata.interruption"))
+      source.setEventHandler {
+        LMDBStore.removeUnfinishedFiles()
+        signal(number, SIG_DFL)
+        kill(getpid(), number)
+      }
+      source.resume()
+      return source
+    }
+}
