@@ -7,6 +7,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
+// 1.0 keeps files of another format, in both directions; what is linked is compared at run time.
+#if MDB_VERSION_MAJOR != 0 || MDB_VERSION_MINOR != 9
+#error "Strata needs liblmdb 0.9: other versions keep files of another format. Install liblmdb 0.9 and its headers, and see that pkg-config and the compiler find them first."
+#endif
+
 #if defined(__linux__)
 #include <sys/prctl.h>
 #include <sys/syscall.h>

@@ -41,6 +41,21 @@ struct SetupTests {
     #expect(result.output + result.errors == "")
   }
 
+  /// liblmdb 1.0 has another file format.
+  @Test func anotherLMDBIsRefusedByName() throws {
+    let machine = try Machine()
+    defer { machine.folder.remove() }
+    try machine.addSwift()
+    try machine.add("gzip", "exit 0")
+    try machine.add("pkg-config", #"case "$*" in *modversion*) echo 1.0.0 ;; esac"#)
+    let result = try machine.setup()
+    #expect(result.exitCode == 1)
+    #expect(result.errors.split(separator: "\n").count == 1)
+    #expect(result.errors.contains("0.9") && result.errors.contains("1.0.0"), "\(result.errors)")
+    try machine.add("pkg-config", #"case "$*" in *modversion*) echo 0.9.33 ;; esac"#)
+    #expect(try machine.setup().exitCode == 0)
+  }
+
   @Test(arguments: [nil, "5.10", "6.0.3"])
   func aMissingOrOldToolchainGivesOneSentence(version: String?) throws {
     let machine = try Machine()
