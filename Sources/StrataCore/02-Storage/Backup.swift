@@ -122,10 +122,12 @@ extension Environment {
     try LMDBVersion.require(path: path)
     let destination = try StoreFile(path, fileSystem)
     let source = try StoreFile(source, fileSystem)
+    if let status = try destination.status(), try source.status()?.identity == status.identity {
+      throw replacedWithItself(source)
+    }
     // Said now rather than when all work is done; asked again then.
     try SoleUse.run(destination) { status in
       if let status { try destination.checkPlain(status) }
-      if let status, try source.status()?.identity == status.identity { throw replacedWithItself(source) }
     }
     try publish(try copy(of: source, beside: destination), replacing: true)
     try destination.removeAllReplaced()

@@ -57,7 +57,8 @@ import Testing
     patience.spend(.seconds(4))
     #expect(patience.left == .seconds(3_596))
     try withEnvironment { environment in
-      #expect(try environment.write(within: patience) { _ in 7 } == 7)
+      let written = try environment.write(within: patience) { _ in 7 }
+      #expect(written == 7)
       struct Mishap: Error {}
       #expect(throws: Mishap.self) { try environment.write(within: patience) { _ in throw Mishap() } }
     }
