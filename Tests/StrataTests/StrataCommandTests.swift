@@ -76,8 +76,9 @@ import TortureKit
       #expect(refusal.code == 1 && refusal.error.contains("Page \(root)"), "\(refusal)")
       #expect(refusal.error.hasPrefix("strata: ") && refusal.error.split(separator: "\n").count == 1)
     }
+    // All rows are back, from the save before the last: whether that is everything nobody can tell.
     let salvage = try run("salvage", store.path, new.path)
-    #expect(salvage.code == 0 && salvage.output.contains("Book: 300 rows"), "\(salvage)")
+    #expect(salvage.code == 2 && salvage.output.contains("Book: 300 rows"), "\(salvage)")
     #expect(try run("check", new.path).output.contains("Sound: 300 rows"))
     #expect(try Data(contentsOf: store) == bytes)
     let taken = try run("salvage", store.path, new.path)

@@ -103,10 +103,17 @@ final class StoreDraft: Sendable {
   // MARK: Drafts of others
 
   /// Removes all drafts of this process: it ends now.
+  ///
+  /// Other threads go on meanwhile. One that is just opening a draft makes a file after the first look, so there are several.
   static func removeAll() {
-    for file in living.withLock({ Array($0.values) }) {
-      _ = file.system.unlink(file.path)
-      _ = file.system.unlink(file.lockPath)
+    var quietLooks = 0
+    for _ in 0..<200 where quietLooks < 5 {
+      var hasFound = false
+      for file in living.withLock({ Array($0.values) }) {
+        for path in [file.path, file.lockPath] where file.system.unlink(path) == 0 { hasFound = true }
+      }
+      quietLooks = hasFound ? 0 : quietLooks + 1
+      usleep(10_000)
     }
   }
 

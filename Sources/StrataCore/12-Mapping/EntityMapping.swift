@@ -98,7 +98,7 @@ public final class EntityMapping: NSObject, NSCopying {
     else { return false }
     return attributeMappings == other.attributeMappings && relationshipMappings == other.relationshipMappings
       && MigrationExpressions.areSame(sourceObjects, other.sourceObjects)
-      && UserInfo.areEqual(userInfo, other.userInfo)
+      && NotedValues.areEqual(userInfo, other.userInfo)
   }
 
   public override var hash: Int {
@@ -164,14 +164,14 @@ public final class PropertyMapping: NSObject {
     guard let other = object as? PropertyMapping else { return false }
     return self === other
       || name == other.name && MigrationExpressions.areSame(value, other.value)
-        && UserInfo.areEqual(userInfo, other.userInfo)
+        && NotedValues.areEqual(userInfo, other.userInfo)
   }
 
   public override var hash: Int { name.hashValue }
 }
 
 /// What programs note in mappings.
-private enum UserInfo {
+private enum NotedValues {
   /// Whether both hold the same; values that cannot be compared differ.
   static func areEqual(_ first: [AnyHashable: Any]?, _ second: [AnyHashable: Any]?) -> Bool {
     guard let first, let second else { return first == nil && second == nil }

@@ -421,6 +421,7 @@ struct BatchUpsertTests {
 
   /// Sets a value at birth.
   final class Stamped: ManagedObject {
+    override class var declaredSlots: [String]? { [] }
     override func awakeFromInsert() {
       super.awakeFromInsert()
       self["origin"] = "born"

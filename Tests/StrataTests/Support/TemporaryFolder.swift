@@ -14,15 +14,25 @@ struct TemporaryFolder: Sendable {
   }
 
   /// Writes a file, making the folders on its way, and returns where it stands.
+  ///
+  /// A file to be run is put in its place by a program of its own: a child that another test starts meanwhile would inherit our open
+  /// descriptor, and as long as it has that, nobody can run the file ("text file busy").
   @discardableResult
   func write(_ text: String, to name: String, isExecutable: Bool = false) throws -> URL {
     let file = url.appendingPathComponent(name)
     try FileManager.default.createDirectory(
       at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
-    try Data(text.utf8).write(to: file)
-    if isExecutable {
-      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file.path)
+    guard isExecutable else {
+      try Data(text.utf8).write(to: file)
+      return file
     }
+    let draft = file.appendingPathExtension("draft")
+    try Data(text.utf8).write(to: draft)
+    let copy = try Process.run(
+      URL(fileURLWithPath: "/bin/sh"),
+      arguments: ["-c", "cp \"$1\" \"$2\" && chmod 755 \"$2\" && rm \"$1\"", "sh", draft.path, file.path])
+    copy.waitUntilExit()
+    guard copy.terminationStatus == 0 else { throw CocoaError(.fileWriteUnknown) }
     return file
   }
 }

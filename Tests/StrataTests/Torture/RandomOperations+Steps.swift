@@ -116,7 +116,8 @@ extension RandomOperations {
   private func refresh(_ tested: Tested) throws {
     guard let reference = pickObject(tested) else { return }
     let object = try real(reference, in: tested)
-    let mergeChanges = random.chance(50)
+    // What becomes of a new object that is refreshed without its edits is told by `NewFaultTests`.
+    let mergeChanges = random.chance(50) || reference.isInserted
     note("\(tested.name): refresh \(reference.key) mergeChanges \(mergeChanges)")
     tested.context.refresh(object, mergeChanges: mergeChanges)
     tested.reference.refresh(reference, mergeChanges: mergeChanges)

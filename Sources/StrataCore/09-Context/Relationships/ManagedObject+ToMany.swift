@@ -268,6 +268,8 @@ extension ManagedObject {
   final func setMembers(_ relationship: RelationshipSchema, _ objects: [ManagedObject]) {
     _ = contextForLinking(relationship)
     for object in objects { _ = contextForLinking(relationship, to: object) }
+    // One of the objects may have brought its context.
+    let context = contextForLinking(relationship)
     var wanted = Set<ObjectIdentifier>(minimumCapacity: objects.count)
     let distinct = objects.filter { wanted.insert(ObjectIdentifier($0)).inserted }
     // One of another store that was set before is among `objects` or taken back.
