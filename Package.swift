@@ -13,7 +13,13 @@ import PackageDescription
   let appleSpelledDependencies: [Target.Dependency] = ["CoreData"]
   let appleSpelledTargets: [Target] = [
     .target(name: "CoreData", dependencies: ["StrataCore"]),
-    .testTarget(name: "CoreDataTests", dependencies: ["CoreData"]),
+    .testTarget(name: "CoreDataTests", dependencies: ["CoreData", "RandomStacks"]),
+    .executableTarget(
+      name: "RandomStacks",
+      dependencies: [
+        "CoreData", "StoreInterposer", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      path: "Tests/RandomStacks"),
     // Ordinary code for Core Data in the language mode that most of it is written in.
     .testTarget(
       name: "CoreDataSwift5Tests", dependencies: ["CoreData"], swiftSettings: [.swiftLanguageMode(.v5)]),

@@ -22,6 +22,8 @@ struct ChangeTracker {
   /// Grows with everything that can change what a save would write, but for further edits of an object whose edit is noted
   /// and not told yet.
   private(set) var editCount = 0
+  /// Objects that have lost members to a deletion under the rule *no action*, and count as unchanged all the same.
+  private(set) var silentlyUntied: [ManagedObject] = []
   /// Objects for which `detectConflicts(for:)` was called.
   var locked: [ManagedObject] = []
 
@@ -48,7 +50,16 @@ struct ChangeTracker {
     deletedList.count == deletedCount ? deletedList : deletedList.filter { $0.state.contains(.deleted) }
   }
 
+  /// New objects that have left the context since the last save.
+  var withdrawn: [ManagedObject] {
+    insertedList.count == insertedCount
+      ? [] : insertedList.filter { !$0.state.contains(.inserted) && $0.contextReference == nil }
+  }
+
   // MARK: State changes
+
+  /// `object` has lost a member to a deletion under the rule *no action*: only a rollback asks.
+  mutating func noteSilentlyUntied(_ object: ManagedObject) { silentlyUntied.append(object) }
 
   /// Something a save writes has changed although nobody is told of it.
   mutating func countEdit() { editCount &+= 1 }
@@ -212,6 +223,7 @@ struct ChangeTracker {
     updatedList = []
     deletedList = []
     locked = []
+    silentlyUntied = []
     eventStart = 0
     insertedCount = 0
     updatedCount = 0
@@ -233,6 +245,7 @@ struct ChangeTracker {
     updatedList = []
     deletedList = []
     locked = []
+    silentlyUntied = []
     eventStart = 0
     insertedCount = 0
     updatedCount = 0

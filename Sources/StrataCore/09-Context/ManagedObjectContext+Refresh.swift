@@ -127,11 +127,13 @@ extension ManagedObjectContext {
     tellChanges()
     deletionsToPropagate = []
     vanished = []
-    for objects in [changes.inserted, changes.updated, changes.deleted] {
+    let untied = changes.silentlyUntied
+    for objects in [changes.inserted, changes.updated, changes.deleted, untied] {
       for object in objects { object.relations?.dropChanges() }
     }
     if !strata.isEmpty { forgetAllMembers() }
     var sets = ObjectSets()
+    for object in untied where object.state.isDisjoint(with: .ownChange) { sets.refreshed.append(object) }
     for object in changes.inserted {
       changes.uninsert(object)
       letGo(object, of: .rowGone)

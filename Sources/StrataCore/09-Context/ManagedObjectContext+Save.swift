@@ -53,10 +53,12 @@ extension ManagedObjectContext {
     if !untold.isEmpty { tellReceived(all: true) }
     try finishEdits()
     settleDeletions()
+    clearReferencesToWithdrawn()
     isSaving = true
     try runWillSave()
     postWillSave()
     settleDeletions()
+    clearReferencesToWithdrawn()
     // What didSave() changes is undone by itself (rule 241).
     defer { undoRecorder?.endEvent() }
     try validatePendingChanges()

@@ -37,6 +37,9 @@ extension ManagedObjectContext {
     // What children have changed of new objects comes into these.
     encodingAhead?.wait()
     for save in strata.takeReceived() {
+      let lost = goneForGood(among: save)
+      vanished.formUnion(lost)
+      defer { vanished.subtract(lost) }
       // All of them first: making one record's changes an edit here touches those it is related to.
       if undoRecorder?.isEnabled == true { for change in save { noteForUndo(change) } }
       let deletedBefore = objectsDeletedHere(among: save)
@@ -49,6 +52,20 @@ extension ManagedObjectContext {
         }
       }
     }
+  }
+
+  /// New records that a child has deleted: nothing is left of them, here or anywhere below.
+  private func goneForGood(among save: [StratumRow]) -> Set<ManagedObjectID> {
+    var gone: Set<ManagedObjectID> = []
+    for change in save where change.kind == .delete {
+      guard let binding = coordinator.binding(change.bound.storeIndex) else { continue }
+      let table = stores.tables(for: binding).tables[change.bound.hierarchyNumber]
+      let known = known(change.primaryKey, as: change.bound, in: table)
+      if known?.isInserted ?? (strata.row(change.table, change.primaryKey) == nil) {
+        gone.insert(change.identifier)
+      }
+    }
+    return gone
   }
 
   /// Those of the objects that a child has deleted which are deleted here already. Others become so when what they are related

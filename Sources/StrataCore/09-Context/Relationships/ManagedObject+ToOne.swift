@@ -147,6 +147,8 @@ extension ManagedObject {
     else { return }
     let bits = referenceBits
     for (owner, isNew) in [(old, false), (new, true)] {
+      // An owner that was new and went with the same save of a child: there must be no fault of it.
+      if context.isVanished(owner, inStore: home.storeIndex) { continue }
       guard let owner = context.object(owner, inStore: home.storeIndex) else { continue }
       let state = owner.changingState(inverse)
       if isNew {

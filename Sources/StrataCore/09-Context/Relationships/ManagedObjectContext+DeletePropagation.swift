@@ -169,7 +169,7 @@ extension ManagedObjectContext {
     if inverse.isToMany {
       if relationship.deleteRule == .noAction, other.relations == nil { return }
       other.changingState(inverse).remove(object.referenceBits)
-      if relationship.deleteRule != .noAction { other.noteRelationChange() }
+      noteLostMember(of: other, relationship)
     } else if relationship.deleteRule == .nullify || relationship.deleteRule == .deny, !other.isDeleted {
       other.leave(inverse, object)
     }
@@ -183,7 +183,7 @@ extension ManagedObjectContext {
       for member in object.members(relationship) where member !== object {
         if relationship.deleteRule == .noAction, member.relations == nil { continue }
         member.changingState(inverse).remove(bits)
-        if relationship.deleteRule != .noAction { member.noteRelationChange() }
+        noteLostMember(of: member, relationship)
       }
       return
     }
@@ -193,6 +193,15 @@ extension ManagedObjectContext {
     fulfil(members.filter { $0.isFault && $0.snapshot == nil })
     for member in members {
       member.leave(inverse, object)
+    }
+  }
+
+  /// `owner` has lost a member by the deletion of one that is related to it by `relationship`.
+  private func noteLostMember(of owner: ManagedObject, _ relationship: RelationshipSchema) {
+    if relationship.deleteRule == .noAction {
+      changes.noteSilentlyUntied(owner)
+    } else {
+      owner.noteRelationChange()
     }
   }
 

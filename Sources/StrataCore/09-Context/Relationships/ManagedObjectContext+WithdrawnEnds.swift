@@ -1,0 +1,46 @@
+extension ManagedObjectContext {
+  /// Whether a reference leads to a new object that has gone and that must not be made a fault again.
+  func isVanished(_ bits: UInt64, inStore index: Int) -> Bool {
+    if vanished.isEmpty || knownObject(bits, inStore: index) != nil { return false }
+    return identifier(bits, inStore: index).map(vanished.contains) ?? false
+  }
+
+  /// References without inverse to new objects that have been deleted again are cleared: no store will ever hold what they lead to,
+  /// and nobody else can have deleted it (rules 24, 212).
+  func clearReferencesToWithdrawn() {
+    let withdrawn = changes.withdrawn
+    if withdrawn.isEmpty { return }
+    let hierarchies = Set(withdrawn.map(\.home.hierarchyNumber))
+    let relationships = schema.relationships.filter {
+      $0.inverse == nil && !$0.isTransient && hierarchies.contains($0.destinationHierarchy)
+    }
+    if relationships.isEmpty { return }
+    var gone: [Int: Set<UInt64>] = [:]
+    for object in withdrawn { gone[object.home.storeIndex, default: []].insert(object.referenceBits) }
+    var owners = SlotBitmap()
+    for relationship in relationships {
+      for entity in schema.entities[relationship.owner].subtree { owners.insert(entity) }
+    }
+    claimReferrers(owners, relationships) { bits in gone.values.contains { $0.contains(bits) } }
+    for object in changes.inserted + changes.updated where owners.contains(object.home.entityNumber) {
+      guard let gone = gone[object.home.storeIndex] else { continue }
+      for relationship in relationships
+      where object.home.entity.relationship(slot: relationship.slot) === relationship {
+        clear(object, relationship, gone)
+      }
+    }
+    tellChanges()
+  }
+
+  private func clear(_ object: ManagedObject, _ relationship: RelationshipSchema, _ gone: Set<UInt64>) {
+    if !relationship.isToMany {
+      if gone.contains(object.reference(relationship)) { object.setRelatedObject(relationship, nil) }
+      return
+    }
+    guard let state = object.relations?.known(relationship), state.hasChanges else { return }
+    for entry in state.changes.effective where !entry.isRemoval && gone.contains(entry.member) {
+      state.remove(entry.member)
+      object.noteRelationChange()
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import CoreData
+import Testing
+
+/// What becomes of relationships whose other end is deleted before it was ever saved, or whose deletion is taken back.
+@Suite("Deleted ends of relationships")
+struct DeletedEndsTests {
+  let coordinator: NSPersistentStoreCoordinator
+
+  init() throws {
+    coordinator = NSPersistentStoreCoordinator(managedObjectModel: Self.model())
+    try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil)
+  }
+
+  /// Box ──things──▶▶ Thing, with Thing.box, whose rule is *no action*; Box.label, labels and ranking lead to things without inverse.
+  static func model() -> NSManagedObjectModel {
+    let (box, thing) = (NSEntityDescription(), NSEntityDescription())
+    (box.name, thing.name) = ("Box", "Thing")
+    let name = NSAttributeDescription()
+    name.name = "name"
+    name.attributeType = .stringAttributeType
+    func end(_ name: String, _ entity: NSEntityDescription, most: Int, ordered: Bool = false)
+      -> NSRelationshipDescription
+    {
+      let end = NSRelationshipDescription()
+      end.name = name
+      end.destinationEntity = entity
+      end.maxCount = most
+      end.isOrdered = ordered
+      return end
+    }
+    let (things, home) = (end("things", thing, most: 0), end("box", box, most: 1))
+    (things.inverseRelationship, home.inverseRelationship) = (home, things)
+    home.deleteRule = .noActionDeleteRule
+    let (first, next) = (end("first", thing, most: 1), end("firstOf", box, most: 1))
+    (first.inverseRelationship, next.inverseRelationship) = (next, first)
+    box.properties = [
+      things, first, end("label", thing, most: 1), end("labels", thing, most: 0),
+      end("ranking", thing, most: 0, ordered: true),
+    ]
+    thing.properties = [name, home, next]
+    let model = NSManagedObjectModel()
+    model.entities = [box, thing]
+    return model
+  }
+
+  private func context() -> NSManagedObjectContext {
+    let context = NSManagedObjectContext(concurrencyType: .confinementConcurrencyType)
+    context.persistentStoreCoordinator = coordinator
+    return context
+  }
+
+  private func make(_ entity: String, _ context: NSManagedObjectContext) -> NSManagedObject {
+    NSEntityDescription.insertNewObject(forEntityName: entity, into: context)
+  }
+
+  @Test(
+    "Rule 212: a reference without inverse to an object that was never saved goes with it",
+    arguments: [
+      "label", "labels", "ranking",
+    ])
+  func neverSaved(key: String) throws {
+    let context = context()
+    for isNew in [true, false] {
+      let (box, thing) = (make("Box", context), make("Thing", context))
+      if !isNew {
+        context.delete(thing)
+        try context.save()
+      }
+      let other = isNew ? thing : make("Thing", context)
+      switch key {
+      case "label": box.setValue(other, forKey: key)
+      case "labels": box.mutableSetValue(forKey: key).add(other)
+      default: box.mutableOrderedSetValue(forKey: key).add(other)
+      }
+      context.processPendingChanges()
+      context.delete(other)
+      try context.save()
+      #expect(box.objectIDs(forRelationshipNamed: key).isEmpty)
+    }
+  }
+
+  @Test("Rule 153: two linked objects that a parent has not saved and a child deletes leave the parent")
+  func deletedByChild() throws {
+    let parent = context()
+    let (box, thing) = (make("Box", parent), make("Thing", parent))
+    box.setValue(thing, forKey: "first")
+    parent.processPendingChanges()
+    let child = NSManagedObjectContext(concurrencyType: .confinementConcurrencyType)
+    child.parent = parent
+    child.delete(child.object(with: thing.objectID))
+    child.delete(child.object(with: box.objectID))
+    try child.save()
+    #expect(parent.updatedObjects.isEmpty && parent.insertedObjects.isEmpty && parent.deletedObjects.isEmpty)
+    #expect(!parent.hasChanges)
+    try parent.save()
+  }
+
+  @Test("Rules 19, 212: rollback brings a member back whose end took no action")
+  func rollbackOfNoAction() throws {
+    let context = context()
+    let (box, thing, other) = (make("Box", context), make("Thing", context), make("Thing", context))
+    thing.setValue(box, forKey: "box")
+    try context.save()
+    other.setValue(box, forKey: "box")
+    #expect((box.value(forKey: "things") as? NSSet)?.count == 2)
+    try context.save()
+    context.delete(thing)
+    context.processPendingChanges()
+    _ = box.value(forKey: "things")
+    context.rollback()
+    #expect(box.value(forKey: "things") as? Set<NSManagedObject> == [thing, other])
+    #expect(thing.value(forKey: "box") as? NSManagedObject === box)
+  }
+}
