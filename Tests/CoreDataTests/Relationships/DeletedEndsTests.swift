@@ -11,7 +11,7 @@ struct DeletedEndsTests {
     try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil)
   }
 
-  /// Box ──things──▶▶ Thing, with Thing.box, whose rule is *no action*; Box.label, labels and ranking lead to things without inverse.
+  /// Box ──things──▶▶ Thing, with Thing.box, whose rule is *no action*; Site ──tools──▶▶ Tool, whose own is; Box.label, labels and ranking lead to things without inverse.
   static func model() -> NSManagedObjectModel {
     let (box, thing) = (NSEntityDescription(), NSEntityDescription())
     (box.name, thing.name) = ("Box", "Thing")
@@ -38,8 +38,14 @@ struct DeletedEndsTests {
       end("ranking", thing, most: 0, ordered: true),
     ]
     thing.properties = [name, home, next]
+    let (site, tool) = (NSEntityDescription(), NSEntityDescription())
+    (site.name, tool.name) = ("Site", "Tool")
+    let (tools, place) = (end("tools", tool, most: 0), end("site", site, most: 1))
+    (tools.inverseRelationship, place.inverseRelationship) = (place, tools)
+    tools.deleteRule = .noActionDeleteRule
+    (site.properties, tool.properties) = ([tools], [place])
     let model = NSManagedObjectModel()
-    model.entities = [box, thing]
+    model.entities = [box, thing, site, tool]
     return model
   }
 
@@ -79,20 +85,41 @@ struct DeletedEndsTests {
     }
   }
 
-  @Test("Rule 153: two linked objects that a parent has not saved and a child deletes leave the parent")
-  func deletedByChild() throws {
+  @Test(
+    "Rule 153: linked objects that a parent has not saved and a child deletes leave the parent",
+    arguments: [true, false])
+  func deletedByChild(ownerFirst: Bool) throws {
     let parent = context()
-    let (box, thing) = (make("Box", parent), make("Thing", parent))
+    // What is inserted first comes first in the child's save.
+    let early = make(ownerFirst ? "Box" : "Thing", parent)
+    let late = make(ownerFirst ? "Thing" : "Box", parent)
+    let (box, thing) = ownerFirst ? (early, late) : (late, early)
+    thing.setValue(box, forKey: "box")
     box.setValue(thing, forKey: "first")
     parent.processPendingChanges()
     let child = NSManagedObjectContext(concurrencyType: .confinementConcurrencyType)
     child.parent = parent
-    child.delete(child.object(with: thing.objectID))
-    child.delete(child.object(with: box.objectID))
+    for object in [early, late] { child.delete(child.object(with: object.objectID)) }
     try child.save()
     #expect(parent.updatedObjects.isEmpty && parent.insertedObjects.isEmpty && parent.deletedObjects.isEmpty)
     #expect(!parent.hasChanges)
     try parent.save()
+  }
+
+  @Test("Rule 212: a reference to what has gone under no action is replaced, and what has gone is not edited")
+  func replacedDanglingReference() throws {
+    let context = context()
+    let (box, thing) = (make("Site", context), make("Tool", context))
+    thing.setValue(box, forKey: "site")
+    try context.save()
+    context.delete(box)
+    try context.save()
+    context.reset()
+    let found = try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Tool"))
+    found.first?.setValue(nil, forKey: "site")
+    #expect(context.updatedObjects == Set(found))
+    try context.save()
+    #expect(found.first?.objectIDs(forRelationshipNamed: "site") == [])
   }
 
   @Test("Rules 19, 212: rollback brings a member back whose end took no action")

@@ -68,6 +68,9 @@ final class ModelPlan {
 
   var roots: [Int] { entities.indices.filter { entities[$0].parent == nil } }
 
+  /// Whether references can lead to records that are gone.
+  var canDangle: Bool { relationship.values.contains(where: mayDangle) }
+
   /// Whether references that lead to records that are gone can stay in this relationship.
   func mayDangle(_ relationship: RelationshipPlan) -> Bool {
     guard let inverse = relationship.inverse else { return true }

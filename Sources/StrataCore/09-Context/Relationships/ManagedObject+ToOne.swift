@@ -130,7 +130,7 @@ extension ManagedObject {
     _ inverse: RelationshipSchema, from old: UInt64, to new: ManagedObject?, _ context: ManagedObjectContext
   ) {
     let bits = referenceBits
-    if old != 0, let owner = context.object(old, inStore: home.storeIndex) {
+    if old != 0, let owner = context.object(old, inStore: home.storeIndex), owner.isThere(under: inverse) {
       owner.changingState(inverse).remove(bits)
       owner.noteRelationChange()
     }
@@ -138,6 +138,13 @@ extension ManagedObject {
       new.changingState(inverse).add(bits)
       new.noteRelationChange()
     }
+  }
+
+  /// Whether the owner of `relationship` exists. Under the rule *no action* its members may still refer to one that is gone (rule
+  /// 212), and which must not count as edited.
+  private final func isThere(under relationship: RelationshipSchema) -> Bool {
+    guard relationship.deleteRule == .noAction, isFault, snapshot == nil, !hasDraft else { return true }
+    return loadRow()
   }
 
   /// A child's change of what this object refers to is one of this context's own now: so is what follows for the owners. Nobody
