@@ -142,7 +142,7 @@ extension ManagedObject {
 
   /// Whether the owner of `relationship` exists. Under the rule *no action* its members may still refer to one that is gone (rule
   /// 212), and which must not count as edited.
-  private final func isThere(under relationship: RelationshipSchema) -> Bool {
+  final func isThere(under relationship: RelationshipSchema) -> Bool {
     guard relationship.deleteRule == .noAction, isFault, snapshot == nil, !hasDraft else { return true }
     return loadRow()
   }

@@ -168,6 +168,7 @@ extension ManagedObjectContext {
     }
     if inverse.isToMany {
       if relationship.deleteRule == .noAction, other.relations == nil { return }
+      guard other.isThere(under: inverse) else { return }
       other.changingState(inverse).remove(object.referenceBits)
       noteLostMember(of: other, relationship)
     } else if relationship.deleteRule == .nullify || relationship.deleteRule == .deny, !other.isDeleted {
