@@ -144,7 +144,9 @@ extension ManagedObject {
   /// 212), and which must not count as edited.
   final func isThere(under relationship: RelationshipSchema) -> Bool {
     guard relationship.deleteRule == .noAction, isFault, snapshot == nil, !hasDraft else { return true }
-    return loadRow()
+    // One that cannot be read is not gone.
+    if case .gone = loadRow() { return false }
+    return true
   }
 
   /// A child's change of what this object refers to is one of this context's own now: so is what follows for the owners. Nobody
