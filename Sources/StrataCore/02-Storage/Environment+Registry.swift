@@ -188,7 +188,7 @@ extension Environment {
     let identity = try findOrCreate(file, options)
     let known = try patience.wait { deadline in
       try registry.acquire(identity, path: file.path, until: deadline) {
-        (try? $0.checkSameOptions(options)) != nil
+        (try? $0.checkSameOptions(options)) != nil || options.meetsClosing && $0.isStuck
       }
     }
     if let environment = known {

@@ -42,6 +42,9 @@ struct EnvironmentOptions: Sendable {
   var writerDeadline = Duration.seconds(30)
   /// How long opening waits for others; nil means a `writerDeadline` of its own.
   var patience: Patience?
+  /// One that is just being closed and waits for another process is taken as open, also with other options: then opening fails as
+  /// `.invalid` at once instead of waiting for its end.
+  var meetsClosing = false
   /// After how many commits the slots of killed readers are looked for.
   var readerCheckInterval = 64
   /// The files are made new and unlinked right after opening: nothing is left when the process ends, however

@@ -153,6 +153,7 @@ extension LMDBStore {
     var options = EnvironmentOptions()
     options.create = .never
     options.isReadOnly = isReadOnly
+    options.meetsClosing = true
     do {
       return try Environment.open(path: url.path, options: options)
     } catch let error as StorageError where error.kind == .invalid {

@@ -1,5 +1,6 @@
 import CoreData
 import Foundation
+import Synchronization
 import Testing
 
 /// A store that another process has open: nobody takes it away below that process, and whoever tries is told.
@@ -27,28 +28,40 @@ struct StoreInUseTests {
     return try Journal.savedTitles(coordinator)
   }
 
-  /// Runs `body` while another process has the store open, which saves once more to it afterwards.
-  private func whileOpenElsewhere(_ name: String, _ body: () throws -> Void) async throws {
+  /// Runs `body` while another process has the store open, which saves once more to it afterwards, or cannot.
+  ///
+  /// The body runs on a thread of its own: while exit tests wait for their processes, tasks may get none.
+  private func whileOpenElsewhere(_ name: String, saves: Bool = true, _ body: @escaping () throws -> Void)
+    async throws
+  {
     let (opened, done) = (folder.path + "/opened", folder.path + "/done")
-    async let other = #expect(processExitsWith: .success) {
-      [path = url(name).path as String, opened = opened as String, done = done as String] in
+    let outcome = Mutex<Result<Void, any Error>?>(nil)
+    // Safe: the test waits until the thread has ended, and touches nothing of it meanwhile.
+    nonisolated(unsafe) let body = body
+    let thread = Thread {
+      for _ in 0..<60_000 where !FileManager.default.fileExists(atPath: opened) { usleep(10_000) }
+      let result = Result { try body() }
+      outcome.withLock { $0 = result }
+      do { try Data().write(to: URL(fileURLWithPath: done)) } catch { Issue.record(error) }
+    }
+    thread.start()
+    await #expect(processExitsWith: .success) {
+      [
+        path = url(name).path as String, opened = opened as String, done = done as String,
+        saves = saves as Bool
+      ] in
       let coordinator = try Journal.makeCoordinator(at: URL(fileURLWithPath: path))
       try Data().write(to: URL(fileURLWithPath: opened))
       for _ in 0..<60_000 where !FileManager.default.fileExists(atPath: done) { usleep(10_000) }
-      let context = NSManagedObjectContext(.confinementConcurrencyType)
-      context.persistentStoreCoordinator = coordinator
-      Entry(context: context).title = "saved elsewhere"
-      try context.save()
-      try coordinator.remove(coordinator.persistentStores[0])
+      if saves {
+        let context = NSManagedObjectContext(.confinementConcurrencyType)
+        context.persistentStoreCoordinator = coordinator
+        Entry(context: context).title = "saved elsewhere"
+        try context.save()
+        try coordinator.remove(coordinator.persistentStores[0])
+      }
     }
-    for _ in 0..<60_000 where !FileManager.default.fileExists(atPath: opened) {
-      try await Task.sleep(for: .milliseconds(10))
-    }
-    try #require(FileManager.default.fileExists(atPath: opened))
-    let outcome = Result { try body() }
-    try Data().write(to: URL(fileURLWithPath: done))
-    _ = await other
-    try outcome.get()
+    try #require(outcome.withLock { $0 }, "the other process never had the store open").get()
   }
 
   private func expectBusy(_ body: () throws -> Void) {
@@ -95,27 +108,16 @@ struct StoreInUseTests {
   @Test("A store whose file was deleted is still in use: none is put under its name")
   func deletedFile() async throws {
     // The other process cannot save any more, and does not try.
-    let (opened, done) = (folder.path + "/opened", folder.path + "/done")
-    async let other = #expect(processExitsWith: .success) {
-      [path = url("a").path as String, opened = opened as String, done = done as String] in
-      let coordinator = try Journal.makeCoordinator(at: URL(fileURLWithPath: path))
-      try Data().write(to: URL(fileURLWithPath: opened))
-      for _ in 0..<60_000 where !FileManager.default.fileExists(atPath: done) { usleep(10_000) }
-      _ = coordinator
+    try await whileOpenElsewhere("a", saves: false) {
+      try FileManager.default.removeItem(at: url("a"))
+      let coordinator = try Journal.makeCoordinator(at: url("b"))
+      expectBusy {
+        try coordinator.replacePersistentStore(at: url("a"), withPersistentStoreFrom: url("b"), type: .sqlite)
+      }
+      expectBusy {
+        try coordinator.migratePersistentStore(coordinator.persistentStores[0], to: url("a"), type: .sqlite)
+      }
+      #expect(coordinator.persistentStores.count == 1)
     }
-    for _ in 0..<60_000 where !FileManager.default.fileExists(atPath: opened) {
-      try await Task.sleep(for: .milliseconds(10))
-    }
-    try FileManager.default.removeItem(at: url("a"))
-    let coordinator = try Journal.makeCoordinator(at: url("b"))
-    expectBusy {
-      try coordinator.replacePersistentStore(at: url("a"), withPersistentStoreFrom: url("b"), type: .sqlite)
-    }
-    expectBusy {
-      try coordinator.migratePersistentStore(coordinator.persistentStores[0], to: url("a"), type: .sqlite)
-    }
-    #expect(coordinator.persistentStores.count == 1)
-    try Data().write(to: URL(fileURLWithPath: done))
-    _ = await other
   }
 }

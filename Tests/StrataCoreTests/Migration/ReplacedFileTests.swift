@@ -104,7 +104,7 @@ struct ReplacedFileTests {
     if place == "exchanged" {
       #expect(try files() == ["Spots.strata", "Spots.strata-before-1"])
       // As if the process had been killed one step before.
-      let inode = try #require(StoreFile(kept.path, .system).status()).identity.inode
+      let inode = try #require(try StoreFile(kept.path, .system).status()).identity.inode
       try FileManager.default.moveItem(
         at: kept, to: folder.appendingPathComponent(".strata-migration-4194305-abc.\(inode)"))
       // Whoever tidies up in the folder meanwhile leaves it alone.

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import StrataCore
@@ -22,12 +23,22 @@ import Testing
   }
 
   /// Another process keeps the lock for writing until the test lets it go.
+  ///
+  /// The test's own part runs on a thread: while exit tests wait for their processes, tasks may get none.
   @Test func whatMustBeWrittenWaitsOnce() async throws {
     let directory = try ScratchDirectory()
     let path = directory("A")
     try open(path, "title", Patience(.seconds(30))).close()
     let (locked, done) = (directory("locked"), directory("done"))
-    async let other = #expect(processExitsWith: .success) {
+    let outcome = Mutex<Result<Void, any Error>?>(nil)
+    let thread = Thread {
+      for _ in 0..<60_000 where !FileManager.default.fileExists(atPath: locked) { usleep(10_000) }
+      let result = Result { try openBesideAWriter(path) }
+      outcome.withLock { $0 = result }
+      do { try Data().write(to: URL(fileURLWithPath: done)) } catch { Issue.record(error) }
+    }
+    thread.start()
+    await #expect(processExitsWith: .success) {
       [path = path as String, locked = locked as String, done = done as String] in
       let environment = try Environment.open(path: path)
       try environment.write { _ in
@@ -36,9 +47,11 @@ import Testing
       }
       environment.close()
     }
-    for _ in 0..<60_000 where !FileManager.default.fileExists(atPath: locked) {
-      try await Task.sleep(for: .milliseconds(10))
-    }
+    try #require(outcome.withLock { $0 }, "the other process never had the lock").get()
+    try open(path, "text", Patience(.seconds(30))).close()
+  }
+
+  private func openBesideAWriter(_ path: String) throws {
     // Nothing is missing: not a single wait.
     let fitting = Patience(.seconds(3_600))
     try open(path, "title", fitting).close()
@@ -47,9 +60,6 @@ import Testing
     let patience = Patience(.milliseconds(200))
     #expect(try storageError { try open(path, "text", patience).close() }.kind == .busy)
     #expect(patience.vainWaits == 1 && patience.left == .zero)
-    try Data().write(to: URL(fileURLWithPath: done))
-    _ = await other
-    try open(path, "text", Patience(.seconds(30))).close()
   }
 
   @Test func waitsAreTakenFromOneSum() throws {
