@@ -1,10 +1,18 @@
 import Dispatch
 import Foundation
 import StrataCore
+import Synchronization
 
 /// Tidies up when somebody stops the program (Ctrl-C, `kill`, a terminal that is closed): what is unfinished is removed, then the program ends
 /// by the same signal, as whoever sent it expects.
 enum Interruption {
+  private static let hasCome = Atomic(false)
+
+  /// Does not return when a signal has come: the program ends by it, and what goes wrong meanwhile, since its files are gone, is no failure.
+  static func waitIfEnding() {
+    while hasCome.load(ordering: .acquiring) { pause() }
+  }
+
   /// From now on. A signal that was ignored when the program began stays ignored.
   static func prepare() { _ = sources }
 
@@ -16,6 +24,7 @@ enum Interruption {
       let source = DispatchSource.makeSignalSource(
         signal: number, queue: DispatchQueue(label: "strata.interruption"))
       source.setEventHandler {
+        hasCome.store(true, ordering: .releasing)
         LMDBStore.removeUnfinishedFiles()
         signal(number, SIG_DFL)
         kill(getpid(), number)

@@ -28,11 +28,13 @@ protocol StoreTask: ParsableCommand {
 extension StoreTask {
   func run() throws {
     Interruption.prepare()
+    defer { Interruption.waitIfEnding() }
     do {
       try perform()
     } catch let code as ExitCode {
       throw code
     } catch {
+      Interruption.waitIfEnding()
       let sentence = error.localizedDescription.split(whereSeparator: \.isNewline).joined(separator: " ")
       FileHandle.standardError.write(Data("strata: \(sentence)\n".utf8))
       throw ExitCode.failure

@@ -201,6 +201,14 @@ extension ManagedObject {
     didTurnIntoFault()
   }
 
+  /// Nobody holds the object, and nobody keeps it: should somebody keep it again, it reads its row anew.
+  final func forgetRow() {
+    snapshot = nil
+    fastRow = nil
+    state.insert(.fault)
+    relations?.dropBases()
+  }
+
   /// The context has forgotten the object: a fault, which goes on showing the last values that were known.
   final func becomeForgotten() {
     context = nil

@@ -59,6 +59,9 @@ extension ManagedObjectContext {
     forgetAllMembers()
     var objects: [ManagedObject] = []
     stores.forEachLive { objects.append($0) }
+    let live = Set(objects.map(ObjectIdentifier.init))
+    // Those that nobody holds at this moment may be kept again by an owner that somebody asks for its members: not with an old row.
+    stores.forEach { if !live.contains(ObjectIdentifier($0)) { $0.forgetRow() } }
     for object in objects where !object.isInserted {
       if object.hasChanges || object.state.contains(.inFlight) {
         refreshKeepingChanges(object)

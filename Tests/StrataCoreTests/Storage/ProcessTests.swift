@@ -1,5 +1,6 @@
 import CLMDBShim
 import Foundation
+import Synchronization
 import Testing
 
 @testable import StrataCore
@@ -64,7 +65,25 @@ import Testing
     let rows = try environment.keyspace("rows")
     let locked = directory("locked")
     let tried = directory("tried")
-    async let other = #expect(processExitsWith: .success) {
+    // On a thread: while exit tests wait for their processes, tasks may get none.
+    let outcome = Mutex<Result<[StorageError], any Error>?>(nil)
+    let thread = Thread {
+      let result = Result {
+        try waitFor(locked)
+        let first = try storageError {
+          try environment.write(deadline: .milliseconds(100)) { try $0.put(rows, "ours", "1") }
+        }
+        #expect(try environment.get(rows, "theirs") == nil)
+        let second = try storageError {
+          try environment.write(deadline: .milliseconds(100)) { try $0.put(rows, "ours", "2") }
+        }
+        return [first, second]
+      }
+      outcome.withLock { $0 = result }
+      do { try announce(tried) } catch { Issue.record(error) }
+    }
+    thread.start()
+    await #expect(processExitsWith: .success) {
       [path = path as String, locked = locked as String, tried = tried as String] in
       let environment = try Environment.open(path: path, options: .scratch)
       let rows = try environment.keyspace("rows")
@@ -75,23 +94,9 @@ import Testing
       }
       environment.close()
     }
-    // Not by blocking: the task that starts the other process needs a thread, too.
-    for _ in 0..<60_000 where !FileManager.default.fileExists(atPath: locked) {
-      try await Task.sleep(for: .milliseconds(10))
-    }
-    try #require(FileManager.default.fileExists(atPath: locked))
-    let error = try storageError {
-      try environment.write(deadline: .milliseconds(100)) { try $0.put(rows, "ours", "1") }
-    }
-    #expect(error.kind == .busy)
-    #expect(try environment.get(rows, "theirs") == nil)
-    let again = try storageError {
-      try environment.write(deadline: .milliseconds(100)) { try $0.put(rows, "ours", "2") }
-    }
-    #expect(again.kind == .busy)
-    try announce(tried)
+    let errors = try #require(outcome.withLock { $0 }, "the other process never had the lock").get()
+    #expect(errors.map(\.kind) == [.busy, .busy])
     try environment.put(rows, "ours", "3")
-    _ = await other
     #expect(try environment.get(rows, "theirs") == "1")
     #expect(try environment.get(rows, "ours") == "3")
   }

@@ -111,6 +111,8 @@ public final class Entry: ManagedObject {
 
 /// How far a worker has come.
 public final class Journal: ManagedObject {
+  public override class var declaredSlots: [String]? { ["worker", "lastSave"] }
+
   public var worker: Int {
     get { Int(readInt32(slot: 0)) }
     set { write(Int32(newValue), slot: 0) }

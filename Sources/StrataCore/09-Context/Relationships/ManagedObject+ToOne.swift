@@ -66,7 +66,13 @@ extension ManagedObject {
     // An object whose row could not be read leaves whoever the row names when it can be.
     let old = isFault ? knownReference(relationship) : reference(relationship)
     let bits = new?.referenceBits ?? 0
-    if old == bits, !isFault { return }
+    if old == bits, !isFault {
+      // A new object has been given it all the same: batches ask what that was.
+      if bits == 0, !relationship.isTransient, state.contains(.inserted), !state.contains(.draftFrozen) {
+        draft?.eventChanged.insert(relationship.slot)
+      }
+      return
+    }
     storeReference(bits, relationship)
     guard let inverse = context.schema.inverse(of: relationship) else { return }
     if inverse.isToMany {
