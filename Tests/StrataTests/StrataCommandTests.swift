@@ -125,7 +125,13 @@ import TortureKit
     child.stop()
     Foundation.kill(child.identifier, signal)
     child.resume()
-    #expect(child.wait() == 128 + signal)
+    let code = child.wait()
+    if code == 0, signal != SIGKILL {
+      // On a busy machine it may come to its end before the signal comes to it: then the new store is whole.
+      #expect(try run("check", new.path).output.contains("Sound"))
+      return
+    }
+    #expect(code == 128 + signal)
     #expect(!FileManager.default.fileExists(atPath: new.path))
     if signal == SIGKILL {
       // Nobody could tidy up; the next one does.

@@ -43,7 +43,8 @@ struct MigrationPlan: Sendable {
   let hierarchies: [Int?]
 
   /// - Throws: `CoreDataError` for a default value that its transformer refuses.
-  init(_ pairing: ModelPairing, from source: Schema, holding held: Set<String>, to destination: Schema) throws {
+  init(_ pairing: ModelPairing, from source: Schema, holding held: Set<String>, to destination: Schema) throws
+  {
     self.source = source
     self.destination = destination
     self.held = held

@@ -57,7 +57,8 @@ enum UnattachedEntities {
     let bound: BoundEntity
     do {
       bound = try BoundEntity(
-        entity: compiled, token: .token(storeIdentifier: ProvisionalStore.noStore, entity: compiled, in: schema),
+        entity: compiled,
+        token: .token(storeIdentifier: ProvisionalStore.noStore, entity: compiled, in: schema),
         stamp: RowStamp(layoutNumber: 0, entityCode: 0), storeIndex: -1)
     } catch { trap("an object was made whose default values cannot be stored: \(error)") }
     known.withLock { $0[ObjectIdentifier(entity)] = bound }
