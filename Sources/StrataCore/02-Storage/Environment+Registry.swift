@@ -92,6 +92,9 @@ final class EnvironmentRegistry: @unchecked Sendable {
     }
   }
 
+  /// How many files this process has open.
+  var count: Int { lock.withLock { entries.count } }
+
   /// Whether `environment` was opened more than once and not closed as often.
   func isShared(_ environment: Environment) -> Bool {
     lock.withLock {

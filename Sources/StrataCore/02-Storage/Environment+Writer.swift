@@ -127,6 +127,10 @@ extension Environment {
     switch outcome {
     case .committed:
       job.finish(nil)
+    case .failed(let error as StorageError) where error.code == EINVAL && !job.wasTriedAgain:
+      // A reader has opened a keyspace that another process has made since this transaction began, which does not know it.
+      job.wasTriedAgain = true
+      queue.putBack(job)
     case .failed(let error):
       job.finish(error)
     case .needsRoom:

@@ -11,6 +11,11 @@ struct OpenedEnvironment {
   /// The address space to try, from the largest: sanitizers, valgrind and containers limit it.
   static let mapLadder = [1 << 40, 1 << 36, 1 << 32, 1 << 28]
 
+  /// A process has 128 TiB of addresses, and more than stores wants some: where many are open, further ones begin with less.
+  static func mapLadder(openCount: Int) -> ArraySlice<Int> {
+    openCount < 48 ? mapLadder[...] : mapLadder[1...]
+  }
+
   /// Opens the file behind `identity`.
   ///
   /// - Parameter inspection: how to look at the bytes before LMDB maps them.
@@ -81,7 +86,9 @@ struct OpenedEnvironment {
   ) throws -> OpaquePointer {
     var flags = UInt32(MDB_NOSUBDIR | MDB_NOTLS) | options.durability.environmentFlags
     if !canWrite { flags |= UInt32(MDB_RDONLY) }
-    let sizes = options.mapSize.map { [max($0, 1 << 16).roundedUp(to: 1 << 16)] } ?? mapLadder
+    let sizes =
+      options.mapSize.map { [max($0, 1 << 16).roundedUp(to: 1 << 16)][...] }
+      ?? mapLadder(openCount: EnvironmentRegistry.current.count)
     var code: Int32 = ENOMEM
     for size in sizes {
       var environment: OpaquePointer?

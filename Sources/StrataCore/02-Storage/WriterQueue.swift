@@ -5,13 +5,15 @@ import Foundation
 /// It is run by the writer thread, perhaps several times, and finished exactly once, by whoever took it out
 /// of the queue.
 class WriteJob: @unchecked Sendable {
-  // Unchecked: `deadline` is touched under the queue's lock; what subclasses add belongs to the thread that
+  // Unchecked: `deadline` is touched under the queue's lock; `wasTriedAgain` and what subclasses add belong to the thread that
   // took the job out of the queue.
 
   /// How long it waits for its turn.
   let patience: Duration
   /// When it has waited long enough.
   fileprivate(set) var deadline: ContinuousClock.Instant
+  /// Whether it has been run anew since its transaction did not know a keyspace.
+  final var wasTriedAgain = false
 
   init(patience: Duration) {
     self.patience = patience
