@@ -51,6 +51,7 @@ fuzz: setup
 check: setup
 	@Scripts/swift-files | xargs swift format lint --strict --parallel
 	@Scripts/check-lengths
+	@Scripts/check-rooms
 	@Scripts/check-layers
 	swift build --build-tests $(strict)
 
