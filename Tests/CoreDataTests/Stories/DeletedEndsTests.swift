@@ -43,7 +43,10 @@ struct DeletedEndsTests {
     let (tools, place) = (end("tools", tool, most: 0), end("site", site, most: 1))
     (tools.inverseRelationship, place.inverseRelationship) = (place, tools)
     tools.deleteRule = .noActionDeleteRule
-    (site.properties, tool.properties) = ([tools], [place])
+    let label = NSAttributeDescription()
+    label.name = "label"
+    label.attributeType = .stringAttributeType
+    (site.properties, tool.properties) = ([tools], [label, place])
     let model = NSManagedObjectModel()
     model.entities = [box, thing, site, tool]
     return model
@@ -120,6 +123,31 @@ struct DeletedEndsTests {
     #expect(context.updatedObjects == Set(found))
     try context.save()
     #expect(found.first?.objectIDs(forRelationshipNamed: "site") == [])
+  }
+
+  @Test(
+    "Rule 212: a child replaces a reference to what has gone, or deletes what has it, and the parent does not edit what has gone",
+    arguments: [false, true])
+  func childReplacesDanglingReference(deletes: Bool) throws {
+    let parent = context()
+    let (site, tool) = (make("Site", parent), make("Tool", parent))
+    tool.setValue(site, forKey: "site")
+    try parent.save()
+    parent.delete(site)
+    try parent.save()
+    parent.reset()
+    let found = try #require(try parent.fetch(NSFetchRequest<NSManagedObject>(entityName: "Tool")).first)
+    found.setValue("hammer", forKey: "label")
+    parent.processPendingChanges()
+    let child = NSManagedObjectContext(concurrencyType: .confinementConcurrencyType)
+    child.parent = parent
+    let same = child.object(with: found.objectID)
+    if deletes { child.delete(same) } else { same.setValue(nil, forKey: "site") }
+    try child.save()
+    #expect(parent.updatedObjects == (deletes ? [] : [found]))
+    #expect(parent.deletedObjects == (deletes ? [found] : []))
+    try parent.save()
+    #expect(!parent.hasChanges)
   }
 
   @Test("Rules 19, 212: rollback brings a member back whose end took no action")

@@ -164,7 +164,9 @@ extension ManagedObject {
     for (owner, isNew) in [(old, false), (new, true)] {
       // An owner that was new and went with the same save of a child: there must be no fault of it.
       if context.isVanished(owner, inStore: home.storeIndex) { continue }
-      guard let owner = context.object(owner, inStore: home.storeIndex) else { continue }
+      guard let owner = context.object(owner, inStore: home.storeIndex), owner.isThere(under: inverse) else {
+        continue
+      }
       let state = owner.changingState(inverse)
       if isNew {
         if state.lastChange(bits)?.isRemoval ?? true { state.add(bits) }
