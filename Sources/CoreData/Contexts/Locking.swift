@@ -1,6 +1,5 @@
 import Foundation
 import StrataCore
-import Synchronization
 
 /// The locks of `lock()`, `tryLock()` and `unlock()`: from the time before `perform`. One for each context and coordinator that was
 /// ever locked; nothing in the library takes them.

@@ -1,6 +1,5 @@
 import Foundation
 import StrataCore
-import Synchronization
 
 /// A whole stack: model, coordinator, stores, a main-queue context and any number of background contexts.
 ///

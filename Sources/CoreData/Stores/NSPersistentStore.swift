@@ -1,6 +1,5 @@
 import Foundation
 import StrataCore
-import Synchronization
 
 /// A store that is attached to a coordinator, or was.
 ///

@@ -1,5 +1,4 @@
 import StrataCore
-import Synchronization
 
 /// The transformers of this process, by name; each also serves attributes that name it.
 enum ValueTransformerRegistry {

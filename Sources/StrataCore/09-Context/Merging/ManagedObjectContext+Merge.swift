@@ -291,6 +291,7 @@ extension ManagedObjectContext {
     object.state.subtract([.rowGone, .batchDeleted])
     guard object.state.contains(.missing) else { return }
     changes.undelete(object)
+    object.restoreMemberships()
     if object.state.contains(.notedDelete) {
       object.state.remove(.notedDelete)
     } else {
@@ -344,6 +345,7 @@ extension ManagedObjectContext {
       known.state.remove(.batchDeleted)
     }
     known.state.insert(.missing)
+    known.withdrawMemberships()
     changes.delete(known)
   }
 
