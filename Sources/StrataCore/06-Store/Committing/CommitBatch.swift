@@ -89,7 +89,8 @@ struct CommitBatch: Sendable {
 
   /// Raises the counters above all keys used, and ahead of those that will soon be.
   private func reserveKeys(_ outcome: inout Outcome, _ transaction: borrowing WriteTransaction) throws {
-    var largest = [UInt64?](repeating: nil, count: allocators.count)
+    // By hierarchy; mostly there is one, and a model may have thousands.
+    var largest: [(hierarchy: Int, key: UInt64)] = []
     for (changeSet, result) in zip(changeSets, outcome.results) {
       guard case .success = result else { continue }
       changeSet.inserts.withUnsafeBufferPointer { inserts in
@@ -103,12 +104,15 @@ struct CommitBatch: Sendable {
             place += 1
           }
           let hierarchy = parts.schema.entities[entity].hierarchyNumber
-          largest[hierarchy] = max(largest[hierarchy] ?? 0, key)
+          if let known = largest.firstIndex(where: { $0.hierarchy == hierarchy }) {
+            largest[known].key = max(largest[known].key, key)
+          } else {
+            largest.append((hierarchy, key))
+          }
         }
       }
     }
-    for (hierarchy, key) in largest.enumerated() {
-      guard let key else { continue }
+    for (hierarchy, key) in largest {
       let old = try parts.counter(hierarchy, transaction.read)
       // What another context has in hand and not saved yet may be unsecured: that is over now.
       let start = max(old, key + 1, allocators[hierarchy].unsecuredEnd)
@@ -173,7 +177,8 @@ final class CommitAttempt<Outcome: Sendable>: Sendable {
   func outcome(stamp: UnsafeRawBufferPointer?) -> Outcome? {
     guard let stamp, let number = CommitStamp(stamp)?.commitNumber else { return nil }
     return outcome.withLock { outcome in
-      guard let outcome, outcome.1 == number, stamp.loadUnaligned(fromByteOffset: 24, as: UInt64.self) == nonce
+      guard let outcome, outcome.1 == number,
+        stamp.loadUnaligned(fromByteOffset: 24, as: UInt64.self) == nonce
       else { return nil }
       return outcome.0
     }
