@@ -46,7 +46,8 @@ extension Environment {
   /// - Parameter here: the calling thread may write by itself, when nobody else writes or waits: then all is done, and `completion` was called, when
   ///   this returns. For short writes whose callers wait for them anyway.
   func submitWrite<R: Sendable>(
-    deadline: Duration? = nil, here: Bool = false, _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> R,
+    deadline: Duration? = nil, here: Bool = false,
+    _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> R,
     completion: @escaping @Sendable (Result<R, any Error>) -> Void
   ) {
     let job = TypedWriteJob(patience: deadline ?? options.writerDeadline, body, completion: completion)
@@ -215,6 +216,8 @@ extension Environment {
 
   /// The same for a thread that must not wait; nil when somebody else writes, or anything is not as it mostly is: then the writer thread sees to it.
   private func beginWriteAtOnce() -> OpaquePointer? {
+    // A file at its limit raises a signal that only the writer thread blocks (`SystemThread`).
+    if WriterLimits.current != nil { return nil }
     guard let environment = pool.enterWriterAtOnce() else { return nil }
     guard turn.tryTake() else {
       pool.leaveWriter()
@@ -310,9 +313,7 @@ extension Environment {
     var error = StorageError(code, operation, path: path)
     guard code == EIO else { return error }
     let size = (try? file.status())??.size ?? 0
-    var limit = rlimit()
-    let hasLimit = getrlimit(WriterLimits.fileSize, &limit) == 0 && limit.rlim_cur < rlim_t(Int.max)
-    if hasLimit, size + 1 << 20 >= Int(limit.rlim_cur) {
+    if let limit = WriterLimits.current, size + 1 << 20 >= limit {
       error.kind = .diskFull
       error.detail = "The file has reached the size limit of the process."
     } else if let free = file.system.freeSpace(file.directory), free < 1 << 20 {
@@ -324,10 +325,17 @@ extension Environment {
 }
 
 private enum WriterLimits {
+  /// How large this process may make a file; nil for any size.
+  static var current: Int? {
+    var limit = rlimit()
+    guard getrlimit(fileSize, &limit) == 0, limit.rlim_cur < rlim_t(Int.max) else { return nil }
+    return Int(limit.rlim_cur)
+  }
+
   #if canImport(Darwin)
-    static let fileSize = RLIMIT_FSIZE
+    private static let fileSize = RLIMIT_FSIZE
   #else
-    static let fileSize = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
+    private static let fileSize = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
   #endif
 }
 

@@ -56,7 +56,8 @@ final class FileTurn: @unchecked Sendable {
     if !isNeeded { return }
     turnsInARow = 0
     guard let descriptor = openedDescriptor() else { return }
-    if file.system.lockByte(descriptor, Self.writing, false) == 0 { return }
+    let isWaitedFor = file.system.isByteLocked(descriptor, Self.waiting)
+    if !isWaitedFor, file.system.lockByte(descriptor, Self.writing, false) == 0 { return }
     guard file.system.lockByte(descriptor, Self.waiting, true) == 0 else { return }
     _ = file.system.lockByte(descriptor, Self.writing, true)
     _ = file.system.unlockByte(descriptor, Self.waiting)
@@ -74,8 +75,8 @@ final class FileTurn: @unchecked Sendable {
     (descriptor, place) = (nil, nil)
   }
 
-  private static let writing: Int64 = 0x7FFF_FFFF_FFFF_FF00
-  private static let waiting: Int64 = writing + 1
+  static let writing: Int64 = 0x7FFF_FFFF_FFFF_FF00
+  static let waiting: Int64 = writing + 1
 
   /// The data file, opened once more; nil when that cannot be done now, or another file has its name, which the writer finds out by itself.
   private func openedDescriptor() -> Int32? {
