@@ -23,6 +23,7 @@ help:
 	@echo "make bench CARD=queries [DATA=dir]  predicates, sorts, counts, ANY and SUBQUERY, against the same SQL"
 	@echo "make bench CARD=owner   one owner with a million members: append, remove, count, cascade"
 	@echo "make bench CARD=batches batch insert, update and delete, against GRDB; and what memory they take"
+	@echo "make bench CARD=saves   small saves by 1 to 32 threads, durable and not, against GRDB (ARGUMENTS=--quick)"
 	@echo "make bench CARD=fetched fetched results: opening a list, one change, a thousand changes"
 	@echo "make format          format all Swift sources in place"
 

@@ -29,7 +29,7 @@ struct CommitNotice: Sendable {
   var isStored: Bool { commitNumber > 0 }
 }
 
-/// Whoever wants to hear of commits. Called on a thread of the store, in commit order; must not wait, and must not hold a
+/// Whoever wants to hear of commits. Called on a thread of the store or on one that saves, in commit order; must not wait, and must not hold a
 /// context there even for a moment: the context would end on that thread if its user let go of it meanwhile.
 protocol CommitObserver: AnyObject, Sendable {
   func coordinatorDidCommit(_ notice: CommitNotice)

@@ -37,7 +37,7 @@ extension PersistentStoreCoordinator {
     return StoreFollower(store: store, listener)
   }
 
-  /// A commit of this coordinator's: told in commit order, after those of others that came before. On the store's thread.
+  /// A commit of this coordinator's: told in commit order, after those of others that came before. On the thread that wrote.
   func tell(_ notice: CommitNotice) {
     guard let binding = binding(notice.storeIndex) else { return }
     func tell() { if notice.count > 0 || !notice.changes.isEmpty { tellObservers(notice) } }

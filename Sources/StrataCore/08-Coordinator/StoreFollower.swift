@@ -11,7 +11,7 @@ import Synchronization
 ///   write seen by FileWatch ─▶ check ─▶ others' commits ┘  (the journal says what they changed)
 /// ```
 ///
-/// Own commits are told on the store's writer thread, those of others on `queue`. `told` is the number of the newest commit that was
+/// Own commits are told on the thread that wrote them, those of others on `queue`. `told` is the number of the newest commit that was
 /// told; nothing is told twice. An own commit that the journal has and that was not told yet is waited for.
 final class StoreFollower: @unchecked Sendable {
   // Unchecked: `watch` and `timer` are touched under `watchLock`; the rest has locks of its own or is constant.
@@ -110,7 +110,7 @@ final class StoreFollower: @unchecked Sendable {
 
   // MARK: Own commits
 
-  /// An own commit with this number is to be told by `tell`: others' commits before it come first. On the store's thread.
+  /// An own commit with this number is to be told by `tell`: others' commits before it come first. On the thread that wrote.
   func tellOwn(_ number: UInt64, reportsChange: Bool, _ tell: () -> Void) {
     let (told, isFollowing) = state.withLock { ($0.told, $0.isFollowing && !$0.isStopped) }
     var missed: [JournaledCommit] = []

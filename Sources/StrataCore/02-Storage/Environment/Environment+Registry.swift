@@ -227,7 +227,10 @@ extension Environment {
     if pool.isCurrentThreadInside {
       trap("the last close inside a read: it would wait for itself. Close after the read.")
     }
-    if case .close = release { return finishClosing() }
+    if case .close = release {
+      if !isOwnThread { queue.awaitLeader() }
+      return finishClosing()
+    }
     // A writer thread that waits for another process finishes later, by itself, unless somebody opens the store again.
     let deadline = ContinuousClock.now.advanced(by: options.writerDeadline + .seconds(1))
     lock.withLock {
@@ -245,6 +248,7 @@ extension Environment {
     while !isDone {
       // Readers are bounded; a backup may take longer than any deadline.
       try? pool.exclusively(until: .now.advanced(by: .seconds(60))) { environment in
+        turn.close()
         if let environment {
           markClean(environment)
           discard(environment)
@@ -307,10 +311,10 @@ extension Environment {
     _ = file.system.unlink(file.lockPath)
   }
 
-  /// Whether this is one of the environment's two threads, which must not wait for each other.
+  /// Whether this is one of the environment's two threads, or one that writes by itself: they must not wait for each other.
   var isOwnThread: Bool {
     let current = SystemThread.current
-    return writerThread.load(ordering: .relaxed) == current
+    return leaderThread.load(ordering: .relaxed) == current || writerThread.load(ordering: .relaxed) == current
       || watcherThread.load(ordering: .relaxed) == current
   }
 }

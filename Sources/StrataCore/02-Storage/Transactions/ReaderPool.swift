@@ -186,6 +186,16 @@ final class ReaderPool: @unchecked Sendable {
     }
   }
 
+  /// The same at once or not at all: nil also for a thread that is inside a section, which must not wait for itself.
+  func enterWriterAtOnce() -> OpaquePointer? {
+    lock.lock()
+    defer { lock.unlock() }
+    let thread = SystemThread.current
+    guard state.pointee.isOpen, state.pointee.writer == 0, !isInside(thread) else { return nil }
+    state.pointee.writer = thread
+    return state.pointee.environment
+  }
+
   /// Leaves the writer's section.
   func leaveWriter() {
     lock.lock()

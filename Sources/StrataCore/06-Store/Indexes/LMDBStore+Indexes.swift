@@ -175,11 +175,11 @@ extension LMDBStore {
   /// Runs `body` in a transaction of the store's writer; again when it turns out that the store has gained an index whose keyspace
   /// this process has not opened yet.
   func submitWrite<R: Sendable>(
-    deadline: Duration?, _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> R,
+    deadline: Duration?, here: Bool = false, _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> R,
     completion: @escaping @Sendable (Result<R, any Error>) -> Void
   ) {
     let environment = parts.environment
-    environment.submitWrite(deadline: deadline, body) { result in
+    environment.submitWrite(deadline: deadline, here: here, body) { result in
       guard case .failure(let error) = result, let missing = error as? MissingKeyspaces else {
         return completion(result)
       }

@@ -5,8 +5,11 @@ import Synchronization
 extension PendingSave {
   /// In how many threads at once so many new objects are encoded.
   static func encodingParts(_ count: Int) -> Int {
-    min(count / fewestInPart, ProcessInfo.processInfo.activeProcessorCount, mostParts)
+    count < fewestInPart ? 0 : min(count / fewestInPart, processors, mostParts)
   }
+
+  /// Asked once: on Linux the answer is read from files.
+  private static let processors = ProcessInfo.processInfo.activeProcessorCount
 
   /// Fewer objects are encoded before a second thread has got under way.
   private static let fewestInPart = 2_048
