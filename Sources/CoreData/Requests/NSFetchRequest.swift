@@ -28,7 +28,7 @@ open class NSFetchRequestDescription: NSPersistentStoreRequest {
   open var fetchLimit = 0
   /// How many matches are skipped (rule 94).
   open var fetchOffset = 0
-  /// How many rows a fetched results controller reads at a time. An array has all of its objects (rule 98).
+  /// How many rows a fetched results controller reads at a time. An array has all of its objects (rule 82).
   open var fetchBatchSize = 0
   /// What is returned (rule 85). Default managed objects.
   open var resultType = NSFetchRequestResultType.managedObjectResultType

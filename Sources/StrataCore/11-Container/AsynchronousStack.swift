@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 
 /// The stack in which no save ever stalls the main thread: a private writer on the coordinator, the main context above it,
-/// workers above that (contexts.md §3, stack D).
+/// workers above that (stack D of Docs/Concurrency.md).
 ///
 ///     workers   newWorker()    private, children of `main`: their saves reach `main`
 ///        ▼

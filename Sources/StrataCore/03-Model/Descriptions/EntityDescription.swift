@@ -194,7 +194,7 @@ extension EntityDescription {
     guard !isFrozen else {
       trap(
         """
-        rule 298: \(name ?? "unnamed entity").\(property) was set after the model was taken into use; \
+        \(name ?? "unnamed entity").\(property) was set after the model was taken into use; \
         change the model before a coordinator uses it, or a copy of it
         """)
     }

@@ -44,7 +44,7 @@ public struct FetchRequest<Result: FetchRequestResult>: Sendable {
   /// Relationships to load along with the result, as key paths such as `plane` or `plane.manufacturer`: one request per
   /// relationship instead of one per object (rule 70).
   public var relationshipKeyPathsForPrefetching: [String]
-  /// How many rows `fetchInBatches(_:)` reads at a time; 0 for all at once (rule 98). An array, which is what `fetch(_:)`
+  /// How many rows `fetchInBatches(_:)` reads at a time; 0 for all at once (rule 82). An array, which is what `fetch(_:)`
   /// returns, has all of its objects at hand, whatever this is. Default 0.
   public var fetchBatchSize: Int
   /// The stores to look in, by their UUIDs; nil for all (rule 106).

@@ -7,7 +7,7 @@ import CLMDBShim
 ///
 /// References are strong because weak ones cost a side allocation each. What nobody else holds and has no changes is let go
 /// when the table fills up, so a loop over a million rows runs in bounded memory; and such an object counts as gone even
-/// before that: a look-up drops it and answers nil (contexts.md, rule 9). Members of a to-many relationship that was asked for are
+/// before that: a look-up drops it and answers nil (contexts 9). Members of a to-many relationship that was asked for are
 /// held by whoever holds its owner (rule 220, see `MemberKeeper`).
 ///
 /// Lives on the context's queue.

@@ -261,7 +261,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
       // Foundation's manager would call a target that is gone.
       undoRecorder?.manager.messages.removeAllActions(withTarget: self)
     #endif
-    // The objects outlive their context safely: last values readable, no context (contexts.md, rule 9).
+    // The objects outlive their context safely: last values readable, no context (contexts 9).
     stores.forEach { $0.context = nil }
     changes.forEachListed { $0.context = nil }
   }

@@ -1,6 +1,6 @@
 import Foundation
 
-// References between objects are IDs: an object refers to no other object, so there are no retain cycles (contexts.md, rule 9). Owners hold
+// References between objects are IDs: an object refers to no other object, so there are no retain cycles (contexts 9). Owners hold
 // their members all the same, see `MemberKeeper`.
 
 extension ManagedObject {
@@ -279,7 +279,7 @@ extension ManagedObject {
     }
     trap(
       "\(relationship.qualifiedName) of an object of \(context) was given an object of \(name) that belongs to \(other). "
-        + "A managed object belongs to one context (rule 12): pass its objectID and call object(with:) on \(context)."
+        + "A managed object belongs to one context: pass its objectID and call object(with:) on \(context)."
     )
   }
 }

@@ -23,7 +23,7 @@ extension ManagedObjectContext {
   }
 
   /// The members of `object` as the store, the contexts below and what children have saved here make them: without the
-  /// context's own unsaved edits. The layers are taken before the store is read (contexts.md, section 1). Nil, and told, when they cannot
+  /// context's own unsaved edits. The layers are taken before the store is read (contexts 4). Nil, and told, when they cannot
   /// be read.
   func membersBeneath(_ object: ManagedObject, _ relationship: RelationshipSchema)
     -> ContiguousArray<PlacedMember>?

@@ -125,7 +125,7 @@ extension ManagedObject {
     guard let context, object.context === context else {
       throw failure(
         .managedObjectValidation, relationship.name, object,
-        "cannot lead to an object that is not in the same context (rule 12)")
+        "cannot lead to an object that is not in the same context")
     }
     let destination = context.schema.entities[relationship.destination]
     if destination.subtree.contains(object.home.entityNumber) { return }
