@@ -8,7 +8,7 @@
 
 strict := --scratch-path .build/strict -Xswiftc -warnings-as-errors
 
-.PHONY: help setup run test check-nsmanaged race torture fuzz check format bench
+.PHONY: help setup run test check-nsmanaged race torture fuzz check docs format bench
 
 help:
 	@echo "make run [DATA=dir]  import real flight data into a store, query it, edit it, reopen it, check it"
@@ -24,6 +24,7 @@ help:
 	@echo "make bench CARD=owner   one owner with a million members: append, remove, count, cascade"
 	@echo "make bench CARD=batches batch insert, update and delete, against GRDB; and what memory they take"
 	@echo "make bench CARD=fetched fetched results: opening a list, one change, a thousand changes"
+	@echo "make docs            the API reference and the pages of Docs as a DocC archive, in .build/docs"
 	@echo "make format          format all Swift sources in place"
 
 setup:
@@ -55,6 +56,9 @@ check: setup
 	@Scripts/check-rules
 	@Scripts/check-layers
 	swift build --build-tests $(strict)
+
+docs: setup
+	@Scripts/docs $(if $(STRICT),$(strict)) $(ARGUMENTS)
 
 format:
 	@Scripts/swift-files | xargs swift format --in-place --parallel
