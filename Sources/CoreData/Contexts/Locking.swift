@@ -29,7 +29,7 @@ extension NSManagedObjectContext {
   public func lock() { Locks.lock(of: self).lock() }
   /// Lets go of the context's lock.
   public func unlock() { Locks.lock(of: self).unlock() }
-  /// Takes the context's lock if nobody else has it.
+  /// Takes the context's lock if it is free.
   public func tryLock() -> Bool { Locks.lock(of: self).try() }
 }
 
@@ -38,6 +38,6 @@ extension NSPersistentStoreCoordinator {
   public func lock() { Locks.lock(of: self).lock() }
   /// Lets go of the coordinator's lock.
   public func unlock() { Locks.lock(of: self).unlock() }
-  /// Takes the coordinator's lock if nobody else has it.
+  /// Takes the coordinator's lock if it is free.
   public func tryLock() -> Bool { Locks.lock(of: self).try() }
 }

@@ -41,7 +41,7 @@ public let NSMigrationPropertyMappingKey = "propertyMapping"
 public let NSMigrationEntityPolicyKey = "entityPolicy"
 
 extension NSEntityMappingType {
-  /// Nobody has said.
+  /// Not decided.
   public static var undefinedEntityMappingType: Self { .undefined }
   /// A policy of its own decides.
   public static var customEntityMappingType: Self { .custom }

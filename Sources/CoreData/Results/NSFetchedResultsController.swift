@@ -59,7 +59,7 @@ open class NSFetchedResultsController<ResultType>: NSFetchedResultsList {
   /// As given; there is no cache.
   open var cacheName: String? { source.cacheName }
 
-  /// Whoever hears of changes. Not held.
+  /// The receiver of changes. Not held.
   open var delegate: (any NSFetchedResultsControllerDelegate)? {
     get { source.delegate }
     set { source.delegate = newValue }

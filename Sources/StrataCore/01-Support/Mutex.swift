@@ -7,7 +7,7 @@ import Synchronization
 /// the mutex also reads, and who leaves it also writes, an atomic flag that the sanitizer knows. Both are plain moves on
 /// most processors.
 ///
-/// It has the standard library's name, so that nobody takes the other one by accident. May be used from any thread.
+/// It has the standard library's name, so that the other one is not taken by accident. May be used from any thread.
 struct Mutex<Value>: ~Copyable, Sendable {
   private let base: Synchronization.Mutex<Value>
   private let order = Atomic<Bool>(false)

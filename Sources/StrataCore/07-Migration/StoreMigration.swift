@@ -13,7 +13,7 @@ extension LMDBStore {
   /// then, as `Name.strata-before-1` (or the first number that is free), until the next save.
   ///
   /// Blocks for as long as it takes: about as long as inserting all objects. Needs room for a second file; memory does not grow with the number
-  /// of objects, but for keys while the new file is checked. Whoever opens the store meanwhile in this process waits, then finds it migrated;
+  /// of objects, but for keys while the new file is checked. Other threads of this process that open the store wait, then find it migrated;
   /// so `progress` must not wait for them. Other processes may go on saving: then it begins anew, and when that has happened four times, they wait.
   ///
   /// - Parameters:
@@ -44,8 +44,8 @@ extension LMDBStore {
 /// The steps of a lightweight migration.
 ///
 /// ```
-///   source    open, pin the newest commit                 ┐ again, when somebody
-///   draft     a new store under another name: rows, members, what the store knows about itself     │ has saved meanwhile
+///   source    open, pin the newest commit                 ┐ again, when
+///   draft     a new store under another name: rows, members, what the store knows about itself     │ there was a save
 ///   check     every page, row, index entry, edge          │
 ///   exchange  with the source locked for writing          ┘
 /// ```
@@ -83,7 +83,7 @@ struct StoreMigration {
     }
   }
 
-  /// Whether the store is what it is to be; false when somebody has saved meanwhile, or has exchanged the file.
+  /// Whether the store is what it is to be; false when there was a save meanwhile, or the file was exchanged.
   private func attempt(_ schema: Schema, _ file: StoreFile, isLocked: Bool) throws -> Bool {
     guard let source = try openSource(schema) else { return true }
     defer { source.close() }

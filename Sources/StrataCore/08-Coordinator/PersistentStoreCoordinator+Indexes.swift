@@ -11,8 +11,8 @@ extension PersistentStoreCoordinator {
   ///
   /// One pass over the rows of the entity's hierarchy, in transactions of some ten thousand rows, between which saves take place.
   /// Takes memory for the keys of one such step, 8 MB at most, and LMDB's dirty pages of one transaction. A save that comes meanwhile
-  /// waits for one step and puts one entry more for each row. When the process ends before the index is complete, whoever opens the store
-  /// next for writing completes it while opening.
+  /// waits for one step and puts one entry more for each row. When the process ends before the index is complete, the next program that opens the store
+  /// for writing completes it while opening.
   ///
   /// - Parameters:
   ///   - index: The attributes and their order, as in a model; it is not kept.

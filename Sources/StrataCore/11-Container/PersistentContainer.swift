@@ -121,6 +121,7 @@ public final class PersistentContainer: Sendable {
   }
 
   /// Runs `block` with a fresh background context on that context's queue and returns its value.
+  /// - Throws: what `block` throws.
   public func performBackgroundTask<T: Sendable>(
     _ block: @escaping @Sendable (ManagedObjectContext) throws -> T
   ) async throws -> T {

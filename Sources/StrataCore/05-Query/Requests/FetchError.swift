@@ -12,7 +12,7 @@ public struct FetchError: Error, Sendable, Hashable, CustomStringConvertible, Lo
     case computedKey
     /// The attribute is transient: the store knows nothing of it.
     case transientKey
-    /// The attribute is transformable: nobody can look into its bytes, only whether it is nil can be asked.
+    /// The attribute is transformable: its bytes cannot be examined; only whether it is nil can be asked.
     case transformableKey
     /// The attribute is composite: its elements can be compared, by their key paths, and of the whole whether it is nil.
     case compositeKey

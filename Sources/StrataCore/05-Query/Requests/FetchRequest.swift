@@ -51,7 +51,7 @@ public struct FetchRequest<Result: FetchRequestResult>: Sendable {
   public var affectedStores: Set<UUID>?
   /// Of a request for rows of values: its columns (rules 95–97); empty stands for every attribute and no relationship. Of a
   /// request for objects: a hint without effect beyond the check of its names, for rows are at hand as a whole and nothing of
-  /// them is decoded before somebody reads it (rule 102). Default empty.
+  /// them is decoded before it is read (rule 102). Default empty.
   public var propertiesToFetch: [FetchColumn] = []
   /// What rows of values are grouped by: one row for each combination (rules 97, 98). Default empty.
   public var propertiesToGroupBy: [FetchColumn] = []

@@ -33,7 +33,7 @@ public struct PersistentHistoryRequest: Sendable {
     case token(PersistentHistoryToken)
     /// At that time.
     case date(Date)
-    /// Where the consumer of that name has come to; for one that nobody knows, the beginning.
+    /// Where the consumer of that name has come to; for an unknown one, the beginning.
     case consumer(String)
   }
   enum Operation: Sendable, Hashable {

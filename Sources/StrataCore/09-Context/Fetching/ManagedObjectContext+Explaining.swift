@@ -26,6 +26,7 @@ extension ManagedObjectContext {
   }
 
   /// How `count(for: request)` is executed. See `explain(_:_:)`.
+  /// - Throws: what `fetch(_:)` throws.
   public func explainCount<T: FetchRequestResult>(
     for request: FetchRequest<T>, _ explaining: FetchExplaining = .planning
   ) throws -> FetchExplanation {

@@ -18,11 +18,13 @@ extension ManagedObjectContext {
   }
 
   /// The IDs of the objects that match `request`, in its order, unsaved ones included (rules 89, 90).
+  /// - Throws: what `fetch(_:)` throws for objects.
   public func fetch(_ request: FetchRequest<ManagedObjectID>) throws -> [ManagedObjectID] {
     try fetchIdentifiers(try specification(of: request))
   }
 
   /// How many objects `fetch(request)` would return (rule 91).
+  /// - Throws: what `fetch(_:)` throws for objects.
   public func count<T: FetchRequestResult>(for request: FetchRequest<T>) throws -> Int {
     try count(of: specification(of: request), T.fetchResultType)
   }
@@ -101,7 +103,7 @@ extension ManagedObjectContext {
       }
       return makeObject(id.primaryKey, row.snapshot, bound, place.table)
     }
-    // `kept` lives until here; what follows may call anybody.
+    // `kept` lives until here; what follows may call code of the application.
     withExtendedLifetime(kept) {}
     if object.isFault { try throwingFailures { object.fire() } }
     return object

@@ -11,7 +11,7 @@ extension ManagedObjectContext {
   /// The same for all relationships.
   func forgetAllMembers() { for number in relationEpochs.indices { relationEpochs[number] &+= 1 } }
 
-  /// Rows of `entity` have changed elsewhere: whoever they refer to, or referred to, has other members. `slots` nil means any.
+  /// Rows of `entity` have changed elsewhere: the objects that they refer to, or referred to, have other members. `slots` nil means any.
   func forgetMembers(referredToBy entity: EntitySchema, _ slots: SlotBitmap?) {
     for relationship in entity.relationships {
       if relationship.isToMany {

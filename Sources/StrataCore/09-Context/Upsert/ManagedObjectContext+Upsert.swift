@@ -20,7 +20,9 @@ extension ManagedObjectContext {
   /// one by one. All records are looked at before anything is changed.
   ///
   /// - Parameters:
+  ///   - type: The class of the entity.
   ///   - keys: The names of the attributes of the constraint, in any order.
+  ///   - records: Values by the names of properties, one dictionary for each record.
   ///   - relationships: What becomes of members that a record does not name; `.replace` for relationships that are not listed.
   /// - Returns: the objects, and how many are new, changed and as they were.
   /// - Throws: with nothing changed, `CoreDataError` 134060 for keys that are no constraint, an abstract entity, an unknown property; 1570 for
@@ -37,6 +39,7 @@ extension ManagedObjectContext {
   }
 
   /// The same for the entity of that name, whatever its class.
+  /// - Throws: as for a class; ``FetchError`` when the model has no entity of that name.
   @discardableResult
   public func upsert(
     entityName: String, by keys: [String], records: some Sequence<[String: Any]>,

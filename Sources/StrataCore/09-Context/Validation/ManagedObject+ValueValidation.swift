@@ -155,7 +155,7 @@ extension ManagedObject {
         switch areSame(before, value, slot) {
         case true?: break
         case false?: setModeledValue(value, slot)
-        // A transient value of which nobody can tell whether it is another one: kept, but no reason to begin anew.
+        // A transient value of which it is unknown whether it is another one: kept, but no reason to begin anew.
         case nil where home.entity.attributes[slot].isTransient: storeTransient(value, slot)
         // Of a transformable value the bytes will tell.
         case nil: setModeledValue(value, slot)
@@ -193,7 +193,7 @@ extension ManagedObject {
     return keyedValue(slot)
   }
 
-  /// Whether two values of a property are the same; nil when nobody can tell.
+  /// Whether two values of a property are the same; nil when it is unknown.
   private final func areSame(_ a: Any?, _ b: Any?, _ slot: Int) -> Bool? {
     if let relationship = home.entity.relationship(slot: slot) {
       guard let first = Self.objects(in: a), let second = Self.objects(in: b) else { return false }

@@ -36,7 +36,7 @@ extension ManagedObjectContext {
   /// What changes in this context from now on, for one consumer: each call makes a sequence with a buffer of its own. Call it on the
   /// context's queue; the sequence may be carried to any task.
   ///
-  /// Nothing is lost between this call and the first element taken. Contexts that nobody observes pay nothing.
+  /// Nothing is lost between this call and the first element taken. Contexts without observers pay nothing.
   public func changes(buffering: ContextChanges.Buffering = .unbounded) -> ContextChanges {
     checkAccess()
     let policy: AsyncStream<ManagedObjectContextChange>.Continuation.BufferingPolicy =

@@ -8,7 +8,7 @@ public enum FetchedResultsChangeType: UInt, Sendable, Hashable {
   case update = 4
 }
 
-/// Whoever hears of the changes of a ``FetchedResultsController``.
+/// A receiver of the changes of a ``FetchedResultsController``.
 ///
 /// What it is told, it says by what it conforms to: ``FetchedResultsSnapshotDelegate``, ``FetchedResultsDifferenceDelegate``,
 /// ``FetchedResultsChangeDelegate``. When to several, the first of these counts, the difference only for a controller without sections
