@@ -17,6 +17,8 @@ extension LMDBStore {
   /// so `progress` must not wait for them. Other processes may go on saving: then it begins anew, and when that has happened four times, they wait.
   ///
   /// - Parameters:
+  ///   - url: The store's file.
+  ///   - model: The version that the store is to be of.
   ///   - configurationName: The configuration that the store is opened with; nil for all entities.
   ///   - permission: What may be taken away.
   ///   - progress: Counts rows, about two for each; may cancel.

@@ -17,6 +17,7 @@ extension PersistentStoreCoordinator {
   /// - Parameters:
   ///   - index: The attributes and their order, as in a model; it is not kept.
   ///   - name: The entity, whose subentities are covered too.
+  ///   - store: A store of this coordinator.
   ///   - progress: Called after each step, on no thread in particular.
   /// - Throws: `ModelError` for names that the model does not have and attributes that cannot be indexed; `CoreDataError` 134070 when the
   ///   store is not attached here or of another engine, when another index has the name, or when it was removed meanwhile; `StorageError`

@@ -78,8 +78,10 @@ extension LMDBStore {
 
   /// Walks the bytes of the store at `url` without opening it, as opening does, and leaves them alone.
   ///
-  /// - Parameter everyPage: Whether to look at every page. Without, only at the anchors and the roots of the trees;
-  ///   opening chooses that after an orderly close.
+  /// - Parameters:
+  ///   - url: The store's file.
+  ///   - everyPage: Whether to look at every page. Without, only at the anchors and the roots of the trees; opening chooses that
+  ///     after an orderly close.
   /// - Throws: ``StorageError`` `.notADatabase`, `.damaged`, `.truncated`, `.unsupportedFormat` with page and reason;
   ///   `.missing`, `.aliased`, `.permission`, `.io`.
   public static func inspect(at url: URL, everyPage: Bool = true) throws {
@@ -121,7 +123,9 @@ extension LMDBStore {
 
   /// Writes a copy of the store, as of now, to `url`, while it is in use; waits for no writer. An existing file is not replaced.
   ///
-  /// - Parameter compacting: Leaves free pages out: a smaller file for more work.
+  /// - Parameters:
+  ///   - url: The new file.
+  ///   - compacting: Leaves free pages out: a smaller file for more work.
   /// - Throws: ``StorageError`` when the store is closed, when there is a file at `url`, or when it cannot be written. There is no new file then.
   public func backup(to url: URL, compacting: Bool = true) throws {
     try requireOpen()
