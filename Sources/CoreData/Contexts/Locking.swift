@@ -25,7 +25,7 @@ private enum Locks {
 }
 
 extension NSManagedObjectContext {
-  /// Takes the context's recursive lock, which keeps out others who take it. Use `performAndWait`.
+  /// Takes the context's recursive lock, which other callers of `lock()` wait for. Use `performAndWait`.
   public func lock() { Locks.lock(of: self).lock() }
   /// Lets go of the context's lock.
   public func unlock() { Locks.lock(of: self).unlock() }
@@ -34,7 +34,7 @@ extension NSManagedObjectContext {
 }
 
 extension NSPersistentStoreCoordinator {
-  /// Takes the coordinator's recursive lock, which keeps out others who take it. Use `performAndWait`.
+  /// Takes the coordinator's recursive lock, which other callers of `lock()` wait for. Use `performAndWait`.
   public func lock() { Locks.lock(of: self).lock() }
   /// Lets go of the coordinator's lock.
   public func unlock() { Locks.lock(of: self).unlock() }

@@ -8,7 +8,7 @@ import StrataCore
 ///     for transaction in result?.result as? [NSPersistentHistoryTransaction] ?? [] { … }
 ///
 /// Executing it throws a `CocoaError` with the code `NSPersistentHistoryTokenExpiredError` for a token that is older than what the history still tells, newer than the
-/// store, or of other stores: read everything anew then.
+/// store, or of other stores: read everything again then.
 public class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   /// What is answered. Default: transactions with their changes; of a deletion the status.
   open var resultType: NSPersistentHistoryResultType

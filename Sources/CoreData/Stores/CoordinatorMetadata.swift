@@ -16,7 +16,7 @@ extension NSPersistentStoreCoordinator {
   }
 
   /// The metadata of the store in the file at `url`, which need not be open.
-  /// - Throws: `CocoaError` 260 when there is none, 259 when it is no store; see `addPersistentStore(ofType:configurationName:at:options:)`.
+  /// - Throws: `CocoaError` 260 when there is no file, 259 when it is not a store; see `addPersistentStore(ofType:configurationName:at:options:)`.
   public static func metadataForPersistentStore(
     ofType storeType: String, at url: URL, options: [AnyHashable: Any]? = nil
   ) throws -> [String: Any] {

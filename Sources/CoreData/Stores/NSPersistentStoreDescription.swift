@@ -91,7 +91,7 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
     options[NSSQLitePragmasOption] = pragmas
   }
 
-  /// A description of its own with the same contents.
+  /// A copy with the same contents.
   open func copy(with zone: NSZone? = nil) -> Any {
     let copy = NSPersistentStoreDescription()
     copy.url = url

@@ -7,14 +7,14 @@ extension LMDBStore {
   ///
   /// The store knows its own model, so only the new one is needed. A new file is written beside the old one, checked, and
   /// takes its place in one step; until then the old file stays as it is. Whatever happens meanwhile, a crash or a power failure too, there
-  /// is the one or the other. Object IDs, the UUID and the metadata stay; versions of rows begin anew.
+  /// is the one or the other. Object IDs, the UUID and the metadata stay; row versions start again.
   ///
   /// What would take something away from the store needs a `permission`; see ``MigrationPermission``. The old file is kept beside the new one
   /// then, as `Name.strata-before-1` (or the first number that is free), until the next save.
   ///
   /// Blocks for as long as it takes: about as long as inserting all objects. Needs room for a second file; memory does not grow with the number
   /// of objects, but for keys while the new file is checked. Other threads of this process that open the store wait, then find it migrated;
-  /// so `progress` must not wait for them. Other processes may go on saving: then it begins anew, and when that has happened four times, they wait.
+  /// so `progress` must not wait for them. Other processes may go on saving; then the migration starts again, and from the fifth time on they wait.
   ///
   /// - Parameters:
   ///   - url: The store's file.

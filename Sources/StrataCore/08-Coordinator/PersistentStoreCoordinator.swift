@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Brings contexts and stores together: which store holds an entity, in what order saves are written, who hears of them.
+/// Brings contexts and stores together: which store holds an entity, in what order saves are written, which contexts are notified.
 ///
 /// May be used from any thread. It holds its lock only to look at its list of stores, never while a store reads or writes.
 public final class PersistentStoreCoordinator: Sendable {

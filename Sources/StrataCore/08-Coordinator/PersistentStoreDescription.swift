@@ -58,7 +58,7 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   /// Whether every save and batch to the store is recorded in its history, which `PersistentHistoryRequest` reads (rule 277). Default false;
   /// a store that records a history goes on, whatever this says, until `PersistentStoreCoordinator.endHistory(of:)`.
   public var recordsHistory = false
-  /// How long the history is kept. Saves of this process let go of what is older, now and then.
+  /// How long the history is kept. Saves of this process delete older entries from time to time.
   public var historyRetention = HistoryRetention()
   /// How long a save waits for another process that is writing, before it fails as busy. So long, in all its steps together, waits opening, too,
   /// when it has to write: for a model that is new to the store, indexes, a history, a migration. A store that fits is opened while other processes write.

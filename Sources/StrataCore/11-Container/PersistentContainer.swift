@@ -109,7 +109,7 @@ public final class PersistentContainer: Sendable {
     }
   }
 
-  /// A new private-queue context on the coordinator. Does not merge others' saves unless told to (rule 185).
+  /// A new private-queue context on the coordinator. Does not merge others' saves by default (rule 185).
   public func newBackgroundContext() -> ManagedObjectContext {
     ManagedObjectContext(.privateQueue, coordinator: persistentStoreCoordinator)
   }

@@ -34,7 +34,7 @@ public struct FetchRequest<Result: FetchRequestResult>: Sendable {
   public var includesSubentities: Bool
   /// Whether the rows are read along with the identifiers. Default true.
   public var includesPropertyValues: Bool
-  /// Whether objects not yet registered come back as faults (their rows are at hand, however, when
+  /// Whether objects not yet registered come back as faults (their rows are in memory, however, when
   /// `includesPropertyValues` is true). Default true.
   public var returnsObjectsAsFaults: Bool
   /// Whether unsaved changes of the context take part in matching (rules 86, 87). Default true.
@@ -45,7 +45,7 @@ public struct FetchRequest<Result: FetchRequestResult>: Sendable {
   /// relationship instead of one per object (rule 70).
   public var relationshipKeyPathsForPrefetching: [String]
   /// How many rows `fetchInBatches(_:)` reads at a time; 0 for all at once (rule 82). An array, which is what `fetch(_:)`
-  /// returns, has all of its objects at hand, whatever this is. Default 0.
+  /// returns, has all of its objects, whatever this is. Default 0.
   public var fetchBatchSize: Int
   /// The stores to look in, by their UUIDs; nil for all (rule 106).
   public var affectedStores: Set<UUID>?

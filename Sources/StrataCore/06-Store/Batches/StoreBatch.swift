@@ -18,7 +18,7 @@ public struct StoreBatch: Sendable {
   public let operation: Operation
   /// Counts the rows as they are written, and stops the batch when it is cancelled: then nothing is written.
   public let progress: BatchProgress
-  /// Who makes the changes, for the store's history.
+  /// The author and context of the changes, for the store's history.
   public var origin = ChangeOrigin()
   /// How many rows are written at a time.
   let step: Int

@@ -1,7 +1,7 @@
 import Foundation
 
 extension StoreReading {
-  /// How a request is executed here; with `isExecuting` it is executed and what it took is told.
+  /// How a request is executed here; with `isExecuting` it is executed, and the explanation has its cost.
   ///
   /// The default is for engines that tell nothing of their plans.
   /// - Throws: nothing here; an engine's own method throws what its `fetch` throws.

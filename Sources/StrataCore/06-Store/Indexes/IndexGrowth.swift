@@ -28,7 +28,7 @@ struct IndexGrowth: Sendable {
   enum Outcome: Sendable {
     case more(rows: Int, StoreCatalogue)
     case complete(rows: Int, StoreCatalogue)
-    /// The store does not want the index any more.
+    /// The store no longer needs the index.
     case unwanted(StoreCatalogue)
   }
 

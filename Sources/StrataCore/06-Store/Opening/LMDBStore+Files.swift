@@ -97,7 +97,7 @@ extension LMDBStore {
   }
 
   /// Empties the store at `url`, whatever state it is in; the file stays (rule 329). What is left is an empty store, 8 KiB in size, which becomes a
-  /// new one when it is opened for writing: a file without any bytes would be damage. Where there is none, nothing happens; `/dev/null` is none.
+  /// new one when it is opened for writing: a file without any bytes would be damage. Without a file, and for `/dev/null`, nothing happens.
   ///
   /// - Throws: ``StorageError``: `.busy` when the store is open in this process or another; `.aliased`, `.notADatabase` for what is no plain file;
   ///   `.permission`. Nothing is changed then.

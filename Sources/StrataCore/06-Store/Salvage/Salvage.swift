@@ -8,7 +8,7 @@ extension LMDBStore {
   /// of keys that no tree leads to any more, the newest version of each row found on any page. Indexes are built
   /// anew. Object IDs stay valid when the store's identity is readable. Nothing else may write the source meanwhile.
   ///
-  /// The new store has a name of its own, `.strata-salvage-…` beside `destination`, until it is complete, checked and flushed; then it gets its name in
+  /// The new store has a name of its own, `.strata-salvage-…` beside `destination`, until it is complete, checked and flushed. Then it gets its name in
   /// one step. What a process that was killed has left under such a name is removed by the next salvage, backup or migration in the folder.
   ///
   /// - Parameters:

@@ -6,7 +6,7 @@ public enum PersistentHistoryResultType: Int, Sendable, CaseIterable {
   case statusOnly = 0
   /// The IDs of the changed objects, each once.
   case objectIDs = 1
-  /// How many transactions; of a request for changes how many changes.
+  /// The number of transactions, or of changes when changes were requested.
   case count = 2
   /// Transactions without their changes.
   case transactionsOnly = 3

@@ -274,7 +274,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
     set { shared.withLock { $0.name = newValue } }
   }
 
-  /// Who is responsible for the context's saves.
+  /// The author of the context's saves.
   public var transactionAuthor: String? {
     get { shared.withLock { $0.transactionAuthor } }
     set { shared.withLock { $0.transactionAuthor = newValue } }

@@ -20,9 +20,9 @@ public struct FetchedBatches<Object: ManagedObject>: RandomAccessCollection {
   public var startIndex: Int { 0 }
   public var endIndex: Int { batches.references.count }
 
-  /// The object at `position`. Reads the rows of its batch unless they are at hand.
+  /// The object at `position`. Reads the rows of its batch unless they are in memory.
   ///
-  /// A batch that cannot be read is told of by the context's `readFailureHandler`, and its objects are faults that fire when they are used.
+  /// A batch that cannot be read is reported to the context's `readFailureHandler`, and its objects are faults that fire when they are used.
   public subscript(position: Int) -> Object {
     guard batches.references.indices.contains(position) else {
       trap("position \(position) is out of range: \(batches.references.count) objects were fetched.")

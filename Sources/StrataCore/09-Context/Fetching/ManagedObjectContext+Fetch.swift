@@ -5,7 +5,7 @@ extension ManagedObjectContext {
   ///
   /// Pending changes take part (rule 86): unsaved objects that match are found, edited ones are matched and sorted by the
   /// values they have now, deleted ones are left out, and the window is cut from the merged result (rule 92). Objects already
-  /// in the context come back as they are (rules 40, 65); others are made as faults with their rows at hand.
+  /// in the context come back as they are (rules 40, 65); others are made as faults with their rows in memory.
   ///
   /// - Throws: `FetchError` for an unknown entity or key or a value of the wrong type; `CoreDataError` when `T` is not the
   ///   class of the entity, 134070 while no store is loaded; `StorageError` when the store cannot be read.

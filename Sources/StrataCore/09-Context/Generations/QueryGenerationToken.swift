@@ -9,7 +9,7 @@ import Synchronization
 ///     try context.setQueryGenerationFrom(nil)                          // sees the newest commit again
 ///
 /// Stores keep the space of what has been replaced since the oldest generation that is held, so their files grow
-/// meanwhile (rule 296): look at `age`, and let go. After the coordinator's `queryGenerationLimit` a generation ends by itself.
+/// meanwhile (rule 296): look at `age`, and release it. After the coordinator's `queryGenerationLimit` a generation ends by itself.
 /// Equal tokens name the same generation. May be used from any thread.
 public final class QueryGenerationToken: Sendable {
   /// Stands for the newest commit at the moment of the next read.

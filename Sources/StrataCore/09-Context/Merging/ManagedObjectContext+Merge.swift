@@ -23,7 +23,7 @@ final class CommitListener: CommitObserver, @unchecked Sendable {
 }
 
 extension ManagedObjectContext {
-  /// Merges what another context of the same coordinator has saved, as told by its did-save or did-save-IDs notification.
+  /// Merges what another context of the same coordinator has saved, as its did-save or did-save-IDs notification says.
   ///
   /// Objects without edits take the new rows, edited ones keep their edits on top (rule 173), inserted ones are made known,
   /// deleted ones that are in use become deleted here (rules 172–181). Takes the coordinator's remote-change notification, too, and merges

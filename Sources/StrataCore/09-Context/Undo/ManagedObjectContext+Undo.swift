@@ -1,7 +1,7 @@
 import Foundation
 
 extension ManagedObjectContext {
-  /// Who remembers how to take back what is done in this context. Default nil: nothing is remembered, and it costs nothing
+  /// The manager that records how to take back changes of this context. Default nil: nothing is remembered, and it costs nothing
   /// (rule 22).
   ///
   /// With a manager, what changes from one did-change notification to the next becomes one action: `undo()` makes every object that

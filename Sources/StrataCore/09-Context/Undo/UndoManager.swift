@@ -301,10 +301,10 @@
     /// the name is for redo, which otherwise keeps that of the undo.
     public func setActionName(_ actionName: String) { note { $0.name = actionName } }
 
-    /// Says that the group needs no saving of its own, a selection for example.
+    /// Marks the group as one that needs no save, such as a change of selection.
     public func setActionIsDiscardable(_ discardable: Bool) { note { $0.isDiscardable = discardable } }
 
-    /// Attaches a value of one's own to the group; nil takes it away.
+    /// Attaches a value to the group; nil takes it away.
     public func setActionUserInfoValue(_ info: Any?, forKey key: String) { note { $0.userInfo[key] = info } }
 
     private func note(_ change: (inout UndoGroup) -> Void) {

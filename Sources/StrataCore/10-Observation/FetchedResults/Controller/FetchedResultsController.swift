@@ -19,7 +19,7 @@ import Foundation
 /// logarithm of the list's length; it reads the rows that have been touched, and makes no objects.
 ///
 /// Belongs to its context's queue, holds the context, and does not hold its delegate. Changes are followed while there is a
-/// delegate that is to be told of them, or a task that iterates over ``changes`` or ``snapshots`` (rule 244).
+/// delegate that receives them, or a task that iterates over ``changes`` or ``snapshots`` (rule 244).
 public final class FetchedResultsController<Result: ManagedObject> {
   /// What is fetched: a value, as it was given; for another request make another controller. The list is what the context shows
   /// (rule 243), whether the request includes pending changes or not.
@@ -72,7 +72,7 @@ public final class FetchedResultsController<Result: ManagedObject> {
 
   deinit { consumers.finish() }
 
-  /// Fetches the objects, or fetches them anew. Tells the delegate nothing; sequences that have not ended continue with the new list.
+  /// Fetches the objects, or fetches them again. Does not notify the delegate; sequences that have not ended continue with the new list.
   /// Without sort descriptors the order is that of primary keys.
   ///
   /// - Throws: `CoreDataError` 134060 when the objects of a section do not stand together (rule 242); what
