@@ -56,4 +56,13 @@ struct DocumentTests {
       #expect(folders.contains("Sources/StrataCore/" + name), "\(page) names \(name)")
     }
   }
+
+  @Test func pagesAreNotMadeWithoutDocC() throws {
+    var environment = ProcessInfo.processInfo.environment
+    environment["DOCC"] = "/nowhere/docc"
+    let script = repository.appendingPathComponent("Scripts/docs").path
+    let result = try Command.run(script, environment: environment)
+    #expect(result.exitCode == 1)
+    #expect(result.errors.contains("this toolchain has no docc"))
+  }
 }
