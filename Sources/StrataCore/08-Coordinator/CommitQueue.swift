@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 
 /// The saves and batches waiting for one store. Saves that arrive while another is being written are written together: one
-/// store transaction, one sync; each still succeeds or fails alone (contexts.md, rule 13). A batch has a transaction of its own.
+/// store transaction, one sync; each still succeeds or fails alone (contexts 13). A batch has a transaction of its own.
 ///
 ///     save A  ──▶ idle: written at once          ┌▶ written together,
 ///     save B  ──▶ waits ─┐                       │  when A is done
@@ -121,7 +121,7 @@ final class CommitQueue: Sendable {
     }
   }
 
-  /// Carries out `batch` when its turn comes, and waits for it. `committed` is called as by `commit`. Whoever wants to hear of the
+  /// Carries out `batch` when its turn comes, and waits for it. `committed` is called as by `commit`. A context that observes the
   /// progress is called on this thread.
   /// - Throws: what the store reports; then nothing has been written.
   func execute(

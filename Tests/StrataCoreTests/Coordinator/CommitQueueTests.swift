@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataCore
 
-/// contexts.md, rule 13: saves that wait while another one is written are written together, in their order.
+/// contexts 13: saves that wait while another one is written are written together, in their order.
 @Suite struct CommitQueueTests {
   @Test(.timeLimit(.minutes(20))) func savesThatWaitAreWrittenTogether() throws {
     let store = SlowStore()

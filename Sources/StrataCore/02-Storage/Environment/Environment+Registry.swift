@@ -11,7 +11,7 @@ import Synchronization
 ///        │                         ▲──────────── open ────────┘           │
 ///        └──────── maintenance (destroy, replace) ─▶ busy ────────────────┘
 ///
-/// Closing may last: a writer thread that waits for another process cannot be called back. Nobody waits for it; whoever opens the file
+/// Closing may last: a writer thread that waits for another process cannot be cancelled. Closing does not wait for it; a thread that opens the file
 /// meanwhile gets the environment back.
 final class EnvironmentRegistry: @unchecked Sendable {
   // Unchecked: `entries` is touched under `lock`.
@@ -231,7 +231,7 @@ extension Environment {
       if !isOwnThread { queue.awaitLeader() }
       return finishClosing()
     }
-    // A writer thread that waits for another process finishes later, by itself, unless somebody opens the store again.
+    // A writer thread that waits for another process finishes later, by itself, unless the store is opened again.
     let deadline = ContinuousClock.now.advanced(by: options.writerDeadline + .seconds(1))
     lock.withLock {
       while !isFinished && !queue.isOpen && !isStuck { guard lock.wait(until: deadline) else { return } }
@@ -271,7 +271,7 @@ extension Environment {
     var isOurs = false
     while true {
       if let status = try file.status() {
-        // A temporary store is unlinked: it must never be somebody's own file.
+        // A temporary store is unlinked: it must never be a file of the user.
         if (options.create == .mustBeNew || options.isTemporary) && !isOurs {
           throw StorageError(EEXIST, "open", path: file.path)
         }

@@ -77,7 +77,7 @@ extension Environment {
     do {
       try SystemThread.start("strata-writer") { self.runWriter() }
     } catch {
-      // Other threads may have queued behind this job: nobody would ever serve them.
+      // Other threads may have queued behind this job: they would never be served.
       for job in queue.abandon() { job.finish(error) }
       return
     }
@@ -93,7 +93,7 @@ extension Environment {
       } catch let error as StorageError where error.kind == .busy && error.code == 0 {
         // The gate stayed shut; the watcher takes out the jobs whose time is over.
       } catch {
-        // The transaction could not even begin: that is the answer to whoever is first in line.
+        // The transaction could not even begin: that is the answer to the first in line.
         queue.take()?.finish(error)
       }
       queue.endServing()
@@ -110,7 +110,7 @@ extension Environment {
         StorageError(
           .busy, operation: "mdb_txn_begin", path: path,
           detail: "Another program kept the store locked for writing for \(job.patience)."))
-      // Whoever closes the store need not wait any longer, either.
+      // Closing the store need not wait any longer, either.
       lock.withLock { lock.wakeAll() }
     }
     watcherThread.store(0, ordering: .relaxed)
@@ -294,7 +294,7 @@ extension Environment {
 
   /// Refuses to write when the names no longer lead to the files that were opened.
   ///
-  /// Whoever opens the new file takes other locks than we hold, and our commits would go where nobody reads.
+  /// Programs that open the new file take other locks than this process holds, and its commits would go to an invisible file.
   private func checkIdentity() throws {
     if options.isTemporary { return }
     let isSame = try file.status()?.identity == identity

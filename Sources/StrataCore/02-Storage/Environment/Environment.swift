@@ -25,7 +25,7 @@ final class Environment: @unchecked Sendable {
   let path: String
   /// Whether writes are refused.
   let isReadOnly: Bool
-  /// How it was opened, by whoever opened it first.
+  /// How it was opened first.
   let options: EnvironmentOptions
   /// Where the file was found.
   let file: StoreFile
@@ -96,7 +96,7 @@ final class Environment: @unchecked Sendable {
     return try body(ReadTransaction(handle: pool.transaction(slot)))
   }
 
-  /// The same when it can be had at once, otherwise nil: for a thread that the writer waits for. While somebody waits for the writer to be done, so
+  /// The same when it can be had at once, otherwise nil: for a thread that the writer waits for. While a thread waits for the writer to be done, so
   /// as to replace the map, the gate is shut to reads.
   func readAtOnce<R>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R? {
     guard let slot = beginReadAtOnce() else { return nil }
@@ -128,7 +128,7 @@ final class Environment: @unchecked Sendable {
     let slot = try beginRead()
     let pinned = PinnedTransaction(pool.transaction(slot))
     let transactionID = mdb_txn_id(pool.transaction(slot))
-    // Known to the environment before the section ends: whoever closes it must find the transaction.
+    // Known to the environment before the section ends: closing must find the transaction.
     lock.withLock { pins[ObjectIdentifier(pinned)] = pinned }
     pool.detach(slot)
     return SnapshotPin(self, pinned, transactionID: transactionID)

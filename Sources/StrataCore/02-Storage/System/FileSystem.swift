@@ -43,7 +43,7 @@ struct FileSystem: Sendable {
   var isByteLocked: @Sendable (_ descriptor: Int32, _ place: Int64) -> Bool
   /// The network or device kind of the file system below a descriptor; nil for a local one.
   var remoteKind: @Sendable (_ descriptor: Int32) -> String?
-  /// Bytes an ordinary user may still write below `path`; nil when nobody knows.
+  /// Bytes an ordinary user may still write below `path`; nil when it is unknown.
   var freeSpace: @Sendable (_ path: String) -> Int?
   /// `path` without symbolic links: the path or the errno.
   var resolve: @Sendable (_ path: String) -> Result<String, Code>

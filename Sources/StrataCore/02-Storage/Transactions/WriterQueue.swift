@@ -2,7 +2,7 @@ import Foundation
 
 /// A write that waits for its turn.
 ///
-/// It is run by the thread that serves the queue, perhaps several times, and finished exactly once, by whoever took it out
+/// It is run by the thread that serves the queue, perhaps several times, and finished exactly once, by the thread that took it out
 /// of the queue.
 class WriteJob: @unchecked Sendable {
   // Unchecked: `deadline` is touched under the queue's lock; `wasTriedAgain` and what subclasses add belong to the thread that
@@ -23,7 +23,7 @@ class WriteJob: @unchecked Sendable {
   /// Does the work and keeps its result. May be called again after a run that was not committed.
   func run(_ transaction: borrowing WriteTransaction) throws {}
 
-  /// Tells whoever waits: nil when the last run was committed, else why not.
+  /// Tells the waiting thread: nil when the last run was committed, else why not.
   func finish(_ error: (any Error)?) {}
 }
 
@@ -80,7 +80,7 @@ final class WriterQueue: @unchecked Sendable {
   private var hasEnded = false
   /// Whether the threads run: they start with the first job.
   private var hasThreads = false
-  /// When the watcher looks next; nil when it sleeps until somebody wakes it. Under `watch`.
+  /// When the watcher looks next; nil when it sleeps until it is woken. Under `watch`.
   private var nextLook: ContinuousClock.Instant?
   private var watcherShouldEnd = false
 

@@ -41,7 +41,7 @@ final class ChangeSetWriter {
   private(set) var replacedVersions: [RowAddress: UInt32] = [:]
   /// The rows as they are stored that were written again, or for the first time, with other derived values.
   private(set) var derivedRows: [RowChange] = []
-  /// Rows that lose a relationship because another row goes, of which the change set says nothing: whoever saved did not know of it.
+  /// Rows that lose a relationship because another row goes, of which the change set says nothing: the saving context did not know of it.
   private(set) var unsaidTouches: [RowTouch] = []
   /// Inserts and updates by key; made only when a constraint has to be looked at closely.
   var changedRows: [RowAddress: RowChange]?
@@ -81,7 +81,7 @@ final class ChangeSetWriter {
     return touchesRelationships ? try collectEdges(transaction) : nil
   }
 
-  /// Finds the stored rows that change, for somebody who makes their index entries ahead of the transaction that writes; false when one is
+  /// Finds the stored rows that change, for a thread that makes their index entries ahead of the transaction that writes; false when one is
   /// not of the version that the change set knows: what it is then, that transaction finds out.
   func findStored(ahead transaction: borrowing ReadTransaction) throws -> Bool {
     if foreignEntity() != nil { return false }

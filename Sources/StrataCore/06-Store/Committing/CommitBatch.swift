@@ -137,7 +137,7 @@ extension StoreParts {
   }
 
   /// The catalogue, read again when another process has added to `known`. Indexes that this process cannot keep up
-  /// are struck from the store, of which `willWrite` hears: whoever knows them builds them anew.
+  /// are struck from the store, and reported to `willWrite`: a process that knows them builds them again.
   /// - Throws: ``MissingKeyspaces`` when the store has gained an index or a history that the transaction would have to keep right.
   func currentCatalogue(
     _ known: StoreCatalogue, _ transaction: borrowing WriteTransaction, willWrite: () -> Void = {}

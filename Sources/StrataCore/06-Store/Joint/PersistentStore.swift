@@ -62,6 +62,8 @@ public protocol PersistentStore: AnyObject, StoreReading {
 }
 
 extension PersistentStore {
+  /// Nil: an engine without snapshots.
+  /// - Throws: nothing here; an engine's own method throws ``StorageError``.
   public func makeSnapshot() throws -> (any StoreSnapshot)? { nil }
   public func workAlongside(_ changes: inout ChangeSet) -> (() -> Void)? { nil }
   public func commitHere(

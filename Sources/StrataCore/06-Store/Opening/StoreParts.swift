@@ -199,7 +199,7 @@ extension StoreMetadata {
 
   /// The user's part as a store keeps it.
   ///
-  /// - Throws: ``StorageError`` of kind `tooLarge` when values are nested so deeply that nobody would read them again.
+  /// - Throws: ``StorageError`` of kind `tooLarge` when values are nested so deeply that they could not be read again.
   func encoded(path: String) throws -> Data {
     let own = withoutStandardKeys
     guard own.values.values.allSatisfy({ $0.isNested(atMost: Self.depthLimit) }) else {

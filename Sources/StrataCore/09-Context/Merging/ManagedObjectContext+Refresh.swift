@@ -1,12 +1,15 @@
 import Foundation
 
 extension ManagedObjectContext {
-  /// Brings `object` in line with its store.
+  /// Reads the newest row of `object`, or makes it a fault that does.
   ///
-  /// - Parameter mergeChanges: true reads the newest row and keeps the object's edits on top of it (rule 60); false drops
-  ///   edits and transient values and makes the object a fault, which reads the newest row when it is next used (rule 59).
-  ///   A new object has no row and stays new: its edits stay when they are to be merged, otherwise it becomes a fault with the values it
-  ///   was made with.
+  /// A new object has no row and stays new: its edits stay when they are to be merged, otherwise it becomes a fault with the values it
+  /// was made with.
+  ///
+  /// - Parameters:
+  ///   - object: An object of this context.
+  ///   - mergeChanges: true reads the newest row and keeps the object's edits on top of it (rule 60); false drops edits and transient
+  ///     values and makes the object a fault, which reads the newest row when it is next used (rule 59).
   public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
     checkAccess(object.home.token.entityName)
     drainReceived()
@@ -60,7 +63,7 @@ extension ManagedObjectContext {
     var objects: [ManagedObject] = []
     stores.forEachLive { objects.append($0) }
     let live = Set(objects.map(ObjectIdentifier.init))
-    // Those that nobody holds at this moment may be kept again by an owner that somebody asks for its members: not with an old row.
+    // Those that are not held at this moment may be kept again by an owner whose members are asked for: not with an old row.
     stores.forEach { if !live.contains(ObjectIdentifier($0)) { $0.forgetRow() } }
     for object in objects where !object.isInserted {
       if object.hasChanges || object.state.contains(.inFlight) {
@@ -197,7 +200,7 @@ extension ManagedObjectContext {
     object.rejoinOwners()
   }
 
-  /// An object that was to be written anew finds that somebody else has done so: an edited object, as before.
+  /// An object that was to be written anew finds that another context has done so: an edited object, as before.
   func unreinsert(_ object: ManagedObject) {
     lostVersions[object.objectID] = nil
     changes.unreinsert(object)

@@ -139,7 +139,7 @@ extension ManagedObject {
     }
   }
 
-  /// What a child has set. A large value that cannot be read now is put in by the save, unless somebody sets it before.
+  /// What a child has set. A large value that cannot be read now is put in by the save, unless it is set before.
   private final func draftAsRead(_ unsaved: StratumRow, from binding: StoreBinding) -> RowDraft {
     if let draft = try? unsaved.draft(from: binding) { return draft }
     let isInsert = unsaved.kind == .insert
@@ -179,7 +179,7 @@ extension ManagedObject {
     state.insert(.unsavedRow)
     noteWhetherStored()
     guard let row = snapshot, let context else { return }
-    // Whoever else has them may be rolled back.
+    // Other contexts that have them may be rolled back.
     home.persistentSlots.forEach { slot in
       guard row.externalReference(slot, home.layout) != nil, transients?[~slot] == nil,
         let found = context.unsavedValue(of: row, slot, self)

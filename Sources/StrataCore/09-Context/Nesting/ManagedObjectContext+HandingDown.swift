@@ -35,7 +35,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Hands the changes of this context to its parent as one layer (rules 149–151). Waits for nobody.
+  /// Hands the changes of this context to its parent as one layer (rules 149–151). Waits for no queue.
   func handToParent() throws -> SaveOutcome {
     if checksUniquenessAtParent { try throwingFailures { try checkUniqueness() } }
     for _ in 0..<Self.mostAttempts {

@@ -46,17 +46,17 @@ struct StratumLayer: Sendable {
 /// What lies beneath a context for a change of one record.
 struct RowBeneath {
   let row: RowSnapshot
-  /// Whether it is in the store: nobody below has unsaved changes of it.
+  /// Whether it is in the store: no context below has unsaved changes of it.
   let isStored: Bool
   /// Whether neither the context nor one below has written the stored row, or heard of it.
   var isForeign = false
   /// The newest stored row that the context, or one below, has written or heard of.
   var known: RowSnapshot?
-  /// Whether the row is gone from the store, by a batch that nobody here wanted.
+  /// Whether the row is gone from the store, by a batch that was not executed here.
   var isLost = false
   var externals: [StratumValue] = []
 
-  /// What a change is to lie over: never a row that is somebody else's alone, so that the save that reaches the store meets it there and asks
+  /// What a change is to lie over: never a row that only another context knows, so that the save that reaches the store meets it there and asks
   /// the merge policy.
   var familiar: RowSnapshot { isForeign ? known ?? row : row }
 }
@@ -67,13 +67,13 @@ extension StratumRow {
   }
 }
 
-/// The unsaved changes of one context as the contexts above it see them (contexts.md, rules 4–7).
+/// The unsaved changes of one context as the contexts above it see them (contexts 4–7).
 ///
 ///     top      ◀── what the context published of its own edits, what its children saved
 ///     frozen   ── what a save that is under way is handing down
 ///
 /// Used from any thread. The lock is held to look at or to replace a layer, never to make one: a reader takes the layers as
-/// they are and goes on without it, and who changes them makes the new layer first and begins again if somebody was faster.
+/// they are and goes on without it, and who changes them makes the new layer first and begins again if another thread was faster.
 final class Strata: Sendable {
   private let state = Mutex(State())
   /// Whether there is any layer: readers of contexts that do not nest ask no more than this.
@@ -134,7 +134,7 @@ final class Strata: Sendable {
 
   // MARK: Changing
 
-  /// Replaces the top layer by what `change` makes of it. `change` runs without the lock, and again when somebody was faster.
+  /// Replaces the top layer by what `change` makes of it. `change` runs without the lock, and again when another thread was faster.
   /// It may answer false to leave everything as it is.
   private func update(
     receiving save: [StratumRow]? = nil, onlyIf condition: (State) -> Bool = { _ in true },
@@ -226,8 +226,8 @@ final class Strata: Sendable {
       return true
     }
     if change.isBaseStored, found.isStored, change.base?.version == found.row.version || found.isForeign {
-      // Where somebody else has written a newer row, the change stays one of what is known here: the save that reaches the store meets
-      // the other there, and asks the merge policy. What the child has read may be older than that, and nobody is to see the context
+      // Where another context has written a newer row, the change stays one of what is known here: the save that reaches the store meets
+      // the other there, and asks the merge policy. What the child has read may be older than that, and no reader may see the context
       // fall back behind what it has saved itself.
       if found.isForeign, let known = found.known, known.version > change.base?.version ?? 0 {
         top.put(try change.moved(onto: known, isStored: true, keeping: [], in: store), table, key)

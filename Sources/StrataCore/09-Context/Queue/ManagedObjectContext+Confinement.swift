@@ -38,7 +38,7 @@ extension ManagedObjectContext {
     }
   }()
 
-  /// Traps when the caller is not on the context's queue (contexts.md, rule 1).
+  /// Traps when the caller is not on the context's queue (contexts 1).
   @inline(__always)
   func checkAccess(_ entity: @autoclosure () -> String? = nil) {
     #if DEBUG
@@ -137,6 +137,8 @@ extension ManagedObjectContext {
   /// - Parameters:
   ///   - schedule: `.immediate` runs inline when the caller is already inside the context (rule 6).
   ///   - block: what to do; its value must be `Sendable`, so managed objects cannot be carried out.
+  /// - Returns: what `block` returns.
+  /// - Throws: what `block` throws.
   @_disfavoredOverload public func perform<T: Sendable>(
     schedule: ScheduledTaskType = .immediate, _ block: @escaping @Sendable () throws -> T
   ) async throws -> T {
@@ -175,7 +177,7 @@ extension ManagedObjectContext {
   func runAsEvent<R>(_ block: () -> R) -> R {
     ThreadScope.current.run(in: self) {
       isRunningEvent = true
-      // What children have saved comes before any block (contexts.md, rule 6).
+      // What children have saved comes before any block (contexts 6).
       if strata.mustMerge { mergeReceived() }
       let result = block()
       processPendingChanges()
@@ -185,7 +187,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Work handed to another context is a flush point of the current one (contexts.md, rule 5).
+  /// Work handed to another context is a flush point of the current one (contexts 5).
   private func flushCurrentContext() {
     if let current = ThreadScope.current.current, current !== self { current.tellChanges() }
     flushAncestors()

@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 
 extension ManagedObjectContext {
-  /// Saves without stopping: writes what is pending now while the context stays in use (contexts.md, rule 15), and returns
+  /// Saves without stopping: writes what is pending now while the context stays in use (contexts 15), and returns
   /// when that is as durable as the store promises, or, with a parent, when the parent has it.
   ///
   ///     try await context.saveAsynchronously()
@@ -41,7 +41,7 @@ extension ManagedObjectContext {
 
   // MARK: On the context's queue
 
-  /// Whoever asks while a save is under way shares the next one with the others who wait: it saves what is pending then.
+  /// A caller that asks while a save is under way shares the next one with the other waiting callers: it saves what is pending then.
   private func request(_ continuation: CheckedContinuation<Void, any Error>) {
     waitingForFlight.append(continuation)
     if flight == nil { begin() }
@@ -82,7 +82,7 @@ extension ManagedObjectContext {
         for rider in riders { rider.resume(throwing: conflictsGoOn) }
         break
       }
-      // The merge policy has spoken. Somebody's save may be under way by now.
+      // The merge policy has spoken. Another save may be under way by now.
       if self.flight == nil { return attempt(riders + takeWaiting(), number + 1) }
       waitingForFlight = riders + waitingForFlight
     }
@@ -113,7 +113,7 @@ extension ManagedObjectContext {
     return try freeze()
   }
 
-  /// Rows that the save needs and nobody has looked at: before anything is frozen, since they may not be there to be read.
+  /// Rows that the save needs and that were never looked at: before anything is frozen, since they may not be there to be read.
   private func readRowsToFreeze() throws {
     for object in changes.deleted
     where !object.state.contains(.rowGone) && object.snapshot == nil

@@ -90,7 +90,7 @@ extension ManagedObjectContext {
     return true
   }
 
-  /// Drafts on their way to be freed. Unchecked: nobody else has them any more.
+  /// Drafts on their way to be freed. Unchecked: they are used nowhere else.
   private struct Released: @unchecked Sendable { let drafts: [RowDraft] }
 
   private func adopt(

@@ -24,7 +24,7 @@ extension PendingSave {
     try encode(objects, parts: parts) { try self.encodeNew($0, &$1) }
   }
 
-  /// Encodes objects in several threads, while the calling one, which owns the objects, takes part and waits: nobody
+  /// Encodes objects in several threads, while the calling one, which owns the objects, takes part and waits: no thread
   /// edits them meanwhile, and `encode` only reads.
   @inline(__always)
   func encode<Row>(

@@ -61,7 +61,7 @@ struct ChangeTracker {
   /// `object` has lost a member to a deletion under the rule *no action*: only a rollback asks.
   mutating func noteSilentlyUntied(_ object: ManagedObject) { silentlyUntied.append(object) }
 
-  /// Something a save writes has changed although nobody is told of it.
+  /// Something a save writes has changed although it is not reported.
   mutating func countEdit() { editCount &+= 1 }
 
   /// `object` is new.
@@ -77,7 +77,7 @@ struct ChangeTracker {
     }
   }
 
-  /// `object`, whose row is gone, is to be written anew. Nobody needs to hear of it: it was here all the time.
+  /// `object`, whose row is gone, is to be written anew. It is not reported: it was here all the time.
   mutating func reinsert(_ object: ManagedObject) {
     editCount &+= 1
     unupdate(object)
@@ -99,7 +99,7 @@ struct ChangeTracker {
     }
   }
 
-  /// What a child did to `object` counts as done here. Nobody needs to hear of it: they have.
+  /// What a child did to `object` counts as done here. It is not reported again.
   mutating func adopt(_ object: ManagedObject, as state: ObjectState) {
     editCount &+= 1
     switch state {
@@ -309,7 +309,7 @@ extension ManagedObject {
     try objects.withUnsafeBufferPointer { try forEach($0[...], body) }
   }
 
-  /// The same for a part of an array that somebody else holds.
+  /// The same for a part of an array that is held elsewhere.
   @inline(__always)
   static func forEach(
     _ objects: Slice<UnsafeBufferPointer<ManagedObject>>, _ body: (ManagedObject) throws -> Void

@@ -117,14 +117,14 @@ extension ManagedObjectContext {
         if state.contains(.notedRefresh) { sets.refreshed.append(object) }
       }
     }
-    // Whoever is told may edit.
+    // Observers may edit.
     if !observed.isEmpty { encodingAhead?.wait() }
     for (object, slots) in observed { object.tell(slots) }
     if sets.isEmpty { return }
     note(sets)
     let inserted = Set.roomy(sets.inserted)
     // Most saves follow the event in which their objects were inserted, and tell of the same set. Objects inserted
-    // elsewhere and merged are not kept: nobody here will save them.
+    // elsewhere and merged are not kept: they will not be saved here.
     lastInserted = hasMerged ? nil : inserted
     // Observers may edit the objects.
     encodingAhead?.wait()
@@ -204,7 +204,7 @@ extension ManagedObjectContext {
 
   /// Under this key did-save notifications carry the commit's rows, so that merging them reads nothing.
   static let noticesKey = "strata.commitNotices"
-  /// Under this key, without rows to carry, the IDs: whoever merges them on another queue must not look at the objects.
+  /// Under this key, without rows to carry, the IDs: a context that merges them on another queue must not look at the objects.
   static let identifiersKey = "strata.savedIdentifiers"
 
   func post(_ name: Notification.Name, _ userInfo: [AnyHashable: Any]?) {

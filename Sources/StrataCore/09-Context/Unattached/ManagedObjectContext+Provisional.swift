@@ -5,7 +5,7 @@ import Synchronization
 ///     insert ──▶ provisional ID, everything works but fetches and saves
 ///     a store is attached ──▶ at the context's next use the objects move there: their IDs change, once
 ///
-/// Who keeps an ID meanwhile keeps one of nobody, as with Core Data's temporary IDs. While there are child contexts, which may have such IDs, the
+/// An ID that was kept meanwhile then belongs to no object, as with Core Data's temporary IDs. While there are child contexts, which may have such IDs, the
 /// objects wait until these are gone.
 extension ManagedObjectContext {
   /// Gives provisional objects their places in the stores that have come.

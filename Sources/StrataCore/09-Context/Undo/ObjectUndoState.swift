@@ -157,7 +157,7 @@ struct ObjectUndoState {
       }
     }
     whole = before
-    // A deletion of what nobody has read does not mind what others save: it stays unread.
+    // A deletion of an unread object is not affected by what others save: it stays unread.
     if isUnread, object.context != nil {
       object.snapshot = nil
       object.state = state
@@ -174,7 +174,7 @@ struct ObjectUndoState {
   private func isSame(_ left: Any?, _ right: Any?, _ slot: Int) -> Bool {
     guard let left, let right else { return left == nil && right == nil }
     if left is ExplicitNil || right is ExplicitNil { return left is ExplicitNil && right is ExplicitNil }
-    // What is remembered of values that cannot be stored is known by nobody else.
+    // What is remembered of values that cannot be stored is known nowhere else.
     if object.isRefused(slot) { return false }
     let type = home.entity.attributes[slot].type
     if type != .undefined, type != .transformable {

@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// A child saves one level down (rules 149–158, 165, 166, 169; contexts.md, rules 6–8).
+/// A child saves one level down (rules 149–158, 165, 166, 169; contexts 6–8).
 struct ChildSaveTests {
   let store: TemporaryStore
   let parent: ManagedObjectContext

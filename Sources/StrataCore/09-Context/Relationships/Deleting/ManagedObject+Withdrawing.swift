@@ -51,7 +51,7 @@ extension ManagedObject {
     state.restore(MemberChanges())
   }
 
-  /// The object is not deleted after all: whoever it belongs to has it back.
+  /// The object is not deleted after all: its owners have it back.
   final func withdrawDeletion() {
     guard let context, let snapshot else { return }
     for relationship in home.entity.relationships where !relationship.isToMany && !relationship.isTransient {
@@ -61,7 +61,7 @@ extension ManagedObject {
     }
   }
 
-  /// The object is gone, and was to be a member of what it refers to: it is none any more.
+  /// The object is gone, and was to be a member of the owners that it refers to: it is a member no longer.
   final func withdrawMemberships() {
     guard let context else { return }
     for relationship in home.entity.relationships where !relationship.isToMany && !relationship.isTransient {
