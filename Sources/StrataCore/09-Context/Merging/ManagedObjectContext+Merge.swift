@@ -275,7 +275,7 @@ extension ManagedObjectContext {
     if let old, object.isUpdated || object.isDeleted { object.leaveOwnersOfOthers(since: old) }
     if object.isFault {
       // Nobody is told, but what has been published of its relationships stands on the row of before.
-      if strata.publishes, !object.state.isDisjoint(with: .ownChange) { unpublished.append(object) }
+      if !object.state.isDisjoint(with: .ownChange) { unpublished.append(object) }
       return false
     }
     object.settleFastRow()
