@@ -151,9 +151,11 @@ public final class ManagedObjectContext: @unchecked Sendable {
   @exclusivity(unchecked) var vanished: Set<ManagedObjectID> = []
   /// Objects whose published edits are not those they have.
   @exclusivity(unchecked) var unpublished: [ManagedObject] = []
-  /// What was edited before there were children has been published.
-  @exclusivity(unchecked) var hasBegunPublishing = false
-  /// New records that are deleted again and still published, until the event ends: half of an event is never visible.
+  /// A save is about to write what is edited: that need not be captured for a first child.
+  @exclusivity(unchecked) var isAboutToSave = false
+  /// The save under way writes what was not captured: a first child that comes meanwhile does not see it.
+  @exclusivity(unchecked) var savesUncaptured = false
+  /// New records that are deleted again and still published, until the event ends: nobody is to see half of an event.
   @exclusivity(unchecked) var withdrawn: Set<StratumLayer.Place> = []
   /// Objects were inserted before there was a store for them, and have provisional IDs.
   @exclusivity(unchecked) var hasProvisional = false

@@ -274,8 +274,8 @@ extension ManagedObjectContext {
     }
     if let old, object.isUpdated || object.isDeleted { object.leaveOwnersOfOthers(since: old) }
     if object.isFault {
-      // This is not reported, but what has been published of its relationships stands on the row of before.
-      if strata.publishes, !object.state.isDisjoint(with: .ownChange) { unpublished.append(object) }
+      // Nobody is told, but what has been published of its relationships stands on the row of before.
+      if !object.state.isDisjoint(with: .ownChange) { unpublished.append(object) }
       return false
     }
     object.settleFastRow()

@@ -34,7 +34,7 @@ extension ManagedObjectContext {
       // Whether there is a row, the fault will find out.
       object.state.subtract([.notedUpdate, .notedDelete, .rowGone, .receivedUpdate, .receivedDelete])
       object.state.subtract([.unsavedRow, .unstored])
-      if !strata.isEmpty { forgetUnsaved(object) }
+      if strata.holdsEdits { forgetUnsaved(object) }
       object.noteWhetherStored()
       object.withdrawDeletion()
       object.turnIntoFault()
@@ -100,11 +100,12 @@ extension ManagedObjectContext {
   /// last values, but for transient ones (rules 18, 71).
   public func reset() {
     checkAccess()
+    strata.dropCaptured()
     var identifiers: [ManagedObjectID] = []
     stores.forEachLive { identifiers.append($0.objectID) }
     stores.forEach { $0.becomeForgotten() }
     changes.forEachListed { $0.becomeForgotten() }
-    for object in changes.takeNoted() { object.state.remove(.departed) }
+    for object in changes.takeNoted() { object.state.subtract([.departed, .flushed]) }
     changes.removeAllPending()
     deletionsToPropagate = []
     vanished = []
@@ -131,6 +132,7 @@ extension ManagedObjectContext {
   public func rollback() {
     checkAccess()
     tellChanges()
+    strata.dropCaptured()
     deletionsToPropagate = []
     vanished = []
     let untied = changes.silentlyUntied
@@ -160,7 +162,7 @@ extension ManagedObjectContext {
     }
     rollBackReceived(&sets)
     noteUnsavedRows()
-    for object in changes.takeNoted() { object.state.subtract(ObjectState.noted.union(.departed)) }
+    for object in changes.takeNoted() { object.state.subtract(ObjectState.notedOrFlushed.union(.departed)) }
     changes.removeAllPending()
     lostVersions = [:]
     hasBatchDeletions = false

@@ -5,11 +5,12 @@ extension ManagedObjectContext {
   // MARK: On the child's thread
 
   /// A child has saved: sees to it that this context's objects come to show it. Inline when the caller is on this context's
-  /// queue already, else as a job there (contexts 6); a confinement context has no queue and finds it when it is
-  /// used next.
+  /// queue already, and then all of it is told before the child's `save()` returns; else as a job there (contexts 6); a
+  /// confinement context has no queue and finds it when it is used next.
   func scheduleMerge() {
     if isAccessible {
-      mergeReceived()
+      drainReceived()
+      tellReceived(all: true)
       return
     }
     queue.queue?.async { [weak self] in
@@ -183,7 +184,7 @@ extension ManagedObjectContext {
         changes.undelete(object)
         detectConflicts(for: object)
       }
-      if object.state.contains(.deleted) { return }
+      if !object.state.isDisjoint(with: [.deleted, .flyingDelete]) { return }
       take(change, object, binding)
     }
   }

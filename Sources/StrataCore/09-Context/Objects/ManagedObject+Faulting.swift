@@ -264,7 +264,8 @@ extension ManagedObject {
 
   /// Drops the edits of attributes that the stored row has changed as well (store trump, rule 194).
   final func yieldSlotsChanged(in stored: RowSnapshot) {
-    guard let draft else { return }
+    guard hasDraft else { return }
+    let draft = editableDraft()
     guard let base = snapshot else {
       // Nothing tells what the store has changed: all of it may be.
       draft.changed.forEach { draft.clear($0) }
@@ -312,7 +313,10 @@ extension ManagedObject {
 
   /// The draft, made if there is none. Does not say that the object changed.
   final func editableDraft() -> RowDraft {
-    if let draft { return state.contains(.draftFrozen) ? thawedDraft(draft) : draft }
+    if let draft {
+      if state.contains(.flushed) { context?.changes.touch(self) }
+      return state.isDisjoint(with: [.draftFrozen, .draftShared]) ? draft : thawedDraft(draft)
+    }
     if !state.isDisjoint(with: .received) {
       claim()
       if let draft { return draft }

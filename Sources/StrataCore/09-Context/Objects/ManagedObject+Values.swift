@@ -330,7 +330,7 @@ extension ManagedObject {
       if state.contains(.loose) { return }
       context.noteFirstEdit()
       context.changes.update(self)
-    } else if state.isDisjoint(with: [.inserted, .updated, .deleted]) {
+    } else if state.isDisjoint(with: [.inserted, .updated, .deleted]) || state.contains(.flushed) {
       context.changes.update(self)
     }
   }

@@ -52,6 +52,7 @@ open class ManagedObject: NSObject, SlotDeclaring {
     get { storedDraft }
     set {
       storedDraft = newValue
+      state.remove(.draftShared)
       edits = newValue?.pointers
     }
   }
@@ -458,6 +459,11 @@ struct ObjectState: OptionSet {
   /// In no context, but related to others in none: see `LooseObjects`.
   static let loose = ObjectState(rawValue: 1 << 28)
 
+  /// The draft belongs to what children may see of an event that is over: it is copied before the object is edited.
+  static let draftShared = ObjectState(rawValue: 1 << 29)
+  /// Noted for the next did-change notification, and finished for children as it is.
+  static let flushed = ObjectState(rawValue: 1 << 30)
+
   /// An object in one of these states is kept by its context.
   static let pending: ObjectState = [
     .inserted, .updated, .deleted, .notedInsert, .notedUpdate, .notedDelete, .notedRefresh, .locked,
@@ -470,7 +476,8 @@ struct ObjectState: OptionSet {
     rawValue & (Self.notedInsert.rawValue | Self.notedUpdate.rawValue) != 0
       && rawValue & (Self.inserted.rawValue | Self.updated.rawValue) != 0
       && rawValue
-        & (Self.fault.rawValue | Self.awaking.rawValue | Self.deleted.rawValue | Self.observed.rawValue) == 0
+        & (Self.fault.rawValue | Self.awaking.rawValue | Self.deleted.rawValue | Self.observed.rawValue
+          | Self.draftShared.rawValue | Self.flushed.rawValue) == 0
   }
 
   /// Whether nothing leads to the object any more, although references to it may be pending.
@@ -482,5 +489,6 @@ struct ObjectState: OptionSet {
   static let anyInserted: ObjectState = [.inserted, .receivedInsert]
   static let anyDeleted: ObjectState = [.deleted, .receivedDelete, .flyingDelete, .departed]
   static let noted: ObjectState = [.notedInsert, .notedUpdate, .notedDelete, .notedRefresh]
+  static let notedOrFlushed = noted.union(.flushed)
   static let listed: ObjectState = [.listedInserted, .listedUpdated, .listedDeleted]
 }

@@ -97,7 +97,8 @@ extension ManagedObjectContext {
   }
 
   /// Runs `block` on the context's queue and waits for it. May be called from any thread, and re-entrantly: inside the
-  /// context the block runs inline. Pending changes are not processed afterwards (rule 4).
+  /// context the block runs inline. Pending changes are not processed afterwards (rule 4); children see them when the outermost such block is
+  /// over (contexts 5).
   public func performAndWait<T>(_ block: () throws -> T) rethrows -> T {
     let scope = ThreadScope.current
     if scope.holds(self) { return try scope.run(in: self, block) }
@@ -105,12 +106,10 @@ extension ManagedObjectContext {
     switch concurrencyType {
     case .confinement:
       checkAccess()
-      if strata.mustMerge { mergeReceived() }
-      return try scope.run(in: self, block)
+      return try runInline(block)
     case .mainQueue:
       if ContextQueue.isOnMainQueue {
-        if strata.mustMerge { mergeReceived() }
-        return try scope.run(in: self, block)
+        return try runInline(block)
       }
       let alarm = MainQueueWatch.warnLater(about: description)
       defer { alarm.cancel() }
@@ -120,13 +119,25 @@ extension ManagedObjectContext {
     }
   }
 
+  /// Runs `block` on the calling thread, where the context may be used.
+  private func runInline<T>(_ block: () throws -> T) rethrows -> T {
+    if strata.mustMerge { mergeReceived() }
+    return try ThreadScope.current.run(in: self) {
+      defer { flushEdits() }
+      return try block()
+    }
+  }
+
   private func runSynchronously<T>(_ block: () throws -> T) rethrows -> T {
     guard let queue = queue.queue else { trapHasNoQueue("performAndWait") }
     let servesMainQueue = ContextQueue.isOnMainQueue
     return try queue.sync {
       try ThreadScope.current.run(in: self, servingMainQueue: servesMainQueue) {
         if strata.mustMerge { mergeReceived() }
-        defer { prefetched = [] }
+        defer {
+          prefetched = []
+          flushEdits()
+        }
         return try block()
       }
     }
@@ -189,7 +200,13 @@ extension ManagedObjectContext {
 
   /// Work handed to another context is a flush point of the current one (contexts 5).
   private func flushCurrentContext() {
-    if let current = ThreadScope.current.current, current !== self { current.tellChanges() }
+    if let current = ThreadScope.current.current, current !== self {
+      // Also in the middle of a save of its own, which the other may outlast.
+      let isAboutToSave = current.isAboutToSave
+      current.isAboutToSave = false
+      current.tellChanges()
+      current.isAboutToSave = isAboutToSave
+    }
     flushAncestors()
   }
 

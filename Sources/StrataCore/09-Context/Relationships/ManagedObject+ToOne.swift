@@ -173,7 +173,7 @@ extension ManagedObject {
       } else {
         state.remove(bits)
       }
-      if owner.state.isDisjoint(with: [.inserted, .updated, .deleted]) {
+      if owner.state.isDisjoint(with: [.inserted, .updated, .deleted, .flyingDelete]) {
         context.changes.adopt(owner, as: .updated)
       }
     }

@@ -129,12 +129,9 @@ extension ManagedObjectContext {
   private func freeze() throws -> SaveFlight {
     forgetObjectsOfRemovedStores()
     try requireWritableStores()
-    var layer: StratumLayer?
-    if strata.publishes {
-      // What hooks have deleted again is not saved.
-      publishEdits()
-      layer = freezeStrata()
-    }
+    // What hooks have deleted again is not saved. The queue goes on before the save is over: all of it is captured.
+    publishEdits()
+    let layer = freezeStrata()
     let parts = Parts(self)
     do {
       // First, while nothing can have gone wrong: from the first object on all of it is in flight.
@@ -143,12 +140,10 @@ extension ManagedObjectContext {
       try parts.add(changes.updated, .update)
       try parts.add(changes.deleted, .delete)
       if parent == nil { try parts.addChecks(changes.locked) }
-      if let layer { for row in receivedRows(in: layer) { try parts.add(row) } }
+      for row in receivedRows(in: layer) { try parts.add(row) }
     } catch {
-      if layer != nil {
-        isFrozen = false
-        strata.thaw()
-      }
+      isFrozen = false
+      strata.thaw()
       throw error
     }
     let new = SaveFlight(parts.list, isForParent: parent != nil, known: lastInserted)

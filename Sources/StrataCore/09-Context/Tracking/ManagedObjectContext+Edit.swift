@@ -121,7 +121,9 @@ extension ManagedObjectContext {
       try? object.keepEveryValue()
       object.snapshot = nil
     }
+    let isShared = object.state.contains(.draftShared)
     object.state = changes.lists(inserted: object) ? .listedInserted : []
+    if isShared { object.state.insert(.draftShared) }
   }
 
   @inline(__always)

@@ -78,8 +78,15 @@ extension ManagedObjectContext {
     var sets = ObjectSets()
     var hasMerged = false
     var observed: [(ManagedObject, [Int])] = []
+    let hasFlushed = changes.hasFlushed
     let noted = changes.takeNoted()
-    if strata.publishes { unpublished += noted }
+    if hasFlushed {
+      unpublished += noted.filter { !$0.state.contains(.flushed) }
+    } else if unpublished.isEmpty {
+      unpublished = noted
+    } else {
+      unpublished += noted
+    }
     if toldInValidation != nil { toldInValidation? += noted }
     fulfilObserved(noted)
     // A large import: everything noted is new, and what is noted is the list of it.
@@ -95,7 +102,7 @@ extension ManagedObjectContext {
       ManagedObject.forEach(noted) { object in
         if object.state.contains(.observed) { observed.append((object, object.observedChanges())) }
         hasMerged = hasMerged || !object.state.contains(.inserted)
-        object.state.subtract(.noted)
+        object.state.subtract(.notedOrFlushed)
         object.relations?.endEvent()
       }
       sets.inserted = noted
@@ -105,7 +112,7 @@ extension ManagedObjectContext {
       let state = object.state
       guard !state.isDisjoint(with: .noted), !isElsewhere(object) else { continue }
       if state.contains(.observed) { observed.append((object, object.observedChanges())) }
-      object.state.subtract(.noted)
+      object.state.subtract(.notedOrFlushed)
       object.relations?.endEvent()
       if state.contains(.notedDelete) {
         sets.deleted.append(object)

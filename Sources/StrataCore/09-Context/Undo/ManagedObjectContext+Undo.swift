@@ -123,11 +123,8 @@ extension ManagedObjectContext {
     for state in states.reversed() where !state.returns {
       if let flags = state.putBack(in: self, &listed) { woken.append((state.object, flags)) }
     }
-    if strata.publishes {
-      // What was published of these objects is no edit any more, and not what a child has saved either.
-      unpublished += changes.noted
-      publishEdits()
-    }
+    // What was published of these objects is no edit any more, and not what a child has saved either.
+    flushEdits()
     for state in states { state.settleRelations(in: self) }
     for (object, flags) in woken { object.awake(fromSnapshotEvents: flags) }
     tellChanges()

@@ -320,8 +320,13 @@ struct ObjectUndoState {
       var differing = object.slotsThatDiffer
       draft.primitive.forEach { differing.remove($0) }
       if !differing.isEmpty { return }
-      draft.changed.forEach { if !draft.primitive.contains($0) { draft.clear($0) } }
-      if draft.changed.isEmpty { object.draft = nil }
+      if draft.primitive.isEmpty {
+        object.draft = nil
+      } else {
+        let own = object.editableDraft()
+        own.changed.forEach { if !own.primitive.contains($0) { own.clear($0) } }
+        if own.changed.isEmpty { object.draft = nil }
+      }
     }
     context.changes.unupdate(object)
     object.settleFastRow()

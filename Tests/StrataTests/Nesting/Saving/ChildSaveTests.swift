@@ -102,6 +102,16 @@ struct ChildSaveTests {
     #expect(recorder.all(.didSave).isEmpty)
   }
 
+  @Test("rule 152: saved on the parent's queue, everything is told when save() returns, however much it is")
+  @MainActor func aSaveOnTheParentsQueueTellsAll() throws {
+    let main = store.context(.mainQueue)
+    let child = ManagedObjectContext(.mainQueue, parent: main)
+    for number in 0..<5_000 { Entry.make("\(number)", in: child) }
+    let recorder = NotificationRecorder(main)
+    try child.save()
+    #expect(recorder.all(.didChange).reduce(0) { $0 + $1.inserted.count } == 5_000)
+  }
+
   @Test("rule 153: the parent's did-save tells the net effect of several child saves")
   func didSaveTellsTheNetEffect() throws {
     let id = try store.save("Bells")[0]

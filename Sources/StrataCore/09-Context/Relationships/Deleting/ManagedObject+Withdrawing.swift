@@ -31,7 +31,7 @@ extension ManagedObject {
       } else if let draft = other.draft, !other.state.contains(.draftFrozen), draft.isChanged(inverse.slot) {
         // One-to-one: the partner's own edit goes with this one.
         if end == saved || other.reference(inverse) == referenceBits {
-          draft.clear(inverse.slot)
+          other.editableDraft().clear(inverse.slot)
           context.changes.note(other, .notedRefresh)
         }
       }
