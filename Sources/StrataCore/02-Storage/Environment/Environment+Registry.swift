@@ -314,7 +314,8 @@ extension Environment {
   /// Whether this is one of the environment's two threads, or one that writes by itself: they must not wait for each other.
   var isOwnThread: Bool {
     let current = SystemThread.current
-    return leaderThread.load(ordering: .relaxed) == current || writerThread.load(ordering: .relaxed) == current
+    return leaderThread.load(ordering: .relaxed) == current
+      || writerThread.load(ordering: .relaxed) == current
       || watcherThread.load(ordering: .relaxed) == current
   }
 }

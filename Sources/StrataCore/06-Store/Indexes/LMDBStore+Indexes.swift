@@ -175,7 +175,8 @@ extension LMDBStore {
   /// Runs `body` in a transaction of the store's writer; again when it turns out that the store has gained an index whose keyspace
   /// this process has not opened yet.
   func submitWrite<R: Sendable>(
-    deadline: Duration?, here: Bool = false, _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> R,
+    deadline: Duration?, here: Bool = false,
+    _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> R,
     completion: @escaping @Sendable (Result<R, any Error>) -> Void
   ) {
     let environment = parts.environment
