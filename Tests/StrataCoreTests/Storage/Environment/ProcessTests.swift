@@ -56,6 +56,43 @@ import Testing
     #expect(try environment.get(rows, "other 19")?.count == 100_000)
   }
 
+  /// A reader here opens a keyspace that another process has made, while a transaction that began before is under way and does not know it: the
+  /// write is begun anew, once, and what the first run did is gone.
+  @Test func aWriteThatDoesNotKnowAKeyspaceIsBegunAnew() async throws {
+    let directory = try ScratchDirectory()
+    let path = directory("A")
+    let environment = try Environment.open(path: path, options: .scratch)
+    defer { environment.close() }
+    let rows = try environment.keyspace("rows")
+    await #expect(processExitsWith: .success) { [path = path as String] in
+      let environment = try Environment.open(path: path, options: .scratch)
+      try environment.put(try environment.keyspace("later"), "b", "2")
+      environment.close()
+    }
+    let runs = Mutex(0)
+    try environment.write { transaction in
+      let run = runs.withLock {
+        $0 += 1
+        return $0
+      }
+      if run == 1 {
+        try transaction.put(rows, "first run", "1")
+        let opened = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+          _ = try? environment.keyspace("later")
+          opened.signal()
+        }
+        opened.wait()
+      }
+      let later = try #require(try environment.keyspaces(["later"])[0])
+      try transaction.put(later, "a", "1")
+    }
+    #expect(runs.withLock { $0 } == 2)
+    let later = try environment.keyspace("later")
+    #expect(try environment.get(later, "a") == "1" && environment.get(later, "b") == "2")
+    #expect(try environment.get(rows, "first run") == nil)
+  }
+
   /// §2.5: another process keeps the write lock; ours give up, and go on when it is free.
   @Test func aWriterInAnotherProcessMeansBusy() async throws {
     let directory = try ScratchDirectory()
