@@ -94,7 +94,7 @@ extension Environment {
         // The gate stayed shut; the watcher takes out the jobs whose time is over.
       } catch {
         // The transaction could not even begin: that is the answer to the first in line.
-        queue.take()?.finish(error)
+        if let job = queue.take() { finish(job, error) }
       }
       queue.endServing()
     }
@@ -149,30 +149,36 @@ extension Environment {
     } catch {
       mdb_txn_abort(transaction)
       leaveWriting()
-      job.finish(error)
+      finish(job, error)
       return
     }
     let outcome = run(job, transaction)
     leaveWriting()
     switch outcome {
     case .committed:
-      job.finish(nil)
+      finish(job, nil)
     case .failed(let error as StorageError) where error.code == EINVAL && !job.wasTriedAgain:
       // A reader has opened a keyspace that another process has made since this transaction began, which does not know it.
       job.wasTriedAgain = true
       queue.putBack(job)
     case .failed(let error):
-      job.finish(error)
+      finish(job, error)
     case .needsRoom:
       do {
         try grow(until: .now.advanced(by: job.patience))
         queue.putBack(job)
       } catch {
-        job.finish(error)
+        finish(job, error)
       }
     case .needsReopening(let error, let transactionID):
-      job.finish(afterReopening(error, transactionID))
+      finish(job, afterReopening(error, transactionID))
     }
+  }
+
+  /// Reports how `job` ended. A thread that comes to write meanwhile waits until this thread no longer serves: commits are reported in their order.
+  private func finish(_ job: WriteJob, _ error: (any Error)?) {
+    queue.beginFinishing()
+    job.finish(error)
   }
 
   /// The transaction has ended: others may write.

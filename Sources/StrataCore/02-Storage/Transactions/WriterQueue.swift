@@ -76,6 +76,10 @@ final class WriterQueue: @unchecked Sendable {
   private var isClosing = false
   /// Whether some thread serves: runs a job, or is about to begin.
   private var isServed = false
+  /// Whether the thread that serves is done with its job, and reports how it ended.
+  private var isFinishing = false
+  /// How many threads wait for that so as to lead.
+  private var comingLeaders = 0
   /// Whether the writer thread has been told that nothing more comes.
   private var hasEnded = false
   /// Whether the threads run: they start with the first job.
@@ -139,20 +143,32 @@ final class WriterQueue: @unchecked Sendable {
     }
   }
 
-  /// Begins to serve, with a job that does not wait in the queue; false when somebody else serves or waits. `endServing` must follow.
+  /// Begins to serve, with a job that does not wait in the queue; false when another thread serves or waits. `endServing` must follow.
+  ///
+  /// The one who was told of the end of a write comes back sooner than the thread that told it has stepped aside: that is waited for, since it takes no
+  /// longer than a few instructions.
   func beginLeading() -> Bool {
     lock.withLock {
+      while isFinishing, head == jobs.count, !isClosing {
+        comingLeaders += 1
+        lock.wait()
+        comingLeaders -= 1
+      }
       if isClosing || isServed || head < jobs.count { return false }
       isServed = true
       return true
     }
   }
 
+  /// The thread that serves has ended its transaction, and only reports it: it waits for nothing more.
+  func beginFinishing() { lock.withLock { isFinishing = true } }
+
   /// The next one may serve.
   func endServing() {
     lock.withLock {
       isServed = false
-      if head < jobs.count || isClosing { lock.wakeAll() }
+      isFinishing = false
+      if head < jobs.count || isClosing || comingLeaders > 0 { lock.wakeAll() }
     }
   }
 
