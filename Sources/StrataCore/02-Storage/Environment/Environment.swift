@@ -129,6 +129,20 @@ final class Environment: @unchecked Sendable {
     return SnapshotPin(self, pinned, transactionID: transactionID)
   }
 
+  /// Makes every commit durable that has returned, also those that the environment's durability has not flushed.
+  ///
+  /// Waits for no writer. Nothing to do in an environment that is read-only or temporary.
+  ///
+  /// The corresponding LMDB function is `mdb_env_sync`.
+  /// - Throws: `StorageError` `.io` when the medium fails; `.busy`, `.closed`, `.forked`.
+  func flush() throws {
+    if isReadOnly || options.isTemporary { return try checkProcess() }
+    let (slot, environment) = try claimSection(isLong: true)
+    defer { pool.leave(slot, isLong: true) }
+    let code = mdb_env_sync(environment, 1)
+    if code != 0 { throw StorageError(code, "fdatasync", path: path) }
+  }
+
   /// What the environment holds and uses now.
   func statistics() throws -> EnvironmentStatistics {
     // Taken before the view begins, which knows no later keyspace.
