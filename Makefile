@@ -8,7 +8,7 @@
 
 strict := --scratch-path .build/strict -Xswiftc -warnings-as-errors
 
-.PHONY: help setup run test check-nsmanaged race torture fuzz check format bench
+.PHONY: help setup run test check-nsmanaged race torture fuzz check docs format bench
 
 help:
 	@echo "make run [DATA=dir]  import real flight data into a store, query it, edit it, reopen it, check it"
@@ -17,13 +17,15 @@ help:
 	@echo "make race            run the tests under the thread sanitizer"
 	@echo "make torture [MINUTES=60] [ONLY=kinds] [SEED=n]  the long mode of the torture tests; prints totals"
 	@echo "make fuzz [DECODER=row] [SECONDS=60]  libFuzzer on one decoder, or on all of them by turns"
-	@echo "make check           formatting, floor order, file lengths, build with warnings as errors"
+	@echo "make check           formatting, floor order, file lengths, cited rules, what functions throw, build with warnings as errors"
 	@echo "make bench           compare with GRDB and raw LMDB (release build)"
 	@echo "make bench CARD=stacks  contexts above contexts; CARD=graph [DATA=dir]: relationships, against GRDB"
 	@echo "make bench CARD=queries [DATA=dir]  predicates, sorts, counts, ANY and SUBQUERY, against the same SQL"
 	@echo "make bench CARD=owner   one owner with a million members: append, remove, count, cascade"
 	@echo "make bench CARD=batches batch insert, update and delete, against GRDB; and what memory they take"
+	@echo "make bench CARD=saves   small saves by 1 to 32 threads, durable and not, against GRDB (ARGUMENTS=--quick)"
 	@echo "make bench CARD=fetched fetched results: opening a list, one change, a thousand changes"
+	@echo "make docs            the API reference and the pages of Docs as a DocC archive, in .build/docs"
 	@echo "make format          format all Swift sources in place"
 
 setup:
@@ -52,8 +54,13 @@ check: setup
 	@Scripts/swift-files | xargs swift format lint --strict --parallel
 	@Scripts/check-lengths
 	@Scripts/check-rooms
+	@Scripts/check-rules
+	@Scripts/check-throws
 	@Scripts/check-layers
 	swift build --build-tests $(strict)
+
+docs: setup
+	@Scripts/docs $(if $(STRICT),$(strict)) $(ARGUMENTS)
 
 format:
 	@Scripts/swift-files | xargs swift format --in-place --parallel

@@ -3,8 +3,8 @@ import Foundation
 import StrataCore
 import Synchronization
 
-/// Tidies up when somebody stops the program (Ctrl-C, `kill`, a terminal that is closed): what is unfinished is removed, then the program ends
-/// by the same signal, as whoever sent it expects.
+/// Cleans up when the program is stopped (Ctrl-C, `kill`, a terminal that is closed): what is unfinished is removed, then the program ends
+/// by the same signal, as its sender expects.
 enum Interruption {
   private static let hasCome = Atomic(false)
 

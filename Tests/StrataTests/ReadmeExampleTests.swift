@@ -21,7 +21,8 @@ struct ReadmeExampleTests {
   @Test func everyFileThatADocumentLinksToExists() throws {
     let docs = repository.appendingPathComponent("Docs")
     let pages = try FileManager.default.subpathsOfDirectory(atPath: docs.path).filter { $0.hasSuffix(".md") }
-    for page in [repository.appendingPathComponent("README.md")] + pages.map(docs.appendingPathComponent) {
+    let top = ["README.md", "CONTRIBUTING.md"].map(repository.appendingPathComponent)
+    for page in top + pages.map(docs.appendingPathComponent) {
       let text = try String(contentsOf: page, encoding: .utf8)
       for link in text.matches(of: /\]\(([^)#]+)(#[^)]*)?\)/).map(\.1) where !link.contains("://") {
         let target = page.deletingLastPathComponent().appendingPathComponent(String(link))

@@ -1,6 +1,6 @@
 import StrataCore
 
-/// Deletes many records straight in the store, without objects in a context. Contexts hear of it when somebody merges the IDs,
+/// Deletes many records straight in the store, without objects in a context. Contexts are notified when the application merges the IDs,
 /// with `mergeChanges(fromRemoteContextSave:into:)`.
 open class NSBatchDeleteRequest: NSPersistentStoreRequest {
   /// Which records are deleted.

@@ -1,7 +1,7 @@
 import StrataCore
 
 /// Makes many records straight in the store, or updates those that are there already, as the merge policy of the executing context says
-/// (rules 205, 273). Contexts hear of it when somebody merges the IDs, with `mergeChanges(fromRemoteContextSave:into:)`: those of updated
+/// (rules 205, 273). Contexts are notified when the application merges the IDs, with `mergeChanges(fromRemoteContextSave:into:)`: those of updated
 /// records are among them.
 open class NSBatchInsertRequest: NSPersistentStoreRequest {
   /// The entity's name.

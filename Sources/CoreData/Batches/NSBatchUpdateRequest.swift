@@ -1,6 +1,6 @@
 import StrataCore
 
-/// Gives many records new values straight in the store, without objects in a context. Contexts hear of it when somebody merges
+/// Gives many records new values straight in the store, without objects in a context. Contexts are notified when the application merges
 /// the IDs, with `mergeChanges(fromRemoteContextSave:into:)`.
 open class NSBatchUpdateRequest: NSPersistentStoreRequest {
   /// The entity's name.

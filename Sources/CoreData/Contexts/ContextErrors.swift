@@ -14,6 +14,7 @@ extension NSManagedObjectContext {
   }
 
   /// Does nothing: IDs are final from birth.
+  /// - Throws: nothing; the signature is Core Data's.
   public func obtainPermanentIDs(for objects: [NSManagedObject]) throws {
     try cocoa { try self.StrataCore::obtainPermanentIDs(for: objects) }
   }

@@ -1,6 +1,5 @@
 import Foundation
 import StrataCore
-import Synchronization
 
 /// The locks of `lock()`, `tryLock()` and `unlock()`: from the time before `perform`. One for each context and coordinator that was
 /// ever locked; nothing in the library takes them.
@@ -25,19 +24,19 @@ private enum Locks {
 }
 
 extension NSManagedObjectContext {
-  /// Takes the context's recursive lock, which keeps out others who take it. Use `performAndWait`.
+  /// Takes the context's recursive lock, which other callers of `lock()` wait for. Use `performAndWait`.
   public func lock() { Locks.lock(of: self).lock() }
   /// Lets go of the context's lock.
   public func unlock() { Locks.lock(of: self).unlock() }
-  /// Takes the context's lock if nobody else has it.
+  /// Takes the context's lock if it is free.
   public func tryLock() -> Bool { Locks.lock(of: self).try() }
 }
 
 extension NSPersistentStoreCoordinator {
-  /// Takes the coordinator's recursive lock, which keeps out others who take it. Use `performAndWait`.
+  /// Takes the coordinator's recursive lock, which other callers of `lock()` wait for. Use `performAndWait`.
   public func lock() { Locks.lock(of: self).lock() }
   /// Lets go of the coordinator's lock.
   public func unlock() { Locks.lock(of: self).unlock() }
-  /// Takes the coordinator's lock if nobody else has it.
+  /// Takes the coordinator's lock if it is free.
   public func tryLock() -> Bool { Locks.lock(of: self).try() }
 }

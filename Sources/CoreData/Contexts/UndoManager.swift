@@ -17,7 +17,7 @@ extension StrataCore.UndoManager {
     public init(_ rawValue: String) { self.rawValue = rawValue }
   }
 
-  /// Attaches a value of one's own to the group that is being registered; nil takes it away.
+  /// Attaches a value to the group that is being registered; nil takes it away.
   public func setActionUserInfoValue(_ info: Any?, forKey key: UserInfoKey) {
     setActionUserInfoValue(info, forKey: key.rawValue)
   }

@@ -13,7 +13,7 @@ public typealias NSPersistentHistoryChangeType = PersistentHistoryChangeType
 public typealias NSPersistentHistoryResultType = PersistentHistoryResultType
 
 extension PersistentHistoryTransaction {
-  /// What requests for transactions are for: an entity of its own, whose objects no context has.
+  /// What requests for transactions are for: a separate entity without objects in contexts.
   public class var entityDescription: NSEntityDescription? { HistoryEntities.shared.transaction }
 
   /// The same for every context.
@@ -28,7 +28,7 @@ extension PersistentHistoryTransaction {
 }
 
 extension PersistentHistoryChange {
-  /// What requests for changes are for: an entity of its own, whose objects no context has.
+  /// What requests for changes are for: a separate entity without objects in contexts.
   public class var entityDescription: NSEntityDescription? { HistoryEntities.shared.change }
 
   /// The same for every context.

@@ -8,7 +8,7 @@ import StrataCore
 ///     for transaction in result?.result as? [NSPersistentHistoryTransaction] ?? [] { … }
 ///
 /// Executing it throws a `CocoaError` with the code `NSPersistentHistoryTokenExpiredError` for a token that is older than what the history still tells, newer than the
-/// store, or of other stores: read everything anew then.
+/// store, or of other stores: read everything again then.
 public class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   /// What is answered. Default: transactions with their changes; of a deletion the status.
   open var resultType: NSPersistentHistoryResultType
@@ -125,7 +125,7 @@ extension NSPersistentStoreCoordinator {
 }
 
 extension NSPersistentStoreDescription {
-  /// The seconds that this process keeps the history of the store, whoever has or has not read it; 0 for ever. Default 30 days. Core Data has no such
+  /// The seconds that this process keeps the history of the store, whether it was read or not; 0 for ever. Default 30 days. Core Data has no such
   /// limit: there programs delete the history themselves.
   public var historyMaximumAge: TimeInterval {
     get { (options[HistoryOptions.maximumAge] as? NSNumber)?.doubleValue ?? HistoryOptions.defaultAge }

@@ -23,6 +23,7 @@ extension NSMigrationManager {
   }
 
   /// Migrates a store. See `migrateStore(from:sourceType:options:with:toDestinationURL:destinationType:destinationOptions:)`.
+  /// - Throws: as the method with a type's name.
   public func migrateStore(
     from sourceURL: URL, type sourceType: NSPersistentStore.StoreType,
     options sourceOptions: [AnyHashable: Any]? = nil,

@@ -41,9 +41,9 @@ public let NSMigrationPropertyMappingKey = "propertyMapping"
 public let NSMigrationEntityPolicyKey = "entityPolicy"
 
 extension NSEntityMappingType {
-  /// Nobody has said.
+  /// Not decided.
   public static var undefinedEntityMappingType: Self { .undefined }
-  /// A policy of its own decides.
+  /// A custom policy decides.
   public static var customEntityMappingType: Self { .custom }
   /// The entity is new.
   public static var addEntityMappingType: Self { .add }

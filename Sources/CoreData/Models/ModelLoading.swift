@@ -53,6 +53,7 @@ extension NSManagedObjectModel {
   }
 
   /// The version checksums of all versions of the model at `modelURL`, by name.
+  /// - Throws: `CocoaError` 134020 for a model that cannot be read, with file and line.
   public static func checksumsForVersionedModel(at modelURL: URL) throws -> [String: String] {
     try cocoa(.persistentStoreIncompatibleSchema) {
       var result: [String: String] = [:]

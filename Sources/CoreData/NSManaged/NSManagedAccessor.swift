@@ -224,7 +224,7 @@ extension NSManagedAccessor {
 // MARK: Enums and everything else
 
 extension NSManagedAccessor {
-  /// What stands for the stored raw value; for 0 or the empty string when there is none. Traps for a raw value that stands for nothing.
+  /// The value for the stored raw value, or for 0 or the empty string when nothing is stored. Traps for an unknown raw value.
   public borrowing func value<Value: RawRepresentable>(_ type: Value.Type, of object: NSManagedObject)
     -> Value
   {

@@ -24,7 +24,7 @@ extension NSNotification.Name {
   /// Core Data posts it when an account in the cloud changes; never posted here.
   public static let NSPersistentStoreCoordinatorStoresWillChange = NSNotification.Name(
     "NSPersistentStoreCoordinatorStoresWillChangeNotification")
-  /// Somebody has written to a store; posted when the store was opened with `NSPersistentStoreRemoteChangeNotificationPostOptionKey`.
+  /// A store was written to; posted when the store was opened with `NSPersistentStoreRemoteChangeNotificationPostOptionKey`.
   public static let NSPersistentStoreRemoteChange = NSPersistentStoreCoordinator.remoteChangeNotification
 }
 

@@ -5,7 +5,7 @@ struct FetchLowering {
   /// The context of the fetch, whose model knows what Swift key paths read; nil where there is none.
   var context: NSManagedObjectContext?
 
-  /// - Throws: `CoreDataError` 134060 for a predicate that no store can look up: one made of a block, or of a class of somebody's own.
+  /// - Throws: `CoreDataError` 134060 for a predicate that no store can look up: one made of a block, or of a class of the application.
   func predicate(_ predicate: NSPredicate) throws -> FetchPredicate {
     switch predicate {
     case let comparison as NSComparisonPredicate: return try self.comparison(comparison)

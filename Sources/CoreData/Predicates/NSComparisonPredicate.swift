@@ -17,7 +17,7 @@ open class NSComparisonPredicate: NSPredicate {
     case beginsWith = 8
     case endsWith = 9
     case `in` = 10
-    /// Needs a selector, which there is none: evaluating it traps, a fetch throws.
+    /// Needs a selector, and there are no selectors: evaluating it traps, a fetch throws.
     case customSelector = 11
     case contains = 99
     case between = 100

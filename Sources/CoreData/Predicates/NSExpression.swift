@@ -119,7 +119,7 @@ open class NSExpression: NSObject, NSCopying {
   /// What a block makes of the object. In memory only.
   public init(block: @escaping Block, arguments: [NSExpression]?) { kind = .block(block, arguments ?? []) }
 
-  /// An expression written as text, with arguments for its `%@` and `%K`. A text that is none traps, naming the place.
+  /// An expression written as text, with arguments for its `%@` and `%K`. A wrong text traps and names the place.
   public convenience init(format expressionFormat: String, _ args: Any?...) {
     self.init(format: expressionFormat, spelledArguments: args)
   }

@@ -13,7 +13,7 @@ open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
   public let fetchRequest: NSFetchRequest<ResultType>
   /// Called when the fetch has ended, whatever the end.
   public let completionBlock: ((NSAsynchronousFetchResult<ResultType>) -> Void)?
-  /// About how many rows will be looked at, for the progress; 0 when nobody knows.
+  /// About how many rows will be looked at, for the progress; 0 when it is unknown.
   open var estimatedResultCount = 0
 
   /// A fetch of `request`.
@@ -28,7 +28,7 @@ open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
   open override var requestType: NSPersistentStoreRequestType { .fetch }
 
   open override func copy(with zone: NSZone? = nil) -> Any {
-    // Safe: the block was sent to this request to be run on a context's queue, whoever of the two runs it.
+    // Safe: the block was sent to this request to be run on a context's queue, whichever of the two runs it.
     nonisolated(unsafe) let block = completionBlock
     let copy = NSAsynchronousFetchRequest(fetchRequest: fetchRequest, completionBlock: block)
     copy.affectedStores = affectedStores

@@ -24,11 +24,11 @@ open class NSFetchRequestDescription: NSPersistentStoreRequest {
   open var predicate: NSPredicate?
   /// The order; nil or none for an order that is not specified (rule 105).
   open var sortDescriptors: [NSSortDescriptor]?
-  /// At most so many; 0 for no limit.
+  /// The largest number of results; 0 for no limit.
   open var fetchLimit = 0
   /// How many matches are skipped (rule 94).
   open var fetchOffset = 0
-  /// How many rows a fetched results controller reads at a time. An array has all of its objects (rule 98).
+  /// How many rows a fetched results controller reads at a time. An array has all of its objects (rule 82).
   open var fetchBatchSize = 0
   /// What is returned (rule 85). Default managed objects.
   open var resultType = NSFetchRequestResultType.managedObjectResultType
@@ -36,7 +36,7 @@ open class NSFetchRequestDescription: NSPersistentStoreRequest {
   open var includesSubentities = true
   /// Whether rows are read along with their identifiers (rule 52). Default true.
   open var includesPropertyValues = true
-  /// Whether objects come as faults, their rows at hand (rule 53). Default true.
+  /// Whether objects come as faults with their rows in memory (rule 53). Default true.
   open var returnsObjectsAsFaults = true
   /// Whether unsaved changes of the context take part in matching (rules 86, 87). Default true.
   open var includesPendingChanges = true
@@ -90,7 +90,7 @@ open class NSFetchRequestDescription: NSPersistentStoreRequest {
   }
 }
 
-/// Which objects to fetch, in what order, and how many of them.
+/// Describes which objects to fetch, in what order, and how many.
 ///
 /// `ResultType` is a class of managed objects, `NSManagedObject`, `NSManagedObjectID`, `NSDictionary` or `NSNumber`, or `NSFetchRequestResult` for
 /// any of them; `resultType` must fit. Names are checked when a context executes the request. Used by one thread at a time.

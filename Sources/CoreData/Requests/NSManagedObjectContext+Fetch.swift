@@ -17,14 +17,17 @@ extension ManagedObjectContext {
   }
 
   /// The same for a request that does not say what it returns.
+  /// - Throws: as `fetch(_:)` of a typed request.
   public func fetch(_ request: NSFetchRequest<any NSFetchRequestResult>) throws -> [Any] {
     try cocoa { try found(request) }
   }
 
   /// How many results `fetch` would return (rule 91). On the context's queue.
+  /// - Throws: what `fetch` throws.
   public func count<T>(for request: NSFetchRequest<T>) throws -> Int { try cocoa { try counted(request) } }
 
   /// The same for a request that does not say what it returns.
+  /// - Throws: what `fetch` throws.
   public func count(for request: NSFetchRequest<any NSFetchRequestResult>) throws -> Int {
     try cocoa { try counted(request) }
   }

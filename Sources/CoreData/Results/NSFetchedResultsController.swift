@@ -59,7 +59,7 @@ open class NSFetchedResultsController<ResultType>: NSFetchedResultsList {
   /// As given; there is no cache.
   open var cacheName: String? { source.cacheName }
 
-  /// Whoever hears of changes. Not held.
+  /// The receiver of changes. Not held.
   open var delegate: (any NSFetchedResultsControllerDelegate)? {
     get { source.delegate }
     set { source.delegate = newValue }
@@ -68,7 +68,7 @@ open class NSFetchedResultsController<ResultType>: NSFetchedResultsList {
   /// Does nothing: there is no cache that could be out of date (rule 259).
   open class func deleteCache(withName name: String?) {}
 
-  /// Fetches the objects, or fetches them anew. Tells the delegate nothing.
+  /// Fetches the objects, or fetches them again. Does not notify the delegate.
   ///
   /// - Throws: 134060 when the sort descriptors are nil (an empty list leaves the order to the store), for a result type that is not managed objects, when objects of a section do not stand together (rule 242), and for an order that no store has;
   ///   what `fetch` throws.

@@ -15,7 +15,7 @@ public protocol NSFetchedResultsSectionInfo {
   var objects: [Any]? { get }
 }
 
-/// Whoever hears of the changes of a fetched results controller, on the context's queue.
+/// A receiver of the changes of a fetched results controller, on the context's queue.
 ///
 /// Every method has a default and may be left out. The difference counts only for a controller without sections, and then nothing else is
 /// told (rule 257), but for one `controllerWillChangeContent(_:)` before the first difference: whether a method is there is known once it has been called.

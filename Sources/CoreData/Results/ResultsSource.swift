@@ -18,7 +18,7 @@ final class ResultsSource {
   }
   /// Set by the default implementation of the difference method.
   var hasNoDifferenceMethod = false
-  /// Whether a difference was told and somebody took it.
+  /// Whether a difference was reported and a delegate took it.
   private var takesDifferences = false
   /// Gives the controller as delegates see it.
   var makeController: () -> NSFetchedResultsController<any NSFetchRequestResult>?

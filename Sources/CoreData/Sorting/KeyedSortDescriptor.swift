@@ -8,7 +8,7 @@ final class KeyedSortDescriptor: NSSortDescriptor {
     case values
     /// Texts by a method of `NSString`.
     case text(TextOrder)
-    /// By somebody's own function.
+    /// By a function of the application.
     case comparator(Comparator)
   }
 

@@ -30,7 +30,7 @@ extension KeySortable where Self: NSSortDescriptor {
     self = Self.made(KeyedSortDescriptor(key, ascending: ascending, rule))
   }
 
-  /// Sorts by a function of one's own. In memory only: a fetch throws.
+  /// Sorts by a function of the application. In memory only: a fetch throws.
   public init(key: String?, ascending: Bool, comparator cmptr: @escaping Comparator) {
     self = Self.made(KeyedSortDescriptor(key, ascending: ascending, .comparator(cmptr)))
   }

@@ -16,7 +16,7 @@ extension NSPersistentStoreCoordinator {
   }
 
   /// The metadata of the store in the file at `url`, which need not be open.
-  /// - Throws: `CocoaError` 260 when there is none, 259 when it is no store; see `addPersistentStore(ofType:configurationName:at:options:)`.
+  /// - Throws: `CocoaError` 260 when there is no file, 259 when it is not a store; see `addPersistentStore(ofType:configurationName:at:options:)`.
   public static func metadataForPersistentStore(
     ofType storeType: String, at url: URL, options: [AnyHashable: Any]? = nil
   ) throws -> [String: Any] {
@@ -24,6 +24,7 @@ extension NSPersistentStoreCoordinator {
   }
 
   /// The metadata of the store in the file at `storeURL`, which need not be open.
+  /// - Throws: as the method with a type's name.
   public static func metadataForPersistentStore(
     type storeType: NSPersistentStore.StoreType, at storeURL: URL, options: [AnyHashable: Any]? = nil
   ) throws -> [String: Any] {
@@ -31,6 +32,7 @@ extension NSPersistentStoreCoordinator {
   }
 
   /// The metadata of the store in the file at `url`; the type is not looked at.
+  /// - Throws: as the method with options.
   public static func metadataForPersistentStore(ofType storeType: String?, at url: URL) throws -> [String:
     Any]
   {
@@ -38,6 +40,7 @@ extension NSPersistentStoreCoordinator {
   }
 
   /// Writes the metadata of the store in the file at `url`.
+  /// - Throws: `CocoaError` 134070 for values that are no property-list values; Foundation's codes for the file.
   public static func setMetadata(
     _ metadata: [String: Any]?, forPersistentStoreOfType storeType: String, at url: URL,
     options: [AnyHashable: Any]? = nil
@@ -51,6 +54,7 @@ extension NSPersistentStoreCoordinator {
   }
 
   /// Writes the metadata of the store in the file at `storeURL`.
+  /// - Throws: as the method with a type's name.
   public static func setMetadata(
     _ metadata: [String: Any]?, type storeType: NSPersistentStore.StoreType, at storeURL: URL,
     options: [AnyHashable: Any]? = nil
@@ -60,6 +64,7 @@ extension NSPersistentStoreCoordinator {
   }
 
   /// The model the store in the file at `url` was written with.
+  /// - Throws: `CocoaError` with Foundation's codes for the file; 134080 when the store's model cannot be read.
   public static func cachedModelForPersistentStore(at url: URL, options: [AnyHashable: Any]? = nil) throws
     -> NSManagedObjectModel
   {
@@ -73,6 +78,7 @@ extension NSPersistentStoreCoordinator {
 
   /// Carries `request` out for `context`: an array for a fetch, an `NSPersistentStoreResult` for other requests. On the context's
   /// queue.
+  /// - Throws: what `context.execute(_:)` throws.
   public func execute(_ request: NSPersistentStoreRequest, with context: NSManagedObjectContext) throws -> Any
   {
     if let fetch = request as? NSFetchRequestDescription { return try cocoa { try context.found(fetch) } }
@@ -83,6 +89,7 @@ extension NSPersistentStoreCoordinator {
   public func setURL(_ url: URL, for store: NSPersistentStore) -> Bool { false }
 
   /// Writes the metadata of the store in the file at `url`; the type is not looked at.
+  /// - Throws: as the method with options.
   public static func setMetadata(
     _ metadata: [String: Any]?, forPersistentStoreOfType storeType: String?, at url: URL
   ) throws {

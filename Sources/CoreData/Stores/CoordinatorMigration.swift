@@ -20,7 +20,7 @@ extension NSPersistentStoreCoordinator {
         throw CoreDataError(
           .persistentStoreInvalidType, "A store can be moved to a file only, not to type “\(storeType)”.")
       }
-      // Whoever else has it open would go on with a file that nobody here sees any more.
+      // Other coordinators that have it open would go on with a file that is invisible here.
       if !LMDBStore.isInMemory(source.url) { try requireSoleUse(of: source) }
       try source.backup(to: storeURL)
       let (type, url, old) = (store.type, store.url, store.options)
@@ -39,6 +39,7 @@ extension NSPersistentStoreCoordinator {
   }
 
   /// Moves a store to another file. See `migratePersistentStore(_:to:options:withType:)`.
+  /// - Throws: as the method with a type's name.
   @discardableResult
   public func migratePersistentStore(
     _ store: NSPersistentStore, to storeURL: URL, options: [AnyHashable: Any]? = nil,

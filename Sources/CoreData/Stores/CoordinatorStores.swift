@@ -26,6 +26,7 @@ extension NSPersistentStoreCoordinator {
   }
 
   /// Opens a store and attaches it. See `addPersistentStore(ofType:configurationName:at:options:)`.
+  /// - Throws: as the method with a type's name.
   @discardableResult
   public func addPersistentStore(
     type: NSPersistentStore.StoreType, configuration: String? = nil, at storeURL: URL,
@@ -66,6 +67,7 @@ extension NSPersistentStoreCoordinator {
   }
 
   /// Detaches and closes `store`.
+  /// - Throws: `CocoaError` 134070 when the store is not attached here.
   public func remove(_ store: NSPersistentStore) throws {
     try cocoa { try remove(store.store) }
   }
@@ -97,6 +99,7 @@ extension NSPersistentStoreCoordinator {
   }
 
   /// Destroys the store in the file at `url`. See `destroyPersistentStore(at:ofType:options:)`.
+  /// - Throws: as the method with a type's name.
   public func destroyPersistentStore(
     at url: URL, type storeType: NSPersistentStore.StoreType, options: [AnyHashable: Any]? = nil
   ) throws {

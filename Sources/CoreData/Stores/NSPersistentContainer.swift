@@ -1,6 +1,5 @@
 import Foundation
 import StrataCore
-import Synchronization
 
 /// A whole stack: model, coordinator, stores, a main-queue context and any number of background contexts.
 ///
@@ -125,7 +124,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
     }
   }
 
-  /// A new private-queue context on the coordinator. Does not merge others' saves unless told to.
+  /// A new private-queue context on the coordinator. Does not merge others' saves by default.
   open func newBackgroundContext() -> NSManagedObjectContext {
     let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
     context.persistentStoreCoordinator = persistentStoreCoordinator

@@ -1,10 +1,9 @@
 import Foundation
 import StrataCore
-import Synchronization
 
 /// A store that is attached to a coordinator, or was.
 ///
-/// There is one object per open store while somebody holds it. May be used from any thread.
+/// There is one object per open store while it is held. May be used from any thread.
 public final class NSPersistentStore: NSObject, Sendable {
   /// Which kind of store.
   public struct StoreType: RawRepresentable, Hashable, Sendable {
@@ -25,7 +24,7 @@ public final class NSPersistentStore: NSObject, Sendable {
 
   private init(_ store: any PersistentStore) { self.store = store }
 
-  /// What is known of a store that is alive, whether or not anybody holds its object.
+  /// What is known of a store that is alive, whether or not its object is held.
   private struct Known {
     weak var store: (any PersistentStore)?
     weak var object: NSPersistentStore?

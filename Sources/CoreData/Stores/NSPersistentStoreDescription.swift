@@ -57,7 +57,7 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
     set { setOption(newValue.isEmpty ? nil : newValue as NSArray, forKey: StrataKnownModelsOption) }
   }
 
-  /// What a migration may take away whoever wrote it: `Entity`, `Entity.property`. See `StrataPermittedLossesOption`.
+  /// What a migration may take away, whichever program wrote it: `Entity`, `Entity.property`. See `StrataPermittedLossesOption`.
   open var permittedLosses: Set<String> {
     get { MigrationOptions.permittedLosses(options) }
     set {
@@ -91,7 +91,7 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
     options[NSSQLitePragmasOption] = pragmas
   }
 
-  /// A description of its own with the same contents.
+  /// A copy with the same contents.
   open func copy(with zone: NSZone? = nil) -> Any {
     let copy = NSPersistentStoreDescription()
     copy.url = url

@@ -45,7 +45,7 @@ public let NSPersistentStoreStagedMigrationManagerOptionKey =
 /// `NSManagedObjectModel`. A migration that takes something away from a store needs to know the store's model. Core Data has no such option: it
 /// looks for the model in the bundle, and refuses any migration without (134130), as is done here.
 public let StrataKnownModelsOption = "StrataKnownModels"
-/// What a migration may take away whoever wrote it: an array or a set of strings, `Entity` or `Entity.property`, by the names that the
+/// What a migration may take away, whichever program wrote it: an array or a set of strings, `Entity` or `Entity.property`, by the names that the
 /// store's model has. The error that refuses a migration lists what it takes.
 public let StrataPermittedLossesOption = "StrataPermittedLosses"
 /// Whether the file from before a migration that has taken something away, `Name.sqlite-before-1`, outlasts the next save.

@@ -34,7 +34,7 @@ open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
     return try? NSKeyedUnarchiver.unarchivedObject(ofClasses: [allowed] + others, from: envelope.archive)
   }
 
-  /// The bytes that stand for a value; nil for nil, and for a value that is none of the allowed ones.
+  /// The bytes that stand for a value; nil for nil, and for a value that is not allowed.
   open override func reverseTransformedValue(_ value: Any?) -> Any? {
     guard let value = plain(value) else { return nil }
     if isPlain { return try? PlainValueTransformer().transform(value) }

@@ -1,5 +1,4 @@
 import StrataCore
-import Synchronization
 
 /// The transformers of this process, by name; each also serves attributes that name it.
 enum ValueTransformerRegistry {
@@ -35,7 +34,7 @@ enum ValueTransformerRegistry {
 
 /// A value transformer as attributes use it: forwards to bytes, and back; a secure one backwards to bytes (rule 342).
 private struct BridgedTransformer: AttributeTransformer, @unchecked Sendable {
-  // @unchecked Sendable: see ValueTransformer; whoever registers one says that it may be called from several threads.
+  // @unchecked Sendable: see ValueTransformer; registering one states that it may be called from several threads.
   let transformer: ValueTransformer
 
   func transform(_ value: Any) throws -> Data {

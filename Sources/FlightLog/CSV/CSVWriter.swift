@@ -1,6 +1,6 @@
 import Foundation
 
-/// Writes a CSV file beside its final place and moves it there when it is whole: nobody ever sees half a file.
+/// Writes a CSV file beside its final place and moves it there when it is complete, so half a file is never visible.
 struct CSVWriter {
   private let url: URL
   private let temporary: URL

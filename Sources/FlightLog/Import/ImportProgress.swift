@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How far the import has come: written by the importing context, read by whoever draws it.
+/// How far the import has come: written by the importing context, read by the code that draws it.
 final class ImportProgress: Sendable {
   struct Count {
     var table = ""

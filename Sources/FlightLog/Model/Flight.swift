@@ -97,7 +97,7 @@ final class Flight: ManagedObject {
     get { readDate(slot: Slot.scheduledHour.rawValue) ?? .distantPast }
     set { write(newValue, slot: Slot.scheduledHour.rawValue) }
   }
-  /// What somebody noted about the flight; not part of the imported data.
+  /// A remark about the flight; not part of the imported data.
   var remark: String? {
     get { readString(slot: Slot.remark.rawValue) }
     set { write(newValue, slot: Slot.remark.rawValue) }

@@ -1,7 +1,7 @@
 import Foundation
 import Strata
 
-/// The newest delayed flights of the log, as a board of departures shows them: a controller keeps the list, whoever changes it.
+/// The newest delayed flights of the log, as a board of departures shows them: a controller keeps the list, whichever context changes it.
 @MainActor
 final class DepartureBoard {
   private let context: ManagedObjectContext

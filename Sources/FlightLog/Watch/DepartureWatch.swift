@@ -15,7 +15,7 @@ final class DepartureWatch {
     self.screen = screen
   }
 
-  /// Returns when somebody presses Ctrl-C, or the seconds are over.
+  /// Returns after Ctrl-C, or when the seconds are over.
   ///
   /// - Throws: a sentence when the log's file is deleted or replaced; what reading it throws.
   func run(once: Bool, seconds: Double?) async throws {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The file of a log that is being watched. A file that takes its place is another log, which nobody here has opened.
+/// The file of a log that is being watched. A file that takes its place is another log, which is not open here.
 struct LogFile: Sendable {
   private let url: URL
   private let number: UInt64?

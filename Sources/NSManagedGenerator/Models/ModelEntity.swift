@@ -4,7 +4,7 @@ struct ModelEntity {
   enum Code: String {
     /// The class with its properties.
     case `class`
-    /// The properties, as an extension of a class that somebody has written.
+    /// The properties, as an extension of a hand-written class.
     case category
   }
 

@@ -105,7 +105,7 @@ struct ManagedMethod {
   let place: Place
 }
 
-/// What somebody says of a type that cannot be found: `// NSManaged: Bank.Money is a struct`.
+/// A remark in the source about a type that cannot be found: `// NSManaged: Bank.Money is a struct`.
 struct TypeHint {
   let module: String
   let path: [String]

@@ -54,7 +54,7 @@ struct AccessorGenerator {
     return text
   }
 
-  /// Notes a problem; where it may be that nobody compiles the code, the compiler decides.
+  /// Notes a problem; where the code may not be compiled at all, the compiler decides.
   private mutating func attempt(
     _ conditions: [String], _ place: Place, _ body: (inout AccessorGenerator) throws -> Void
   ) {

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// What is written to standard error while somebody looks for waste: one line for each request, save and batch.
+/// What is written to standard error while a developer looks for waste: one line for each request, save and batch.
 ///
 ///     STRATA_DEBUG=plan,time        the plan of each request and how long the store took
 ///     STRATA_DEBUG=4                everything; 1 to 4 are plan, and time, and rows, and faults
@@ -62,7 +62,7 @@ public struct DebugOutput: OptionSet, Sendable, Hashable {
         + "\(names.map(\.0).joined(separator: ", ")), or a number from 1 to \(names.count).")
   }()
 
-  /// Writes one line, or hands it to whoever listens instead.
+  /// Writes one line, or hands it to the handler that replaces standard error.
   static func write(_ line: String) {
     if let listener = listener.withLock({ $0 }) { return listener(line) }
     FileHandle.standardError.write(Data("Strata: \(line)\n".utf8))

@@ -7,17 +7,17 @@ import Synchronization
 /// the mutex also reads, and who leaves it also writes, an atomic flag that the sanitizer knows. Both are plain moves on
 /// most processors.
 ///
-/// It has the standard library's name, so that nobody takes the other one by accident. May be used from any thread.
-struct Mutex<Value>: ~Copyable, Sendable {
+/// It has the standard library's name, so that the other one is not taken by accident. May be used from any thread.
+package struct Mutex<Value>: ~Copyable, Sendable {
   private let base: Synchronization.Mutex<Value>
   private let order = Atomic<Bool>(false)
 
   /// Guards `value` from now on.
-  init(_ value: consuming sending Value) { base = Synchronization.Mutex(value) }
+  package init(_ value: consuming sending Value) { base = Synchronization.Mutex(value) }
 
   /// Calls `body` with the value while no other thread can look at it. Not re-entrant.
   @inline(__always)
-  borrowing func withLock<Result, Failure: Error>(
+  package borrowing func withLock<Result, Failure: Error>(
     _ body: (inout sending Value) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {
     try base.withLock { value throws(Failure) -> sending Result in

@@ -1,4 +1,4 @@
-/// What a migration by inference has no place for: found by comparing the models, before anybody looks whether anything is there.
+/// What a migration by inference has no place for: found by comparing the models, before looking whether anything is there.
 ///
 /// Entities that go; attributes that go, or become transient or derived; relationships of which neither end stays; order that goes. Not
 /// what is derived, which is no value of its own, and not relationships to entities that go, which go with them.

@@ -24,7 +24,7 @@ struct MigrationDraft {
   /// Writes out what the system still keeps in memory. The draft must be closed.
   func flush() throws { try draft.flush() }
 
-  /// Puts the draft in the place of `source`, unless somebody has saved since the commit of that number. Whether it did.
+  /// Puts the draft in the place of `source`, unless there was a save since the commit of that number. Whether it did.
   ///
   /// The old file goes, or is kept as `replaced`.
   /// The source is locked for writing meanwhile. Other processes that have it open read on what they had, and their writes fail
@@ -35,7 +35,7 @@ struct MigrationDraft {
     struct Unchanged: Error {}
     let (parts, draft, destination) = (source.parts, file.path, destination)
     try Self.requireAlone(source, destination)
-    // From the exchange on what has the draft's name may be the old file: nobody removes it any more.
+    // From the exchange on what has the draft's name may be the old file, so it is not removed.
     self.draft.forget()
     do {
       return try parts.environment.write(within: patience) { transaction in
@@ -66,7 +66,7 @@ struct MigrationDraft {
     MigrationHooks.reached(.exchanged, destination.path)
   }
 
-  /// - Throws: ``StorageError`` `.busy` when somebody else in this process has the store open.
+  /// - Throws: ``StorageError`` `.busy` when this process has the store open elsewhere.
   static func requireAlone(_ source: LMDBStore, _ file: StoreFile) throws {
     if EnvironmentRegistry.current.isShared(source.parts.environment) {
       throw StorageError(

@@ -5,7 +5,7 @@
 ///
 ///     var permission = MigrationPermission()
 ///     permission.knownModels = [theModelBefore]          // this program follows the one that wrote the store
-///     permission.permittedLosses = ["Trip.rating"]       // or: these values may go, whoever wrote them
+///     permission.permittedLosses = ["Trip.rating"]       // or: these values may go, whichever program wrote them
 ///
 /// A model that was read from an `.xcdatamodeld` knows the other versions in it; stages vouch for the versions in them.
 public struct MigrationPermission: Sendable {
@@ -15,7 +15,7 @@ public struct MigrationPermission: Sendable {
   /// names that they have in the store's model. Elements of composite attributes by their key paths.
   public var permittedLosses: Set<String>
 
-  /// Whether somebody else has made sure that the program knows the store's model: stages, a migration manager.
+  /// Whether it is certain already that the program knows the store's model: stages, a migration manager.
   var knowsSource = false
   /// Whether it is a copy that is migrated: what it loses, the original has.
   var isForCopy = false

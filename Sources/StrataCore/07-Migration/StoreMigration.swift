@@ -7,16 +7,18 @@ extension LMDBStore {
   ///
   /// The store knows its own model, so only the new one is needed. A new file is written beside the old one, checked, and
   /// takes its place in one step; until then the old file stays as it is. Whatever happens meanwhile, a crash or a power failure too, there
-  /// is the one or the other. Object IDs, the UUID and the metadata stay; versions of rows begin anew.
+  /// is the one or the other. Object IDs, the UUID and the metadata stay; row versions start again.
   ///
   /// What would take something away from the store needs a `permission`; see ``MigrationPermission``. The old file is kept beside the new one
   /// then, as `Name.strata-before-1` (or the first number that is free), until the next save.
   ///
   /// Blocks for as long as it takes: about as long as inserting all objects. Needs room for a second file; memory does not grow with the number
-  /// of objects, but for keys while the new file is checked. Whoever opens the store meanwhile in this process waits, then finds it migrated;
-  /// so `progress` must not wait for them. Other processes may go on saving: then it begins anew, and when that has happened four times, they wait.
+  /// of objects, but for keys while the new file is checked. Other threads of this process that open the store wait, then find it migrated;
+  /// so `progress` must not wait for them. Other processes may go on saving; then the migration starts again, and from the fifth time on they wait.
   ///
   /// - Parameters:
+  ///   - url: The store's file.
+  ///   - model: The version that the store is to be of.
   ///   - configurationName: The configuration that the store is opened with; nil for all entities.
   ///   - permission: What may be taken away.
   ///   - progress: Counts rows, about two for each; may cancel.
@@ -44,8 +46,8 @@ extension LMDBStore {
 /// The steps of a lightweight migration.
 ///
 /// ```
-///   source    open, pin the newest commit                 ┐ again, when somebody
-///   draft     a new store under another name: rows, members, what the store knows about itself     │ has saved meanwhile
+///   source    open, pin the newest commit                 ┐ again, when
+///   draft     a new store under another name: rows, members, what the store knows about itself     │ there was a save
 ///   check     every page, row, index entry, edge          │
 ///   exchange  with the source locked for writing          ┘
 /// ```
@@ -83,7 +85,7 @@ struct StoreMigration {
     }
   }
 
-  /// Whether the store is what it is to be; false when somebody has saved meanwhile, or has exchanged the file.
+  /// Whether the store is what it is to be; false when there was a save meanwhile, or the file was exchanged.
   private func attempt(_ schema: Schema, _ file: StoreFile, isLocked: Bool) throws -> Bool {
     guard let source = try openSource(schema) else { return true }
     defer { source.close() }

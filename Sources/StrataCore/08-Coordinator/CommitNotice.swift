@@ -13,11 +13,11 @@ struct CommitNotice: Sendable {
   let origin: ObjectIdentifier
   /// The rows written and deleted.
   let changes: ChangeSet
-  /// Among them, those whose derived values the store has computed: whoever saved has sent them without.
+  /// Among them, those whose derived values the store has computed: the saving context has sent them without.
   var derivedRows: [RowChange] = []
-  /// Those among `changes.touched` that the store has found: whoever saved did not know them.
+  /// Those among `changes.touched` that the store has found: the saving context did not know them.
   var unsaidTouches: [RowTouch] = []
-  /// Of a batch, instead of rows: which have changed. Whoever holds some of them reads these.
+  /// Of a batch, instead of rows: which have changed. A context that holds some of them reads these.
   var batch: BatchChanges?
   /// Whether another process has committed: then `batch` says what is known of it.
   var isForeign = false
@@ -29,7 +29,7 @@ struct CommitNotice: Sendable {
   var isStored: Bool { commitNumber > 0 }
 }
 
-/// Whoever wants to hear of commits. Called on a thread of the store, in commit order; must not wait, and must not hold a
+/// An observer of commits. Called on a thread of the store or on one that saves, in commit order; must not wait, and must not hold a
 /// context there even for a moment: the context would end on that thread if its user let go of it meanwhile.
 protocol CommitObserver: AnyObject, Sendable {
   func coordinatorDidCommit(_ notice: CommitNotice)

@@ -3,18 +3,24 @@ import Foundation
 import Synchronization
 
 /// The saves and batches waiting for one store. Saves that arrive while another is being written are written together: one
-/// store transaction, one sync; each still succeeds or fails alone (contexts.md, rule 13). A batch has a transaction of its own.
+/// store transaction, one sync; each still succeeds or fails alone (contexts 13). A batch has a transaction of its own.
 ///
 ///     save A  ──▶ idle: written at once          ┌▶ written together,
 ///     save B  ──▶ waits ─┐                       │  when A is done
 ///     save C  ──▶ waits ─┴───────────────────────┘
 ///     batch D ──▶ waits ───────────────────────────▶ written alone, when B and C are done
+///
+/// Small saves are written by the threads that save: who comes first writes (A); when it is done, the first of those that wait (B) is woken and writes
+/// for all that wait by then, in their order. So one thread is woken between two transactions, and it finds its own save written when it returns. The queue
+/// is never free while somebody waits: nobody who comes later goes first. Large saves go to the store's own thread, since the thread that
+/// saves has work to do beside it (Decisions/0003), and so do batches.
 final class CommitQueue: Sendable {
   private let store: any PersistentStore
   private let state = Mutex(State())
 
   private struct State {
     var waiting: [Waiting] = []
+    /// Somebody writes, or has been told to.
     var isWriting = false
   }
 
@@ -28,82 +34,197 @@ final class CommitQueue: Sendable {
     }
   }
 
-  private struct Save: Sendable {
+  /// One save, and what the thread that waits for it is to do next.
+  private final class Save: Sendable {
+    enum Message {
+      /// It is this thread's turn to write for all that wait.
+      case turn
+      case result(Result<CommitResult, any Error>)
+    }
+
     let changes: ChangeSet
-    let done: @Sendable (Result<CommitResult, any Error>) -> Void
+    /// Whether the thread that saves may be told to write.
+    let isSmall: Bool
+    let committed: @Sendable (CommitResult) -> Void
+    private let mailbox = Mutex(Mailbox())
+
+    private struct Mailbox {
+      var hasTurn = false
+      var result: Result<CommitResult, any Error>?
+      /// There while a thread waits.
+      var arrived: DispatchSemaphore?
+    }
+
+    init(_ changes: ChangeSet, isSmall: Bool, committed: @escaping @Sendable (CommitResult) -> Void) {
+      self.changes = changes
+      self.isSmall = isSmall
+      self.committed = committed
+    }
+
+    func fulfil(_ result: Result<CommitResult, any Error>) { change { $0.result = result } }
+
+    func giveTurn() { change { $0.hasTurn = true } }
+
+    private func change(_ body: (inout Mailbox) -> Void) {
+      let arrived = mailbox.withLock { mailbox in
+        body(&mailbox)
+        return mailbox.arrived
+      }
+      arrived?.signal()
+    }
+
+    /// The next message; waits for it.
+    func next() -> Message {
+      while true {
+        let (message, arrived) = mailbox.withLock { mailbox -> (Message?, DispatchSemaphore?) in
+          if let result = mailbox.result { return (.result(result), nil) }
+          if mailbox.hasTurn {
+            mailbox.hasTurn = false
+            return (.turn, nil)
+          }
+          let arrived = mailbox.arrived ?? DispatchSemaphore(value: 0)
+          mailbox.arrived = arrived
+          return (nil, arrived)
+        }
+        if let message { return message }
+        arrived?.wait()
+      }
+    }
   }
 
   /// The most saves written in one transaction.
-  private static let mostTogether = 256
+  static let mostTogether = 256
+  /// The most rows of a save that its own thread writes.
+  static let mostInSmall = 256
 
   init(store: any PersistentStore) { self.store = store }
 
   /// Writes `changes`, waits until they are as durable as the store promises. `committed` is called in commit order,
-  /// before any later save is reported; it must not wait. `meanwhile` runs on the calling thread while the store writes.
+  /// before any later save is reported; it must not wait. `meanwhile` runs on the calling thread, while the store writes if another thread does that.
   /// - Throws: what the store reports for this change set alone.
   func commit(
     _ changes: ChangeSet, deadline: Duration?, meanwhile: () -> Void,
     committed: @escaping @Sendable (CommitResult) -> Void
   ) throws -> CommitResult {
-    let reply = Reply<Result<CommitResult, any Error>>()
     var changes = changes
     let work = store.workAlongside(&changes)
-    let save = Save(changes: changes) { result in
-      if case .success(let value) = result { committed(value) }
-      reply.fulfil(result)
-    }
-    enqueue(.save(save), deadline)
+    let isSmall = work == nil && changes.count <= Self.mostInSmall
+    let save = Save(changes, isSmall: isSmall, committed: committed)
+    if enqueue(.save(save)) { writeNext(deadline, here: isSmall) }
     work?()
     meanwhile()
-    return try reply.wait().get()
+    while true {
+      switch save.next() {
+      case .result(let result): return try result.get()
+      case .turn: writeNext(deadline, here: true)
+      }
+    }
   }
 
-  /// Carries out `batch` when its turn comes, and waits for it. `committed` is called as by `commit`. Whoever wants to hear of the
+  /// Carries out `batch` when its turn comes, and waits for it. `committed` is called as by `commit`. A context that observes the
   /// progress is called on this thread.
   /// - Throws: what the store reports; then nothing has been written.
   func execute(
     _ batch: StoreBatch, deadline: Duration?, committed: @escaping @Sendable (BatchOutcome) -> Void
   ) throws -> BatchOutcome {
     let reply = Reply<Result<BatchOutcome, any Error>>()
-    enqueue(
+    let isFirst = enqueue(
       .batch(batch) { result in
         if case .success(let outcome) = result { committed(outcome) }
         reply.fulfil(result)
-      }, deadline)
+      })
+    if isFirst { writeNext(deadline, here: false) }
     guard let report = batch.progress.report else { return try reply.wait().get() }
     return try reply.wait(every: .milliseconds(100)) { report(batch.progress) }.get()
   }
 
-  private func enqueue(_ waiting: Waiting, _ deadline: Duration?) {
-    let isFirst = state.withLock { state in
+  /// Whether nobody writes: then the caller must.
+  private func enqueue(_ waiting: Waiting) -> Bool {
+    state.withLock { state in
       state.waiting.append(waiting)
       defer { state.isWriting = true }
       return !state.isWriting
     }
-    if isFirst { writeNext(deadline) }
   }
 
-  /// Takes what waits and hands it to the store; called again when that is done.
-  private func writeNext(_ deadline: Duration?) {
+  /// Takes what waits and writes it: on the calling thread if `here`, otherwise by handing it to the store.
+  private func writeNext(_ deadline: Duration?, here: Bool) {
     let (saves, first) = state.withLock { state -> ([Save], Waiting?) in
-      let saves = state.waiting.prefix(Self.mostTogether).prefix { $0.save != nil }.compactMap(\.save)
+      let saves = state.waiting.prefix(Self.mostTogether).prefix { waiting in
+        waiting.save.map { $0.isSmall || !here } ?? false
+      }.compactMap(\.save)
       let first = state.waiting.first
       state.waiting.removeFirst(max(saves.count, first == nil ? 0 : 1))
-      if first == nil { state.isWriting = false }
       return (saves, first)
     }
     switch first {
-    case nil: return
-    case .save:
-      store.commit(saves.map(\.changes), deadline: deadline) { results in
-        for (save, result) in zip(saves, results) { save.done(result) }
-        self.writeNext(deadline)
-      }
+    case nil: trap("a save was told to write and nothing waited")
+    case .save: write(saves, deadline, here: here)
     case .batch(let batch, let done):
       store.execute(batch, deadline: deadline) { result in
         done(result)
-        self.writeNext(deadline)
+        self.passOn(deadline)
       }
+    }
+  }
+
+  private func write(_ saves: [Save], _ deadline: Duration?, here: Bool) {
+    let changes = saves.map(\.changes)
+    guard here else {
+      return store.commit(changes, deadline: deadline) { self.finish(saves, $0, deadline) }
+    }
+    let answer = Answer()
+    store.commitHere(changes, deadline: deadline) { results in
+      if answer.isLate(results) { self.finish(saves, results, deadline) }
+    }
+    // Only now: whoever is told to write next finds the store free.
+    if let results = answer.whenReturned() { finish(saves, results, deadline) }
+  }
+
+  private func finish(_ saves: [Save], _ results: [Result<CommitResult, any Error>], _ deadline: Duration?) {
+    for (save, result) in zip(saves, results) {
+      if case .success(let value) = result { save.committed(value) }
+    }
+    // Before they are woken: the store need not wait for that.
+    passOn(deadline)
+    for (save, result) in zip(saves, results) { save.fulfil(result) }
+  }
+
+  /// What a store says of a group: before the call returns, or later on a thread of its own.
+  private final class Answer: Sendable {
+    private struct State {
+      var results: [Result<CommitResult, any Error>]?
+      var hasReturned = false
+    }
+    private let state = Mutex(State())
+
+    /// Keeps `results` for the caller; true when it does not look any more.
+    func isLate(_ results: [Result<CommitResult, any Error>]) -> Bool {
+      state.withLock { state in
+        if !state.hasReturned { state.results = results }
+        return state.hasReturned
+      }
+    }
+
+    /// What has been said so far: the call has returned.
+    func whenReturned() -> [Result<CommitResult, any Error>]? {
+      state.withLock { state in
+        state.hasReturned = true
+        return state.results
+      }
+    }
+  }
+
+  /// A transaction is over: whoever waits first is told to write, or the queue is free.
+  private func passOn(_ deadline: Duration?) {
+    let first = state.withLock { state in
+      if state.waiting.isEmpty { state.isWriting = false }
+      return state.waiting.first
+    }
+    switch first {
+    case nil: return
+    case .save(let save) where save.isSmall: save.giveTurn()
+    case .save, .batch: writeNext(deadline, here: false)
     }
   }
 }

@@ -11,12 +11,13 @@ extension PersistentStoreCoordinator {
   ///
   /// One pass over the rows of the entity's hierarchy, in transactions of some ten thousand rows, between which saves take place.
   /// Takes memory for the keys of one such step, 8 MB at most, and LMDB's dirty pages of one transaction. A save that comes meanwhile
-  /// waits for one step and puts one entry more for each row. When the process ends before the index is complete, whoever opens the store
-  /// next for writing completes it while opening.
+  /// waits for one step and puts one entry more for each row. When the process ends before the index is complete, the next program that opens the store
+  /// for writing completes it while opening.
   ///
   /// - Parameters:
   ///   - index: The attributes and their order, as in a model; it is not kept.
   ///   - name: The entity, whose subentities are covered too.
+  ///   - store: A store of this coordinator.
   ///   - progress: Called after each step, on no thread in particular.
   /// - Throws: `ModelError` for names that the model does not have and attributes that cannot be indexed; `CoreDataError` 134070 when the
   ///   store is not attached here or of another engine, when another index has the name, or when it was removed meanwhile; `StorageError`

@@ -37,7 +37,7 @@ extension PersistentStoreCoordinator {
     return StoreFollower(store: store, listener)
   }
 
-  /// A commit of this coordinator's: told in commit order, after those of others that came before. On the store's thread.
+  /// A commit of this coordinator's: told in commit order, after those of others that came before. On the thread that wrote.
   func tell(_ notice: CommitNotice) {
     guard let binding = binding(notice.storeIndex) else { return }
     func tell() { if notice.count > 0 || !notice.changes.isEmpty { tellObservers(notice) } }
@@ -64,13 +64,13 @@ extension PersistentStoreCoordinator {
       batch: commit.changes, isForeign: true)
   }
 
-  /// Stands for whoever commits in another process.
+  /// Stands for commits of other processes.
   private enum Elsewhere {}
 
   /// On the follower's queue.
   private func postRemoteChange(_ newest: UInt64, _ others: [JournaledCommit], _ index: Int) {
     guard let binding = binding(index), binding.postsRemoteChanges else { return }
-    // A store that cannot be read now is no reason to tell nobody.
+    // A store that cannot be read now is still reported.
     let mark = try? (binding.store as? LMDBStore)?.historyMark(upTo: newest)
     var userInfo: [AnyHashable: Any] = [
       RemoteChangeKey.storeUUID.rawValue: binding.store.identifier.uuidString,

@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Brings contexts and stores together: which store holds an entity, in what order saves are written, who hears of them.
+/// Brings contexts and stores together: which store holds an entity, in what order saves are written, which contexts are notified.
 ///
 /// May be used from any thread. It holds its lock only to look at its list of stores, never while a store reads or writes.
 public final class PersistentStoreCoordinator: Sendable {
@@ -36,7 +36,7 @@ public final class PersistentStoreCoordinator: Sendable {
     LivingCoordinators.note(self)
   }
 
-  /// One that nobody finds, over nothing: for objects in no context.
+  /// A hidden coordinator without stores, for objects in no context.
   init(ofObjectsInNoContext schema: Schema) {
     managedObjectModel = schema.model
     compiled = .success(schema)
@@ -196,7 +196,7 @@ public final class PersistentStoreCoordinator: Sendable {
     try LMDBStore.replace(at: url, with: source)
   }
 
-  /// Refuses to take away the file of a store that is attached here while somebody else uses it, who would go on with what nobody sees any more.
+  /// Refuses to take away the file of a store that is attached here while another coordinator uses it, which would go on with an invisible file.
   /// - Throws: ``StorageError`` `.busy` when another coordinator of this process or another process has the store open.
   package func requireSoleUse(of store: LMDBStore) throws { try store.parts.environment.requireSoleUse() }
 

@@ -41,7 +41,7 @@ public struct PersistentStoreDescription: Sendable, Hashable {
     set { known = newValue.map { KnownModel(model: $0) } }
   }
   private var known: [KnownModel] = []
-  /// What a migration may take away whoever wrote it: `Entity`, `Entity.property`, by the names that the store's model has. The error that
+  /// What a migration may take away, whichever program wrote it: `Entity`, `Entity.property`, by the names that the store's model has. The error that
   /// refuses a migration lists what it takes.
   public var permittedLosses: Set<String> = []
   /// Whether the file from before a migration that has taken something away, `Name.strata-before-1`, outlasts the next save. Default false.
@@ -49,7 +49,7 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   /// The stages by which the store is migrated, instead of in one step; nil, the default, for one step (rule 314).
   public var stagedMigrationManager: StagedMigrationManager?
   /// Whether what other processes commit to the file is followed: then contexts that merge automatically show it without being asked.
-  /// Costs nothing until somebody wants to hear of it. Default true. On a network file system nobody is told of writes: the file is
+  /// Costs nothing without observers. Default true. A network file system does not report writes: the file is
   /// looked at once a second.
   public var followsOtherProcesses = true
   /// Whether the coordinator posts `PersistentStoreCoordinator.remoteChangeNotification` for every write to the store, whichever
@@ -58,10 +58,10 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   /// Whether every save and batch to the store is recorded in its history, which `PersistentHistoryRequest` reads (rule 277). Default false;
   /// a store that records a history goes on, whatever this says, until `PersistentStoreCoordinator.endHistory(of:)`.
   public var recordsHistory = false
-  /// How long the history is kept. Saves of this process let go of what is older, now and then.
+  /// How long the history is kept. Saves of this process delete older entries from time to time.
   public var historyRetention = HistoryRetention()
   /// How long a save waits for another process that is writing, before it fails as busy. So long, in all its steps together, waits opening, too,
-  /// when it has to write: for a model that is new to the store, indexes, a history, a migration. A store that fits is opened whoever writes.
+  /// when it has to write: for a model that is new to the store, indexes, a history, a migration. A store that fits is opened while other processes write.
   public var timeout: Duration = .seconds(30)
   /// Whether classes that declare no slots are taken, since they find their properties by name: those written for Core Data do.
   package var takesUndeclaredSlots = false

@@ -79,7 +79,7 @@ struct NoReading: StoreReading {
 }
 
 extension PersistentStoreCoordinator {
-  /// Where objects are until there is a store for them. Made when first needed; no store to anybody else.
+  /// Where objects are until there is a store for them. Made when first needed; not a store to other code.
   var provisional: StoreBinding {
     let schema = requireSchema()
     return state.withLock { state in

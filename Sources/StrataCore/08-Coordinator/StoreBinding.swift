@@ -110,7 +110,7 @@ final class BoundEntity: Sendable {
 /// A store as a coordinator holds it: the engine, its entities bound, and the queue of saves waiting for it.
 final class StoreBinding: Sendable {
   let store: any PersistentStore
-  /// Attached as the how-manieth; never reused, so that an index names one store for good.
+  /// The number of the store in the order of attaching; never reused, so an index always means the same store.
   let index: Int
   /// Per entity number; nil when the store's configuration does not hold the entity.
   let entities: [BoundEntity?]

@@ -11,12 +11,12 @@ import Synchronization
 ///   write seen by FileWatch ─▶ check ─▶ others' commits ┘  (the journal says what they changed)
 /// ```
 ///
-/// Own commits are told on the store's writer thread, those of others on `queue`. `told` is the number of the newest commit that was
+/// Own commits are told on the thread that wrote them, those of others on `queue`. `told` is the number of the newest commit that was
 /// told; nothing is told twice. An own commit that the journal has and that was not told yet is waited for.
 final class StoreFollower: @unchecked Sendable {
   // Unchecked: `watch` and `timer` are touched under `watchLock`; the rest has locks of its own or is constant.
   private struct State {
-    /// The newest commit that was told of, or that nobody needs to be told of.
+    /// The newest commit that was reported, or that need not be reported.
     var told: UInt64
     /// The newest own commit among those.
     var ownTold: UInt64 = 0
@@ -36,7 +36,7 @@ final class StoreFollower: @unchecked Sendable {
 
   private let store: LMDBStore
   private let state: Mutex<State>
-  /// Held while somebody is told. Who is told must not wait.
+  /// Held while observers are called. Observers must not wait.
   private let order = NSLock()
   private let listener: Listener
   private let queue = DispatchQueue(label: "strata.follower")
@@ -53,7 +53,7 @@ final class StoreFollower: @unchecked Sendable {
   ]
   /// How often without a watch.
   private static let pollInterval = DispatchTimeInterval.seconds(1)
-  /// So often an own commit that was not told of is waited for; then it is told of as others' are: whoever made it may never have
+  /// So often an own commit that was not told of is waited for; then it is reported like those of others: its context may never have
   /// learned how it ended.
   private static let patience = 200
 
@@ -93,7 +93,7 @@ final class StoreFollower: @unchecked Sendable {
     return timer
   }
 
-  /// Tells nobody anything any more.
+  /// Ends all reports.
   func stop() {
     state.withLock { $0.isStopped = true }
     // What the watch holds ends outside of the lock.
@@ -110,7 +110,7 @@ final class StoreFollower: @unchecked Sendable {
 
   // MARK: Own commits
 
-  /// An own commit with this number is to be told by `tell`: others' commits before it come first. On the store's thread.
+  /// An own commit with this number is to be told by `tell`: others' commits before it come first. On the thread that wrote.
   func tellOwn(_ number: UInt64, reportsChange: Bool, _ tell: () -> Void) {
     let (told, isFollowing) = state.withLock { ($0.told, $0.isFollowing && !$0.isStopped) }
     var missed: [JournaledCommit] = []
@@ -123,7 +123,7 @@ final class StoreFollower: @unchecked Sendable {
       deliver(missed)
       tell()
       let isAwaited = state.withLock { state in
-        // Without followers nobody needs what others did; but one that starts later does.
+        // Without followers foreign commits are not needed, but a follower that starts later needs them.
         state.ownTold = max(state.ownTold, number)
         if isFollowing || number <= state.told + 1 { state.told = max(state.told, number) }
         defer { state.awaited = nil }
@@ -149,7 +149,7 @@ final class StoreFollower: @unchecked Sendable {
 
   // MARK: Others' commits
 
-  /// Somebody has written to the file.
+  /// The file was written to.
   private func poke(_ event: FileWatch.Event) {
     if event == .moved, !store.isInPlace { return stop() }
     if isPoked.exchange(true, ordering: .acquiringAndReleasing) { return }
@@ -179,7 +179,7 @@ final class StoreFollower: @unchecked Sendable {
       reading.commits.removeSubrange(own...)
     }
     if reading.commits.isEmpty { return }
-    // An own commit that nobody reported is news to everybody here.
+    // An own commit that was not reported is new to every observer here.
     let ownTold = state.withLock { $0.ownTold }
     for (place, commit) in reading.commits.enumerated() where commit.isOwn && commit.number > ownTold {
       reading.commits[place] = store.unknownCommit(commit.number)

@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 
 /// The stack in which no save ever stalls the main thread: a private writer on the coordinator, the main context above it,
-/// workers above that (contexts.md §3, stack D).
+/// workers above that (stack D of Docs/Concurrency.md).
 ///
 ///     workers   newWorker()    private, children of `main`: their saves reach `main`
 ///        ▼
@@ -38,8 +38,9 @@ public final class AsynchronousStack: Sendable {
   /// Makes the two contexts. Load the container's stores first.
   ///
   /// - Parameters:
+  ///   - container: The container, with its stores loaded.
   ///   - autosaveDelay: see the property; two seconds by default.
-  ///   - failure: is told when an autosave fails, on a thread of nobody's; the changes stay pending, and are tried again after
+  ///   - failure: called when an autosave fails, on no particular thread; the changes stay pending, and are tried again after
   ///     the next change. By default the error goes to standard error.
   public init(
     _ container: PersistentContainer, autosaveDelay: Duration? = .seconds(2),
@@ -65,6 +66,7 @@ public final class AsynchronousStack: Sendable {
   public func newWorker() -> ManagedObjectContext { ManagedObjectContext(.privateQueue, parent: main) }
 
   /// Runs `block` with a fresh worker on its queue and returns its value. What `block` saves is in `main` then.
+  /// - Throws: what `block` throws.
   public func performInWorker<T: Sendable>(
     _ block: @escaping @Sendable (ManagedObjectContext) throws -> T
   ) async throws -> T {
@@ -72,7 +74,7 @@ public final class AsynchronousStack: Sendable {
     return try await worker.perform { try block(worker) }
   }
 
-  /// Writes everything that is in `main` and returns when it is as durable as the store promises. Stalls nobody.
+  /// Writes everything that is in `main` and returns when it is as durable as the store promises. Blocks no queue.
   ///
   /// While one save is written another may already be handed down: each context saves once at a time, and what is asked for
   /// meanwhile follows.

@@ -115,7 +115,7 @@ public final class PersistentContainer: Sendable {
     }
   }
 
-  /// A new private-queue context on the coordinator. Does not merge others' saves unless told to (rule 185).
+  /// A new private-queue context on the coordinator. Does not merge others' saves by default (rule 185).
   public func newBackgroundContext() -> ManagedObjectContext {
     ManagedObjectContext(.privateQueue, coordinator: persistentStoreCoordinator)
   }
@@ -127,6 +127,7 @@ public final class PersistentContainer: Sendable {
   }
 
   /// Runs `block` with a fresh background context on that context's queue and returns its value.
+  /// - Throws: what `block` throws.
   public func performBackgroundTask<T: Sendable>(
     _ block: @escaping @Sendable (ManagedObjectContext) throws -> T
   ) async throws -> T {

@@ -3,7 +3,7 @@ import Foundation
 /// What kind of thing a mapping does to an entity (rule 311). Core Data's `NSEntityMappingType`.
 public enum EntityMappingType: UInt, Sendable, CaseIterable {
   case undefined = 0
-  /// A policy of its own decides.
+  /// A custom policy decides.
   case custom = 1
   /// The entity is new.
   case add = 2
@@ -67,7 +67,7 @@ public final class EntityMapping: NSObject, NSCopying {
     policyClass = policy
   }
 
-  /// A mapping of its own with the same contents.
+  /// A copy with the same contents.
   public func copy(with zone: NSZone? = nil) -> Any {
     let copy = EntityMapping()
     copy.name = name

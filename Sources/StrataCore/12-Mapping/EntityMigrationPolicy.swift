@@ -17,6 +17,7 @@ open class EntityMigrationPolicy: NSObject {
   public required override init() { super.init() }
 
   /// Called first.
+  /// - Throws: what an override throws; it ends the migration.
   open func begin(_ mapping: EntityMapping, with manager: MigrationManager) throws {}
 
   /// Makes what becomes of `sInstance`: one object, with the values of the attribute mappings, associated with it. An override may make any
@@ -39,6 +40,7 @@ open class EntityMigrationPolicy: NSObject {
   }
 
   /// Called after the objects of the entity have been made.
+  /// - Throws: what an override throws; it ends the migration.
   open func endInstanceCreation(forMapping mapping: EntityMapping, manager: MigrationManager) throws {}
 
   /// Gives an object that was made the members of the relationship mappings.
@@ -58,13 +60,16 @@ open class EntityMigrationPolicy: NSObject {
   }
 
   /// Called after the relationships of the entity's objects have been made.
+  /// - Throws: what an override throws; it ends the migration.
   open func endRelationshipCreation(forMapping mapping: EntityMapping, manager: MigrationManager) throws {}
 
   /// Called when all objects have their values and relationships; throw when they are not what they must be. The objects are
   /// validated as in any save afterwards.
+  /// - Throws: what an override throws; it ends the migration.
   open func performCustomValidation(forMapping mapping: EntityMapping, manager: MigrationManager) throws {}
 
   /// Called last, before anything is saved.
+  /// - Throws: what an override throws; it ends the migration.
   open func end(_ mapping: EntityMapping, manager: MigrationManager) throws {}
 
   /// What an expression gets that calls a function of the policy by its selector, such as

@@ -72,7 +72,7 @@ public final class MappingModel: NSObject, NSCopying {
 
   public override var hash: Int { (entityMappings ?? []).hashValue }
 
-  /// A model of its own with the same mappings.
+  /// A copy with the same mappings.
   public func copy(with zone: NSZone? = nil) -> Any {
     let copy = MappingModel(
       entityMappings: (entityMappings ?? []).compactMap { $0.copy() as? EntityMapping })

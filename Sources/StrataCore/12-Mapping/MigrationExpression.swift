@@ -2,9 +2,9 @@ import Foundation
 
 /// What an expression of a mapping may look at.
 public struct MigrationInput {
-  /// Who migrates.
+  /// The migration manager.
   public let manager: MigrationManager
-  /// The object that is being migrated; nil where there is none.
+  /// The object that is being migrated, or nil.
   public let source: ManagedObject?
   /// The object that it becomes; nil before there is one.
   public let destination: ManagedObject?

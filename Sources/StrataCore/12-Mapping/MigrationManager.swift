@@ -17,7 +17,7 @@ open class MigrationManager: NSObject {
   /// For policies.
   open var userInfo: [AnyHashable: Any]?
   /// Whether a mapping model that is as it was inferred may be carried out row by row, without objects and contexts, when the destination
-  /// does not exist. Then policies hear nothing, which there are none of, and IDs stay. Default true.
+  /// does not exist. Then there are no policies to call, and IDs stay. Default true.
   open var usesStoreSpecificMigrationManager = true
   /// Whether key-value coding of the two contexts speaks Foundation.
   package var speaksFoundation = false

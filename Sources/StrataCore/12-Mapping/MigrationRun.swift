@@ -160,7 +160,7 @@ final class MigrationRun {
     return try source.fetch(request)
   }
 
-  /// Somebody asks for the objects of the mapping of that name.
+  /// The objects of the mapping of that name are asked for.
   func noteMapping(_ name: String) {
     if failure != nil || associations.isKnown(name) { return }
     if (mappings.entityMappings ?? []).contains(where: { $0.name == name }) { return }

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("UndoManager by Apple's names")
 struct UndoManagerNamesTests {
-  @Test("Rule 281 and following: a context registers its changes with its undo manager")
+  @Test("Rules 234–236: a context registers its changes with its undo manager")
   func contextUndo() throws {
     let context = try BirdStand().stocked()
     let undo = UndoManager()

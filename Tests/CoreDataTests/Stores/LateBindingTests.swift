@@ -35,7 +35,7 @@ struct LateBindingTests {
     #expect(try Journal.savedTitles(coordinator) == ["a"])
   }
 
-  @Test("A whole stack put together from the top; a child of a child has the coordinator too")
+  @Test("Rule 2: a whole stack put together from the top; a child of a child has the coordinator too")
   func fromTheTop() throws {
     let contexts = (0..<4).map { _ in NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType) }
     for (child, parent) in zip(contexts, contexts.dropFirst()) { child.parent = parent }
@@ -53,7 +53,7 @@ struct LateBindingTests {
     #expect(try Journal.savedTitles(coordinator) == ["deep"])
   }
 
-  @Test("Taken off its coordinator, a context has nothing any more, and may get another one")
+  @Test("Rule 11: taken off its coordinator, a context has nothing any more, and may get another one")
   func takenOff() throws {
     let context = NSManagedObjectContext(concurrencyType: .confinementConcurrencyType)
     context.persistentStoreCoordinator = try Journal.makeCoordinator(at: nil)

@@ -11,7 +11,8 @@ struct DeletedEndsTests {
     try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil)
   }
 
-  /// Box ──things──▶▶ Thing, with Thing.box, whose rule is *no action*; Site ──tools──▶▶ Tool, whose own is; Box.label, labels and ranking lead to things without inverse.
+  /// Box ──things──▶▶ Thing, with Thing.box, whose rule is *no action*; Site ──tools──▶▶ Tool, whose own is;
+  /// Site ◀◀──visitors──▶▶ Thing; Box.label, labels and ranking lead to things without inverse.
   static func model() -> NSManagedObjectModel {
     let (box, thing) = (NSEntityDescription(), NSEntityDescription())
     (box.name, thing.name) = ("Box", "Thing")
@@ -43,7 +44,13 @@ struct DeletedEndsTests {
     let (tools, place) = (end("tools", tool, most: 0), end("site", site, most: 1))
     (tools.inverseRelationship, place.inverseRelationship) = (place, tools)
     tools.deleteRule = .noActionDeleteRule
-    (site.properties, tool.properties) = ([tools], [place])
+    let label = NSAttributeDescription()
+    label.name = "label"
+    label.attributeType = .stringAttributeType
+    let (visitors, visited) = (end("visitors", thing, most: 0), end("visited", site, most: 0))
+    (visitors.inverseRelationship, visited.inverseRelationship) = (visited, visitors)
+    (site.properties, tool.properties) = ([tools, visitors], [label, place])
+    thing.properties.append(visited)
     let model = NSManagedObjectModel()
     model.entities = [box, thing, site, tool]
     return model
@@ -120,6 +127,72 @@ struct DeletedEndsTests {
     #expect(context.updatedObjects == Set(found))
     try context.save()
     #expect(found.first?.objectIDs(forRelationshipNamed: "site") == [])
+  }
+
+  @Test(
+    "Rule 212: a child replaces a reference to what has gone, or deletes what has it, and the parent does not edit what has gone",
+    arguments: [false, true])
+  func childReplacesDanglingReference(deletes: Bool) throws {
+    let parent = context()
+    let (site, tool) = (make("Site", parent), make("Tool", parent))
+    tool.setValue(site, forKey: "site")
+    try parent.save()
+    parent.delete(site)
+    try parent.save()
+    parent.reset()
+    let found = try #require(try parent.fetch(NSFetchRequest<NSManagedObject>(entityName: "Tool")).first)
+    found.setValue("hammer", forKey: "label")
+    parent.processPendingChanges()
+    let child = NSManagedObjectContext(concurrencyType: .confinementConcurrencyType)
+    child.parent = parent
+    let same = child.object(with: found.objectID)
+    if deletes { child.delete(same) } else { same.setValue(nil, forKey: "site") }
+    try child.save()
+    #expect(parent.updatedObjects == (deletes ? [] : [found]))
+    #expect(parent.deletedObjects == (deletes ? [found] : []))
+    try parent.save()
+    #expect(!parent.hasChanges)
+  }
+
+  @Test(
+    "Rules 174, 199: what is deleted elsewhere is no member of what an edit here gave it to, before the save and after it; brought back, it is",
+    arguments: [false, true], [false, true])
+  func deletedElsewhere(comesBack: Bool, isManyToMany: Bool) throws {
+    let (here, there) = (context(), context())
+    for context in [here, there] { context.mergePolicy = NSMergePolicy.mergeByPropertyObjectTrump }
+    let (box, thing) = (make(isManyToMany ? "Site" : "Box", here), make("Thing", here))
+    try here.save()
+    let (key, owner) = isManyToMany ? ("visitors", box) : ("things", box)
+    if isManyToMany {
+      thing.mutableSetValue(forKey: "visited").add(box)
+    } else {
+      thing.setValue(box, forKey: "box")
+    }
+    here.processPendingChanges()
+    #expect((owner.value(forKey: key) as? NSSet)?.count == 1)
+    let other = there.object(with: thing.objectID)
+    let undo = UndoManager()
+    there.undoManager = undo
+    there.delete(other)
+    // Set on this thread: the contexts are confined to it.
+    nonisolated(unsafe) var told: Notification?
+    let watcher = NotificationCenter.default.addObserver(
+      forName: .NSManagedObjectContextDidSave, object: there, queue: nil
+    ) { told = $0 }
+    defer { NotificationCenter.default.removeObserver(watcher) }
+    try there.save()
+    here.mergeChanges(fromContextDidSave: try #require(told))
+    #expect(owner.value(forKey: key) as? Set<NSManagedObject> == [])
+    if comesBack {
+      undo.undo()
+      try there.save()
+      here.mergeChanges(fromContextDidSave: try #require(told))
+      #expect(owner.value(forKey: key) as? Set<NSManagedObject> == [thing])
+    }
+    try here.save()
+    #expect(owner.value(forKey: key) as? Set<NSManagedObject> == (comesBack ? [thing] : []))
+    here.refreshAllObjects()
+    #expect(owner.value(forKey: key) as? Set<NSManagedObject> == (comesBack ? [thing] : []))
   }
 
   @Test("Rules 19, 212: rollback brings a member back whose end took no action")

@@ -86,4 +86,44 @@ struct NestedStoryTests {
       #expect(try Journal.savedTitles(coordinator) == ["Before"])
     }
   }
+
+  @Test("A child that is made late, on any thread, sees what its parent's blocks have done")
+  func lateChild() async throws {
+    let coordinator = try Journal.makeCoordinator(at: nil)
+    for _ in 0..<20 {
+      let parent = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+      parent.persistentStoreCoordinator = coordinator
+      let titles = try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread {
+          parent.performAndWait {
+            Entry(context: parent).title = "Beach"
+            parent.processPendingChanges()
+          }
+          parent.performAndWait { Entry(context: parent).title = "Cape" }
+          let child = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+          child.parent = parent
+          continuation.resume(with: Result { try child.performAndWait { try Journal.titles(child) } })
+        }
+      }
+      #expect(titles.sorted() == ["Beach", "Cape"])
+    }
+  }
+
+  @Test("A child that saves on its parent's queue: the parent has told of it all when save() returns")
+  @MainActor
+  func savingTellsAtOnce() throws {
+    let coordinator = try Journal.makeCoordinator(at: nil)
+    let main = NSManagedObjectContext(concurrencyType: .mainQueueConcurrencyType)
+    main.persistentStoreCoordinator = coordinator
+    let child = NSManagedObjectContext(concurrencyType: .mainQueueConcurrencyType)
+    child.parent = main
+    nonisolated(unsafe) var told = 0
+    let token = NotificationCenter.default.addObserver(
+      forName: NSNotification.Name.NSManagedObjectContextObjectsDidChange, object: main, queue: nil
+    ) { told += ($0.userInfo?[NSInsertedObjectsKey] as? Set<NSManagedObject>)?.count ?? 0 }
+    defer { NotificationCenter.default.removeObserver(token) }
+    for number in 0..<5_000 { Entry(context: child).title = "Day \(number)" }
+    try child.save()
+    #expect(told == 5_000)
+  }
 }

@@ -24,7 +24,12 @@ extension PlainValue {
   private static func small(_ dice: inout Dice) -> Int64 { Int64(dice.roll(20)) - 5 }
 
   private static func decimal(_ dice: inout Dice) -> Decimal {
-    Decimal(dice.roll(4000) - 900) / 4
+    let small = Decimal(dice.roll(4000) - 900) / 4
+    if dice.chance(60) { return small }
+    // As many digits as a decimal has, at any place.
+    let digits = (0..<(dice.chance(50) ? 38 : 1 + dice.roll(37))).map { _ in String(dice.roll(10)) }
+    let number = (small < 0 ? "-" : "") + digits.joined() + "e\(dice.roll(60) - 40)"
+    return Decimal(string: number) ?? small
   }
 
   /// A short word, letters of more than one byte among them.

@@ -48,7 +48,7 @@ extension GraphRun {
       return child
     }
     let child: NSManagedObjectContext
-    if kind == .confinementConcurrencyType || near.context.concurrencyType == .confinementConcurrencyType {
+    if kind == .confinementConcurrencyType {
       child = make()
     } else {
       switch dice.roll(4) {
@@ -61,7 +61,6 @@ extension GraphRun {
       default: child = make()
       }
     }
-    if near.context.concurrencyType != .confinementConcurrencyType { near.context.performAndWait {} }
     let place = add(child, near, kind)
     // It sees what its parent has done, from the first moment.
     try look(place)

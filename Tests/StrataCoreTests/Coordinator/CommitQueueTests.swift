@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataCore
 
-/// contexts.md, rule 13: saves that wait while another one is written are written together, in their order.
+/// contexts 13: saves that wait while another one is written are written together, in their order.
 @Suite struct CommitQueueTests {
   @Test(.timeLimit(.minutes(20))) func savesThatWaitAreWrittenTogether() throws {
     let store = SlowStore()
@@ -28,11 +28,11 @@ import Testing
     for _ in 0..<3 { save() }
     #expect(store.groups == [1], "nothing goes to the store beside a save that is being written")
     store.finish(1)
-    #expect(store.groups == [1, 3])
+    #expect(store.groups(2) == [1, 3], "the first that waits writes for all")
     save()
     #expect(store.groups == [1, 3])
     store.finish(2)
-    #expect(store.groups == [1, 3, 1])
+    #expect(store.groups(3) == [1, 3, 1])
     store.finish(3)
     for _ in 0..<5 { returned.wait() }
     #expect(told.withLock { $0 } == [1, 2, 2, 2, 3], "told in the order of the commits")
@@ -43,10 +43,123 @@ import Testing
     store.finish(4)
     returned.wait()
   }
+
+  /// One hands the turn to write on to the next: none is lost, whoever comes at the moment when a group ends.
+  @Test(.timeLimit(.minutes(20))) func manyThreadsThatSaveAtOnceAreAllServed() throws {
+    let store = CountingStore()
+    let queue = CommitQueue(store: store)
+    let (threads, saves) = (16, 500)
+    let told = Mutex<[UInt64]>([])
+    let done = DispatchSemaphore(value: 0)
+    for _ in 0..<threads {
+      Thread {
+        for _ in 0..<saves {
+          do {
+            _ = try queue.commit(ChangeSet(), deadline: nil, meanwhile: {}) { result in
+              told.withLock { $0.append(result.commitNumber) }
+            }
+          } catch {
+            Issue.record(error)
+          }
+        }
+        done.signal()
+      }.start()
+    }
+    for _ in 0..<threads { done.wait() }
+    #expect(store.saves == threads * saves)
+    let numbers = told.withLock { $0 }
+    #expect(
+      numbers.count == threads * saves && numbers == numbers.sorted(), "told in the order of the commits")
+  }
+
+  @Test(.timeLimit(.minutes(20))) func savesAreWrittenInTheOrderInWhichTheyCame() throws {
+    let store = SlowStore()
+    let queue = CommitQueue(store: store)
+    let queued = DispatchSemaphore(value: 0)
+    let returned = DispatchSemaphore(value: 0)
+    let told = Mutex<[Int]>([])
+    func save(_ ticket: Int) {
+      Thread {
+        _ = try? queue.commit(ChangeSet(), deadline: nil, meanwhile: { queued.signal() }) { _ in
+          told.withLock { $0.append(ticket) }
+        }
+        returned.signal()
+      }.start()
+      queued.wait()
+    }
+    var ticket = 0
+    var commit: UInt64 = 0
+    save(ticket)
+    for round in 1...20 {
+      // While one group is written the next ones come, now few and now many.
+      for _ in 0..<(round % 5 + 1) {
+        ticket += 1
+        save(ticket)
+      }
+      commit += 1
+      store.finish(commit)
+      #expect(store.groups(round + 1).last == round % 5 + 1, "all that waited, and nobody else")
+    }
+    store.finish(commit + 1)
+    for _ in 0...ticket { returned.wait() }
+    #expect(told.withLock { $0 } == Array(0...ticket))
+  }
+
+  /// A save that is written by its own thread leaves the next one to the thread of that one, also when the store fails.
+  @Test(.timeLimit(.minutes(20))) func afterAFailureTheNextOneWrites() throws {
+    let store = SlowStore()
+    let queue = CommitQueue(store: store)
+    let queued = DispatchSemaphore(value: 0)
+    let returned = DispatchSemaphore(value: 0)
+    let failures = Mutex(0)
+    func save() {
+      Thread {
+        do {
+          _ = try queue.commit(ChangeSet(), deadline: nil, meanwhile: { queued.signal() }) { _ in }
+        } catch {
+          failures.withLock { $0 += 1 }
+        }
+        returned.signal()
+      }.start()
+      queued.wait()
+    }
+    save()
+    save()
+    store.fail()
+    returned.wait()
+    #expect(failures.withLock { $0 } == 1)
+    #expect(store.groups(2) == [1, 1])
+    store.finish(1)
+    returned.wait()
+    #expect(failures.withLock { $0 } == 1)
+  }
+}
+
+/// A store that writes at once, on the thread that asks it to, and counts.
+private final class CountingStore: CommitOnlyStore {
+  private let counts = Mutex((begun: UInt64(0), saves: 0, isWriting: false))
+
+  var saves: Int { counts.withLock { $0.saves } }
+
+  func commit(
+    _ changeSets: [ChangeSet], deadline: Duration?,
+    completion: @escaping @Sendable ([Result<CommitResult, any Error>]) -> Void
+  ) {
+    let number = counts.withLock { counts in
+      #expect(!counts.isWriting, "one group at a time")
+      counts.begun += 1
+      counts.saves += changeSets.count
+      counts.isWriting = true
+      return counts.begun
+    }
+    sched_yield()
+    counts.withLock { $0.isWriting = false }
+    completion(changeSets.map { _ in .success(CommitResult(commitNumber: number)) })
+  }
 }
 
 /// A store that finishes a commit when it is told to, and can do nothing else.
-private final class SlowStore: PersistentStore {
+private final class SlowStore: CommitOnlyStore {
   private struct State {
     var groups: [Int] = []
     var unfinished: [@Sendable ([Result<CommitResult, any Error>]) -> Void] = []
@@ -66,21 +179,43 @@ private final class SlowStore: PersistentStore {
     }
   }
 
-  /// Finishes the oldest commit that is not finished.
-  func finish(_ number: UInt64) {
-    let (completion, count) = state.withLock { state in
-      (state.unfinished.removeFirst(), state.groups[state.groups.count - state.unfinished.count - 1])
-    }
-    completion(Array(repeating: .success(CommitResult(commitNumber: number)), count: count))
+  /// The same when so many have begun.
+  func groups(_ count: Int) -> [Int] {
+    while groups.count < count { sched_yield() }
+    return groups
   }
 
-  let identifier = UUID()
-  let url: URL? = nil
-  let storeType = "Slow"
-  let configurationName: String? = nil
-  let isReadOnly = false
-  let metadata = StoreMetadata()
-  private struct Unsupported: Error {}
+  /// Fails the oldest commit that is not finished.
+  func fail() {
+    let (completion, count) = oldest()
+    completion(Array(repeating: .failure(Unsupported()), count: count))
+  }
+
+  private func oldest() -> (@Sendable ([Result<CommitResult, any Error>]) -> Void, Int) {
+    state.withLock { state in
+      (state.unfinished.removeFirst(), state.groups[state.groups.count - state.unfinished.count - 1])
+    }
+  }
+
+  /// Finishes the oldest commit that is not finished.
+  func finish(_ number: UInt64) {
+    let (completion, count) = oldest()
+    completion(Array(repeating: .success(CommitResult(commitNumber: number)), count: count))
+  }
+}
+
+/// A store that can commit and do nothing else.
+private protocol CommitOnlyStore: PersistentStore {}
+
+private struct Unsupported: Error {}
+
+extension CommitOnlyStore {
+  var identifier: UUID { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1)) }
+  var url: URL? { nil }
+  var storeType: String { "Slow" }
+  var configurationName: String? { nil }
+  var isReadOnly: Bool { false }
+  var metadata: StoreMetadata { StoreMetadata() }
   func makePrimaryKey(hierarchy: Int) throws -> UInt64 { throw Unsupported() }
   func rowStamp(entity: Int) -> RowStamp { RowStamp(layoutNumber: 0, entityCode: 0) }
   func fetch(_ request: ResolvedFetchRequest, mode: FetchMode) throws -> FetchedRows { throw Unsupported() }

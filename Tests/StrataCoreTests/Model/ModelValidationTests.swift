@@ -38,7 +38,7 @@ import Testing
       "Entity Flight has two properties called origin.",
       "The default value of Flight.origin is 5 (Int), which is no string.",
       "The default value of Flight.small is 70000 (Int), which is no integer16.",
-      "Attribute Flight.free has no type; only transient attributes may have none (rule 334).",
+      "Attribute Flight.free has no type; only transient attributes may have none.",
       "Attribute Flight.blob is of type objectID, which is not supported yet.",
       "Relationship Flight.airline leads to entity Stranger, which is not in the model.",
       "Entity Flight has two indexes called a.",

@@ -2,7 +2,7 @@ import Foundation
 @_spi(Testing) import Strata
 import Testing
 
-/// What batches do to contexts that are alive (rules 183, 274, 276; contexts.md, section 4).
+/// What batches do to contexts that are alive (rules 183, 274, 276).
 struct BatchMergeTests {
   let store: TemporaryStore
   let context: ManagedObjectContext

@@ -252,7 +252,7 @@ struct ContainerTests {
     #expect(try store.context().entryCount() == 0)
   }
 
-  @Test("rule 12: two coordinators on one file see each other's saves")
+  @Test("two coordinators on one file see each other's saves")
   func twoCoordinatorsOnOneFile() throws {
     let second = try store.neighbour(store.url.lastPathComponent)
     try store.save("Bells")

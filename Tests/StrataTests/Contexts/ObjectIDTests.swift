@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// A record's handle: final from birth, the same everywhere (section B; contexts.md, rule 8).
+/// A record's handle: final from birth, the same everywhere (section B; contexts 8).
 struct ObjectIDTests {
   let store: TemporaryStore
 

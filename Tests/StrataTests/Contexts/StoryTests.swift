@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// The first two stacks of contexts.md, told with a surfer's journal: entries are listed, edited, thrown
+/// The first two stacks of Docs/Concurrency.md, told with a surfer's journal: entries are listed, edited, thrown
 /// away, imported and exported.
 struct StoryTests {
   let store: TemporaryStore

@@ -337,7 +337,7 @@ import Testing
   }
 
   @Test(
-    "rules 199, 265: a duplicate that a save's merge policy drops leaves the list, and is told of as deleted",
+    "rules 205, 265: a duplicate that a save's merge policy drops leaves the list, and is told of as deleted",
     arguments: [false, true])
   func duplicateInTheSave(hasChild: Bool) throws {
     let keyed = EntityDescription(
@@ -375,7 +375,7 @@ import Testing
     withExtendedLifetime(child) {}
   }
 
-  @Test("rule 264: what a delegate edits is told when its calls are over", arguments: ["did", "will"])
+  @Test("rule 246: what a delegate edits is told when its calls are over", arguments: ["did", "will"])
   func editsInCalls(moment: String) throws {
     let stand = try ResultsStand()
     let context = stand.store.context(.privateQueue)

@@ -62,11 +62,12 @@ import Testing
     (#"<attribute name="x" attributeType="Integer 16" minValueString="9" maxValueString="1"/>"#, "A.x"),
     (
       #"<attribute name="x" attributeType="Transformable" valueTransformerName="NSKeyedUnarchiveFromData"/>"#,
-      "rule 343"
+      "name none, or one of your own"
     ),
     (#"<attribute name="x" attributeType="String" derived="YES"/>"#, "no derivationExpression"),
     (
-      #"<attribute name="x" attributeType="String" derived="YES" derivationExpression="a ++ b"/>"#, "rule 340"
+      #"<attribute name="x" attributeType="String" derived="YES" derivationExpression="a ++ b"/>"#,
+      "which is not supported"
     ),
     (#"<attribute name="x" attributeType="Composite"/>"#, "composite type x, which is not in the model"),
     (#"<attribute name="x" attributeType="Composite" compositeName="C"/>"#, "composite type C"),

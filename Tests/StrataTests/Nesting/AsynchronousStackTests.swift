@@ -2,7 +2,8 @@ import Foundation
 import Strata
 import Testing
 
-/// The ready-made stack whose saves stall nobody (contexts.md §3, stack D), and slices on the main queue (rules 6, 11).
+/// The ready-made stack whose saves stall nobody (stack D of Docs/Concurrency.md), and slices on the main queue
+/// (contexts 6, 11).
 @MainActor @Suite(.serialized)
 struct AsynchronousStackTests {
   let store: TemporaryStore
@@ -58,7 +59,7 @@ struct AsynchronousStackTests {
   }
 
   @Test(
-    "contexts.md 6, 11: large saves of children and siblings arrive whole, in several did-change notifications"
+    "contexts 6, 11: large saves of children and siblings arrive whole, in several did-change notifications"
   )
   func slices() async throws {
     let count = 5_000
@@ -87,7 +88,7 @@ struct AsynchronousStackTests {
     #expect(try main.entries(Attribute("rating") == 5).count == count)
   }
 
-  @Test("an actor pinned to a context uses it directly (contexts.md, rule 2)")
+  @Test("an actor pinned to a context uses it directly (contexts 2)")
   func pinnedActor() async throws {
     let journal = Journal(store.context(.privateQueue))
     try await journal.write("Bells")

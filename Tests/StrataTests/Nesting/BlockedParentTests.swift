@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// No context ever waits for another context's queue (contexts.md, rules 4, 6; rules 162, 263, better).
+/// No context ever waits for another context's queue (contexts 4, 6; rules 162, 263, better).
 @Suite(.serialized)
 struct BlockedParentTests {
   let store: TemporaryStore
@@ -62,7 +62,7 @@ struct BlockedParentTests {
     #expect(try main.entry("Bells").rating == 5)
   }
 
-  @Test("contexts.md 6b, 6c: blocks that run on the parent's queue after the save see it")
+  @Test("contexts 6b, 6c: blocks that run on the parent's queue after the save see it")
   func blocksSeeIt() async throws {
     let parent = store.context(.privateQueue)
     let child = ManagedObjectContext(.privateQueue, parent: parent)

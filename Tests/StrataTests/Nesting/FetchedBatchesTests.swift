@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// Fetches that read their rows in batches, in contexts of every depth (rules 82, 163; contexts.md, rule 6).
+/// Fetches that read their rows in batches, in contexts of every depth (rules 82, 163; contexts 4).
 struct FetchedBatchesTests {
   let store: TemporaryStore
   let names = (100..<200).map { "entry \($0)" }
@@ -80,7 +80,7 @@ struct FetchedBatchesTests {
     #expect(entries[56].location == "entry 156")
   }
 
-  @Test("returnsObjectsAsFaults = false holds in children (contexts.md, rule 6)", arguments: [false, true])
+  @Test("returnsObjectsAsFaults = false holds in children (contexts 4)", arguments: [false, true])
   func faults(returnsObjectsAsFaults: Bool) throws {
     let child = context(depth: 1)
     var request = request(10)

@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// Children read what contexts below have not saved, over the store (rules 159–164; contexts.md, rules 4–6).
+/// Children read what contexts below have not saved, over the store (rules 159–164; contexts 4–6).
 struct ReadingThroughTests {
   let store: TemporaryStore
   let parent: ManagedObjectContext
@@ -96,7 +96,7 @@ struct ReadingThroughTests {
     #expect(deep.statistics.faultsFired == 0)
   }
 
-  @Test("contexts.md 6a: other children see what one has saved at once")
+  @Test("contexts 6a: other children see what one has saved at once")
   func siblingsSeeItAtOnce() throws {
     let other = ManagedObjectContext(.privateQueue, parent: parent)
     Entry.make("Bells", in: child)

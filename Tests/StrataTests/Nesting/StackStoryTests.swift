@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// The stacks of contexts.md as an app would set them up, told with a surfer's journal (contexts.md, section 3). Stacks A and B,
+/// The stacks of Docs/Concurrency.md as an app would set them up, told with a surfer's journal. Stacks A and B,
 /// which need no parents, begin in `StoryTests`.
 struct StackStoryTests {
   let store: TemporaryStore

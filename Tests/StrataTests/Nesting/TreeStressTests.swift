@@ -3,7 +3,7 @@ import Strata
 import Testing
 import TortureKit
 
-/// Trees of contexts against plain dictionaries (contexts.md, rules 4–8; rules 149–169, 172–186).
+/// Trees of contexts against plain dictionaries (contexts 4–8; rules 149–169, 172–186).
 ///
 /// `STRATA_SEED=n STRATA_TREE_STEPS=n swift test --filter TreeStressTests` repeats one seed.
 struct TreeStressTests {

@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// Relationships through hierarchies of contexts (rules 149–153, 159, 165; contexts.md, rules 4–6).
+/// Relationships through hierarchies of contexts (rules 149–153, 159, 165; contexts 4–6).
 struct NestedRelationshipTests {
   let store: TemporaryStore
   let parent: ManagedObjectContext

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 import TortureKit
 
-/// Many contexts at once (contexts.md, rules 3, 4, 11–13). Meant for `swift test --sanitize=thread`, too.
+/// Many contexts at once (contexts 3, 4, 11–13). Meant for `swift test --sanitize=thread`, too.
 struct StressTests {
   private static let counters = 4
   private static let workers = 8

@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// Undo in contexts above contexts, and while a save is under way (rules 153, 155, 170; contexts.md, rules 5–7, 15).
+/// Undo in contexts above contexts, and while a save is under way (rules 153, 155, 170; contexts 5–7, 15).
 struct UndoInChildrenTests {
   let store: TemporaryStore
   let parent: ManagedObjectContext

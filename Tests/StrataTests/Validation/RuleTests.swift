@@ -308,7 +308,7 @@ struct RuleTests {
       let member = container.persistentStoreCoordinator.managedObjectModel.entitiesByName["Member"]
       member?.attributesByName["age"]?.validationRules = []
     }
-    expectTrap(result, says: "rule 298", "Member.age.validationRules")
+    expectTrap(result, says: "was set after the model was taken into use", "Member.age.validationRules")
   }
 
   @Test("a key that the entity does not have traps")

@@ -276,7 +276,7 @@ struct ValueValidatorTests {
   }
 }
 
-/// Validation before a save that does not stop the context (rule 224; contexts.md, rule 15).
+/// Validation before a save that does not stop the context (rule 224; contexts 15).
 @MainActor @Suite(.serialized)
 struct AsynchronousValidationTests {
   @Test(

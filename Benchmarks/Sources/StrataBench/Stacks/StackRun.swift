@@ -1,7 +1,7 @@
 import Foundation
 import Strata
 
-/// The ways to import beside a main context that scrolls (contexts.md, §3).
+/// The ways to import beside a main context that scrolls (the stacks of Docs/Concurrency.md).
 enum Stack: String, CaseIterable {
   /// A background context on the coordinator; its saves are merged into the main context.
   case siblings = "B siblings"

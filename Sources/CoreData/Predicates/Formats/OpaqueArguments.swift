@@ -3,7 +3,7 @@ import StrataCore
 /// Makes predicates and expressions of the tree that the reader of format strings gives.
 ///
 /// Arguments that no store understands, and managed objects, which a store knows by their identifiers only, pass the reader as variables of
-/// names that nobody can write, and come out of it as they went in.
+/// names that cannot be written in source, and come out of it as they went in.
 struct OpaqueArguments {
   private var values: [String: Any] = [:]
 

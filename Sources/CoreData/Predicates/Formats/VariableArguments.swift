@@ -5,19 +5,19 @@ import Foundation
 
 /// So that `as CVarArg` compiles; a predicate takes the value itself.
 extension UUID: @retroactive CVarArg {
-  /// An object with the text: for functions that print with `%@`. It is not released, as nobody says when it was printed.
+  /// An object with the text: for functions that print with `%@`. It is not released, as it is unknown when it was printed.
   public var _cVarArgEncoding: [Int] { textArgument(uuidString) }
 }
 
 /// So that `as CVarArg` compiles; a predicate takes the value itself.
 extension Date: @retroactive CVarArg {
-  /// An object with the text: for functions that print with `%@`. It is not released, as nobody says when it was printed.
+  /// An object with the text: for functions that print with `%@`. It is not released, as it is unknown when it was printed.
   public var _cVarArgEncoding: [Int] { textArgument(description) }
 }
 
 /// So that `as CVarArg` compiles; a predicate takes the value itself.
 extension URL: @retroactive CVarArg {
-  /// An object with the text: for functions that print with `%@`. It is not released, as nobody says when it was printed.
+  /// An object with the text: for functions that print with `%@`. It is not released, as it is unknown when it was printed.
   public var _cVarArgEncoding: [Int] { textArgument(absoluteString) }
 }
 

@@ -11,7 +11,7 @@ import Synchronization
 ///        │                         ▲──────────── open ────────┘           │
 ///        └──────── maintenance (destroy, replace) ─▶ busy ────────────────┘
 ///
-/// Closing may last: a writer thread that waits for another process cannot be called back. Nobody waits for it; whoever opens the file
+/// Closing may last: a writer thread that waits for another process cannot be cancelled. Closing does not wait for it; a thread that opens the file
 /// meanwhile gets the environment back.
 final class EnvironmentRegistry: @unchecked Sendable {
   // Unchecked: `entries` is touched under `lock`.
@@ -227,8 +227,11 @@ extension Environment {
     if pool.isCurrentThreadInside {
       trap("the last close inside a read: it would wait for itself. Close after the read.")
     }
-    if case .close = release { return finishClosing() }
-    // A writer thread that waits for another process finishes later, by itself, unless somebody opens the store again.
+    if case .close = release {
+      if !isOwnThread { queue.awaitLeader() }
+      return finishClosing()
+    }
+    // A writer thread that waits for another process finishes later, by itself, unless the store is opened again.
     let deadline = ContinuousClock.now.advanced(by: options.writerDeadline + .seconds(1))
     lock.withLock {
       while !isFinished && !queue.isOpen && !isStuck { guard lock.wait(until: deadline) else { return } }
@@ -245,6 +248,7 @@ extension Environment {
     while !isDone {
       // Readers are bounded; a backup may take longer than any deadline.
       try? pool.exclusively(until: .now.advanced(by: .seconds(60))) { environment in
+        turn.close()
         if let environment {
           markClean(environment)
           discard(environment)
@@ -267,7 +271,7 @@ extension Environment {
     var isOurs = false
     while true {
       if let status = try file.status() {
-        // A temporary store is unlinked: it must never be somebody's own file.
+        // A temporary store is unlinked: it must never be a file of the user.
         if (options.create == .mustBeNew || options.isTemporary) && !isOurs {
           throw StorageError(EEXIST, "open", path: file.path)
         }
@@ -307,10 +311,11 @@ extension Environment {
     _ = file.system.unlink(file.lockPath)
   }
 
-  /// Whether this is one of the environment's two threads, which must not wait for each other.
+  /// Whether this is one of the environment's two threads, or one that writes by itself: they must not wait for each other.
   var isOwnThread: Bool {
     let current = SystemThread.current
-    return writerThread.load(ordering: .relaxed) == current
+    return leaderThread.load(ordering: .relaxed) == current
+      || writerThread.load(ordering: .relaxed) == current
       || watcherThread.load(ordering: .relaxed) == current
   }
 }

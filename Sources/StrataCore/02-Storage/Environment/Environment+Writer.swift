@@ -2,14 +2,15 @@ import CLMDBShim
 import Foundation
 import Synchronization
 
-/// The one thread that writes.
+/// Who writes, one thread at a time.
 ///
-///     submit ─▶ queue ─▶ begin (waits for other processes) ─▶ run ─▶ commit ─▶ finish
-///                 ▲                                            │        │
-///                 └────────── grow, reopen ◀── map full ───────┴────────┘
+///     submit ─▶ queue ─▶ begin (waits for other processes) ─▶ run ─▶ commit ─▶ finish         on the writer thread
+///        │        ▲                                            │        │
+///        │        └────────── grow, reopen ◀── map full ───────┴────────┘
+///        └─▶ nobody writes: begin (waits for nobody) ─▶ run ─▶ commit ─▶ finish               on the calling thread
 ///
-/// LMDB's write lock is bound to a thread, and waiting for it cannot be stopped; so writes come to a thread
-/// of their own, and a job is taken out of the queue only once the lock is held.
+/// LMDB's write lock is bound to a thread, and waiting for it cannot be stopped; so writes that may have to wait come to a thread
+/// of their own, and a job is taken out of the queue only once the lock is held. `FileTurn` says beforehand whether the lock is free.
 extension Environment {
   /// Runs `body` in a write transaction on the writer thread, commits it, and returns its result.
   ///
@@ -26,7 +27,10 @@ extension Environment {
     deadline: Duration? = nil, _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> R
   ) throws -> R {
     try checkProcess()
-    if writerThread.load(ordering: .relaxed) == SystemThread.current || pool.isCurrentThreadInside {
+    let current = SystemThread.current
+    if writerThread.load(ordering: .relaxed) == current || leaderThread.load(ordering: .relaxed) == current
+      || pool.isCurrentThreadInside
+    {
       trap("write inside a transaction: the writer would wait for itself. Use the transaction at hand.")
     }
     let outcome = Outcome<R>()
@@ -38,8 +42,12 @@ extension Environment {
   ///
   /// Completions run on the writer thread, in the order of the commits; those of writes whose turn did not
   /// come run on the thread that watches the deadlines. They must be short and must not write.
+  ///
+  /// - Parameter here: the calling thread may write by itself, when nobody else writes or waits: then all is done, and `completion` was called, when
+  ///   this returns. For short writes whose callers wait for them anyway.
   func submitWrite<R: Sendable>(
-    deadline: Duration? = nil, _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> R,
+    deadline: Duration? = nil, here: Bool = false,
+    _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> R,
     completion: @escaping @Sendable (Result<R, any Error>) -> Void
   ) {
     let job = TypedWriteJob(patience: deadline ?? options.writerDeadline, body, completion: completion)
@@ -49,9 +57,10 @@ extension Environment {
         throw StorageError(
           .permission, operation: "mdb_txn_begin", path: path, detail: "The store was opened read-only.")
       }
+      if here, lead(job) { return }
       switch queue.add(job) {
       case .queued: break
-      case .queuedFirst: try startThreads()
+      case .queuedFirst: startThreads()
       case .refused: throw closedError("mdb_txn_begin")
       }
     } catch {
@@ -64,11 +73,11 @@ extension Environment {
     StorageError(.closed, operation: operation, path: path, detail: "The store was closed.")
   }
 
-  private func startThreads() throws {
+  private func startThreads() {
     do {
       try SystemThread.start("strata-writer") { self.runWriter() }
     } catch {
-      // Other threads may have queued behind this job: nobody would ever serve them.
+      // Other threads may have queued behind this job: they would never be served.
       for job in queue.abandon() { job.finish(error) }
       return
     }
@@ -84,9 +93,10 @@ extension Environment {
       } catch let error as StorageError where error.kind == .busy && error.code == 0 {
         // The gate stayed shut; the watcher takes out the jobs whose time is over.
       } catch {
-        // The transaction could not even begin: that is the answer to whoever is first in line.
+        // The transaction could not even begin: that is the answer to the first in line.
         queue.take()?.finish(error)
       }
+      queue.endServing()
     }
     queue.endWatcher()
     writerThread.store(0, ordering: .relaxed)
@@ -100,10 +110,26 @@ extension Environment {
         StorageError(
           .busy, operation: "mdb_txn_begin", path: path,
           detail: "Another program kept the store locked for writing for \(job.patience)."))
-      // Whoever closes the store need not wait any longer, either.
+      // Closing the store need not wait any longer, either.
       lock.withLock { lock.wakeAll() }
     }
     watcherThread.store(0, ordering: .relaxed)
+  }
+
+  /// Runs `job` on the calling thread, if nobody else writes or waits for it; false when it has to queue up.
+  private func lead(_ job: WriteJob) -> Bool {
+    guard queue.beginLeading() else { return false }
+    defer { queue.endServing() }
+    guard let transaction = beginWriteAtOnce() else { return false }
+    leaderThread.store(SystemThread.current, ordering: .relaxed)
+    defer { leaderThread.store(0, ordering: .relaxed) }
+    serve(job, transaction)
+    switch queue.settleReturned() {
+    case .none: break
+    case .needsThreads: startThreads()
+    case .refused(let jobs): for job in jobs { job.finish(closedError("mdb_txn_begin")) }
+    }
+    return true
   }
 
   /// Begins a transaction, takes the first job, and works it off.
@@ -111,19 +137,23 @@ extension Environment {
     let transaction = try beginWrite(until: deadline)
     guard let job = queue.take() else {
       mdb_txn_abort(transaction)
-      pool.leaveWriter()
-      return
+      return leaveWriting()
     }
+    serve(job, transaction)
+  }
+
+  /// Works `job` off. What must be run again goes back into the queue.
+  private func serve(_ job: WriteJob, _ transaction: OpaquePointer) {
     do {
       try checkIdentity()
     } catch {
       mdb_txn_abort(transaction)
-      pool.leaveWriter()
+      leaveWriting()
       job.finish(error)
       return
     }
     let outcome = run(job, transaction)
-    pool.leaveWriter()
+    leaveWriting()
     switch outcome {
     case .committed:
       job.finish(nil)
@@ -143,6 +173,12 @@ extension Environment {
     case .needsReopening(let error, let transactionID):
       job.finish(afterReopening(error, transactionID))
     }
+  }
+
+  /// The transaction has ended: others may write.
+  private func leaveWriting() {
+    turn.leave()
+    pool.leaveWriter()
   }
 
   private enum WriteOutcome {
@@ -165,16 +201,37 @@ extension Environment {
       }
       var transaction: OpaquePointer?
       isAwaitingOthers.store(true, ordering: .releasing)
+      turn.take()
       let code = mdb_txn_begin(environment, nil, 0, &transaction)
       isAwaitingOthers.store(false, ordering: .releasing)
       if code == 0, let transaction { return transaction }
-      pool.leaveWriter()
+      leaveWriting()
       switch code {
       case MDB_MAP_RESIZED: try adoptForeignGrowth(until: deadline)
       case MDB_PANIC: try reopen(until: deadline)
       default: throw StorageError(code, "mdb_txn_begin", path: path)
       }
     }
+  }
+
+  /// The same for a thread that must not wait; nil when somebody else writes, or anything is not as it mostly is: then the writer thread sees to it.
+  private func beginWriteAtOnce() -> OpaquePointer? {
+    // A file at its limit raises a signal that only the writer thread blocks (`SystemThread`).
+    if WriterLimits.current != nil { return nil }
+    guard let environment = pool.enterWriterAtOnce() else { return nil }
+    guard turn.tryTake() else {
+      pool.leaveWriter()
+      return nil
+    }
+    var transaction: OpaquePointer?
+    if mdb_txn_begin(environment, nil, 0, &transaction) == 0, let transaction { return transaction }
+    leaveWriting()
+    return nil
+  }
+
+  /// The point where a transaction becomes the newest one; `work` is how long it took to make. LMDB's code.
+  private func commit(_ transaction: OpaquePointer, work: Duration) -> Int32 {
+    FlushAhead.commit(transaction, flushes: options.durability != .none, work: work)
   }
 
   private func run(_ job: WriteJob, _ transaction: OpaquePointer) -> WriteOutcome {
@@ -193,8 +250,7 @@ extension Environment {
       mdb_txn_abort(transaction)
       return firstFailure == MDB_MAP_FULL ? .needsRoom : .failed(writeError(firstFailure, "mdb_put"))
     }
-    let code = FlushAhead.commit(
-      transaction, flushes: options.durability != .none, work: ContinuousClock.now - start)
+    let code = commit(transaction, work: ContinuousClock.now - start)
     if code == 0 {
       countCommit()
       return .committed
@@ -238,7 +294,7 @@ extension Environment {
 
   /// Refuses to write when the names no longer lead to the files that were opened.
   ///
-  /// Whoever opens the new file takes other locks than we hold, and our commits would go where nobody reads.
+  /// Programs that open the new file take other locks than this process holds, and its commits would go to an invisible file.
   private func checkIdentity() throws {
     if options.isTemporary { return }
     let isSame = try file.status()?.identity == identity
@@ -257,9 +313,7 @@ extension Environment {
     var error = StorageError(code, operation, path: path)
     guard code == EIO else { return error }
     let size = (try? file.status())??.size ?? 0
-    var limit = rlimit()
-    let hasLimit = getrlimit(WriterLimits.fileSize, &limit) == 0 && limit.rlim_cur < rlim_t(Int.max)
-    if hasLimit, size + 1 << 20 >= Int(limit.rlim_cur) {
+    if let limit = WriterLimits.current, size + 1 << 20 >= limit {
       error.kind = .diskFull
       error.detail = "The file has reached the size limit of the process."
     } else if let free = file.system.freeSpace(file.directory), free < 1 << 20 {
@@ -271,10 +325,17 @@ extension Environment {
 }
 
 private enum WriterLimits {
+  /// How large this process may make a file; nil for any size.
+  static var current: Int? {
+    var limit = rlimit()
+    guard getrlimit(fileSize, &limit) == 0, limit.rlim_cur < rlim_t(Int.max) else { return nil }
+    return Int(limit.rlim_cur)
+  }
+
   #if canImport(Darwin)
-    static let fileSize = RLIMIT_FSIZE
+    private static let fileSize = RLIMIT_FSIZE
   #else
-    static let fileSize = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
+    private static let fileSize = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
   #endif
 }
 

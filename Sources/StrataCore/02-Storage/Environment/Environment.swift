@@ -11,7 +11,7 @@ import Synchronization
 ///              broken
 ///
 /// There is one environment per file and process, shared by reference count (`Environment+Registry`). Any
-/// thread may read, at the same time. Writes run one after another on the environment's own thread
+/// thread may read, at the same time. Writes run one after another, on the environment's own thread or on the one that saves
 /// (`Environment+Writer`). The map grows by itself (`Environment+Growth`).
 ///
 /// A read costs two passes through a small lock and one renewal of a parked transaction: about 100 ns and no
@@ -19,13 +19,13 @@ import Synchronization
 /// `.forked`.
 final class Environment: @unchecked Sendable {
   // Unchecked: what changes after init is under `lock`, in `pool` behind its own lock, in `queue` behind its
-  // own lock, or touched by the writer thread alone, as said at each property.
+  // own lock, or touched by the one thread that serves the queue, as said at each property.
 
   /// The data file, with its directory resolved.
   let path: String
   /// Whether writes are refused.
   let isReadOnly: Bool
-  /// How it was opened, by whoever opened it first.
+  /// How it was opened first.
   let options: EnvironmentOptions
   /// Where the file was found.
   let file: StoreFile
@@ -35,6 +35,8 @@ final class Environment: @unchecked Sendable {
   let pool: ReaderPool
   /// The line in front of the writer thread.
   let queue = WriterQueue()
+  /// The turn to write among processes. For who serves the queue.
+  let turn: FileTurn
   /// The line of those who open keyspaces.
   let handleTurn = HandleTurn()
   /// The fork generation and the process in which it was opened.
@@ -57,9 +59,11 @@ final class Environment: @unchecked Sendable {
   /// The numbers of the environment's own threads; 0 while they do not run.
   let writerThread = Atomic<SystemThread.Number>(0)
   let watcherThread = Atomic<SystemThread.Number>(0)
+  /// The thread that runs a write of its own, 0 for none.
+  let leaderThread = Atomic<SystemThread.Number>(0)
   /// Whether the writer thread is at the point where LMDB may wait for another process.
   let isAwaitingOthers = Atomic<Bool>(false)
-  /// Commits since the slots of killed readers were looked for. Writer thread only.
+  /// Commits since the slots of killed readers were looked for. For who serves the queue.
   var commitsSinceReaderCheck = 0
 
   /// Takes over an environment that LMDB has opened.
@@ -73,6 +77,7 @@ final class Environment: @unchecked Sendable {
     isReadOnly = options.isReadOnly
     forkGeneration = ForkGuard.generation
     process = ForkGuard.process
+    turn = FileTurn(file, identity, isNeeded: !options.isTemporary)
     pool = ReaderPool(capacity: max(options.maxReaders, 64), path: file.path)
     lockIdentity = opened.lockIdentity
     try pool.exclusively(until: .now.advanced(by: options.writerDeadline)) { _ in .success(opened.handle) }
@@ -91,7 +96,7 @@ final class Environment: @unchecked Sendable {
     return try body(ReadTransaction(handle: pool.transaction(slot)))
   }
 
-  /// The same when it can be had at once, otherwise nil: for a thread that the writer waits for. While somebody waits for the writer to be done, so
+  /// The same when it can be had at once, otherwise nil: for a thread that the writer waits for. While a thread waits for the writer to be done, so
   /// as to replace the map, the gate is shut to reads.
   func readAtOnce<R>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R? {
     guard let slot = beginReadAtOnce() else { return nil }
@@ -123,7 +128,7 @@ final class Environment: @unchecked Sendable {
     let slot = try beginRead()
     let pinned = PinnedTransaction(pool.transaction(slot))
     let transactionID = mdb_txn_id(pool.transaction(slot))
-    // Known to the environment before the section ends: whoever closes it must find the transaction.
+    // Known to the environment before the section ends: closing must find the transaction.
     lock.withLock { pins[ObjectIdentifier(pinned)] = pinned }
     pool.detach(slot)
     return SnapshotPin(self, pinned, transactionID: transactionID)

@@ -6,7 +6,7 @@ final class HandleTurn: @unchecked Sendable {
   private let lock = SystemLock()
   private var isTaken = false
 
-  /// Runs `body` when nobody else opens keyspaces; nil when that has not come by `deadline`.
+  /// Runs `body` when no other thread opens keyspaces; nil when that has not come by `deadline`.
   func take<R>(until deadline: ContinuousClock.Instant, _ body: () throws -> R) rethrows -> R? {
     let isOurs = lock.withLock {
       while isTaken { guard lock.wait(until: deadline) else { return false } }

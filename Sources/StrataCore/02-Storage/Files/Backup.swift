@@ -87,7 +87,7 @@ extension Environment {
 
   /// Puts an empty store in the place of the one at `path`, in one step, whatever state that is in. Nothing happens when there is none.
   ///
-  /// What is left is a file that LMDB could have made: whoever opens it makes a new store of it, whereas an empty file is damage.
+  /// What is left is a file that LMDB could have made: opening it makes a new store of it, whereas an empty file is damage.
   /// - Throws: as `destroy`, but for `.missing`.
   static func empty(path: String, fileSystem: FileSystem = .system) throws {
     let file: StoreFile
@@ -104,7 +104,7 @@ extension Environment {
       try file.writeEmptyStore(draft.file.path, flush: true)
     } catch let error as StorageError where error.kind == .diskFull {
       draft.remove()
-      // There is room once the store has gone. Should somebody else take it: a missing file is no store, either.
+      // There is room once the store has gone. If another program takes it: a missing file is no store, either.
       try destroy(path: path, fileSystem: fileSystem)
       _ = try? file.create(durability: .full, allowsNetwork: true)
       return

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 
-/// Tells when somebody writes to a file, whichever process it is.
+/// Reports writes to a file, by any process.
 ///
 /// ```
 ///   write by any process ─▶ the system ─▶ FileWatch ─▶ handler, a few milliseconds later at most; many writes at once are one
@@ -63,7 +63,7 @@ final class FileWatch: Sendable {
       let number: Int
     }
 
-    /// Nil when the system has no descriptor left, or in a child of the process that made it: there nobody reads it.
+    /// Nil when the system has no descriptor left, or in a child of the process that made it: there it is not read.
     static var shared: InotifyHub? {
       guard let hub = made, hub.generation == ForkGuard.generation else { return nil }
       return hub

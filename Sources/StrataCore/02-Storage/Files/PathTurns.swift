@@ -1,6 +1,6 @@
 /// Lets one thread after the other of this process do something with the file of a name.
 ///
-/// Whoever has the turn may take it again: what it calls may need one as well. Who waits, waits as long as it takes.
+/// The holder of the turn may take it again: what it calls may need one as well. There is no time-out.
 final class PathTurns: @unchecked Sendable {
   // Unchecked: `owners` is touched under `lock`.
   private let lock = SystemLock()

@@ -116,7 +116,7 @@ extension Environment {
 }
 
 extension StoreFile {
-  /// Writes the file's bytes to a new, flushed file. Nobody may write it meanwhile.
+  /// Writes the file's bytes to a new, flushed file. It must not be written meanwhile.
   fileprivate func copyBytes(to target: String) throws {
     let source = system.open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0)
     if source < 0 { throw StorageError(-source, "open", path: path) }

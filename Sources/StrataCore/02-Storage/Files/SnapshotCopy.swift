@@ -1,7 +1,7 @@
 import CLMDBShim
 import Foundation
 
-/// A copy of a store, page by page, as one read transaction sees it. It waits for nobody and keeps nobody.
+/// A copy of a store, page by page, as one read transaction sees it. It does not wait and does not block writers.
 ///
 /// LMDB's own plain copy takes the lock for writing for a moment, and would wait for a process that stands still for ever. What needs that lock
 /// there are the two anchors, which the next commits overwrite; here they are made from the one that the transaction began with. The pages that

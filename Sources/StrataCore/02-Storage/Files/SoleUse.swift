@@ -2,17 +2,17 @@ import Foundation
 
 /// The sole use of a store's name, for as long as its file is exchanged, emptied or removed.
 ///
-/// Every process that has a store open holds LMDB's shared lock on the first byte of the lock file; whoever can lock that byte for itself
+/// Every process that has a store open holds LMDB's shared lock on the first byte of the lock file; a process that can lock that byte for itself
 /// is alone, and others that come to open the store wait meanwhile. Closing any descriptor of the lock file drops all locks that this process
 /// has on it: so it is opened only where this process has no environment on the file, and can get none, since opening takes turns.
 ///
-/// The lock file is removed at the end: what it says of the last commit is not of the file that has the name then. Whoever waited for it finds
+/// The lock file is removed at the end: what it says of the last commit is not of the file that has the name then. A process that waited for it finds
 /// that out and opens anew (`OpenedEnvironment`).
 enum SoleUse {
   private static let mostAttempts = 20
   private static let reserveDeadline = Duration.seconds(30)
 
-  /// Runs `body` while nobody else uses the store called `file`, in this process or another; with what lies there, nil for nothing.
+  /// Runs `body` while the store is not used elsewhere: called `file`, in this process or another; with what lies there, nil for nothing.
   ///
   /// - Throws: ``StorageError`` `.busy` when the store is open somewhere, also one whose file was deleted; `.aliased`, `.permission`.
   static func run<R>(_ file: StoreFile, _ body: (FileSystem.Status?) throws -> R) throws -> R {
@@ -39,7 +39,7 @@ enum SoleUse {
   ) throws -> R? {
     try file.checkLockFile()
     let known = try file.lockIdentity()
-    // Neither a store nor anybody who has one open.
+    // Neither a store nor a process that has one open.
     if status == nil && known == nil { return try body(nil) }
     if let known, EnvironmentRegistry.current.usesLockFile(known) {
       throw StorageError(
@@ -74,7 +74,7 @@ enum SoleUse {
 }
 
 extension Environment {
-  /// - Throws: ``StorageError`` `.busy` when somebody else has the store open, in this process or another.
+  /// - Throws: ``StorageError`` `.busy` when the store is open elsewhere, in this process or another.
   func requireSoleUse() throws {
     try checkProcess()
     if EnvironmentRegistry.current.isShared(self) {

@@ -55,10 +55,10 @@ final class StoreDraft: Sendable {
     _ = file.system.unlink(file.lockPath)
   }
 
-  /// Gives the draft, which is flushed, the store's name. Whoever has the store open must have closed it.
+  /// Gives the draft, which is flushed, the store's name. The store must be closed.
   ///
   /// - Parameter replacing: Whether a store that is there may go.
-  /// - Throws: `.exists`; `.busy` when somebody uses the store. The draft is what it was then.
+  /// - Throws: `.exists`; `.busy` when the store is in use. The draft is what it was then.
   func publish(replacing: Bool = false) throws {
     try SoleUse.run(destination) { status in
       if let status {
@@ -76,7 +76,7 @@ final class StoreDraft: Sendable {
       do {
         try system.syncDirectory(destination.directory)
       } catch {
-        // Nobody knows whether the name will last, and whoever tries again must not find it taken.
+        // It is unknown whether the name will last, and another attempt must not find it taken.
         if status == nil { _ = system.unlink(destination.path) }
         throw error
       }
@@ -91,7 +91,7 @@ final class StoreDraft: Sendable {
     forget()
   }
 
-  /// From now on what has the draft's name is somebody else's.
+  /// From now on what has the draft's name belongs to another file.
   func forget() {
     Self.living.withLock { _ = $0.removeValue(forKey: file.path) }
     descriptor.withLock { descriptor in

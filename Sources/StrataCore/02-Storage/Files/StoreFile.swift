@@ -109,7 +109,7 @@ struct StoreFile: Sendable {
   /// Makes an empty store, complete and flushed, under the name; whether this call made it.
   ///
   /// The image is written under another name and renamed, so that a crash never leaves half a store. False
-  /// when somebody else has made the file meanwhile.
+  /// when another process has made the file meanwhile.
   func create(durability: Durability, allowsNetwork: Bool) throws -> Bool {
     if !allowsNetwork {
       let descriptor = system.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
@@ -139,7 +139,7 @@ struct StoreFile: Sendable {
     return true
   }
 
-  /// A name in the store's directory that nobody else uses.
+  /// An unused name in the store's directory.
   func temporaryName(_ purpose: String) -> String {
     let number = String(UInt64.random(in: 0 ... .max), radix: 36)
     return (directory == "/" ? "" : directory) + "/.strata-\(purpose)-\(getpid())-\(number)"

@@ -1,11 +1,11 @@
 import CLMDBShim
 import Foundation
 
-/// A note in the file that it was closed in order, and after which commit. Whoever opens it next need not look at every page.
+/// A note in the file that it was closed in order, and after which commit. The next opening need not look at every page.
 ///
 /// It counts only while nothing has happened to the file since: the newest commit, the file itself, its size and
 /// its time of change are those in the note. Every commit, every copy, every write by whomever makes it void, so that
-/// nobody has to take it back, and a save costs nothing. It is not flushed: one that is lost costs a walk.
+/// it never has to be removed, and a save costs nothing. It is not flushed: one that is lost costs a walk.
 ///
 /// It lies 512 bytes behind the start of the *older* anchor's page, in a sector of its own. LMDB neither reads nor
 /// writes there, and the page is the one that the next commit will touch anyway.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The pages of a file that nobody vouches for, by plain reads: nothing is mapped, nothing is believed.
+/// The pages of a file that is not trusted, by plain reads: nothing is mapped.
 ///
 /// Unlike `FileInspection`, which refuses a file at the first contradiction, this goes on to the next page.
 final class DamagedFile {

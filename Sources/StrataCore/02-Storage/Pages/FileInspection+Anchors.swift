@@ -4,7 +4,7 @@ import Foundation
 extension FileInspection {
   /// The first bytes of the file and of the page that follows, for every page size there may be.
   ///
-  /// The whole of them is compared to see whether somebody commits meanwhile.
+  /// The whole of them is compared to see whether there is a commit meanwhile.
   func readAnchors() throws -> [UInt8] {
     var head = [UInt8](repeating: 0, count: MetaPage.size)
     let count = try head.withUnsafeMutableBytes { try read($0, at: 0) }

@@ -28,7 +28,7 @@ struct MetaPage: Equatable {
   static let transactionOffset = 144
   /// Page sizes that LMDB can hold in its 16-bit offsets and that hold two keys of 511 bytes.
   static let pageSizes = 4096...32768
-  /// Numbers of transactions are below this: more than anybody will ever count.
+  /// Numbers of transactions are below this: more than will ever be counted.
   static let transactionLimit: UInt64 = 1 << 62
 
   var pageNumber: UInt64

@@ -34,9 +34,16 @@ struct FileSystem: Sendable {
   var lockFirstByte: @Sendable (_ descriptor: Int32) -> Int32
   /// The number of another process that has locked the first byte, for itself or with others; nil when there is none.
   var holderOfFirstByte: @Sendable (_ descriptor: Int32) -> Int32?
+  /// Locks a byte for this open file alone: 0 or negative errno. It need not lie within the file. -EAGAIN or -EACCES when another open file
+  /// has it locked, unless the call waits for that.
+  var lockByte: @Sendable (_ descriptor: Int32, _ place: Int64, _ waits: Bool) -> Int32
+  /// Gives a locked byte back: 0 or negative errno.
+  var unlockByte: @Sendable (_ descriptor: Int32, _ place: Int64) -> Int32
+  /// Whether another open file has the byte locked.
+  var isByteLocked: @Sendable (_ descriptor: Int32, _ place: Int64) -> Bool
   /// The network or device kind of the file system below a descriptor; nil for a local one.
   var remoteKind: @Sendable (_ descriptor: Int32) -> String?
-  /// Bytes an ordinary user may still write below `path`; nil when nobody knows.
+  /// Bytes an ordinary user may still write below `path`; nil when it is unknown.
   var freeSpace: @Sendable (_ path: String) -> Int?
   /// `path` without symbolic links: the path or the errno.
   var resolve: @Sendable (_ path: String) -> Result<String, Code>
@@ -124,6 +131,20 @@ struct FileSystem: Sendable {
       guard fcntl(descriptor, F_GETLK, &range) == 0, range.l_type != Int16(F_UNLCK) else { return nil }
       return range.l_pid
     },
+    lockByte: { descriptor, place, waits in
+      var range = byte(place, F_WRLCK)
+      return retrying {
+        fcntl(descriptor, waits ? OpenFileLock.setAndWait : OpenFileLock.set, &range)
+      }
+    },
+    unlockByte: { descriptor, place in
+      var range = byte(place, F_UNLCK)
+      return retrying { fcntl(descriptor, OpenFileLock.set, &range) }
+    },
+    isByteLocked: { descriptor, place in
+      var range = byte(place, F_WRLCK)
+      return fcntl(descriptor, OpenFileLock.get, &range) == 0 && range.l_type != Int16(F_UNLCK)
+    },
     remoteKind: { RemoteFileSystem.kind(descriptor: $0) },
     freeSpace: { path in
       var status = statvfs()
@@ -138,12 +159,24 @@ struct FileSystem: Sendable {
     })
 
   /// A lock for writing on the byte that LMDB locks, too.
-  private static var firstByte: flock {
+  private static var firstByte: flock { byte(0, F_WRLCK) }
+
+  private static func byte(_ place: Int64, _ type: Int32) -> flock {
     var range = flock()
-    range.l_type = Int16(F_WRLCK)
+    range.l_type = Int16(type)
     range.l_whence = Int16(SEEK_SET)
+    range.l_start = off_t(place)
     range.l_len = 1
     return range
+  }
+
+  /// Commands for locks of an open file, which glibc's header hides from Swift.
+  private enum OpenFileLock {
+    #if canImport(Darwin)
+      static let (set, setAndWait, get): (Int32, Int32, Int32) = (90, 91, 92)
+    #else
+      static let (set, setAndWait, get): (Int32, Int32, Int32) = (37, 38, 36)
+    #endif
   }
 
   private static func retrying<Count: FixedWidthInteger & SignedInteger>(_ call: () -> Count) -> Count {

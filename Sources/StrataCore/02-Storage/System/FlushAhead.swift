@@ -56,7 +56,7 @@ final class FlushAhead: @unchecked Sendable {
     }
   }
 
-  /// Afterwards nobody uses the descriptor any more.
+  /// Afterwards the descriptor is not used any more.
   private func stop() {
     lock.withLock {
       isOver = true

@@ -18,7 +18,13 @@ enum ForkGuard {
   static func install() { _ = installed }
 
   private static let installed: Bool = {
-    pthread_atfork(nil, nil, { forkGeneration.wrappingAdd(1, ordering: .relaxed) })
+    InheritedDescriptors.prepare()
+    pthread_atfork(
+      nil, nil,
+      {
+        forkGeneration.wrappingAdd(1, ordering: .relaxed)
+        InheritedDescriptors.close()
+      })
     return true
   }()
 }

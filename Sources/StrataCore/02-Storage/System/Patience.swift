@@ -17,7 +17,7 @@ final class Patience: Sendable {
   /// What is left of it.
   var left: Duration { state.withLock { $0.left } }
 
-  /// Until when somebody may wait who begins now.
+  /// The deadline of a wait that begins now.
   var deadline: ContinuousClock.Instant { .now.advanced(by: left) }
 
   /// How many waits were in vain.

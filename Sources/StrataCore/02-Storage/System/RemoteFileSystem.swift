@@ -3,7 +3,7 @@ import Foundation
 
 /// Recognises file systems on which LMDB cannot work: its locks and its shared map need one machine.
 enum RemoteFileSystem {
-  /// The kind of the remote file system below `descriptor`, nil for a local one or when nobody can tell.
+  /// The kind of the remote file system below `descriptor`, nil for a local one or when it is unknown.
   static func kind(descriptor: Int32) -> String? {
     var type: UInt64 = 0
     guard strata_file_system_type(descriptor, &type) == 0 else { return nil }

@@ -21,7 +21,7 @@ public struct StorageError: Error, Sendable, CustomStringConvertible, LocalizedE
     case unsupportedFormat
     /// The program runs with a liblmdb that keeps files of another format, or was built for another one than it runs with.
     case unsupportedLibrary
-    /// Somebody else kept the store locked until the deadline, or has open what is to be replaced or removed.
+    /// Another process kept the store locked until the deadline, or has open what is to be replaced or removed.
     case busy
     /// The disk, the quota or the size limit of the process is used up.
     case diskFull
@@ -132,7 +132,7 @@ extension StorageError {
     "realpath", "lstat", "fstat", "fstatfs", "pread", "open for reading",
   ]
 
-  /// What each code means for somebody who keeps data in the file. `reading` tells which permission is missing.
+  /// What each code means for a program that keeps data in the file. `reading` tells which permission is missing.
   static func explanation(of code: Int32, reading: Bool = false) -> (Kind, String) {
     switch code {
     case MDB_KEYEXIST: (.invalid, "A key was written out of order, or exists already.")

@@ -22,7 +22,7 @@ final class SystemLock: @unchecked Sendable {
     #if canImport(Darwin)
       code = pthread_cond_init(condition, nil)
     #else
-      // Deadlines must not move when somebody sets the clock.
+      // Deadlines must not move when the clock is set.
       var clock = pthread_condattr_t()
       pthread_condattr_init(&clock)
       pthread_condattr_setclock(&clock, CLOCK_MONOTONIC)
@@ -53,7 +53,7 @@ final class SystemLock: @unchecked Sendable {
     return try body()
   }
 
-  /// Gives up the lock until somebody calls `wakeAll()`; may return for no reason. The lock must be held.
+  /// Gives up the lock until a thread calls `wakeAll()`; may return for no reason. The lock must be held.
   func wait() { pthread_cond_wait(condition, mutex) }
 
   /// The same, but not past `deadline`. Whether the deadline is still ahead.

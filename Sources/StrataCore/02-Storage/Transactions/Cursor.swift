@@ -104,7 +104,7 @@ struct Cursor: ~Copyable {
   mutating func stands(on key: UnsafeRawBufferPointer) -> Bool {
     var found = MDB_val()
     var value = MDB_val()
-    // Standing nowhere, or behind the end, is no failure: whoever wants to know more seeks.
+    // Standing nowhere, or behind the end, is no failure: a caller that wants to know more seeks.
     guard mdb_cursor_get(handle, &found, &value, MDB_GET_CURRENT) == 0, found.mv_size == key.count,
       let start = key.baseAddress
     else { return false }

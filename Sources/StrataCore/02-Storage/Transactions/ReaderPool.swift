@@ -12,7 +12,7 @@ import Foundation
 ///
 /// A thread that is inside a section may enter again while the gate is shut: the exclusive thread waits for
 /// it anyway. Dormant transactions (parked readers, pinned snapshots) hold page numbers and no addresses, so
-/// they outlive a new map. Backups are long sections: the gate stays open while somebody waits for them.
+/// they outlive a new map. Backups are long sections: the gate stays open while a thread waits for them.
 ///
 /// One small lock guards all of it; a read costs two passes through it, about 40 ns, and never allocates.
 final class ReaderPool: @unchecked Sendable {
@@ -25,7 +25,7 @@ final class ReaderPool: @unchecked Sendable {
   private struct Slot {
     /// The read transaction, nil in a vacant slot and in a section that needs none.
     var transaction: OpaquePointer?
-    /// The thread inside, 0 for nobody.
+    /// The thread inside, 0 for none.
     var thread: SystemThread.Number
     /// The next slot of the same list, -1 at the end.
     var next: Int32
@@ -36,7 +36,7 @@ final class ReaderPool: @unchecked Sendable {
     var environment: OpaquePointer?
     /// Why there is none.
     var absence: StorageError?
-    /// What the fast path asks: an environment is there and nobody holds or wants the gate.
+    /// What the fast path asks: an environment is there and the gate is neither held nor wanted.
     var isOpen = false
     var parkedHead: Int32 = -1
     var parkedCount = 0
@@ -186,6 +186,16 @@ final class ReaderPool: @unchecked Sendable {
     }
   }
 
+  /// The same at once or not at all: nil also for a thread that is inside a section, which must not wait for itself.
+  func enterWriterAtOnce() -> OpaquePointer? {
+    lock.lock()
+    defer { lock.unlock() }
+    let thread = SystemThread.current
+    guard state.pointee.isOpen, state.pointee.writer == 0, !isInside(thread) else { return nil }
+    state.pointee.writer = thread
+    return state.pointee.environment
+  }
+
   /// Leaves the writer's section.
   func leaveWriter() {
     lock.lock()
@@ -199,7 +209,7 @@ final class ReaderPool: @unchecked Sendable {
   /// Whether the calling thread is inside a section.
   var isCurrentThreadInside: Bool { lock.withLock { isInside(SystemThread.current) } }
 
-  /// Whether somebody works alone or waits to: new sections must wait.
+  /// Whether a thread works alone or waits to: new sections must wait.
   var isShut: Bool { lock.withLock { state.pointee.exclusiveOwner != 0 } }
 
   /// Runs `body` while no section is open. Must not be called inside one.

@@ -4,7 +4,7 @@ import Foundation
 /// One commit, kept readable until it is released: the ground under a pinned query generation.
 ///
 /// Any thread may read it; readers of the same pin take turns, since LMDB's transaction is one thread's at a
-/// time. While it lives, no page that it shows is used again, so the file grows: whoever holds it must watch
+/// time. While it lives, no page that it shows is used again, so the file grows: its holder must watch
 /// its `age`. It ends with its environment, or when the environment has to be opened again; reads then throw
 /// `.closed`.
 final class SnapshotPin: Sendable {

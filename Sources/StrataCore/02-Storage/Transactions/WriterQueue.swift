@@ -2,7 +2,7 @@ import Foundation
 
 /// A write that waits for its turn.
 ///
-/// It is run by the writer thread, perhaps several times, and finished exactly once, by whoever took it out
+/// It is run by the thread that serves the queue, perhaps several times, and finished exactly once, by the thread that took it out
 /// of the queue.
 class WriteJob: @unchecked Sendable {
   // Unchecked: `deadline` is touched under the queue's lock; `wasTriedAgain` and what subclasses add belong to the thread that
@@ -23,7 +23,7 @@ class WriteJob: @unchecked Sendable {
   /// Does the work and keeps its result. May be called again after a run that was not committed.
   func run(_ transaction: borrowing WriteTransaction) throws {}
 
-  /// Tells whoever waits: nil when the last run was committed, else why not.
+  /// Tells the waiting thread: nil when the last run was committed, else why not.
   func finish(_ error: (any Error)?) {}
 }
 
@@ -58,6 +58,11 @@ final class TypedWriteJob<R: Sendable>: WriteJob, @unchecked Sendable {
 
 /// The line of writes in front of one environment's writer thread.
 ///
+///     submit ──▶ nobody writes or waits: written by the calling thread (a leader)
+///        └─────▶ otherwise it waits ──▶ writer thread, one after the other
+///
+/// One thread at a time serves the queue: the writer thread or a leader. Nobody who comes later goes past one who waits.
+///
 /// LMDB can wait for another process's writer but not stop waiting. So a job stays in this queue until the
 /// writer thread holds the write lock, and a second thread, which only watches the clock, takes out the jobs
 /// whose time is over. The watcher sleeps until the earliest deadline it knows, so that it wakes about once
@@ -69,11 +74,13 @@ final class WriterQueue: @unchecked Sendable {
   private var jobs: [WriteJob] = []
   private var head = 0
   private var isClosing = false
+  /// Whether some thread serves: runs a job, or is about to begin.
+  private var isServed = false
   /// Whether the writer thread has been told that nothing more comes.
   private var hasEnded = false
   /// Whether the threads run: they start with the first job.
   private var hasThreads = false
-  /// When the watcher looks next; nil when it sleeps until somebody wakes it. Under `watch`.
+  /// When the watcher looks next; nil when it sleeps until it is woken. Under `watch`.
   private var nextLook: ContinuousClock.Instant?
   private var watcherShouldEnd = false
 
@@ -116,18 +123,68 @@ final class WriterQueue: @unchecked Sendable {
     noteDeadline(deadline)
   }
 
-  /// Waits for a job without taking it: its deadline, or nil when the queue is closed and empty.
+  /// Waits for a job without taking it, and until it is this thread's turn to serve: the job's deadline, or nil when the queue is closed and
+  /// empty. `endServing` must follow.
   func waitForJob() -> ContinuousClock.Instant? {
     lock.withLock {
-      while head == jobs.count {
-        if isClosing {
+      while isServed || head == jobs.count {
+        if isClosing, !isServed {
           hasEnded = true
           return nil
         }
         lock.wait()
       }
+      isServed = true
       return jobs[head].deadline
     }
+  }
+
+  /// Begins to serve, with a job that does not wait in the queue; false when somebody else serves or waits. `endServing` must follow.
+  func beginLeading() -> Bool {
+    lock.withLock {
+      if isClosing || isServed || head < jobs.count { return false }
+      isServed = true
+      return true
+    }
+  }
+
+  /// The next one may serve.
+  func endServing() {
+    lock.withLock {
+      isServed = false
+      if head < jobs.count || isClosing { lock.wakeAll() }
+    }
+  }
+
+  /// Waits until a leader has come to the end. The queue is closed, so that no other one begins.
+  func awaitLeader() { lock.withLock { while isServed { lock.wait() } } }
+
+  /// What becomes of a job that its leader has put back.
+  enum Return {
+    /// Nothing waits, or there is a writer thread that serves it.
+    case none
+    /// The caller must start the threads.
+    case needsThreads
+    /// The queue was closed, and never had a writer thread: nobody will serve these.
+    case refused([WriteJob])
+  }
+
+  /// Sees to it that what a leader has put back is served. Called before `endServing`.
+  func settleReturned() -> Return {
+    lock.withLock {
+      if hasThreads || head == jobs.count { return .none }
+      if isClosing { return .refused(removeAll()) }
+      hasThreads = true
+      return .needsThreads
+    }
+  }
+
+  private func removeAll() -> [WriteJob] {
+    defer {
+      jobs.removeAll()
+      head = 0
+    }
+    return Array(jobs[head...])
   }
 
   /// Takes the first job; nil when all were taken out meanwhile.
@@ -175,11 +232,7 @@ final class WriterQueue: @unchecked Sendable {
   func abandon() -> [WriteJob] {
     lock.withLock {
       hasThreads = false
-      defer {
-        jobs.removeAll()
-        head = 0
-      }
-      return Array(jobs[head...])
+      return removeAll()
     }
   }
 

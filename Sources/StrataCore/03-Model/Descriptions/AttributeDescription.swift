@@ -21,7 +21,7 @@ public class AttributeDescription: PropertyDescription, @unchecked Sendable {
   ///
   /// Nil stands for ``PlainValueTransformer``. Part of the version hash of transformable attributes.
   public var valueTransformerName: String? { willSet { requireMutable("valueTransformerName") } }
-  /// The class of a transformable attribute's values, in words: carried along for those who read the model.
+  /// The name of the class of a transformable attribute's values. Kept for readers of the model; it has no effect.
   public var attributeValueClassName: String? { willSet { requireMutable("attributeValueClassName") } }
   /// Whether persistent history keeps the last value of a deleted object.
   public var preservesValueInHistoryOnDeletion = false {

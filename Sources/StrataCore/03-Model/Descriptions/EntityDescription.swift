@@ -171,7 +171,7 @@ extension EntityDescription {
 
   /// The class of the entity's objects; nil means the plain one.
   ///
-  /// Looked up by ``managedObjectClassName`` when it was set by name. Whoever makes objects of it checks that
+  /// Looked up by ``managedObjectClassName`` when it was set by name. Code that makes objects of it checks that
   /// it is a managed object's class.
   public var managedObjectClass: AnyClass? {
     get { explicitClass ?? explicitClassName.flatMap { classNamed($0) } }
@@ -194,7 +194,7 @@ extension EntityDescription {
     guard !isFrozen else {
       trap(
         """
-        rule 298: \(name ?? "unnamed entity").\(property) was set after the model was taken into use; \
+        \(name ?? "unnamed entity").\(property) was set after the model was taken into use; \
         change the model before a coordinator uses it, or a copy of it
         """)
     }

@@ -40,7 +40,7 @@ public final class FetchIndexDescription: @unchecked Sendable {
     guard !isFrozen else {
       trap(
         """
-        rule 298: index \(entity?.name.map { $0 + "." } ?? "")\(name).\(property) was set after the model was \
+        index \(entity?.name.map { $0 + "." } ?? "")\(name).\(property) was set after the model was \
         taken into use; change the model before a coordinator uses it, or a copy of it
         """)
     }

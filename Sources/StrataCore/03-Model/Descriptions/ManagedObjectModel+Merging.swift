@@ -54,7 +54,7 @@ extension ManagedObjectModel {
     try ManagedObjectModel(byMerging: [self])
   }
 
-  /// Moves the entities of a model nobody else knows.
+  /// Moves the entities of a model that is not known elsewhere.
   package convenience init(takingOver model: ManagedObjectModel) {
     let configurations = model.entitiesByConfiguration
     self.init(entities: model.entities)

@@ -98,7 +98,7 @@ public final class ManagedObjectModel: @unchecked Sendable {
     guard !isFrozen else {
       trap(
         """
-        rule 298: the model's \(property) was set after the model was taken into use; \
+        the model's \(property) was set after the model was taken into use; \
         change the model before a coordinator uses it, or a copy of it
         """)
     }

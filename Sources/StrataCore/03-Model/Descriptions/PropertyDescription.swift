@@ -54,7 +54,7 @@ public class PropertyDescription: @unchecked Sendable {
       let owner = entity?.name.map { $0 + "." } ?? ""
       trap(
         """
-        rule 298: \(owner)\(name).\(property) was set after the model was taken into use; \
+        \(owner)\(name).\(property) was set after the model was taken into use; \
         change the model before a coordinator uses it, or a copy of it
         """)
     }

@@ -103,12 +103,14 @@ extension ManagedObjectID: CustomStringConvertible {
 
 extension ManagedObjectID: Codable {
   /// The text of the URI.
+  /// - Throws: what the encoder throws.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(description)
   }
 
   /// Reads the text of a URI. Its store must have been opened in this process before.
+  /// - Throws: `DecodingError` for a text that is no URI of an object, and for a store or entity that was not opened in this process.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     let text = try container.decode(String.self)

@@ -23,7 +23,7 @@ import Synchronization
 @usableFromInline final class StoreEntityToken: Sendable {
   /// The entity's name.
   let entityName: String
-  /// The entity's number in the schema that asked for the token; nil when nobody knew.
+  /// The entity's number in the schema that asked for the token; nil when it was unknown.
   let entityNumber: Int?
   /// The hierarchy the entity belongs to.
   @usableFromInline let hierarchy: HierarchyToken

@@ -14,7 +14,7 @@ enum NameMatching {
 
   /// For each new name the place of the old one that it continues; nil for what is new. No old one is continued twice.
   ///
-  /// Those with renaming identifiers choose first: then a name that somebody else has given up is free for something new.
+  /// Those with renaming identifiers choose first: then a name that another one has given up is free for something new.
   static func match(_ new: [Name], with old: [Name]) -> [Int?] {
     var result = [Int?](repeating: nil, count: new.count)
     var isTaken = [Bool](repeating: false, count: old.count)
@@ -35,7 +35,7 @@ enum NameMatching {
 }
 
 extension NameMatching {
-  /// The new names of which nobody can say what they were, since others say that they were the same: pairs of places among the new, in
+  /// The new names of which it is unknown what they were, since others say that they were the same: pairs of places among the new, in
   /// order, with the old name. The first of a pair has it now.
   static func conflicts(_ new: [Name], with old: [Name]) -> [(first: Int, second: Int, old: String)] {
     let matches = match(new, with: old)

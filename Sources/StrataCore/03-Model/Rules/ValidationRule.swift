@@ -25,9 +25,9 @@ public struct ValidationRule: Sendable {
     case minimum(AttributeValue)
     /// Numbers up to this one, or dates up to this one. Errors 1610 and 1630.
     case maximum(AttributeValue)
-    /// Strings of at least so many UTF-16 code units, as Core Data counts. Error 1670.
+    /// Strings of at least this many UTF-16 code units, as Core Data counts. Error 1670.
     case minimumLength(Int)
-    /// Strings of at most so many UTF-16 code units. Error 1660.
+    /// Strings of at most this many UTF-16 code units. Error 1660.
     case maximumLength(Int)
     /// Strings that match a regular expression from end to end, in the syntax of `NSRegularExpression`. Error 1680, also when
     /// a decision would take more than some ten million steps.

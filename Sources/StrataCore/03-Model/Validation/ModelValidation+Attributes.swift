@@ -19,7 +19,7 @@ extension ModelValidation {
       report(
         """
         Attribute \(place) names the transformer \(name), which makes objects of whatever class the stored bytes ask for; \
-        name none, or one of your own (rule 343).
+        name none, or one of your own.
         """)
     }
   }

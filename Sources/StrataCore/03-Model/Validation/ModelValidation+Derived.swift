@@ -9,7 +9,7 @@ extension ModelValidation {
     guard let derivation = attribute.derivation else {
       report(
         "\(name) has the derivation “\(attribute.derivationExpression ?? "")”, which is not supported: use a key path, "
-          + "canonical:, uppercase: or lowercase: of one, @count, @sum or now() (rule 340).")
+          + "canonical:, uppercase: or lowercase: of one, @count, @sum or now().")
       return
     }
     let expression = "\(name) is derived from “\(attribute.derivationExpression ?? "")”:"

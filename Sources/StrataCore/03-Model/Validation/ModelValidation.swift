@@ -147,7 +147,7 @@ struct ModelValidation {
       if type == .undefined {
         if !attribute.isTransient {
           sentences.append(
-            "Attribute \(place) has no type; only transient attributes may have none (rule 334).")
+            "Attribute \(place) has no type; only transient attributes may have none.")
         }
       } else {
         sentences.append("Attribute \(place) is of type \(type), which is not supported yet.")

@@ -59,6 +59,8 @@ public struct CodableTransformer<Value: Codable & Sendable>: AttributeTransforme
   /// A transformer for `Value`.
   public init() {}
 
+  /// The JSON of `value`.
+  /// - Throws: an error that names both types when `value` is not a `Value`; `EncodingError`.
   public func transform(_ value: Any) throws -> Data {
     guard let value = value as? Value else { throw UnsuitableValue(value, wanted: "\(Value.self)") }
     let encoder = JSONEncoder()
@@ -69,6 +71,8 @@ public struct CodableTransformer<Value: Codable & Sendable>: AttributeTransforme
     return try encoder.encode([value])
   }
 
+  /// The value in `data`.
+  /// - Throws: `DecodingError` for bytes of another form; an error for JSON that is nested too deeply.
   public func reverse(_ data: Data) throws -> Any {
     guard BoundedJSON.isBounded(data) else { throw BoundedJSON.TooDeep() }
     let decoder = JSONDecoder()
@@ -90,6 +94,8 @@ public struct PlainValueTransformer: AttributeTransformer {
   /// The ready-made transformer.
   public init() {}
 
+  /// The JSON of `value`, in which every value names its type.
+  /// - Throws: an error that lists the types when `value` is none of them.
   public func transform(_ value: Any) throws -> Data {
     guard let document = UserInfoDocument([Self.key: value]) else {
       throw UnsuitableValue(
@@ -103,6 +109,8 @@ public struct PlainValueTransformer: AttributeTransformer {
     return try encoder.encode(document)
   }
 
+  /// The plain value in `data`.
+  /// - Throws: `DecodingError`, or an error that says so, for bytes that are no plain value.
   public func reverse(_ data: Data) throws -> Any {
     let document = try BoundedJSON.decode(UserInfoDocument.self, from: data)
     guard document.entries.count == 1, let value = document.userInfo[Self.key] else {

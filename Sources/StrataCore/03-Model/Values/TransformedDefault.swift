@@ -6,7 +6,7 @@ import Foundation
 struct EncodedDefault: Sendable {
   let bytes: Data
 
-  /// The value that the bytes stand for; the bytes where nobody can tell.
+  /// The value that the bytes stand for; the bytes where it is unknown.
   static func decoded(_ bytes: Data, by transformerName: String?) -> Any {
     let transformer = AttributeTransformers.transformer(forName: transformerName)
     return (try? transformer?.reverse(bytes)) ?? EncodedDefault(bytes: bytes)

@@ -235,6 +235,30 @@ extension RowDraft.Pointers {
     }
   }
 
+  /// Takes every value of `other`, which has the same slots; there are none here yet.
+  func takeValues(of other: Self) {
+    let source = other.header.pointee
+    UnsafeMutableRawPointer(cells).copyMemory(
+      from: other.cells, byteCount: source.slotCount * MemoryLayout<RowDraft.Cell>.stride)
+    header.pointee.present = source.present
+    header.pointee.misfits = source.misfits
+    // What owns memory owns it twice now.
+    for slot in source.variableSlots.lazy.map({ Int($0) }) where source.present.contains(slot) {
+      switch RowBytes.kind(source.table[slot]) {
+      case .string: share(String.self, of: other, slot)
+      case .data: share(Data.self, of: other, slot)
+      case .url, .decimal: share(RowDraft.Box.self, of: other, slot)
+      default: break
+      }
+    }
+  }
+
+  /// Counts a reference to what the slot's cell of `other` holds, whose bits are here already.
+  private func share<Value>(_ type: Value.Type, of other: Self, _ slot: Int) {
+    UnsafeMutableRawPointer(cells + slot).initializeMemory(
+      as: type, to: other.cell(slot).assumingMemoryBound(to: type).pointee)
+  }
+
   /// The bytes the slot's value takes in a row's tail; 0 for fixed ones.
   @inline(__always)
   func variableLength(_ slot: Int) -> Int {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The saved value of one row: immutable bytes, shared by whoever needs them, read in place.
+/// The saved value of one row: immutable bytes, shared, read in place.
 ///
 /// Copying costs one reference count. Has passed `RowDecoder.checkBounds` with the layout it is read with, so
 /// no read leaves the row. Slots are read with the layout of the row's entity.

@@ -51,7 +51,7 @@ struct AggregateAccumulator {
     }
   }
 
-  /// Whether the sum is an integer of more than 64 bits: the result then means nothing, and whoever asked for it is told.
+  /// Whether the sum is an integer of more than 64 bits: the result then means nothing, and the caller gets an error.
   var isTooLarge: Bool {
     aggregate == .sum && !hasDoubles && !hasDecimals && Int64(exactly: whole) == nil
   }

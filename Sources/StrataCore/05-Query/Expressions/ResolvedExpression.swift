@@ -33,7 +33,7 @@ struct ResolvedType: Sendable, Hashable {
     case entity
     /// An object of the entity of this number.
     case object(entity: Int)
-    /// An object of which nobody knows the entity.
+    /// An object of unknown entity.
     case anyObject
   }
   var kind: Kind

@@ -54,7 +54,7 @@ public struct FetchExplanation: Sendable {
     public let entriesExamined: Int
     /// Rows in the answer of the store.
     public let rowsReturned: Int
-    /// Whether so many rows turned out to be concerned that all of them were scanned instead.
+    /// Whether all rows were scanned instead, because too many were concerned.
     public let hasScannedInstead: Bool
     /// How long it took. What the stores took is part of what the whole fetch took.
     public internal(set) var duration: Duration

@@ -15,7 +15,7 @@ public struct FetchPlan: Sendable {
     /// The rows that one of several ways leads to.
     case union([Access])
 
-    /// Whether keys come from the request, so that nobody knows whether there are such rows.
+    /// Whether keys come from the request, so that it is unknown whether there are such rows.
     var namesIdentifiers: Bool {
       switch self {
       case .identifiers: true

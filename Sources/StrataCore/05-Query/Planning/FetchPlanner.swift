@@ -8,7 +8,7 @@ enum FetchPlanner {
   /// - Parameters:
   ///   - storeIdentifier: The store whose rows are read; decides which identifiers of `SELF IN` matter.
   ///   - isUsable: Whether an index of the schema is complete in the store.
-  ///   - rowCount: How many rows a hierarchy has; 0 when nobody knows.
+  ///   - rowCount: How many rows a hierarchy has; 0 when it is unknown.
   ///   - addedIndexes: The indexes that cover an entity besides those of the schema, by the entity's number.
   static func plan(
     _ request: ResolvedFetchRequest, mode: FetchMode = .rows, storeIdentifier: UUID,
@@ -145,7 +145,7 @@ extension FetchPlanner.Context {
     return plan
   }
 
-  /// Whether the entries of an index tell what the residual asks, and nobody asks for rows.
+  /// Whether the entries of an index tell what the residual asks, and no rows are asked for.
   private func covers(_ index: IndexSchema, _ plan: FetchPlan) -> Bool {
     guard request.start == nil, let residual = plan.residual, !plan.filtersEntities, residual.isLocal,
       plan.access != .nothing,

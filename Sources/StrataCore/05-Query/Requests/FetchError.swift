@@ -12,7 +12,7 @@ public struct FetchError: Error, Sendable, Hashable, CustomStringConvertible, Lo
     case computedKey
     /// The attribute is transient: the store knows nothing of it.
     case transientKey
-    /// The attribute is transformable: nobody can look into its bytes, only whether it is nil can be asked.
+    /// The attribute is transformable: its bytes cannot be examined; only whether it is nil can be asked.
     case transformableKey
     /// The attribute is composite: its elements can be compared, by their key paths, and of the whole whether it is nil.
     case compositeKey
@@ -134,16 +134,16 @@ public struct FetchError: Error, Sendable, Hashable, CustomStringConvertible, Lo
       return "\(function) in a request for \(entityName) cannot be given a value of type \(found)."
     case .unsupported(let text): return "A predicate on \(entityName) cannot be evaluated: \(text)."
     case .fetchedProperty:
-      return "\(place) is a fetched property and cannot be used in a fetch request (rule 111)."
+      return "\(place) is a fetched property and cannot be used in a fetch request."
     case .needsDictionaries(let part):
       return
-        "A fetch request for \(entityName) has \(part), which only rows of values can have; make it a FetchRequest<FetchedDictionary> (rule 98)."
+        "A fetch request for \(entityName) has \(part), which only rows of values can have; make it a FetchRequest<FetchedDictionary>."
     case .toManyColumn:
       return
-        "\(place) is a to-many relationship and cannot be a column; aggregate it in an expression, with @count say (rule 96)."
+        "\(place) is a to-many relationship and cannot be a column; aggregate it in an expression, with @count say."
     case .ungroupedColumn(let text):
       return
-        "The column “\(key ?? "")” of \(entityName), \(text), is neither grouped by nor an aggregate nor a literal (rule 98)."
+        "The column “\(key ?? "")” of \(entityName), \(text), is neither grouped by nor an aggregate nor a literal."
     case .twoColumns: return "Two columns of \(entityName) are called “\(key ?? "")”."
     case .wrongResult(let expected, let found):
       return "The column “\(key ?? "")” of \(entityName) is of type \(expected) and cannot hold \(found)."

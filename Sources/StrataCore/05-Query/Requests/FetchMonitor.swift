@@ -11,7 +11,7 @@ public final class FetchMonitor: Sendable {
   private let looked = Atomic<Int>(0)
   private let report: @Sendable (Int) -> Void
 
-  /// - Parameter report: Told every 1,024 rows how many have been looked at, on the fetching thread, inside a read transaction: it
+  /// - Parameter report: Called every 1,024 rows with the number of rows looked at, on the fetching thread, inside a read transaction: it
   ///   must be quick and touch no context.
   public init(report: @escaping @Sendable (_ rowCount: Int) -> Void = { _ in }) { self.report = report }
 

@@ -34,7 +34,7 @@ public struct FetchRequest<Result: FetchRequestResult>: Sendable {
   public var includesSubentities: Bool
   /// Whether the rows are read along with the identifiers. Default true.
   public var includesPropertyValues: Bool
-  /// Whether objects not yet registered come back as faults (their rows are at hand, however, when
+  /// Whether objects not yet registered come back as faults (their rows are in memory, however, when
   /// `includesPropertyValues` is true). Default true.
   public var returnsObjectsAsFaults: Bool
   /// Whether unsaved changes of the context take part in matching (rules 86, 87). Default true.
@@ -44,14 +44,14 @@ public struct FetchRequest<Result: FetchRequestResult>: Sendable {
   /// Relationships to load along with the result, as key paths such as `plane` or `plane.manufacturer`: one request per
   /// relationship instead of one per object (rule 70).
   public var relationshipKeyPathsForPrefetching: [String]
-  /// How many rows `fetchInBatches(_:)` reads at a time; 0 for all at once (rule 98). An array, which is what `fetch(_:)`
-  /// returns, has all of its objects at hand, whatever this is. Default 0.
+  /// How many rows `fetchInBatches(_:)` reads at a time; 0 for all at once (rule 82). An array, which is what `fetch(_:)`
+  /// returns, has all of its objects, whatever this is. Default 0.
   public var fetchBatchSize: Int
   /// The stores to look in, by their UUIDs; nil for all (rule 106).
   public var affectedStores: Set<UUID>?
   /// Of a request for rows of values: its columns (rules 95–97); empty stands for every attribute and no relationship. Of a
   /// request for objects: a hint without effect beyond the check of its names, for rows are at hand as a whole and nothing of
-  /// them is decoded before somebody reads it (rule 102). Default empty.
+  /// them is decoded before it is read (rule 102). Default empty.
   public var propertiesToFetch: [FetchColumn] = []
   /// What rows of values are grouped by: one row for each combination (rules 97, 98). Default empty.
   public var propertiesToGroupBy: [FetchColumn] = []

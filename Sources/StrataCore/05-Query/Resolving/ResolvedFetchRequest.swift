@@ -24,7 +24,7 @@ public struct ResolvedFetchRequest: Sendable {
   public var limit: Int
   /// How many matching objects are skipped.
   public var offset: Int
-  /// Who watches the rows being looked at, and may stop it.
+  /// The monitor of the rows that are looked at, which may stop the fetch.
   public var monitor: FetchMonitor?
   /// Behind what the result begins; nil for at its beginning.
   var start: FetchStart?
@@ -84,7 +84,7 @@ public struct ResolvedFetchRequest: Sendable {
   /// The number of the hierarchy whose rows are fetched.
   public var hierarchyNumber: Int { entity.hierarchyNumber }
 
-  /// The end of the window: how many matches in order suffice to fill it; nil without limit.
+  /// The number of matches in order that fill the window; nil without limit.
   public var windowEnd: Int? {
     let (end, isBeyondAll) = offset.addingReportingOverflow(limit)
     return limit == 0 || isBeyondAll ? nil : end

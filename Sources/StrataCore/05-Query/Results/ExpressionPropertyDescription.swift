@@ -9,7 +9,7 @@ public final class ExpressionPropertyDescription: PropertyDescription, @unchecke
   public var expressionResultType = AttributeType.undefined {
     willSet { requireMutable("expressionResultType") }
   }
-  /// The expression as whoever made it spells it.
+  /// The expression as it was spelled.
   package var spelledExpression: AnyObject? { willSet { requireMutable("expression") } }
 
   /// A column without a name and an expression yet.

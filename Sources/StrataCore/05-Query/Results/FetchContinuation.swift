@@ -48,6 +48,8 @@ extension FetchContinuation: Codable {
     case entity, store, key, request, values
   }
 
+  /// Reads what `encode(to:)` has written.
+  /// - Throws: `DecodingError` for anything else.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     entityName = try container.decode(String.self, forKey: .entity)
@@ -71,6 +73,8 @@ extension FetchContinuation: Codable {
     self.values = values
   }
 
+  /// Writes the place between two pages, for a later run of the program.
+  /// - Throws: what the encoder throws.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(entityName, forKey: .entity)

@@ -9,7 +9,7 @@ import Foundation
 ///
 /// A value: it belongs to no context. All rows of a result share their column names.
 public struct FetchedDictionary: Sendable {
-  /// What stands in a column.
+  /// The value in a column.
   public enum Value: Sendable, Hashable {
     /// The value of an attribute or of an expression.
     case value(AttributeValue)
@@ -34,7 +34,7 @@ public struct FetchedDictionary: Sendable {
     return value
   }
 
-  /// What stands in the column at `place`.
+  /// The value in the column at `place`.
   public subscript(place: Int) -> Value { values[place] }
 
   /// The object in the column `name`; nil when there is none.

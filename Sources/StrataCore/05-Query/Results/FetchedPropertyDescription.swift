@@ -11,7 +11,7 @@ import Foundation
 ///     …
 ///     let departures = try airport.fetchedObjects(forKey: "departures")
 ///
-/// The request is executed when somebody asks for the value, by the context of the object, with its unsaved changes; what it has
+/// The request is executed when the value is first read, by the context of the object, with its unsaved changes; what it has
 /// found is kept, in its order, until the object becomes a fault again or is refreshed. It does not follow changes. It may find
 /// objects in other stores than the object's. In the predicate, the sort keys being names only, two variables are bound:
 ///

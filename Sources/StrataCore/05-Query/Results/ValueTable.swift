@@ -129,7 +129,7 @@ struct ValueTable: ~Copyable {
     }
   }
 
-  /// Seeded by the process, so that nobody can choose values that collide.
+  /// Seeded by the process, so that colliding values cannot be chosen.
   private static let seed = UInt64.random(in: .min ... .max) | 1
 
   private static func hash(_ key: UnsafeRawBufferPointer) -> UInt64 {

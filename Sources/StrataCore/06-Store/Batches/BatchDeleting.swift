@@ -5,7 +5,7 @@ import Foundation
 /// ```
 ///   find      the rows that match
 ///   cascade   what their delete rules take along, until nothing more comes
-///   deny      does one of them still have somebody who stays?           then nothing is deleted
+///   deny      does one of them still refer to an object that stays?           then nothing is deleted
 ///   nullify   references to them, in rows that stay
 ///   delete    the rows; edges, index entries, large values go along
 /// ```
@@ -141,7 +141,7 @@ struct BatchDeleting {
   private mutating func nullify(_ transaction: borrowing WriteTransaction) throws {
     for hierarchy in rows.indices where !rows[hierarchy].isEmpty {
       let members = schema.hierarchies[hierarchy].memberNumbers
-      // Most entities have nobody who refers to them without being an edge.
+      // Most entities are referred to only by edges.
       let isReferredTo = members.contains { number in
         let entity = schema.entities[number]
         return entity.relationships.contains { leadsBack($0) != nil }

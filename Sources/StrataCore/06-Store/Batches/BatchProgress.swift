@@ -14,7 +14,7 @@ public final class BatchProgress: Sendable {
   /// Who wants to be told now and then.
   let report: (@Sendable (BatchProgress) -> Void)?
 
-  /// A progress for whoever looks at it.
+  /// Makes a progress.
   public init() { report = nil }
 
   /// A progress that calls `report` about ten times a second, on the queue of the context that executes the batch and waits for
@@ -23,7 +23,7 @@ public final class BatchProgress: Sendable {
 
   /// How many rows have been written. They count for nothing until the batch has been committed.
   public var completedCount: Int { completed.load(ordering: .relaxed) }
-  /// How many rows there are to write; nil while nobody knows. A batch update does not know before it is done.
+  /// How many rows there are to write; nil while it is unknown. A batch update does not know before it is done.
   public var totalCount: Int? {
     let count = total.load(ordering: .relaxed)
     return count < 0 ? nil : count

@@ -6,7 +6,7 @@ import Foundation
 ///   append ─▶ chunk being filled ─▶ a few sealed chunks in memory ─▶ the others in a file without a name
 /// ```
 ///
-/// All rows are here before the store's transaction begins: what makes them is the user's code, which nobody may wait for
+/// All rows are here before the store's transaction begins: what makes them is the user's code, which no writer may wait for
 /// while he holds the writer; and the transaction may have to begin again, when the file has to grow. Memory for two chunks and
 /// what lies in memory, 24 MB at most, however many rows there are; large values count.
 ///
@@ -109,7 +109,7 @@ struct BatchChunk {
 /// Rows in the file of a batch:
 ///
 /// ```
-///   0  u64  primary key          in the machine's own order: nobody else reads it
+///   0  u64  primary key          in the machine's own order: it is not read elsewhere
 ///   8  u32  bytes of the row
 ///  12  u32  large values
 ///  16       the row

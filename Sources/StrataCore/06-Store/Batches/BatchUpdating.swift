@@ -7,7 +7,7 @@ import Foundation
 ///   write transaction   the new rows
 /// ```
 ///
-/// While the writer is held nobody else commits: both transactions begin with the same rows.
+/// While the writer is held no other commit happens: both transactions begin with the same rows.
 struct BatchUpdating {
   let writing: BatchWriting
   private let update: BatchUpdate
@@ -146,7 +146,7 @@ struct BatchUpdating {
     return draft
   }
 
-  /// The other end of a one-to-one relationship refers back, its old partner and the row's old one to nobody.
+  /// The other end of a one-to-one relationship refers back, its old partner and the row's old one to nothing.
   private func partner(
     _ row: StoredRow, _ key: UInt64, _ relationship: RelationshipSchema, _ value: AttributeValue,
     _ transaction: borrowing WriteTransaction
@@ -171,7 +171,7 @@ struct BatchPartners {
     inverse = writing.parts.schema.inverse(of: relationship) ?? relationship
   }
 
-  /// Everything but the row itself: what it referred to is free, what it refers to now refers back, and to nobody else.
+  /// Everything but the row itself: what it referred to is free, what it refers to now refers back, and to nothing else.
   func tie(
     _ key: UInt64, entity: Int, to reference: UInt64, _ transaction: borrowing WriteTransaction
   ) throws {

@@ -7,7 +7,7 @@ import Foundation
 ///                          64 K rows, 8 MB at most
 /// ```
 ///
-/// So a batch is written by the same code as a save, with its checks, indexes, edges and derived values; only that nobody keeps
+/// So a batch is written by the same code as a save, with its checks, indexes, edges and derived values; except that no object keeps
 /// what has been written. A change set holds each row once at most: who wants to change a row a second time flushes before.
 /// What stays for the whole batch are eight bytes for each row, the keys, and LMDB's dirty pages.
 ///
@@ -26,18 +26,18 @@ final class BatchWriting {
   let progress: BatchProgress
   let journal: JournalRecorder?
   private let history: HistoryWriter?
-  // `@exclusivity(unchecked)`: everything below is used by one frame on one thread, and nobody calls back.
+  // `@exclusivity(unchecked)`: everything below is used by one frame on one thread, and there are no calls back.
   /// What has been written so far, and what waits.
   @exclusivity(unchecked) private(set) var outcome: BatchChanges
   @exclusivity(unchecked) private var changes = BatchWriting.emptyChanges
   @exclusivity(unchecked) private var bytes = 0
   @exclusivity(unchecked) private var slab = RowSlabWriter()
-  /// The rows that wait to be written, while somebody asks for them.
+  /// The rows that wait to be written, while they are asked for.
   @exclusivity(unchecked) private var waiting: Set<RowAddress> = []
   @exclusivity(unchecked) private var isCancelledNext = 0
   /// How many rows are written at a time.
   let step: Int
-  /// Whether somebody asks which rows wait.
+  /// Whether the waiting rows are asked for.
   private let tracksRows: Bool
   /// Whether values that must be unique are looked for only when everything is written: some may be moved along, or swapped.
   private let defersUniqueness: Bool

@@ -15,7 +15,7 @@ extension LMDBStore {
     }
     let run = BatchRun(
       batch: batch, parts: parts, catalogue: catalogue, allocators: allocators,
-      attempt: CommitAttempt<BatchRun.Outcome>())
+      attempt: CommitAttempt<BatchRun.Outcome>(parts.nextNonce()))
     submitWrite(deadline: deadline) { transaction in
       try run.run(transaction)
     } completion: { result in
@@ -71,8 +71,7 @@ struct BatchRun: Sendable {
     let writing = try write(catalogue, history, transaction)
     if writing.hasWritten {
       if case .insert(let rows, _) = batch.operation { try secureKeys(of: rows, writing, transaction) }
-      let stamp = CommitStamp(identifier: stamp.identifier, commitNumber: number)
-      try parts.meta.put("stamp", stamp.bytes + attempt.nonce, transaction)
+      try parts.putStamp(number, nonce: attempt.nonce, transaction)
       try parts.write(writing.journal, number, catalogue, transaction)
       try history?.finish(transaction)
       try parts.trimHistory(catalogue, at: now, transaction)

@@ -2,7 +2,7 @@ import Foundation
 
 /// Many rows inserted, updated or deleted straight in a store, in one transaction: all of it happens or nothing (rules 266–275).
 ///
-/// A value, made by whoever knows names and types; the store only knows slots and bytes.
+/// A value, made by code that knows names and types; the store only knows slots and bytes.
 public struct StoreBatch: Sendable {
   /// What is to happen.
   public enum Operation: Sendable {
@@ -18,7 +18,7 @@ public struct StoreBatch: Sendable {
   public let operation: Operation
   /// Counts the rows as they are written, and stops the batch when it is cancelled: then nothing is written.
   public let progress: BatchProgress
-  /// Who makes the changes, for the store's history.
+  /// The author and context of the changes, for the store's history.
   public var origin = ChangeOrigin()
   /// How many rows are written at a time.
   let step: Int
@@ -96,10 +96,10 @@ public struct BatchChanges: Sendable {
   public internal(set) var touched: BatchKeys
   /// Rows whose relationships have changed, but not they themselves: owners of deleted members; of other processes' commits, all.
   var related: BatchKeys
-  /// The entities of which any row may have changed, been inserted or deleted: nobody has written down which. Other processes'
+  /// The entities of which any row may have changed, been inserted or deleted: it was not recorded which. Other processes'
   /// commits only.
   var uncertain: [Int] = []
-  /// Rows that somebody holds and that may have changed or gone. Only in the course of merging.
+  /// Rows that a context holds and that may have changed or gone. Only in the course of merging.
   var suspected: BatchKeys
   /// Which slots of updated and touched rows may have other values, by entity number.
   var changedSlots: [Int: SlotBitmap] = [:]

@@ -41,7 +41,7 @@ final class ChangeSetWriter {
   private(set) var replacedVersions: [RowAddress: UInt32] = [:]
   /// The rows as they are stored that were written again, or for the first time, with other derived values.
   private(set) var derivedRows: [RowChange] = []
-  /// Rows that lose a relationship because another row goes, of which the change set says nothing: whoever saved did not know of it.
+  /// Rows that lose a relationship because another row goes, of which the change set says nothing: the saving context did not know of it.
   private(set) var unsaidTouches: [RowTouch] = []
   /// Inserts and updates by key; made only when a constraint has to be looked at closely.
   var changedRows: [RowAddress: RowChange]?
@@ -81,9 +81,10 @@ final class ChangeSetWriter {
     return touchesRelationships ? try collectEdges(transaction) : nil
   }
 
-  /// Finds the stored rows that change, for somebody who makes their index entries ahead of the transaction that writes; false when one is
+  /// Finds the stored rows that change, for a thread that makes their index entries ahead of the transaction that writes; false when one is
   /// not of the version that the change set knows: what it is then, that transaction finds out.
   func findStored(ahead transaction: borrowing ReadTransaction) throws -> Bool {
+    if foreignEntity() != nil { return false }
     operations = try makeOperations()
     return try findConflicts(transaction, true) == nil
   }
@@ -331,7 +332,14 @@ extension ChangeSetWriter {
 
   private func makeOperations() throws -> [(hierarchy: Int, list: Operations)] {
     var result: [(hierarchy: Int, list: Operations)] = []
-    for hierarchy in parts.schema.hierarchies.indices {
+    // Of those that the changed entities are of, and no others: a model may have thousands.
+    var hierarchies: [Int] = []
+    changedEntities.forEach { entity in
+      let hierarchy = self.hierarchy(ofEntity: entity)
+      if !hierarchies.contains(hierarchy) { hierarchies.append(hierarchy) }
+    }
+    hierarchies.sort()
+    for hierarchy in hierarchies {
       var operations: Operations = []
       collect(changeSet.inserts.count, hierarchy, &operations) {
         (changeSet.inserts[$0].entity, changeSet.inserts[$0].primaryKey, .insert($0))
@@ -343,17 +351,23 @@ extension ChangeSetWriter {
         (changeSet.deletes[$0].entity, changeSet.deletes[$0].primaryKey, .delete($0))
       }
       if operations.isEmpty { continue }
-      if !zip(operations, operations.dropFirst()).allSatisfy({ $0.key < $1.key }) {
-        operations.sort { $0.key < $1.key }
-      }
-      for (operation, next) in zip(operations, operations.dropFirst()) where operation.key == next.key {
-        throw StorageError(
-          .invalid, operation: "commit", path: parts.environment.path,
-          detail: "A change set holds two changes of one row: p\(operation.key).")
-      }
+      try sort(&operations)
       result.append((hierarchy, operations))
     }
     return result
+  }
+
+  /// By ascending key.
+  private func sort(_ operations: inout Operations) throws {
+    if operations.count < 2 { return }
+    if !zip(operations, operations.dropFirst()).allSatisfy({ $0.key < $1.key }) {
+      operations.sort { $0.key < $1.key }
+    }
+    for (operation, next) in zip(operations, operations.dropFirst()) where operation.key == next.key {
+      throw StorageError(
+        .invalid, operation: "commit", path: parts.environment.path,
+        detail: "A change set holds two changes of one row: p\(operation.key).")
+    }
   }
 
   private func writeRows(_ transaction: borrowing WriteTransaction) throws {

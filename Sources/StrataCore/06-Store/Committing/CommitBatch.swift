@@ -79,8 +79,7 @@ struct CommitBatch: Sendable {
     if number > stamp.commitNumber {
       outcome.hasWritten = true
       try reserveKeys(&outcome, transaction)
-      let stamp = CommitStamp(identifier: stamp.identifier, commitNumber: number)
-      try parts.meta.put("stamp", stamp.bytes + attempt.nonce, transaction)
+      try parts.putStamp(number, nonce: attempt.nonce, transaction)
       if hasWritten { try parts.write(journal, number, catalogue, transaction) }
       try parts.trimHistory(catalogue, at: now, transaction)
     }
@@ -90,7 +89,8 @@ struct CommitBatch: Sendable {
 
   /// Raises the counters above all keys used, and ahead of those that will soon be.
   private func reserveKeys(_ outcome: inout Outcome, _ transaction: borrowing WriteTransaction) throws {
-    var largest = [UInt64?](repeating: nil, count: allocators.count)
+    // By hierarchy; mostly there is one, and a model may have thousands.
+    var largest: [(hierarchy: Int, key: UInt64)] = []
     for (changeSet, result) in zip(changeSets, outcome.results) {
       guard case .success = result else { continue }
       changeSet.inserts.withUnsafeBufferPointer { inserts in
@@ -104,12 +104,15 @@ struct CommitBatch: Sendable {
             place += 1
           }
           let hierarchy = parts.schema.entities[entity].hierarchyNumber
-          largest[hierarchy] = max(largest[hierarchy] ?? 0, key)
+          if let known = largest.firstIndex(where: { $0.hierarchy == hierarchy }) {
+            largest[known].key = max(largest[known].key, key)
+          } else {
+            largest.append((hierarchy, key))
+          }
         }
       }
     }
-    for (hierarchy, key) in largest.enumerated() {
-      guard let key else { continue }
+    for (hierarchy, key) in largest {
       let old = try parts.counter(hierarchy, transaction.read)
       // What another context has in hand and not saved yet may be unsecured: that is over now.
       let start = max(old, key + 1, allocators[hierarchy].unsecuredEnd)
@@ -134,7 +137,7 @@ extension StoreParts {
   }
 
   /// The catalogue, read again when another process has added to `known`. Indexes that this process cannot keep up
-  /// are struck from the store, of which `willWrite` hears: whoever knows them builds them anew.
+  /// are struck from the store, and reported to `willWrite`: a process that knows them builds them again.
   /// - Throws: ``MissingKeyspaces`` when the store has gained an index or a history that the transaction would have to keep right.
   func currentCatalogue(
     _ known: StoreCatalogue, _ transaction: borrowing WriteTransaction, willWrite: () -> Void = {}
@@ -160,9 +163,11 @@ extension StoreParts {
 /// What the last run of a transaction would have done, and a number that tells its commit from every other: what is
 /// needed to find out whether a commit of unknown outcome took place.
 final class CommitAttempt<Outcome: Sendable>: Sendable {
-  /// Eight random bytes that follow the stamp.
-  let nonce: [UInt8] = withUnsafeBytes(of: UInt64.random(in: 0 ... .max)) { Array($0) }
+  /// Eight bytes that follow the stamp, and no other one.
+  let nonce: UInt64
   private let outcome = Mutex<(Outcome, UInt64)?>(nil)
+
+  init(_ nonce: UInt64) { self.nonce = nonce }
 
   func note(_ outcome: Outcome, number: UInt64) {
     self.outcome.withLock { $0 = (outcome, number) }
@@ -172,7 +177,9 @@ final class CommitAttempt<Outcome: Sendable>: Sendable {
   func outcome(stamp: UnsafeRawBufferPointer?) -> Outcome? {
     guard let stamp, let number = CommitStamp(stamp)?.commitNumber else { return nil }
     return outcome.withLock { outcome in
-      guard let outcome, outcome.1 == number, stamp.suffix(8).elementsEqual(nonce) else { return nil }
+      guard let outcome, outcome.1 == number,
+        stamp.loadUnaligned(fromByteOffset: 24, as: UInt64.self) == nonce
+      else { return nil }
       return outcome.0
     }
   }

@@ -5,6 +5,16 @@ extension LMDBStore {
   public func commit(
     _ changeSets: [ChangeSet], deadline: Duration?,
     completion: @escaping @Sendable ([Result<CommitResult, any Error>]) -> Void
+  ) { commit(changeSets, deadline: deadline, here: false, completion: completion) }
+
+  public func commitHere(
+    _ changeSets: [ChangeSet], deadline: Duration?,
+    completion: @escaping @Sendable ([Result<CommitResult, any Error>]) -> Void
+  ) { commit(changeSets, deadline: deadline, here: true, completion: completion) }
+
+  private func commit(
+    _ changeSets: [ChangeSet], deadline: Duration?, here: Bool,
+    completion: @escaping @Sendable ([Result<CommitResult, any Error>]) -> Void
   ) {
     if isReadOnly {
       let error = CoreDataError(.persistentStoreSave, "The store at \(parts.environment.path) is read-only.")
@@ -17,8 +27,8 @@ extension LMDBStore {
     }
     let batch = CommitBatch(
       changeSets: changeSets, parts: parts, catalogue: catalogue, allocators: allocators,
-      attempt: CommitAttempt<CommitBatch.Outcome>())
-    submitWrite(deadline: deadline) { transaction in
+      attempt: CommitAttempt<CommitBatch.Outcome>(parts.nextNonce()))
+    submitWrite(deadline: deadline, here: here) { transaction in
       try batch.run(transaction)
     } completion: { result in
       switch result {

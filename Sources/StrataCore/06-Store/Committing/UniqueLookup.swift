@@ -17,7 +17,8 @@ public struct UniqueLookup: Sendable {
 }
 
 extension StoreReading {
-  /// One request per key: for engines that know no better.
+  /// One request per key: the default, for engines without a better way.
+  /// - Throws: what the engine's `fetch` throws.
   public func rows(_ lookup: UniqueLookup) throws -> [FetchedRow?] { try rowsOneByOne(lookup) }
 
   func rowsOneByOne(_ lookup: UniqueLookup) throws -> [FetchedRow?] {
@@ -112,6 +113,8 @@ extension RowReader {
 }
 
 extension LMDBStore {
+  /// The rows that have the keys, in their order; nil for a key that no row has.
+  /// - Throws: ``StorageError``.
   public func rows(_ lookup: UniqueLookup) throws -> [FetchedRow?] {
     let found = try read { reader, transaction in
       // Another process may have struck an index that it could not maintain.

@@ -5,7 +5,7 @@ struct DerivedValues {
   let reader: RowReader
   let row: StoredRow
   let primaryKey: UInt64
-  /// The moment of the save that writes the row; nil when nobody saves it.
+  /// The moment of the save that writes the row; nil when it is not being saved.
   let now: Date?
 
   private var schema: Schema { reader.parts.schema }

@@ -10,8 +10,8 @@ import Foundation
 /// ```
 ///
 /// Being part of the transaction, it sees what every earlier writer has left: two contexts that each add a child give two. Rows of
-/// others get a new version, so that whoever merges knows what is newer, and remember the version that saves may still be
-/// based on (`EntitySchema.baselineSlot`): a row that changed in derived values alone conflicts with nobody.
+/// others get a new version, so that merging finds out which is newer, and remember the version that saves may still be
+/// based on (`EntitySchema.baselineSlot`): a row that changed in derived values alone causes no conflict.
 struct DerivedWriting: ~Copyable {
   private let writer: ChangeSetWriter
   private let sources: DerivedSources

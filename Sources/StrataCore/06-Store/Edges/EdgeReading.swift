@@ -128,22 +128,32 @@ extension RowReader {
 }
 
 extension LMDBStore {
+  /// See ``StoreReading``.
+  /// - Throws: ``StorageError``.
   public func members(_ edges: EdgeSet, of owner: UInt64) throws -> [UInt64] {
     try read { try $0.members(edges, of: owner, $1) }
   }
 
+  /// See ``StoreReading``.
+  /// - Throws: ``StorageError``.
   public func members(_ edges: EdgeSet, of owners: [UInt64]) throws -> [[UInt64]] {
     try read { try $0.members(edges, of: owners, $1) }
   }
 
+  /// See ``StoreReading``.
+  /// - Throws: ``StorageError``.
   public func memberCount(_ edges: EdgeSet, of owner: UInt64) throws -> Int {
     try read { try $0.memberCount(edges, of: owner, $1) }
   }
 
+  /// See ``StoreReading``.
+  /// - Throws: ``StorageError``.
   public func hasMember(_ edges: EdgeSet, of owner: UInt64, _ member: UInt64) throws -> Bool {
     try read { try $0.hasMember(edges, of: owner, member, $1) }
   }
 
+  /// See ``StoreReading``.
+  /// - Throws: ``StorageError``.
   public func placedMembers(_ edges: EdgeSet, of owner: UInt64) throws -> [PlacedMember] {
     try read { try $0.placedMembers(edges, of: owner, $1) }
   }

@@ -77,7 +77,7 @@ public struct DanglingReferences: Error, Sendable, CustomStringConvertible {
     /// The primary key of the row that is not there, in the hierarchy of the destination.
     public let target: UInt64
     /// Whether the change set deletes the row and does not know of the reference; otherwise the change set makes the
-    /// reference, and the row has been deleted by somebody else.
+    /// reference, and the row has been deleted by another context.
     public let isLeftBehind: Bool
     /// Whether it is the source that is not there: the owner of a to-many relationship without an inverse. Everything else
     /// is told from the other side.

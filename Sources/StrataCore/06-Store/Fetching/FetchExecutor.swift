@@ -25,7 +25,7 @@ final class FetchExecutor {
   private let evaluation: Evaluation<StoredView>
   /// Counts what is looked at, for those who want to know.
   let counters: FetchCounters?
-  /// Asks from time to time whether to go on; nil when nobody can say no.
+  /// Asks from time to time whether to go on; nil when it cannot be stopped.
   let ticker: FetchTicker?
 
   init(
@@ -109,7 +109,7 @@ final class FetchExecutor {
     switch plan.access {
     case .nothing: return 0
     case .scan where mode == .count && needsNoRows: return try transaction.entryCount(keyspace)
-    // Whoever watches the fetch hears of each entry.
+    // A fetch that is watched reports each entry.
     case .index(let number, let ranges, _) where mode == .count && needsNoRows && ticker == nil:
       guard let keyspace = view.reader.catalogue.indexes.keyspaces[number] else { return 0 }
       return try transaction.withCursor(keyspace) { cursor in

@@ -1,12 +1,16 @@
 import Foundation
 
 extension LMDBStore {
+  /// The rows that match `request`. See ``StoreReading``.
+  /// - Throws: ``StorageError``; ``FetchError``; `CancellationError` when the request's monitor stops it.
   public func fetch(_ request: ResolvedFetchRequest, mode: FetchMode) throws -> FetchedRows {
     try read { reader, transaction in
       try fetch(request, mode: mode, StoredView(reader, transaction), transaction, counters: nil)
     }
   }
 
+  /// Gives the collector's matching rows to it. See ``StoreReading``.
+  /// - Throws: ``StorageError``; ``FetchError``; `CancellationError` when the request's monitor stops it.
   public func collect(into collector: DictionaryCollector) throws {
     // Begins again when the catalogue turns out to be old: then nothing has been collected yet.
     try read { reader, transaction in
@@ -35,6 +39,8 @@ extension LMDBStore {
       .run(transaction)
   }
 
+  /// The rows with these keys, nil where there is none. See ``StoreReading``.
+  /// - Throws: ``StorageError``.
   public func rows(hierarchy: Int, primaryKeys: [UInt64]) throws -> [FetchedRow?] {
     try read { reader, transaction in
       guard let keyspace = parts.rows[hierarchy] else { return primaryKeys.map { _ in nil } }
@@ -55,6 +61,8 @@ extension LMDBStore {
     }
   }
 
+  /// The row with this key, or nil. See ``StoreReading``.
+  /// - Throws: ``StorageError``.
   public func row(hierarchy: Int, primaryKey: UInt64) throws -> FetchedRow? {
     switch try plainRow(hierarchy, primaryKey) {
     case .found(let row): row
@@ -106,6 +114,8 @@ extension LMDBStore {
     }
   }
 
+  /// A value that is kept outside its row, or nil. See ``StoreReading``.
+  /// - Throws: ``StorageError``.
   public func externalValue(entity: Int, primaryKey: UInt64, slot: Int, version: UInt32) throws -> Data? {
     try read { reader, transaction in
       let key = LargeValueKey(

@@ -27,7 +27,7 @@ struct RowSorter: ~Copyable {
   /// The rows that may be in the result, in the order they came.
   private(set) var candidates: ContiguousArray<(key: UInt64, row: StoredRow)> = []
 
-  /// May end the sort; nil when nobody can.
+  /// May end the sort; nil when it cannot be ended.
   private let monitor: FetchMonitor?
   /// The only sort key, when it is a number and all rows are wanted.
   private let number: ResolvedSort?

@@ -66,7 +66,7 @@ extension StoredView {
         }
     }
     if request.predicate == .all {
-      // The planner takes no index whose keys may be cut; whoever walks this one looks whether they are.
+      // The planner takes no index whose keys may be cut; a walk along this one checks that.
       let indexes = request.entity.indexes + reader.catalogue.indexes.addedByEntity[request.entity.number]
       let found = indexes.first { index in
         isInOrder(index) && !index.isUnique && reader.catalogue.indexes.isUsable(index.number)

@@ -1,9 +1,10 @@
 import Foundation
 
 extension StoreReading {
-  /// How a request is executed here; with `isExecuting` it is executed and what it took is told.
+  /// How a request is executed here; with `isExecuting` it is executed, and the explanation has its cost.
   ///
   /// The default is for engines that tell nothing of their plans.
+  /// - Throws: nothing here; an engine's own method throws what its `fetch` throws.
   public func explain(_ request: ResolvedFetchRequest, mode: FetchMode, isExecuting: Bool) throws
     -> FetchExplanation.StorePart?
   {
@@ -56,6 +57,8 @@ extension StoredView {
 }
 
 extension LMDBStore {
+  /// How this store executes `request`. See ``StoreReading``.
+  /// - Throws: what `fetch(_:mode:)` throws.
   public func explain(_ request: ResolvedFetchRequest, mode: FetchMode, isExecuting: Bool) throws
     -> FetchExplanation.StorePart?
   {

@@ -19,7 +19,7 @@ final class StoredView: ObjectView {
   /// LMDB's transaction, which outlives the view.
   private let handle: OpaquePointer
   private let codes: RowCodes
-  /// By the lowest bits of the primary key; empty until somebody follows a relationship.
+  /// By the lowest bits of the primary key; empty until a relationship is followed.
   private var recent: ContiguousArray<(hierarchy: Int, node: StoredNode)?> = []
   /// The hierarchies all of whose rows are being looked at.
   var scannedHierarchies: Set<Int> = []

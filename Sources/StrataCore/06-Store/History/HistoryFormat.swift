@@ -1,4 +1,4 @@
-/// The bytes of a store's history: what each save and batch has changed, kept until somebody lets go of it.
+/// The bytes of a store's history: what each save and batch has changed, kept until it is deleted or expires.
 ///
 /// ```
 ///   key          commit number, u64 big-endian │ part, u32 big-endian, from 0 on without gaps

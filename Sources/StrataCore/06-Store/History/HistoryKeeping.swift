@@ -3,10 +3,10 @@ import Synchronization
 
 /// How long a store keeps what its history tells.
 ///
-/// A consumer is whoever reads the history and has a name for it, such as a widget: it says how far it has come with
+/// A consumer is a reader of the history with a name, such as a widget. It says how far it has read with
 /// `PersistentStoreCoordinator.setHistoryConsumer(named:to:)`. The store remembers that across launches, for all processes.
 public struct HistoryRetention: Sendable, Hashable {
-  /// What is older than this goes, whether anybody has seen it or not. Nil for no limit.
+  /// What is older than this goes, whether it was read or not. Nil for no limit.
   public var maximumAge: Duration?
   /// Whether what all named consumers have seen goes at once. It stays while there is no consumer.
   public var dropsConsumed: Bool
@@ -17,7 +17,7 @@ public struct HistoryRetention: Sendable, Hashable {
     self.dropsConsumed = dropsConsumed
   }
 
-  /// Keeps everything until somebody deletes it.
+  /// Keeps everything until it is deleted.
   public static let forever = HistoryRetention(maximumAge: nil)
 }
 

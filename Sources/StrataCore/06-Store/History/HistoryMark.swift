@@ -33,7 +33,7 @@ enum HistoryMark {
 struct HistoryMoment: Sendable, Hashable {
   /// The store's own count of its commits.
   var number: UInt64
-  /// See ``HistoryMark``. Nil where nobody knows: in tokens of stores without a history, and in those that say nothing of it.
+  /// See ``HistoryMark``. Nil where it is unknown: in tokens of stores without a history, and in those that say nothing of it.
   var mark: UInt64?
 }
 

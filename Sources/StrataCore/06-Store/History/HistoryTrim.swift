@@ -66,7 +66,7 @@ extension Duration {
   }
 }
 
-/// Somebody who reads a store's history under a name, and how far he has come.
+/// A named reader of a store's history, and how far it has read.
 public struct HistoryConsumer: Sendable, Hashable {
   /// What he is called.
   public let name: String

@@ -88,7 +88,7 @@ final class HistoryWriter {
   private let number: UInt64
   private let header: HistoryHeader
   private let catalogue: StoreCatalogue
-  // `@exclusivity(unchecked)`: one frame on one thread uses it, and nobody calls back.
+  // `@exclusivity(unchecked)`: one frame on one thread uses it, and there are no calls back.
   @exclusivity(unchecked) private var writer = HistoryByteWriter()
   @exclusivity(unchecked) private var list = List(kind: .inserted, entity: 0, slots: SlotBitmap())
   @exclusivity(unchecked) private var hasList = false
@@ -150,7 +150,7 @@ final class HistoryWriter {
     list.count += 1
   }
 
-  /// Whether nobody has said so of the row before.
+  /// Whether this was not said of the row before.
   func isNews(_ slots: SlotBitmap, of address: RowAddress) -> Bool {
     let known = related[address] ?? SlotBitmap()
     let all = known.union(slots)

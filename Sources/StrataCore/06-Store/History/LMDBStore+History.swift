@@ -7,7 +7,7 @@ struct StoredHistoryTransaction: Sendable {
   /// See ``HistoryMark``.
   let mark: UInt64
   let header: HistoryHeader
-  /// Nil when nobody asked for them.
+  /// Nil when they were not asked for.
   var lists: [StoredHistoryList]?
 }
 
@@ -247,7 +247,7 @@ private struct HistoryReading {
     let hierarchy = reader.parts.schema.entities[entity].hierarchyNumber
     let counter = try counters[hierarchy] ?? reader.parts.counter(hierarchy, transaction)
     counters[hierarchy] = counter
-    // A key that nobody was ever given: a damaged run may be as long as all keys there are.
+    // A key that was never given out: a damaged run may be as long as all keys there are.
     if let last = list.runs.last?.upperBound, last >= counter { throw damaged(number) }
     return StoredHistoryList(
       kind: list.kind, entity: entity, names: list.properties.compactMap { names[$0] }, runs: list.runs,

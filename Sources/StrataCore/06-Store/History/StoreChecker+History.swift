@@ -31,7 +31,7 @@ extension StoreChecker {
     }
   }
 
-  /// Whether all keys of a list were given out; of an entity that this model does not have nobody knows.
+  /// Whether all keys of a list were given out; this is unknown for an entity that the model does not have.
   private func isKnown(_ list: HistoryList, _ counters: [UInt64]) -> Bool {
     guard let entity = reader.catalogue.entity(code: list.entityCode) else { return true }
     let largest = max(list.runs.last?.upperBound ?? 0, list.tombstones.map(\.primaryKey).max() ?? 0)

@@ -10,7 +10,7 @@ import Foundation
 /// ```
 ///
 /// So at any moment every entry in the index is right, and every row before `next` has its own. Where it stands is part of the same
-/// transactions, under the index's name: whoever opens the store next goes on from there, and two who build the same index help each
+/// transactions, under the index's name: the next program that opens the store goes on from there, and two who build the same index help each
 /// other. Takes memory for the keys of one step.
 struct IndexGrowth: Sendable {
   let parts: StoreParts
@@ -21,14 +21,14 @@ struct IndexGrowth: Sendable {
 
   /// About the most bytes that the keys of a step may take.
   static let mostKeyBytes = 8 << 20
-  /// How many rows a step takes when nobody waits for it: keys that are written together are written in order.
+  /// How many rows a step takes when no save waits for it: keys that are written together are written in order.
   static let rowsAlone = 262_144
 
   /// What a step has come to.
   enum Outcome: Sendable {
     case more(rows: Int, StoreCatalogue)
     case complete(rows: Int, StoreCatalogue)
-    /// The store does not want the index any more.
+    /// The store no longer needs the index.
     case unwanted(StoreCatalogue)
   }
 

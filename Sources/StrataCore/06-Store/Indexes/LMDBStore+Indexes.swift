@@ -8,7 +8,7 @@ extension LMDBStore {
   ///
   /// - Parameter report: Called after each transaction, on no thread in particular.
   /// - Throws: ``CoreDataError`` when another index has the name; ``StorageError``; `CancellationError`. Then the index is not there, unless
-  ///   somebody else wanted it already.
+  ///   another caller wanted it already.
   func addIndex(
     _ added: AddedIndex, report: (@Sendable (IndexProgress) -> Void)? = nil
   ) async throws {
@@ -32,8 +32,8 @@ extension LMDBStore {
       isThere = try await grow(
         IndexGrowth(parts: parts, name: added.qualifiedName, step: rowsPerIndexStep), compiled, report)
     } catch {
-      // Half an index is kept by every commit and used by nobody. When it cannot be removed either, it is completed by whoever opens
-      // the store next.
+      // Every commit keeps half an index up to date, and no fetch uses it. When it cannot be removed either, it is completed by the next program that opens
+      // the store.
       if isNew { try? await removeIndex(named: added.qualifiedName) }
       throw error
     }
@@ -44,7 +44,7 @@ extension LMDBStore {
     }
   }
 
-  /// Builds the index step by step; false when somebody removes it meanwhile.
+  /// Builds the index step by step; false when it is removed meanwhile.
   private func grow(
     _ growth: IndexGrowth, _ index: IndexSchema, _ report: (@Sendable (IndexProgress) -> Void)?
   ) async throws -> Bool {
@@ -175,11 +175,12 @@ extension LMDBStore {
   /// Runs `body` in a transaction of the store's writer; again when it turns out that the store has gained an index whose keyspace
   /// this process has not opened yet.
   func submitWrite<R: Sendable>(
-    deadline: Duration?, _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> R,
+    deadline: Duration?, here: Bool = false,
+    _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> R,
     completion: @escaping @Sendable (Result<R, any Error>) -> Void
   ) {
     let environment = parts.environment
-    environment.submitWrite(deadline: deadline, body) { result in
+    environment.submitWrite(deadline: deadline, here: here, body) { result in
       guard case .failure(let error) = result, let missing = error as? MissingKeyspaces else {
         return completion(result)
       }

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// ```
 ///   meta "index/<name>"      missing ──▶ growing ──▶ complete
-///                            nobody      commits     commits keep it,
+///                            no commit   commits     commits keep it,
 ///                            keeps it    keep it     fetches use it
 /// ```
 struct StoredIndexes: Sendable {
@@ -80,7 +80,7 @@ struct StoredIndexes: Sendable {
 
   static func keyspaceName(_ index: String) -> String { "index:" + index }
 
-  /// What the store keeps of indexes that were added to it, by name. Nobody can build one whose definition is unreadable: it is
+  /// What the store keeps of indexes that were added to it, by name. An index whose definition is unreadable cannot be built: it is
   /// left out.
   static func added(_ meta: MetaKeyspace, _ transaction: borrowing ReadTransaction) throws -> [AddedIndex] {
     try meta.entries("added/", transaction).compactMap { name, value in

@@ -15,7 +15,7 @@ public struct ChangeSet: Sendable {
   /// Rows that stay as they are although their relationships change: for those who merge the commit, the store does not look
   /// at them.
   public var touched: [RowTouch] = []
-  /// Who makes the changes, for the store's history.
+  /// The author and context of the changes, for the store's history.
   public var origin = ChangeOrigin()
   /// New metadata of the store; the standard keys are kept whatever it says (rule 148).
   public var metadata: StoreMetadata?

@@ -16,7 +16,7 @@ public struct CommitConflict: Error, Sendable, CustomStringConvertible {
   /// All rows in conflict.
   public let conflicts: [RowConflict]
   /// Not smaller than the version any row ever had: rows written anew under an old key count on from here, so that
-  /// nobody takes them for what the key stood for before.
+  /// they are not taken for what the key stood for before.
   public internal(set) var newestVersion: UInt32 = 0
 
   public var description: String {

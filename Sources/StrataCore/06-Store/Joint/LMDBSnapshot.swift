@@ -1,6 +1,8 @@
 import Foundation
 
 extension LMDBStore {
+  /// A view of the newest commit. See ``PersistentStore``.
+  /// - Throws: ``StorageError``.
   public func makeSnapshot() throws -> (any StoreSnapshot)? {
     try requireOpen()
     // Taken before the pin, which knows no later keyspace.

@@ -39,6 +39,12 @@ public protocol PersistentStore: AnyObject, StoreReading {
     _ changeSets: [ChangeSet], deadline: Duration?,
     completion: @escaping @Sendable ([Result<CommitResult, any Error>]) -> Void)
 
+  /// The same for small change sets of threads that wait for them, on the calling thread where the engine can write there at once: then `completion`
+  /// has been called when this returns. Otherwise, and by default, as `commit`.
+  func commitHere(
+    _ changeSets: [ChangeSet], deadline: Duration?,
+    completion: @escaping @Sendable ([Result<CommitResult, any Error>]) -> Void)
+
   /// Carries out a batch, whole or not at all, in a transaction of its own; otherwise as `commit`. Fails with
   /// `CancellationError` when the batch's progress was cancelled. The default fails: the engine knows no batches.
   func execute(
@@ -56,8 +62,14 @@ public protocol PersistentStore: AnyObject, StoreReading {
 }
 
 extension PersistentStore {
+  /// Nil: an engine without snapshots.
+  /// - Throws: nothing here; an engine's own method throws ``StorageError``.
   public func makeSnapshot() throws -> (any StoreSnapshot)? { nil }
   public func workAlongside(_ changes: inout ChangeSet) -> (() -> Void)? { nil }
+  public func commitHere(
+    _ changeSets: [ChangeSet], deadline: Duration?,
+    completion: @escaping @Sendable ([Result<CommitResult, any Error>]) -> Void
+  ) { commit(changeSets, deadline: deadline, completion: completion) }
 }
 
 /// A row of a store.

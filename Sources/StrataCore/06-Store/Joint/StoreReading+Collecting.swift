@@ -3,6 +3,7 @@ import Foundation
 extension StoreReading {
   /// Hands every row that matches to `collector`, which makes rows of values from them. The default reads the rows with `fetch` and
   /// what they lead to row by row.
+  /// - Throws: what the engine's `fetch` and `rows` throw.
   public func collect(into collector: DictionaryCollector) throws {
     let request = collector.request.fetch
     let view = ReadingView(self, schema: request.schema, storeIdentifier: collector.storeIdentifier)

@@ -10,7 +10,7 @@ public protocol StoreReading: Sendable {
   /// Hands every row that matches the collector's request to it, in order where the request has one. There is a default.
   func collect(into collector: DictionaryCollector) throws
 
-  /// How a request is executed here; with `isExecuting` it is executed and what it took is told. Nil when nobody can tell: the
+  /// How a request is executed here; with `isExecuting` it is executed, and the explanation has its cost. Nil when it is unknown: the
   /// default.
   func explain(_ request: ResolvedFetchRequest, mode: FetchMode, isExecuting: Bool) throws
     -> FetchExplanation.StorePart?

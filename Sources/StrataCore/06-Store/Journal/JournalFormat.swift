@@ -51,7 +51,7 @@ struct JournaledCommit: Sendable {
   let isOwn: Bool
   /// The rows it has changed.
   var changes: BatchChanges
-  /// Whether anything at all may have changed: nobody has written down what.
+  /// Whether anything at all may have changed: the changes were not recorded.
   var isUnknown = false
 }
 

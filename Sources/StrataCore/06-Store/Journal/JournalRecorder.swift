@@ -21,7 +21,7 @@ final class JournalRecorder {
 
   private let limits: JournalFormat.Limits
   private let writer: UInt64
-  // `@exclusivity(unchecked)`: one frame on one thread uses it, and nobody calls back.
+  // `@exclusivity(unchecked)`: one frame on one thread uses it, and there are no calls back.
   @exclusivity(unchecked) private var lists: ContiguousArray<List> = []
   /// The list the last row went to.
   @exclusivity(unchecked) private var current = -1

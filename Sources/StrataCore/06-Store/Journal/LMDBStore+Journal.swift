@@ -22,13 +22,13 @@ extension LMDBStore {
         reading.commits.append(commit ?? unknownCommit(number))
         told = number
       }
-      // Whoever wrote the newest knows no journal, or there is none.
+      // The newest commit was written without a journal, or there is none.
       if told < newest { reading.commits.append(unknownCommit(newest)) }
       return reading
     }
   }
 
-  /// Commits up to that number of which nobody knows what they have changed.
+  /// Commits up to that number whose changes are unknown.
   func unknownCommit(_ number: UInt64) -> JournaledCommit {
     var changes = BatchChanges(entityCount: parts.schema.entities.count)
     changes.uncertain = parts.held.indices.filter { parts.held[$0] }

@@ -60,6 +60,7 @@ extension LMDBStore {
   }
 
   /// Replaces the user's metadata of the store at `url` at once (rule 148). The standard keys stay.
+  /// - Throws: ``StorageError``: `.missing`, `.busy` when another process keeps the store locked, `.notADatabase`, `.tooLarge`, `.diskFull`, `.io`, `.permission`. Nothing is changed then.
   public static func setMetadata(_ metadata: StoreMetadata, at url: URL) throws {
     let encoded = try metadata.encoded(path: url.path)
     try takeTurn(at: url) {
@@ -77,8 +78,10 @@ extension LMDBStore {
 
   /// Walks the bytes of the store at `url` without opening it, as opening does, and leaves them alone.
   ///
-  /// - Parameter everyPage: Whether to look at every page. Without, only at the anchors and the roots of the trees;
-  ///   opening chooses that after an orderly close.
+  /// - Parameters:
+  ///   - url: The store's file.
+  ///   - everyPage: Whether to look at every page. Without, only at the anchors and the roots of the trees; opening chooses that
+  ///     after an orderly close.
   /// - Throws: ``StorageError`` `.notADatabase`, `.damaged`, `.truncated`, `.unsupportedFormat` with page and reason;
   ///   `.missing`, `.aliased`, `.permission`, `.io`.
   public static func inspect(at url: URL, everyPage: Bool = true) throws {
@@ -94,7 +97,7 @@ extension LMDBStore {
   }
 
   /// Empties the store at `url`, whatever state it is in; the file stays (rule 329). What is left is an empty store, 8 KiB in size, which becomes a
-  /// new one when it is opened for writing: a file without any bytes would be damage. Where there is none, nothing happens; `/dev/null` is none.
+  /// new one when it is opened for writing: a file without any bytes would be damage. Without a file, and for `/dev/null`, nothing happens.
   ///
   /// - Throws: ``StorageError``: `.busy` when the store is open in this process or another; `.aliased`, `.notADatabase` for what is no plain file;
   ///   `.permission`. Nothing is changed then.
@@ -120,7 +123,10 @@ extension LMDBStore {
 
   /// Writes a copy of the store, as of now, to `url`, while it is in use; waits for no writer. An existing file is not replaced.
   ///
-  /// - Parameter compacting: Leaves free pages out: a smaller file for more work.
+  /// - Parameters:
+  ///   - url: The new file.
+  ///   - compacting: Leaves free pages out: a smaller file for more work.
+  /// - Throws: ``StorageError`` when the store is closed, when there is a file at `url`, or when it cannot be written. There is no new file then.
   public func backup(to url: URL, compacting: Bool = true) throws {
     try requireOpen()
     try parts.environment.copy(to: url.path, compacting: compacting)
@@ -142,6 +148,7 @@ extension LMDBStore {
   public static func removeUnfinishedFiles() { StoreDraft.removeAll() }
 
   /// Figures about the file.
+  /// - Throws: ``StorageError`` when the store is closed or cannot be read.
   public func statistics() throws -> StoreStatistics {
     try requireOpen()
     let statistics = try parts.environment.statistics()
@@ -153,6 +160,7 @@ extension LMDBStore {
   }
 
   /// The store's own count of its commits.
+  /// - Throws: ``StorageError`` when the store is closed or cannot be read.
   public func commitNumber() throws -> UInt64 {
     try read { _, transaction in
       CommitStamp(try parts.meta.bytes("stamp", transaction))?.commitNumber ?? 0
@@ -192,7 +200,7 @@ extension LMDBStore {
   }
 
   /// Runs `body`, which opens the file at `url`, when no other thread of this process opens or migrates it: a migration needs the file
-  /// for itself, and whoever comes meanwhile finds it migrated.
+  /// for itself, and other threads that wait find it migrated.
   static func takeTurn<R>(at url: URL?, _ body: () throws -> R) throws -> R {
     guard let url, url.isFileURL else { return try body() }
     return try EnvironmentRegistry.current.openings.take(StoreFile(url.path, .system).path, body)

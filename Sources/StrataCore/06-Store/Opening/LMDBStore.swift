@@ -31,7 +31,7 @@ public struct LMDBStoreOptions: Sendable {
   public var keepsReplacedFiles = false
   /// Tells the time of saves.
   var historyClock: @Sendable () -> Date = { Date() }
-  /// Whether nothing is written but by whoever asks for it: the store is opened for a migration that replaces it.
+  /// Whether nothing is written without being asked for: the store is opened for a migration that replaces it.
   var opensAsItIs = false
   /// How much is kept of what the last commits have changed.
   var journalLimits = JournalFormat.Limits()
@@ -42,7 +42,7 @@ public struct LMDBStoreOptions: Sendable {
 
 /// Objects' rows in one LMDB file, with their indexes, large values, metadata and model.
 ///
-/// ```
+/// ```text
 ///   meta              what the store knows about itself        (MetaKeyspace)
 ///   rows:<root>       primary key, 8 bytes big-endian → row    one per hierarchy
 ///   index:<name>      encoded values · primary key → nothing   one per index
@@ -95,7 +95,7 @@ public final class LMDBStore: PersistentStore {
   /// - Throws: ``StorageError`` for what is wrong with the file; ``CoreDataError`` 134100 with the differing
   ///   entities when it was written with another model (rules 304, 316), 134080 for an unknown configuration.
   ///   A refused file is not changed. `.busy` when something must be written first, a keyspace or an index that the model is new to, and
-  ///   another process kept the store locked for writing for `writerDeadline`: what fits already is opened whoever writes.
+  ///   another process kept the store locked for writing for `writerDeadline`: what fits already is opened while others write.
   public init(
     url: URL?, schema: Schema, configurationName: String? = nil,
     options: LMDBStoreOptions = LMDBStoreOptions()
@@ -127,6 +127,8 @@ public final class LMDBStore: PersistentStore {
     return user.adding(identifier: identifier, type: storeType, versions: versions)
   }
 
+  /// A key that was never given out before. See ``PersistentStore``.
+  /// - Throws: ``StorageError`` when the hierarchy has no keys left.
   public func makePrimaryKey(hierarchy: Int) throws -> UInt64 {
     // The store keeps its allocators: nothing to count.
     try Unmanaged.passUnretained(allocators[hierarchy])._withUnsafeGuaranteedRef { allocator in
@@ -172,7 +174,7 @@ public final class LMDBStore: PersistentStore {
     parts.environment.close()
   }
 
-  /// Lowers the counters by what was reserved and not used, where nobody has reserved since.
+  /// Lowers the counters by what was reserved and not used, where no keys were reserved since.
   private func giveBackKeys() {
     let unused = allocators.map { $0.close().sorted { $0.lowerBound > $1.lowerBound } }
     if isReadOnly || url == nil || unused.allSatisfy(\.isEmpty) { return }
@@ -180,7 +182,7 @@ public final class LMDBStore: PersistentStore {
     let lower: @Sendable (borrowing WriteTransaction) throws -> Void = { transaction in
       for (hierarchy, blocks) in unused.enumerated() {
         for block in blocks where try parts.counter(hierarchy, transaction.read) == block.upperBound {
-          // Rows may lie in a block that was given to nobody: those that a salvage brought back under their keys.
+          // Rows may lie in a block that was never given out: those that a salvage brought back under their keys.
           let used = try parts.lastKey(hierarchy, transaction.read) ?? 0
           if used < block.upperBound {
             try parts.setCounter(hierarchy, max(block.lowerBound, used + 1), transaction)
@@ -188,7 +190,7 @@ public final class LMDBStore: PersistentStore {
         }
       }
     }
-    // A failure costs some numbers nobody misses.
+    // A failure costs a few unused numbers.
     if parts.environment.isOwnThread {
       // The last reference went with a save's own job, on the thread that writes: it cannot wait for itself. What
       // is queued is done before the environment closes.

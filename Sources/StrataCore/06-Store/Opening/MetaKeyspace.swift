@@ -51,11 +51,12 @@ struct MetaKeyspace: Sendable {
   }
 
   func put(_ key: String, _ value: some Sequence<UInt8>, _ transaction: borrowing WriteTransaction) throws {
+    try Array(value).withUnsafeBytes { try put(key, bytes: $0, transaction) }
+  }
+
+  func put(_ key: String, bytes: UnsafeRawBufferPointer, _ transaction: borrowing WriteTransaction) throws {
     var key = key
-    let value = Array(value)
-    try key.withUTF8 { key in
-      try value.withUnsafeBytes { try transaction.put(keyspace, UnsafeRawBufferPointer(key), $0) }
-    }
+    try key.withUTF8 { try transaction.put(keyspace, UnsafeRawBufferPointer($0), bytes) }
   }
 
   func put<N: FixedWidthInteger>(

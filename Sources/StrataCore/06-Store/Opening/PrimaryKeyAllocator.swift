@@ -74,7 +74,7 @@ final class PrimaryKeyAllocator: Sendable {
   /// Adds keys that could not be reserved: `counter` is the store's, which could be read but not be raised; nil when it could
   /// not even be read, and what was last known of it tells where new ones may begin.
   ///
-  /// Objects can so be made while the disk is full or somebody else is writing; only saving them needs the store.
+  /// Objects can so be made while the disk is full or another process is writing; only saving them needs the store.
   /// The keys begin beyond a random gap, where another process does not come by counting. The next commit
   /// raises the counter above all of them (`unsecuredEnd`); one that finds a row under such a key is a conflict.
   func addUnsecured(after counter: UInt64?) -> Bool {
@@ -118,7 +118,7 @@ final class PrimaryKeyAllocator: Sendable {
     return nil
   }
 
-  /// Whether there are no keys at all. Asked under the lock: somebody may be making spare keys the current block.
+  /// Whether there are no keys at all. Asked under the lock: another thread may be making spare keys the current block.
   private var isDry: Bool {
     spare.withLock { $0.blocks.isEmpty && current.load(ordering: .relaxed) & 0xFFFF == 0 }
   }

@@ -43,7 +43,7 @@ final class StoreCatalogue: Sendable {
   /// Reads the catalogue as it is stored.
   ///
   /// - Parameter open: The keyspaces that are valid in the transactions it is for.
-  /// - Throws: ``StorageError`` of kind `damaged` for a layout nobody can read.
+  /// - Throws: ``StorageError`` of kind `damaged` for an unreadable layout.
   init(
     _ parts: StoreParts, layouts table: LayoutTable, open: [Keyspace],
     _ transaction: borrowing ReadTransaction

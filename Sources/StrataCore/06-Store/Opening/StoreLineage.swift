@@ -1,7 +1,7 @@
 import Foundation
 
-/// Which versions of its model a store was of before the one it is of now: their checksums, the oldest first, each once. Whoever
-/// migrates a store adds the version that it was of. So a store that was never migrated keeps none, and one that was written before stores
+/// Which versions of its model a store was of before the one it is of now: their checksums, the oldest first, each once. A migration
+/// adds the version that it was of. So a store that was never migrated keeps none, and one that was written before stores
 /// kept any begins with the version it is of.
 struct StoreLineage: Sendable, Hashable {
   /// The key in the keyspace "meta".

@@ -14,7 +14,7 @@ struct StoreOpening {
     let catalogue: StoreCatalogue
     let metadata: StoreMetadata
     let versions: StoredVersions
-    /// By hierarchy number, where primary keys begin that nobody has reserved; nil for a damaged counter.
+    /// By hierarchy number, where unreserved primary keys begin; nil for a damaged counter.
     let counters: [UInt64?]
     /// The newest commit.
     let commitNumber: UInt64
@@ -273,7 +273,7 @@ extension StoreOpening {
     return (try? added.compiled(number: own.number, schema))?.signature != own.signature
   }
 
-  /// Completes indexes that were added and whose building was interrupted, or that somebody could not keep up.
+  /// Completes indexes that were added and whose building was interrupted, or that a program could not keep up to date.
   private func grow(_ catalogue: StoreCatalogue, _ parts: StoreParts) throws -> StoreCatalogue {
     if options.isReadOnly || options.opensAsItIs { return catalogue }
     var catalogue = catalogue

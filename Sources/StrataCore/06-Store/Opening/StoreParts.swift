@@ -30,6 +30,7 @@ final class StoreParts: Sendable {
   /// The handles of `rows`; nil for hierarchies the configuration leaves out.
   let rowHandles: ContiguousArray<MDB_dbi?>
   private let layouts: LayoutTable
+  private let nonces = Atomic<UInt64>(.random(in: 0 ... .max))
 
   init(
     identifier: UUID, schema: Schema, environment: Environment, meta: MetaKeyspace, large: Keyspace?,
@@ -56,6 +57,19 @@ final class StoreParts: Sendable {
   /// Who writes down what a transaction changes.
   func makeRecorder() -> JournalRecorder? {
     journal.map { JournalRecorder(writer: writer, limits: $0.limits) }
+  }
+
+  /// A number that tells an attempt to commit from every other, of this process and of others: counted from a random one on.
+  func nextNonce() -> UInt64 { nonces.wrappingAdd(1, ordering: .relaxed).newValue }
+
+  /// Writes the stamp of commit `number`.
+  func putStamp(_ number: UInt64, nonce: UInt64, _ transaction: borrowing WriteTransaction) throws {
+    try withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) { bytes in
+      bytes.storeBytes(of: identifier.uuid, as: uuid_t.self)
+      bytes.storeBytes(of: number.littleEndian, toByteOffset: 16, as: UInt64.self)
+      bytes.storeBytes(of: nonce, toByteOffset: 24, as: UInt64.self)
+      try meta.put("stamp", bytes: UnsafeRawBufferPointer(bytes), transaction)
+    }
   }
 
   /// Puts what was written down into the journal, as commit `number`.
@@ -185,7 +199,7 @@ extension StoreMetadata {
 
   /// The user's part as a store keeps it.
   ///
-  /// - Throws: ``StorageError`` of kind `tooLarge` when values are nested so deeply that nobody would read them again.
+  /// - Throws: ``StorageError`` of kind `tooLarge` when values are nested so deeply that they could not be read again.
   func encoded(path: String) throws -> Data {
     let own = withoutStandardKeys
     guard own.values.values.allSatisfy({ $0.isNested(atMost: Self.depthLimit) }) else {

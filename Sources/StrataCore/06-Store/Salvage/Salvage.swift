@@ -8,13 +8,15 @@ extension LMDBStore {
   /// of keys that no tree leads to any more, the newest version of each row found on any page. Indexes are built
   /// anew. Object IDs stay valid when the store's identity is readable. Nothing else may write the source meanwhile.
   ///
-  /// The new store has a name of its own, `.strata-salvage-…` beside `destination`, until it is complete, checked and flushed; then it gets its name in
+  /// The new store has a name of its own, `.strata-salvage-…` beside `destination`, until it is complete, checked and flushed. Then it gets its name in
   /// one step. What a process that was killed has left under such a name is removed by the next salvage, backup or migration in the folder.
   ///
   /// - Parameters:
+  ///   - source: The file of the damaged store.
+  ///   - destination: The file of the new store, which must not exist.
   ///   - model: The model to use when the one in the store cannot be read.
   ///   - includesLoosePages: Whether to look at pages that no tree leads to. They can bring back rows that had been
-  ///     deleted, and whoever could choose the bytes of large values could make rows appear.
+  ///     deleted, and an author of large values could choose bytes that make rows appear.
   ///   - progress: Called now and then on the calling thread. What it throws ends the salvage.
   /// - Returns: What came back and what did not; the new store passes its check when the report says so.
   /// - Throws: ``StorageError``: `.exists` when there is a file at `destination`; `.busy` when a process still has a store open whose file had
@@ -162,7 +164,7 @@ struct Salvage {
     report.unreadablePages = source.unreadablePages
     // The keys that were reserved along the way are given back before the counters are set.
     store.close()
-    // What the history told is not brought back: it begins anew, and whoever has read it is told so.
+    // What the history told is not brought back: it begins anew, and its readers get an error that says so.
     options.recordsHistory = codes.entries[HistoryFormat.metaKey] != nil
     store = try LMDBStore(url: draft.url, schema: schema, options: options)
     try progress(SalvageProgress(phase: "checking", rowCount: report.rowCount))

@@ -4,7 +4,7 @@ import Foundation
 struct SalvageCodes {
   /// Entries by key.
   private(set) var entries: [String: [UInt8]] = [:]
-  /// Entries from loose pages; several values mean that nobody knows which is right.
+  /// Entries from loose pages; several values mean that it is unknown which is right.
   private var loose: [String: Set<[UInt8]>] = [:]
 
   private(set) var entityNames: [UInt16: String] = [:]

@@ -186,7 +186,7 @@ struct SalvageReferences {
     var finder = ReferenceFinder(rows[relationship.destinationHierarchy])
     let target = Reference.primaryKey(reference)
     guard let found = finder.find(target) else {
-      // Whether the row was deleted or lost, nobody knows: with this rule it may be away.
+      // It is unknown whether the row was deleted or lost: with this rule it may be absent.
       return inverse?.deleteRule == .noAction
     }
     if found != reference { return false }

@@ -6,7 +6,7 @@ public enum PersistentHistoryResultType: Int, Sendable, CaseIterable {
   case statusOnly = 0
   /// The IDs of the changed objects, each once.
   case objectIDs = 1
-  /// How many transactions; of a request for changes how many changes.
+  /// The number of transactions, or of changes when changes were requested.
   case count = 2
   /// Transactions without their changes.
   case transactionsOnly = 3
@@ -33,7 +33,7 @@ public struct PersistentHistoryRequest: Sendable {
     case token(PersistentHistoryToken)
     /// At that time.
     case date(Date)
-    /// Where the consumer of that name has come to; for one that nobody knows, the beginning.
+    /// Where the consumer of that name has come to; for an unknown one, the beginning.
     case consumer(String)
   }
   enum Operation: Sendable, Hashable {

@@ -66,6 +66,8 @@ public final class PersistentHistoryToken: NSObject, NSSecureCoding, NSCopying, 
 
   // MARK: Codable
 
+  /// Reads what `encode(to:)` has written.
+  /// - Throws: `DecodingError` for a text that is no token.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     guard let token = PersistentHistoryToken(text: try container.decode(String.self)) else {
@@ -76,6 +78,8 @@ public final class PersistentHistoryToken: NSObject, NSSecureCoding, NSCopying, 
     super.init()
   }
 
+  /// Writes the token as a text.
+  /// - Throws: what the encoder throws.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(text)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What one save or one batch request has changed in a store, and who it was (rule 278).
+/// The changes of one save or batch request in a store, with their author (rule 278).
 ///
 /// Immutable; may be used from any thread.
 public final class PersistentHistoryTransaction: NSObject, NSCopying, Sendable {
@@ -97,9 +97,9 @@ public final class PersistentHistoryChange: NSObject, NSCopying, @unchecked Send
   // Safe: everything is constant, and descriptions of a model in use are frozen; values of tombstones are made for this
   // object alone.
 
-  /// A number of its own among all changes of the store.
+  /// A number that is unique among all changes of the store.
   public let changeID: Int64
-  /// The object, which need not exist any more.
+  /// The object, which may no longer exist.
   public let changedObjectID: ManagedObjectID
   /// What has happened to it.
   public let changeType: PersistentHistoryChangeType

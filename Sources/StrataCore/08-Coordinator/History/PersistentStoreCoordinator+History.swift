@@ -25,7 +25,7 @@ extension PersistentStoreCoordinator {
   /// A request to delete what is older than a token is carried out when that has gone already: 0 transactions, also for a token from before
   /// the store was migrated.
   /// - Throws: `CoreDataError` 134301 when the token to read from is older than what the history still tells, or any token is newer than the
-  ///   store, of another copy of it or of other stores: read everything anew then, and go on with the current token; 134091 when no store records a history;
+  ///   store, of another copy of it or of other stores: read everything again then, and go on with the current token; 134091 when no store records a history;
   ///   134060 for a predicate that history cannot answer; `StorageError`.
   public func history(_ request: PersistentHistoryRequest) throws -> PersistentHistoryResult {
     if !hasStores {
@@ -163,7 +163,7 @@ extension PersistentStoreCoordinator {
     }
   }
 
-  /// Those who read the history of `store` under a name, and how far each has come.
+  /// The named readers of the history of `store`, and how far each has read.
   /// - Throws: `StorageError`.
   public func historyConsumers(of store: any PersistentStore) throws -> [HistoryConsumer] {
     try (store as? LMDBStore)?.historyConsumers() ?? []

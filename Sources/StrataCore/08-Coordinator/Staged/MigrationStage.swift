@@ -178,7 +178,7 @@ public final class StagedMigrationManager: NSObject, @unchecked Sendable {
     plain.stagedMigrationManager = nil
     plain.migratesAutomatically = false
     plain.shouldAddStoreAsynchronously = false
-    // What a step before has replaced stays until somebody saves to the store that is ready.
+    // What a step before has replaced stays until the first save to the finished store.
     plain.keepsReplacedFiles = true
     opening = Opening(model: model, description: plain)
     defer {

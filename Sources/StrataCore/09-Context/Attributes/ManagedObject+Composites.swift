@@ -19,7 +19,7 @@ extension ManagedObject {
     }
   }
 
-  /// Sets a composite, transformable or element attribute; `isPrimitive` without telling anybody.
+  /// Sets a composite, transformable or element attribute; `isPrimitive` without notifying observers.
   final func setKeyedValue(_ value: Any?, _ slot: Int, isPrimitive: Bool) {
     let attribute = home.entity.attributes[slot]
     switch attribute.type {

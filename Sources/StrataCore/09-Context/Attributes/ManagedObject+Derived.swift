@@ -1,7 +1,7 @@
 import Foundation
 
 extension ManagedObject {
-  /// Traps for a derived attribute, which nobody sets.
+  /// Traps for a derived attribute, which cannot be set.
   @inline(__always)
   final func requireSettable(_ slot: Int) {
     withHome { if $0.entity.baselineSlot != nil, $0.entity.derivedSlots.contains(slot) { trapDerived(slot) } }

@@ -61,7 +61,7 @@ extension ManagedObject {
     let place = decodedPlace(slot)
     if let kept = transients?[place] as? DecodedValue, kept.bytes == bytes { return kept.value }
     let value = try decode(bytes, slot)
-    // An instance that somebody can change in place is not kept.
+    // An instance that can be changed in place is not kept.
     if !(type(of: value) is AnyClass) {
       transients = (transients ?? [:]).merging([place: DecodedValue(bytes: bytes, value: value)]) { $1 }
     }

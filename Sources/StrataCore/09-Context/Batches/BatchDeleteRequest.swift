@@ -5,7 +5,7 @@ import Foundation
 ///     try context.execute(BatchDeleteRequest(fetchRequest: FetchRequest<Flight>(entityName: "Flight", predicate: …)))
 ///
 /// Delete rules are applied as a context does (rules 212, 271): cascade takes others along; deny refuses the whole batch when
-/// somebody stays, before anything is written; nullify clears references, and is refused where the reference is mandatory; no
+/// an object that stays is still referred to, before anything is written; nullify clears references, and is refused where the reference is mandatory; no
 /// action leaves them. No reference to nothing comes about otherwise. Minimum counts are not looked at, and hooks are not called.
 ///
 /// What is unsaved in any context is not looked at either: the predicate sees what is stored.
@@ -42,6 +42,7 @@ public struct BatchDeleteRequest: PersistentStoreRequest, Sendable {
   public init(objectIDs: [ManagedObjectID]) { subject = .identifiers(objectIDs) }
 
   /// Carries the request out: called by `context.execute(_:)`.
+  /// - Throws: what `context.execute(_:)` throws for this request.
   public func outcome(in context: ManagedObjectContext) throws -> BatchResult {
     try context.deleteBatch(self)
   }

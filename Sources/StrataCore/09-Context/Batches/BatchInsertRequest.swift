@@ -38,7 +38,7 @@ public struct BatchInsertRequest: PersistentStoreRequest {
   public var entityName: String
   /// What is answered. Default: the status.
   public var resultType = BatchResultType.statusOnly
-  /// Whether the executing context makes the new objects known to whoever observes it, as after merging another context's save.
+  /// Whether the executing context makes the new objects known to its observers, as after merging another context's save.
   /// Contexts that merge by themselves (`automaticallyMergesChangesFromParent`) do so anyway. Default true.
   public var mergesIntoContext = true
   /// The stores that may get the records: the first writable one of them that holds the entity does (rule 106).
@@ -77,6 +77,7 @@ public struct BatchInsertRequest: PersistentStoreRequest {
   }
 
   /// Carries the request out: called by `context.execute(_:)`.
+  /// - Throws: what `context.execute(_:)` throws for this request.
   public func outcome(in context: ManagedObjectContext) throws -> BatchResult {
     try context.insertBatch(self)
   }

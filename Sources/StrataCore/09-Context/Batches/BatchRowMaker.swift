@@ -76,7 +76,7 @@ struct BatchRowMaker: ~Copyable {
 
   // MARK: Objects
 
-  /// The objects are born into a context that nobody saves: there they have their final IDs, their class and other objects.
+  /// The objects are born into a context that is never saved: there they have their final IDs, their class and other objects.
   private mutating func addObjects(_ handler: (ManagedObject) -> Bool, _ progress: BatchProgress) throws {
     let scratch = ManagedObjectContext(
       .confinement, context.coordinator, parent: nil, classes: context.classes)

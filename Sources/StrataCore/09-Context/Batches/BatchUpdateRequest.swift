@@ -48,6 +48,7 @@ public struct BatchUpdateRequest: PersistentStoreRequest, Sendable {
   }
 
   /// Carries the request out: called by `context.execute(_:)`.
+  /// - Throws: what `context.execute(_:)` throws for this request.
   public func outcome(in context: ManagedObjectContext) throws -> BatchResult {
     try context.updateBatch(self)
   }

@@ -50,7 +50,7 @@ extension ManagedObjectContext {
     slice(batch.inserted) { bound, keys in
       let rows = newestRows(keys, bound, binding)
       for (key, row) in zip(keys, rows) {
-        // Gone again since, or not to be read: nobody here has an object of it.
+        // Gone again since, or not to be read: there is no object of it here.
         guard case .row(let row) = row else { continue }
         mergeInsert(key, ToldRow(row: row, isStored: true), bound, store, &merged)
       }
@@ -73,7 +73,7 @@ extension ManagedObjectContext {
     _ merged: inout MergedIdentifiers
   ) {
     let table = store.tables[bound.hierarchyNumber]
-    // A child may have read an older row of what nobody knows here: what is merged is no conflict when it saves.
+    // A child may have read an older row of what is unknown here: what is merged is no conflict when it saves.
     let publishes = strata.publishes
     let wanted = publishes ? Array(keys) : keys.filter { table.contains($0) }
     var rows: [UInt64: NewestRow] = [:]
@@ -85,7 +85,7 @@ extension ManagedObjectContext {
         if publishes { strata.knownRows.note(row, of: bound, key) }
         mergeUpdate(key, ToldRow(row: row, isStored: true), bound, store, &merged)
       } else if strata.isEmpty {
-        // Nobody here knows it.
+        // It is unknown here.
         merged.updated.insert(ManagedObjectID(token: bound.token, primaryKey: key))
         noteRow(key, bound, \.refreshed)
       } else {
@@ -94,7 +94,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Somebody has changed a row, which cannot be read now; reported.
+  /// A changed row cannot be read now; reported.
   func mergeUnreadable(
     _ key: UInt64, _ bound: BoundEntity, _ store: RegisteredStores.Registered,
     _ merged: inout MergedIdentifiers
@@ -131,7 +131,7 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-  /// Whether the object has unsaved edits of which no other object tells: of attributes, of references that make it somebody's
+  /// Whether the object has unsaved edits of which no other object tells: of attributes, of references that make it a
   /// member, of members that do not know of it. The other ends of relationships have edits of their own.
   final var hasEditsOfItsOwn: Bool {
     guard let context, isUpdated else { return false }

@@ -5,10 +5,10 @@ import CLMDBShim
 ///     [ 0 – | 17 ● | 0 – | 4 ● | 9 ● | 0 – | … ]   key and strong reference side by side
 ///     open addressing, linear probing, 0 = free (keys start at 1)
 ///
-/// References are strong because weak ones cost a side allocation each. What nobody else holds and has no changes is let go
+/// References are strong because weak ones cost a side allocation each. What is held nowhere else and has no changes is released
 /// when the table fills up, so a loop over a million rows runs in bounded memory; and such an object counts as gone even
-/// before that: a look-up drops it and answers nil (contexts.md, rule 9). Members of a to-many relationship that was asked for are
-/// held by whoever holds its owner (rule 220, see `MemberKeeper`).
+/// before that: a look-up drops it and answers nil (contexts 9). Members of a to-many relationship that was asked for are
+/// held while their owner is held (rule 220, see `MemberKeeper`).
 ///
 /// Lives on the context's queue.
 final class IdentityTable {
@@ -16,7 +16,7 @@ final class IdentityTable {
   @exclusivity(unchecked) private var entries: UnsafeMutablePointer<Entry>
   @exclusivity(unchecked) private var capacity: Int
   @exclusivity(unchecked) private(set) var count = 0
-  /// When true, objects are kept although nobody else holds them (`retainsRegisteredObjects`).
+  /// When true, objects are kept although they are held nowhere else (`retainsRegisteredObjects`).
   @exclusivity(unchecked) var retainsObjects = false
   /// The context's objects, once one of them keeps its members.
   // Unowned: it holds this table, or is gone together with it.
@@ -85,7 +85,7 @@ final class IdentityTable {
     keepers = [:]
   }
 
-  /// Calls `body` with every object that somebody outside holds or that has changes.
+  /// Calls `body` with every object that is held outside or has changes.
   func forEachLive(_ body: (ManagedObject) throws -> Void) rethrows {
     for index in 0..<capacity where entries[index].key != 0 && !isGone(index) {
       if let object = entries[index].object { try body(object) }
@@ -99,7 +99,7 @@ final class IdentityTable {
     }
   }
 
-  /// Only the table holds the object, it has no changes, and nobody keeps it as a member.
+  /// Only the table holds the object, it has no changes, and no owner keeps it as a member.
   @inline(__always)
   private func isGone(_ index: Int) -> Bool {
     isUnheld(index) && !isKept(index)
@@ -136,7 +136,7 @@ final class IdentityTable {
 
   func identity(of key: UInt64) -> ObjectIdentifier? { withObject(key, ObjectIdentifier.init) }
 
-  /// Whether somebody outside holds the object for `key`, or it has changes.
+  /// Whether code outside holds the object for `key`, or it has changes.
   func isHeld(_ key: UInt64) -> Bool {
     let index = slot(of: key)
     return entries[index].key == key && !isUnheld(index)

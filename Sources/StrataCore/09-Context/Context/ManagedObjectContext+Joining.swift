@@ -7,7 +7,7 @@ import Synchronization
 ///     main.parent = writer
 ///     writer.persistentStoreCoordinator = coordinator   // main has it too, now
 ///
-/// Until then a context behaves as one over a coordinator that has no entities and no stores. Set either before anybody else
+/// Until then a context behaves as one over a coordinator that has no entities and no stores. Set either before other code
 /// uses the context.
 extension ManagedObjectContext {
   /// Makes a context of the given kind that has no coordinator yet: set `persistentStoreCoordinator` or `parent`.
@@ -115,7 +115,7 @@ extension ManagedObjectContext {
   }
 }
 
-/// A context that nobody is to keep.
+/// A context that is not to be kept.
 struct WeakContext: @unchecked Sendable {
   // Safe: weak references may be loaded from any thread.
   weak var context: ManagedObjectContext?

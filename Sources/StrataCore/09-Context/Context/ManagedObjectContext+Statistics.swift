@@ -23,7 +23,7 @@ extension ManagedObjectContext {
     /// Rows that batch requests inserted, matched for an update, or deleted.
     public var batchRows = 0
     /// How long this context waited for stores to answer requests, to write its saves and to carry out its batches. Single faults
-    /// are not timed, which would take as long as they do, and asynchronous saves do not make anybody wait.
+    /// are not timed, which would take as long as they do, and asynchronous saves block no queue.
     public var timeInStore = Duration.zero
 
     /// All zero.
@@ -51,7 +51,7 @@ extension ManagedObjectContext {
 
   // MARK: Asking the store
 
-  /// Has one store answer a request: counted, timed, and told of when somebody wants to know.
+  /// Has one store answer a request: counted, timed, and reported when debug output is on.
   func ask(_ view: any StoreReading, _ request: ResolvedFetchRequest, mode: FetchMode) throws -> FetchedRows {
     let start = ContinuousClock.now
     let fetched = try view.fetch(request, mode: mode)
@@ -108,7 +108,7 @@ extension ManagedObjectContext {
   /// One line about what this context had a store do.
   func tell(_ what: String, plan: String? = nil, rows: String, _ time: Duration?) {
     let output = DebugOutput.current
-    // Whoever asked for faults alone wants nothing else.
+    // A request for faults alone needs nothing else.
     if output.isSubset(of: .faults) { return }
     var parts = [what]
     if output.contains(.plan), let plan { parts.append("plan: \(plan)") }

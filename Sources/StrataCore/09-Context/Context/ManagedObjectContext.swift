@@ -15,7 +15,7 @@ import Synchronization
 /// so may the properties documented as such. Everything else belongs on its queue: debug builds check every access and
 /// trap with advice, release builds do so when `checksConfinement` is on (or `STRATA_CHECK_CONFINEMENT=1` is set).
 ///
-/// Within a context there is one object per record (rule 40). Objects nobody holds and that have no changes are let go.
+/// Within a context there is one object per record (rule 40). Unchanged objects that are held nowhere else are released.
 public final class ManagedObjectContext: @unchecked Sendable {
   // Safe: state outside `shared` is confined to the context's queue, which every entry point checks in debug builds;
   // `shared` has its own lock; the rest are constants.
@@ -59,7 +59,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
   public var userInfo: NSMutableDictionary { checkAccess(); return storedUserInfo }
   private lazy var storedUserInfo = NSMutableDictionary()
 
-  /// Whether objects stay registered although nobody else holds them (rule 13). Default false.
+  /// Whether objects stay registered although they are held nowhere else (rule 13). Default false.
   public var retainsRegisteredObjects = false {
     didSet { stores.setRetainsObjects(retainsRegisteredObjects) }
   }
@@ -143,7 +143,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
   @exclusivity(unchecked) var isFrozen = false
   /// Commits that are being merged automatically.
   @exclusivity(unchecked) var mergeBacklog = MergeBacklog()
-  /// By relationship number: grows when somebody else may have changed who belongs to whom, so that members are loaded again.
+  /// By relationship number: grows when another context may have changed members, so that members are loaded again.
   @exclusivity(unchecked) var relationEpochs: [UInt32]
   /// Deleted objects whose delete rules have not been applied yet.
   @exclusivity(unchecked) var deletionsToPropagate: [ManagedObject] = []
@@ -151,8 +151,10 @@ public final class ManagedObjectContext: @unchecked Sendable {
   @exclusivity(unchecked) var vanished: Set<ManagedObjectID> = []
   /// Objects whose published edits are not those they have.
   @exclusivity(unchecked) var unpublished: [ManagedObject] = []
-  /// What was edited before there were children has been published.
-  @exclusivity(unchecked) var hasBegunPublishing = false
+  /// A save is about to write what is edited: that need not be captured for a first child.
+  @exclusivity(unchecked) var isAboutToSave = false
+  /// The save under way writes what was not captured: a first child that comes meanwhile does not see it.
+  @exclusivity(unchecked) var savesUncaptured = false
   /// New records that are deleted again and still published, until the event ends: nobody is to see half of an event.
   @exclusivity(unchecked) var withdrawn: Set<StratumLayer.Place> = []
   /// Objects were inserted before there was a store for them, and have provisional IDs.
@@ -162,7 +164,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
   /// A child has saved such objects here. Set on the child's thread.
   let awaitsProvisional = Atomic<Bool>(false)
   /// What has changed since the last save, and since the last did-change notification.
-  // `@exclusivity(unchecked)`: its methods call no user code and come back before anybody else looks.
+  // `@exclusivity(unchecked)`: its methods call no user code and come back before other code looks.
   @exclusivity(unchecked) var changes = ChangeTracker()
   /// An end-of-event job is on its way to the main queue.
   @exclusivity(unchecked) var hasScheduledProcessing = false
@@ -194,11 +196,11 @@ public final class ManagedObjectContext: @unchecked Sendable {
   @exclusivity(unchecked) var unsettled: [Int: [ConstraintViolation]] = [:]
   /// Guards against hooks and observers that call back into a save.
   var isSaving = false
-  /// What the last fetch with relationships to prefetch has brought in: without this nobody would hold these until they are asked for. Until the `perform` block ends, the next such fetch, or `reset()`.
+  /// What the last fetch with relationships to prefetch has brought in: without this they would not be held until they are asked for. Until the `perform` block ends, the next such fetch, or `reset()`.
   @exclusivity(unchecked) var prefetched: [ManagedObject] = []
   /// See `observesObjects`.
   @exclusivity(unchecked) var storedObservesObjects = false
-  /// For the next object that somebody observes.
+  /// For the next observed object.
   @exclusivity(unchecked) var spareRegistrar = ObservationRegistrar()
   /// Counts what the context did, for tests and for people who look for waste.
   @exclusivity(unchecked) public internal(set) var statistics = Statistics()
@@ -261,7 +263,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
       // Foundation's manager would call a target that is gone.
       undoRecorder?.manager.messages.removeAllActions(withTarget: self)
     #endif
-    // The objects outlive their context safely: last values readable, no context (contexts.md, rule 9).
+    // The objects outlive their context safely: last values readable, no context (contexts 9).
     stores.forEach { $0.context = nil }
     changes.forEachListed { $0.context = nil }
   }
@@ -274,7 +276,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
     set { shared.withLock { $0.name = newValue } }
   }
 
-  /// Who is responsible for the context's saves.
+  /// The author of the context's saves.
   public var transactionAuthor: String? {
     get { shared.withLock { $0.transactionAuthor } }
     set { shared.withLock { $0.transactionAuthor = newValue } }
@@ -358,7 +360,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
     checkAccess()
     return Set(changes.deleted + receivedObjects(.delete))
   }
-  /// The objects in the context that somebody holds or that have changes.
+  /// The objects in the context that are held elsewhere or have changes.
   public var registeredObjects: Set<ManagedObject> {
     checkAccess()
     var result: Set<ManagedObject> = []

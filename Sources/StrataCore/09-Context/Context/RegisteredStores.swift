@@ -108,7 +108,7 @@ final class RegisteredStores {
     for store in registered { store?.tables.forEach { $0.forEach(body) } }
   }
 
-  /// Every object somebody holds or that has changes.
+  /// Every object that is held elsewhere or has changes.
   func forEachLive(_ body: (ManagedObject) -> Void) {
     for store in registered { store?.tables.forEach { $0.forEachLive(body) } }
   }

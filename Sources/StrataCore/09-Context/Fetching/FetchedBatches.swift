@@ -1,6 +1,6 @@
 import Foundation
 
-/// The objects that match a request, as a collection that holds their IDs and reads their rows in batches when somebody looks
+/// The objects that match a request, as a collection that holds their IDs and reads their rows in batches when the application looks
 /// at them (rules 82, 163).
 ///
 ///     var request = FetchRequest<Flight>(entityName: "Flight", sortDescriptors: [FetchSort("departure")])
@@ -10,7 +10,7 @@ import Foundation
 ///
 /// What matches, and in which order, is settled when the collection is made; values are those of the objects, as always. An
 /// object that is deleted later keeps its place. The collection keeps the objects of the two batches looked at last, and
-/// with them what the request prefetches; others live as long as somebody holds them. It may be used on its context's queue
+/// with them what the request prefetches; others live while they are held. It may be used on its context's queue
 /// only, and holds the context.
 public struct FetchedBatches<Object: ManagedObject>: RandomAccessCollection {
   private let batches: BatchReader
@@ -20,9 +20,9 @@ public struct FetchedBatches<Object: ManagedObject>: RandomAccessCollection {
   public var startIndex: Int { 0 }
   public var endIndex: Int { batches.references.count }
 
-  /// The object at `position`. Reads the rows of its batch unless they are at hand.
+  /// The object at `position`. Reads the rows of its batch unless they are in memory.
   ///
-  /// A batch that cannot be read is told of by the context's `readFailureHandler`, and its objects are faults that fire when they are used.
+  /// A batch that cannot be read is reported to the context's `readFailureHandler`, and its objects are faults that fire when they are used.
   public subscript(position: Int) -> Object {
     guard batches.references.indices.contains(position) else {
       trap("position \(position) is out of range: \(batches.references.count) objects were fetched.")

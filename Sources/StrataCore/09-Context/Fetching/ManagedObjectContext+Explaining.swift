@@ -4,13 +4,13 @@ import Foundation
 public enum FetchExplaining: Sendable, Hashable {
   /// The plan alone: rows are not read, but for estimates.
   case planning
-  /// The request is executed too, and what that took is told.
+  /// The request is executed too, and the explanation has its cost.
   case executing
 }
 
 extension ManagedObjectContext {
   /// How `request` is executed, store by store, with the unsaved changes of this context and those below: for tests that a query
-  /// uses an index, and for those who wonder why it takes so long.
+  /// uses an index, and for finding out why it takes so long.
   ///
   ///     #expect(try context.explain(request).indexName == "Person.byName")
   ///     print(try context.explain(request, .executing))
@@ -26,6 +26,7 @@ extension ManagedObjectContext {
   }
 
   /// How `count(for: request)` is executed. See `explain(_:_:)`.
+  /// - Throws: what `fetch(_:)` throws.
   public func explainCount<T: FetchRequestResult>(
     for request: FetchRequest<T>, _ explaining: FetchExplaining = .planning
   ) throws -> FetchExplanation {

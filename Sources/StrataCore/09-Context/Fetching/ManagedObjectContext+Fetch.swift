@@ -5,7 +5,7 @@ extension ManagedObjectContext {
   ///
   /// Pending changes take part (rule 86): unsaved objects that match are found, edited ones are matched and sorted by the
   /// values they have now, deleted ones are left out, and the window is cut from the merged result (rule 92). Objects already
-  /// in the context come back as they are (rules 40, 65); others are made as faults with their rows at hand.
+  /// in the context come back as they are (rules 40, 65); others are made as faults with their rows in memory.
   ///
   /// - Throws: `FetchError` for an unknown entity or key or a value of the wrong type; `CoreDataError` when `T` is not the
   ///   class of the entity, 134070 while no store is loaded; `StorageError` when the store cannot be read.
@@ -18,11 +18,13 @@ extension ManagedObjectContext {
   }
 
   /// The IDs of the objects that match `request`, in its order, unsaved ones included (rules 89, 90).
+  /// - Throws: what `fetch(_:)` throws for objects.
   public func fetch(_ request: FetchRequest<ManagedObjectID>) throws -> [ManagedObjectID] {
     try fetchIdentifiers(try specification(of: request))
   }
 
   /// How many objects `fetch(request)` would return (rule 91).
+  /// - Throws: what `fetch(_:)` throws for objects.
   public func count<T: FetchRequestResult>(for request: FetchRequest<T>) throws -> Int {
     try count(of: specification(of: request), T.fetchResultType)
   }
@@ -101,7 +103,7 @@ extension ManagedObjectContext {
       }
       return makeObject(id.primaryKey, row.snapshot, bound, place.table)
     }
-    // `kept` lives until here; what follows may call anybody.
+    // `kept` lives until here; what follows may call code of the application.
     withExtendedLifetime(kept) {}
     if object.isFault { try throwingFailures { object.fire() } }
     return object

@@ -143,7 +143,7 @@ enum FetchMatch {
 extension StoreBinding {
   /// An attribute of a row, read from the store when it is too large to lie in the row.
   ///
-  /// A large value that was replaced in the store before anybody read it is nowhere any more: then the newest one is
+  /// A large value that was replaced in the store before it was read no longer exists: then the newest one is
   /// what a reader gets. Nil-valued when the row is gone.
   func value(
     of row: RowSnapshot, _ slot: Int, _ bound: BoundEntity, _ primaryKey: UInt64,

@@ -19,7 +19,7 @@ extension ManagedObjectContext {
     guard parent == nil else {
       throw CoreDataError(
         .coreData,
-        "\(description) has a parent, whose query generation is its own (rule 168); pin the context at the bottom."
+        "\(description) has a parent, whose query generation is its own; pin the context at the bottom."
       )
     }
     generation.set(token)

@@ -8,8 +8,8 @@ import Synchronization
 ///     try other.setQueryGenerationFrom(context.queryGenerationToken)   // both see the same (rule 290)
 ///     try context.setQueryGenerationFrom(nil)                          // sees the newest commit again
 ///
-/// Stores keep the space of what has been replaced since the oldest generation that somebody holds, so their files grow
-/// meanwhile (rule 296): look at `age`, and let go. After the coordinator's `queryGenerationLimit` a generation ends by itself.
+/// Stores keep the space of what has been replaced since the oldest generation that is held, so their files grow
+/// meanwhile (rule 296): look at `age`, and release it. After the coordinator's `queryGenerationLimit` a generation ends by itself.
 /// Equal tokens name the same generation. May be used from any thread.
 public final class QueryGenerationToken: Sendable {
   /// Stands for the newest commit at the moment of the next read.
@@ -96,7 +96,7 @@ final class PinnedGeneration: Sendable {
     let new = try QueryGenerationToken.make(
       coordinator.bindings, limit: coordinator.queryGenerationLimit)
     return token.withLock { token in
-      // Somebody above may have read first.
+      // A context above may have read first.
       if token == .current { token = new }
       return token
     }

@@ -1,7 +1,7 @@
 import Foundation
 
 // What another process has committed, merged into a context. It comes as a batch does: which rows have changed, not what is in them
-// now; those that are in the context are read, from the newest commit. When nobody knows which rows have changed, all objects in the
+// now; those that are in the context are read, from the newest commit. When it is unknown which rows have changed, all objects in the
 // context are looked at.
 
 extension ManagedObjectContext {

@@ -5,6 +5,7 @@ extension PersistentHistoryRequest: PersistentStoreRequest {
   public var requestType: PersistentStoreRequestType { .history }
 
   /// Carries the request out: called by `context.execute(_:)`. See `PersistentStoreCoordinator.history(_:)`.
+  /// - Throws: what `PersistentStoreCoordinator.history(_:)` throws.
   public func outcome(in context: ManagedObjectContext) throws -> PersistentHistoryResult {
     try context.coordinator.history(self)
   }

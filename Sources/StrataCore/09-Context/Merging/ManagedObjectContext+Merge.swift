@@ -23,7 +23,7 @@ final class CommitListener: CommitObserver, @unchecked Sendable {
 }
 
 extension ManagedObjectContext {
-  /// Merges what another context of the same coordinator has saved, as told by its did-save or did-save-IDs notification.
+  /// Merges what another context of the same coordinator has saved, as its did-save or did-save-IDs notification says.
   ///
   /// Objects without edits take the new rows, edited ones keep their edits on top (rule 173), inserted ones are made known,
   /// deleted ones that are in use become deleted here (rules 172–181). Takes the coordinator's remote-change notification, too, and merges
@@ -121,7 +121,7 @@ extension ManagedObjectContext {
     for id in remote.inserted + remote.updated + remote.deleted {
       guard let place = locate(id) else { continue }
       forgetMembers(referredToBy: place.bound.entity, nil)
-      // Nobody says what has changed.
+      // It is unknown what has changed.
       for relationship in place.bound.entity.inbound where relationship.isToMany {
         forgetMembers(of: relationship.number)
       }
@@ -168,15 +168,15 @@ extension ManagedObjectContext {
   private func newestRow(
     _ key: UInt64, _ bound: BoundEntity, _ binding: StoreBinding, _ told: ToldRow?, _ known: ManagedObject?
   ) -> MergeFinding {
-    // What the parent has saved, somebody below may have saved or changed since.
+    // What the parent has saved, a context below may have saved or changed since.
     if ancestors.isEmpty, let told { return .row(MergedRow(row: told.row)) }
     let table = StratumLayer.Table(storeIndex: binding.index, hierarchy: bound.hierarchyNumber)
     for layer in ancestors {
       guard let unsaved = layer.row(table, key) else { continue }
       return unsaved.row.map { .row(MergedRow(row: $0, unsaved: unsaved)) } ?? .gone
     }
-    // A notice of a save that reached no store tells of rows that somebody has saved or dropped since; and an object with a row
-    // that nobody had saved when it was read may be ahead of any notice.
+    // A notice of a save that reached no store reports rows that may have been saved or dropped since; and an object with a row
+    // that was unsaved when it was read may be ahead of any notice.
     if let told, told.isStored, known?.state.contains(.unsavedRow) != true {
       return .row(MergedRow(row: told.row))
     }
@@ -202,7 +202,7 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// Inserted elsewhere: always made known (rule 179), registered only while somebody holds it (rule 176).
+  /// Inserted elsewhere: always made known (rule 179), registered only while it is held (rule 176).
   func mergeInsert(
     _ key: UInt64, _ told: ToldRow?, _ bound: BoundEntity, _ store: RegisteredStores.Registered,
     _ merged: inout MergedIdentifiers
@@ -232,7 +232,7 @@ extension ManagedObjectContext {
     noteRow(key, bound, \.refreshed)
     // The object first: with what children have saved as an edit of its own it may stand on a row newer than the one told of.
     let known = mergeTarget(key, bound, store.tables[bound.entity.hierarchyNumber])
-    // A child may have read an older row of what nobody knows here: what is merged is no conflict when it saves.
+    // A child may have read an older row of what is unknown here: what is merged is no conflict when it saves.
     let notesRow = told == nil && strata.publishes
     guard known != nil || notesRow else { return }
     let row: MergedRow
@@ -247,7 +247,7 @@ extension ManagedObjectContext {
     if let known, take(row, known) { merged.refreshed.insert(id) }
   }
 
-  /// Somebody has changed the row of `object`, and it cannot be read: an object in use goes on showing what it shows, a fault reads the row
+  /// The row of `object` has changed elsewhere and cannot be read: an object in use goes on showing what it shows, a fault reads the row
   /// when it is next used.
   func outdate(_ object: ManagedObject) {
     if object.isFault, object.state.isDisjoint(with: .received) { object.snapshot = nil }
@@ -275,7 +275,7 @@ extension ManagedObjectContext {
     if let old, object.isUpdated || object.isDeleted { object.leaveOwnersOfOthers(since: old) }
     if object.isFault {
       // Nobody is told, but what has been published of its relationships stands on the row of before.
-      if strata.publishes, !object.state.isDisjoint(with: .ownChange) { unpublished.append(object) }
+      if !object.state.isDisjoint(with: .ownChange) { unpublished.append(object) }
       return false
     }
     object.settleFastRow()
@@ -284,13 +284,14 @@ extension ManagedObjectContext {
     return true
   }
 
-  /// The row of `object`, which was gone, is there again: somebody has undone its deletion, insisted on an edit of it, or saved it for the
+  /// The row of `object`, which was gone, is there again: another context has undone its deletion, insisted on an edit of it, or saved it for the
   /// first time after it was looked for here. What only that made a deleted object is none any more, and its edits count again; what was
   /// deleted here stays so, and its save deletes the new row.
   private func bringBack(_ object: ManagedObject) {
     object.state.subtract([.rowGone, .batchDeleted])
     guard object.state.contains(.missing) else { return }
     changes.undelete(object)
+    object.restoreMemberships()
     if object.state.contains(.notedDelete) {
       object.state.remove(.notedDelete)
     } else {
@@ -309,7 +310,7 @@ extension ManagedObjectContext {
     guard let known = mergeTarget(key, bound, store.tables[bound.entity.hierarchyNumber]) else { return }
     if known.isInserted { return }
     if !ancestors.isEmpty {
-      // Somebody below has it all the same.
+      // A context below has it all the same.
       if let found = unsavedRow(for: known), !found.isOwn, found.row.kind != .delete { return }
     }
     if version == RowDeletion.anyVersion, !known.state.contains(.unsavedRow) {
@@ -344,6 +345,7 @@ extension ManagedObjectContext {
       known.state.remove(.batchDeleted)
     }
     known.state.insert(.missing)
+    known.withdrawMemberships()
     changes.delete(known)
   }
 

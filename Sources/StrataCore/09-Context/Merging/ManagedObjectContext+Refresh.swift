@@ -1,12 +1,15 @@
 import Foundation
 
 extension ManagedObjectContext {
-  /// Brings `object` in line with its store.
+  /// Reads the newest row of `object`, or makes it a fault that does.
   ///
-  /// - Parameter mergeChanges: true reads the newest row and keeps the object's edits on top of it (rule 60); false drops
-  ///   edits and transient values and makes the object a fault, which reads the newest row when it is next used (rule 59).
-  ///   A new object has no row and stays new: its edits stay when they are to be merged, otherwise it becomes a fault with the values it
-  ///   was made with.
+  /// A new object has no row and stays new: its edits stay when they are to be merged, otherwise it becomes a fault with the values it
+  /// was made with.
+  ///
+  /// - Parameters:
+  ///   - object: An object of this context.
+  ///   - mergeChanges: true reads the newest row and keeps the object's edits on top of it (rule 60); false drops edits and transient
+  ///     values and makes the object a fault, which reads the newest row when it is next used (rule 59).
   public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
     checkAccess(object.home.token.entityName)
     drainReceived()
@@ -31,7 +34,7 @@ extension ManagedObjectContext {
       // Whether there is a row, the fault will find out.
       object.state.subtract([.notedUpdate, .notedDelete, .rowGone, .receivedUpdate, .receivedDelete])
       object.state.subtract([.unsavedRow, .unstored])
-      if !strata.isEmpty { forgetUnsaved(object) }
+      if strata.holdsEdits { forgetUnsaved(object) }
       object.noteWhetherStored()
       object.withdrawDeletion()
       object.turnIntoFault()
@@ -60,7 +63,7 @@ extension ManagedObjectContext {
     var objects: [ManagedObject] = []
     stores.forEachLive { objects.append($0) }
     let live = Set(objects.map(ObjectIdentifier.init))
-    // Those that nobody holds at this moment may be kept again by an owner that somebody asks for its members: not with an old row.
+    // Those that are not held at this moment may be kept again by an owner whose members are asked for: not with an old row.
     stores.forEach { if !live.contains(ObjectIdentifier($0)) { $0.forgetRow() } }
     for object in objects where !object.isInserted {
       if object.hasChanges || object.state.contains(.inFlight) {
@@ -97,11 +100,12 @@ extension ManagedObjectContext {
   /// last values, but for transient ones (rules 18, 71).
   public func reset() {
     checkAccess()
+    strata.dropCaptured()
     var identifiers: [ManagedObjectID] = []
     stores.forEachLive { identifiers.append($0.objectID) }
     stores.forEach { $0.becomeForgotten() }
     changes.forEachListed { $0.becomeForgotten() }
-    for object in changes.takeNoted() { object.state.remove(.departed) }
+    for object in changes.takeNoted() { object.state.subtract([.departed, .flushed]) }
     changes.removeAllPending()
     deletionsToPropagate = []
     vanished = []
@@ -128,6 +132,7 @@ extension ManagedObjectContext {
   public func rollback() {
     checkAccess()
     tellChanges()
+    strata.dropCaptured()
     deletionsToPropagate = []
     vanished = []
     let untied = changes.silentlyUntied
@@ -157,7 +162,7 @@ extension ManagedObjectContext {
     }
     rollBackReceived(&sets)
     noteUnsavedRows()
-    for object in changes.takeNoted() { object.state.subtract(ObjectState.noted.union(.departed)) }
+    for object in changes.takeNoted() { object.state.subtract(ObjectState.notedOrFlushed.union(.departed)) }
     changes.removeAllPending()
     lostVersions = [:]
     hasBatchDeletions = false
@@ -197,7 +202,7 @@ extension ManagedObjectContext {
     object.rejoinOwners()
   }
 
-  /// An object that was to be written anew finds that somebody else has done so: an edited object, as before.
+  /// An object that was to be written anew finds that another context has done so: an edited object, as before.
   func unreinsert(_ object: ManagedObject) {
     lostVersions[object.objectID] = nil
     changes.unreinsert(object)

@@ -1,39 +1,6 @@
 import Foundation
 
 extension ManagedObject {
-  /// What contexts above see of the object's unsaved changes; nil when it has none of its own.
-  final func stratumRow() throws -> StratumRow? {
-    let home = home
-    let isBaseStored = !state.contains(.unsavedRow)
-    if state.contains(.deleted) {
-      return StratumRow(.delete, home, primaryKey, row: nil, base: snapshot, isBaseStored: isBaseStored)
-    }
-    if state.isDisjoint(with: [.inserted, .updated]) { return nil }
-    let transients = TransientValues(transients)
-    let edges = stratumEdges
-    if !isNew, snapshot == nil, draft != nil || !edges.isEmpty { _ = try requireRow() }
-    let base = isNew ? nil : snapshot
-    guard let draft else {
-      guard let base, transients != nil || !edges.isEmpty else { return nil }
-      return StratumRow(
-        .update, home, primaryKey, row: base, base: base, isBaseStored: isBaseStored, isFinal: false,
-        transients: transients, edges: edges)
-    }
-    var writer = RowSlabWriter()
-    let (row, externals) = try RowEncoder.encode(
-      layout: home.layout, stamp: home.stamp, primaryKey: primaryKey, version: (base?.version ?? 0) &+ 1,
-      base: base,
-      draft: draft, into: &writer)
-    return StratumRow(
-      isNew ? .insert : .update, home, primaryKey, row: row,
-      externals: externals.map { StratumValue($0, of: row) } + keptValues(in: row, besides: draft),
-      changedSlots: isNew ? home.persistentSlots : slotsThatDiffer, base: base, isBaseStored: isBaseStored,
-      isFinal: true, transients: transients, edges: edges)
-  }
-
-  /// Inserted here, in this context.
-  private final var isNew: Bool { state.contains(.inserted) }
-
   /// Takes an unsaved row as what the object looks like: one that a child of this context has saved (`isOwn`), or one that a
   /// context below has not saved yet.
   final func take(_ unsaved: StratumRow, isOwn: Bool) {
@@ -70,17 +37,6 @@ extension ManagedObject {
     for value in unsaved.externals {
       guard let found = unsaved.unsavedValue(value.slot) else { continue }
       transients = (transients ?? [:]).merging([~value.slot: found]) { $1 }
-    }
-  }
-
-  /// Those of them that `row`, which was encoded over the object's own, still refers to.
-  private final func keptValues(in row: RowSnapshot, besides draft: RowDraft) -> [StratumValue] {
-    guard state.contains(.unsavedRow), let kept = transients else { return [] }
-    return kept.compactMap { place, value in
-      guard place < 0, !draft.isChanged(~place), let bytes = (value as? AttributeValue)?.externalBytes,
-        let reference = row.externalReference(~place, home.layout)
-      else { return nil }
-      return StratumValue(slot: ~place, version: reference.version, bytes: bytes)
     }
   }
 
@@ -139,7 +95,7 @@ extension ManagedObject {
     }
   }
 
-  /// What a child has set. A large value that cannot be read now is put in by the save, unless somebody sets it before.
+  /// What a child has set. A large value that cannot be read now is put in by the save, unless it is set before.
   private final func draftAsRead(_ unsaved: StratumRow, from binding: StoreBinding) -> RowDraft {
     if let draft = try? unsaved.draft(from: binding) { return draft }
     let isInsert = unsaved.kind == .insert
@@ -179,7 +135,7 @@ extension ManagedObject {
     state.insert(.unsavedRow)
     noteWhetherStored()
     guard let row = snapshot, let context else { return }
-    // Whoever else has them may be rolled back.
+    // Other contexts that have them may be rolled back.
     home.persistentSlots.forEach { slot in
       guard row.externalReference(slot, home.layout) != nil, transients?[~slot] == nil,
         let found = context.unsavedValue(of: row, slot, self)
@@ -197,7 +153,7 @@ extension ManagedObject {
 
 extension AttributeValue {
   /// The bytes that stand for a large value outside its row.
-  fileprivate var externalBytes: Data? {
+  var externalBytes: Data? {
     switch self {
     case .string(let text): Data(text.utf8)
     case .data(let bytes): bytes

@@ -5,16 +5,17 @@ extension ManagedObjectContext {
     untoldStart = 0
     unpublished = []
     withdrawn = []
-    if !strata.isEmpty || strata.mustMerge { strata.removeAll() }
+    if strata.holdsEdits || strata.mustMerge { strata.removeAll() }
   }
 
   /// A new object is deleted again. Children see it until the event ends, as they see everything else of the event.
   func withdraw(_ object: ManagedObject) {
-    if strata.isEmpty { return }
+    if !strata.holdsEdits { return }
     let table = StratumLayer.Table(
       storeIndex: object.home.storeIndex, hierarchy: object.home.hierarchyNumber)
     withdrawn.insert(StratumLayer.Place(table: table, primaryKey: object.primaryKey))
-    unpublished.removeAll { $0 === object }
+    // Without children what has left the context is passed over.
+    if strata.publishes { unpublished.removeAll { $0 === object } }
   }
 
   /// A merge policy has dropped what `object` was to be saved as: what was published of it does not count any more.
@@ -27,6 +28,8 @@ extension ManagedObjectContext {
     let table = StratumLayer.Table(
       storeIndex: object.home.storeIndex, hierarchy: object.home.hierarchyNumber)
     unpublished.removeAll { $0 === object }
+    let place = StratumLayer.Place(table: table, primaryKey: object.primaryKey)
+    if strata.capture([CapturedRecord(nothingAt: place)], pending: pendingCount) { return }
     repeat { drainReceived() } while !strata.publish([(table, object.primaryKey, nil)])
   }
 

@@ -5,16 +5,24 @@ extension ManagedObjectContext {
   /// Runs `save` with everything that children have saved so far frozen: what they save meanwhile lies above it and is not
   /// part of it.
   func saveFrozen(_ save: () throws -> SaveOutcome) throws -> SaveOutcome {
-    guard strata.publishes else { return try save() }
+    let isCaptured = strata.publishes
     // What hooks have deleted again is not saved.
     publishEdits()
     // willSave() and validation may have taken time: what children have saved since takes part.
     frozenRows = receivedRows(in: freezeStrata())
     defer { frozenRows = [] }
     do {
-      return try save()
+      let outcome = try save()
+      savesUncaptured = !isCaptured
+      if !isCaptured {
+        // Saved now.
+        unpublished = []
+        withdrawn = []
+      }
+      return outcome
     } catch {
       isFrozen = false
+      isAboutToSave = false
       strata.thaw()
       if !settledRows.isEmpty { forgetSettled(settledRows) }
       settledRows = []
@@ -35,7 +43,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Hands the changes of this context to its parent as one layer (rules 149–151). Waits for nobody.
+  /// Hands the changes of this context to its parent as one layer (rules 149–151). Waits for no queue.
   func handToParent() throws -> SaveOutcome {
     if checksUniquenessAtParent { try throwingFailures { try checkUniqueness() } }
     for _ in 0..<Self.mostAttempts {
@@ -128,13 +136,13 @@ extension ManagedObjectContext {
 
   /// A save has handed down what children had saved: the objects that are here show it as saved, and the layer goes.
   func settleReceived(_ outcome: inout SaveOutcome) {
-    if isFrozen {
-      strata.drop { parent == nil ? movedOntoFound($0) : $0 }
-    } else if !strata.isEmpty {
+    if isFrozen { strata.drop { parent == nil ? movedOntoFound($0) : $0 } }
+    if savesUncaptured, !strata.isEmpty {
       // The first child came while the save was under way, and what it saved lies over what was there before.
       strata.rebaseAll(movedOntoFound)
     }
     isFrozen = false
+    savesUncaptured = false
     for (unsaved, row) in outcome.received {
       // Children may have changed the record again since.
       let newest = strata.row(unsaved.table, unsaved.primaryKey) ?? unsaved

@@ -9,83 +9,20 @@ extension ManagedObjectContext {
   ///     let scratchpad = ManagedObjectContext(.mainQueue, parent: container.viewContext)
   ///
   /// Any kind of context may stand above any other, at any depth. It never waits for its parent's queue, neither to fetch nor
-  /// to save (contexts.md, rule 4): it reads what the parent has published. A context publishes its edits from its first child
-  /// on: those of before at once when the child is made on the parent's queue, otherwise as soon as that queue gets to it;
-  /// later ones at the end of each event (contexts.md, rule 5). May be called from any thread. The parent is kept alive.
+  /// to save (contexts 4): it reads what the parent has finished. An edit is finished at the end of its event: of the `perform` block,
+  /// of the outermost `performAndWait`, by `processPendingChanges()`, a fetch or a save, or when the child is made on the parent's queue
+  /// (contexts 5). A child sees everything that was finished before it reads, whoever made it, where and when. May be called from
+  /// any thread. The parent is kept alive.
   public convenience init(_ concurrencyType: ConcurrencyType, parent: ManagedObjectContext) {
     self.init(concurrencyType, parent.coordinator, parent: parent, classes: parent.classes)
     parent.becomeParent()
     parent.waitsForCoordinator(self)
   }
 
-  func becomeParent() {
-    let isFirst = strata.startPublishing()
-    if isAccessible {
-      tellChanges()
-    } else if isFirst {
-      queue.queue?.async { [weak self] in
-        guard let self else { return }
-        ThreadScope.current.run(in: self) { self.publishEdits() }
-      }
-    }
-  }
-
-  // MARK: Publishing the context's own edits
-
-  /// Makes what has been edited visible to children. Cheap when there are none, or nothing was.
-  func publishEdits() {
-    if !hasBegunPublishing, strata.publishes {
-      // What was edited before the first child came. A confinement context has nobody else to tell it.
-      hasBegunPublishing = true
-      unpublished += changes.inserted + changes.updated + changes.deleted
-    }
-    guard hasUnpublishedEdits else { return }
-    // A save that blocks this queue has frozen what it saves: what its hooks and policies change is part of it, and what is
-    // published above it would outlive it.
-    if isFrozen, flight == nil { return }
-    let (objects, gone) = (unpublished, withdrawn.map { ($0.table, $0.primaryKey, StratumRow?.none) })
-    unpublished = []
-    withdrawn = []
-    var unread: [ManagedObject] = []
-    repeat {
-      // A child may have saved in between: its changes are part of the objects first.
-      drainReceived()
-      unread = []
-    } while !strata.publish(gone + objects.compactMap { publication(of: $0, &unread) })
-    // Published when their rows can be read.
-    unpublished += unread
-  }
-
-  private var hasUnpublishedEdits: Bool { !unpublished.isEmpty || !withdrawn.isEmpty }
-
-  /// What children are to see of `object`; nil, and noted, when its row, which its edits lie over, cannot be read.
-  private func publication(of object: ManagedObject, _ unread: inout [ManagedObject])
-    -> (StratumLayer.Table, UInt64, StratumRow?)?
-  {
-    let home = object.home
-    let table = StratumLayer.Table(storeIndex: home.storeIndex, hierarchy: home.hierarchyNumber)
-    var row: StratumRow?
-    if object.context === self {
-      if !object.state.isDisjoint(with: .received) {
-        row = strata.row(table, object.primaryKey)
-      } else {
-        do {
-          row = try object.stratumRow()
-        } catch is RowError {
-          // What cannot be encoded is not published: the save will say why.
-        } catch {
-          unread.append(object)
-          return nil
-        }
-      }
-    }
-    return (table, object.primaryKey, row)
-  }
-
   // MARK: Reading through the layers
 
   /// What was edited before in contexts below that the caller may use as well, on the main queue without `perform` say, is
-  /// published: it happened before (contexts.md, rule 5).
+  /// published: it happened before (contexts 5).
   @inline(__always)
   func flushAncestors() {
     if let parent { parent.flushIfAccessible() }
@@ -145,7 +82,7 @@ extension ManagedObjectContext {
       let row = try binding.store.row(hierarchy: change.bound.hierarchyNumber, primaryKey: change.primaryKey)?
         .snapshot
     else {
-      // Nobody here wanted it to go: the change stays one of the row that was, and the save that reaches the store finds the conflict
+      // It was not deleted here: the change stays one of the row that was, and the save that reaches the store finds the conflict
       // (rule 199).
       return isDeletedByBatch(change) ? change.rowThatWas : nil
     }
@@ -203,7 +140,7 @@ extension ManagedObjectContext {
     return !object.state.isDisjoint(with: .ownChange)
   }
 
-  /// The objects of one kind that children have saved and nobody has edited here.
+  /// The objects of one kind that children have saved and that were not edited here.
   func receivedObjects(_ kind: StratumRow.Kind) -> [ManagedObject] {
     if strata.isEmpty { return [] }
     drainReceived()
@@ -211,7 +148,7 @@ extension ManagedObjectContext {
       .compactMap { object(for: $0, isOwn: true) }
   }
 
-  /// What children have saved and nobody has edited here: the net effect, record by record (rule 153).
+  /// What children have saved and was not edited here: the net effect, record by record (rule 153).
   func receivedRows(in layer: StratumLayer) -> [StratumRow] {
     var result: [StratumRow] = []
     layer.forEach { if !isOwnEdit($0) { result.append($0) } }
@@ -226,7 +163,7 @@ extension ManagedObjectContext {
     return ownRow(table, key).flatMap { object(for: $0, isOwn: true) }
   }
 
-  /// The same for layers that somebody has taken before.
+  /// The same for layers that were taken before.
   func receivedObject(_ key: UInt64, _ bound: BoundEntity, in layers: [StratumLayer]) -> ManagedObject? {
     if layers.isEmpty { return nil }
     let table = StratumLayer.Table(storeIndex: bound.storeIndex, hierarchy: bound.hierarchyNumber)

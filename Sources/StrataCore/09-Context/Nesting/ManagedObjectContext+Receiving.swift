@@ -5,11 +5,12 @@ extension ManagedObjectContext {
   // MARK: On the child's thread
 
   /// A child has saved: sees to it that this context's objects come to show it. Inline when the caller is on this context's
-  /// queue already, else as a job there (contexts.md, rule 6); a confinement context has no queue and finds it when it is
-  /// used next.
+  /// queue already, and then all of it is told before the child's `save()` returns; else as a job there (contexts 6); a
+  /// confinement context has no queue and finds it when it is used next.
   func scheduleMerge() {
     if isAccessible {
-      mergeReceived()
+      drainReceived()
+      tellReceived(all: true)
       return
     }
     queue.queue?.async { [weak self] in
@@ -178,12 +179,12 @@ extension ManagedObjectContext {
       }
     case .update:
       if object.state.isDeletedByBatch {
-        // Nobody here wanted it to go: the save finds out that the row is gone (rule 199).
+        // It was not deleted here: the save finds out that the row is gone (rule 199).
         object.state.subtract([.rowGone, .batchDeleted])
         changes.undelete(object)
         detectConflicts(for: object)
       }
-      if object.state.contains(.deleted) { return }
+      if !object.state.isDisjoint(with: [.deleted, .flyingDelete]) { return }
       take(change, object, binding)
     }
   }
@@ -263,7 +264,7 @@ extension ManagedObjectContext {
       return object(for: unsaved.row, isOwn: unsaved.isOwn)
     }
     // Saved further down meanwhile. The row of `change` is the record as that child saw it: this context, another child or
-    // somebody below may have changed it since, or had before.
+    // a context below may have changed it since, or had before.
     guard change.kind != .delete, let binding = coordinator.binding(change.bound.storeIndex)
     else { return nil }
     let store = stores.tables(for: binding)

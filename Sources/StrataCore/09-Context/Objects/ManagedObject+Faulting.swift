@@ -10,7 +10,7 @@ extension ManagedObject {
   final func fire() {
     guard state.contains(.fault) else { return }
     if context == nil, !state.contains(.probe) {
-      // Nobody reads for it any more: what it shows is the last that was known.
+      // It is not read for any more: what it shows is the last that was known.
       return
     }
     if state.contains(.inserted) {
@@ -171,7 +171,7 @@ extension ManagedObject {
     self.draft = draft
   }
 
-  /// Turns the object into a fault: edits, transient values and the row go (rules 59, 61). Whoever tracks it hears of what is different at
+  /// Turns the object into a fault: edits, transient values and the row go (rules 59, 61). Its observers are notified of what is different at
   /// the end of the event.
   final func turnIntoFault() {
     relations?.dropBases()
@@ -201,7 +201,7 @@ extension ManagedObject {
     didTurnIntoFault()
   }
 
-  /// Nobody holds the object, and nobody keeps it: should somebody keep it again, it reads its row anew.
+  /// The object is neither held nor kept: if an owner keeps it again, it reads its row anew.
   final func forgetRow() {
     snapshot = nil
     fastRow = nil
@@ -246,7 +246,7 @@ extension ManagedObject {
   /// Makes every attribute count as edited, with the value it has now.
   ///
   /// - Parameter exceptPartners: Leaves out unedited references of one-to-one relationships: the other end has its own, and
-  ///   only somebody who sets one sees to both.
+  ///   only setting one takes care of both.
   /// - Throws: why a value cannot be read; nothing has changed then.
   final func keepEveryValue(exceptPartners: Bool = false) throws {
     var values: [(slot: Int, value: AttributeValue)] = []
@@ -264,7 +264,8 @@ extension ManagedObject {
 
   /// Drops the edits of attributes that the stored row has changed as well (store trump, rule 194).
   final func yieldSlotsChanged(in stored: RowSnapshot) {
-    guard let draft else { return }
+    guard hasDraft else { return }
+    let draft = editableDraft()
     guard let base = snapshot else {
       // Nothing tells what the store has changed: all of it may be.
       draft.changed.forEach { draft.clear($0) }
@@ -312,7 +313,10 @@ extension ManagedObject {
 
   /// The draft, made if there is none. Does not say that the object changed.
   final func editableDraft() -> RowDraft {
-    if let draft { return state.contains(.draftFrozen) ? thawedDraft(draft) : draft }
+    if let draft {
+      if state.contains(.flushed) { context?.changes.touch(self) }
+      return state.isDisjoint(with: [.draftFrozen, .draftShared]) ? draft : thawedDraft(draft)
+    }
     if !state.isDisjoint(with: .received) {
       claim()
       if let draft { return draft }

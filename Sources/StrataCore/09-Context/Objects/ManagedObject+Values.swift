@@ -1,6 +1,6 @@
 import Foundation
 
-/// Stands for nil where somebody has set a transient attribute to it whose default is another value.
+/// Stands for nil that was set on a transient attribute with another default.
 struct ExplicitNil: Sendable {}
 
 extension ManagedObject {
@@ -10,7 +10,7 @@ extension ManagedObject {
     set { setValue(newValue, forKey: name) }
   }
 
-  /// The stored value, without notifying anybody of the access; nil while the object is a fault.
+  /// The stored value, without notifying observers of the access; nil while the object is a fault.
   public final func primitiveValue(forKey key: String) -> Any? {
     guard let slot = home.entity.slot(named: key) else {
       trap("entity \(home.token.entityName) has no property “\(key)”.")
@@ -124,7 +124,7 @@ extension ManagedObject {
       || (isUpdated && (!slotsThatDiffer.isEmpty || !changedRelationships.isEmpty))
   }
 
-  /// What a child has saved of the object, as long as nobody edits it here.
+  /// What a child has saved of the object, until it is edited here.
   private final var received: StratumRow? {
     state.isDisjoint(with: .received) ? nil : context?.unsavedRow(for: self)?.row
   }
@@ -255,7 +255,7 @@ extension ManagedObject {
     }
   }
 
-  /// Sets a reference without the other end and without telling anybody.
+  /// Sets a reference without the other end and without notifying observers.
   final func storePrimitiveReference(_ bits: UInt64, _ relationship: RelationshipSchema) {
     if relationship.isTransient {
       storeTransient(bits == 0 ? nil : bits, relationship.slot)
@@ -265,14 +265,14 @@ extension ManagedObject {
     }
   }
 
-  /// `slot` was set without anybody being told. From now on setters take the slow half, which knows the difference.
+  /// `slot` was set without notifying observers. From now on setters take the slow half, which knows the difference.
   private final func noteSilentEdit(_ slot: Int) {
     draft?.primitive.insert(slot)
     edits = nil
     context?.changes.countEdit()
   }
 
-  /// What was set in the draft without anybody being told counts as changed all the same.
+  /// What was set in the draft without notifying observers still counts as changed.
   final func noticeSilentEdits() {
     guard let draft, !draft.primitive.isEmpty else { return }
     draft.primitive = SlotBitmap()
@@ -308,14 +308,14 @@ extension ManagedObject {
     if !state.contains(.awaking) { noteChange() }
   }
 
-  /// Sets a transient value without anybody being told.
+  /// Sets a transient value without notifying observers.
   final func storeTransient(_ value: Any?, _ slot: Int) {
     claim()
     transients = transients ?? [:]
     transients?[slot] = value ?? (home.transientDefaults[slot] == nil ? nil : ExplicitNil())
   }
 
-  /// The value of a transient attribute: its default until somebody sets one.
+  /// The value of a transient attribute: its default until one is set.
   @inline(__always)
   final func transientValue(_ slot: Int) -> Any? {
     if let found = transients?[slot] { return found is ExplicitNil ? nil : found }
@@ -330,7 +330,7 @@ extension ManagedObject {
       if state.contains(.loose) { return }
       context.noteFirstEdit()
       context.changes.update(self)
-    } else if state.isDisjoint(with: [.inserted, .updated, .deleted]) {
+    } else if state.isDisjoint(with: [.inserted, .updated, .deleted]) || state.contains(.flushed) {
       context.changes.update(self)
     }
   }

@@ -52,6 +52,7 @@ open class ManagedObject: NSObject, SlotDeclaring {
     get { storedDraft }
     set {
       storedDraft = newValue
+      state.remove(.draftShared)
       edits = newValue?.pointers
     }
   }
@@ -81,13 +82,13 @@ open class ManagedObject: NSObject, SlotDeclaring {
   @exclusivity(unchecked) final var edits: RowDraft.Pointers?
   /// Values of transient attributes by slot: they survive a save and go when the object becomes a fault (rule 71).
   @exclusivity(unchecked) final var transients: [Int: Any]?
-  /// To-many relationships somebody has looked at or changed.
+  /// To-many relationships that were looked at or changed.
   @exclusivity(unchecked) final var relations: Relations?
   /// When the row was read, by `SnapshotClock`.
   @exclusivity(unchecked) final var readAt: UInt32 = 0
-  /// While there is no row that would tell: the key of whom the object was made for as a member; 0 for nobody.
+  /// While there is no row that would tell: the key of whom the object was made for as a member; 0 for none.
   @exclusivity(unchecked) final var keeperHint: UInt32 = 0
-  /// Who observes the object; nil while nobody ever has.
+  /// The object's observers; nil while it never had one.
   @exclusivity(unchecked) final var observation: ObjectObservation?
 
   /// Stands for the table of an object that has no entity yet. Never read, since such an object has no slots.
@@ -138,7 +139,7 @@ open class ManagedObject: NSObject, SlotDeclaring {
 
   // MARK: Identity
 
-  /// The record's handle: thread-safe, equal for equal records, final from birth (contexts.md, rule 8). Never fires a fault.
+  /// The record's handle: thread-safe, equal for equal records, final from birth (contexts 8). Never fires a fault.
   public final var objectID: ManagedObjectID {
     withHome {
       ManagedObjectID(
@@ -200,7 +201,7 @@ open class ManagedObject: NSObject, SlotDeclaring {
   /// Zero for a realised object, not zero while it is a fault or is just waking up (rule 78).
   public final var faultingState: Int { state.isDisjoint(with: [.fault, .awaking]) ? 0 : 1 }
 
-  /// Whether the context must keep the object although nobody else holds it.
+  /// Whether the context must keep the object although it is held nowhere else.
   final var hasPendingState: Bool { !state.isDisjoint(with: ObjectState.pending) }
 
   // MARK: Hooks, called on the context's queue
@@ -266,6 +267,7 @@ open class ManagedObject: NSObject, SlotDeclaring {
   /// - Throws: `CoreDataError`, or whatever an override throws; the save then fails and writes nothing.
   open func validateForInsert() throws { try speaking { try validateProperties() } }
   /// Checks a changed object before it is saved. See `validateForInsert()`.
+  /// - Throws: as `validateForInsert()`.
   open func validateForUpdate() throws { try speaking { try validateProperties() } }
   /// Checks a deleted object before the deletion is saved. Overrides call super first, which checks that no relationship with
   /// the delete rule deny leads to an object that stays.
@@ -303,7 +305,7 @@ open class ManagedObject: NSObject, SlotDeclaring {
   open func setValue(_ value: Any?, forKey key: String) {
     guard let slot = home.entity.slot(named: key) else {
       if hasFetchedProperty(key) {
-        trap("\(home.token.entityName).\(key) is a fetched property and cannot be set (rule 111).")
+        trap("\(home.token.entityName).\(key) is a fetched property and cannot be set.")
       }
       setValue(value, forUndefinedKey: key)
       return
@@ -414,7 +416,7 @@ struct ObjectState: OptionSet {
   static let fault = ObjectState(rawValue: 1 << 3)
   /// `awakeFromFetch` is running: edits are not tracked.
   static let awaking = ObjectState(rawValue: 1 << 4)
-  /// The row is gone from the store: deleted and saved, deleted by somebody else, or never there.
+  /// The row is gone from the store: deleted and saved, deleted elsewhere, or never there.
   static let rowGone = ObjectState(rawValue: 1 << 5)
   /// Noted for the next did-change notification.
   static let notedInsert = ObjectState(rawValue: 1 << 6)
@@ -427,7 +429,7 @@ struct ObjectState: OptionSet {
   static let listedDeleted = ObjectState(rawValue: 1 << 12)
   /// `detectConflicts(for:)` was asked for: the next save checks the row although it is not changed.
   static let locked = ObjectState(rawValue: 1 << 13)
-  /// What a child has saved to the context and the context not handed down yet, as long as nobody edits it here: the row is
+  /// What a child has saved to the context and the context not handed down yet, until it is edited here: the row is
   /// the child's, and the context's strata know what lies beneath.
   static let receivedInsert = ObjectState(rawValue: 1 << 14)
   static let receivedUpdate = ObjectState(rawValue: 1 << 15)
@@ -444,11 +446,11 @@ struct ObjectState: OptionSet {
   static let flyingDelete = ObjectState(rawValue: 1 << 21)
   /// A probe: a fault in no context that never fires, on which key paths are followed (see `ProbeRecording`).
   static let probe = ObjectState(rawValue: 1 << 22)
-  /// Deleted here because a batch has deleted its row, not because somebody here wanted it.
+  /// Deleted here because a batch has deleted its row, not by this context.
   static let batchDeleted = ObjectState(rawValue: 1 << 24)
-  /// Deleted here only because its row was found gone, or somebody else deleted it: comes back when a merge tells that it is there again.
+  /// Deleted here only because its row was found gone, or it was deleted elsewhere: comes back when a merge tells that it is there again.
   static let missing = ObjectState(rawValue: 1 << 25)
-  /// Somebody wants to be told when a property changes that he has read.
+  /// An observer is to be notified when a property changes that it has read.
   static let observed = ObjectState(rawValue: 1 << 23)
   /// A new object that is being deleted: only while `delete(_:)` runs.
   static let leaving = ObjectState(rawValue: 1 << 26)
@@ -456,6 +458,11 @@ struct ObjectState: OptionSet {
   static let departed = ObjectState(rawValue: 1 << 27)
   /// In no context, but related to others in none: see `LooseObjects`.
   static let loose = ObjectState(rawValue: 1 << 28)
+
+  /// The draft belongs to what children may see of an event that is over: it is copied before the object is edited.
+  static let draftShared = ObjectState(rawValue: 1 << 29)
+  /// Noted for the next did-change notification, and finished for children as it is.
+  static let flushed = ObjectState(rawValue: 1 << 30)
 
   /// An object in one of these states is kept by its context.
   static let pending: ObjectState = [
@@ -469,7 +476,8 @@ struct ObjectState: OptionSet {
     rawValue & (Self.notedInsert.rawValue | Self.notedUpdate.rawValue) != 0
       && rawValue & (Self.inserted.rawValue | Self.updated.rawValue) != 0
       && rawValue
-        & (Self.fault.rawValue | Self.awaking.rawValue | Self.deleted.rawValue | Self.observed.rawValue) == 0
+        & (Self.fault.rawValue | Self.awaking.rawValue | Self.deleted.rawValue | Self.observed.rawValue
+          | Self.draftShared.rawValue | Self.flushed.rawValue) == 0
   }
 
   /// Whether nothing leads to the object any more, although references to it may be pending.
@@ -481,5 +489,6 @@ struct ObjectState: OptionSet {
   static let anyInserted: ObjectState = [.inserted, .receivedInsert]
   static let anyDeleted: ObjectState = [.deleted, .receivedDelete, .flyingDelete, .departed]
   static let noted: ObjectState = [.notedInsert, .notedUpdate, .notedDelete, .notedRefresh]
+  static let notedOrFlushed = noted.union(.flushed)
   static let listed: ObjectState = [.listedInserted, .listedUpdated, .listedDeleted]
 }

@@ -74,7 +74,7 @@ public struct PropertyReference: ~Copyable, @unchecked Sendable {
     entry.initialize(to: Entry(table: object.table, place: place, next: first))
     let (exchanged, _) = newest.compareExchange(
       expected: first, desired: UnsafePointer(entry), ordering: .acquiringAndReleasing)
-    // Somebody else was faster; the next access tries again.
+    // Another thread was faster; the next access tries again.
     if !exchanged { entry.deallocate() }
     return place
   }

@@ -35,6 +35,14 @@ import Foundation
 
       private static var tokenKey: String { PersistentStoreCoordinator.RemoteChangeKey.historyToken.rawValue }
 
+      fileprivate init(_ sets: DidSaveSets, _ moment: SavedMoment) {
+        insertedObjectIDs = sets.insertedIDs
+        updatedObjectIDs = sets.updatedIDs
+        deletedObjectIDs = sets.deletedIDs
+        historyToken = moment.token
+        queryGenerationToken = moment.generation
+      }
+
       init(_ userInfo: [AnyHashable: Any]?) {
         insertedObjectIDs = ManagedObjectContext.identifiers(userInfo, .insertedObjectIDs)
         updatedObjectIDs = ManagedObjectContext.identifiers(userInfo, .updatedObjectIDs)
@@ -87,12 +95,17 @@ import Foundation
 #endif
 
 extension ManagedObjectContext {
-  /// Posts the typed form of a notification that was posted.
+  /// Posts the typed form of the did-save notification, which was posted.
+  func postMessage(_ sets: DidSaveSets, _ moment: SavedMoment) {
+    #if compiler(>=6.2) && !canImport(Darwin)
+      NotificationCenter.default.post(DidSaveObjectIDsMessage(sets, moment), subject: self)
+    #endif
+  }
+
+  /// Posts the typed form of another notification that was posted, if it has one.
   func postMessage(_ name: Notification.Name, _ userInfo: [AnyHashable: Any]?) {
     #if compiler(>=6.2) && !canImport(Darwin)
-      if name == Self.didSaveObjectIDsNotification {
-        NotificationCenter.default.post(DidSaveObjectIDsMessage(userInfo), subject: self)
-      } else if name == Self.didMergeChangesObjectIDsNotification {
+      if name == Self.didMergeChangesObjectIDsNotification {
         NotificationCenter.default.post(DidMergeChangesObjectIDsMessage(userInfo), subject: self)
       }
     #endif

@@ -26,7 +26,7 @@ struct ContextChange: Sendable {
   }
 }
 
-/// Whoever wants to hear what a context shows differently: at the end of each event, behind its did-change notification, and at the
+/// An observer of what a context shows differently: at the end of each event, behind its did-change notification, and at the
 /// end of each merge, behind the did-merge notification. Told on the context's queue, under no lock, when the context shows it.
 ///
 /// Other than the notifications it hears of rows that are no objects here (rule 178).
@@ -47,7 +47,7 @@ struct ContextObservation {
   }
 
   private var observers: [Observer] = []
-  /// Whether anybody listens: what is not is not noted.
+  /// Whether there are observers: without them nothing is noted.
   private(set) var isObserved = false
   /// What will be told next.
   var pending = ContextChange()
@@ -112,7 +112,7 @@ extension ManagedObjectContext {
     append(sets.refreshed, \.refreshed)
   }
 
-  /// A row that somebody else has changed, whether it is an object here or not.
+  /// A row that another context has changed, whether it is an object here or not.
   @inline(__always)
   func noteRow(
     _ key: UInt64, _ bound: BoundEntity, _ list: WritableKeyPath<ContextChange, [ManagedObjectID]>

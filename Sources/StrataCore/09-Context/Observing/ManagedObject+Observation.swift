@@ -1,6 +1,6 @@
 import Observation
 
-/// What of an object is observed, made when somebody who tracks what he reads reads it first.
+/// What of an object is observed, made when it is first read inside an observation.
 final class ObjectObservation {
   /// What a property was when it was read.
   enum Seen {
@@ -14,7 +14,7 @@ final class ObjectObservation {
   }
 
   let registrar: ObservationRegistrar
-  /// By slot: what somebody has read and not been told of since.
+  /// By slot: what was read by an observer that was not notified since.
   var seen: [Int: Seen] = [:]
 
   init(_ registrar: ObservationRegistrar) { self.registrar = registrar }
@@ -107,7 +107,7 @@ extension ManagedObject {
     if state.isDisjoint(with: .unsaved) { tell(ObservedSlot.hasChanges) }
     if let value, Self.isSame(seenValue(slot), value) { return }
     tell(slot)
-    // Whoever has read the whole of a composite attribute has read its elements.
+    // An observer that has read the whole of a composite attribute has read its elements.
     if let composite = home.entity.attributes[slot].composite { tell(composite) }
   }
 
@@ -191,7 +191,7 @@ extension ManagedObjectContext {
     tellObserved(observed)
   }
 
-  /// Reads the rows of those that somebody shows and that have become faults: whether they are different cannot be told otherwise. They
+  /// Reads the rows of observed objects that have become faults: whether they are different cannot be told otherwise. They
   /// stay faults.
   func fulfilObserved(_ objects: [ManagedObject]) {
     if !storedObservesObjects { return }

@@ -1,6 +1,6 @@
 /// A property of an object as the Observation framework names it: by a key path with the property's slot in it.
 ///
-/// The framework hashes the key path of a property that is read only when somebody tracks what is read. That is how an object
+/// The framework hashes the key path of a property that is read only inside an observation. That is how an object
 /// learns whether it needs to remember the reading at all; there is no other way to ask.
 struct ObservedSlot: Hashable, Sendable {
   /// The property's slot; below zero for what the object is to its context.

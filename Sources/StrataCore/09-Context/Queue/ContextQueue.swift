@@ -52,7 +52,7 @@ struct ContextQueue: Sendable {
     }
   }
 
-  /// Whether the caller runs on the main queue, or in a block that somebody on the main queue waits for. By queue, not by
+  /// Whether the caller runs on the main queue, or in a block that code on the main queue waits for. By queue, not by
   /// thread: once `dispatchMain()` has been called, the main queue and the main actor run on threads for which
   /// `Thread.isMainThread` is false.
   static var isOnMainQueue: Bool {
@@ -75,7 +75,7 @@ struct ContextQueue: Sendable {
   }
 }
 
-/// Warns once when work for the main queue has waited so long that nobody seems to run it: a command-line tool whose main
+/// Warns once when work for the main queue has waited so long that no loop seems to run it: a command-line tool whose main
 /// thread runs no loop would otherwise hang without a word.
 enum MainQueueWatch {
   /// How long a `performAndWait` on a main-queue context may wait before the warning, in seconds.

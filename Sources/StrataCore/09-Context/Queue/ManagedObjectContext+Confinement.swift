@@ -38,7 +38,7 @@ extension ManagedObjectContext {
     }
   }()
 
-  /// Traps when the caller is not on the context's queue (contexts.md, rule 1).
+  /// Traps when the caller is not on the context's queue (contexts 1).
   @inline(__always)
   func checkAccess(_ entity: @autoclosure () -> String? = nil) {
     #if DEBUG
@@ -97,7 +97,8 @@ extension ManagedObjectContext {
   }
 
   /// Runs `block` on the context's queue and waits for it. May be called from any thread, and re-entrantly: inside the
-  /// context the block runs inline. Pending changes are not processed afterwards (rule 4).
+  /// context the block runs inline. Pending changes are not processed afterwards (rule 4); children see them when the outermost such block is
+  /// over (contexts 5).
   public func performAndWait<T>(_ block: () throws -> T) rethrows -> T {
     let scope = ThreadScope.current
     if scope.holds(self) { return try scope.run(in: self, block) }
@@ -105,12 +106,10 @@ extension ManagedObjectContext {
     switch concurrencyType {
     case .confinement:
       checkAccess()
-      if strata.mustMerge { mergeReceived() }
-      return try scope.run(in: self, block)
+      return try runInline(block)
     case .mainQueue:
       if ContextQueue.isOnMainQueue {
-        if strata.mustMerge { mergeReceived() }
-        return try scope.run(in: self, block)
+        return try runInline(block)
       }
       let alarm = MainQueueWatch.warnLater(about: description)
       defer { alarm.cancel() }
@@ -120,13 +119,25 @@ extension ManagedObjectContext {
     }
   }
 
+  /// Runs `block` on the calling thread, where the context may be used.
+  private func runInline<T>(_ block: () throws -> T) rethrows -> T {
+    if strata.mustMerge { mergeReceived() }
+    return try ThreadScope.current.run(in: self) {
+      defer { flushEdits() }
+      return try block()
+    }
+  }
+
   private func runSynchronously<T>(_ block: () throws -> T) rethrows -> T {
     guard let queue = queue.queue else { trapHasNoQueue("performAndWait") }
     let servesMainQueue = ContextQueue.isOnMainQueue
     return try queue.sync {
       try ThreadScope.current.run(in: self, servingMainQueue: servesMainQueue) {
         if strata.mustMerge { mergeReceived() }
-        defer { prefetched = [] }
+        defer {
+          prefetched = []
+          flushEdits()
+        }
         return try block()
       }
     }
@@ -137,6 +148,8 @@ extension ManagedObjectContext {
   /// - Parameters:
   ///   - schedule: `.immediate` runs inline when the caller is already inside the context (rule 6).
   ///   - block: what to do; its value must be `Sendable`, so managed objects cannot be carried out.
+  /// - Returns: what `block` returns.
+  /// - Throws: what `block` throws.
   @_disfavoredOverload public func perform<T: Sendable>(
     schedule: ScheduledTaskType = .immediate, _ block: @escaping @Sendable () throws -> T
   ) async throws -> T {
@@ -175,7 +188,7 @@ extension ManagedObjectContext {
   func runAsEvent<R>(_ block: () -> R) -> R {
     ThreadScope.current.run(in: self) {
       isRunningEvent = true
-      // What children have saved comes before any block (contexts.md, rule 6).
+      // What children have saved comes before any block (contexts 6).
       if strata.mustMerge { mergeReceived() }
       let result = block()
       processPendingChanges()
@@ -185,9 +198,15 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Work handed to another context is a flush point of the current one (contexts.md, rule 5).
+  /// Work handed to another context is a flush point of the current one (contexts 5).
   private func flushCurrentContext() {
-    if let current = ThreadScope.current.current, current !== self { current.tellChanges() }
+    if let current = ThreadScope.current.current, current !== self {
+      // Also in the middle of a save of its own, which the other may outlast.
+      let isAboutToSave = current.isAboutToSave
+      current.isAboutToSave = false
+      current.tellChanges()
+      current.isAboutToSave = isAboutToSave
+    }
     flushAncestors()
   }
 

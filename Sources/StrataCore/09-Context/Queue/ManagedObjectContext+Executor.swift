@@ -1,7 +1,7 @@
 import Dispatch
 
 /// A context is the executor of actors that are pinned to it: their code runs on the context's queue, each piece as an event of
-/// its own, and may use the context and its objects directly (contexts.md, rule 2).
+/// its own, and may use the context and its objects directly (contexts 2).
 ///
 ///     actor Importer {
 ///       private let context: ManagedObjectContext

@@ -134,7 +134,7 @@ extension ManagedObject {
     }
   }
 
-  /// Clears a reference if it leads to `other`. One that cannot be read now is looked at by the save, unless somebody has set it by then.
+  /// Clears a reference if it leads to `other`. One that cannot be read now is looked at by the save, unless it has been set by then.
   final func leave(_ relationship: RelationshipSchema, _ other: ManagedObject) {
     claim()
     var isLeading = false

@@ -37,7 +37,7 @@ enum RowReading {
   case found
   /// There is no such record.
   case gone
-  /// Whether there is one, nobody can tell now.
+  /// It is unknown now whether there is one.
   case unreadable(any Error)
 }
 

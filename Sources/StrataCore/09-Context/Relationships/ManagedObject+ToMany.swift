@@ -41,7 +41,7 @@ extension ManagedObject {
     var members = state.members()
     guard let context else { return members }
     if state.relationship.inverse == nil, context.hasDeletions {
-      // Nobody who is deleted can leave a relationship that does not lead back (rule 216).
+      // A deleted object cannot leave a relationship that does not lead back (rule 216).
       members = members.filter { !context.isDeletedHere($0.member, inStore: home.storeIndex) }
     }
     guard context.hasBatchDeletions, state.hasChanges else { return members }
@@ -58,7 +58,7 @@ extension ManagedObject {
   final func loadedState(_ relationship: RelationshipSchema) -> RelationState {
     checkConfinementHere()
     let state = untrackedState(relationship)
-    // Whoever tracks it has the members to compare with.
+    // Its observers have the members to compare with.
     noteRead(relationship.slot)
     return state
   }
@@ -152,8 +152,8 @@ extension ManagedObject {
     return !member.isDeleted || context?.schema.inverse(of: relationship)?.deleteRule == .noAction
   }
 
-  /// The members as objects, faults where they are not in the context yet. They are held by the object from now on, unless nobody has
-  /// asked for them.
+  /// The members as objects, faults where they are not in the context yet. They are held by the object from now on, unless they were
+  /// never asked for.
   final func members(_ relationship: RelationshipSchema, isAsked: Bool = true) -> [ManagedObject] {
     let state = loadedState(relationship)
     let list = visibleMembers(state)
@@ -232,7 +232,7 @@ extension ManagedObject {
       var isMember = false
       if !context.readsAll({ isMember = member.reference(inverse) == referenceBits }) {
         return postponeChange(relationship, of: member) {
-          // Somebody has given it to another owner, or to this one again.
+          // It was given to another owner, or to this one again.
           if member.draft?.isChanged(inverse.slot) != true { $0.removeMember(relationship, member) }
         }
       }

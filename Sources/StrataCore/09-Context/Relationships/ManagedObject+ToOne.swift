@@ -1,6 +1,6 @@
 import Foundation
 
-// References between objects are IDs: an object refers to no other object, so there are no retain cycles (contexts.md, rule 9). Owners hold
+// References between objects are IDs: an object refers to no other object, so there are no retain cycles (contexts 9). Owners hold
 // their members all the same, see `MemberKeeper`.
 
 extension ManagedObject {
@@ -63,7 +63,7 @@ extension ManagedObject {
       return
     }
     if relations?.foreign.isEmpty == false { relations?.foreign[relationship.slot] = nil }
-    // An object whose row could not be read leaves whoever the row names when it can be.
+    // An object whose row could not be read leaves the owner that the row names as soon as it can be.
     let old = isFault ? knownReference(relationship) : reference(relationship)
     let bits = new?.referenceBits ?? 0
     if old == bits, !isFault {
@@ -83,7 +83,7 @@ extension ManagedObject {
   }
 
   /// The common case of an import, without counting references: a new object that refers to nothing yet is given an object of
-  /// the relationship's entity which has no news waiting, and nobody records for undo.
+  /// the relationship's entity which has no news waiting, and is not recorded for undo.
   ///
   /// - Returns: whether it was that case; if not, nothing has happened.
   final func linkNew(_ slot: Int, to other: ManagedObject, _ edits: RowDraft.Pointers) -> Bool {
@@ -155,7 +155,7 @@ extension ManagedObject {
     return true
   }
 
-  /// A child's change of what this object refers to is one of this context's own now: so is what follows for the owners. Nobody
+  /// A child's change of what this object refers to is one of this context's own now: so is what follows for the owners. No context
   /// needs to hear of it.
   final func adoptMembership(_ relationship: RelationshipSchema, from old: UInt64, to new: UInt64) {
     guard old != new, let context, let inverse = context.schema.inverse(of: relationship), inverse.isToMany
@@ -164,20 +164,22 @@ extension ManagedObject {
     for (owner, isNew) in [(old, false), (new, true)] {
       // An owner that was new and went with the same save of a child: there must be no fault of it.
       if context.isVanished(owner, inStore: home.storeIndex) { continue }
-      guard let owner = context.object(owner, inStore: home.storeIndex) else { continue }
+      guard let owner = context.object(owner, inStore: home.storeIndex), owner.isThere(under: inverse) else {
+        continue
+      }
       let state = owner.changingState(inverse)
       if isNew {
         if state.lastChange(bits)?.isRemoval ?? true { state.add(bits) }
       } else {
         state.remove(bits)
       }
-      if owner.state.isDisjoint(with: [.inserted, .updated, .deleted]) {
+      if owner.state.isDisjoint(with: [.inserted, .updated, .deleted, .flyingDelete]) {
         context.changes.adopt(owner, as: .updated)
       }
     }
   }
 
-  /// Somebody else has given the object to another owner than `old` did, while an unsaved edit here gives it to a third or it is deleted
+  /// Another context has given the object to another owner than `old` did, while an unsaved edit here gives it to a third or it is deleted
   /// here: it is not a member where the other has put it.
   final func leaveOwnersOfOthers(since old: RowSnapshot) {
     guard let context, let snapshot, !home.entity.relationships.isEmpty else { return }
@@ -194,7 +196,7 @@ extension ManagedObject {
     }
   }
 
-  /// The object is written anew after its row had gone, and was nobody's member with it: it is its owners' again.
+  /// The object is written anew after its row had gone, and was no member without it: it is its owners' again.
   final func rejoinOwners() {
     guard let context else { return }
     for relationship in home.entity.relationships where !relationship.isToMany && !relationship.isTransient {
@@ -206,7 +208,7 @@ extension ManagedObject {
     }
   }
 
-  /// One-to-one: whoever was at either end is let go.
+  /// One-to-one: former partners at either end are released.
   private final func movePartnership(
     _ relationship: RelationshipSchema, _ inverse: RelationshipSchema, from old: UInt64,
     to new: ManagedObject?, _ context: ManagedObjectContext
@@ -279,13 +281,13 @@ extension ManagedObject {
     }
     trap(
       "\(relationship.qualifiedName) of an object of \(context) was given an object of \(name) that belongs to \(other). "
-        + "A managed object belongs to one context (rule 12): pass its objectID and call object(with:) on \(context)."
+        + "A managed object belongs to one context: pass its objectID and call object(with:) on \(context)."
     )
   }
 }
 
 extension ManagedObjectContext {
-  /// The object a reference leads to, perhaps a fault that nobody has looked for. Reads nothing.
+  /// The object a reference leads to, perhaps a fault whose row was never read. Reads nothing.
   @inline(__always)
   func object(_ bits: UInt64, inStore index: Int) -> ManagedObject? {
     guard bits != 0, let store = stores.registered(index),

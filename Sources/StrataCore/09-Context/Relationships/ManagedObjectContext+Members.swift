@@ -11,7 +11,7 @@ extension ManagedObjectContext {
   /// The same for all relationships.
   func forgetAllMembers() { for number in relationEpochs.indices { relationEpochs[number] &+= 1 } }
 
-  /// Rows of `entity` have changed elsewhere: whoever they refer to, or referred to, has other members. `slots` nil means any.
+  /// Rows of `entity` have changed elsewhere: the objects that they refer to, or referred to, have other members. `slots` nil means any.
   func forgetMembers(referredToBy entity: EntitySchema, _ slots: SlotBitmap?) {
     for relationship in entity.relationships {
       if relationship.isToMany {
@@ -23,7 +23,7 @@ extension ManagedObjectContext {
   }
 
   /// The members of `object` as the store, the contexts below and what children have saved here make them: without the
-  /// context's own unsaved edits. The layers are taken before the store is read (contexts.md, section 1). Nil, and told, when they cannot
+  /// context's own unsaved edits. The layers are taken before the store is read (contexts 4). Nil, and told, when they cannot
   /// be read.
   func membersBeneath(_ object: ManagedObject, _ relationship: RelationshipSchema)
     -> ContiguousArray<PlacedMember>?

@@ -110,11 +110,11 @@ extension ManagedObjectContext {
     fulfil(owners.filter { $0.isFault && $0.snapshot == nil })
     if relationship.isToMany { try loadMembers(relationship, of: owners) }
     var seen = Set<ObjectIdentifier>()
-    // A member has one owner at most: nobody can come up twice.
+    // A member has one owner at most: no member can occur twice.
     let isDisjoint = relationship.isToMany && schema.inverse(of: relationship)?.isToMany == false
     var result: [ManagedObject] = []
     for owner in owners where !owner.state.contains(.rowGone) {
-      // Looking at the row of a fault that is at hand wakes nobody.
+      // Looking at the row of a fault that is at hand notifies no observer.
       if isDisjoint {
         result += owner.members(relationship, isAsked: false)
       } else if relationship.isToMany {

@@ -24,7 +24,7 @@ struct MemberChanges {
   static let removed = UInt64.max
 
   private(set) var entries: ContiguousArray<Entry> = []
-  /// The place of the last entry of each member; made when somebody asks.
+  /// The place of the last entry of each member; made when it is asked for.
   private var places: [UInt64: Int]?
 
   var isEmpty: Bool { entries.isEmpty }

@@ -1,9 +1,9 @@
 // A realised to-many relationship holds its members as long as its owner is held (rule 220): asked again, it fires no fault.
 //
-//     somebody ──▶ owner ┄┄▶ member ┄┄▶ member's members …        ──▶ a reference that counts    ┄┄▶ known by key
+//     holder ──▶ owner ┄┄▶ member ┄┄▶ member's members …        ──▶ a reference that counts    ┄┄▶ known by key
 //
 // No object refers to another, so there are no cycles to break: whether an object that only the table holds is kept is looked up, from the
-// member to whoever may keep it, up to an owner that somebody holds. What nobody outside holds keeps nothing, however many keep each other.
+// member to the owners that may keep it, up to an owner that is held outside. Objects that are not held outside keep nothing, even if they keep each other.
 //
 // A member with a row names its owner itself, where the inverse is to-one; a fault without a row remembers who made it. For all other
 // relationships the table of the member lists who has been asked.
@@ -36,7 +36,7 @@ extension ManagedObjectContext {
   }
 }
 
-/// Looks for those who keep objects that nobody else holds. Lives as long as one look-up or one sweep, during which nothing changes.
+/// Looks for the keepers of objects that are held nowhere else. Lives as long as one look-up or one sweep, during which nothing changes.
 struct KeeperSearch {
   private let stores: RegisteredStores
   private var kept: Set<ObjectIdentifier> = []
@@ -44,7 +44,7 @@ struct KeeperSearch {
 
   init(_ stores: RegisteredStores) { self.stores = stores }
 
-  /// Whether `object`, which only its table holds, is kept by an owner that somebody else holds.
+  /// Whether `object`, which only its table holds, is kept by an owner that is held elsewhere.
   mutating func isKept(_ object: ManagedObject, in table: IdentityTable) -> Bool {
     let start = ObjectIdentifier(object)
     if kept.contains(start) { return true }
@@ -54,7 +54,7 @@ struct KeeperSearch {
     var isFound = false
     while !isFound, let next = waiting.popLast() {
       for (owners, key) in keepers(of: next.key, in: next.table) {
-        // Whoever looks holds the object it looks for.
+        // The caller holds the object that it looks for.
         guard let identity = owners.identity(of: key), identity != start else { continue }
         if owners.isHeld(key) || kept.contains(identity) {
           isFound = true
@@ -66,7 +66,7 @@ struct KeeperSearch {
     if isFound {
       kept.insert(start)
     } else {
-      // All that was looked at leads to nobody.
+      // Nothing that was looked at is held.
       gone.formUnion(seen)
       gone.insert(start)
     }

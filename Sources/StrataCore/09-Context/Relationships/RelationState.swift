@@ -1,4 +1,4 @@
-/// The to-many relationships of one object, as far as somebody has looked at them or changed them. Lives on the context's
+/// The to-many relationships of one object, as far as they were looked at or changed. Lives on the context's
 /// queue.
 final class Relations {
   /// By the relationship's number.
@@ -37,7 +37,7 @@ final class Relations {
     fetched = [:]
   }
 
-  /// The same, but what was known is shown as long as nobody can tell what is.
+  /// The same, but what was known is shown until the members can be read.
   func expireBases() {
     for entry in states { entry.state.expireBase() }
     fetched = [:]
@@ -77,7 +77,7 @@ final class RelationState {
   private(set) var changes = MemberChanges()
   /// All three together, in order; nil when it must be made anew.
   private var merged: ContiguousArray<PlacedMember>?
-  /// The owner has been asked for its members: as long as somebody holds it, it holds them.
+  /// The owner has been asked for its members: while it is held, it holds them.
   private(set) var keepsMembers = false
   /// All of them know so.
   private(set) var isKeeping = false
@@ -221,7 +221,7 @@ final class RelationState {
     }
     for entry in effective where !entry.isRemoval {
       guard var position = last[entry.member] else { continue }
-      // Nobody has said where: at the end.
+      // No place was given: at the end.
       if relationship.isOrdered, position == MemberChanges.unplaced {
         position = EdgePosition.firstProvisional
       }

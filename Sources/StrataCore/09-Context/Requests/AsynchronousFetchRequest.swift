@@ -18,7 +18,7 @@ import Synchronization
 public struct AsynchronousFetchRequest<Result: FetchRequestResult>: Sendable {
   /// What is fetched.
   public var fetchRequest: FetchRequest<Result>
-  /// About how many rows will be looked at, for the progress; 0 when nobody knows. Default 0.
+  /// About how many rows will be looked at, for the progress; 0 when it is unknown. Default 0.
   public var estimatedResultCount = 0
   /// Called on the context's queue when the fetch has ended, whatever the end. Not called when the context is gone by then.
   public var completionBlock: (@Sendable (AsynchronousFetchResult<Result>) -> Void)?

@@ -18,7 +18,7 @@ enum FetchedAhead: Sendable {
 }
 
 /// Runs a context's fetch in another context that sees the same: one beside it when there is nothing unsaved, one above it
-/// otherwise, which reads what is published without waiting for anybody's queue.
+/// otherwise, which reads what is published without waiting for a queue.
 final class FetchAhead: Sendable {
   private let helper: ManagedObjectContext
   private let specification: FetchSpecification

@@ -38,6 +38,7 @@ extension ManagedObjectContext {
   }
 
   /// The same for the IDs of the objects.
+  /// - Throws: as for objects.
   public func fetchPage(
     _ request: FetchRequest<ManagedObjectID>, size: Int, after continuation: FetchContinuation? = nil
   ) throws -> FetchPage<ManagedObjectID> {

@@ -5,6 +5,7 @@ extension FetchRequest: PersistentStoreRequest {
   public var requestType: PersistentStoreRequestType { .fetch }
 
   /// What `context.fetch` returns for the request.
+  /// - Throws: what `context.fetch(_:)` throws.
   public func outcome(in context: ManagedObjectContext) throws -> [Result] {
     try context.results(of: self)
   }
@@ -44,6 +45,7 @@ extension ManagedObjectContext {
   package static var performing: ManagedObjectContext? { ThreadScope.current.current }
 
   /// How many objects match `request`, as an array of one number (rule 91).
+  /// - Throws: what `fetch(_:)` throws for objects.
   public func fetch(_ request: FetchRequest<Int>) throws -> [Int] { [try count(for: request)] }
 
   /// What `request` finds, whatever it is for.

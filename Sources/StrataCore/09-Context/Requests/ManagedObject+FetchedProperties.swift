@@ -27,7 +27,7 @@ extension ManagedObject {
     return objects
   }
 
-  /// Whether the fetched property `key` has been asked for, so that its value is at hand. Fires and fetches nothing.
+  /// Whether the fetched property `key` has a value in memory. Fires and fetches nothing.
   public final func hasFetched(_ key: String) -> Bool { relations?.fetched[key] != nil }
 
   final func hasFetchedProperty(_ key: String) -> Bool { fetchedProperty(key) != nil }

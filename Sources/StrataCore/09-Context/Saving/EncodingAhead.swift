@@ -7,7 +7,7 @@ import Synchronization
 ///     save() ──▶ set of the new objects ──▶ wait ──▶ did-change ──▶ willSave, validation ──▶ rows, if nothing changed
 ///        └─────▶ encode ───────────────────────┘
 ///
-/// Until `wait` returns nobody else's code runs, so nobody edits the objects. What is edited later makes the rows void.
+/// Until `wait` returns no other code runs, so the objects are not edited. What is edited later makes the rows void.
 final class EncodingAhead: @unchecked Sendable {
   // Unchecked: the objects belong to the thread that saves, which edits none before `wait`; the worker only reads them.
   private let objects: [ManagedObject]

@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 
 extension ManagedObjectContext {
-  /// Saves without stopping: writes what is pending now while the context stays in use (contexts.md, rule 15), and returns
+  /// Saves without stopping: writes what is pending now while the context stays in use (contexts 15), and returns
   /// when that is as durable as the store promises, or, with a parent, when the parent has it.
   ///
   ///     try await context.saveAsynchronously()
@@ -41,7 +41,7 @@ extension ManagedObjectContext {
 
   // MARK: On the context's queue
 
-  /// Whoever asks while a save is under way shares the next one with the others who wait: it saves what is pending then.
+  /// A caller that asks while a save is under way shares the next one with the other waiting callers: it saves what is pending then.
   private func request(_ continuation: CheckedContinuation<Void, any Error>) {
     waitingForFlight.append(continuation)
     if flight == nil { begin() }
@@ -82,7 +82,7 @@ extension ManagedObjectContext {
         for rider in riders { rider.resume(throwing: conflictsGoOn) }
         break
       }
-      // The merge policy has spoken. Somebody's save may be under way by now.
+      // The merge policy has spoken. Another save may be under way by now.
       if self.flight == nil { return attempt(riders + takeWaiting(), number + 1) }
       waitingForFlight = riders + waitingForFlight
     }
@@ -113,7 +113,7 @@ extension ManagedObjectContext {
     return try freeze()
   }
 
-  /// Rows that the save needs and nobody has looked at: before anything is frozen, since they may not be there to be read.
+  /// Rows that the save needs and that were never looked at: before anything is frozen, since they may not be there to be read.
   private func readRowsToFreeze() throws {
     for object in changes.deleted
     where !object.state.contains(.rowGone) && object.snapshot == nil
@@ -129,12 +129,9 @@ extension ManagedObjectContext {
   private func freeze() throws -> SaveFlight {
     forgetObjectsOfRemovedStores()
     try requireWritableStores()
-    var layer: StratumLayer?
-    if strata.publishes {
-      // What hooks have deleted again is not saved.
-      publishEdits()
-      layer = freezeStrata()
-    }
+    // What hooks have deleted again is not saved. The queue goes on before the save is over: all of it is captured.
+    publishEdits()
+    let layer = freezeStrata()
     let parts = Parts(self)
     do {
       // First, while nothing can have gone wrong: from the first object on all of it is in flight.
@@ -143,12 +140,10 @@ extension ManagedObjectContext {
       try parts.add(changes.updated, .update)
       try parts.add(changes.deleted, .delete)
       if parent == nil { try parts.addChecks(changes.locked) }
-      if let layer { for row in receivedRows(in: layer) { try parts.add(row) } }
+      for row in receivedRows(in: layer) { try parts.add(row) }
     } catch {
-      if layer != nil {
-        isFrozen = false
-        strata.thaw()
-      }
+      isFrozen = false
+      strata.thaw()
       throw error
     }
     let new = SaveFlight(parts.list, isForParent: parent != nil, known: lastInserted)

@@ -90,7 +90,7 @@ extension ManagedObjectContext {
     return true
   }
 
-  /// Drafts on their way to be freed. Unchecked: nobody else has them any more.
+  /// Drafts on their way to be freed. Unchecked: they are used nowhere else.
   private struct Released: @unchecked Sendable { let drafts: [RowDraft] }
 
   private func adopt(
@@ -129,7 +129,7 @@ extension ManagedObjectContext {
       }
     }
     // Edited since: what is the same as it was saved is no change.
-    if let draft = object.draft { draft.changed = object.slotsThatDiffer }
+    if object.hasDraft { object.editableDraft().changed = object.slotsThatDiffer }
     object.settleFastRow()
     object.didSave()
   }
@@ -146,6 +146,7 @@ extension ManagedObjectContext {
     let hasReceived = !outcome.received.isEmpty
     settleReceived(&outcome)
     if parent == nil { standOnStoredRows() }
+    captureAnew()
     outcome.notices = parent == nil ? flight.parts.compactMap(\.notice) : notices(of: flight.unsavedRows)
     for notice in outcome.notices where notice.hasMoreThanWasSaid { takeDerived(notice) }
     forgetMembers(left: outcome.notices)
@@ -206,6 +207,7 @@ extension ManagedObjectContext {
       if !settled.isEmpty { forgetSettled(settled.map(\.unsaved)) }
       // What was published of edits that a store has taken is no edit any more; a later save would hand it on as a child's.
       for part in flight.parts where part.isWritten { unpublished += part.entries.map(\.object) }
+      captureAnew()
       publishEdits()
     }
   }
@@ -213,6 +215,8 @@ extension ManagedObjectContext {
   private func putBack(_ entry: SaveFlight.Entry) {
     let object = entry.object
     guard object.context === self else { return }
+    // What was captured of it is pending again, and shares the draft.
+    if object.state.contains(.draftFrozen) { object.state.insert(.draftShared) }
     object.state.subtract([.inFlight, .flyingDelete, .draftFrozen])
     object.relations?.comeBack()
     switch entry.kind {
@@ -220,6 +224,7 @@ extension ManagedObjectContext {
       if object.state.contains(.deleted) {
         changes.undelete(object)
         changes.unupdate(object)
+        if !strata.publishes { withdraw(object) }
         letGo(object, of: .rowGone)
         return
       }
@@ -234,11 +239,14 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-  /// The draft is being saved, and the object is edited: from now on it has a draft of its own.
+  /// The draft is being saved, or children may see it, and the object is edited: from now on it has a draft of its own.
   final func thawedDraft(_ frozen: RowDraft) -> RowDraft {
     state.remove(.draftFrozen)
     let copy = frozen.copy(home.layout)
+    copy.eventChanged = frozen.eventChanged
+    let isSlow = edits == nil
     draft = copy
+    if isSlow { edits = nil }
     return copy
   }
 

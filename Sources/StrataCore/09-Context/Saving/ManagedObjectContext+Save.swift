@@ -26,10 +26,28 @@ extension ManagedObjectContext {
         "save() was called inside a save of the same context (from willSave, an observer of the will-save notification, "
           + "validation or a merge policy); observers of the did-save notification may save.")
     }
+    isAboutToSave = true
     defer {
       isSaving = false
+      isAboutToSave = false
       encodingAhead = nil
     }
+    let outcome: SaveOutcome
+    do {
+      outcome = try write()
+    } catch {
+      // What was not saved is finished all the same.
+      isAboutToSave = false
+      flushEdits()
+      throw error
+    }
+    // It is done: who hears of it may save again.
+    isSaving = false
+    isAboutToSave = false
+    finish(outcome)
+  }
+
+  private func write() throws -> SaveOutcome {
     settleProvisional()
     flushAncestors()
     drainReceived()
@@ -40,10 +58,7 @@ extension ManagedObjectContext {
     tellChanges()
     encodingAhead?.wait()
     try throwingFailures { try prepareToSave() }
-    let outcome = try saveFrozen { try parent == nil ? writePendingChanges() : handToParent() }
-    // It is done: who hears of it may save again.
-    isSaving = false
-    finish(outcome)
+    return try saveFrozen { try parent == nil ? writePendingChanges() : handToParent() }
   }
 
   // MARK: Before the store
@@ -251,7 +266,7 @@ extension ManagedObjectContext {
     }
     settledRows = outcome.received.map(\.unsaved)
     // What was published of their edits goes as well.
-    if strata.publishes { unpublished += outcome.inserted + outcome.updated + outcome.deleted }
+    unpublished += outcome.inserted + outcome.updated + outcome.deleted
     changes.forgetSaved(outcome.inserted + outcome.updated + outcome.deleted)
     for object in outcome.deleted { letGo(object, of: .rowGone) }
     return CoreDataError(

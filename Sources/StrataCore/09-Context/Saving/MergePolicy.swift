@@ -14,7 +14,7 @@ public enum MergePolicyType: UInt, Sendable {
   case rollback = 4
 }
 
-/// Decides what becomes of an object whose row was changed or deleted by somebody else since it was read, and of objects that
+/// Decides what becomes of an object whose row was changed or deleted elsewhere since it was read, and of objects that
 /// would share the values of a uniqueness constraint with others.
 ///
 /// The five ready-made policies are singletons and compare by identity. A subclass overrides
@@ -73,6 +73,7 @@ open class MergePolicy: NSObject, @unchecked Sendable {  // Safe: the only store
   }
 
   /// The part of `resolve(mergeConflicts:)` that deals with row versions.
+  /// - Throws: `CoreDataError` 133020 under the error policy, with the conflicts; what reading a row throws.
   open func resolve(optimisticLockingConflicts conflicts: [MergeConflict]) throws {
     if mergeType == .error {
       throw CoreDataError(.managedObjectMerge, userInfo: [CoreDataError.Key.saveConflicts: conflicts])
@@ -125,7 +126,12 @@ public final class MergeConflict {
   ///
   /// Versions and snapshots are what the conflict tells. A policy settles it with the row that is stored then; of an object that was
   /// never saved there is nothing to settle.
-  /// - Parameter newVersion: 0 for a row that was deleted.
+  /// - Parameters:
+  ///   - srcObject: The object, which is stored.
+  ///   - newvers: The version of the stored row; 0 for a row that was deleted.
+  ///   - oldvers: The version that the object is based on.
+  ///   - cachesnap: What the coordinator's newest row has, by property.
+  ///   - persnap: What the store has, by property.
   public init(
     source srcObject: ManagedObject, newVersion newvers: Int, oldVersion oldvers: Int,
     cachedSnapshot cachesnap: [String: Any]?, persistedSnapshot persnap: [String: Any]?

@@ -5,8 +5,11 @@ import Synchronization
 extension PendingSave {
   /// In how many threads at once so many new objects are encoded.
   static func encodingParts(_ count: Int) -> Int {
-    min(count / fewestInPart, ProcessInfo.processInfo.activeProcessorCount, mostParts)
+    count < fewestInPart ? 0 : min(count / fewestInPart, processors, mostParts)
   }
+
+  /// Asked once: on Linux the answer is read from files.
+  private static let processors = ProcessInfo.processInfo.activeProcessorCount
 
   /// Fewer objects are encoded before a second thread has got under way.
   private static let fewestInPart = 2_048
@@ -21,7 +24,7 @@ extension PendingSave {
     try encode(objects, parts: parts) { try self.encodeNew($0, &$1) }
   }
 
-  /// Encodes objects in several threads, while the calling one, which owns the objects, takes part and waits: nobody
+  /// Encodes objects in several threads, while the calling one, which owns the objects, takes part and waits: no thread
   /// edits them meanwhile, and `encode` only reads.
   @inline(__always)
   func encode<Row>(

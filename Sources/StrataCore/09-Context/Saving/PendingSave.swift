@@ -6,7 +6,7 @@ final class PendingSave {
   @exclusivity(unchecked) var changes = ChangeSet()
   /// What the store has written.
   var notice: CommitNotice?
-  /// Somebody set the store's metadata: it is written although no row is.
+  /// The store's metadata was set: it is written although no row is.
   var hasMetadata = false
   /// Parallel to `changes.inserts`.
   // `@exclusivity(unchecked)`: used by one frame of `save()` at a time.
@@ -16,7 +16,7 @@ final class PendingSave {
   /// Changed objects whose values are what they were: not written.
   private var unchanged: [ManagedObject] = []
   private var deleted: [ManagedObject] = []
-  /// What children have saved and nobody has edited since, with the rows that are written.
+  /// What children have saved and was not edited since, with the rows that are written.
   private var received: [(unsaved: StratumRow, row: RowSnapshot?)] = []
   @exclusivity(unchecked) private var writer = RowSlabWriter()
 
@@ -102,7 +102,7 @@ final class PendingSave {
     deleted.append(object)
     if object.state.contains(.rowGone) { return }
     if object.snapshot == nil, object.context?.parent == nil, !object.home.entity.relationships.isEmpty {
-      // Nobody has looked at the row: whatever it is now, it goes.
+      // The row was never looked at: whatever it is now, it goes.
       changes.deletes.append(
         RowDeletion(
           entity: object.home.entity.number, primaryKey: object.primaryKey,
@@ -168,7 +168,7 @@ final class PendingSave {
     DidSaveSets(inserted: inserted, updated: updated + unchanged, deleted: deleted, known: known)
   }
 
-  /// Lets the new objects take over their rows while the store is still writing them: nobody can look at the objects until
+  /// Lets the new objects take over their rows while the store is still writing them: the objects cannot be looked at until
   /// the save is over, and the thread that owns them has nothing else to do.
   func adoptEarly() {
     guard updated.isEmpty, unchanged.isEmpty, deleted.isEmpty, inserted.count >= Self.fewestAhead else {
@@ -259,7 +259,7 @@ final class PendingSave {
     return (rows, objects)
   }
 
-  /// The parent has taken it all: the objects take over the rows that nobody has saved yet.
+  /// The parent has taken it all: the objects take over the unsaved rows.
   func adoptUnsaved(into outcome: inout ManagedObjectContext.SaveOutcome) {
     func adopt(_ object: ManagedObject, _ change: RowChange?) {
       // Large values that did not change may be in no store: the object keeps them.
@@ -385,7 +385,7 @@ extension ManagedObjectContext {
     if binding.store.isReadOnly {
       throw CoreDataError(
         .persistentStoreSave,
-        "The store \(binding.store.url?.lastPathComponent ?? "in memory") is read-only (rule 324).")
+        "The store \(binding.store.url?.lastPathComponent ?? "in memory") is read-only.")
     }
     return binding
   }

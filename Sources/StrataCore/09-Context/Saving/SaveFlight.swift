@@ -1,12 +1,12 @@
 import Dispatch
 import Foundation
 
-/// A save under way off its context's queue (contexts.md, rule 15): the pending changes as they were when it began, frozen.
+/// A save under way off its context's queue (contexts 15): the pending changes as they were when it began, frozen.
 ///
 ///     on the context's queue          on a thread of its own          on the context's queue
 ///     hooks, validation, freeze ────▶ encode, commit ──────────────▶ adopt, in slices; or pending again
 ///
-/// Frozen drafts are edited by nobody: an object that is edited meanwhile gets a copy.
+/// Frozen drafts are never edited: an object that is edited meanwhile gets a copy.
 final class SaveFlight: @unchecked Sendable {
   // Unchecked: entries are set before the flight begins; what the worker makes is read when it is done; objects are only
   // touched on the context's queue.
@@ -69,7 +69,7 @@ final class SaveFlight: @unchecked Sendable {
     case refused(CommitConflict, StoreBinding)
     /// Rows have the same values where the model says they are unique: the merge policy is to be asked.
     case violated(UniquenessViolation, StoreBinding)
-    /// References would lead nowhere: somebody else has deleted, or referred to, the same objects.
+    /// References would lead nowhere: another context has deleted, or referred to, the same objects.
     case dangling(DanglingReferences, StoreBinding)
     /// The parent's records are not what the changes are based on: the merge policy is to be asked.
     case disputed(ParentConflict)
@@ -117,7 +117,7 @@ final class SaveFlight: @unchecked Sendable {
 
   // MARK: Off the queue
 
-  /// Begins; `done` is called on a thread of nobody's.
+  /// Begins; `done` is called on no particular thread.
   func start(
     _ context: ManagedObjectContext, _ coordinator: PersistentStoreCoordinator,
     done: @escaping @Sendable () -> Void
@@ -323,7 +323,7 @@ final class SaveFlight: @unchecked Sendable {
     isLanded = true
   }
 
-  /// Unchecked: nobody else has them any more.
+  /// Unchecked: they are used nowhere else.
   private struct Leftovers: @unchecked Sendable {
     let entries: [ContiguousArray<Entry>]
     let rows: [ContiguousArray<RowChange?>]

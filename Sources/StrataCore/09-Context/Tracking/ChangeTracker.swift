@@ -13,6 +13,11 @@ struct ChangeTracker {
   private var notedList: [ManagedObject] = []
   /// From here on `insertedList` holds what was inserted in this event.
   private var eventStart = 0
+  /// From here on the two lists hold what is noted and not finished for children.
+  private var firstUnflushedNote = 0
+  private var firstUnflushedInsert = 0
+  /// Noted objects that have changed since they were finished for children.
+  private var retouched: [ManagedObject] = []
   private(set) var insertedCount = 0
   private(set) var updatedCount = 0
   private(set) var deletedCount = 0
@@ -58,10 +63,17 @@ struct ChangeTracker {
 
   // MARK: State changes
 
+  /// `object` is about to change, or has: if it was finished for children as it was, it is not any more.
+  mutating func touch(_ object: ManagedObject) {
+    guard object.state.contains(.flushed) else { return }
+    object.state.remove(.flushed)
+    retouched.append(object)
+  }
+
   /// `object` has lost a member to a deletion under the rule *no action*: only a rollback asks.
   mutating func noteSilentlyUntied(_ object: ManagedObject) { silentlyUntied.append(object) }
 
-  /// Something a save writes has changed although nobody is told of it.
+  /// Something a save writes has changed although it is not reported.
   mutating func countEdit() { editCount &+= 1 }
 
   /// `object` is new.
@@ -77,9 +89,10 @@ struct ChangeTracker {
     }
   }
 
-  /// `object`, whose row is gone, is to be written anew. Nobody needs to hear of it: it was here all the time.
+  /// `object`, whose row is gone, is to be written anew. It is not reported: it was here all the time.
   mutating func reinsert(_ object: ManagedObject) {
     editCount &+= 1
+    touch(object)
     unupdate(object)
     insertedCount += 1
     if !object.state.contains(.listedInserted) { insertedList.append(object) }
@@ -89,6 +102,7 @@ struct ChangeTracker {
   /// `object` was to be written anew, but its row is back: it counts as edited.
   mutating func unreinsert(_ object: ManagedObject) {
     editCount &+= 1
+    touch(object)
     object.state.remove(.inserted)
     insertedCount -= 1
     object.state.insert(.updated)
@@ -99,9 +113,10 @@ struct ChangeTracker {
     }
   }
 
-  /// What a child did to `object` counts as done here. Nobody needs to hear of it: they have.
+  /// What a child did to `object` counts as done here. It is not reported again.
   mutating func adopt(_ object: ManagedObject, as state: ObjectState) {
     editCount &+= 1
+    touch(object)
     switch state {
     case .inserted:
       insertedCount += 1
@@ -125,6 +140,9 @@ struct ChangeTracker {
   /// `object` has been edited.
   mutating func update(_ object: ManagedObject) {
     editCount &+= 1
+    touch(object)
+    // An object that goes stays one that goes, and so does one whose deletion is being saved.
+    if object.state.contains(.flyingDelete) { return }
     if object.state.isDisjoint(with: [.inserted, .updated, .deleted]) {
       object.state.insert(.updated)
       updatedCount += 1
@@ -140,6 +158,7 @@ struct ChangeTracker {
   /// `object`, which is not new, is to be deleted.
   mutating func delete(_ object: ManagedObject) {
     editCount &+= 1
+    touch(object)
     if object.state.contains(.deleted) { return }
     if object.state.contains(.updated) { updatedCount -= 1 }
     object.state.insert(.deleted)
@@ -155,6 +174,7 @@ struct ChangeTracker {
   /// `object` is no longer to be deleted. Its edits, if any, count again.
   mutating func undelete(_ object: ManagedObject) {
     editCount &+= 1
+    touch(object)
     guard object.state.contains(.deleted) else { return }
     object.state.subtract([.deleted, .missing])
     deletedCount -= 1
@@ -164,6 +184,7 @@ struct ChangeTracker {
   /// `object` is no longer new: its insertion was taken back.
   mutating func uninsert(_ object: ManagedObject) {
     editCount &+= 1
+    touch(object)
     guard object.state.contains(.inserted) else { return }
     object.state.remove(.inserted)
     insertedCount -= 1
@@ -176,6 +197,7 @@ struct ChangeTracker {
   /// `object` has no edits left.
   mutating func unupdate(_ object: ManagedObject) {
     editCount &+= 1
+    touch(object)
     guard object.state.contains(.updated) else { return }
     object.state.remove(.updated)
     if !object.state.contains(.deleted) { updatedCount -= 1 }
@@ -184,6 +206,7 @@ struct ChangeTracker {
   /// The next did-change notification tells of `object`.
   mutating func note(_ object: ManagedObject, _ what: ObjectState) {
     editCount &+= 1
+    touch(object)
     if object.state.isDisjoint(with: .noted) { notedList.append(object) }
     object.state.insert(what)
   }
@@ -202,11 +225,32 @@ struct ChangeTracker {
     defer {
       notedList = []
       eventStart = insertedList.count
+      firstUnflushedNote = 0
+      firstUnflushedInsert = 0
+      retouched = []
     }
     if eventStart == insertedList.count { return notedList }
     // The common case of a large import: everything in the context was inserted in one event.
     if notedList.isEmpty && eventStart == 0 { return insertedList }
     return notedList + insertedList[eventStart...]
+  }
+
+  /// Whether something noted was finished for children before anybody was told.
+  var hasFlushed: Bool { firstUnflushedNote > 0 || firstUnflushedInsert > 0 || !retouched.isEmpty }
+
+  /// What is noted and not finished for children; from now on it is.
+  mutating func takeUnflushed() -> [ManagedObject] {
+    let inserted = insertedList[min(max(eventStart, firstUnflushedInsert), insertedList.count)...]
+    let noted = notedList[min(firstUnflushedNote, notedList.count)...]
+    firstUnflushedNote = notedList.count
+    firstUnflushedInsert = insertedList.count
+    if noted.isEmpty, inserted.isEmpty, retouched.isEmpty { return [] }
+    let objects = retouched + noted + inserted
+    retouched = []
+    ManagedObject.forEach(objects) { object in
+      if !object.state.isDisjoint(with: .noted) { object.state.insert(.flushed) }
+    }
+    return objects
   }
 
   /// Everything in the lists is saved or gone: forgets it all.
@@ -279,11 +323,12 @@ struct ChangeTracker {
       }
     }
     eventStart = insertedList.count
+    firstUnflushedInsert = 0
   }
 
   /// Every object in any list that is still the context's.
   func forEachListed(_ body: (ManagedObject) -> Void) {
-    for list in [insertedList, updatedList, deletedList, notedList] {
+    for list in [insertedList, updatedList, deletedList, notedList, retouched] {
       for object in list where object.contextReference?.toOpaque() == owner?.toOpaque() { body(object) }
     }
   }
@@ -309,7 +354,7 @@ extension ManagedObject {
     try objects.withUnsafeBufferPointer { try forEach($0[...], body) }
   }
 
-  /// The same for a part of an array that somebody else holds.
+  /// The same for a part of an array that is held elsewhere.
   @inline(__always)
   static func forEach(
     _ objects: Slice<UnsafeBufferPointer<ManagedObject>>, _ body: (ManagedObject) throws -> Void

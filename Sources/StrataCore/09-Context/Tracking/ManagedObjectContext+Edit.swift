@@ -59,6 +59,7 @@ extension ManagedObjectContext {
 
   /// IDs are final from birth: does nothing, but for objects that were inserted before a store was attached, and is here for code written
   /// for Core Data (rule 28).
+  /// - Throws: nothing; the signature is Core Data's.
   @_disfavoredOverload public func obtainPermanentIDs(for objects: [ManagedObject]) throws {
     checkAccess()
     settleProvisional()
@@ -120,7 +121,9 @@ extension ManagedObjectContext {
       try? object.keepEveryValue()
       object.snapshot = nil
     }
+    let isShared = object.state.contains(.draftShared)
     object.state = changes.lists(inserted: object) ? .listedInserted : []
+    if isShared { object.state.insert(.draftShared) }
   }
 
   @inline(__always)
@@ -231,7 +234,7 @@ extension ManagedObjectContext {
   }
 
   /// The first edit of an event on a main-queue context used without `perform` schedules the end of that event
-  /// (rule 127; contexts.md, rule 5).
+  /// (rule 127; contexts 5).
   @inline(__always)
   func noteFirstEdit() {
     if queue.type == .mainQueue, !hasScheduledProcessing { scheduleProcessing() }
@@ -250,7 +253,7 @@ extension ManagedObjectContext {
 
   func trapForeignObject(_ object: ManagedObject, _ other: ManagedObjectContext) -> Never {
     trap(
-      "an object of \(other) was handed to \(self). A managed object belongs to one context (rule 12): pass its objectID "
+      "an object of \(other) was handed to \(self). A managed object belongs to one context: pass its objectID "
         + "and call object(with:) here.")
   }
 }

@@ -78,8 +78,15 @@ extension ManagedObjectContext {
     var sets = ObjectSets()
     var hasMerged = false
     var observed: [(ManagedObject, [Int])] = []
+    let hasFlushed = changes.hasFlushed
     let noted = changes.takeNoted()
-    if strata.publishes { unpublished += noted }
+    if hasFlushed {
+      unpublished += noted.filter { !$0.state.contains(.flushed) }
+    } else if unpublished.isEmpty {
+      unpublished = noted
+    } else {
+      unpublished += noted
+    }
     if toldInValidation != nil { toldInValidation? += noted }
     fulfilObserved(noted)
     // A large import: everything noted is new, and what is noted is the list of it.
@@ -95,7 +102,7 @@ extension ManagedObjectContext {
       ManagedObject.forEach(noted) { object in
         if object.state.contains(.observed) { observed.append((object, object.observedChanges())) }
         hasMerged = hasMerged || !object.state.contains(.inserted)
-        object.state.subtract(.noted)
+        object.state.subtract(.notedOrFlushed)
         object.relations?.endEvent()
       }
       sets.inserted = noted
@@ -105,7 +112,7 @@ extension ManagedObjectContext {
       let state = object.state
       guard !state.isDisjoint(with: .noted), !isElsewhere(object) else { continue }
       if state.contains(.observed) { observed.append((object, object.observedChanges())) }
-      object.state.subtract(.noted)
+      object.state.subtract(.notedOrFlushed)
       object.relations?.endEvent()
       if state.contains(.notedDelete) {
         sets.deleted.append(object)
@@ -117,14 +124,14 @@ extension ManagedObjectContext {
         if state.contains(.notedRefresh) { sets.refreshed.append(object) }
       }
     }
-    // Whoever is told may edit.
+    // Observers may edit.
     if !observed.isEmpty { encodingAhead?.wait() }
     for (object, slots) in observed { object.tell(slots) }
     if sets.isEmpty { return }
     note(sets)
     let inserted = Set.roomy(sets.inserted)
     // Most saves follow the event in which their objects were inserted, and tell of the same set. Objects inserted
-    // elsewhere and merged are not kept: nobody here will save them.
+    // elsewhere and merged are not kept: they will not be saved here.
     lastInserted = hasMerged ? nil : inserted
     // Observers may edit the objects.
     encodingAhead?.wait()
@@ -148,54 +155,86 @@ extension ManagedObjectContext {
       ?? DidSaveSets(
         inserted: outcome.inserted, updated: outcome.updated, deleted: outcome.deleted, known: nil,
         areStored: parent == nil)
-    var ids: [AnyHashable: Any] = [
-      NotificationKey.insertedObjectIDs.rawValue: sets.insertedIDs,
-      NotificationKey.updatedObjectIDs.rawValue: sets.updatedIDs,
-      NotificationKey.deletedObjectIDs.rawValue: sets.deletedIDs,
-    ]
-    var userInfo: [AnyHashable: Any] = [
-      NotificationKey.insertedObjects.rawValue: sets.inserted,
-      NotificationKey.updatedObjects.rawValue: sets.updated,
-      NotificationKey.deletedObjects.rawValue: sets.deleted,
-    ]
     // What was saved to a parent is merged by reading it there.
     let notices = parent == nil ? outcome.notices : []
-    if !notices.isEmpty { userInfo[Self.noticesKey] = notices } else { userInfo[Self.identifiersKey] = ids }
-    for (key, value) in savedMoment(notices) { (userInfo[key], ids[key]) = (value, value) }
-    post(Self.didSaveObjectsNotification, userInfo)
-    userInfo = ids
-    if !notices.isEmpty { userInfo[Self.noticesKey] = notices }
-    post(Self.didSaveObjectIDsNotification, userInfo)
+    let moment = savedMoment(notices)
+    var (objects, ids) = (SavedInfo.noObjects, SavedInfo.noIdentifiers)
+    if !sets.inserted.isEmpty { objects[NotificationKey.insertedObjects.rawValue] = sets.inserted }
+    if !sets.updated.isEmpty { objects[NotificationKey.updatedObjects.rawValue] = sets.updated }
+    if !sets.deleted.isEmpty { objects[NotificationKey.deletedObjects.rawValue] = sets.deleted }
+    if !sets.insertedIDs.isEmpty { ids[NotificationKey.insertedObjectIDs.rawValue] = sets.insertedIDs }
+    if !sets.updatedIDs.isEmpty { ids[NotificationKey.updatedObjectIDs.rawValue] = sets.updatedIDs }
+    if !sets.deletedIDs.isEmpty { ids[NotificationKey.deletedObjectIDs.rawValue] = sets.deletedIDs }
+    if notices.isEmpty { objects[Self.identifiersKey] = ids }
+    let tokenKey = PersistentStoreCoordinator.RemoteChangeKey.historyToken.rawValue
+    if let token = moment.token {
+      objects[tokenKey] = token
+      ids[tokenKey] = token
+    }
+    if let generation = moment.generation {
+      objects[NotificationKey.queryGeneration.rawValue] = generation
+      ids[NotificationKey.queryGeneration.rawValue] = generation
+    }
+    if !notices.isEmpty {
+      objects[Self.noticesKey] = notices
+      ids[Self.noticesKey] = notices
+    }
+    NotificationCenter.default.post(
+      name: Self.didSaveObjectsNotification, object: self, userInfo: objects)
+    NotificationCenter.default.post(name: Self.didSaveObjectIDsNotification, object: self, userInfo: ids)
+    postMessage(sets, moment)
     tellObserved(outcome.inserted + outcome.updated)
   }
 
   /// Which moment a save is, as its notifications say: the history token and the query generation, where there are.
-  private func savedMoment(_ notices: [CommitNotice]) -> [AnyHashable: Any] {
-    var result: [AnyHashable: Any] = [:]
+  struct SavedMoment {
+    var token: PersistentHistoryToken?
+    var generation: QueryGenerationToken?
+  }
+
+  private func savedMoment(_ notices: [CommitNotice]) -> SavedMoment {
+    var result = SavedMoment()
     var moments: [UUID: HistoryMoment] = [:]
     for notice in notices {
       guard let store = coordinator.binding(notice.storeIndex)?.store as? LMDBStore else { continue }
-      moments[store.identifier] = store.historyMoment(ofCommit: notice.commitNumber)
+      if let moment = store.historyMoment(ofCommit: notice.commitNumber) {
+        moments[store.identifier] = moment
+      }
     }
-    if !moments.isEmpty {
-      result[PersistentStoreCoordinator.RemoteChangeKey.historyToken.rawValue] = PersistentHistoryToken(
-        moments)
-    }
+    if !moments.isEmpty { result.token = PersistentHistoryToken(moments) }
     // What cannot be pinned now is pinned at the next read, which tells of the error.
     if generation.isSet, let token = try? generation.pinned(coordinator), !token.isEmpty {
-      result[NotificationKey.queryGeneration.rawValue] = token
+      result.generation = token
     }
     return result
   }
 
   /// Under this key did-save notifications carry the commit's rows, so that merging them reads nothing.
   static let noticesKey = "strata.commitNotices"
-  /// Under this key, without rows to carry, the IDs: whoever merges them on another queue must not look at the objects.
+  /// Under this key, without rows to carry, the IDs: a context that merges them on another queue must not look at the objects.
   static let identifiersKey = "strata.savedIdentifiers"
 
   func post(_ name: Notification.Name, _ userInfo: [AnyHashable: Any]?) {
     NotificationCenter.default.post(name: name, object: self, userInfo: userInfo)
     postMessage(name, userInfo)
+  }
+}
+
+/// User info of the did-save notifications, to begin with: they carry empty sets, too, and most of a save's sets are empty. Made once, and
+/// copied, which is much less work than to make them.
+private enum SavedInfo {
+  // Unsafe: constant, of empty sets.
+  nonisolated(unsafe) static let noObjects = empty(
+    [.insertedObjects, .updatedObjects, .deletedObjects], Set<ManagedObject>())
+  nonisolated(unsafe) static let noIdentifiers = empty(
+    [.insertedObjectIDs, .updatedObjectIDs, .deletedObjectIDs], Set<ManagedObjectID>())
+
+  private static func empty(_ keys: [ManagedObjectContext.NotificationKey], _ set: Any) -> [AnyHashable: Any]
+  {
+    // With room for what may be added.
+    var result = [AnyHashable: Any](minimumCapacity: 6)
+    for key in keys { result[key.rawValue] = set }
+    return result
   }
 }
 

@@ -3,7 +3,7 @@ import Synchronization
 /// Objects in no context that are related to each other.
 ///
 /// References between objects are IDs, which a context makes objects of. So objects without a context, as soon as one is related to another, live
-/// in one that nobody sees, over a store that holds nothing: both ends of a relationship are right at once, as everywhere.
+/// in a hidden one, over a store that holds nothing: both ends of a relationship are right at once, as everywhere.
 ///
 ///     Author(insertInto: nil)   Book(insertInto: nil)          each by itself, no context
 ///            └────── books ──────────┘                          one hidden context for both

@@ -5,7 +5,7 @@ import Synchronization
 ///     insert ──▶ provisional ID, everything works but fetches and saves
 ///     a store is attached ──▶ at the context's next use the objects move there: their IDs change, once
 ///
-/// Who keeps an ID meanwhile keeps one of nobody, as with Core Data's temporary IDs. While there are child contexts, which may have such IDs, the
+/// An ID that was kept meanwhile then belongs to no object, as with Core Data's temporary IDs. While there are child contexts, which may have such IDs, the
 /// objects wait until these are gone.
 extension ManagedObjectContext {
   /// Gives provisional objects their places in the stores that have come.
@@ -54,10 +54,9 @@ extension ManagedObjectContext {
     for object in moving { bind(object, to: boundForNew(object.entity)) }
     for object in moving { object.replaceReferences { moved[$0] } }
     linkForeign(identifiers)
-    if strata.publishes {
-      unpublished += moving
-      publishEdits()
-    }
+    unpublished += moving
+    // Without children the end of the event is early enough.
+    if strata.publishes { publishEdits() }
   }
 
   /// Relationships with objects that have come to the same store meanwhile.
@@ -121,7 +120,7 @@ extension ManagedObject {
         guard let bits = transients?[slot] as? UInt64 else { continue }
         transients?[slot] = replacement(bits, relationship)
       } else if let draft, draft.isChanged(slot), case .reference(let bits) = draft[slot] {
-        draft[slot] = replacement(bits, relationship).map { .reference($0) } ?? .null
+        editableDraft()[slot] = replacement(bits, relationship).map { .reference($0) } ?? .null
       }
     }
   }

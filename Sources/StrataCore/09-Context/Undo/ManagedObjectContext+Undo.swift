@@ -1,7 +1,7 @@
 import Foundation
 
 extension ManagedObjectContext {
-  /// Who remembers how to take back what is done in this context. Default nil: nothing is remembered, and it costs nothing
+  /// The manager that records how to take back changes of this context. Default nil: nothing is remembered, and it costs nothing
   /// (rule 22).
   ///
   /// With a manager, what changes from one did-change notification to the next becomes one action: `undo()` makes every object that
@@ -96,7 +96,7 @@ extension ManagedObjectContext {
   /// What has changed since the last did-change notification can be undone from now on.
   func registerUndo() {
     guard let undoRecorder else { return }
-    // Whoever hears of the manager's groups may edit the objects.
+    // Observers of the manager's groups may edit the objects.
     encodingAhead?.wait()
     var states: [ObjectUndoState] = []
     for var state in undoRecorder.takeStates() where state.seal(in: self) { states.append(state) }
@@ -123,11 +123,8 @@ extension ManagedObjectContext {
     for state in states.reversed() where !state.returns {
       if let flags = state.putBack(in: self, &listed) { woken.append((state.object, flags)) }
     }
-    if strata.publishes {
-      // What was published of these objects is no edit any more, and not what a child has saved either.
-      unpublished += changes.noted
-      publishEdits()
-    }
+    // What was published of these objects is no edit any more, and not what a child has saved either.
+    flushEdits()
     for state in states { state.settleRelations(in: self) }
     for (object, flags) in woken { object.awake(fromSnapshotEvents: flags) }
     tellChanges()
@@ -160,7 +157,7 @@ extension ManagedObjectContext {
     guard let binding = coordinator.binding(home.storeIndex) else { return false }
     let table = stores.tables(for: binding).tables[home.hierarchyNumber]
     if let other = table.object(for: primaryKey), other !== object {
-      // Somebody else has inserted the record anew, and there is an object of it; or one was made for the ID meanwhile.
+      // Another context has inserted the record anew, and there is an object of it; or one was made for the ID meanwhile.
       if !other.state.contains(.rowGone) {
         if !other.isFault { return false }
         switch other.loadRow() {

@@ -157,7 +157,7 @@ struct ObjectUndoState {
       }
     }
     whole = before
-    // A deletion of what nobody has read does not mind what others save: it stays unread.
+    // A deletion of an unread object is not affected by what others save: it stays unread.
     if isUnread, object.context != nil {
       object.snapshot = nil
       object.state = state
@@ -174,7 +174,7 @@ struct ObjectUndoState {
   private func isSame(_ left: Any?, _ right: Any?, _ slot: Int) -> Bool {
     guard let left, let right else { return left == nil && right == nil }
     if left is ExplicitNil || right is ExplicitNil { return left is ExplicitNil && right is ExplicitNil }
-    // What is remembered of values that cannot be stored is known by nobody else.
+    // What is remembered of values that cannot be stored is known nowhere else.
     if object.isRefused(slot) { return false }
     let type = home.entity.attributes[slot].type
     if type != .undefined, type != .transformable {
@@ -320,8 +320,13 @@ struct ObjectUndoState {
       var differing = object.slotsThatDiffer
       draft.primitive.forEach { differing.remove($0) }
       if !differing.isEmpty { return }
-      draft.changed.forEach { if !draft.primitive.contains($0) { draft.clear($0) } }
-      if draft.changed.isEmpty { object.draft = nil }
+      if draft.primitive.isEmpty {
+        object.draft = nil
+      } else {
+        let own = object.editableDraft()
+        own.changed.forEach { if !own.primitive.contains($0) { own.clear($0) } }
+        if own.changed.isEmpty { object.draft = nil }
+      }
     }
     context.changes.unupdate(object)
     object.settleFastRow()

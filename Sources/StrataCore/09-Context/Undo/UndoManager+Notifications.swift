@@ -7,7 +7,7 @@
   // The raw values are Apple's.
   extension NSNotification.Name {
     /// Posted whenever a group begins or ends, but for an outermost one that begins, before undo and redo, and by `canRedo`:
-    /// whoever has changes that are not registered yet registers them now.
+    /// a context with changes that are not registered yet registers them now.
     public static let NSUndoManagerCheckpoint = NSNotification.Name("NSUndoManagerCheckpointNotification")
     /// Posted when a group has begun.
     public static let NSUndoManagerDidOpenUndoGroup = NSNotification.Name(

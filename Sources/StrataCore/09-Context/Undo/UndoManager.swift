@@ -92,7 +92,7 @@
     /// Whether what is registered in one event becomes one group by itself. Default true.
     public var groupsByEvent = true
 
-    /// Kept for whoever reads it. Events end where it is said above, whatever the mode of a run loop: there is none that ends them.
+    /// Kept for callers that read it. Events end where it is said above, whatever the mode of a run loop: there is none that ends them.
     public var runLoopModes: [RunLoop.Mode] = [.default]
 
     /// How many groups are open. That of the event, with `groupsByEvent`, is one of them.
@@ -182,7 +182,7 @@
       return openGroups.contains { $0.isAlive } || !undoStack.isEmpty
     }
 
-    /// Whether there is something to redo. Posts a checkpoint first: changes nobody has registered yet end what can be redone.
+    /// Whether there is something to redo. Posts a checkpoint first: changes that are not registered yet end what can be redone.
     public var canRedo: Bool {
       post(.NSUndoManagerCheckpoint)
       Self.dropDead(&redoStack)
@@ -301,10 +301,10 @@
     /// the name is for redo, which otherwise keeps that of the undo.
     public func setActionName(_ actionName: String) { note { $0.name = actionName } }
 
-    /// Says that the group needs no saving of its own, a selection for example.
+    /// Marks the group as one that needs no save, such as a change of selection.
     public func setActionIsDiscardable(_ discardable: Bool) { note { $0.isDiscardable = discardable } }
 
-    /// Attaches a value of one's own to the group; nil takes it away.
+    /// Attaches a value to the group; nil takes it away.
     public func setActionUserInfoValue(_ info: Any?, forKey key: String) { note { $0.userInfo[key] = info } }
 
     private func note(_ change: (inout UndoGroup) -> Void) {

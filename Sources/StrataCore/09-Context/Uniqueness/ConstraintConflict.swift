@@ -70,7 +70,7 @@ public final class ConstraintConflict {
 }
 
 extension ConstraintConflict: CustomStringConvertible {
-  /// The values, and who has them.
+  /// The values, and the records that have them.
   public var description: String {
     if let batchWords { return batchWords }
     let values = zip(constraint, values).map { "\($0) \($1)" }.joined(separator: ", ")

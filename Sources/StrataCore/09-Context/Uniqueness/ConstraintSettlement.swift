@@ -212,7 +212,7 @@ struct ConstraintSettlement {
     for relationship in duplicate.home.entity.relationships {
       // Declared below the entity that both have in common: the kept record has no such relationship.
       let isShared = object.home.entity.relationship(slot: relationship.slot) === relationship
-      // Its delete rule applies to what nobody takes over.
+      // Its delete rule applies to what no record takes over.
       if !isShared, !duplicate.isInserted { continue }
       if relationship.isToMany {
         moveMembers(of: duplicate, to: object, relationship, isShared, transfer)
@@ -269,7 +269,7 @@ struct ConstraintSettlement {
     _ transfer: Transfer
   ) {
     let other = duplicate.relatedObject(relationship)
-    // Whoever is at the other end is free for the kept record, or belongs to nobody.
+    // The object at the other end is free for the kept record, or has no partner.
     if other != nil { duplicate.setRelatedObject(relationship, nil) }
     guard isShared, transfer != .nothing else { return }
     // What refers to itself goes on doing so; what refers to the record it duplicates does not make that do so.
@@ -286,7 +286,7 @@ struct ConstraintSettlement {
     }
   }
 
-  /// Members are what others are related to: they are united whatever the policy. Only what nobody but the duplicate knows of, a
+  /// Members are what others are related to: they are united whatever the policy. Only what just the duplicate knows, a
   /// relationship without inverse, goes the way of its values.
   private func moveMembers(
     of duplicate: ManagedObject, to object: ManagedObject, _ relationship: RelationshipSchema,

@@ -33,7 +33,7 @@ struct KeyedRecords {
     for (place, key) in keys.enumerated() { places[key] = place }
   }
 
-  /// The objects that have the keys, by their places; nil for a key nobody has.
+  /// The objects that have the keys, by their places; nil for a key that no object has.
   static func find(_ keys: [[AttributeValue]], _ index: IndexSchema, in context: ManagedObjectContext) throws
     -> [ManagedObject?]
   {
@@ -151,7 +151,7 @@ extension ManagedObjectContext {
       return nil
     }
     if object.state.contains(.rowGone) {
-      // It was gone, and so the object taken for deleted; somebody has written it anew since.
+      // It was gone, and so the object taken for deleted; another context has written it anew since.
       object.state.remove(.rowGone)
       changes.undelete(object)
       object.discardEdits(takingRow: row.snapshot)

@@ -86,7 +86,7 @@ extension ManagedObjectContext {
   {
     let groups = ViolationGroups(refusal.violations, schema)
     let conflicts = makeConflicts(groups, try storedObjects(groups.stored, in: binding), in: binding)
-    // Whoever was in the way has gone meanwhile.
+    // The object in the way has gone meanwhile.
     if conflicts.isEmpty { return [] }
     if unsettled[binding.index] == refusal.violations {
       throw CoreDataError.unresolved(conflicts, "The merge policy has left them as they were.")

@@ -20,9 +20,11 @@ extension ManagedObjectContext {
   /// one by one. All records are looked at before anything is changed.
   ///
   /// - Parameters:
+  ///   - type: The class of the entity.
   ///   - keys: The names of the attributes of the constraint, in any order.
+  ///   - records: Values by the names of properties, one dictionary for each record.
   ///   - relationships: What becomes of members that a record does not name; `.replace` for relationships that are not listed.
-  /// - Returns: the objects, and how many are new, changed and as they were.
+  /// - Returns: the objects, and the numbers of new, changed and unchanged ones.
   /// - Throws: with nothing changed, `CoreDataError` 134060 for keys that are no constraint, an abstract entity, an unknown property; 1570 for
   ///   a key that is nil or missing; 134070 while no store is loaded; 1550 for a value that does not fit; 133021 for a key that an object of another entity has.
   ///   `StorageError` when the store cannot be read. Each names the place of the record. Traps when `type` is the class of no entity,
@@ -37,6 +39,7 @@ extension ManagedObjectContext {
   }
 
   /// The same for the entity of that name, whatever its class.
+  /// - Throws: as for a class; ``FetchError`` when the model has no entity of that name.
   @discardableResult
   public func upsert(
     entityName: String, by keys: [String], records: some Sequence<[String: Any]>,

@@ -107,7 +107,7 @@ extension ManagedObject {
     }
   }
 
-  /// What the rules say of the value that is in memory. Large values beside the row that nobody has edited are not read again:
+  /// What the rules say of the value that is in memory. Large values beside the row that were not edited are not read again:
   /// they met the rules when they were written.
   private final func failures(of property: PropertyRules) -> [CoreDataError] {
     let slot = property.slot

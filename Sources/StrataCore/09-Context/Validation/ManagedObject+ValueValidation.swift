@@ -125,7 +125,7 @@ extension ManagedObject {
     guard let context, object.context === context else {
       throw failure(
         .managedObjectValidation, relationship.name, object,
-        "cannot lead to an object that is not in the same context (rule 12)")
+        "cannot lead to an object that is not in the same context")
     }
     let destination = context.schema.entities[relationship.destination]
     if destination.subtree.contains(object.home.entityNumber) { return }
@@ -155,7 +155,7 @@ extension ManagedObject {
         switch areSame(before, value, slot) {
         case true?: break
         case false?: setModeledValue(value, slot)
-        // A transient value of which nobody can tell whether it is another one: kept, but no reason to begin anew.
+        // A transient value of which it is unknown whether it is another one: kept, but no reason to begin anew.
         case nil where home.entity.attributes[slot].isTransient: storeTransient(value, slot)
         // Of a transformable value the bytes will tell.
         case nil: setModeledValue(value, slot)
@@ -193,7 +193,7 @@ extension ManagedObject {
     return keyedValue(slot)
   }
 
-  /// Whether two values of a property are the same; nil when nobody can tell.
+  /// Whether two values of a property are the same; nil when it is unknown.
   private final func areSame(_ a: Any?, _ b: Any?, _ slot: Int) -> Bool? {
     if let relationship = home.entity.relationship(slot: slot) {
       guard let first = Self.objects(in: a), let second = Self.objects(in: b) else { return false }

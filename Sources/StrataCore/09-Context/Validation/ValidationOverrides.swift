@@ -1,6 +1,6 @@
 /// Which of the two `validateValue(_:forKey:)` a class overrides.
 ///
-/// Swift has no question for that, and calling a method that nobody overrides with every value of every saved object costs more than the
+/// Swift has no question for that, and calling a method that is not overridden with every value of every saved object costs more than the
 /// rest of the save. But a class's metadata has an address for each method that may be overridden, in the same place in all subclasses:
 ///
 ///     ManagedObject   │ … │ willSave │ validateValue │ … │

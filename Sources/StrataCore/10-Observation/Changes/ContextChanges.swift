@@ -8,11 +8,11 @@ public struct ContextChanges: AsyncSequence, Sendable {
   public typealias Element = ManagedObjectContextChange
   private let stream: AsyncStream<ManagedObjectContextChange>
 
-  /// What is kept for a consumer who is slower than the context.
+  /// What is kept for a consumer that is slower than the context.
   public enum Buffering: Sendable, Hashable {
     /// Everything. IDs only, but as many as have changed.
     case unbounded
-    /// The newest so many changes. When older ones had to go, one of those that follow says `isAllRefreshed`.
+    /// The given number of newest changes. If older ones were dropped, a later one has `isAllRefreshed`.
     case newest(Int)
   }
 
@@ -33,10 +33,10 @@ public struct ContextChanges: AsyncSequence, Sendable {
 }
 
 extension ManagedObjectContext {
-  /// What changes in this context from now on, for one consumer: each call makes a sequence with a buffer of its own. Call it on the
+  /// The changes in this context from now on, for one consumer: each call makes a sequence with its own buffer. Call it on the
   /// context's queue; the sequence may be carried to any task.
   ///
-  /// Nothing is lost between this call and the first element taken. Contexts that nobody observes pay nothing.
+  /// Nothing is lost between this call and the first element taken. Contexts without observers pay nothing.
   public func changes(buffering: ContextChanges.Buffering = .unbounded) -> ContextChanges {
     checkAccess()
     let policy: AsyncStream<ManagedObjectContextChange>.Continuation.BufferingPolicy =

@@ -218,10 +218,10 @@ import Testing
 }
 
 /// Tells another process that waits for the file at `path`.
-private func announce(_ path: String) throws { try Data().write(to: URL(fileURLWithPath: path)) }
+func announce(_ path: String) throws { try Data().write(to: URL(fileURLWithPath: path)) }
 
 /// Waits until another process has made the file at `path`.
-private func waitFor(_ path: String) throws {
+func waitFor(_ path: String) throws {
   for _ in 0..<60_000 {
     if FileManager.default.fileExists(atPath: path) { return }
     usleep(10_000)

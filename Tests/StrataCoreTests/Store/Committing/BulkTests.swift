@@ -176,7 +176,7 @@ import Testing
 
   @Test func outcomeOfACommitIsFoundByItsStamp() throws {
     let fixture = try StoreFixture()
-    let attempt = CommitAttempt<CommitBatch.Outcome>()
+    let attempt = CommitAttempt<CommitBatch.Outcome>(fixture.store.parts.nextNonce())
     let store = fixture.store
     let batch = CommitBatch(
       changeSets: [ChangeSet(inserts: [try fixture.insert("Place", [:])])], parts: store.parts,

@@ -109,7 +109,7 @@ import Testing
     #expect(try fixture.store.check().problems == [])
   }
 
-  /// contexts.md, rule 13: each change set of a group succeeds or fails alone, in one commit.
+  /// contexts 13: each change set of a group succeeds or fails alone, in one commit.
   @Test func inAGroupOneFailsAndTheOthersSucceed() throws {
     let fixture = try StoreFixture()
     let change = try fixture.insert("Item", ["s": "a", "code": "one"])

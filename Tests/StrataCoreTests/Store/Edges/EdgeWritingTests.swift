@@ -138,7 +138,7 @@ import Testing
     #expect(try fixture.base.row("Tag", 1) == nil)
   }
 
-  /// Rules 217, 260.
+  /// Rule 217.
   @Test func orderedMembersStandWhereTheyArePut() throws {
     let fixture = try EdgeFixture()
     try fixture.commit(inserts: (1...5).map { try fixture.insert("Tag", $0) } + [fixture.insert("Person", 1)])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataCore
 
-/// contexts.md, rule 8: keys are never given twice.
+/// contexts 8: keys are never given twice.
 @Suite struct PrimaryKeyTests {
   @Test func keysAreNotReusedAfterDeletingEverythingAndReopening() throws {
     let fixture = try StoreFixture()

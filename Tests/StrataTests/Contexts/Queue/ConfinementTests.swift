@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// A context and its objects are touched on the context's queue only (section A; contexts.md, rule 1).
+/// A context and its objects are touched on the context's queue only (section A; contexts 1).
 struct ConfinementTests {
   let store: TemporaryStore
 

@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// Who keeps whom alive, and what the dead still say (rules 13, 14, 48–50; contexts.md, 9, 10).
+/// Who keeps whom alive, and what the dead still say (rules 13, 14, 48–50; contexts 9, 10).
 struct LifetimeTests {
   let store: TemporaryStore
   let context: ManagedObjectContext

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Work is brought to a context's queue by `perform`, `performAndWait` and `await perform`
-/// (rules 3–6; contexts.md, 3, 5).
+/// (rules 3–6; contexts 3, 5).
 struct PerformTests {
   let store: TemporaryStore
 
@@ -45,7 +45,7 @@ struct PerformTests {
     let context = store.context(.privateQueue)
     let recorder = NotificationRecorder(context)
     await context.perform { _ = Entry.make("Bells", in: context) }
-    // The task goes on when the event is over: what it did is known to everybody (contexts.md, rule 5).
+    // The task goes on when the event is over: what it did is known to everybody (contexts 5).
     #expect(recorder.names == [.didChange])
     _ = try? await context.perform { () throws in Entry.make("Winki", in: context).objectID }
     #expect(recorder.names == [.didChange, .didChange])

@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// Fetch requests on saved rows (section D, first part; R 317).
+/// Fetch requests on saved rows (section D, first part; rule 317).
 struct FetchTests {
   let store: TemporaryStore
   let context: ManagedObjectContext
@@ -211,7 +211,7 @@ struct FetchTests {
     #expect(try context.count(for: request) == 1)
   }
 
-  @Test("rule 65: a transient attribute does not disturb a fetch; an empty entity gives nothing")
+  @Test("a transient attribute does not disturb a fetch; an empty entity gives nothing")
   func emptyEntity() throws {
     #expect(try context.fetch(FetchRequest<Surfer>(entityName: "Surfer")).isEmpty)
     #expect(try context.count(for: FetchRequest<Surfer>(entityName: "Surfer")) == 0)

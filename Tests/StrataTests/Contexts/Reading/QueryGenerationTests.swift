@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// Contexts pinned to one commit (section P, rule 168).
+/// Contexts pinned to one commit (section P, rule 168; contexts 14).
 struct QueryGenerationTests {
   let store: TemporaryStore
   let context: ManagedObjectContext

@@ -194,7 +194,7 @@ struct ConflictTests {
     #expect(diary.pages == 7 && diary.title == "mine")
   }
 
-  @Test("rules 135, 16: hooks are not called again for the second attempt")
+  @Test("rule 135: hooks are not called again for the second attempt")
   func hooksAreNotCalledAgain() throws {
     let diary = Diary(context: mine)
     try mine.save()

@@ -117,7 +117,7 @@ struct LargeChangeTests {
   }
 
   @Test(
-    "contexts.md 13: large deletions, edits and insertions of several contexts at once, in transactions they may share"
+    "contexts 13: large deletions, edits and insertions of several contexts at once, in transactions they may share"
   )
   func severalContextsAtOnce() async throws {
     let ids = entries.map(\.objectID)

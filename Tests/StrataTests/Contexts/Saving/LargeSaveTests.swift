@@ -38,7 +38,7 @@ struct LargeSaveTests {
   }
 
   @Test(
-    "rules 142, 133: objects of a large save have their values, their large values and transient ones, and are saved"
+    "rules 142, 71: objects of a large save have their values, their large values and transient ones, and are saved"
   )
   func valuesSurvive() throws {
     let entries = insert()

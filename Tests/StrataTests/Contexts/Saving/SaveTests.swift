@@ -3,7 +3,7 @@ import Strata
 import Synchronization
 import Testing
 
-/// Saving: its order, its hooks, what it leaves behind (section F; contexts.md, 13, 16).
+/// Saving: its order, its hooks, what it leaves behind (section F; contexts 13, 16).
 struct SaveTests {
   let store: TemporaryStore
   let context: ManagedObjectContext

@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// Validation at save: required attributes, types, overrides, the errors (rules 136, 144, 224–233; T).
+/// Validation at save: required attributes, types, overrides, the errors (rules 136, 144, 224–233; section T).
 struct ValidationTests {
   let store: TemporaryStore
   let context: ManagedObjectContext

@@ -116,7 +116,7 @@ struct LaidOverTests {
     #expect(try store.savedEntries() == [])
   }
 
-  @Test("rule 88: leaving pending changes out of a fetch leaves them in its objects")
+  @Test("rule 87: leaving pending changes out of a fetch leaves them in its objects")
   func fetchWithoutPendingChanges() throws {
     try store.save("Bells")
     try child.entry("Bells").rating = 5

@@ -3,7 +3,7 @@ import Strata
 import Testing
 import TortureKit
 
-/// Saving without stopping (contexts.md, rule 15).
+/// Saving without stopping (contexts 15).
 @MainActor @Suite(.serialized)
 struct AsynchronousSaveTests {
   let store: TemporaryStore

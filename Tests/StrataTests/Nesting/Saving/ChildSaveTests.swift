@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// A child saves one level down (rules 149–158, 165, 166, 169; contexts.md, rules 6–8).
+/// A child saves one level down (rules 149–158, 165, 166, 169; contexts 6–8).
 struct ChildSaveTests {
   let store: TemporaryStore
   let parent: ManagedObjectContext
@@ -100,6 +100,16 @@ struct ChildSaveTests {
     let event = try #require(recorder.all(.didChange).only)
     #expect(event.inserted == [new] && event.updated == [ids[0]] && event.deleted == [ids[1]])
     #expect(recorder.all(.didSave).isEmpty)
+  }
+
+  @Test("rule 152: saved on the parent's queue, everything is told when save() returns, however much it is")
+  @MainActor func aSaveOnTheParentsQueueTellsAll() throws {
+    let main = store.context(.mainQueue)
+    let child = ManagedObjectContext(.mainQueue, parent: main)
+    for number in 0..<5_000 { Entry.make("\(number)", in: child) }
+    let recorder = NotificationRecorder(main)
+    try child.save()
+    #expect(recorder.all(.didChange).reduce(0) { $0 + $1.inserted.count } == 5_000)
   }
 
   @Test("rule 153: the parent's did-save tells the net effect of several child saves")

@@ -2,8 +2,8 @@ import Foundation
 import Strata
 import Testing
 
-/// What others save is seen whole or not at all, and nobody is taken back to older values (contexts.md, sections 1 and 2, rules 5
-/// and 6; rules 40, 65, 151, 152, 172).
+/// What others save is seen whole or not at all, and nobody is taken back to older values (contexts 5,
+/// 6; rules 40, 65, 151, 152, 172).
 @Suite(.serialized)
 struct WholeSavesTests {
   let store: TemporaryStore
@@ -74,7 +74,7 @@ struct WholeSavesTests {
   // MARK: An event
 
   @Test(
-    "contexts.md 5: new objects that are deleted again are seen by children until the event ends, and then none of them"
+    "contexts 5: new objects that are deleted again are seen by children until the event ends, and then none of them"
   )
   func deletionsOfOneEvent() throws {
     let parent = store.context()
@@ -216,7 +216,7 @@ struct WholeSavesTests {
   // MARK: The first child
 
   @Test(
-    "contexts.md 5: what a confinement context edited before its first child is published when it is used next"
+    "contexts 5: what a confinement context edited before its first child is published when it is used next"
   )
   func theFirstChildOfAConfinementContext() throws {
     try store.save("Bells")

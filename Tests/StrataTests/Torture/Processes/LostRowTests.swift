@@ -168,7 +168,7 @@ struct LostRowTests {
     #expect(thing["text"] as? String == Stack.large("third"))
   }
 
-  /// contexts.md, rule 9; rule 176: what nobody holds is let go, whoever inserted it.
+  /// contexts 9; rule 176: what nobody holds is let go, whoever inserted it.
   @Test func objectsInsertedElsewhereAreNotKept() throws {
     let stack = try Stack()
     let (merging, _) = try stack.hold()
@@ -187,7 +187,7 @@ struct LostRowTests {
     for id in ids { #expect(merging.registeredObject(for: id) == nil) }
   }
 
-  /// contexts.md, rule 9: an object whose row was written anew is let go like others once it is saved.
+  /// contexts 9: an object whose row was written anew is let go like others once it is saved.
   @Test func anObjectWrittenAnewIsNotKeptForEver() throws {
     let stack = try Stack()
     let context = ManagedObjectContext(

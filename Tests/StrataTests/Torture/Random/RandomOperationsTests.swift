@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// Contexts over one store against plain dictionaries (contexts.md; rules 18–20, 24, 40–48, 59–66, 86–94, 135–144,
+/// Contexts over one store against plain dictionaries (rules 18–20, 24, 40–48, 59–66, 86–94, 135–144,
 /// 172–186, 188–199 at once).
 ///
 /// `STRATA_SEED=n STRATA_STEPS=n swift test --filter RandomOperationsTests` repeats one seed.

@@ -10,7 +10,7 @@ public struct BatchDuplicates: Error, Sendable {
     case otherEntity
   }
 
-  /// Who has the values, too.
+  /// The records that have the values, too.
   public enum Other: Sendable, Hashable {
     /// An earlier row of the batch, by its place, from 0.
     case row(Int)
@@ -26,7 +26,7 @@ public struct BatchDuplicates: Error, Sendable {
     public let constraint: [String]
     /// The values of these that are shared.
     public let values: [AttributeValue]
-    /// Who has them.
+    /// The records that have them.
     public let other: Other
   }
 

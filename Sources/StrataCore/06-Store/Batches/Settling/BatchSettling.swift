@@ -243,7 +243,7 @@ struct BatchSettling {
         inserts.append(row)
       }
     }
-    // What is left has values that nobody else has.
+    // What is left has values that no other record has.
     return try insert(&inserts, transaction).isEmpty ? [] : inserts
   }
 

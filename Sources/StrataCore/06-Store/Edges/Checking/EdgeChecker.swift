@@ -67,7 +67,7 @@ struct EdgeChecker {
 
   // MARK: Every key by itself
 
-  /// Finds keys of codes that nobody has given, and those that a relationship does not have. Leaps from code to code.
+  /// Finds keys of codes that were never given, and those that a relationship does not have. Leaps from code to code.
   private mutating func checkCodes(_ keyspace: Keyspace, _ transaction: borrowing ReadTransaction) throws {
     var known = Set<UInt16>()
     for relationship in parts.schema.relationships where codes.codes[relationship.number] > 0 {

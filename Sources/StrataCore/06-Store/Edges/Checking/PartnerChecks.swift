@@ -16,7 +16,7 @@ extension EdgeCollection {
     let isNew: Bool
   }
 
-  /// Reports references to rows that do not, or no longer, refer back: one end was changed where somebody else had changed the other.
+  /// Reports references to rows that do not, or no longer, refer back: one end was changed here, the other by another context.
   ///
   /// Usually both ends are in the change set and cancel each other out, and no row is looked up.
   mutating func checkPartners(_ transaction: borrowing ReadTransaction) throws {

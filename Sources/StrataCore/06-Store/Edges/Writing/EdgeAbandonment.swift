@@ -1,14 +1,14 @@
 extension EdgeCollection {
   /// An edge that goes with a row.
   struct Abandonment {
-    /// The relationship of whoever is left.
+    /// The relationship of the object that loses a partner.
     let relationship: Int
     /// Who is left, and who goes, with their entity codes.
     let member: UInt64
     let gone: UInt64
   }
 
-  /// Rows that lose a relationship because another row goes, where the change set says nothing of it: whoever saves did not know.
+  /// Rows that lose a relationship because another row goes, where the change set does not name them, because the saving context did not know.
   /// Costs memory for the edges that go with deleted rows and for those that the change set removes.
   func untoldTouches() -> [RowTouch] {
     if abandoned.isEmpty { return [] }

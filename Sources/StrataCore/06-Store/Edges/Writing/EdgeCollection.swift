@@ -6,7 +6,7 @@ import Foundation
 ///   rows    new, old and deleted references → edges of the inverse, hidden edges
 ///   edges   what the change set says of relationships that rows do not tell of, and of order
 ///   check   each distinct target once, in ascending order
-///   deletes what leads to the rows that go: nobody may be left behind; edges go along
+///   deletes what leads to the rows that go: no reference may be left; edges go along
 /// ```
 ///
 /// Costs memory for keys, 16 bytes per edge, and no look-up per edge.

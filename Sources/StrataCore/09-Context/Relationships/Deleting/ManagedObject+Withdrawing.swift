@@ -31,7 +31,7 @@ extension ManagedObject {
       } else if let draft = other.draft, !other.state.contains(.draftFrozen), draft.isChanged(inverse.slot) {
         // One-to-one: the partner's own edit goes with this one.
         if end == saved || other.reference(inverse) == referenceBits {
-          draft.clear(inverse.slot)
+          other.editableDraft().clear(inverse.slot)
           context.changes.note(other, .notedRefresh)
         }
       }
@@ -51,7 +51,7 @@ extension ManagedObject {
     state.restore(MemberChanges())
   }
 
-  /// The object is not deleted after all: whoever it belongs to has it back.
+  /// The object is not deleted after all: its owners have it back.
   final func withdrawDeletion() {
     guard let context, let snapshot else { return }
     for relationship in home.entity.relationships where !relationship.isToMany && !relationship.isTransient {
@@ -61,13 +61,46 @@ extension ManagedObject {
     }
   }
 
-  /// The object is gone, and was to be a member of whoever it refers to: it is none any more.
+  /// The object is gone, and was to be a member of the owners that it refers to: it is a member no longer.
   final func withdrawMemberships() {
     guard let context else { return }
     for relationship in home.entity.relationships where !relationship.isToMany && !relationship.isTransient {
       guard let inverse = context.schema.inverse(of: relationship), inverse.isToMany else { continue }
       context.knownObject(reference(relationship), inStore: home.storeIndex)?
         .forgetWithdrawn(referenceBits, inverse)
+    }
+    guard let relations else { return }
+    for (_, state) in relations.states where state.hasChanges {
+      guard let inverse = context.schema.inverse(of: state.relationship), inverse.isToMany else { continue }
+      for entry in state.changes.effective {
+        context.knownObject(entry.member, inStore: home.storeIndex)?.forgetWithdrawn(referenceBits, inverse)
+      }
+    }
+  }
+
+  /// The object was gone and is there again, with its edits: what they gave it to has it again.
+  final func restoreMemberships() {
+    guard let context else { return }
+    for relationship in home.entity.relationships where !relationship.isToMany && !relationship.isTransient {
+      guard hasDraft, withDraft({ $0.isChanged(relationship.slot) }),
+        context.schema.inverse(of: relationship)?.isToMany == true
+      else { continue }
+      adoptMembership(relationship, from: 0, to: reference(relationship))
+    }
+    guard let relations else { return }
+    for (_, state) in relations.states where state.hasChanges {
+      guard let inverse = context.schema.inverse(of: state.relationship), inverse.isToMany else { continue }
+      for entry in state.changes.effective {
+        guard let other = context.object(entry.member, inStore: home.storeIndex) else { continue }
+        if entry.position == MemberChanges.removed {
+          other.changingState(inverse).remove(referenceBits)
+        } else {
+          other.changingState(inverse).add(referenceBits)
+        }
+        if other.state.isDisjoint(with: [.inserted, .updated, .deleted]) {
+          context.changes.adopt(other, as: .updated)
+        }
+      }
     }
   }
 

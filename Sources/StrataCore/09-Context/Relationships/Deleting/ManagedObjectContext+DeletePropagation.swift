@@ -18,7 +18,7 @@ extension ManagedObjectContext {
         // What follows from the deletion of one that cannot be read must wait: the save tries again, or fails.
         if !readsAll({ propagateDeletion(of: object) }) { unread.append(object) }
       }
-      // Nobody has looked at these rows, and the save needs none of them.
+      // These rows were never looked at, and the save needs none of them.
       for object in faults where object.isFault && !object.hasDraft && parent == nil {
         object.snapshot = nil
         // What was done to them here before may be what forbids the deletion.
@@ -75,7 +75,7 @@ extension ManagedObjectContext {
   ///
   /// - Returns: whether the object is new and therefore goes at once, with its ties: `deleteInserted(_:)` is for the caller.
   func beginDeletion(of object: ManagedObject) -> Bool {
-    // A cycle of cascades, or a hook, leads back to somebody who is going already.
+    // A cycle of cascades, or a hook, leads back to an object that is being deleted already.
     if object.state.contains(.leaving) { return false }
     willChange(object)
     if object.isInserted { object.state.insert(.leaving) }
@@ -123,7 +123,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Whether nobody has let the object go, or saved it, meanwhile: hooks may do either.
+  /// Whether the object was neither released nor saved meanwhile: hooks may do either.
   private func isStillLeaving(_ object: ManagedObject) -> Bool {
     object.context === self && object.isInserted && object.state.contains(.leaving)
   }
@@ -208,7 +208,7 @@ extension ManagedObjectContext {
 
   // MARK: Denied deletions
 
-  /// The relationships that forbid the deletion of `object`: those with the rule deny that still lead to somebody who stays
+  /// The relationships that forbid the deletion of `object`: those with the rule deny that still lead to an object that stays
   /// (rule 213).
   func relationshipsDenyingDeletion(of object: ManagedObject) -> [RelationshipSchema] {
     object.home.entity.relationships.filter { relationship in
@@ -221,13 +221,13 @@ extension ManagedObjectContext {
     }
   }
 
-  // MARK: What somebody else has done meanwhile
+  // MARK: What others have done meanwhile
 
   /// A store has refused a save because references would lead nowhere: others have deleted what is referred to, or have
   /// referred to what is deleted here. Brings the objects in line, so that the save can be tried again (rule 221).
   ///
-  /// - Throws: `CoreDataError` 133000 under the error policy when something this context refers to has been deleted by somebody
-  ///   else; what validation throws for the objects as they are then.
+  /// - Throws: `CoreDataError` 133000 under the error policy when something this context refers to has been deleted by another
+  ///   context; what validation throws for the objects as they are then.
   func resolve(_ dangling: DanglingReferences, in binding: StoreBinding) throws {
     var lost: [ManagedObject] = []
     let references = try redirectToSuccessors(dangling.references, in: binding)
@@ -280,7 +280,7 @@ extension ManagedObjectContext {
       == .delete
   }
 
-  /// Somebody has referred to an object that is deleted here: its delete rule applies to the newcomer as well.
+  /// Another context has referred to an object that is deleted here: its delete rule applies to the newcomer as well.
   private func adoptReferrer(
     _ source: ManagedObject, _ relationship: RelationshipSchema, _ target: UInt64, _ binding: StoreBinding
   ) throws {

@@ -6,7 +6,7 @@ extension ManagedObjectContext {
   }
 
   /// References without inverse to new objects that have been deleted again are cleared: no store will ever hold what they lead to,
-  /// and nobody else can have deleted it (rules 24, 212).
+  /// and no other context can have deleted it (rules 24, 212).
   func clearReferencesToWithdrawn() {
     let withdrawn = changes.withdrawn
     if withdrawn.isEmpty { return }

@@ -3,7 +3,7 @@ import Foundation
 /// The objects of a ``FetchedResultsController``, or of one of its sections, in order.
 ///
 /// Holds IDs. An object is made when it is looked at, with the rows of its neighbours: as many as the request's `fetchBatchSize`, or
-/// a hundred. The objects of the batches looked at last are kept; others live as long as somebody holds them. Stays what it was when the
+/// a hundred. The objects of the batches looked at last are kept; others live while they are held. Stays what it was when the
 /// list changes. On the context's queue only.
 public struct FetchedResults<Object: ManagedObject>: RandomAccessCollection {
   private let reader: ResultsReader

@@ -24,7 +24,7 @@ public struct FetchedResultsChange: Sendable {
 
   /// The list as it is now.
   public let snapshot: FetchedResultsSnapshot
-  /// Whether this is no change but where it all begins: the list when the sequence was made, or when it was fetched anew.
+  /// Whether this is not a change but a beginning: the list when the sequence was made, or when it was fetched again.
   public let isInitial: Bool
   /// Sections that have gone, by their index before, ascending.
   public let deletedSections: [Section]

@@ -19,7 +19,7 @@ import Foundation
 /// logarithm of the list's length; it reads the rows that have been touched, and makes no objects.
 ///
 /// Belongs to its context's queue, holds the context, and does not hold its delegate. Changes are followed while there is a
-/// delegate that is to be told of them, or somebody who iterates over ``changes`` or ``snapshots`` (rule 244).
+/// delegate that receives them, or a task that iterates over ``changes`` or ``snapshots`` (rule 244).
 public final class FetchedResultsController<Result: ManagedObject> {
   /// What is fetched: a value, as it was given; for another request make another controller. The list is what the context shows
   /// (rule 243), whether the request includes pending changes or not.
@@ -32,9 +32,9 @@ public final class FetchedResultsController<Result: ManagedObject> {
   /// As given. Nothing is kept under this name: see ``deleteCache(withName:)``.
   public let cacheName: String?
 
-  /// Whoever hears of changes; see ``FetchedResultsControllerDelegate``.
+  /// The receiver of changes; see ``FetchedResultsControllerDelegate``.
   ///
-  /// Not held. Whoever was told *will change* is told *did change*, also when it has called `performFetch()` in between; one that is taken
+  /// Not held. A delegate that was told *will change* is told *did change*, even if it has called `performFetch()` in between; one that is taken
   /// away in between hears nothing more, and one that is set in its place hears of the changes that follow.
   public weak var delegate: (any FetchedResultsControllerDelegate<Result>)? {
     didSet {
@@ -52,8 +52,10 @@ public final class FetchedResultsController<Result: ManagedObject> {
   /// Makes a controller, which has no results before `performFetch()` (rule 243).
   ///
   /// - Parameters:
-  ///   - sectionNameKeyPath: See ``sectionNameKeyPath``.
-  ///   - cacheName: See ``cacheName``.
+  ///   - fetchRequest: What the list shows. Later changes to the variable have no effect.
+  ///   - managedObjectContext: The context whose objects the list shows; the controller keeps it alive.
+  ///   - sectionNameKeyPath: What divides the objects into sections; nil for one section.
+  ///   - cacheName: Has no effect.
   ///   - sectionName: What a section is called, by what the section key path leads to as text: its first letter, say. Nil to call it
   ///     that. Must give the same for the same, and is called on the context's queue.
   public init(
@@ -70,7 +72,7 @@ public final class FetchedResultsController<Result: ManagedObject> {
 
   deinit { consumers.finish() }
 
-  /// Fetches the objects, or fetches them anew. Tells the delegate nothing; sequences that have not ended continue with the new list.
+  /// Fetches the objects, or fetches them again. Does not notify the delegate; sequences that have not ended continue with the new list.
   /// Without sort descriptors the order is that of primary keys.
   ///
   /// - Throws: `CoreDataError` 134060 when the objects of a section do not stand together (rule 242); what
@@ -266,7 +268,7 @@ extension FetchedResultsController: ResultsReceiver {
 
   func resultsWereFetched() { endBatch() }
 
-  /// Whoever was told that the list is about to change is told that it has, unless it has been taken away.
+  /// A delegate that was told that the list is about to change is told that it has, unless it was removed.
   private func endBatch() {
     defer { delegateInBatch = nil }
     guard let delegate = delegateInBatch, delegate === self.delegate else { return }
@@ -322,11 +324,11 @@ extension FetchedResultsController: ResultsReceiver {
   func resultsDidEnd(_ reason: ResultsEnd) {
     reader = nil
     switch reason {
-    // The next fetch is news to whoever waits.
+    // Waiting tasks are notified of the next fetch.
     case .reset: return
     case .storeRemoved: endSequences()
     case .failed(let error):
-      // First: a delegate may fetch anew, and somebody begin to listen.
+      // First: a delegate may fetch anew, and a new observer may begin.
       endSequences()
       delegate?.controller(self, didFailWith: error)
     }

@@ -8,11 +8,11 @@ public enum FetchedResultsChangeType: UInt, Sendable, Hashable {
   case update = 4
 }
 
-/// Whoever hears of the changes of a ``FetchedResultsController``.
+/// A receiver of the changes of a ``FetchedResultsController``.
 ///
-/// What it is told, it says by what it conforms to: ``FetchedResultsSnapshotDelegate``, ``FetchedResultsDifferenceDelegate``,
+/// It chooses its reports by the protocol it conforms to: ``FetchedResultsSnapshotDelegate``, ``FetchedResultsDifferenceDelegate``,
 /// ``FetchedResultsChangeDelegate``. When to several, the first of these counts, the difference only for a controller without sections
-/// (rule 257). One that conforms to none of them is told nothing, and the results stay what they were (rule 244).
+/// (rule 257). A delegate that conforms to none of them is not notified, and the results stay as they were (rule 244).
 ///
 /// All methods are called on the context's queue, under no lock. They may edit the context and fetch; what they change is
 /// told when they have come back.
@@ -44,7 +44,7 @@ extension FetchedResultsControllerDelegate {
   }
 }
 
-/// Is told each change by itself, between two calls (rule 246).
+/// Receives each change, between a call before and a call after all of them (rule 246).
 ///
 /// Old index paths are those before all of the changes, new ones those after all of them. To bring a copy up to date: take out what
 /// is deleted and what is moved, then the deleted sections; put in the inserted sections, then, in ascending order, what
@@ -80,7 +80,7 @@ extension FetchedResultsChangeDelegate {
   public func controllerDidChangeContent(_ controller: FetchedResultsController<Result>) {}
 }
 
-/// Is told how the list differs from the one before. Only for controllers without sections (rule 257).
+/// Receives the difference from the list before. Only for controllers without sections (rule 257).
 public protocol FetchedResultsDifferenceDelegate<Result>: FetchedResultsControllerDelegate {
   /// Moves are removals and insertions that are associated with each other, and so are updates, which stay where they are.
   func controller(
@@ -88,7 +88,7 @@ public protocol FetchedResultsDifferenceDelegate<Result>: FetchedResultsControll
     didChangeContentWith difference: CollectionDifference<ManagedObjectID>)
 }
 
-/// Is told the list as it is now, as a value.
+/// Receives the new list as a value.
 public protocol FetchedResultsSnapshotDelegate<Result>: FetchedResultsControllerDelegate {
   func controller(
     _ controller: FetchedResultsController<Result>, didChangeContentWith snapshot: FetchedResultsSnapshot)

@@ -33,7 +33,7 @@ final class ResultsConsumers: Sendable {
   }
 
   func yield(_ change: FetchedResultsChange) {
-    // Whoever waits may end, which takes the lock.
+    // A waiting task may end, which takes the lock.
     let all = state.withLock { Array($0.continuations.values) }
     for continuation in all { continuation.yield(change) }
   }
@@ -52,7 +52,7 @@ final class ResultsConsumers: Sendable {
     state.withLock { $0.stores = Set(stores.map { ObjectIdentifier($0.store) }) }
   }
 
-  /// On the thread of whoever removes the stores.
+  /// On the thread that removes the stores.
   fileprivate func end(with removed: [any PersistentStore]) {
     let isOver = state.withLock { state in removed.contains { state.stores.contains(ObjectIdentifier($0)) } }
     if isOver { finish() }

@@ -6,7 +6,7 @@ struct EntryIndex {
   /// The newest version of each leaf by its number.
   private var leaves: ContiguousArray<EntryNode?>
   private var freeNumbers: [Int] = []
-  /// Made when somebody looks for an entry for the first time.
+  /// Made when an entry is looked up for the first time.
   private var table: EntryTable?
   /// By the number of the section's name.
   private(set) var sectionCounts: ContiguousArray<Int>

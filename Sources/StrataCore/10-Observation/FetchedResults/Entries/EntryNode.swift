@@ -71,7 +71,7 @@ struct EntrySummary: Equatable {
 ///   leaf    per entry: identity, entity code, section, and its sort key, one behind the other in `bytes`
 /// ```
 ///
-/// A node is changed only in the edit in which it was made (`edit`), and an edit ends before anybody else gets to see the tree: what
+/// A node is changed only in the edit in which it was made (`edit`), and an edit ends before other code sees the tree: what
 /// has been handed out stays what it is, and shares with its successors all that has not changed.
 final class EntryNode: @unchecked Sendable {
   // Unchecked: immutable as soon as it is shared, see above.

@@ -119,7 +119,7 @@ struct RelatedValues {
 
 /// Who the members of a to-many relationship belonged to when they were looked at last.
 ///
-/// A member that goes over to another owner names the new one only; and whoever has made it go may have taken it from another owner than
+/// A member that goes over to another owner names the new one only; and the context that removed it may have taken it from another owner than
 /// the one it has here. Sixteen bytes and their place in a table for each member that has an owner.
 struct LastOwners {
   private struct Place: Hashable {

@@ -93,7 +93,7 @@ struct ResultsReport {
   private static func stayers(_ moved: [EntryTouch], _ sections: SectionChanges) -> Set<UInt64> {
     let removed = moved.filter { $0.old != nil }.sorted { $0.oldPosition < $1.oldPosition }
     let inserted = moved.filter { $0.new != nil }.sorted { $0.newPosition < $1.newPosition }
-    // How many of those that nobody has touched come before.
+    // How many untouched ones come before.
     var untouchedAfter: [UInt64: Int] = [:]
     for (place, touch) in inserted.enumerated() {
       untouchedAfter[touch.identity] = touch.newPosition - place

@@ -8,7 +8,7 @@ struct Touched {
   /// By store, those that something has changed for.
   private(set) var related: [Int: Set<UInt64>] = [:]
   private var others: Set<Other> = []
-  /// A related object is gone, and nobody can tell any more who led to it.
+  /// A related object is gone, and it is no longer known which objects led to it.
   private(set) var mustReload = false
 
   private struct Other: Hashable {
@@ -68,7 +68,7 @@ struct Touched {
         let node = try view.node(
           Reference.bits(other.primaryKey, entityCode: 0), hierarchy: other.hierarchy)
         if node == nil, plan.related.edgeHierarchies.contains(other.hierarchy) { mustReload = true }
-        // One that has gone and is back, by an undo: whoever led to it meanwhile led nowhere, and need not be among those it had.
+        // One that has gone and is back, by an undo: objects that led to it meanwhile led nowhere, and need not be among those it had.
         if node != nil, values.wasGone(other.primaryKey, other.hierarchy, store) { mustReload = true }
         for relationship in plan.related.ownedSteps where relationship.destinationHierarchy == other.hierarchy
         {

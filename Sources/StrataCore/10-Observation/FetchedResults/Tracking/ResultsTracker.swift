@@ -1,12 +1,12 @@
 import Foundation
 
-/// Whoever shows a tracked list. Called on the context's queue.
+/// The owner of a tracked list. Called on the context's queue.
 protocol ResultsReceiver: AnyObject {
   /// The list is about to change: what is shown is still the old one.
   func resultsWillChange()
   /// The list has changed.
   func resultsDidChange(_ report: ResultsReport)
-  /// Somebody who was told that the list is about to change has fetched it anew: there is nothing more to tell.
+  /// A delegate has fetched the list anew in its *will change* call: there is nothing more to report.
   func resultsWereFetched()
   /// There is no list any more.
   func resultsDidEnd(_ reason: ResultsEnd)
@@ -133,7 +133,7 @@ final class ResultsTracker: ContextObserver {
 
   func contextDidChange(_ change: ContextChange) {
     guard index != nil, let plan else { return }
-    // Whoever is told of the beginning is told of the end, also when it lets go of the controller in between.
+    // A delegate that is told of the beginning is told of the end, even if it lets go of the controller in between.
     let receiver = receiver
     defer { withExtendedLifetime(receiver) {} }
     if hasLostStore { return end(.storeRemoved) }
@@ -193,7 +193,7 @@ final class ResultsTracker: ContextObserver {
       touches[place].oldPosition = index.position(touches[place].identity) ?? -1
     }
     if touches.contains(where: \.isMoved) {
-      // With nobody else to hold it the table of a long list is changed where it lies. A window may have to be read anew and compared
+      // When it is not held elsewhere, the table of a long list is changed where it lies. A window may have to be read anew and compared
       // with what was before; its table is small. An error ends the list.
       if limit == 0 { self.index = nil }
       let moved = touches.filter(\.isMoved)

@@ -7,6 +7,14 @@ import HashTreeCollections
 /// noted so that an earlier position is forgotten.
 typealias StratumEdges = [Int: TreeDictionary<UInt64, UInt64>]
 
+extension TreeDictionary<UInt64, UInt64> {
+  /// The last change of each member.
+  init(_ entries: ContiguousArray<MemberChanges.Entry>) {
+    self.init()
+    for entry in entries { self[entry.member] = entry.position }
+  }
+}
+
 extension StratumEdges {
   /// `later` over these.
   func followed(by later: StratumEdges) -> StratumEdges {
@@ -45,9 +53,7 @@ extension ManagedObject {
     var result: StratumEdges = [:]
     for (number, state) in relations.states
     where state.hasChanges && state.relationship.isToldBesideRows {
-      var members: TreeDictionary<UInt64, UInt64> = [:]
-      for entry in state.changes.entries { members[entry.member] = entry.position }
-      if !members.isEmpty { result[number] = members }
+      result[number] = StratumEdges.Value(state.changes.entries)
     }
     return result
   }

@@ -19,8 +19,18 @@ struct StratumLayer: Sendable {
   private(set) var tables: [Table: TreeDictionary<UInt64, StratumRow>] = [:]
   /// What the rows say of the members of to-many relationships at the other end.
   var derived: [DerivedTable: DerivedMembers] = [:]
+  /// What becomes rows when the first child comes; after that there is none.
+  var captured = CapturedEdits()
 
+  /// Whether there are no rows.
   var isEmpty: Bool { tables.isEmpty }
+
+  /// Makes rows of what is captured.
+  fileprivate mutating func encodeCaptured() {
+    if captured.isEmpty { return }
+    for row in captured.rows() { put(row, row.table, row.primaryKey) }
+    captured = CapturedEdits()
+  }
 
   func row(_ table: Table, _ key: UInt64) -> StratumRow? { tables[table]?[key] }
 
@@ -40,23 +50,23 @@ struct StratumLayer: Sendable {
     for rows in tables.values { for row in rows.values { try body(row) } }
   }
 
-  var count: Int { tables.values.reduce(0) { $0 + $1.count } }
+  var count: Int { tables.values.reduce(captured.records.count) { $0 + $1.count } }
 }
 
 /// What lies beneath a context for a change of one record.
 struct RowBeneath {
   let row: RowSnapshot
-  /// Whether it is in the store: nobody below has unsaved changes of it.
+  /// Whether it is in the store: no context below has unsaved changes of it.
   let isStored: Bool
   /// Whether neither the context nor one below has written the stored row, or heard of it.
   var isForeign = false
   /// The newest stored row that the context, or one below, has written or heard of.
   var known: RowSnapshot?
-  /// Whether the row is gone from the store, by a batch that nobody here wanted.
+  /// Whether the row is gone from the store, by a batch that was not executed here.
   var isLost = false
   var externals: [StratumValue] = []
 
-  /// What a change is to lie over: never a row that is somebody else's alone, so that the save that reaches the store meets it there and asks
+  /// What a change is to lie over: never a row that only another context knows, so that the save that reaches the store meets it there and asks
   /// the merge policy.
   var familiar: RowSnapshot { isForeign ? known ?? row : row }
 }
@@ -67,20 +77,22 @@ extension StratumRow {
   }
 }
 
-/// The unsaved changes of one context as the contexts above it see them (contexts.md, rules 4–7).
+/// The unsaved changes of one context as the contexts above it see them (contexts 4–7).
 ///
 ///     top      ◀── what the context published of its own edits, what its children saved
 ///     frozen   ── what a save that is under way is handing down
 ///
 /// Used from any thread. The lock is held to look at or to replace a layer, never to make one: a reader takes the layers as
-/// they are and goes on without it, and who changes them makes the new layer first and begins again if somebody was faster.
+/// they are and goes on without it, and who changes them makes the new layer first and begins again if another thread was faster.
 final class Strata: Sendable {
   private let state = Mutex(State())
   /// Whether there is any layer: readers of contexts that do not nest ask no more than this.
   private let hasLayers = Atomic<Bool>(false)
   /// Whether a child has saved something the context's objects do not show yet.
   private let hasReceived = Atomic<Bool>(false)
-  /// Whether the context has, or had, a child: until then it publishes nothing.
+  /// Whether there are captured edits.
+  private let hasCaptured = Atomic<Bool>(false)
+  /// Whether the context has, or had, a child: until then its edits are captured and not encoded. Set under the lock.
   private let isPublishing = Atomic<Bool>(false)
 
   /// Stored rows that the context has written itself, or has merged.
@@ -102,7 +114,9 @@ final class Strata: Sendable {
   var mustMerge: Bool { hasReceived.load(ordering: .acquiring) }
   var publishes: Bool { isPublishing.load(ordering: .acquiring) }
 
-  func startPublishing() -> Bool { !isPublishing.exchange(true, ordering: .acquiringAndReleasing) }
+  /// Whether anything of the context's own, captured or published, may be here.
+  var holdsEdits: Bool { hasCaptured.load(ordering: .acquiring) || hasLayers.load(ordering: .acquiring) }
+  var capturesEdits: Bool { hasCaptured.load(ordering: .acquiring) }
 
   /// What is not being saved yet.
   var top: StratumLayer { isEmpty ? StratumLayer() : state.withLock { $0.top } }
@@ -134,7 +148,7 @@ final class Strata: Sendable {
 
   // MARK: Changing
 
-  /// Replaces the top layer by what `change` makes of it. `change` runs without the lock, and again when somebody was faster.
+  /// Replaces the top layer by what `change` makes of it. `change` runs without the lock, and again when another thread was faster.
   /// It may answer false to leave everything as it is.
   private func update(
     receiving save: [StratumRow]? = nil, onlyIf condition: (State) -> Bool = { _ in true },
@@ -159,6 +173,11 @@ final class Strata: Sendable {
   }
 
   private func note(_ state: borrowing State) {
+    // In this order: who asks for both without the lock finds one of them.
+    defer {
+      hasCaptured.store(
+        !state.top.captured.isEmpty || state.frozen.contains { !$0.captured.isEmpty }, ordering: .releasing)
+    }
     hasLayers.store(!state.top.isEmpty || state.frozen.contains { !$0.isEmpty }, ordering: .releasing)
     hasReceived.store(!state.received.isEmpty, ordering: .releasing)
   }
@@ -226,8 +245,8 @@ final class Strata: Sendable {
       return true
     }
     if change.isBaseStored, found.isStored, change.base?.version == found.row.version || found.isForeign {
-      // Where somebody else has written a newer row, the change stays one of what is known here: the save that reaches the store meets
-      // the other there, and asks the merge policy. What the child has read may be older than that, and nobody is to see the context
+      // Where another context has written a newer row, the change stays one of what is known here: the save that reaches the store meets
+      // the other there, and asks the merge policy. What the child has read may be older than that, and no reader may see the context
       // fall back behind what it has saved itself.
       if found.isForeign, let known = found.known, known.version > change.base?.version ?? 0 {
         top.put(try change.moved(onto: known, isStored: true, keeping: [], in: store), table, key)
@@ -241,6 +260,69 @@ final class Strata: Sendable {
       onto: found.familiar, isStored: found.isStored, keeping: found.externals, in: store)
     top.put(moved, table, key)
     return true
+  }
+
+  // MARK: The first child
+
+  /// There is a child: what was captured becomes rows now, on the caller's thread, and what is edited from now on is published.
+  ///
+  /// The rows are made without the lock, unless the context finishes one event after the other meanwhile.
+  func startPublishing() {
+    for _ in 0..<2 {
+      if publishes { return }
+      let seen = state.withLock { $0 }
+      var (top, frozen) = (seen.top, seen.frozen)
+      top.encodeCaptured()
+      for place in frozen.indices { frozen[place].encodeCaptured() }
+      let new = (top: top, frozen: frozen)
+      let isDone = state.withLock { state in
+        guard state.generation == seen.generation, !publishes else { return false }
+        state.top = new.top
+        state.frozen = new.frozen
+        beginPublishing(&state)
+        return true
+      }
+      if isDone { return }
+    }
+    state.withLock { state in
+      if publishes { return }
+      state.top.encodeCaptured()
+      for place in state.frozen.indices { state.frozen[place].encodeCaptured() }
+      beginPublishing(&state)
+    }
+  }
+
+  private func beginPublishing(_ state: inout State) {
+    state.generation += 1
+    isPublishing.store(true, ordering: .releasing)
+    note(state)
+  }
+
+  /// Keeps what the context has edited for its first child. `pending` says how many changed objects it has. False, and nothing is kept, when
+  /// there is a child.
+  func capture(_ records: ContiguousArray<CapturedRecord>, pending: Int) -> Bool {
+    state.withLock { state in
+      if publishes { return false }
+      if records.isEmpty { return true }
+      state.top.captured.append(records, pending: pending)
+      state.generation += 1
+      note(state)
+      return true
+    }
+  }
+
+  /// The context is rolled back: what was captured is given up at once. Does nothing when there is a child.
+  func dropCaptured() {
+    guard capturesEdits else { return }
+    let old = state.withLock { state in
+      let old = state.top.captured
+      if publishes || old.isEmpty { return CapturedEdits() }
+      state.top.captured = CapturedEdits()
+      state.generation += 1
+      note(state)
+      return old
+    }
+    Garbage.release(old, count: old.records.count)
   }
 
   // MARK: For the context itself, on its queue
@@ -343,6 +425,7 @@ extension StratumLayer {
   /// Both layers as one.
   fileprivate func laid(over older: StratumLayer) -> StratumLayer {
     var result = older
+    result.captured.append(captured)
     forEach { row in
       guard let mine = older.row(row.table, row.primaryKey) else {
         result.put(row, row.table, row.primaryKey)

@@ -3,8 +3,8 @@ import Synchronization
 /// The newest stored rows that a context which has children has written itself, or has merged.
 ///
 /// A child may have read an older row than the one that is stored when it saves. What its parents have written since, or know of, is no
-/// conflict: the child's edit goes on top of it. What somebody else has written is one, and goes to the merge policy of the save that
-/// reaches the store; until then the child's edit lies over the newest row that is known here, so that nobody above sees the context
+/// conflict: the child's edit goes on top of it. What another context has written is one, and goes to the merge policy of the save that
+/// reaches the store; until then the child's edit lies over the newest row that is known here, so that no context above sees the context
 /// fall back behind its own saves.
 ///
 ///     attempts  ── what saves under way are about to write: known, because children may read it before the save returns

@@ -1,0 +1,113 @@
+import Foundation
+
+extension ManagedObjectContext {
+  /// There is a context above this one. Called on any thread.
+  func becomeParent() {
+    strata.startPublishing()
+    if isAccessible { tellChanges() }
+  }
+
+  /// A block is over: what it has edited is there for children, although nobody is told of it (rule 4).
+  func flushEdits() {
+    unpublished += changes.takeUnflushed()
+    publishEdits()
+  }
+
+  /// Makes what has been edited visible to children; in a context without children keeps it for the first one. Cheap when nothing was.
+  func publishEdits() {
+    guard hasUnpublishedEdits else { return }
+    // A save that blocks this queue has frozen what it saves: what its hooks and policies change is part of it, and what is
+    // published above it would outlive it.
+    if isFrozen, flight == nil { return }
+    if !strata.publishes {
+      if isAboutToSave || captureEdits() { return }
+      // The first child has come in between.
+    }
+    let (objects, gone) = (unpublished, withdrawn.map { ($0.table, $0.primaryKey, StratumRow?.none) })
+    unpublished = []
+    withdrawn = []
+    var unread: [ManagedObject] = []
+    repeat {
+      // A child may have saved in between: its changes are part of the objects first.
+      drainReceived()
+      unread = []
+    } while !strata.publish(gone + objects.compactMap { publication(of: $0, &unread) })
+    // Published when their rows can be read.
+    unpublished += unread
+  }
+
+  var hasUnpublishedEdits: Bool { !unpublished.isEmpty || !withdrawn.isEmpty }
+
+  /// What children are to see of `object`; nil, and noted, when its row, which its edits lie over, cannot be read.
+  private func publication(of object: ManagedObject, _ unread: inout [ManagedObject])
+    -> (StratumLayer.Table, UInt64, StratumRow?)?
+  {
+    let home = object.home
+    let table = StratumLayer.Table(storeIndex: home.storeIndex, hierarchy: home.hierarchyNumber)
+    var row: StratumRow?
+    if object.context === self {
+      if !object.state.isDisjoint(with: .received) {
+        row = strata.row(table, object.primaryKey)
+      } else {
+        do {
+          row = try object.stratumRow()
+        } catch is RowError {
+          // What cannot be encoded is not published: the save will say why.
+        } catch {
+          unread.append(object)
+          return nil
+        }
+      }
+    }
+    return (table, object.primaryKey, row)
+  }
+
+  // MARK: Without children
+
+  /// Keeps what has been edited for the first child. False, and all is as before, when there is one.
+  private func captureEdits() -> Bool {
+    var records = ContiguousArray<CapturedRecord>()
+    let objects = unpublished
+    records.reserveCapacity(objects.count + withdrawn.count)
+    for place in withdrawn { records.append(CapturedRecord(nothingAt: place)) }
+    var unread: [ManagedObject] = []
+    let takesBack = strata.capturesEdits
+    let own = Unmanaged.passUnretained(self).toOpaque()
+    var place = 0
+    objects.withUnsafeBufferPointer { objects in
+      ManagedObject.forEach(objects[...]) { object in
+        // A reference to its draft is counted, which means looking at it.
+        if place + 6 < objects.count {
+          Unmanaged.passUnretained(objects[place + 6])._withUnsafeGuaranteedRef { $0.prefetchDraftHead() }
+        }
+        place += 1
+        let isHere = object.contextReference?.toOpaque() == own
+        if !isHere, object.contextReference != nil { return }
+        do {
+          if isHere, let record = try object.captured() {
+            if record.draft != nil { object.state.insert(.draftShared) }
+            records.append(record)
+          } else if takesBack {
+            records.append(CapturedRecord(nil, object.boundReference, object.primaryKey))
+          }
+        } catch {
+          // Captured when its row can be read.
+          unread.append(object)
+        }
+      }
+    }
+    guard strata.capture(records, pending: pendingCount) else { return false }
+    unpublished = unread + unpublished.dropFirst(objects.count)
+    withdrawn = []
+    return true
+  }
+
+  var pendingCount: Int { changes.insertedCount + changes.updatedCount + changes.deletedCount }
+
+  /// What is pending is not what was captured of it any more, because a save that was under way has ended.
+  func captureAnew() {
+    if strata.publishes { return }
+    unpublished += changes.inserted + changes.updated + changes.deleted
+    publishEdits()
+  }
+}

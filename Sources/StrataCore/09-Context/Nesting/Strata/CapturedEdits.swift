@@ -1,0 +1,209 @@
+/// What a context without children has edited, as its finished events left it: by reference, nothing is encoded.
+///
+///     end of an event ──▶ capture: draft, row beneath, changes of relationships     a few loads and one reference per edited object
+///     next edit       ──▶ the object copies its draft                               so that what is captured never changes
+///     first child     ──▶ rows                                                      on the child's thread, under the strata's lock
+///
+/// A log: of two records of one place the later one counts.
+struct CapturedEdits: Sendable {
+  private(set) var records: ContiguousArray<CapturedRecord> = []
+
+  var isEmpty: Bool { records.isEmpty }
+
+  /// Adds what came later. `pending` says how many objects the context has changed: a log that is much longer is made shorter.
+  mutating func append(_ later: ContiguousArray<CapturedRecord>, pending: Int) {
+    if records.isEmpty {
+      records = later
+      return
+    }
+    records.append(contentsOf: later)
+    if records.count > 2 * max(pending, Self.fewestToShorten) { shorten() }
+  }
+
+  /// Adds what came later in a layer above.
+  mutating func append(_ later: CapturedEdits) {
+    if later.isEmpty { return }
+    var later = later
+    // What it takes back is its own.
+    later.shorten()
+    records.append(contentsOf: later.records)
+  }
+
+  private static let fewestToShorten = 1_024
+
+  /// Keeps the last record of each place that says something.
+  private mutating func shorten() {
+    var seen = Set<StratumLayer.Place>(minimumCapacity: records.count)
+    var kept = ContiguousArray(
+      records.reversed().filter { seen.insert($0.place).inserted && $0.kind != nil })
+    kept.reverse()
+    records = kept
+  }
+
+  /// The rows that children see. What cannot be encoded is left out: the save will say why.
+  consuming func rows() -> [StratumRow] {
+    shorten()
+    return records.compactMap { try? $0.stratumRow() }
+  }
+}
+
+/// One object's part.
+///
+/// Unchecked: what is captured is edited by nobody. Transient values are as in `TransientValues`.
+struct CapturedRecord: @unchecked Sendable {
+  /// Nil: nothing of the record is unsaved any more.
+  let kind: StratumRow.Kind?
+  /// Whether the row beneath is a row of the store.
+  let isBaseStored: Bool
+  let primaryKey: UInt64
+  /// Immortal, as all of them. Nil only when `rest` has the place.
+  let home: Unmanaged<BoundEntity>?
+  /// Nil for a deletion, and where only relationships or transient values have changed.
+  let draft: RowDraft?
+  /// The row beneath the edits; nil for a new record.
+  let base: RowSnapshot?
+  let rest: Rest?
+
+  /// What few objects have.
+  final class Rest {
+    /// Transient values, and, by negative numbers, large values that are in no store.
+    let transients: [Int: Any]?
+    /// Changes of relationships that rows do not tell of, by the relationship's number.
+    let members: [(relationship: Int, entries: ContiguousArray<MemberChanges.Entry>)]
+    /// Of a record that has no object any more.
+    let place: StratumLayer.Place?
+
+    init(
+      transients: [Int: Any]? = nil,
+      members: [(relationship: Int, entries: ContiguousArray<MemberChanges.Entry>)] = [],
+      place: StratumLayer.Place? = nil
+    ) {
+      self.transients = transients
+      self.members = members
+      self.place = place
+    }
+  }
+
+  @inline(__always)
+  init(
+    _ kind: StratumRow.Kind?, _ home: Unmanaged<BoundEntity>?, _ primaryKey: UInt64, draft: RowDraft? = nil,
+    base: RowSnapshot? = nil, isBaseStored: Bool = true, rest: Rest? = nil
+  ) {
+    self.kind = kind
+    self.home = home
+    self.primaryKey = primaryKey
+    self.draft = draft
+    self.base = base
+    self.isBaseStored = isBaseStored
+    self.rest = rest
+  }
+
+  /// Nothing of the record at `place` is unsaved any more.
+  init(nothingAt place: StratumLayer.Place) {
+    self.init(nil, nil, place.primaryKey, rest: Rest(place: place))
+  }
+
+  var place: StratumLayer.Place {
+    if let place = rest?.place { return place }
+    guard let home else { trap("a captured edit has no place") }
+    return home._withUnsafeGuaranteedRef {
+      StratumLayer.Place(
+        table: StratumLayer.Table(storeIndex: $0.storeIndex, hierarchy: $0.hierarchyNumber),
+        primaryKey: primaryKey)
+    }
+  }
+
+  /// What children see. Reads no store.
+  /// - Throws: `RowError` for a value that cannot be encoded.
+  func stratumRow() throws -> StratumRow? {
+    guard let kind, let home = home?.takeUnretainedValue() else { return nil }
+    if kind == .delete {
+      return StratumRow(.delete, home, primaryKey, row: nil, base: base, isBaseStored: isBaseStored)
+    }
+    let transients = TransientValues(rest?.transients)
+    let edges = edges
+    guard let draft else {
+      guard let base, transients != nil || !edges.isEmpty else { return nil }
+      return StratumRow(
+        .update, home, primaryKey, row: base, base: base, isBaseStored: isBaseStored, isFinal: false,
+        transients: transients, edges: edges)
+    }
+    var writer = RowSlabWriter()
+    let (row, externals) = try RowEncoder.encode(
+      layout: home.layout, stamp: home.stamp, primaryKey: primaryKey, version: (base?.version ?? 0) &+ 1,
+      base: base, draft: draft, into: &writer)
+    return StratumRow(
+      kind, home, primaryKey, row: row,
+      externals: externals.map { StratumValue($0, of: row) } + keptValues(in: row, home),
+      changedSlots: kind == .insert
+        ? home.persistentSlots : ManagedObject.slotsThatDiffer(draft, from: base, home),
+      base: base, isBaseStored: isBaseStored, isFinal: true, transients: transients, edges: edges)
+  }
+
+  private var edges: StratumEdges {
+    var result: StratumEdges = [:]
+    for (relationship, entries) in rest?.members ?? [] {
+      result[relationship] = StratumEdges.Value(entries)
+    }
+    return result
+  }
+
+  /// Large values in no store that `row`, which was encoded over a row of another context, still refers to.
+  private func keptValues(in row: RowSnapshot, _ home: BoundEntity) -> [StratumValue] {
+    guard !isBaseStored, let kept = rest?.transients else { return [] }
+    return kept.compactMap { place, value in
+      guard place < 0, draft?.isChanged(~place) != true,
+        let bytes = (value as? AttributeValue)?.externalBytes,
+        let reference = row.externalReference(~place, home.layout)
+      else { return nil }
+      return StratumValue(slot: ~place, version: reference.version, bytes: bytes)
+    }
+  }
+}
+
+extension ManagedObject {
+  /// What contexts above see of the object's unsaved changes; nil when it has none of its own. The draft in it is shared: who keeps the
+  /// record says so in the object's state.
+  ///
+  /// - Throws: why the row beneath cannot be read.
+  @inline(__always)
+  final func captured() throws -> CapturedRecord? {
+    if state.isDisjoint(with: [.inserted, .updated, .deleted]) { return nil }
+    if state.contains(.inserted), state.isDisjoint(with: .deleted), hasDraft, transients == nil,
+      relations == nil
+    {
+      // A large import.
+      return CapturedRecord(
+        .insert, boundReference, primaryKey, draft: draft, isBaseStored: !state.contains(.unsavedRow))
+    }
+    return try capturedSlowly()
+  }
+
+  @inline(never)
+  private final func capturedSlowly() throws -> CapturedRecord? {
+    let isBaseStored = !state.contains(.unsavedRow)
+    if state.contains(.deleted) {
+      return CapturedRecord(
+        .delete, boundReference, primaryKey, base: snapshot, isBaseStored: isBaseStored)
+    }
+    let isNew = state.contains(.inserted)
+    var members: [(relationship: Int, entries: ContiguousArray<MemberChanges.Entry>)] = []
+    for (number, state) in relations?.states ?? []
+    where state.hasChanges && state.relationship.isToldBesideRows {
+      members.append((number, state.changes.entries))
+    }
+    if !isNew, snapshot == nil, hasDraft || !members.isEmpty { _ = try requireRow() }
+    let base = isNew ? nil : snapshot
+    if !hasDraft, base == nil || transients == nil && members.isEmpty { return nil }
+    return CapturedRecord(
+      isNew ? .insert : .update, boundReference, primaryKey, draft: draft, base: base,
+      isBaseStored: isBaseStored,
+      rest: transients == nil && members.isEmpty
+        ? nil : CapturedRecord.Rest(transients: transients, members: members))
+  }
+
+  /// The same as children read it.
+  ///
+  /// - Throws: also `RowError` for a value that cannot be encoded.
+  final func stratumRow() throws -> StratumRow? { try captured()?.stratumRow() }
+}
