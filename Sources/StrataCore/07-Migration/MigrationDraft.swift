@@ -15,6 +15,7 @@ struct MigrationDraft {
     draft.allowsNetworkFileSystem = options.allowsNetworkFileSystem
     draft.mapSize = options.mapSize
     draft.durability = .relaxed
+    draft.usesLog = false
     let store = try LMDBStore(
       url: self.draft.url, schema: schema, configurationName: configurationName, options: draft)
     self.draft.hold()

@@ -13,12 +13,6 @@ public enum Durability: String, Sendable, Hashable, CaseIterable {
   /// Nothing is flushed. A power failure may damage the store: for scratch and in-memory stores only.
   case none
 
-  /// The flags for `mdb_env_open` that make LMDB keep this promise.
-  var environmentFlags: UInt32 {
-    switch self {
-    case .full: 0
-    case .relaxed: UInt32(MDB_NOMETASYNC)
-    case .none: UInt32(MDB_NOSYNC)
-    }
-  }
+  /// The flags for `mdb_env_open` that make LMDB keep this promise for commits that go without a log.
+  var environmentFlags: UInt32 { self == .full ? 0 : UInt32(MDB_NOMETASYNC) }
 }

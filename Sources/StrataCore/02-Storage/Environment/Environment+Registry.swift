@@ -246,7 +246,7 @@ extension Environment {
       // Readers are bounded; a backup may take longer than any deadline.
       try? pool.exclusively(until: .now.advanced(by: .seconds(60))) { environment in
         if let environment {
-          markClean(environment)
+          if log.close(environment, isAlone: { self.isAlone }) { markClean(environment) }
           discard(environment)
         }
         isDone = true
@@ -278,7 +278,7 @@ extension Environment {
         throw StorageError(ENOENT, "open", path: file.path)
       }
       isOurs = try file.create(
-        durability: options.durability, allowsNetwork: options.allowsNetworkFileSystem)
+        flushes: !options.isTemporary, allowsNetwork: options.allowsNetworkFileSystem)
     }
   }
 

@@ -156,6 +156,7 @@ extension Environment {
   private func beginWrite(until deadline: ContinuousClock.Instant) throws -> OpaquePointer {
     while true {
       try checkProcess()
+      try recoverIfNeeded(until: deadline)
       let environment: OpaquePointer
       do {
         environment = try pool.enterWriter(until: deadline)
@@ -181,9 +182,13 @@ extension Environment {
     var firstFailure: Int32 = 0
     let start = ContinuousClock.now
     let transactionID = mdb_txn_id(transaction)
+    defer { log.end() }
     do {
       try withUnsafeMutablePointer(to: &firstFailure) { failure in
-        try job.run(WriteTransaction(read: ReadTransaction(handle: transaction), firstFailure: failure))
+        let recorder = try log.begin(transaction)
+        try job.run(
+          WriteTransaction(
+            read: ReadTransaction(handle: transaction), firstFailure: failure, recorder: recorder))
       }
     } catch {
       mdb_txn_abort(transaction)
@@ -193,8 +198,12 @@ extension Environment {
       mdb_txn_abort(transaction)
       return firstFailure == MDB_MAP_FULL ? .needsRoom : .failed(writeError(firstFailure, "mdb_put"))
     }
-    let code = FlushAhead.commit(
-      transaction, flushes: options.durability != .none, work: ContinuousClock.now - start)
+    let code: Int32
+    do {
+      code = try log.commit(transaction, work: ContinuousClock.now - start)
+    } catch {
+      return .failed(logError(error))
+    }
     if code == 0 {
       countCommit()
       return .committed
@@ -250,6 +259,12 @@ extension Environment {
         The \(isSame ? "lock file beside the store" : "store's file") was deleted or replaced while it was \
         open. Nothing was written.
         """)
+  }
+
+  /// What is wrong with the log may be that the disk is full, too.
+  private func logError(_ error: any Error) -> any Error {
+    guard let error = error as? StorageError, error.code == EIO else { return error }
+    return writeError(error.code, error.operation)
   }
 
   /// LMDB reports a short write as EIO. Mostly that is a full disk.

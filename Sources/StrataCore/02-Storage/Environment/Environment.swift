@@ -35,6 +35,8 @@ final class Environment: @unchecked Sendable {
   let pool: ReaderPool
   /// The line in front of the writer thread.
   let queue = WriterQueue()
+  /// The log of small commits.
+  let log: StoreLog
   /// The line of those who open keyspaces.
   let handleTurn = HandleTurn()
   /// The fork generation and the process in which it was opened.
@@ -69,6 +71,7 @@ final class Environment: @unchecked Sendable {
     self.file = file
     self.identity = identity
     self.options = options
+    log = StoreLog(file, options)
     path = file.path
     isReadOnly = options.isReadOnly
     forkGeneration = ForkGuard.generation
@@ -76,6 +79,11 @@ final class Environment: @unchecked Sendable {
     pool = ReaderPool(capacity: max(options.maxReaders, 64), path: file.path)
     lockIdentity = opened.lockIdentity
     try pool.exclusively(until: .now.advanced(by: options.writerDeadline)) { _ in .success(opened.handle) }
+    log.findKeyspace = { [weak self] name in
+      self.flatMap { environment in
+        environment.lock.withLock { environment.openKeyspaces.first { $0.name == name } }
+      }
+    }
   }
 
   /// Runs `body` with a view of the last commit. `body` must be short: while it runs, the map cannot grow.

@@ -50,6 +50,8 @@ struct EnvironmentOptions: Sendable {
   /// The files are made new and unlinked right after opening: nothing is left when the process ends, however
   /// it ends.
   var isTemporary = false
+  /// When small commits go by a log.
+  var log = LogPolicy()
   /// The operating system's file calls.
   var fileSystem = FileSystem.system
   /// The clock that ages of snapshots are taken from.

@@ -24,7 +24,10 @@ struct OpenedEnvironment {
     _ file: StoreFile, _ identity: FileSystem.Identity, options: EnvironmentOptions,
     inspection: EnvironmentOptions.Inspection
   ) throws {
-    let canWrite = try OpenedEnvironment.inspect(file, identity, options: options, inspection: inspection)
+    let settled = try LogRecovery.settle(file, identity, options: options)
+    defer { settled.turn?.end() }
+    let canWrite = try OpenedEnvironment.inspect(
+      file, identity, options: options, inspection: inspection, isLogAbsent: settled.isLogAbsent)
     try file.checkLockFile()
     let lockBefore = try file.lockIdentity()
     let handle: OpaquePointer
@@ -59,7 +62,7 @@ struct OpenedEnvironment {
   /// Opening and closing the data file is harmless: LMDB holds its locks on the lock file alone.
   private static func inspect(
     _ file: StoreFile, _ identity: FileSystem.Identity, options: EnvironmentOptions,
-    inspection: EnvironmentOptions.Inspection
+    inspection: EnvironmentOptions.Inspection, isLogAbsent: Bool
   ) throws -> Bool {
     // Non-blocking, so that a pipe that takes the name at the last moment cannot hang us.
     let flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
@@ -77,14 +80,35 @@ struct OpenedEnvironment {
     }
     try check(descriptor, file, identity)
     if !options.allowsNetworkFileSystem { try file.checkFileSystem(descriptor) }
-    try FileInspection(file: file, descriptor: descriptor).run(inspection)
+    if isLogAbsent, !options.isTemporary, try LogMark.read(file, descriptor) != nil {
+      try inspectWithoutLog(file, descriptor)
+    } else {
+      try FileInspection(file: file, descriptor: descriptor).run(inspection)
+    }
     return canWrite
+  }
+
+  /// The log has gone that the file needs unless it was closed in this life of the system: it must be whole, and saves that only the log had are lost.
+  private static func inspectWithoutLog(_ file: StoreFile, _ descriptor: Int32) throws {
+    do {
+      try FileInspection(file: file, descriptor: descriptor).run(.full)
+    } catch var error as StorageError {
+      error.detail += " The store was not closed, and its log, which should lie beside it, is missing."
+      throw error
+    }
+    let text = """
+      Strata: the store \(file.path) was not closed, and its log is missing. Its pages are in order; after a power failure its last saves are lost.
+
+      """
+    FileHandle.standardError.write(Data(text.utf8))
   }
 
   private static func map(
     _ file: StoreFile, options: EnvironmentOptions, canWrite: Bool
   ) throws -> OpaquePointer {
-    var flags = UInt32(MDB_NOSUBDIR | MDB_NOTLS) | options.durability.environmentFlags
+    // What leaves no file behind needs none on the medium.
+    let promise = options.isTemporary ? UInt32(MDB_NOSYNC) : options.durability.environmentFlags
+    var flags = UInt32(MDB_NOSUBDIR | MDB_NOTLS) | promise
     if !canWrite { flags |= UInt32(MDB_RDONLY) }
     let sizes =
       options.mapSize.map { [max($0, 1 << 16).roundedUp(to: 1 << 16)][...] }

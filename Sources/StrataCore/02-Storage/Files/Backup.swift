@@ -80,6 +80,7 @@ extension Environment {
       let code = fileSystem.unlink(file.path)
       if code != 0 { throw StorageError(-code, "unlink", path: file.path) }
       try removeLockFile(file)
+      try LogFile.removeAny(file)
       try file.removeAllReplaced()
       try fileSystem.syncDirectory(file.directory)
     }
@@ -106,7 +107,7 @@ extension Environment {
       draft.remove()
       // There is room once the store has gone. Should somebody else take it: a missing file is no store, either.
       try destroy(path: path, fileSystem: fileSystem)
-      _ = try? file.create(durability: .full, allowsNetwork: true)
+      _ = try? file.create(flushes: true, allowsNetwork: true)
       return
     }
     try publish(draft, replacing: true)

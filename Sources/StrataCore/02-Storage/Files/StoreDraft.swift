@@ -86,8 +86,7 @@ final class StoreDraft: Sendable {
 
   /// Removes what is left under the draft's names.
   func remove() {
-    _ = file.system.unlink(file.path)
-    _ = file.system.unlink(file.lockPath)
+    for path in [file.path, file.lockPath, file.logPath] { _ = file.system.unlink(path) }
     forget()
   }
 
@@ -110,7 +109,9 @@ final class StoreDraft: Sendable {
     for _ in 0..<200 where quietLooks < 5 {
       var hasFound = false
       for file in living.withLock({ Array($0.values) }) {
-        for path in [file.path, file.lockPath] where file.system.unlink(path) == 0 { hasFound = true }
+        for path in [file.path, file.lockPath, file.logPath] where file.system.unlink(path) == 0 {
+          hasFound = true
+        }
       }
       quietLooks = hasFound ? 0 : quietLooks + 1
       usleep(10_000)
@@ -125,8 +126,7 @@ final class StoreDraft: Sendable {
       guard let process = process(ofDraft: name), !isExchanged(name, path, file.system),
         isAbandoned(path, process, file.system)
       else { continue }
-      _ = file.system.unlink(path)
-      _ = file.system.unlink(path + "-lock")
+      for path in [path, path + "-lock", path + "-log"] { _ = file.system.unlink(path) }
     }
     // Lock files whose drafts have gone.
     for name in names where name.hasPrefix(".strata-") && name.hasSuffix("-lock") {

@@ -16,6 +16,9 @@ struct StoreFile: Sendable {
   /// LMDB's lock file.
   var lockPath: String { path + "-lock" }
 
+  /// The log of small commits (`StoreLog`), while the store is open.
+  var logPath: String { path + "-log" }
+
   /// Another name in a directory that was found already.
   init(path: String, directory: String, system: FileSystem) {
     self.path = path
@@ -110,7 +113,7 @@ struct StoreFile: Sendable {
   ///
   /// The image is written under another name and renamed, so that a crash never leaves half a store. False
   /// when somebody else has made the file meanwhile.
-  func create(durability: Durability, allowsNetwork: Bool) throws -> Bool {
+  func create(flushes: Bool, allowsNetwork: Bool) throws -> Bool {
     if !allowsNetwork {
       let descriptor = system.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
       if descriptor < 0 { throw StorageError(-descriptor, "open", path: path) }
@@ -118,13 +121,13 @@ struct StoreFile: Sendable {
       try checkFileSystem(descriptor)
     }
     let draft = temporaryName("new")
-    try writeEmptyStore(draft, flush: durability != .none)
+    try writeEmptyStore(draft, flush: flushes)
     var code = system.renameExclusively(draft, path)
     if code == -ENOSYS || code == -EINVAL || code == -ENOTSUP {
       // This file system cannot rename that way. Then the file itself is made exclusively.
       _ = system.unlink(draft)
       do {
-        try writeEmptyStore(path, flush: durability != .none)
+        try writeEmptyStore(path, flush: flushes)
         code = 0
       } catch let error as StorageError where error.kind == .exists {
         return false
@@ -135,7 +138,7 @@ struct StoreFile: Sendable {
       if code == -EEXIST { return false }
       throw StorageError(-code, "rename", path: path)
     }
-    if durability != .none { try system.syncDirectory(directory) }
+    if flushes { try system.syncDirectory(directory) }
     return true
   }
 

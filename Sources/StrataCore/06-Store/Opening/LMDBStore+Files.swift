@@ -126,6 +126,16 @@ extension LMDBStore {
     try parts.environment.copy(to: url.path, compacting: compacting)
   }
 
+  /// Makes every save durable that has returned, also those that ``Durability/relaxed`` has not flushed: none of them is lost when the power fails
+  /// afterwards. Waits for its turn as a save does.
+  ///
+  /// Stores in memory and stores that are open read-only have nothing to flush. May be called from any thread, but not inside of a store's own work.
+  /// - Throws: ``StorageError``: `.closed`; `.busy` when another process kept the store locked until the deadline; `.replaced`; `.io` when the medium fails.
+  public func flush() throws {
+    try requireOpen()
+    try parts.environment.flush()
+  }
+
   /// Removes what this process is writing and has not finished: copies, salvages, migrations. For programs that end at once, from a handler of a
   /// signal's dispatch source. Without it the next copy, salvage or migration in the same folder removes what is left.
   public static func removeUnfinishedFiles() { StoreDraft.removeAll() }

@@ -31,6 +31,8 @@ public struct LMDBStoreOptions: Sendable {
   public var keepsReplacedFiles = false
   /// Tells the time of saves.
   var historyClock: @Sendable () -> Date = { Date() }
+  /// Whether small saves go by a log. One that another process has made is used, whatever this says.
+  var usesLog = true
   /// Whether nothing is written but by whoever asks for it: the store is opened for a migration that replaces it.
   var opensAsItIs = false
   /// How much is kept of what the last commits have changed.

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// ```
 ///   key                    value
-///   format                 u32            1
+///   format                 u32            2; 1 in a store that no version with a log has written
 ///   identity               16 bytes       the store's UUID
 ///   stamp                  32 bytes       the UUID again, the commit number (u64), 8 random bytes
 ///   generation             u64            raised whenever one of the codes, layouts or indexes changes
@@ -29,7 +29,21 @@ import Foundation
 /// Numbers are little-endian.
 struct MetaKeyspace: Sendable {
   static let name = "meta"
-  static let currentFormat: UInt32 = 1
+  static let currentFormat: UInt32 = 2
+  /// The oldest format that this version reads: the same without a log.
+  static let oldestFormat: UInt32 = 1
+
+  /// Whether the store says that it may have a log; makes one of the old format say so. False for a file that is no store yet.
+  static func carryOver(
+    _ transaction: borrowing WriteTransaction, _ find: (String) -> Keyspace?
+  ) throws -> Bool {
+    // One that was opened just now is not known to this transaction: the next one asks again.
+    guard let keyspace = find(name), (try? transaction.read.statistics(keyspace)) != nil else { return false }
+    let meta = MetaKeyspace(keyspace: keyspace)
+    guard let format = try meta.number("format", UInt32.self, transaction.read) else { return false }
+    if format == oldestFormat { try meta.put("format", number: currentFormat, transaction) }
+    return format == oldestFormat || format == currentFormat
+  }
 
   let keyspace: Keyspace
 

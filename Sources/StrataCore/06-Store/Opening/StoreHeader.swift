@@ -18,7 +18,7 @@ struct StoreHeader: Sendable {
         .notADatabase, operation: "read header", path: path, detail: "The file is no store: it has no format."
       )
     }
-    guard format == MetaKeyspace.currentFormat else {
+    guard MetaKeyspace.oldestFormat <= format, format <= MetaKeyspace.currentFormat else {
       throw StorageError(
         .unsupportedFormat, operation: "read header", path: path,
         detail: "The store is of format \(format), this version reads \(MetaKeyspace.currentFormat).")

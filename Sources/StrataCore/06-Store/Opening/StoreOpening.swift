@@ -97,11 +97,12 @@ struct StoreOpening {
     environment.writerDeadline = options.writerDeadline
     environment.patience = patience
     environment.mapSize = options.mapSize
+    environment.log.isWanted = options.usesLog && !options.opensAsItIs
+    environment.log.mayBegin = { try MetaKeyspace.carryOver($0, $1) }
     // Room for keyspaces of indexes that the model no longer has.
     environment.maxKeyspaces = 128 + schema.hierarchies.count + schema.indexes.count * 2
     guard let url else {
       environment.isTemporary = true
-      environment.durability = .none
       environment.create = .mustBeNew
       let name = "strata-\(UUID().uuidString).strata"
       return try Environment.open(

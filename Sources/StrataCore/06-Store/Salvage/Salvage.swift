@@ -139,6 +139,7 @@ struct Salvage {
     // It need not survive anything before it is flushed as a whole.
     var options = LMDBStoreOptions()
     options.durability = .relaxed
+    options.usesLog = false
     var store = try LMDBStore(url: draft.url, schema: schema, options: options)
     defer { store.close() }
     draft.hold()
