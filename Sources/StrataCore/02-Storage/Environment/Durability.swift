@@ -10,7 +10,7 @@ public enum Durability: String, Sendable, Hashable, CaseIterable {
   case full
   /// A power failure may undo the last saves, all of one or none of it; it never damages the store.
   case relaxed
-  /// Nothing is flushed. A power failure may damage the store: for scratch and in-memory stores only.
+  /// The same as `relaxed`: with a log beside the store there is nothing more to be had. In earlier versions a power failure could damage such a store.
   case none
 
   /// The flags for `mdb_env_open` that make LMDB keep this promise for commits that go without a log.

@@ -107,7 +107,8 @@ struct OpenedEnvironment {
     _ file: StoreFile, options: EnvironmentOptions, canWrite: Bool
   ) throws -> OpaquePointer {
     // What leaves no file behind needs none on the medium.
-    let promise = options.isTemporary ? UInt32(MDB_NOSYNC) : options.durability.environmentFlags
+    let isScratch = options.isTemporary && options.durability == .none
+    let promise = isScratch ? UInt32(MDB_NOSYNC) : options.durability.environmentFlags
     var flags = UInt32(MDB_NOSUBDIR | MDB_NOTLS) | promise
     if !canWrite { flags |= UInt32(MDB_RDONLY) }
     let sizes =

@@ -94,6 +94,8 @@ extension Environment {
     let descriptor = fileSystem.open(file.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
     if descriptor < 0 { throw StorageError(-descriptor, "open for reading", path: file.path) }
     defer { _ = fileSystem.close(descriptor) }
-    try FileInspection(file: file, descriptor: descriptor).run(policy)
+    // A store that was not closed is looked at as opening would find it.
+    let view = try LogRecovery.asOpened(file, descriptor)
+    try FileInspection(file: view.file, descriptor: descriptor).run(view.plan == nil ? policy : .full)
   }
 }

@@ -103,6 +103,7 @@ struct StoreOpening {
     environment.maxKeyspaces = 128 + schema.hierarchies.count + schema.indexes.count * 2
     guard let url else {
       environment.isTemporary = true
+      environment.durability = .none
       environment.create = .mustBeNew
       let name = "strata-\(UUID().uuidString).strata"
       return try Environment.open(
