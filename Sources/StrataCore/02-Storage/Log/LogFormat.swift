@@ -114,7 +114,7 @@ struct LogHead: Equatable {
     case damaged(String)
   }
 
-  /// Reads a first sector, whoever wrote it.
+  /// Reads a first sector, of any origin.
   static func read(_ bytes: [UInt8]) -> Reading {
     guard bytes.count >= LogFormat.headSize, bytes[..<LogFormat.headSize].contains(where: { $0 != 0 }) else {
       return .blank

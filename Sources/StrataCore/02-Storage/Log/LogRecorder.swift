@@ -3,7 +3,7 @@ import Foundation
 
 /// Takes down what a write transaction changes, in the order in which it does.
 ///
-/// Belongs to whoever holds the write transaction. Changes are taken down before LMDB makes them, since their bytes may lie in pages that move.
+/// Belongs to the thread that holds the write transaction. Changes are taken down before LMDB makes them, since their bytes may lie in pages that move.
 /// Past `LogFormat.mostRecordBytes` nothing more is taken down, and the commit is flushed instead.
 final class LogRecorder {
   private(set) var bytes: [UInt8] = []
