@@ -96,6 +96,12 @@ public final class PersistentContainer: Sendable {
     }
   }
 
+  /// Makes every save durable that has returned, in all stores, also where ``Durability/relaxed`` or ``Durability/none`` has not flushed it.
+  ///
+  /// May be called from any thread; waits for no save.
+  /// - Throws: ``StorageError`` as ``LMDBStore/flush()`` throws it.
+  public func flush() throws { try persistentStoreCoordinator.flush() }
+
   // MARK: Contexts
 
   /// The main-queue context, made at first use, bound to the coordinator (rule 328). Use it on the main actor.

@@ -26,11 +26,18 @@ struct LedgerStory {
       let container = try Ledger.open(path, durability: durability, mapSize: 1 << 18)
       Promises.Mark.opened.note()
       try saveAlone(container, saves: 6 + random.below(4))
+      if random.chance(50) { try flush(container) }
       if chapter == 0 || random.chance(50) { try copy(container) }
       try saveTogether(container, saves: 3 + random.below(2), copies: chapter == 1)
       try close(container)
       Promises.Mark.closed.note()
     }
+  }
+
+  /// What was saved before it returns cannot be undone.
+  private func flush(_ container: PersistentContainer) throws {
+    try container.flush()
+    Promises.Mark.flushed.note()
   }
 
   /// Closing gives back keys that were not used, by a commit that flushes those before it. What closing promises must not hang

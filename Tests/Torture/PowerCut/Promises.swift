@@ -5,7 +5,7 @@ struct Promises {
   /// What a mark says. Its value holds a writer and a save, or the number of a backup.
   enum Mark: UInt32 {
     case opened = 1
-    case begun, acknowledged, backupBegun, backupDone, closed
+    case begun, acknowledged, backupBegun, backupDone, closed, flushed
 
     func note(writer: Int = 0, _ number: Int = 0) {
       DiskRecord.mark(rawValue, UInt64(writer) << 32 | UInt64(number))
@@ -23,7 +23,7 @@ struct Promises {
   /// By writer, the last save that returned, and the last that was begun.
   private(set) var acknowledged: [Int: Int] = [:]
   private(set) var begun: [Int: Int] = [:]
-  /// What was acknowledged when the store was last closed: that cannot be undone.
+  /// What was acknowledged when the store was last closed or flushed: that cannot be undone.
   private var closedWith: [Int: Int] = [:]
   private(set) var backups: [Int: Backup] = [:]
 
@@ -37,7 +37,7 @@ struct Promises {
     case .acknowledged: acknowledged[writer] = number
     case .backupBegun: backups[number] = Backup(acknowledged: acknowledged)
     case .backupDone: backups[number]?.begun = begun
-    case .closed: closedWith = acknowledged
+    case .closed, .flushed: closedWith = acknowledged
     case nil: throw TortureViolation("an unknown mark \(kind)")
     }
   }

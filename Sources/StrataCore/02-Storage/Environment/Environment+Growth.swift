@@ -51,8 +51,11 @@ extension Environment {
       return Array(pins.values)
     }
     for transaction in pinned { transaction.end() }
+    log?.detach()
     mdb_env_close(environment)
     closeProbe()
+    // A recovery must not take the locks that have just been given up for those of another user of the store.
+    if log != nil { lock.withLock { lockIdentity = nil } }
   }
 
   /// A thread inside a section cannot wait until it has left it.
@@ -99,7 +102,7 @@ extension Environment {
   }
 
   /// A new environment on the same file, with the same keyspaces under the same handles.
-  private func openAgain() -> Result<OpaquePointer, StorageError> {
+  func openAgain() -> Result<OpaquePointer, StorageError> {
     do {
       if options.isTemporary {
         throw StorageError(

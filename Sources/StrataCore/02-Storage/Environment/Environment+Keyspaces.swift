@@ -56,6 +56,7 @@ extension Environment {
           transaction.firstFailure.pointee = code
           throw StorageError(code, "mdb_dbi_open", transaction: transaction.read.handle)
         }
+        transaction.recorder?._withUnsafeGuaranteedRef { $0.note(handle, name) }
         return Keyspace(handle: handle, name: name)
       }
     }

@@ -250,7 +250,8 @@ extension Environment {
       try? pool.exclusively(until: .now.advanced(by: .seconds(60))) { environment in
         turn.close()
         if let environment {
-          markClean(environment)
+          let isWhole = log?.close(environment, isAlone: { self.isAlone }) ?? true
+          if isWhole { markClean(environment) }
           discard(environment)
         }
         isDone = true
@@ -294,6 +295,13 @@ extension Environment {
           The store is open in this process with durability .\(self.options.durability); it cannot be opened \
           with .\(options.durability) at the same time.
           """)
+    }
+    if options.keepsLog != self.options.keepsLog {
+      throw StorageError(
+        .invalid, operation: "open", path: path,
+        detail:
+          "The store is open in this process \(self.options.keepsLog ? "with" : "without") a log of small commits."
+      )
     }
     if options.isReadOnly != isReadOnly {
       let modes = isReadOnly ? ("read-only", "for writing") : ("for writing", "read-only")

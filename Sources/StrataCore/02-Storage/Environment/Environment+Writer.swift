@@ -198,6 +198,7 @@ extension Environment {
   private func beginWrite(until deadline: ContinuousClock.Instant) throws -> OpaquePointer {
     while true {
       try checkProcess()
+      try recoverIfNeeded(until: deadline)
       let environment: OpaquePointer
       do {
         environment = try pool.enterWriter(until: deadline)
@@ -224,6 +225,7 @@ extension Environment {
   private func beginWriteAtOnce() -> OpaquePointer? {
     // A file at its limit raises a signal that only the writer thread blocks (`SystemThread`).
     if WriterLimits.current != nil { return nil }
+    if log?.reasonToRecover != nil { return nil }
     guard let environment = pool.enterWriterAtOnce() else { return nil }
     guard turn.tryTake() else {
       pool.leaveWriter()
@@ -236,17 +238,24 @@ extension Environment {
   }
 
   /// The point where a transaction becomes the newest one; `work` is how long it took to make. LMDB's code.
-  private func commit(_ transaction: OpaquePointer, work: Duration) -> Int32 {
-    FlushAhead.commit(transaction, flushes: options.durability != .none, work: work)
+  ///
+  /// - Throws: ``StorageError`` when there is a log that cannot be written; nothing is committed then.
+  private func commit(_ transaction: OpaquePointer, work: Duration) throws -> Int32 {
+    if let log { return try log.commit(transaction, work: work) }
+    return FlushAhead.commit(transaction, flushes: options.durability != .none, work: work)
   }
 
   private func run(_ job: WriteJob, _ transaction: OpaquePointer) -> WriteOutcome {
     var firstFailure: Int32 = 0
     let start = ContinuousClock.now
     let transactionID = mdb_txn_id(transaction)
+    defer { log?.end() }
     do {
       try withUnsafeMutablePointer(to: &firstFailure) { failure in
-        try job.run(WriteTransaction(read: ReadTransaction(handle: transaction), firstFailure: failure))
+        let recorder = try log?.begin(transaction)
+        try job.run(
+          WriteTransaction(
+            read: ReadTransaction(handle: transaction), firstFailure: failure, recorder: recorder))
       }
     } catch {
       mdb_txn_abort(transaction)
@@ -256,7 +265,12 @@ extension Environment {
       mdb_txn_abort(transaction)
       return firstFailure == MDB_MAP_FULL ? .needsRoom : .failed(writeError(firstFailure, "mdb_put"))
     }
-    let code = commit(transaction, work: ContinuousClock.now - start)
+    let code: Int32
+    do {
+      code = try commit(transaction, work: ContinuousClock.now - start)
+    } catch {
+      return .failed(logError(error))
+    }
     if code == 0 {
       countCommit()
       return .committed
@@ -312,6 +326,12 @@ extension Environment {
         The \(isSame ? "lock file beside the store" : "store's file") was deleted or replaced while it was \
         open. Nothing was written.
         """)
+  }
+
+  /// An input/output error of the log can mean that the disk is full, too.
+  private func logError(_ error: any Error) -> any Error {
+    guard let error = error as? StorageError, error.code == EIO else { return error }
+    return writeError(error.code, error.operation)
   }
 
   /// LMDB reports a short write as EIO. Mostly that is a full disk.

@@ -37,6 +37,8 @@ final class Environment: @unchecked Sendable {
   let queue = WriterQueue()
   /// The turn to write among processes. For who serves the queue.
   let turn: FileTurn
+  /// The log of small commits; nil unless the options ask for one.
+  let log: StoreLog?
   /// The line of those who open keyspaces.
   let handleTurn = HandleTurn()
   /// The fork generation and the process in which it was opened.
@@ -73,6 +75,7 @@ final class Environment: @unchecked Sendable {
     self.file = file
     self.identity = identity
     self.options = options
+    log = options.usesLog && !options.isReadOnly ? StoreLog(file, options) : nil
     path = file.path
     isReadOnly = options.isReadOnly
     forkGeneration = ForkGuard.generation
@@ -132,6 +135,21 @@ final class Environment: @unchecked Sendable {
     lock.withLock { pins[ObjectIdentifier(pinned)] = pinned }
     pool.detach(slot)
     return SnapshotPin(self, pinned, transactionID: transactionID)
+  }
+
+  /// Makes every commit durable that has returned, also those that the environment's durability has not flushed.
+  ///
+  /// Waits for no writer. Nothing to do in an environment that is read-only or temporary.
+  ///
+  /// The corresponding LMDB function is `mdb_env_sync`.
+  /// - Throws: `StorageError` `.io` when the medium fails; `.busy`, `.closed`, `.forked`.
+  func flush() throws {
+    if isReadOnly || options.isTemporary { return try checkProcess() }
+    if let log { return try flush(log) }
+    let (slot, environment) = try claimSection(isLong: true)
+    defer { pool.leave(slot, isLong: true) }
+    let code = mdb_env_sync(environment, 1)
+    if code != 0 { throw StorageError(code, "fdatasync", path: path) }
   }
 
   /// What the environment holds and uses now.

@@ -50,8 +50,24 @@ struct EnvironmentOptions: Sendable {
   /// The files are made new and unlinked right after opening: nothing is left when the process ends, however
   /// it ends.
   var isTemporary = false
+  /// Whether small commits go into a log beside the store. Not offered yet: no option of a store sets it, only tests of storage do.
+  ///
+  /// The log must first pass the power-cut tests over both files, with failing file calls and with several processes; salvage, inspection, backups and
+  /// older versions must know of it. Decision 28 lists what is missing. While this is false, no log is made, read, or looked for, so all environments
+  /// on one file must agree. Not with `Durability.none`.
+  var keepsLog = false
+  /// When a log is made and how much it may hold; only with `keepsLog`.
+  var log = LogPolicy()
   /// The operating system's file calls.
   var fileSystem = FileSystem.system
   /// The clock that ages of snapshots are taken from.
   var now: @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
+}
+
+extension EnvironmentOptions {
+  /// Whether the store can have a log. A temporary one has no name under which it could be recovered.
+  var usesLog: Bool {
+    precondition(!keepsLog || durability != .none, "A log serves commits that are to last.")
+    return keepsLog && !isTemporary
+  }
 }

@@ -24,7 +24,10 @@ struct OpenedEnvironment {
     _ file: StoreFile, _ identity: FileSystem.Identity, options: EnvironmentOptions,
     inspection: EnvironmentOptions.Inspection
   ) throws {
-    let canWrite = try OpenedEnvironment.inspect(file, identity, options: options, inspection: inspection)
+    let settled = try LogRecovery.settle(file, identity, options: options)
+    defer { settled.turn?.end() }
+    let canWrite = try OpenedEnvironment.inspect(
+      file, identity, options: options, inspection: inspection, isLogAbsent: settled.isLogAbsent)
     try file.checkLockFile()
     let lockBefore = try file.lockIdentity()
     let handle: OpaquePointer
@@ -59,7 +62,7 @@ struct OpenedEnvironment {
   /// Opening and closing the data file is harmless: LMDB holds its locks on the lock file alone.
   private static func inspect(
     _ file: StoreFile, _ identity: FileSystem.Identity, options: EnvironmentOptions,
-    inspection: EnvironmentOptions.Inspection
+    inspection: EnvironmentOptions.Inspection, isLogAbsent: Bool
   ) throws -> Bool {
     // Non-blocking, so that a pipe that takes the name at the last moment cannot hang us.
     let flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
@@ -77,8 +80,28 @@ struct OpenedEnvironment {
     }
     try check(descriptor, file, identity)
     if !options.allowsNetworkFileSystem { try file.checkFileSystem(descriptor) }
-    try FileInspection(file: file, descriptor: descriptor).run(inspection)
+    if isLogAbsent, try LogMark.read(file, descriptor) != nil {
+      try inspectWithoutLog(file, descriptor)
+    } else {
+      try FileInspection(file: file, descriptor: descriptor).run(inspection)
+    }
     return canWrite
+  }
+
+  /// The file was not closed, and its log is missing. After the death of a process the file is whole all the same; after a power cut, saves
+  /// that only the log had are lost. Every page is looked at, and the loss is reported on standard error.
+  private static func inspectWithoutLog(_ file: StoreFile, _ descriptor: Int32) throws {
+    do {
+      try FileInspection(file: file, descriptor: descriptor).run(.full)
+    } catch var error as StorageError {
+      error.detail += " The store was not closed, and its log, which should lie beside it, is missing."
+      throw error
+    }
+    let text = """
+      Strata: the store \(file.path) was not closed, and its log is missing. Its pages are in order; after a power failure its last saves are lost.
+
+      """
+    FileHandle.standardError.write(Data(text.utf8))
   }
 
   private static func map(

@@ -57,15 +57,9 @@ struct SnapshotCopy {
   private func writeAnchors(_ anchor: [UInt8]) throws {
     let meta = MetaPage(anchor)
     var pages = [UInt8](repeating: 0, count: 2 * meta.pageSize)
-    for number in 0..<2 {
-      let isOwn = meta.transactionID & 1 == UInt64(number)
-      let transaction = isOwn || meta.transactionID == 0 ? meta.transactionID : meta.transactionID - 1
+    for (number, bytes) in MetaPage.pair(anchor).enumerated() {
       let start = number * meta.pageSize
-      pages.replaceSubrange(start..<start + MetaPage.size, with: anchor)
-      pages.withUnsafeMutableBytes {
-        $0.storeBytes(of: UInt64(number), toByteOffset: start + MetaPage.numberOffset, as: UInt64.self)
-        $0.storeBytes(of: transaction, toByteOffset: start + MetaPage.transactionOffset, as: UInt64.self)
-      }
+      pages.replaceSubrange(start..<start + MetaPage.size, with: bytes)
     }
     try pages.withUnsafeBytes {
       try destination.system.writeAll(descriptor, $0, at: 0, path: destination.path)

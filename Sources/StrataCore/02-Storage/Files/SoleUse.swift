@@ -86,6 +86,12 @@ extension Environment {
     if let process = file.system.holderOfFirstByte(descriptor) { throw SoleUse.openElsewhere(file, process) }
   }
 
+  /// Whether no other process has the store open, as far as that can be found out.
+  var isAlone: Bool {
+    guard let probe = try? probeDescriptor() else { return false }
+    return file.system.holderOfFirstByte(probe) == nil
+  }
+
   /// A descriptor of the lock file, to ask who else has locked it; nil where there is none. It is kept until LMDB has closed its own: closing
   /// it earlier would drop LMDB's locks.
   private func probeDescriptor() throws -> Int32? {

@@ -16,6 +16,9 @@ struct StoreFile: Sendable {
   /// LMDB's lock file.
   var lockPath: String { path + "-lock" }
 
+  /// The log of small commits, which only environments with `EnvironmentOptions.keepsLog` have.
+  var logPath: String { path + "-log" }
+
   /// Another name in a directory that was found already.
   init(path: String, directory: String, system: FileSystem) {
     self.path = path

@@ -51,6 +51,21 @@ struct MetaPage: Equatable {
     self = bytes.withUnsafeBytes { MetaPage($0.baseAddress!) }
   }
 
+  /// The bytes of both anchors of a file that is to stand on `anchor`: the other one is the same with the number before, so that it does not count.
+  static func pair(_ anchor: [UInt8]) -> [[UInt8]] {
+    let meta = MetaPage(anchor)
+    return (0..<2).map { number in
+      let isOwn = meta.transactionID & 1 == UInt64(number)
+      let transaction = isOwn || meta.transactionID == 0 ? meta.transactionID : meta.transactionID - 1
+      var bytes = Array(anchor.prefix(size))
+      bytes.withUnsafeMutableBytes {
+        $0.storeBytes(of: UInt64(number), toByteOffset: numberOffset, as: UInt64.self)
+        $0.storeBytes(of: transaction, toByteOffset: transactionOffset, as: UInt64.self)
+      }
+      return bytes
+    }
+  }
+
   /// Reads the anchor at `bytes`, which are at least `size` long.
   init(_ bytes: UnsafeRawPointer) {
     pageNumber = bytes.loadUnaligned(fromByteOffset: Self.numberOffset, as: UInt64.self)

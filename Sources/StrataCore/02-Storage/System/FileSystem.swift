@@ -16,6 +16,8 @@ struct FileSystem: Sendable {
   var write: @Sendable (_ descriptor: Int32, _ buffer: UnsafeRawBufferPointer, _ offset: Int) -> Int
   /// Flushes a file or a directory to the medium: 0 or negative errno.
   var sync: @Sendable (_ descriptor: Int32) -> Int32
+  /// Flushes a file's bytes, and what is needed to find them again: 0 or negative errno.
+  var syncData: @Sendable (_ descriptor: Int32) -> Int32
   /// Renames over what is there: 0 or negative errno.
   var rename: @Sendable (_ from: String, _ to: String) -> Int32
   /// Renames unless something is there (-EEXIST); -ENOSYS or -EINVAL when that cannot be done in one step.
@@ -105,6 +107,14 @@ struct FileSystem: Sendable {
         if fcntl(descriptor, F_FULLFSYNC) == 0 { return 0 }
       #endif
       return retrying { fsync(descriptor) }
+    },
+    syncData: { descriptor in
+      #if canImport(Darwin)
+        if fcntl(descriptor, F_FULLFSYNC) == 0 { return 0 }
+        return retrying { fsync(descriptor) }
+      #else
+        return retrying { fdatasync(descriptor) }
+      #endif
     },
     rename: { Foundation.rename($0, $1) == 0 ? 0 : -errno },
     renameExclusively: { -strata_rename_exclusive($0, $1) },

@@ -20,6 +20,14 @@ struct Cursor: ~Copyable {
   let handle: OpaquePointer
   /// Where a write transaction remembers the first code that spoiled it; nil in a read transaction.
   let firstFailure: UnsafeMutablePointer<Int32>?
+  /// What changes are taken down with; nil in a read transaction, and while the store has no log.
+  var recording: Recording?
+
+  /// Who takes down what is changed where.
+  struct Recording {
+    let recorder: Unmanaged<LogRecorder>
+    let keyspace: Keyspace
+  }
 
   init(handle: OpaquePointer, firstFailure: UnsafeMutablePointer<Int32>?) {
     self.handle = handle
@@ -62,6 +70,9 @@ struct Cursor: ~Copyable {
   mutating func put(
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, append: Bool = false
   ) throws {
+    if let recording {
+      recording.recorder._withUnsafeGuaranteedRef { $0.put(recording.keyspace, key, value) }
+    }
     var keyValue = MDB_val(key)
     var dataValue = MDB_val(value)
     let code = mdb_cursor_put(handle, &keyValue, &dataValue, append ? UInt32(MDB_APPEND) : 0)
@@ -70,11 +81,21 @@ struct Cursor: ~Copyable {
 
   /// Stores `value` under `key` unless the key exists; whether it did. Only in a write transaction.
   mutating func insert(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool {
+    let place = recording.map { recording in
+      recording.recorder._withUnsafeGuaranteedRef { recorder in
+        let place = recorder.place
+        recorder.put(recording.keyspace, key, value)
+        return place
+      }
+    }
     var keyValue = MDB_val(key)
     var dataValue = MDB_val(value)
     let code = mdb_cursor_put(handle, &keyValue, &dataValue, UInt32(MDB_NOOVERWRITE))
     if code == 0 { return true }
-    if code == MDB_KEYEXIST { return false }
+    if code == MDB_KEYEXIST {
+      if let place { recording?.recorder._withUnsafeGuaranteedRef { $0.takeBack(to: place) } }
+      return false
+    }
     throw failure(code, "mdb_cursor_put")
   }
 
@@ -92,8 +113,24 @@ struct Cursor: ~Copyable {
 
   /// Deletes the entry the cursor stands on. Only in a write transaction.
   mutating func delete() throws {
+    if let recording { takeDownDeletion(recording) }
     let code = mdb_cursor_del(handle, 0)
     if code != 0 { throw failure(code, "mdb_cursor_del") }
+  }
+
+  /// The entry on which the cursor stands is going to be deleted.
+  private mutating func takeDownDeletion(_ recording: Recording) {
+    var key = MDB_val()
+    var value = MDB_val()
+    let code = mdb_cursor_get(handle, &key, &value, MDB_GET_CURRENT)
+    recording.recorder._withUnsafeGuaranteedRef { recorder in
+      // Where LMDB does not say which entry it is, it has nothing to delete, or the record cannot tell what.
+      if code == 0 {
+        recorder.delete(recording.keyspace, UnsafeRawBufferPointer(key))
+      } else {
+        recorder.giveUp()
+      }
+    }
   }
 
   @inline(__always)

@@ -11,6 +11,16 @@ struct WriteTransaction: ~Copyable {
   let read: ReadTransaction
   /// The first code that spoiled the transaction, 0 while it is sound. Lives on the writer thread's stack.
   let firstFailure: UnsafeMutablePointer<Int32>
+  /// Takes down every change for the store's log; nil while there is none. Lives as long as the environment.
+  let recorder: Unmanaged<LogRecorder>?
+
+  init(
+    read: consuming ReadTransaction, firstFailure: UnsafeMutablePointer<Int32>, recorder: LogRecorder? = nil
+  ) {
+    self.read = read
+    self.firstFailure = firstFailure
+    self.recorder = recorder.map { Unmanaged.passUnretained($0) }
+  }
 
   /// The number that this transaction's commit will have.
   var id: Int { read.id }
@@ -30,6 +40,7 @@ struct WriteTransaction: ~Copyable {
   func put(
     _ keyspace: Keyspace, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, append: Bool = false
   ) throws {
+    recorder?._withUnsafeGuaranteedRef { $0.put(keyspace, key, value) }
     var keyValue = MDB_val(key)
     var dataValue = MDB_val(value)
     let flags = append ? UInt32(MDB_APPEND) : 0
@@ -41,11 +52,19 @@ struct WriteTransaction: ~Copyable {
   func insert(
     _ keyspace: Keyspace, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
   ) throws -> Bool {
+    let place = recorder?._withUnsafeGuaranteedRef { recorder in
+      let place = recorder.place
+      recorder.put(keyspace, key, value)
+      return place
+    }
     var keyValue = MDB_val(key)
     var dataValue = MDB_val(value)
     let code = mdb_put(read.handle, keyspace.handle, &keyValue, &dataValue, UInt32(MDB_NOOVERWRITE))
     if code == 0 { return true }
-    if code == MDB_KEYEXIST { return false }
+    if code == MDB_KEYEXIST {
+      if let place { recorder?._withUnsafeGuaranteedRef { $0.takeBack(to: place) } }
+      return false
+    }
     throw failure(code, "mdb_put")
   }
 
@@ -53,22 +72,37 @@ struct WriteTransaction: ~Copyable {
   func reserve(
     _ keyspace: Keyspace, _ key: UnsafeRawBufferPointer, _ count: Int, append: Bool = false
   ) throws -> UnsafeMutableRawBufferPointer {
+    recorder?._withUnsafeGuaranteedRef { $0.settle() }
+    // LMDB may move what the caller has the key from.
+    let recordedKey = recorder == nil ? [] : Array(key)
     var keyValue = MDB_val(key)
     var dataValue = MDB_val(mv_size: count, mv_data: nil)
     let flags = UInt32(MDB_RESERVE) | (append ? UInt32(MDB_APPEND) : 0)
     let code = mdb_put(read.handle, keyspace.handle, &keyValue, &dataValue, flags)
     if code != 0 { throw failure(code, "mdb_put") }
-    return UnsafeMutableRawBufferPointer(start: dataValue.mv_data, count: count)
+    let room = UnsafeMutableRawBufferPointer(start: dataValue.mv_data, count: count)
+    recorder?._withUnsafeGuaranteedRef { recorder in
+      recordedKey.withUnsafeBytes { recorder.put(keyspace, $0, laterAt: UnsafeRawBufferPointer(room)) }
+    }
+    return room
   }
 
   /// Deletes the entry of `key`; whether there was one.
   ///
   /// The corresponding LMDB function is `mdb_del`.
   func delete(_ keyspace: Keyspace, _ key: UnsafeRawBufferPointer) throws -> Bool {
+    let place = recorder?._withUnsafeGuaranteedRef { recorder in
+      let place = recorder.place
+      recorder.delete(keyspace, key)
+      return place
+    }
     var keyValue = MDB_val(key)
     let code = mdb_del(read.handle, keyspace.handle, &keyValue, nil)
     if code == 0 { return true }
-    if code == MDB_NOTFOUND { return false }
+    if code == MDB_NOTFOUND {
+      if let place { recorder?._withUnsafeGuaranteedRef { $0.takeBack(to: place) } }
+      return false
+    }
     throw failure(code, "mdb_del")
   }
 
@@ -78,6 +112,7 @@ struct WriteTransaction: ~Copyable {
     let code = mdb_cursor_open(read.handle, keyspace.handle, &pointer)
     guard code == 0, let pointer else { throw failure(code, "mdb_cursor_open") }
     var cursor = Cursor(handle: pointer, firstFailure: firstFailure)
+    if let recorder { cursor.recording = Cursor.Recording(recorder: recorder, keyspace: keyspace) }
     return try body(&cursor)
   }
 
@@ -85,6 +120,7 @@ struct WriteTransaction: ~Copyable {
   ///
   /// The corresponding LMDB function is `mdb_drop`.
   func clear(_ keyspace: Keyspace) throws {
+    recorder?._withUnsafeGuaranteedRef { $0.clear(keyspace) }
     let code = mdb_drop(read.handle, keyspace.handle, 0)
     if code != 0 { throw failure(code, "mdb_drop") }
   }

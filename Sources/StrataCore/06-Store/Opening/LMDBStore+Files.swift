@@ -132,6 +132,17 @@ extension LMDBStore {
     try parts.environment.copy(to: url.path, compacting: compacting)
   }
 
+  /// Makes every save durable that has returned, also those that ``Durability/relaxed`` and ``Durability/none`` have not flushed: they survive a power
+  /// failure that comes afterwards. With `.none` that holds until the next save begins, which may overwrite what was flushed.
+  ///
+  /// Waits for no other save. Stores in memory, and stores that are open read-only, have nothing to flush. May be called from any thread.
+  /// - Throws: ``StorageError``: `.closed`, `.forked`; `.io` or `.diskFull` when the medium fails: then what was not durable before may not be now, and calling
+  ///   it again proves nothing, since systems report such a failure once.
+  public func flush() throws {
+    try requireOpen()
+    try parts.environment.flush()
+  }
+
   /// Removes what this process is writing and has not finished: copies, salvages, migrations. For programs that end at once, from a handler of a
   /// signal's dispatch source. Without it the next copy, salvage or migration in the same folder removes what is left.
   public static func removeUnfinishedFiles() { StoreDraft.removeAll() }

@@ -1,0 +1,112 @@
+import Foundation
+
+/// Calls on a store's log file; errors name it.
+enum LogFile {
+  /// Opens the log for reading and writing.
+  static func open(_ file: StoreFile) throws -> Int32 {
+    let flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+    let descriptor = file.system.open(file.logPath, flags, 0)
+    if descriptor < 0 { throw StorageError(-descriptor, "open", path: file.logPath) }
+    return descriptor
+  }
+
+  /// Makes a log that is not in force, of the first size, flushed, its name as well. One that is there is none of the store's.
+  static func make(_ file: StoreFile) throws -> Int32 {
+    if case .success(let status) = file.system.status(file.logPath), status.kind == .regular {
+      _ = file.system.unlink(file.logPath)
+    }
+    let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+    let descriptor = file.system.open(file.logPath, flags, 0o600)
+    if descriptor < 0 { throw StorageError(-descriptor, "open", path: file.logPath) }
+    do {
+      try fill(descriptor, 0..<LogFormat.sizes[0], file)
+      try file.system.syncDirectory(file.directory)
+    } catch {
+      _ = file.system.unlink(file.logPath)
+      _ = file.system.close(descriptor)
+      throw error
+    }
+    return descriptor
+  }
+
+  /// Writes zeros and flushes them, with the file's size: later writes there change nothing but bytes.
+  static func fill(_ descriptor: Int32, _ range: Range<Int>, _ file: StoreFile) throws {
+    try [UInt8](repeating: 0, count: range.count).withUnsafeBytes {
+      try file.system.writeAll(descriptor, $0, at: range.lowerBound, path: file.logPath)
+    }
+    let code = file.system.sync(descriptor)
+    if code != 0 { throw StorageError(-code, "fsync", path: file.logPath) }
+  }
+
+  /// Reads bytes; fewer only where the file ends.
+  static func read(_ descriptor: Int32, _ range: Range<Int>, _ file: StoreFile) throws -> [UInt8] {
+    var failure = 0
+    let bytes = [UInt8](unsafeUninitializedCapacity: range.count) { buffer, done in
+      while done < range.count {
+        let rest = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[done...])
+        let got = file.system.read(descriptor, rest, range.lowerBound + done)
+        if got < 0 { failure = -got }
+        if got <= 0 { return }
+        done += got
+      }
+    }
+    if failure != 0 { throw StorageError(Int32(failure), "pread", path: file.logPath) }
+    return bytes
+  }
+
+  /// Removes the log behind `descriptor`, if it still has its name.
+  static func remove(_ file: StoreFile, _ descriptor: Int32) {
+    guard case .success(let named) = file.system.status(file.logPath),
+      case .success(let open) = file.system.statusOfDescriptor(descriptor), named.identity == open.identity
+    else { return }
+    _ = file.system.unlink(file.logPath)
+  }
+
+  /// Removes whatever log has the name: its store goes.
+  static func removeAny(_ file: StoreFile) throws {
+    let code = file.system.unlink(file.logPath)
+    if code != 0 && code != -ENOENT { throw StorageError(-code, "unlink", path: file.logPath) }
+  }
+}
+
+/// The turn of a process at a store's log: no other process opens the store, or closes it as the last, meanwhile. It is the system's lock on the log itself, so
+/// a process that dies leaves it.
+struct LogTurn {
+  private let descriptor: Int32
+  private let closes: FileSystem?
+
+  /// Takes the turn on a descriptor that stays open.
+  static func takeAtOnce(_ file: StoreFile, _ descriptor: Int32) throws -> LogTurn {
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      throw StorageError(errno, "flock", path: file.logPath)
+    }
+    return LogTurn(descriptor: descriptor, closes: nil)
+  }
+
+  /// Waits for the turn. The descriptor is closed with it, and at once when that fails.
+  /// - Throws: ``StorageError`` `.busy`.
+  static func take(
+    _ file: StoreFile, _ descriptor: Int32, until deadline: ContinuousClock.Instant
+  ) throws -> LogTurn {
+    var pause: UInt32 = 200
+    while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+      let code = errno
+      guard code == EWOULDBLOCK || code == EINTR, ContinuousClock.now < deadline else {
+        _ = file.system.close(descriptor)
+        if code != EWOULDBLOCK { throw StorageError(code, "flock", path: file.logPath) }
+        throw StorageError(
+          .busy, code: code, operation: "flock", path: file.path,
+          detail: "Another process is opening the store, or recovers it.")
+      }
+      usleep(pause)
+      pause = min(pause * 2, 20_000)
+    }
+    return LogTurn(descriptor: descriptor, closes: file.system)
+  }
+
+  /// Gives the turn back.
+  func end() {
+    _ = flock(descriptor, LOCK_UN)
+    if let closes { _ = closes.close(descriptor) }
+  }
+}

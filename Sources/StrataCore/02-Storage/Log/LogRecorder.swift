@@ -1,0 +1,164 @@
+import CLMDBShim
+import Foundation
+
+/// Takes down what a write transaction changes, in the order in which it does.
+///
+/// Belongs to the thread that holds the write transaction. Changes are taken down before LMDB makes them, since their bytes may lie in pages that move.
+/// Past `LogFormat.mostRecordBytes` nothing more is taken down, and the commit is flushed instead.
+final class LogRecorder {
+  private(set) var bytes: [UInt8] = []
+  /// Whether the transaction changed more than a record holds.
+  private(set) var isTooLarge = false
+  /// Whether there is more than names of keyspaces: LMDB commits nothing when nothing was changed.
+  private(set) var hasChanges = false
+  /// The keyspaces that have a number in the record, in the order of the numbers.
+  private var keyspaces: [MDB_dbi] = []
+  private var current = -1
+  /// Room that LMDB has made for a value that the caller fills until the next change.
+  private var reserved: (source: UnsafeRawBufferPointer, offset: Int)?
+
+  /// Begins anew.
+  func reset() {
+    bytes.removeAll(keepingCapacity: true)
+    keyspaces.removeAll(keepingCapacity: true)
+    isTooLarge = false
+    hasChanges = false
+    current = -1
+    reserved = nil
+  }
+
+  /// Takes down that the changes that follow concern this keyspace, which may be new.
+  func note(_ handle: MDB_dbi, _ name: @autoclosure () -> String) {
+    settle()
+    if isTooLarge || current >= 0 && keyspaces[current] == handle { return }
+    if let known = keyspaces.firstIndex(of: handle) {
+      current = known
+      append(LogChange.Code.keyspace)
+      append(UInt16(known))
+      return
+    }
+    current = keyspaces.count
+    keyspaces.append(handle)
+    var name = name()
+    append(LogChange.Code.name)
+    name.withUTF8 { name in
+      append(UInt16(name.count))
+      append(UnsafeRawBufferPointer(name))
+    }
+  }
+
+  /// Takes down a put.
+  @inline(__always)
+  func put(_ keyspace: Keyspace, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+    guard begin(keyspace, key.count + value.count) else { return }
+    appendKey(LogChange.Code.put, key)
+    append(UInt32(truncatingIfNeeded: value.count))
+    append(value)
+  }
+
+  /// Takes down a put whose value will lie at `value` by the time of the next change.
+  func put(_ keyspace: Keyspace, _ key: UnsafeRawBufferPointer, laterAt value: UnsafeRawBufferPointer) {
+    guard begin(keyspace, key.count + value.count) else { return }
+    appendKey(LogChange.Code.put, key)
+    append(UInt32(truncatingIfNeeded: value.count))
+    reserved = (value, bytes.count)
+    bytes.append(contentsOf: repeatElement(0, count: value.count))
+  }
+
+  /// Takes down a deletion.
+  @inline(__always)
+  func delete(_ keyspace: Keyspace, _ key: UnsafeRawBufferPointer) {
+    guard begin(keyspace, key.count) else { return }
+    appendKey(LogChange.Code.delete, key)
+  }
+
+  /// Takes down that a keyspace is cleared.
+  func clear(_ keyspace: Keyspace) {
+    guard begin(keyspace, 0) else { return }
+    append(LogChange.Code.clear)
+  }
+
+  /// What was changed cannot be taken down: the commit is flushed.
+  func giveUp() {
+    isTooLarge = true
+    hasChanges = true
+    reserved = nil
+    bytes.removeAll()
+  }
+
+  /// Where the record is now, to take back what comes after.
+  struct Place {
+    fileprivate let count: Int
+    fileprivate let current: Int
+    fileprivate let keyspaceCount: Int
+    fileprivate let hasChanges: Bool
+  }
+
+  var place: Place {
+    settle()
+    return Place(
+      count: bytes.count, current: current, keyspaceCount: keyspaces.count, hasChanges: hasChanges)
+  }
+
+  /// Takes back what was taken down since `place`: LMDB had nothing to change.
+  func takeBack(to place: Place) {
+    if isTooLarge { return }
+    bytes.removeLast(bytes.count - place.count)
+    keyspaces.removeLast(keyspaces.count - place.keyspaceCount)
+    current = place.current
+    hasChanges = place.hasChanges
+  }
+
+  /// Reads what was to be filled. Before every change of the transaction, and at its end.
+  @inline(__always)
+  func settle() { if reserved != nil { fillReserved() } }
+
+  @inline(never)
+  private func fillReserved() {
+    guard let (source, offset) = reserved else { return }
+    reserved = nil
+    bytes.withUnsafeMutableBytes { bytes in
+      UnsafeMutableRawBufferPointer(rebasing: bytes[offset..<offset + source.count]).copyMemory(from: source)
+    }
+  }
+
+  /// Whether the change is to be taken down.
+  @inline(__always)
+  private func begin(_ keyspace: Keyspace, _ count: Int) -> Bool {
+    settle()
+    hasChanges = true
+    if isTooLarge { return false }
+    // A name of a keyspace, and what stands before the bytes, are less than 1 KiB.
+    if bytes.count + count > LogFormat.mostRecordBytes - 1_024 {
+      giveUp()
+      return false
+    }
+    if current < 0 || keyspaces[current] != keyspace.handle { note(keyspace.handle, keyspace.name) }
+    return true
+  }
+
+  @inline(__always)
+  private func appendKey(_ code: UInt8, _ key: UnsafeRawBufferPointer) {
+    bytes.append(code)
+    append(UInt16(truncatingIfNeeded: key.count))
+    append(key)
+  }
+
+  @inline(__always)
+  private func append(_ code: UInt8) { bytes.append(code) }
+
+  @inline(__always)
+  private func append(_ number: UInt16) {
+    bytes.append(UInt8(truncatingIfNeeded: number))
+    bytes.append(UInt8(truncatingIfNeeded: number >> 8))
+  }
+
+  @inline(__always)
+  private func append(_ number: UInt32) {
+    append(UInt16(truncatingIfNeeded: number))
+    append(UInt16(truncatingIfNeeded: number >> 16))
+  }
+
+  @inline(__always)
+  private func append(_ more: UnsafeRawBufferPointer) { bytes.append(contentsOf: more) }
+}

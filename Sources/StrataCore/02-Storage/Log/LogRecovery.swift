@@ -1,0 +1,322 @@
+import CLMDBShim
+import Foundation
+
+/// What becomes of a log when its store is opened, before LMDB sees the file.
+///
+/// While a process has the store open, the data file is whole: the system has all pages. When none has, and the log is in force, the store was not closed: after
+/// a power cut, a pulled cable, or just a killed process. Then the data file is taken back to the checkpoint, and the records are carried out again, up to
+/// the first that is not intact. It does not matter which it was.
+///
+/// ```
+///   look: every page of the checkpoint, every record ─▶ anchors put back, flushed ─▶ one LMDB transaction for all records ─▶ log emptied
+/// ```
+///
+/// Nothing is written before everything was looked at. Cut off anywhere, it begins again.
+struct LogRecovery {
+  let file: StoreFile
+  let identity: FileSystem.Identity
+
+  /// What opening has to know.
+  struct Outcome {
+    /// Keeps other processes from opening the store until LMDB has it open; nil when there is no log.
+    var turn: LogTurn?
+    /// Whether a log was looked for, and there is none that could be the store's.
+    var isLogAbsent: Bool
+  }
+
+  /// Makes the data file whole. The caller has reserved it in the registry.
+  ///
+  /// - Throws: ``StorageError`` `.damaged` when the log or the checkpoint is not what it was; `.permission`, `.readOnlyMedia` when the store must be recovered and cannot
+  ///   be written; `.busy`; `.unsupportedFormat` for a log of a later version. The files are as they were then.
+  static func settle(
+    _ file: StoreFile, _ identity: FileSystem.Identity, options: EnvironmentOptions
+  ) throws -> Outcome {
+    guard options.usesLog else { return Outcome(turn: nil, isLogAbsent: false) }
+    let deadline = ContinuousClock.now.advanced(by: options.writerDeadline)
+    let system = file.system
+    while true {
+      switch system.status(file.logPath) {
+      case .failure(let code) where code.number == ENOENT: return Outcome(turn: nil, isLogAbsent: true)
+      case .failure(let code): throw StorageError(code.number, "lstat", path: file.logPath)
+      case .success(let status) where status.kind != .regular:
+        throw StorageError(
+          .aliased, operation: "lstat", path: file.logPath,
+          detail: "There is a \(status.kind.rawValue) where the store's log should be.")
+      case .success: break
+      }
+      let flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+      var log = system.open(file.logPath, O_RDWR | flags, 0)
+      let canWrite = log >= 0
+      if [EACCES, EPERM, EROFS].contains(-log) { log = system.open(file.logPath, O_RDONLY | flags, 0) }
+      if log == -ENOENT { continue }
+      if log < 0 { throw StorageError(-log, "open for reading", path: file.logPath) }
+      let turn = try LogTurn.take(file, log, until: deadline)
+      do {
+        guard case .success(let open) = system.statusOfDescriptor(log),
+          case .success(let named) = system.status(file.logPath), open.identity == named.identity
+        else {
+          // The process that had the turn before has removed it.
+          turn.end()
+          continue
+        }
+        let isOurs = try LogRecovery(file: file, identity: identity).run(log, canWrite: canWrite)
+        return Outcome(turn: turn, isLogAbsent: !isOurs)
+      } catch {
+        turn.end()
+        throw error
+      }
+    }
+  }
+
+  /// Whether the log is the store's.
+  private func run(_ log: Int32, canWrite: Bool) throws -> Bool {
+    let flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+    var data = canWrite ? file.system.open(file.path, O_RDWR | flags, 0) : -EROFS
+    let refusal = -data
+    if [EACCES, EPERM, EROFS, ETXTBSY].contains(refusal) {
+      data = file.system.open(file.path, O_RDONLY | flags, 0)
+    }
+    if data < 0 { throw StorageError(-data, "open for reading", path: file.path) }
+    defer { _ = file.system.close(data) }
+    guard case .success(let status) = file.system.statusOfDescriptor(data), status.identity == identity else {
+      throw StorageError(
+        .replaced, operation: "fstat", path: file.path,
+        detail: "Another file took the store's name while it was being opened.")
+    }
+    guard let mark = try LogMark.read(file, data) else { return false }
+    guard let head = try Self.head(log, of: mark, file) else { return false }
+    guard head.state == .inForce else { return true }
+    guard try isAlone() else {
+      if head.flags.contains(.suspect) {
+        throw StorageError(
+          .busy, operation: "fcntl", path: file.path,
+          detail:
+            "The medium failed, and the store must be recovered from its log; other processes must close it first."
+        )
+      }
+      return true
+    }
+    if refusal > 0 {
+      throw StorageError(
+        refusal, "open", path: file.path,
+        detail:
+          "The store was not closed and must be recovered from its log, which needs permission to write.")
+    }
+    try recover(log, data, head)
+    return true
+  }
+
+  /// The head of a log that belongs to the data file with that mark; nil when it is another's, or never was in force.
+  static func head(_ log: Int32, of mark: LogIdentity, _ file: StoreFile) throws -> LogHead? {
+    switch LogHead.read(try LogFile.read(log, 0..<LogFormat.headSize, file)) {
+    case .blank: return LogHead(state: .empty, identity: mark, generation: 0, anchor: LogHead.none.anchor)
+    case .head(let head): return head.identity == mark ? head : nil
+    case .newer(let version):
+      throw StorageError(
+        .unsupportedFormat, operation: "read log", path: file.logPath,
+        detail: "The log beside the store is of format \(version); format \(LogFormat.version) is supported.")
+    case .damaged(let reason):
+      throw StorageError(
+        .damaged, operation: "read log", path: file.logPath,
+        detail: "The log beside the store, without which it is not whole, is damaged: \(reason).")
+    }
+  }
+
+  /// Whether no environment of any process has the store open. Opening the lock file is harmless here: this process has none on it.
+  private func isAlone() throws -> Bool {
+    try file.checkLockFile()
+    guard let known = try file.lockIdentity() else { return true }
+    if EnvironmentRegistry.current.usesLockFile(known) { return false }
+    let lock = file.system.open(file.lockPath, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
+    if lock < 0 { throw StorageError(-lock, "open for reading", path: file.lockPath) }
+    defer { _ = file.system.close(lock) }
+    return file.system.holderOfFirstByte(lock) == nil
+  }
+
+  // MARK: Looking
+
+  /// What a log makes of its data file.
+  struct Plan {
+    /// The anchor to go back to.
+    var anchor: [UInt8]
+    /// What is to be carried out behind it.
+    var records: [LogRecord]
+    /// The whole log.
+    var log: [UInt8]
+  }
+
+  /// Reads the log to its end and checks all of it.
+  static func plan(_ log: Int32, _ data: Int32, _ head: LogHead, _ file: StoreFile) throws -> Plan {
+    guard case .success(let status) = file.system.statusOfDescriptor(log),
+      status.size <= LogFormat.mostFileBytes
+    else { throw damage(file, "it is larger than any log") }
+    let bytes = try LogFile.read(log, 0..<status.size, file)
+    let anchor = MetaPage(head.anchor)
+    guard anchor.magic == MetaPage.magic, MetaPage.pageSizes.contains(anchor.pageSize),
+      anchor.pageSize & (anchor.pageSize - 1) == 0, anchor.transactionID < MetaPage.transactionLimit
+    else { throw damage(file, "its checkpoint is no anchor") }
+    var records = bytes.withUnsafeBytes { LogRecord.all($0, generation: head.generation) }
+    for (number, record) in records.enumerated() {
+      guard record.transactionID == anchor.transactionID + UInt64(number) + 1,
+        record.kind == .changes || number == records.count - 1
+      else { throw damage(file, "record \(number) is of transaction \(record.transactionID)") }
+      do {
+        try bytes.withUnsafeBytes { try LogChange.forEach(.init(rebasing: $0[record.body])) { _ in } }
+      } catch let contradiction as LogChange.Contradiction {
+        throw damage(file, "in record \(number), byte \(contradiction.offset), \(contradiction.reason)")
+      }
+    }
+    guard let last = records.last, last.kind == .flushed else {
+      return Plan(anchor: head.anchor, records: records, log: bytes)
+    }
+    // A large commit has happened when the data file has its anchor: everything was flushed before that was written.
+    let offset = Int(last.transactionID & 1) * anchor.pageSize
+    let found = try LogFile.read(data, offset..<offset + MetaPage.size, file)
+    if found.count == MetaPage.size, MetaPage(found).magic == MetaPage.magic,
+      MetaPage(found).transactionID == last.transactionID
+    {
+      return Plan(anchor: found, records: [], log: bytes)
+    }
+    records.removeLast()
+    return Plan(anchor: head.anchor, records: records, log: bytes)
+  }
+
+  private static func damage(_ file: StoreFile, _ reason: String) -> StorageError {
+    StorageError(
+      .damaged, operation: "read log", path: file.logPath,
+      detail: "The log beside the store, without which it is not whole, is damaged: \(reason).")
+  }
+
+  /// The file as it is once the anchor was put back.
+  static func view(_ file: StoreFile, _ data: Int32, _ anchor: [UInt8]) -> StoreFile {
+    let anchors = MetaPage.pair(anchor)
+    let pageSize = MetaPage(anchor).pageSize
+    var system = file.system
+    system.read = { [read = file.system.read] descriptor, buffer, offset in
+      let count = read(descriptor, buffer, offset)
+      guard descriptor == data, count > 0 else { return count }
+      for (number, bytes) in anchors.enumerated() {
+        let start = max(offset, number * pageSize)
+        let end = min(offset + count, number * pageSize + MetaPage.size)
+        for place in start..<max(start, end) { buffer[place - offset] = bytes[place - number * pageSize] }
+      }
+      return count
+    }
+    return StoreFile(path: file.path, directory: file.directory, system: system)
+  }
+
+  // MARK: Recovering
+
+  private func recover(_ log: Int32, _ data: Int32, _ head: LogHead) throws {
+    let plan = try Self.plan(log, data, head, file)
+    do {
+      try FileInspection(file: Self.view(file, data, plan.anchor), descriptor: data).run(.full)
+    } catch var error as StorageError {
+      error.detail += " The store was not closed, and cannot be recovered from its log."
+      throw error
+    }
+    let pageSize = MetaPage(plan.anchor).pageSize
+    for (number, bytes) in MetaPage.pair(plan.anchor).enumerated() {
+      try bytes.withUnsafeBytes {
+        try file.system.writeAll(data, $0, at: number * pageSize, path: file.path)
+      }
+    }
+    var code = file.system.sync(data)
+    if code != 0 { throw StorageError(-code, "fsync", path: file.path) }
+    if !plan.records.isEmpty { try LogReplay(file: file, identity: identity, plan: plan).run() }
+    var empty = head
+    empty.state = .empty
+    empty.flags = []
+    empty.generation = .random(in: 1 ... .max)
+    empty.anchor = LogHead.none.anchor
+    try empty.bytes.withUnsafeBytes { try file.system.writeAll(log, $0, at: 0, path: file.logPath) }
+    code = file.system.syncData(log)
+    if code != 0 { throw StorageError(-code, "fdatasync", path: file.logPath) }
+    LogMark.remove(file, data)
+    LogFile.remove(file, log)
+  }
+}
+
+/// The records of a log, carried out in one transaction that is flushed.
+private struct LogReplay {
+  let file: StoreFile
+  let identity: FileSystem.Identity
+  let plan: LogRecovery.Plan
+
+  func run() throws {
+    let size = try file.status()?.size ?? 0
+    var mapSize = (max(2 * size, 1 << 26) + 8 * plan.log.count).roundedUp(to: 1 << 16)
+    while try !run(mapSize: mapSize) { mapSize *= 2 }
+  }
+
+  /// False when the map is too small.
+  private func run(mapSize: Int) throws -> Bool {
+    var environment: OpaquePointer?
+    var code = mdb_env_create(&environment)
+    guard code == 0, let environment else { throw failure(code, "mdb_env_create") }
+    defer { mdb_env_close(environment) }
+    mdb_env_set_mapsize(environment, mapSize)
+    mdb_env_set_maxdbs(environment, 1 << 12)
+    code = mdb_env_open(environment, file.path, UInt32(MDB_NOSUBDIR | MDB_NOTLS), 0o600)
+    if code != 0 { throw failure(code, "mdb_env_open") }
+    var descriptor: mdb_filehandle_t = -1
+    mdb_env_get_fd(environment, &descriptor)
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    guard case .success(let status) = file.system.statusOfDescriptor(descriptor), status.identity == identity
+    else {
+      throw StorageError(
+        .replaced, operation: "fstat", path: file.path,
+        detail: "Another file took the store's name while it was being opened.")
+    }
+    var transaction: OpaquePointer?
+    code = mdb_txn_begin(environment, nil, 0, &transaction)
+    guard code == 0, let transaction else { throw failure(code, "mdb_txn_begin") }
+    do {
+      try carryOut(transaction)
+    } catch let error as StorageError {
+      mdb_txn_abort(transaction)
+      if error.code == MDB_MAP_FULL { return false }
+      throw error
+    }
+    code = mdb_txn_commit(transaction)
+    if code == MDB_MAP_FULL { return false }
+    if code != 0 { throw failure(code, "mdb_txn_commit") }
+    return true
+  }
+
+  private func carryOut(_ transaction: OpaquePointer) throws {
+    var handles: [String: MDB_dbi] = [:]
+    try plan.log.withUnsafeBytes { log in
+      for record in plan.records {
+        var current: MDB_dbi = 0
+        try LogChange.forEach(UnsafeRawBufferPointer(rebasing: log[record.body])) { change in
+          var code: Int32 = 0
+          switch change {
+          case .keyspace(let name):
+            if let known = handles[name] {
+              current = known
+            } else {
+              code = mdb_dbi_open(transaction, name, UInt32(MDB_CREATE), &current)
+              handles[name] = current
+            }
+          case .put(let key, let value):
+            var (key, value) = (MDB_val(key), MDB_val(value))
+            code = mdb_put(transaction, current, &key, &value, 0)
+          case .delete(let key):
+            var key = MDB_val(key)
+            code = mdb_del(transaction, current, &key, nil)
+            if code == MDB_NOTFOUND { code = 0 }
+          case .clear: code = mdb_drop(transaction, current, 0)
+          }
+          if code != 0 { throw failure(code, "mdb_put") }
+        }
+      }
+    }
+  }
+
+  private func failure(_ code: Int32, _ operation: String) -> StorageError {
+    StorageError(
+      code, operation, path: file.path,
+      detail: "The store was not closed; it could not be recovered from its log.")
+  }
+}
