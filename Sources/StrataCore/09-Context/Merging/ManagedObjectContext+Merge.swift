@@ -345,7 +345,8 @@ extension ManagedObjectContext {
       known.state.remove(.batchDeleted)
     }
     known.state.insert(.missing)
-    known.withdrawMemberships()
+    // Only edits have changed its owners; what was not edited may be a fault, and need not be read.
+    if known.isUpdated { known.withdrawMemberships() }
     changes.delete(known)
   }
 

@@ -2,7 +2,7 @@
 ///
 ///     end of an event ──▶ capture: draft, row beneath, changes of relationships     a few loads and one reference per edited object
 ///     next edit       ──▶ the object copies its draft                               so that what is captured never changes
-///     first child     ──▶ rows                                                      on the child's thread, under the strata's lock
+///     first child     ──▶ rows                                                      on the child's thread
 ///
 /// A log: of two records of one place the later one counts.
 struct CapturedEdits: Sendable {
@@ -49,7 +49,7 @@ struct CapturedEdits: Sendable {
 
 /// One object's part.
 ///
-/// Unchecked: what is captured is edited by nobody. Transient values are as in `TransientValues`.
+/// Unchecked: what is captured is never edited again. Transient values are as in `TransientValues`.
 struct CapturedRecord: @unchecked Sendable {
   /// Nil: nothing of the record is unsaved any more.
   let kind: StratumRow.Kind?
