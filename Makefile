@@ -8,7 +8,7 @@
 
 strict := --scratch-path .build/strict -Xswiftc -warnings-as-errors
 
-.PHONY: help setup run test check-nsmanaged race torture fuzz check docs format bench
+.PHONY: help setup run test check-nsmanaged race torture fuzz check docs format bench bench-gate
 
 help:
 	@echo "make run [DATA=dir]  import real flight data into a store, query it, edit it, reopen it, check it"
@@ -25,6 +25,7 @@ help:
 	@echo "make bench CARD=batches batch insert, update and delete, against GRDB; and what memory they take"
 	@echo "make bench CARD=saves   small saves by 1 to 32 threads, durable and not, against GRDB (ARGUMENTS=--quick)"
 	@echo "make bench CARD=fetched fetched results: opening a list, one change, a thousand changes"
+	@echo "make bench-gate         instructions and allocations of common operations against the baseline in Benchmarks/Baseline"
 	@echo "make docs            the API reference and the pages of Docs as a DocC archive, in .build/docs"
 	@echo "make format          format all Swift sources in place"
 
@@ -68,3 +69,6 @@ format:
 bench:
 	@Scripts/setup-bench
 	swift run -c release --package-path Benchmarks strata-bench $(CARD) $(if $(filter graph queries,$(CARD)),$(if $(DATA),--data "$(DATA)")) $(if $(SIZES),--sizes $(SIZES)) $(ARGUMENTS)
+
+bench-gate: setup
+	@Scripts/bench-gate $(ARGUMENTS)

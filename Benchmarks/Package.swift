@@ -6,7 +6,8 @@ let package = Package(
   name: "StrataBenchmarks",
   platforms: [.macOS(.v15)],
   products: [
-    .executable(name: "strata-bench", targets: ["StrataBench"])
+    .executable(name: "strata-bench", targets: ["StrataBench"]),
+    .executable(name: "strata-gate", targets: ["Gate"]),
   ],
   dependencies: [
     // Named, because a path dependency otherwise takes the name of the folder it was cloned into.
@@ -22,7 +23,15 @@ let package = Package(
         .product(name: "CLMDBShim", package: "Strata"),
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ])
+      ]),
+    .target(name: "GateCounters"),
+    .executableTarget(
+      name: "Gate",
+      dependencies: [
+        "GateCounters",
+        .product(name: "Strata", package: "Strata"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )
