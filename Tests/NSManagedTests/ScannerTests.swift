@@ -146,7 +146,7 @@ struct ScannerTests {
     #expect(result.text.isEmpty)
   }
 
-  @Test("A target without managed classes gets nothing but the names it uses")
+  @Test("A target without managed classes gets only the names it uses")
   func nothing() throws {
     #expect(try !generate("import Foundation\nlet a = 1").text.contains("import"))
     let shared = try generate("import CoreData\nfunc f(_ e: NSExpression) {}").text

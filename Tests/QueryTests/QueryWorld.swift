@@ -68,7 +68,7 @@ struct QueryWorld {
     return !isThere
   }
 
-  /// Deletes a record; whoever refers to it does so no more.
+  /// Deletes a record and all references to it.
   mutating func delete(_ serial: Int) {
     records[serial] = nil
     for key in records.keys {
@@ -131,7 +131,7 @@ final class QueryLevel {
     case 10:
       try insert(random.pick(["Agent", "Pilot", "Visit", "Visit", "Place", "Tag", "Desk"]), &random, values)
     default:
-      // Nobody refers to agents and visits by a relationship without an inverse.
+      // No relationship without an inverse leads to agents and visits.
       guard let serial = random.pickAny(world.serials(random.chance(50) ? "Agent" : "Visit")) else { return }
       context.delete(try object(serial))
       objects[serial] = nil

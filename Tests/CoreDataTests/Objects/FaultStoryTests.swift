@@ -23,7 +23,7 @@ struct FaultStoryTests {
     return try #require(try context.fetch(request).first)
   }
 
-  @Test("A fault that cannot be read is told of, stays a fault and is not deleted")
+  @Test("A fault that cannot be read is reported, stays a fault and is not deleted")
   func unreadableFault() throws {
     let context = stand.context()
     let wren = try #require(context.object(with: try bird("wren", stand.context()).objectID) as? Bird)

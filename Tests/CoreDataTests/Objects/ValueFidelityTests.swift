@@ -6,7 +6,7 @@ import Testing
 struct ValueFidelityTests {
   /// One value: the type of its attribute, what is handed in, and the text of what must come out.
   struct Case: @unchecked Sendable {
-    // @unchecked Sendable: the values are not changed by anybody.
+    // @unchecked Sendable: the values never change.
     let name: String
     let type: NSAttributeType
     let given: Any

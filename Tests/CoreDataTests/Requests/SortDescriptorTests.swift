@@ -48,7 +48,7 @@ struct SortDescriptorTests {
       ])
   }
 
-  @Test("Functions of one's own sort in memory and are refused by a fetch")
+  @Test("Functions of the application sort in memory and are refused by a fetch")
   func comparators() throws {
     let context = try BirdStand().stocked()
     let byLength = NSSortDescriptor(key: "name", ascending: true) { first, second in

@@ -71,7 +71,7 @@ struct DestroyedStoreTests {
   }
 
   @Test(
-    "A damaged store and a file that is no store are destroyed, too; an empty file that nobody explains stays refused"
+    "A damaged store and a file that is no store are destroyed, too; an empty file of unknown origin stays refused"
   )
   func damaged() throws {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: Journal.makeModel())

@@ -106,7 +106,7 @@ struct StoreTests {
     #expect(try Journal.savedTitles(Journal.makeCoordinator(at: a)) == [])
   }
 
-  @Test("Adding and removing stores is told of")
+  @Test("Adding and removing stores posts notifications")
   func notifications() throws {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: Journal.makeModel())
     let told = Told()

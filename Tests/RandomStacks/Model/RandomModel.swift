@@ -123,7 +123,7 @@ private struct ModelMaker {
     let canDangle = one.rule == .noActionDeleteRule || other.rule == .noActionDeleteRule
     if !canDangle {
       if one.isToMany != other.isToMany, root(from) != root(to), dice.chance(25) {
-        // Whoever has one owner needs it; owners come first, so that nobody needs one another.
+        // A to-one owner is mandatory. Owners come first, so that no two entities need each other.
         if !one.isToMany, root(to) < root(from) { one.isOptional = false }
         if !other.isToMany, root(from) < root(to) { other.isOptional = false }
       }

@@ -100,7 +100,7 @@ struct PlainGraph {
     return result
   }
 
-  /// Whether somebody who stays forbids that.
+  /// Whether an object that stays forbids that.
   func isDenied(_ doomed: Set<Int>) -> Bool {
     doomed.contains { number in
       relationships(number).contains {

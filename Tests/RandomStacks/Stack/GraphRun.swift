@@ -87,7 +87,7 @@ final class GraphRun {
     }
   }
 
-  /// The edits `change` makes become those of the context, unless somebody else has edited what they touch.
+  /// The edits `change` makes become those of the context, unless another context has edited what they touch.
   func plan(_ place: Place, _ change: (inout PlainGraph) -> Void) -> PlainGraph? {
     var graph = view(place)
     change(&graph)

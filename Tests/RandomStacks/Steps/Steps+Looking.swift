@@ -219,7 +219,7 @@ extension GraphRun {
       return nil
     }
     func value() -> PlainValue {
-      // Mostly one that somebody has.
+      // Mostly one that some object has.
       if dice.chance(60), let number = dice.pick(graph.numbers(entity)) {
         let value = graph[number]?.values[attribute.name] ?? .none
         if value != .none { return value }

@@ -37,7 +37,7 @@ extension GraphRun {
     return place
   }
 
-  /// Another context beside or above those there are, made now, wherever somebody is.
+  /// Makes another context now, beside or above the existing ones.
   func addPlace(_ near: Place) throws {
     guard places.count < 7 else { return }
     if dice.chance(35) || near.undoManager != nil || near.depth > 3 { return addRoot() }
@@ -172,7 +172,7 @@ extension GraphRun {
     count("refresh")
   }
 
-  /// Objects nobody needs any more are let go.
+  /// Objects that are not needed any more are released.
   func forget(_ place: Place) throws {
     for number in place.held.keys.sorted() where dice.chance(60) { place.held[number] = nil }
     count("forget")

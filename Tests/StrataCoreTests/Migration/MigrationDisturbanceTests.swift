@@ -86,7 +86,7 @@ struct MigrationDisturbanceTests {
       let found = try content(file)
       #expect(found.key == (place == "exchanged" ? "title" : "name"), "\(place)")
       #expect(found.names == names && found.isSound, "\(place)")
-      // Nothing is in the way of whoever tries again.
+      // Nothing prevents another attempt.
       try LMDBStore.migrate(at: file, to: model("title"))
       #expect(try content(file).names == names, "\(place)")
     }
@@ -106,7 +106,7 @@ struct MigrationDisturbanceTests {
     #expect(files.filter { $0.hasPrefix(".strata") } == [])
   }
 
-  @Test("what somebody saves while the store is being migrated is migrated too")
+  @Test("what another process saves while the store is being migrated is migrated too")
   func savedMeanwhile() throws {
     defer { try? FileManager.default.removeItem(at: folder) }
     try add(["a", "b"])
@@ -205,7 +205,7 @@ struct MigrationDisturbanceTests {
   private func openOrLook(_ number: Int) -> String? {
     do {
       if number == 0 {
-        // Short looks at the file are in nobody's way either.
+        // Short reads of the file disturb no process either.
         for _ in 0..<200 { _ = try LMDBStore.metadata(at: url) }
         return nil
       }

@@ -112,7 +112,7 @@ import Testing
       try request.matches(entity: number, identifier: identifier) {
         $0 == slot ? .string("xaaaa" + pattern + "y") : .null
       })
-    // Patterns are as long as those that stars make dear.
+    // Patterns are long enough for stars to be expensive.
     let long = "*" + String(repeating: "a", count: TextMatcher.longestPattern) + "*"
     let error = #expect(throws: TextMatchError.self) {
       try fixture.resolve("Item", .comparison(key: "t", .like, .string(long)))

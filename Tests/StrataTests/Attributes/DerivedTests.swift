@@ -113,7 +113,7 @@ struct DerivedTests {
     #expect(try stored("Track", "albumTitle") == "nil")
   }
 
-  @Test("rule 338: sums follow the members' values, also when somebody else changes them")
+  @Test("rule 338: sums follow the members' values, also when another context changes them")
   func memberValues() throws {
     let other = store.context()
     let track = try other.onlyOf("Track", Attribute("name") == "one")
@@ -167,7 +167,7 @@ struct DerivedTests {
     #expect(try store.problems() == [])
   }
 
-  @Test("objects of the saving context that were not saved show new values, and are told of as refreshed")
+  @Test("objects of the saving context that were not saved show new values, and are reported as refreshed")
   func otherObjects() throws {
     let tracks = try context.allOf("Track")
     #expect(tracks.map { $0["albumTitle"] as? String } == ["Água Viva", "Água Viva"])

@@ -66,7 +66,7 @@ struct TogetherTests {
     #expect(try store.fresh { try $0.allOf("Album").map { $0["trackCount"] as? Int64 } } == [2])
     #expect(try store.fresh { try $0.allOf("Track").map { $0["albumTitle"] as? String } } == ["Sol", "Sol"])
     #expect(try store.problems() == [])
-    // Nothing derived stands in anybody's edits.
+    // No edit has a derived value.
     for object in try other.allOf("Album") { object["place"] = ["city": "x"] }
     try other.save()
   }

@@ -224,7 +224,7 @@ struct TransformableTests {
   }
 
   @Test(
-    "rule 342: a transformer that is not registered is told of when the store is added, before there is a file"
+    "rule 342: a transformer that is not registered is an error when the store is added, before there is a file"
   )
   func unregisteredTransformer() throws {
     let model = ParcelModel.make {

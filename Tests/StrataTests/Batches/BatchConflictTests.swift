@@ -128,7 +128,7 @@ struct BatchConflictTests {
     #expect(try store.problems() == [])
   }
 
-  @Test("rules 199, 215: whoever is written anew belongs to the same owner again", arguments: [true, false])
+  @Test("rules 199, 215: a record that is written again belongs to the same owner", arguments: [true, false])
   func editedMember(isAsynchronous: Bool) async throws {
     let context = store.context(.privateQueue)
     context.automaticallyMergesChangesFromParent = true
@@ -211,7 +211,7 @@ struct BatchConflictTests {
     #expect(try store.problems() == [])
   }
 
-  /// The error policy tells of the conflict; with object trump the edit is saved.
+  /// The error policy throws the conflict; with object trump the edit is saved.
   private func saveInsisting() throws {
     #expect(context.hasChanges)
     let error = #expect(throws: CoreDataError.self) { try context.save() }

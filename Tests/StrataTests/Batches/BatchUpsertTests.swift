@@ -381,7 +381,7 @@ struct BatchUpsertTests {
     #expect(try store.coordinator.history(.fetchHistory(after: token)).transactions.count == 1)
   }
 
-  @Test("rule 274: contexts that look hear of new records as inserted, of others as refreshed")
+  @Test("rule 274: contexts that follow the store report new records as inserted, others as refreshed")
   func liveContexts() throws {
     let ids = try stock()
     let reader = store.context(.privateQueue)
@@ -401,7 +401,7 @@ struct BatchUpsertTests {
     reader.performAndWait { #expect(other["name"] as? String == "mine") }
   }
 
-  @Test("a policy of one's own counts by its type: there are no objects it could be asked about")
+  @Test("a custom policy counts by its type: there are no objects to resolve")
   func ownPolicy() throws {
     _ = try stock()
     let policy = CountingPolicy(merge: .mergeByPropertyObjectTrump)

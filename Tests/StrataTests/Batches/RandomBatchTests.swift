@@ -37,7 +37,7 @@ struct PlainTeam: Equatable {
   /// Projects and their sponsors.
   var projects: [String: String?] = [:]
 
-  /// Seats somebody, as one-to-one relationships want it.
+  /// Gives a person a seat, as one-to-one relationships require.
   mutating func seat(_ person: String, at desk: String?) {
     if let old = people[person]?.desk { desks[old] = .some(nil) }
     if let desk {

@@ -38,7 +38,7 @@ import Testing
       ])
   }
 
-  @Test("rules 178, 263: what a child saves is told of, whether it is an object here or not")
+  @Test("rules 178, 263: what a child saves is reported, whether it is an object here or not")
   func childSaves() throws {
     let stand = try ResultsStand()
     let context = stand.store.context(.privateQueue)

@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test(
-    "rule 256: a removed store ends the sequences at once, on whatever thread, and nobody is told a failure")
+    "rule 256: a removed store ends the sequences at once, on whatever thread, and no failure is reported")
   func removedStore() async throws {
     let stand = try ResultsStand()
     let context = stand.store.context(.privateQueue)

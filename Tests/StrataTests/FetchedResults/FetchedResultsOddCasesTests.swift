@@ -2,10 +2,10 @@ import Foundation
 import Strata
 import Testing
 
-/// Cases that somebody who used controllers for the first time came upon.
+/// Cases that came up when controllers were first used.
 @Suite struct FetchedResultsOddCasesTests {
   @Test(
-    "rules 152, 248: a deletion that a child saves is told of, although the records that led there come first",
+    "rules 152, 248: a deletion that a child saves is reported, although the records that refer to it come first",
     arguments: [true, false])
   func childDeletesWhatOthersLeadTo(hasUndo: Bool) throws {
     let stand = try ResultsStand()
@@ -38,7 +38,7 @@ import Testing
     #expect(controller.fetchedObjects?.count == 1)
   }
 
-  @Test("a deletion that was told of here is not told of again when a child saves the same")
+  @Test("a deletion that was reported here is not reported again when a child saves the same")
   func deletedByBoth() throws {
     let stand = try ResultsStand()
     let listener = Listener()
@@ -96,7 +96,7 @@ import Testing
   }
 
   @Test(
-    "rule 59: a refresh that drops an edit of one end tells of the other end, too: to-one, sorted through two to-one relationships",
+    "rule 59: a refresh that drops an edit of one end reports the other end, too: to-one, sorted through two to-one relationships",
     arguments: [true, false])
   func droppedEdits(ofTeam: Bool) throws {
     let (team, player) = (EntityDescription("Team"), EntityDescription("Player"))
@@ -222,7 +222,7 @@ import Testing
   }
 
   @Test(
-    "rule 256: the objects of a removed store are gone when somebody looks, and there again after the next fetch"
+    "rule 256: the objects of a removed store are gone on the next access, and there again after the next fetch"
   )
   func removedStore() throws {
     let stand = try ResultsStand()
@@ -337,7 +337,7 @@ import Testing
   }
 
   @Test(
-    "rules 205, 265: a duplicate that a save's merge policy drops leaves the list, and is told of as deleted",
+    "rules 205, 265: a duplicate that a save's merge policy drops leaves the list, and is reported as deleted",
     arguments: [false, true])
   func duplicateInTheSave(hasChild: Bool) throws {
     let keyed = EntityDescription(

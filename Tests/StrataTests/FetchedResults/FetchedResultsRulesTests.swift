@@ -44,7 +44,7 @@ import Testing
     #expect(listener.take() == ["will 5", "insert a4 - 0.3", "insert a5 - 0.4", "did 7"])
   }
 
-  @Test("rules 245, 246, 250, 251: one event is one batch of calls; nothing is told of what is not fetched")
+  @Test("rules 245, 246, 250, 251: one event is one batch of calls; what was not fetched is not reported")
   func oneEvent() throws {
     let stand = try ResultsStand()
     let listener = Listener()
@@ -96,7 +96,7 @@ import Testing
   }
 
   @Test(
-    "rules 249, 252, 262: a change in place is an update at its old path, one that moves is a move; neighbours are not told of"
+    "rules 249, 252, 262: a change in place is an update at its old path, one that moves is a move; neighbours are not reported"
   )
   func updatesAndMoves() throws {
     let stand = try ResultsStand()
@@ -140,7 +140,7 @@ import Testing
     #expect(controller.sections?.map(\.numberOfObjects) == [4, 1])
   }
 
-  @Test("rule 255: refreshing tells of updates, as long as nobody else has written")
+  @Test("rule 255: refreshing reports updates, unless there was a write elsewhere")
   func refreshing() throws {
     let stand = try ResultsStand()
     let listener = Listener()
@@ -203,7 +203,7 @@ import Testing
     #expect(controller.sectionIndexTitles == ["<a>", "<b>"])
   }
 
-  @Test("rule 260: an object that was new and unsaved when it was fetched is told of when it changes")
+  @Test("rule 260: an object that was new and unsaved when it was fetched is reported when it changes")
   func newAndThenChanged() throws {
     let stand = try ResultsStand()
     let new = stand.item("a0", "a", 0)
@@ -260,7 +260,7 @@ import Testing
     #expect(stand.context.statistics.objectsMade == before.objectsMade + 1)
   }
 
-  @Test("a delegate that edits and fetches is told of its own edits afterwards")
+  @Test("a delegate that edits and fetches gets its own edits reported afterwards")
   func editingDelegate() throws {
     let stand = try ResultsStand()
     let delegate = Editing(stand)

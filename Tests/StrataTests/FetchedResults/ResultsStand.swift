@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import TortureKit
 
-/// A few saved items in groups, a context, and somebody who writes down what a controller tells.
+/// A few saved items in groups, a context, and a recorder of what a controller reports.
 ///
 ///     a1 a2 a3   kind a, values 1 2 3, group x
 ///     b1 b2      kind b, values 1 2, group y

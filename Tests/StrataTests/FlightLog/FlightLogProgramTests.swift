@@ -3,7 +3,7 @@ import Testing
 
 @testable import FlightLog
 
-/// The built program as somebody starts it: exit codes, sentences, and `kill -9` at any moment.
+/// The built program as a user starts it: exit codes, sentences, and `kill -9` at any moment.
 struct FlightLogProgramTests {
   /// The executable beside the test bundle.
   static let program: String = {

@@ -174,7 +174,7 @@ struct HistoryRecordingTests {
     #expect(try reader.history(.fetchHistory(after: .beginning)).count == 2)
   }
 
-  @Test("whoever has the store open records from the commit on with which another one begins the history")
+  @Test("a process that has the store open records from the commit with which another one begins the history")
   func begunElsewhere() throws {
     let folder = try TemporaryFolder()
     defer { folder.remove() }

@@ -49,7 +49,7 @@ struct SavedTokenTests {
     #expect(try stand.transactions(after: first).map(\.token) == [transactions[1].token])
   }
 
-  @Test("rule 119: a save that others follow before anybody looks says its own moment")
+  @Test("rule 119: a save that others follow before its notification is read names its own moment")
   func ownMoment() throws {
     let context = stand.context()
     let other = stand.context()

@@ -61,7 +61,7 @@ struct LiveMergeTests {
     }
   }
 
-  @Test("rules 176, 179: did-change tells of records that another process has inserted")
+  @Test("rules 176, 179: did-change reports records that another process has inserted")
   func insertions() async throws {
     let heard = Heard(ManagedObjectContext.didChangeObjectsNotification, of: context) { note in
       (note.userInfo?["inserted"] as? Set<ManagedObject>)?.compactMap { ($0 as? Note)?.title }.first
@@ -174,7 +174,7 @@ struct LiveMergeTests {
     #expect(await eventually { heard.all == [1, 1, 1] })
   }
 
-  @Test("two coordinators of this process on one file hear of each other")
+  @Test("two coordinators of this process on one file notice each other's commits")
   func twoCoordinators() async throws {
     try stand.make("a")
     let keeper = Keeper()

@@ -120,7 +120,7 @@ struct LossyMigrationTests {
     #expect(refusal.description.contains("knownModels = ["))
     #expect(refusal.description.contains("permittedLosses = [\"Trip.note\"]"))
     #expect(refusal.errorUserInfo[MigrationPermission.lossesKey] as? [String: Int] == ["Trip.note": 3])
-    // The first version alone does not tell of the second.
+    // The first version alone does not name the second.
     #expect(try error(Self.three()) { $0.knownModels = [Self.one()] }.code == .migrationMissingSourceModel)
     let context = try stand.open(Self.three()) { $0.knownModels = [Self.one(), Self.two()] }
     #expect(try tripCount(context) == 3)
@@ -366,7 +366,7 @@ struct LossyMigrationTests {
     try stand.files().filter { $0.contains("before") && !$0.hasSuffix("-lock") }
   }
 
-  @Test("what goes is kept beside the store until the next save, whoever saves")
+  @Test("what is removed is kept beside the store until the next save of any process")
   func keptUntilSave() throws {
     try fillBoth()
     try stand.open(Self.three()) { $0.permittedLosses = ["Trip.note"] }

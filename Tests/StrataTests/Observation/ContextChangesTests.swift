@@ -37,7 +37,7 @@ struct ContextChangesTests {
     #expect(try #require(await changes.next()).isEverythingInvalidated)
   }
 
-  @Test("rows that are no objects here are told of, too (rule 178, better)")
+  @Test("rows that are no objects here are reported, too (rule 178, better)")
   func rows() async throws {
     try stand.make("a", "b")
     let main = stand.context()
@@ -64,7 +64,7 @@ struct ContextChangesTests {
       try main.fetch(FetchRequest<Note>(entityName: "Note")).first?.count
     }
     #expect(newest == 3_000)
-    // Whatever was told, it was told of the only note there is.
+    // Whatever was reported concerned the only note there is.
     if !told.isAllRefreshed { #expect(told.all.count == 1) }
   }
 

@@ -142,7 +142,7 @@ struct AsynchronousFetchTests {
 
   @Test("a cancelled fetch stops reading within some thousand rows and ends with a CancellationError")
   func cancellation() async throws {
-    // Far more rows than are looked at between two questions: counted by a predicate that tells of each.
+    // Far more rows than are tested between two checks for cancelling, counted by a predicate that notes each.
     let all = FetchRequest<Sale>(
       predicate: Attribute("region").contains("o"), sortDescriptors: [FetchSort("amount")])
     let running = Mutex<AsynchronousFetchResult<Sale>?>(nil)

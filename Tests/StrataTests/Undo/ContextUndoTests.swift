@@ -121,7 +121,7 @@ struct ContextUndoTests {
   // MARK: Edits
 
   @Test(
-    "rules 238, 58: an edit is taken back and done again; nobody's setter is called, the object hears of it")
+    "rules 238, 58: an edit is taken back and done again; no setter is called, the object is notified")
   func edits() throws {
     try store.save("Bells")
     let entry = try context.entry("Bells")
@@ -151,7 +151,7 @@ struct ContextUndoTests {
     }
   }
 
-  /// Does what a test asks for when it hears of undo.
+  /// Does what a test asks for when it is notified of undo.
   final class Listener: ManagedObject {
     override class var declaredSlots: [String]? { [] }
 
@@ -277,7 +277,7 @@ struct ContextUndoTests {
   }
 
   @Test(
-    "rule 74: while the object hears of it, the values of the current event are those that undo has put back")
+    "rule 74: while the object is notified, the values of the current event are those that undo has restored")
   func currentEvent() throws {
     let store = try TemporaryStore(
       SurfModel.make { $0.entitiesByName["Note"]?.managedObjectClass = Listener.self })
@@ -357,7 +357,7 @@ struct ContextUndoTests {
   }
 
   @Test(
-    "all objects are what they were before the first of them hears of it; what it then edits belongs to the redo"
+    "all objects are restored before the first of them is notified; what it then edits belongs to the redo"
   )
   func hooksSeeEverything() throws {
     let store = try TemporaryStore(

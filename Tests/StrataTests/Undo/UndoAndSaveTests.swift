@@ -209,7 +209,7 @@ struct UndoAndSaveTests {
 
   // MARK: Other contexts
 
-  @Test("rule 173: what others save cannot be undone here; what is undone lies over it")
+  @Test("rule 173: what others save cannot be undone here; what is undone takes precedence over it")
   func merges() throws {
     try store.save("Bells")
     let entry = try context.entry("Bells")
@@ -236,7 +236,7 @@ struct UndoAndSaveTests {
       "what was undone is what was here before")
   }
 
-  @Test("what somebody else has deleted stays deleted, whatever is undone")
+  @Test("what another context has deleted stays deleted, whatever is undone")
   func deletedElsewhere() throws {
     try store.save("Bells")
     context.automaticallyMergesChangesFromParent = false

@@ -226,7 +226,7 @@ struct UndoManagerTests {
 
   // MARK: Names
 
-  @Test("names, titles, discardability and values of one's own belong to the group and go with it to redo")
+  @Test("names, titles, discardability and custom values belong to the group and move with it to redo")
   func names() {
     #expect(manager.undoMenuItemTitle == "Undo" && manager.redoMenuItemTitle == "Redo")
     group {

@@ -252,7 +252,7 @@ struct DuplicateInsertTests {
   // MARK: What others hear
 
   @Test(
-    "a duplicate is told of as deleted before the save is told of, and is no part of that",
+    "a duplicate is reported as deleted before the save is reported, and is no part of that",
     arguments: settlingPolicies)
   func notifications(type: MergePolicyType) throws {
     try store.stock(["a": "stored"])
@@ -284,7 +284,7 @@ struct DuplicateInsertTests {
     #expect(duplicate["name"] as? String == "mine")
   }
 
-  @Test("another context that merges the save hears of the kept record only")
+  @Test("another context that merges the save is told of the kept record only")
   func mergedElsewhere() throws {
     try store.stock(["a": "stored"])
     let other = store.context()

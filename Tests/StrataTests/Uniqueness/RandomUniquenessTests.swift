@@ -241,7 +241,7 @@ struct UniquenessRun {
       let owners = plain.products.indices.filter {
         !plain.products[$0].isDeleted && plain.products[$0].now.sku == sku
       }
-      // Which of several unsaved ones is meant, nobody says.
+      // Which of several unsaved ones is meant is not specified.
       if owners.count > 1 { continue }
       let (name, price) = (dice.word(), Int64(dice.roll(3)))
       records.append(["sku": sku, "name": name, "price": price])

@@ -9,7 +9,7 @@ final class KillWitness {
   private var plans: [Int: WorkerPlan] = [:]
   /// By worker, the last save that returned.
   private(set) var promised: [Int: Int] = [:]
-  /// Saves that were in the store although their return was not heard of.
+  /// Saves that were in the store although their return was never reported.
   private(set) var surprises = 0
 
   init(_ url: URL) { self.url = url }

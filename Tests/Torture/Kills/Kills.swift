@@ -84,7 +84,7 @@ struct Kills: TortureKind {
     guard code == 128 + SIGKILL else { throw TortureViolation("a writer has ended by itself, with \(code)") }
   }
 
-  /// A writer that dies with the store's lock in its hands stops nobody else.
+  /// A writer that dies while it holds the store's lock stops no other process.
   private mutating func killBesideSurvivor() throws -> Int {
     let survivor = try start([1])
     guard survivor.readLine() == "open" else { throw TortureViolation("the store could not be made") }

@@ -3,7 +3,7 @@ import TortureKit
 
 #if os(Linux)
 
-  /// Processes on one store, and whoever treats them badly.
+  /// Processes on one store, and the code that disturbs them.
   final class Troupe {
     /// One of the processes.
     private final class Member {
@@ -26,7 +26,7 @@ import TortureKit
 
     /// What happened while a member stood still.
     private struct Stop {
-      /// Whether it stopped with the store's lock, so that nobody else can save.
+      /// Whether it stopped with the store's lock, so that no other process can save.
       let holdsLock: Bool
       /// It goes on after so many saves of others.
       var saves: Int
@@ -120,7 +120,7 @@ import TortureKit
 
     // MARK: Listening
 
-    /// Waits for somebody to say something, and takes it down.
+    /// Waits for a process to report something, and records it.
     private func listen() throws {
       let isStill = !ChildProcess.haveOutput(members.filter { !$0.isDone }.map(\.child), within: 20)
       silence = isStill ? silence + 1 : 0
@@ -133,7 +133,7 @@ import TortureKit
         }
       }
     }
-    /// For how long nobody has said anything, in turns of 20 ms.
+    /// For how long there was no report, in turns of 20 ms.
     private var silence = 0
     /// How long a silence is a hang.
     private static let patience = 3_000

@@ -1,7 +1,7 @@
 import Foundation
 import Strata
 
-/// Copies of one controller's list that are kept up to date by nothing but what the controller tells, in each of its forms.
+/// Copies of one controller's list that are kept up to date only by what the controller reports, in each of its forms.
 final class LawReplay {
   let query: LawModel.Query
   let controller: FetchedResultsController<ManagedObject>
@@ -29,7 +29,7 @@ final class LawReplay {
   init(_ query: LawModel.Query, _ context: ManagedObjectContext, _ form: Form) throws {
     self.query = query
     place = context.parent == nil ? "main" : "child"
-    // Differences are told of lists without sections (rule 257).
+    // Differences are reported for lists without sections (rule 257).
     let form = form == .difference && query.section != nil ? Form.classic : form
     self.form = form
     controller = FetchedResultsController(

@@ -14,7 +14,7 @@ public struct LawRound {
   private let seed: UInt64
   /// How many edits of single objects were made.
   public private(set) var edits = 0
-  /// How many changes controllers have told of, and of how many objects.
+  /// How many changes controllers have reported, and of how many objects.
   public var reports: Int { world.reports }
   public var items: Int { world.items }
 

@@ -26,10 +26,10 @@ final class LawWorld {
   /// How many edits of single objects were made.
   private(set) var edits = 0
   private var number = 0
-  /// Whether the child shows what the main context shows: it hears of it when the main context saves.
+  /// Whether the child shows what the main context shows: it is notified when the main context saves.
   private var childIsCurrent = true
   /// Whether the main context has taken back what the child may have seen, or the child has looked at records again that were edited
-  /// below it: nobody tells it of that (rule 165), so it has to refresh.
+  /// below it: it is not notified of that (rule 165), so it has to refresh.
   private var childHasMissed = false
   private let isOnMainQueue: Bool
 
@@ -84,7 +84,7 @@ final class LawWorld {
     settle()
     var failures: [String] = []
     try main.performAndWait { for replay in mainReplays { failures += try replay.check(main) } }
-    // What rivals have done to records that it has edited the child hears of only when it saves.
+    // The child learns only at its save what rivals have done to records that it has edited.
     if childIsCurrent, !Self.allowsRivals || child.performAndWait({ !child.hasChanges }) {
       try child.performAndWait { for replay in childReplays { failures += try replay.check(child) } }
     }
@@ -178,7 +178,7 @@ final class LawWorld {
       try context.performAndWait { try context.save() }
     }
     settle()
-    // The child is not told of what others commit below its parent; of what the editor has saved it hears when the main context saves, but
+    // The child is not told of what others commit below its parent; of what the editor has saved it is notified when the main context saves, but
     // it may have looked through what that has edited.
     if context === writer || context !== main && wasDirty { childHasMissed = true }
     if context === main { try catchUpChild() }
@@ -207,7 +207,7 @@ final class LawWorld {
       childIsCurrent = false
       return
     }
-    // What it was not told of, such as what was rolled back. What the main context saves it is told of.
+    // What was not reported to it, such as what was rolled back. Saves of the main context are reported.
     if childHasMissed { child.performAndWait { child.refreshAllObjects() } }
     childHasMissed = false
     childIsCurrent = true

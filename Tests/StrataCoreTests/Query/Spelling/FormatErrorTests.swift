@@ -84,7 +84,7 @@ import Testing
     #expect(error(String(repeating: " ", count: 1_000_001))?.reason == .tooLong)
   }
 
-  /// The deepest trees there can be, and texts of nothing but beginnings, on the small stack of a secondary thread.
+  /// The deepest trees there can be, and texts of opening brackets only, on the small stack of a secondary thread.
   @Test func deepTextsFitOnASmallStack() async throws {
     await #expect(processExitsWith: .success) {
       let done = DispatchSemaphore(value: 0)

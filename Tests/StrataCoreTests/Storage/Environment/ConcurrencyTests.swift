@@ -330,7 +330,7 @@ import Testing
     #expect(try environment.keyspaces(["rows", "more"]).compactMap(\.self) == spaces)
   }
 
-  // MARK: Reads that wait for nobody
+  // MARK: Reads that never wait
 
   @Test func readsFromManyThreads() throws {
     try withEnvironment { environment in

@@ -190,7 +190,7 @@ import Testing
       let pin = try environment.makeSnapshot()
       // A reader is parked again: the fast way in must be shut for the child, too.
       _ = try environment.get(rows, "a")
-      // Swift hides fork, for good reasons; the child below calls nothing but Storage and _exit.
+      // Swift hides fork, for good reasons; the child below calls only Storage and _exit.
       let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: (@convention(c) () -> Int32).self)
       let child = fork()
       if child == 0 {

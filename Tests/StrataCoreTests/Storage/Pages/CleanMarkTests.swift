@@ -75,7 +75,7 @@ import Testing
     try Environment.inspect(path: path, .automatic)
     try visit()
     #expect(throws: StorageError.self) { try Environment.inspect(path: path, .full) }
-    // Whoever writes to the file changes its time, and everything is looked at.
+    // A write changes the file's time, and everything is inspected.
     try flip(offset, keepingTime: true)
     try flip(offset, keepingTime: false)
     let error = try storageError { try visit() }
@@ -131,7 +131,7 @@ import Testing
     #expect(try !isMarked(copy))
     try Environment.inspect(path: copy, .automatic)
     #expect(try isMarked(path))
-    // The same bytes again, written by somebody else.
+    // The same bytes again, written by another program.
     for _ in 0..<2 { try flip(bytes.count - 1, keepingTime: false) }
     #expect(try !isMarked(path))
     try visit()

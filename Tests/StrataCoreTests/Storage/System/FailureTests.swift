@@ -273,7 +273,7 @@ import Testing
 
   // MARK: §4 Inspection while others write
 
-  /// A walk that fails because somebody commits meanwhile is walked again; otherwise the failure stands.
+  /// A walk that fails because of a commit meanwhile is repeated; otherwise the failure counts.
   @Test(arguments: [true, false]) func aMovingFileIsInspectedAgain(isMoving: Bool) throws {
     let directory = try ScratchDirectory()
     let path = directory("A")

@@ -151,7 +151,7 @@ struct JournalTests {
     #expect((20...64).contains(kept))
   }
 
-  @Test("a writer that knows no journal leaves a gap, which is told of")
+  @Test("a writer that knows no journal leaves a gap, which is reported")
   func gap() throws {
     let fixture = try fixture()
     for _ in 0..<5 { _ = try insert(fixture) }

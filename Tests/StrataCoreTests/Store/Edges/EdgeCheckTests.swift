@@ -72,7 +72,7 @@ import Testing
         try bench.put("Person.route", 1, "Person", 2, hidden: true, transaction)
         try bench.putCount("Person.route", 1, 2, hidden: true, transaction)
       } == ["edgeStray: Person.route backwards p1 → p2"])
-    // A code that nobody gave, an order list of what has no order, keys of other lengths.
+    // A code that was never given, an order list of an unordered relationship, keys of other lengths.
     #expect(
       try problems { bench, transaction in
         try bench.put([0x3F, 0xFF, 0, 0, 0, 0, 0, 1], [1, 0, 0, 0, 0, 0, 0, 0], transaction)

@@ -52,7 +52,7 @@ struct EdgeWorld {
       mayDangle: true),
   ]
 
-  /// To-many relationships that only edges tell of: name, source, destination, inverse.
+  /// To-many relationships that are stored only as edges: name, source, destination, inverse.
   static let toManys: [(name: String, source: String, destination: String, inverse: String?)] = [
     ("friends", "Person", "Person", "friends"), ("tags", "Person", "Tag", "people"),
     ("people", "Tag", "Person", "tags"), ("likes", "Person", "Company", "fans"),

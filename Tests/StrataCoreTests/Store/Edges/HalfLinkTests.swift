@@ -66,7 +66,7 @@ import Testing
       fixture.update("Address", 1, ["sitter": ("Person", 1)]),
     ])
     try expectSound(fixture)
-    // Somebody else takes the address, and the person it had does not know of it.
+    // Another person takes the address, and its former person is not updated.
     #expect(
       try fixture.dangling(updates: [
         fixture.update("Person", 2, ["seat": ("Address", 1)]),

@@ -12,7 +12,7 @@ struct QueryGenerationTests {
     context = store.context()
   }
 
-  /// Somebody else changes everything.
+  /// Another context changes everything.
   private func change() throws {
     let other = store.context()
     for entry in try other.entries() { (entry.rating, entry.photo) = (5, Data(repeating: 5, count: 5_000)) }

@@ -78,7 +78,7 @@ struct UnreadableRowTests {
     #expect(log.failures.isEmpty)
   }
 
-  @Test("rule 64: a stale row that cannot be replaced is shown as long as nobody can tell")
+  @Test("rule 64: a stale row is shown as long as the newest one cannot be read")
   func staleRowIsShown() throws {
     let id = try makeEntry()
     let entry = try reader.entry("Bells")

@@ -164,7 +164,7 @@ struct ConflictTests {
     mine.mergePolicy = .mergeByPropertyStoreTrump
     try mine.save()
     #expect(entry.notes == "theirs" && !mine.hasChanges)
-    // Nobody wrote since: the rival's next save is no conflict.
+    // There was no write since: the rival's next save is no conflict.
     rival.notes = "theirs again"
     try theirs.save()
   }
@@ -406,7 +406,7 @@ struct ConflictTests {
     #expect(try store.context().entryCount() == 2)
   }
 
-  @Test("rule 189: a locked object that nobody changed does not disturb; the lock ends with the save")
+  @Test("rule 189: a locked object without changes elsewhere causes no conflict; the lock ends with the save")
   func lockEndsWithTheSave() throws {
     mine.detectConflicts(for: entry)
     Entry.make("first", in: mine)

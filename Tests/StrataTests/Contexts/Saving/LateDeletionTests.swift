@@ -18,7 +18,7 @@ struct LateDeletionTests {
     try mine.save()
   }
 
-  /// Deleted there; what tells of it is kept for later.
+  /// Deleted there; the notification is kept for later.
   private func deleteThere() throws -> Notification {
     try catchingSave { theirs.delete(try theirs.entry("Bells")) }
   }

@@ -52,7 +52,7 @@ final class Entry: ManagedObject {
   }
 }
 
-/// Somebody who surfs, by e-mail address.
+/// A surfer, known by e-mail address.
 final class Surfer: ManagedObject {
   override class var declaredSlots: [String]? { ["email", "name", "level"] }
 

@@ -8,7 +8,7 @@ final class TemporaryStore: Sendable {
   let url: URL
   private let folder: Folder
 
-  /// Removes the folder when nobody uses it any more.
+  /// Removes the folder when it is not used any more.
   private final class Folder: Sendable {
     let folder: TemporaryFolder
     init() throws { folder = try TemporaryFolder() }

@@ -171,7 +171,7 @@ struct MergeTests {
     #expect(!reader.hasChanges)
   }
 
-  @Test("rule 176: merged inserts are told, but registered only while somebody holds them")
+  @Test("rule 176: merged inserts are reported, but registered only while they are held")
   func mergedInsertsAreRegisteredWeakly() throws {
     let entry = Entry.make("Bells", in: writer)
     let recorder = NotificationRecorder(reader)
@@ -181,7 +181,7 @@ struct MergeTests {
     #expect(reader.registeredObject(for: entry.objectID) == nil)
   }
 
-  @Test("rules 176, 130: an object of the did-change set that somebody keeps stays registered")
+  @Test("rules 176, 130: an object of the did-change set that is held stays registered")
   func keptMergedInsertStaysRegistered() throws {
     let entry = Entry.make("Bells", in: writer)
     let kept = Log<ManagedObject>()
@@ -213,7 +213,7 @@ struct MergeTests {
     #expect(reader.registeredObject(for: unknown.objectID) == nil)
   }
 
-  @Test("rules 120, 181: did-merge-IDs tells of inserts, updates, refreshes and deletions")
+  @Test("rules 120, 181: did-merge-IDs reports inserts, updates, refreshes and deletions")
   func didMergeTellsOfEverything() throws {
     let entries = ["a", "b", "c"].map { Entry.make($0, in: writer) }
     try writer.save()

@@ -232,7 +232,7 @@ struct NotificationTests {
     #expect(recorder.names == [.didChange, .willSave])
   }
 
-  @Test("rules 19, 115: rollback tells of what came back and of what went")
+  @Test("rules 19, 115: rollback reports what came back and what was removed")
   func rollbackTells() throws {
     let (edited, deleted) = (Entry.make("edited", in: context), Entry.make("deleted", in: context))
     try context.save()
@@ -253,7 +253,7 @@ struct NotificationTests {
     #expect(recorder.names.isEmpty)
   }
 
-  @Test("rule 132: the coordinator tells of stores that come and go, with the keys added and removed")
+  @Test("rule 132: the coordinator posts when stores are added or removed, with the keys added and removed")
   func coordinatorTellsOfStores() throws {
     let coordinator = store.coordinator
     let log = Log<String>()
@@ -273,7 +273,7 @@ struct NotificationTests {
     #expect(log.list == ["changed added", "will remove", "changed removed"])
   }
 
-  @Test("rule 118: what an observer of will-save inserts instead of something else is told of instead of it")
+  @Test("rule 118: what an observer of will-save inserts in place of another object is reported")
   func willSaveObserversMayExchangeInserts() throws {
     let kept = Entry.make("kept", in: context)
     let doomed = Smuggled((context, Entry.make("doomed", in: context)))

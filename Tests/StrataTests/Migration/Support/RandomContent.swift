@@ -175,7 +175,7 @@ struct RandomContent {
     _ relationship: RandomModel.Relationship, of tag: String, _ object: Object, _ old: RandomModel
   ) -> [String] {
     if old.relationship(relationship.id) != nil { return object.members[relationship.id] ?? [] }
-    // A new inverse: whoever led here.
+    // A new inverse: the objects that referred here.
     guard let inverse = relationship.inverse, old.relationship(inverse) != nil else { return [] }
     return objects.filter { $0.value.members[inverse]?.contains(tag) ?? false }.map(\.key)
   }

@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// What others save is seen whole or not at all, and nobody is taken back to older values (contexts 5,
+/// What others save is seen whole or not at all, and no context returns to older values (contexts 5,
 /// 6; rules 40, 65, 151, 152, 172).
 @Suite(.serialized)
 struct WholeSavesTests {
@@ -136,7 +136,7 @@ struct WholeSavesTests {
     try parent.save()
     try child.entry("Bells").notes = "glassy"
     try child.save()
-    // The child's change lies over a row that is saved further down only now.
+    // The child's change is above a row that is saved further down only now.
     try root.save()
     parent.mergeChanges(fromContextDidSave: try #require(recorder.first))
     let entry = try parent.entry("Bells")
@@ -174,7 +174,7 @@ struct WholeSavesTests {
 
   // MARK: Telling
 
-  @Test("rule 152: what is told of after it was handed down looks as it is, not as the child saw it")
+  @Test("rule 152: an object reported after it was handed down shows its present values")
   func toldOfLate() throws {
     try store.save("Bells")
     let parent = store.context()
@@ -186,7 +186,7 @@ struct WholeSavesTests {
     }
     try parent.entry("Bells").rating = 5
     try parent.save()
-    // Too late to be told of by this save, early enough to be part of it.
+    // Too late to be reported by this save, early enough to be part of it.
     let token = NotificationCenter.default.addObserver(
       forName: ManagedObjectContext.willSaveObjectsNotification, object: parent, queue: nil
     ) { _ in

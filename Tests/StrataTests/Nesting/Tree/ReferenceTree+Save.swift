@@ -162,7 +162,7 @@ extension ReferenceNode {
     }
     for number in save.deleted.union(hasRows ? [] : save.deletedBefore).sorted() {
       guard let leaf = mergeTarget(number), leaf.own != .insert else { continue }
-      // Somebody below has it all the same.
+      // A context below has it all the same.
       if let parent, parent.hasUnsaved(number), beneath(number) != nil { continue }
       if leaf.isFault, leaf.row != nil { leaf.isFault = false }
       leaf.isRowGone = true

@@ -77,7 +77,7 @@ extension TreeOperations {
     return leaf
   }
 
-  /// Lets go of objects nobody holds, and of half of those that somebody held for this step.
+  /// Releases objects that are held nowhere, and half of those that were held for this step.
   func forgetUnheld(_ node: Node) {
     for number in node.reference.leaves.keys.sorted() {
       guard let leaf = node.reference.leaves[number] else { continue }
@@ -207,7 +207,7 @@ extension TreeOperations {
     try spread(saved, from: node, caught.list.last)
   }
 
-  /// Siblings and children that want to hear of the save do.
+  /// Siblings and children that ask for it are told of the save.
   private func spread(_ saved: ReferenceSave, from node: Node, _ notification: Notification?) throws {
     for other in nodes where other !== node && (other.parent === node || other.parent === node.parent) {
       switch other.merging {

@@ -172,7 +172,7 @@ final class TreeOperations {
     if count > 0 { try save(node) }
   }
 
-  /// The reference forgets what nobody holds: so do the managers.
+  /// The reference forgets what is held nowhere, and so do the managers.
   func forgetUndo() {
     for node in nodes where undoes {
       node.context.performAndWait {

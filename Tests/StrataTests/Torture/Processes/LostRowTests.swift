@@ -114,7 +114,7 @@ struct LostRowTests {
     #expect(lateThing["name"] as? String == fresh["name"] as? String)
   }
 
-  /// The same with the row still missing when the refused save is repaired, and somebody faster.
+  /// The same with the row still missing when the refused save is repaired, and another process is faster.
   @Test func aSaveThatWouldWriteALostRowAnewFindsItBack() throws {
     let stack = try Stack()
     let (late, lateThing) = try stack.hold(RefusingDuplicates(merge: .overwrite))
@@ -168,7 +168,7 @@ struct LostRowTests {
     #expect(thing["text"] as? String == Stack.large("third"))
   }
 
-  /// contexts 9; rule 176: what nobody holds is let go, whoever inserted it.
+  /// contexts 9; rule 176: what is held nowhere is released, whichever context inserted it.
   @Test func objectsInsertedElsewhereAreNotKept() throws {
     let stack = try Stack()
     let (merging, _) = try stack.hold()

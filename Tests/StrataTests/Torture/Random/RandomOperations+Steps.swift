@@ -213,7 +213,7 @@ extension RandomOperations {
     }
   }
 
-  /// What nobody holds and has no changes is not registered (contexts 9).
+  /// What is held nowhere and has no changes is not registered (contexts 9).
   func checkRegistered(_ tested: Tested) throws {
     for (key, id) in ids {
       let isRegistered = tested.context.registeredObject(for: id) != nil

@@ -13,7 +13,7 @@ final class RandomOperations {
     let description: String
   }
 
-  /// A context, what must be in it, and how it hears of the others' saves.
+  /// A context, what must be in it, and how it learns of the others' saves.
   final class Tested {
     enum Merging: CaseIterable { case never, atOnce, later, automatic }
 

@@ -104,7 +104,7 @@ final class ReferenceObject {
   var wasChanged = false
   var isFault = false
   var isRowGone = false
-  /// Deleted only because the row is gone, not because somebody here wanted it.
+  /// Deleted only because the row is gone, not by a deletion here.
   var isMissing = false
   var snapshot: ReferenceRow?
   var edits: [Int: AttributeValue] = [:]
@@ -291,7 +291,7 @@ final class ReferenceContext {
 
   private func takeNewer(_ row: ReferenceRow, _ object: ReferenceObject) {
     if let old = object.snapshot, old.stamp >= row.stamp { return }
-    // Whoever deleted it, or insisted on an edit of it, has written it anew.
+    // The context that deleted it, or kept an edit of it, has written it again.
     object.isRowGone = false
     if object.isMissing {
       store.count("deleted elsewhere and there again")
@@ -367,7 +367,7 @@ final class ReferenceContext {
       return
     }
     if object.isInserted {
-      // Its row was gone, and somebody else has written it anew: an edited object again.
+      // Its row was gone, and another context has written it again: an edited object again.
       object.isInserted = false
       object.isUpdated = true
     }
