@@ -71,7 +71,7 @@ struct ScannerTests {
     #expect(result.text.contains(/"\$s1M5ThingC1h33_[0-9A-F]{32}LLSivg"/))
   }
 
-  @Test("Conditions are written around what stands in them")
+  @Test("Conditions are written around their content")
   func conditions() throws {
     let result = try generate(
       """
@@ -118,7 +118,7 @@ struct ScannerTests {
     #expect(result.text.contains("import Bank"))
   }
 
-  @Test("What cannot be generated is told with file, line and column")
+  @Test("What cannot be generated is an error with file, line and column")
   func problems() throws {
     let result = try generate(
       """

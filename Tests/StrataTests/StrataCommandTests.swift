@@ -87,7 +87,7 @@ import TortureKit
     #expect(missing.code == 1 && missing.error.contains("There is no file"), "\(missing)")
   }
 
-  /// What was readable is there, and the exit code tells a script that it is not everything.
+  /// What was readable is there, and the exit code shows a script that it is not everything.
   @Test func anIncompleteSalvageHasItsOwnExitCode() throws {
     let folder = try TemporaryFolder()
     defer { folder.remove() }

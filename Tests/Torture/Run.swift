@@ -27,7 +27,7 @@ struct Run: ParsableCommand {
   }
 }
 
-/// Who runs next, and what has come of it.
+/// What runs next, and its results.
 private final class Schedule: Sendable {
   private struct State {
     var seeds: SeededGenerator

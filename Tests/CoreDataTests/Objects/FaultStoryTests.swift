@@ -87,7 +87,7 @@ struct FaultStoryTests {
     #expect(context.stalenessInterval == -1)
   }
 
-  @Test("A deleted member is none after the event, and is again after a rollback (rule 216)")
+  @Test("A deleted member is no member after the event, and is one again after a rollback (rule 216)")
   func deletedMember() throws {
     let context = stand.context()
     let wood = try site("Wood", context)

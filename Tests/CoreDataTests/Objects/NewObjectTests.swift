@@ -102,7 +102,7 @@ struct NewObjectTests {
     context.delete(BirdStand.bird("coot", 1, 1, nil, context))
     context.processPendingChanges()
     #expect(delegate.changes == 0 && controller.fetchedObjects?.count == 1)
-    // The counterpart: it does hear.
+    // The counterpart: it is notified.
     BirdStand.bird("gull", 1, 1, nil, context)
     context.processPendingChanges()
     #expect(delegate.changes == 1)

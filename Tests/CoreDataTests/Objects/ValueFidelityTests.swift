@@ -398,7 +398,7 @@ struct ValueFidelityTests {
     }
   }
 
-  /// Records with an attribute for each case, the same with default values, and who holds them.
+  /// Records with an attribute for each case, the same with default values, and their owners.
   private static func extend(_ model: NSManagedObjectModel) {
     func entity(_ name: String, hasDefaults: Bool) -> NSEntityDescription {
       let entity = NSEntityDescription()

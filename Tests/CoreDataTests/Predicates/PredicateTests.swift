@@ -72,7 +72,7 @@ struct PredicateTests {
     #expect(try names(NSPredicate(format: "self == %@", swan), in: context) == ["swan"])
   }
 
-  @Test("A format makes comparisons and compounds that tell their parts")
+  @Test("A format makes comparisons and compounds that have their parts as properties")
   func parts() throws {
     let predicate = NSPredicate(format: "name BEGINSWITH[cd] %@ AND NOT (ANY birds.tally > 3)", "w")
     let compound = try #require(predicate as? NSCompoundPredicate)
@@ -223,7 +223,7 @@ struct MemoryPredicateTests {
     ("weight / 2 > 5", [], ["swan"]),
     ("weight * 10 / 4 == 27.5", [], ["swan"]),
     ("weight / %@ > 5", [2], ["swan"]),
-    // 7 and 5: whole numbers are cut, unless the divisor is none.
+    // 7 and 5: whole numbers are cut, unless the divisor has another type.
     ("tally / 2 == 3", [], ["wren"]),
     ("tally / 2.0 == 3.5", [], ["wren"]),
     ("tally / %@ == 3.5", [2.0], ["wren"]),

@@ -67,7 +67,7 @@ struct SortDescriptorTests {
     #expect(throws: (any Error).self) { try names(nil, in: context, sorted: [computed]) }
   }
 
-  @Test("A sort descriptor tells its parts")
+  @Test("A sort descriptor has its parts as properties")
   func parts() throws {
     let sort = NSSortDescriptor(key: "name", ascending: true)
     #expect(sort.key == "name" && sort.ascending)

@@ -123,6 +123,6 @@ struct StoreTests {
     #expect(told.keys == [NSAddedPersistentStoresKey, NSRemovedPersistentStoresKey])
   }
 
-  /// What one thread was told.
+  /// What one thread was notified of.
   private final class Told: @unchecked Sendable { var keys: [String] = [] }
 }

@@ -26,7 +26,7 @@ struct HandMadeConflictTests {
   }
 
   @Test(
-    "rules 191, 194–197: it tells what it was made with, and each policy settles it with the stored row",
+    "rules 191, 194–197: it has what it was made with, and each policy settles it with the stored row",
     arguments: [
       (NSMergePolicyType.mergeByPropertyStoreTrumpMergePolicyType, "theirs", 5 as Int64, 9 as Float),
       (.mergeByPropertyObjectTrumpMergePolicyType, "mine", 5, 9),

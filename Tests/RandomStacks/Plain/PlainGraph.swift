@@ -1,6 +1,6 @@
 import CoreData
 
-/// What is known of one record: its entity, its values, and who is at the other ends of its relationships.
+/// What is known of one record: its entity, its values, and the other ends of its relationships.
 struct PlainRecord: Equatable {
   let kind: Int
   var values: [String: PlainValue] = [:]
@@ -109,7 +109,7 @@ struct PlainGraph {
     }
   }
 
-  /// Those who stay and refer to what goes in relationships without inverse, or that take no action.
+  /// Objects that stay and refer to deleted ones in relationships without inverse, or that take no action.
   func referring(to doomed: Set<Int>) -> [Int] {
     records.filter { number, record in
       !doomed.contains(number) && record.ends.values.contains { !doomed.isDisjoint(with: $0) }

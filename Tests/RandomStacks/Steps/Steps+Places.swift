@@ -111,7 +111,7 @@ extension GraphRun {
     count("sync")
   }
 
-  /// What a save told, by IDs alone.
+  /// What a save reported, by IDs alone.
   private func identifiers(_ saved: Notification) -> [String: [NSManagedObjectID]] {
     var result: [String: [NSManagedObjectID]] = [:]
     for key in [NSInsertedObjectsKey, NSUpdatedObjectsKey, NSDeletedObjectsKey] {
@@ -158,7 +158,7 @@ extension GraphRun {
     count(isReset ? "reset" : "rollback")
   }
 
-  /// One object is read anew beneath its edits, or becomes a fault when it has none.
+  /// One object is read again beneath its edits, or becomes a fault when it has none.
   private func refresh(_ place: Place) throws {
     let graph = view(place)
     guard let number = dice.pick(graph.records.keys.sorted()) else { return }

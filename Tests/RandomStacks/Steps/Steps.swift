@@ -1,7 +1,7 @@
 import CoreData
 
 extension GraphRun {
-  /// Tells the whole story; a disagreement names the step.
+  /// Runs the whole story; a disagreement names the step.
   func run() throws {
     for number in 1...max(settings.operations, 1) where !settings.skipped.contains(number) {
       step = number

@@ -158,7 +158,7 @@ private final class CountingStore: CommitOnlyStore {
   }
 }
 
-/// A store that finishes a commit when it is told to, and can do nothing else.
+/// A store that finishes a commit on demand, and can do nothing else.
 private final class SlowStore: CommitOnlyStore {
   private struct State {
     var groups: [Int] = []

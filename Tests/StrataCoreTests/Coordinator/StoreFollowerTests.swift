@@ -45,7 +45,7 @@ struct StoreFollowerTests {
       #expect(await eventually { heard.all.count == count })
     }
     #expect(heard.all.flatMap { $0.changes.inserted.lists.flatMap { $0 } } == keys)
-    // Nothing is told after the end.
+    // Nothing is reported after the end.
     follower.stop()
     _ = try insert(fixture)
     try await Task.sleep(for: .milliseconds(1_200))

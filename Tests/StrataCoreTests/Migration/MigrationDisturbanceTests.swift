@@ -129,7 +129,7 @@ struct MigrationDisturbanceTests {
   }
 
   @Test(
-    "a store that goes on being saved to is migrated all the same: the last time, those who save have to wait"
+    "a store that is saved to meanwhile is migrated all the same: at the end, saves have to wait"
   )
   func savedForEver() throws {
     defer { try? FileManager.default.removeItem(at: folder) }

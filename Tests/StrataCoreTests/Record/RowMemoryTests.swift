@@ -33,7 +33,7 @@ import Testing
     #expect(copy.string(0, layout) == "held")
   }
 
-  @Test("A draft knows what was set, and lets go of what it held")
+  @Test("A draft knows what was set, and releases what it held")
   func draftsTrackChanges() throws {
     let layout = try RowLayout.of([.string, .int64, .string])
     let draft = RowDraft.make(layout, defaults: ["a", 1, .null])

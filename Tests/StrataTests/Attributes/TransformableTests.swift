@@ -117,7 +117,7 @@ struct TransformableTests {
   }
 
   @Test(
-    "rule 342: bytes that cannot be decoded read as nil, with an error for who asks, and stay as they are")
+    "rule 342: bytes that cannot be decoded read as nil, with an error on request, and stay as they are")
   func undecodableBytes() throws {
     let parcel = context.parcel("a")
     parcel.seal = Seal("damaged")

@@ -71,7 +71,7 @@ struct BatchConflictTests {
     #expect(project.milestones.namesInOrder == [])
   }
 
-  @Test("rule 221: unsaved references to what a batch has deleted lead nowhere, and the save tells")
+  @Test("rule 221: unsaved references to what a batch has deleted lead nowhere, and the save fails")
   func unsavedReferences() throws {
     let sales = context.make(Department.self, "sales")
     let label = context.make(Label.self, "label")
@@ -103,7 +103,7 @@ struct BatchConflictTests {
     return ann
   }
 
-  @Test("rule 199: an edit of what the batch deletes stays; the error policy tells at the save")
+  @Test("rule 199: an edit of what the batch deletes stays; the error policy fails the save")
   func editUnderError() throws {
     let ann = try editDeleted(.error)
     #expect(!ann.isDeleted && ann.level == 7)
@@ -118,7 +118,7 @@ struct BatchConflictTests {
   }
 
   @Test(
-    "rule 199: object trump and overwrite write it anew",
+    "rule 199: object trump and overwrite write it again",
     arguments: [MergePolicyType.overwrite, .mergeByPropertyObjectTrump])
   func editWins(_ type: MergePolicyType) throws {
     let ann = try editDeleted(MergePolicy(merge: type))

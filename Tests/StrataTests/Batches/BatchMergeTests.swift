@@ -152,7 +152,7 @@ struct BatchMergeTests {
   }
 
   @Test(
-    "rule 276: a batch does not move a pinned generation, of the executing context or of one that merges by itself"
+    "rule 276: a batch does not move a pinned generation, of the executing context or of one that merges automatically"
   )
   func pinnedGenerationsStay() async throws {
     try store.save("a")

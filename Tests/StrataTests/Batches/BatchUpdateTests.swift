@@ -211,7 +211,7 @@ struct BatchUpdateTests {
     request.step = step
     let context = store.context()
     try context.execute(request)
-    // Who came last has it.
+    // The last one has it.
     #expect(try desks() == ["none", "desk of ann", "desk of cid"])
     #expect(try owners() == ["bob", "none", "cid"])
     let cid = try maker.find(Employee.self, "cid").objectID

@@ -303,7 +303,7 @@ struct BatchUpsertTests {
   }
 
   @Test(
-    "rule 205: who refers to a row that has become another record refers to that", arguments: [65_536, 1])
+    "rule 205: references to a row that has become another record lead to that", arguments: [65_536, 1])
   func references(step: Int) throws {
     let store = try TemporaryStore(TeamModel.make { $0["Employee"]?.uniquenessConstraints = [["name"]] })
     let writer = store.context()
@@ -355,7 +355,7 @@ struct BatchUpsertTests {
     #expect(try store.problems() == [])
   }
 
-  @Test("rule 275: history tells new records from those that have changed, and of these what has changed")
+  @Test("rule 275: history separates new records from changed ones, and says what has changed")
   func history() throws {
     let store = try TemporaryStore(CatalogueModel.make()) { $0.recordsHistory = true }
     try store.stock(["a": "stored", "b": "stored"])

@@ -32,7 +32,7 @@ struct PlainTeam: Equatable {
   var people: [String: Person] = [:]
   /// The keys of each department.
   var departments: [String: Set<String>] = [:]
-  /// Who sits there.
+  /// The person who sits there.
   var desks: [String: String?] = [:]
   /// Projects and their sponsors.
   var projects: [String: String?] = [:]

@@ -128,7 +128,7 @@ struct AttributeTests {
     #expect(again.string == nil && again.optionalInt64 == nil)
   }
 
-  @Test("rule 345: nil reads as zero or false through scalar accessors; the optional ones tell them apart")
+  @Test("rule 345: nil reads as zero or false through scalar accessors; the optional ones distinguish them")
   func nilReadsAsZero() throws {
     let (empty, _) = try saved { _ in }
     #expect(empty.int16 == 0 && empty.int32 == 0 && empty.int64 == 0)

@@ -456,7 +456,7 @@ struct EditTests {
     #expect(try store.context().entry("Bells").rating == 4)
   }
 
-  @Test("rule 58: rollback tells the objects with the flag 16; the flags have Core Data's values")
+  @Test("rule 58: rollback notifies the objects with the flag 16; the flags have Core Data's values")
   func rollbackTellsTheObjects() throws {
     let diary = Diary(context: context)
     try context.save()
@@ -471,7 +471,7 @@ struct EditTests {
     #expect(SnapshotEventType.mergePolicy.rawValue == 64)
   }
 
-  @Test("rule 18: reset forgets every object and change, and tells so with the IDs alone")
+  @Test("rule 18: reset forgets every object and change, and reports that with the IDs alone")
   func resetForgetsEverything() throws {
     let saved = Entry.make("saved", in: context)
     try context.save()

@@ -56,7 +56,7 @@ import Testing
     #expect(controller.names == [["a1", "a2", "a3"], ["b2"]])
   }
 
-  @Test("sections are told apart as the order of a fetch tells values apart: by their bytes")
+  @Test("sections are distinguished as the order of a fetch distinguishes values: by their bytes")
   func canonicallyEquivalentSections() throws {
     let stand = try ResultsStand()
     for (name, kind) in [("n1", "e\u{301}"), ("n2", "f"), ("n3", "\u{e9}")] { _ = stand.item(name, kind, 1) }
@@ -245,7 +245,7 @@ import Testing
   }
 
   @Test(
-    "rule 246: a delegate that fetches anew or goes away in the middle: will change is followed by did change, unless it is gone"
+    "rule 246: a delegate that fetches again or goes away in the middle: will change is followed by did change, unless it is gone"
   )
   func inTheMiddle() throws {
     for (moment, isGone) in [("will", false), ("insert", false), ("will", true), ("insert", true)] {
@@ -269,7 +269,7 @@ import Testing
     }
   }
 
-  @Test("a sequence goes on from what a delegate fetches in the middle of a change")
+  @Test("a sequence continues from what a delegate fetches in the middle of a change")
   func fetchedInTheMiddle() async throws {
     let stand = try ResultsStand()
     let context = stand.store.context(.privateQueue)
@@ -375,7 +375,7 @@ import Testing
     withExtendedLifetime(child) {}
   }
 
-  @Test("rule 246: what a delegate edits is told when its calls are over", arguments: ["did", "will"])
+  @Test("rule 246: what a delegate edits is reported when its calls are over", arguments: ["did", "will"])
   func editsInCalls(moment: String) throws {
     let stand = try ResultsStand()
     let context = stand.store.context(.privateQueue)
@@ -424,7 +424,7 @@ import Testing
   }
 }
 
-/// Does something in the middle of being told.
+/// Does something in the middle of a report.
 private final class Interrupter: FetchedResultsChangeDelegate {
   typealias Result = ManagedObject
   var calls: [String] = []

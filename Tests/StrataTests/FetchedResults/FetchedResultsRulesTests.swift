@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// What a controller shows and tells, rule by rule.
+/// What a controller shows and reports, rule by rule.
 @Suite struct FetchedResultsRulesTests {
   @Test("rule 242: with sections that do not stand together nothing is fetched")
   func whatCannotBeFetched() throws {
@@ -29,7 +29,7 @@ import Testing
     #expect(controller.names == [["a0", "a1", "a2", "a3", "b1", "b2"]])
   }
 
-  @Test("rule 244: without a delegate that is to be told, the results stay what they were")
+  @Test("rule 244: without a delegate that wants changes, the results stay what they were")
   func withoutDelegate() throws {
     let stand = try ResultsStand()
     let controller = try stand.controller(delegate: nil)
@@ -76,7 +76,7 @@ import Testing
     #expect(calls.filter { $0.hasPrefix("insert") }.count == 2)
     #expect(calls.filter { $0.hasPrefix("move") }.count == 1)
     #expect(calls.filter { $0.hasPrefix("update") }.count == 2)
-    // Nothing that is fetched: nothing is told.
+    // Nothing that is fetched: nothing is reported.
     _ = stand.item("z", "z", -1)
     stand.context.processPendingChanges()
     #expect(listener.isSilent)
@@ -154,7 +154,7 @@ import Testing
     #expect(controller.fetchedObjects?.count == 5)
   }
 
-  @Test("rule 256: after a reset nothing is told, and there is nothing until the next fetch")
+  @Test("rule 256: after a reset nothing is reported, and there is nothing until the next fetch")
   func reset() throws {
     let stand = try ResultsStand()
     let listener = Listener()
@@ -216,7 +216,7 @@ import Testing
   }
 
   @Test(
-    "rule 264: the limit is kept to: who comes in pushes the last one out, who leaves lets the next one in")
+    "rule 264: the limit is kept: a new object pushes the last one out, a leaving one lets the next one in")
   func limits() throws {
     let stand = try ResultsStand()
     let listener = Listener()

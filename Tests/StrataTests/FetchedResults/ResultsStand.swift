@@ -58,7 +58,7 @@ final class ResultsStand {
 
   struct Missing: Error { let name: String }
 
-  /// By kind and value, in sections by kind unless told otherwise, fetched and followed.
+  /// By kind and value, in sections by kind by default, fetched and followed.
   func controller(
     _ format: String? = nil, sorts: [FetchSort] = [FetchSort("kind"), FetchSort("value")],
     section: String? = "kind", limit: Int = 0,
@@ -83,7 +83,7 @@ final class Listener: FetchedResultsChangeDelegate {
   private(set) var calls: [String] = []
   var isSilent: Bool { calls.isEmpty }
 
-  /// What was told since the last look, without the calls around it.
+  /// What was reported since the last look, without the calls around it.
   func take() -> [String] {
     defer { calls = [] }
     return calls

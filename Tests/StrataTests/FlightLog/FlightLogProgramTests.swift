@@ -109,7 +109,7 @@ struct FlightLogProgramTests {
     return folder
   }
 
-  /// The disk takes no more at several moments, here by a limit on file sizes; given room, the next run goes on.
+  /// The disk takes no more at several moments, here by a limit on file sizes; given room, the next run continues.
   @Test(arguments: [100, 400, 1_000, 2_400])
   func aDiskThatIsFullIsOneSentence(blocks: Int) throws {
     let data = try makeShortData()

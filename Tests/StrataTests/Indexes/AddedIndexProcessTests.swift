@@ -123,7 +123,7 @@ import TortureKit
     }
     try examine(coordinator, isIndexed: false)
     if steps == 7 {
-      // Adding it once more goes on where it was left.
+      // Adding it once more continues where it was left.
       try await add(coordinator)
     } else {
       try close(coordinator)

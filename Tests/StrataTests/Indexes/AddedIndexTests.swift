@@ -215,7 +215,7 @@ import TortureKit
     #expect(try stand.explain().indexName == "Vessel.byLength")
   }
 
-  /// Who builds what another has removed meanwhile is told, and does not bring it back.
+  /// Building an index that another has removed meanwhile is an error, and does not bring it back.
   @Test func removingWhileItGrowsEndsTheBuilding() async throws {
     let stand = try IndexStand(200)
     let second = try IndexStand(0, in: stand)

@@ -3,7 +3,7 @@ import Strata
 import Testing
 import TortureKit
 
-/// Contexts that merge by themselves show what another process commits (rules 172–181, 184).
+/// Contexts that merge automatically show what another process commits (rules 172–181, 184).
 struct LiveMergeTests {
   private let stand: LiveStand
   private let context: ManagedObjectContext
@@ -99,7 +99,7 @@ struct LiveMergeTests {
     #expect(await eventually { await context.perform { keeper.notes.map(\.count) == [5, 5] } })
   }
 
-  @Test("a context that does not merge by itself shows what it showed")
+  @Test("a context that does not merge automatically shows what it showed")
   func noMerging() async throws {
     try stand.make("a")
     let still = ManagedObjectContext(.privateQueue, coordinator: stand.coordinator)

@@ -50,7 +50,7 @@ struct RemoteChangeTests {
     #expect(heard.all.isEmpty)
   }
 
-  @Test("a context that does not merge by itself merges the notification")
+  @Test("a context that does not merge automatically merges the notification")
   func byHand() async throws {
     try stand.make("a")
     let context = ManagedObjectContext(.privateQueue, coordinator: stand.coordinator)

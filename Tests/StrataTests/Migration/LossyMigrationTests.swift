@@ -110,7 +110,7 @@ struct LossyMigrationTests {
   }
 
   @Test(
-    "a newer program that hands over the model before may drop an attribute for good; one that does not is told how"
+    "a newer program that hands over the model before may drop an attribute for good; one that does not gets the remedy"
   )
   func forward() throws {
     try fillBoth()

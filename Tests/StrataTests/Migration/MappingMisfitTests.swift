@@ -103,7 +103,7 @@ struct MappingMisfitTests {
         }), "nobody")
   }
 
-  @Test("rules 309, 310: source objects that are none")
+  @Test("rules 309, 310: source objects that are no objects")
   func sourceObjects() throws {
     struct Text: MigrationExpression {
       func value(_ input: MigrationInput) throws -> Any? { "all" }

@@ -93,7 +93,7 @@ struct StagedMigrationTests {
     #expect(calls.all == ["2 to 3"])
   }
 
-  @Test("two who open a store with stages at once: one goes through them, the other finds it migrated")
+  @Test("two processes open a store with stages at once: one goes through them, the other finds it migrated")
   func atOnce() async throws {
     let (url, calls) = (stand.url, calls)
     let failures = await withTaskGroup(of: String?.self) { group in

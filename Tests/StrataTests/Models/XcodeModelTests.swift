@@ -120,7 +120,7 @@ private let shop = repository.appendingPathComponent("Tests/StrataTests/Models/S
 
   @Test func indexesAndConstraints() throws {
     let indexes = try entity("Book").indexes
-    // An index of a relationship alone is none: its references are kept anyway.
+    // An index of a relationship alone is dropped: its references are kept anyway.
     #expect(indexes.map(\.name) == ["byPrice", "byCity"])
     #expect(indexes[0].elements.map(\.propertyName) == ["price", "title"])
     #expect(indexes[0].elements.map(\.isAscending) == [false, true])

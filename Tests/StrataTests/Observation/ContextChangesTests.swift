@@ -55,7 +55,7 @@ struct ContextChangesTests {
     var changes = await main.perform { main.changes() }.makeAsyncIterator()
     let child = Carried(try stand.startElsewhere(["storm:3000"]))
     await main.perform {
-      // Asleep while the journal lets go of what it had.
+      // Asleep while the journal releases what it had.
       _ = child.value.readLines()
       child.value.wait()
     }

@@ -210,7 +210,7 @@ struct ObjectObservationTests {
     #expect(title.value == 1)
   }
 
-  @Test("isDeleted, hasChanges and managedObjectContext are told apart")
+  @Test("isDeleted, hasChanges and managedObjectContext are distinguished")
   func statesApart() throws {
     let (deleted, changes) = (track { _ = note.isDeleted }, track { _ = note.hasChanges })
     let home = track { _ = note.managedObjectContext }
@@ -253,7 +253,7 @@ struct ObjectObservationTests {
     #expect(home.value == 1)
   }
 
-  @Test("a batch deletion of members tells who has read their owners' members, whichever end leads there")
+  @Test("a batch deletion of members notifies readers of their owners' members, whichever end leads there")
   func batchDeletion() throws {
     let folder = Folder(context: context)
     folder.notes = [note, other]
@@ -321,7 +321,7 @@ final class TimesTold: Sendable {
   var value: Int { count.withLock { $0 } }
 }
 
-/// Counts how often who reads what `read` reads is told.
+/// Counts how often a reader of what `read` reads is notified.
 private func track(_ read: () -> Void) -> TimesTold {
   let counter = TimesTold()
   withObservationTracking(read) { counter.count.withLock { $0 += 1 } }

@@ -35,7 +35,7 @@ import TortureKit
       folder.remove()
     }
 
-    /// Lets it go on.
+    /// Lets it continue.
     func resume() { child.resume() }
     /// Ends it where it is.
     func kill() { child.kill() }

@@ -223,7 +223,7 @@ struct DeleteRuleTests {
   }
 
   @Test(
-    "rule 221: members of many-to-many and ordered relationships that others have deleted are let go, also where only a child has linked them",
+    "rule 221: members of many-to-many and ordered relationships that others have deleted are released, also where only a child has linked them",
     arguments: [false, true], [false, true])
   func lostMembers(inChild: Bool, whileInUse: Bool) async throws {
     let project = context.make(Project.self, "Boat")

@@ -80,7 +80,7 @@ struct AsynchronousFetchTests {
     }
   }
 
-  @Test("a wrong request is told at once, a context without a queue refuses")
+  @Test("a wrong request is an error at once, a context without a queue refuses")
   func errors() throws {
     context.performAndWait {
       #expect(throws: FetchError.self) {
@@ -121,7 +121,7 @@ struct AsynchronousFetchTests {
       FetchRequest<Entry>(sortDescriptors: [FetchSort("location")])
     ) { $0.map(\.location) }
     await Self.wait(for: begun)
-    // The fetch stands in the store; the queue does what it is given.
+    // The fetch is in the store; the queue carries out its blocks.
     try await context.perform {
       let entries = try context.entries()
       context.delete(entries[1])

@@ -103,7 +103,7 @@ struct FetchPageTests {
     #expect(throws: FetchError.self) { try context.fetchPage(byAmount, size: 2, after: token) }
   }
 
-  @Test("rule 322: pages go across stores, also over sales that no sort key tells apart")
+  @Test("rule 322: pages go across stores, also over sales that no sort key distinguishes")
   func severalStores() throws {
     let coordinator = try PersistentStoreCoordinator.withTwoStores(SalesModel.make())
     let context = ManagedObjectContext(.confinement, coordinator: coordinator)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a run of the torture tests can be told by environment variables.
+/// The settings of the torture tests, by environment variables.
 enum TortureSettings {
   /// `STRATA_SEED=n`: that seed alone. Otherwise fixed ones, of which the last has found a fault: a change is judged by the
   /// same runs as the one before it. New seeds come from `make torture` and `STRATA_SEED=$RANDOM`.

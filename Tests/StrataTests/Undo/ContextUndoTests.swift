@@ -196,7 +196,7 @@ struct ContextUndoTests {
     #expect(entry.rating == 5 && entry.height == 2)
   }
 
-  @Test("every attribute type comes back, nil told from zero")
+  @Test("every attribute type comes back, nil distinguished from zero")
   func everyType() throws {
     let sample = Sample(context: context)
     func values() -> [String] { Sample.Slot.allCases.map { "\($0): \(sample[$0.stringValue] ?? "nil")" } }
@@ -337,7 +337,7 @@ struct ContextUndoTests {
 
   // MARK: Notifications and hooks
 
-  @Test("rules 122, 238: each undo and redo posts one did-change that tells what became of the objects")
+  @Test("rules 122, 238: each undo and redo posts one did-change that reports what became of the objects")
   func notifications() throws {
     try store.save("Bells", "Winki")
     let (edited, deleted) = (try context.entry("Bells"), try context.entry("Winki"))

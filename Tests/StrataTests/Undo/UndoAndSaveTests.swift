@@ -72,7 +72,7 @@ struct UndoAndSaveTests {
   }
 
   @Test(
-    "rule 240: a deletion undone after it was saved inserts the record anew: same ID, same values, also large ones"
+    "rule 240: a deletion undone after it was saved inserts the record again: same ID, same values, also large ones"
   )
   func savedDeletion() throws {
     let photo = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0) })
@@ -257,7 +257,7 @@ struct UndoAndSaveTests {
     #expect(try store.savedEntries() == [])
   }
 
-  @Test("when the record has come back by other hands, it is not inserted a second time")
+  @Test("when another context has brought the record back, it is not inserted a second time")
   func cameBackElsewhere() throws {
     let id = try store.save("Bells")[0]
     let entry = try context.entry("Bells")

@@ -77,7 +77,7 @@ struct UndoManagerTests {
     #expect(!manager.canRedo)
   }
 
-  @Test("isUndoing and isRedoing tell the truth while actions run, and only then")
+  @Test("isUndoing and isRedoing are true while actions run, and only then")
   func states() {
     var seen: [String] = []
     func act() {

@@ -249,7 +249,7 @@ struct DuplicateInsertTests {
     #expect(try store.fresh { try $0.all("Part").map { $0.entity.name } } == ["Bolt"])
   }
 
-  // MARK: What others hear
+  // MARK: What others are notified of
 
   @Test(
     "a duplicate is reported as deleted before the save is reported, and is no part of that",

@@ -187,7 +187,7 @@ struct UniquenessRun {
     let id = try identifier(plain.products[place].number)
     let number = plain.products[place].number
     if choice == 5 {
-      // Who refers to an object that was never saved is refused: that is another rule.
+      // A reference to an object that was never saved is refused: that is another rule.
       if plain.products[place].stored == nil, !plain.products[place].orders.isEmpty { return }
       story.append("delete \(number)")
       context.performAndWait { context.delete(context.object(with: id)) }

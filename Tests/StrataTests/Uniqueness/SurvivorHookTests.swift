@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// What is left after a conflict about uniqueness is about to be saved as any other object: it is told so (rules 135, 138, 139, 205).
+/// What is left after a conflict about uniqueness is about to be saved as any other object: its hooks run (rules 135, 138, 139, 205).
 struct SurvivorHookTests {
   let store: TemporaryStore
   let context: ManagedObjectContext

@@ -98,7 +98,7 @@ struct Kills: TortureKind {
       }
       usleep(UInt32(random.below(3_000)))
       try end(victim, lines)
-      // The survivor goes on: it saves ten times more than it had told before.
+      // The survivor continues: it saves ten times more than it had reported before.
       for line in survivor.linesAtHand() { try witness.hear(line) }
       for _ in 0..<10 {
         guard let line = survivor.readLine() else {

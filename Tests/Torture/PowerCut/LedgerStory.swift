@@ -58,7 +58,7 @@ struct LedgerStory {
   }
 
   /// A save during which the medium refuses a block that the system has taken already: reading shows the write, a power
-  /// cut undoes it. Most telling where the block is the anchor.
+  /// cut undoes it. Most important where the block is the anchor.
   private mutating func saveOnFailingDisk(
     _ plan: LedgerPlan, _ context: ManagedObjectContext
   ) throws -> LedgerPlan {

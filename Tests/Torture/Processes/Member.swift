@@ -99,7 +99,7 @@ import TortureKit
         let conflicts = try context.performAndWait { try make(save, context) }
         last += 1
         Worker.say("save \(last) \(conflicts)")
-        // Objects are held from one save to the next, or fetched anew.
+        // Objects are held from one save to the next, or fetched again.
         if last % 7 == 0 { context.performAndWait { context.reset() } }
       }
       for store in container.persistentStoreCoordinator.persistentStores {

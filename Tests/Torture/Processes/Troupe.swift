@@ -28,7 +28,7 @@ import TortureKit
     private struct Stop {
       /// Whether it stopped with the store's lock, so that no other process can save.
       let holdsLock: Bool
-      /// It goes on after so many saves of others.
+      /// It continues after so many saves of others.
       var saves: Int
       let isKilled: Bool
       /// The workers that were refused as busy.
@@ -101,7 +101,7 @@ import TortureKit
       count("processes")
     }
 
-    /// Kills a member and hears what it still had to say.
+    /// Kills a member and reads its last reports.
     private func end(_ member: Member) throws {
       if member.isDone {
         member.child.wait()
@@ -177,7 +177,7 @@ import TortureKit
     private func noteSave(_ worker: Int) throws {
       for member in members {
         member.stop?.acknowledged[worker, default: 0] += 1
-        // One may have been made before and told afterwards.
+        // One may have been made before and reported afterwards.
         if let stop = member.stop, stop.holdsLock, stop.acknowledged[worker] ?? 0 > 1 {
           throw TortureViolation("worker \(worker) saved while \(name(member)) had stopped with the lock")
         }
@@ -186,7 +186,7 @@ import TortureKit
 
     // MARK: Cruelty
 
-    /// Takes down who has stopped with the lock in its hands.
+    /// Records which process has stopped while it holds the lock.
     private func noticeStops() throws {
       for member in members where member.stopsItself && member.stop == nil && !member.isDone {
         guard member.child.hasStopped() else { continue }
@@ -199,7 +199,7 @@ import TortureKit
       }
     }
 
-    /// Lets those go on, or kills them, whose time is over.
+    /// Lets those continue, or kills them, whose time is over.
     private func release() throws {
       for member in members {
         guard let stop = member.stop else { continue }

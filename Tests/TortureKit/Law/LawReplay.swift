@@ -13,7 +13,7 @@ final class LawReplay {
   fileprivate(set) var flat: [ManagedObjectID] = []
   private let delegate: any FetchedResultsControllerDelegate<ManagedObject>
   private let stream: LawStream
-  /// What has been told since the last look.
+  /// What has been reported since the last look.
   var failures: [String] = []
   fileprivate var told = 0
   /// How often the list was fetched: each time the sequence begins again.
@@ -55,7 +55,7 @@ final class LawReplay {
     }
   }
 
-  /// Fetches anew: what has been reset has no list.
+  /// Fetches again: what has been reset has no list.
   func restart() throws {
     try controller.performFetch()
     begins += 1
@@ -344,7 +344,7 @@ private final class SnapshotRecorder: LawRecorder, FetchedResultsSnapshotDelegat
   }
 }
 
-/// Iterates over a controller's sequence and replays what it hears.
+/// Iterates over a controller's sequence and replays what it gets.
 final class LawStream: @unchecked Sendable {
   // Unchecked: `state` is touched under the lock only.
   struct State {
@@ -407,7 +407,7 @@ final class LawStream: @unchecked Sendable {
     }
   }
 
-  /// What has been heard when nothing more is on its way, with the counts since the last call.
+  /// What has arrived when nothing more is on its way, with the counts since the last call.
   func take(told: Int, begins: Int) -> State {
     lock.lock()
     defer { lock.unlock() }

@@ -33,7 +33,7 @@ public struct LawRound {
 
   /// Lives until all steps are done, or there were so many edits.
   ///
-  /// - Throws: ``TortureViolation`` with what was told and what was found, when the law did not hold.
+  /// - Throws: ``TortureViolation`` with what was reported and what was found, when the law did not hold.
   public mutating func run(edits limit: Int = .max) throws {
     for step in 0..<Self.steps where edits < limit {
       let failures: [String]

@@ -1,7 +1,7 @@
 import Foundation
 import Strata
 
-/// Contexts with controllers, what happens to them at random, and the law: replaying what controllers tell on the old list gives what
+/// Contexts with controllers, what happens to them at random, and the law: replaying what controllers report on the old list gives what
 /// a fetch finds now (rule 265).
 ///
 ///     child (C)   editor (D)        C has controllers; D only edits
@@ -91,7 +91,7 @@ final class LawWorld {
     return failures
   }
 
-  /// `STRATA_VERBOSE=n`: each edit is noted, and so much of the story told.
+  /// `STRATA_VERBOSE=n`: each edit is noted, and that much of the story printed.
   private static let verbosity = ProcessInfo.processInfo.environment["STRATA_VERBOSE"].flatMap { Int($0) }
 
   /// What has happened lately.
@@ -178,7 +178,7 @@ final class LawWorld {
       try context.performAndWait { try context.save() }
     }
     settle()
-    // The child is not told of what others commit below its parent; of what the editor has saved it is notified when the main context saves, but
+    // The child is not notified of what others commit below its parent; of what the editor has saved it is notified when the main context saves, but
     // it may have looked through what that has edited.
     if context === writer || context !== main && wasDirty { childHasMissed = true }
     if context === main { try catchUpChild() }
@@ -200,7 +200,7 @@ final class LawWorld {
     if let error = outcome.error { throw error }
   }
 
-  /// The child reads what the main context has not saved, but is told only when it is saved.
+  /// The child reads what the main context has not saved, but is notified only when it is saved.
   private func catchUpChild() throws {
     settle()
     if main.performAndWait({ main.hasChanges }) {
@@ -251,7 +251,7 @@ final class LawWorld {
   }
 
   /// Whether relationships must not be edited now: two contexts that relate the same objects in different ways before either has saved are the
-  /// merge policies' business, and what is left of them when both have saved does not always agree with what was told.
+  /// merge policies' business, and what is left of them when both have saved does not always agree with what was reported.
   private func hasRivals(_ context: ManagedObjectContext) -> Bool {
     if Self.allowsRivals { return false }
     let contexts: [ManagedObjectContext] = [main, writer, child, editor]

@@ -6,7 +6,7 @@ import Testing
 
 /// storage.md §1.2–§1.5: whatever happens to the names of a store, there are never two writers.
 ///
-/// What is not here stands in `EnvironmentTests` (links, deletion, replacement, sharing in a process) and
+/// What is not here is in `EnvironmentTests` (links, deletion, replacement, sharing in a process) and
 /// `ProcessTests` (fork).
 @Suite struct IdentityTests {
   /// A second name given while the store is open: it can be opened under neither, and the process that has it open continues.
@@ -83,7 +83,7 @@ import Testing
     try again.put(found, "a", "ours")
   }
 
-  /// Deleted and made anew by another process: two stores that have nothing in common but the name.
+  /// Deleted and made again by another process: two stores that share only the name.
   @Test func aStoreMadeAnewIsAnother() async throws {
     let directory = try ScratchDirectory()
     let environment = try Environment.open(path: directory("A"), options: .scratch)

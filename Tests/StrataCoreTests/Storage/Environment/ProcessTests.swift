@@ -57,7 +57,7 @@ import Testing
   }
 
   /// A reader here opens a keyspace that another process has made, while a transaction that began before is under way and does not know it: the
-  /// write is begun anew, once, and what the first run did is gone.
+  /// write is begun again, once, and what the first run did is gone.
   @Test func aWriteThatDoesNotKnowAKeyspaceIsBegunAnew() async throws {
     let directory = try ScratchDirectory()
     let path = directory("A")
@@ -93,7 +93,7 @@ import Testing
     #expect(try environment.get(rows, "first run") == nil)
   }
 
-  /// §2.5: another process keeps the write lock; ours give up, and go on when it is free.
+  /// §2.5: another process keeps the write lock; ours give up, and continue when it is free.
   @Test func aWriterInAnotherProcessMeansBusy() async throws {
     let directory = try ScratchDirectory()
     let path = directory("A")
@@ -210,7 +210,7 @@ import Testing
         expectForked(16) { _ = try environment.statistics() }
         pin.release()
         environment.close()
-        // Opened anew it is the child's own. For reading only: writing would start threads, which not every tool likes
+        // Opened again it is the child's own. For reading only: writing would start threads, which not every tool likes
         // after fork. Should it hang, it ends all the same.
         alarm(60)
         do {
@@ -254,7 +254,7 @@ import Testing
   }
 }
 
-/// Tells another process that waits for the file at `path`.
+/// Notifies another process that waits for the file at `path`.
 func announce(_ path: String) throws { try Data().write(to: URL(fileURLWithPath: path)) }
 
 /// Waits until another process has made the file at `path`.

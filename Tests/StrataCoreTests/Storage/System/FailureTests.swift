@@ -131,7 +131,7 @@ import Testing
     try inspect(directory("A"))
   }
 
-  /// A backup whose name may not last is none, and does not stand in the way of the next.
+  /// A backup whose name may not last does not count, and does not prevent the next.
   @Test func aBackupWhoseFolderCannotBeFlushedIsRemoved() throws {
     let directory = try ScratchDirectory()
     let fails = Mutex(false)
@@ -284,7 +284,7 @@ import Testing
       let count = FileSystem.system.read(descriptor, buffer, offset)
       noise.withLock { left in
         if offset >= 8192, left > 0 {
-          // A page that another process is using anew.
+          // A page that another process is using again.
           left -= 1
           buffer.copyBytes(from: repeatElement(0xAA, count: count))
         } else if offset < 8192, isMoving {

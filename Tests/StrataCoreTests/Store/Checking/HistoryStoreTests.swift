@@ -6,7 +6,7 @@ import Testing
 
 /// The history as the store keeps it: how long, in which bytes, and what a check says of it.
 struct HistoryStoreTests {
-  /// A clock that goes when it is told to.
+  /// A clock that the test moves.
   private final class Clock: Sendable {
     private let time = Mutex(Date(timeIntervalSinceReferenceDate: 1_000))
     var now: Date { time.withLock { $0 } }
@@ -147,7 +147,7 @@ struct HistoryStoreTests {
     }
   }
 
-  @Test("a salvaged store goes on with an empty history, and tokens from before are expired")
+  @Test("a salvaged store continues with an empty history, and tokens from before are expired")
   func salvage() throws {
     let fixture = try StoreFixture(options: options())
     try save(fixture, 4)

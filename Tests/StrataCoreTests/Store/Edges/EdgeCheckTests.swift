@@ -107,7 +107,7 @@ import Testing
       try problems { bench, transaction in
         try bench.put(bench.countKey("Person.route", 1), [2], transaction)
       } == ["edgeCountWrong: Person.route p1: 18446744073709551615 for 2"])
-    // A number that is none: nothing of the owner can be read.
+    // A damaged number: nothing of the owner can be read.
     for bytes: [UInt8] in [[], [0], [0xFF], [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1]] {
       let found = try problems { bench, transaction in
         try bench.put(bench.countKey("Company.employees", 1), bytes, transaction)

@@ -24,7 +24,7 @@ struct EdgeWorld {
   }
 
   var rows: [Node: Row] = [:]
-  /// Members of relationships that are ordered or only told by edges, by relationship and owner.
+  /// Members of relationships that are ordered or stored only as edges, by relationship and owner.
   var stored: [String: [UInt64: Members]] = [:]
 
   /// To-one relationships: name, declaring entity, destination, inverse, whether that is to-one, whether it has noAction.
@@ -72,7 +72,7 @@ struct EdgeWorld {
     Self.toOnes.filter { $0.owner == row.entity || $0.owner == "Person" && row.entity == "Student" }
   }
 
-  /// Who refers to a row by a relationship.
+  /// The rows that refer to a row by a relationship.
   func referrers(_ name: String, _ target: UInt64) -> [UInt64] {
     rows.filter { $0.value.references[name] == target }.map(\.key.key).sorted()
   }

@@ -25,7 +25,7 @@ import Testing
     let fixture = try stand()
     try fixture.commit(edges: [
       fixture.add("likes", 1, ("Company", 1)), fixture.add("fans", 2, ("Person", 1)),
-      // Told at both ends.
+      // Reported at both ends.
       fixture.add("likes", 3, ("Company", 3)), fixture.add("fans", 3, ("Person", 3)),
     ])
     try expectSound(fixture)

@@ -286,7 +286,7 @@ private struct EdgeRun {
         if isMade {
           result.insert("\(toOne.name) \(node.key)→\(target) false")
         } else if draft.deleted[targetNode] != nil && !toOne.mayDangle {
-          // The store compares what it is told to have changed.
+          // The store compares the changes that it gets.
           if draft.updated[node]?.contains(toOne.name) == true { continue }
           result.insert("\(toOne.name) \(node.key)→\(target) true")
         }

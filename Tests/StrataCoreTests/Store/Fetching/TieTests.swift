@@ -3,7 +3,7 @@ import Testing
 
 @testable import StrataCore
 
-/// Pages and windows over rows that the sort keys do not tell apart: they cost what they hold.
+/// Pages and windows over rows that the sort keys do not distinguish: they cost what they hold.
 struct TieTests {
   private let fixture: StoreFixture
   private static let rowCount = 4_000

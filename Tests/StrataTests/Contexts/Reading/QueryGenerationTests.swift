@@ -133,7 +133,7 @@ struct QueryGenerationTests {
     #expect(try context.entryCount() == 2)
   }
 
-  @Test("rule 296: a generation ends after the coordinator's limit; reading it says so, pinning anew helps")
+  @Test("rule 296: a generation ends after the coordinator's limit; reading it says so, pinning again helps")
   func aGenerationEnds() async throws {
     try store.save("Bells")
     store.coordinator.queryGenerationLimit = .milliseconds(50)

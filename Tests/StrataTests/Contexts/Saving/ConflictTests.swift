@@ -75,7 +75,7 @@ struct ConflictTests {
     #expect(try store.context().entries().map(Values.init) == [Values("theirs", 1, 2)])
   }
 
-  @Test("rules 191, 193: the conflict tells what was read, what is stored, and the versions")
+  @Test("rules 191, 193: the conflict has what was read, what is stored, and the versions")
   func conflictTellsBothSides() throws {
     try makeUpdateUpdate()
     let error = #expect(throws: CoreDataError.self) { try mine.save() }
@@ -180,7 +180,7 @@ struct ConflictTests {
     #expect(try stored() == Values(storeWins ? "theirs" : nil, 5, 1))
   }
 
-  @Test("rules 58, 188: an object changed by a policy is told, with the flag 64")
+  @Test("rules 58, 188: an object changed by a policy is notified, with the flag 64")
   func policyTellsTheObject() throws {
     let diary = Diary(context: mine)
     try mine.save()
@@ -294,7 +294,7 @@ struct ConflictTests {
   }
 
   @Test(
-    "rule 199: updated here, deleted there: overwrite and object trump write the row anew under its ID",
+    "rule 199: updated here, deleted there: overwrite and object trump write the row again under its ID",
     arguments: [MergePolicyType.overwrite, .mergeByPropertyObjectTrump])
   func updateDeleteReinserts(_ type: MergePolicyType) throws {
     try makeUpdateDelete()

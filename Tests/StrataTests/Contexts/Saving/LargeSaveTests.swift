@@ -142,6 +142,6 @@ struct LargeSaveTests {
 }
 
 extension ManagedObjectID {
-  /// The primary key, as the URI tells it.
+  /// The primary key, from the URI.
   fileprivate var uriNumber: Int { Int(uriRepresentation().lastPathComponent.dropFirst()) ?? 0 }
 }

@@ -63,7 +63,7 @@ final class TemporaryStore: Sendable {
   /// The store's own UUID.
   var identifier: UUID { store.identifier }
 
-  /// A new context; of the calling thread unless told otherwise, so that tests can use several side by side.
+  /// A new context; of the calling thread by default, so that tests can use several side by side.
   func context(_ type: ConcurrencyType = .confinement) -> ManagedObjectContext {
     ManagedObjectContext(type, coordinator: coordinator)
   }

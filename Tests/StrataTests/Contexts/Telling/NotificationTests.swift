@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// What contexts tell the world, and when (section E).
+/// What contexts report, and when (section E).
 struct NotificationTests {
   let store: TemporaryStore
   let context: ManagedObjectContext
@@ -100,7 +100,7 @@ struct NotificationTests {
     #expect(recorder.take().map(\.keys) == [["deleted"]])
   }
 
-  @Test("rule 25: a new object whose insertion was told is told as deleted when it goes")
+  @Test("rule 25: a new object whose insertion was reported is reported as deleted when it is deleted")
   func toldInsertIsToldDeleted() throws {
     let entry = Entry.make("Bells", in: context)
     context.processPendingChanges()
@@ -113,7 +113,7 @@ struct NotificationTests {
     #expect(recorder.all(.didSave).first?.deleted.isEmpty == true)
   }
 
-  @Test("rule 15: a change of a transient attribute is told as an update")
+  @Test("rule 15: a change of a transient attribute is reported as an update")
   func transientChangeIsToldAsUpdate() throws {
     let entry = Entry.make("Bells", in: context)
     try context.save()
@@ -123,7 +123,7 @@ struct NotificationTests {
     #expect(recorder.take().map(\.updated) == [[entry.objectID]])
   }
 
-  @Test("rule 122: what an observer of did-change changes is told in a notification of its own")
+  @Test("rule 122: what an observer of did-change changes is reported in a notification of its own")
   func observersMayChangeMore() throws {
     let entry = Entry.make("Bells", in: context)
     let smuggled = Smuggled(entry)

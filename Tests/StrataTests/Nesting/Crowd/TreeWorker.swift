@@ -245,7 +245,7 @@ final class TreeWorker {
   }
 
   /// What `context` sees of a place's twigs: the value of each pair. Throws when twigs of a pair differ, when one has no other,
-  /// or its text tells another value.
+  /// or its text has another value.
   static func twigs(
     of owner: Int, in context: ManagedObjectContext, checksLongTexts: Bool = true
   ) throws -> [Int: Int] {

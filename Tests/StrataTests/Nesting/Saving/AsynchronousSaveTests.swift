@@ -69,7 +69,7 @@ struct AsynchronousSaveTests {
   }
 
   @Test(
-    "an edit that was dropped before the save does not stand in the way of one after it",
+    "an edit that was dropped before the save does not prevent one after it",
     arguments: [false, true])
   func editedAgain(isUndone: Bool) async throws {
     try store.save("Bells", "Winki")

@@ -37,7 +37,7 @@ struct ReferenceGraph: Equatable {
 
   func numbers(_ isWanted: (Kind) -> Bool) -> [Int] { nodes.filter { isWanted($0.value) }.keys.sorted() }
 
-  /// Who stands in the way of deleting this and what goes with it.
+  /// The objects that deny deleting this and what is deleted with it.
   func denies(_ deleted: Set<Int>) -> Bool {
     deleted.contains { !(auditors[$0] ?? []).subtracting(deleted).isEmpty }
   }

@@ -101,7 +101,7 @@ struct LostRowTests {
     lateThing["code"] = "unique"
     try stack.deleteRow()
     try early.save()
-    // The row is written anew by `early`; `late` was about to and is refused for the code.
+    // The row is written again by `early`; `late` was about to and is refused for the code.
     #expect(code { try late.save() } == .managedObjectConstraintMerge)
     lateThing["code"] = nil
     try stack.changeRow(["long": 5])
@@ -187,7 +187,7 @@ struct LostRowTests {
     for id in ids { #expect(merging.registeredObject(for: id) == nil) }
   }
 
-  /// contexts 9: an object whose row was written anew is let go like others once it is saved.
+  /// contexts 9: an object whose row was written again is released like others once it is saved.
   @Test func anObjectWrittenAnewIsNotKeptForEver() throws {
     let stack = try Stack()
     let context = ManagedObjectContext(

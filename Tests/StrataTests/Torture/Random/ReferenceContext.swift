@@ -20,7 +20,7 @@ struct RecordKey: Hashable, Comparable, CustomStringConvertible {
 struct ReferenceRow {
   let entity: String
   var values: [AttributeValue]
-  /// No two writings of a row have the same: what a row's version has to tell apart.
+  /// No two writings of a row have the same: what a row's version has to distinguish.
   var stamp: Int
   /// By slot, which writing of a large value the row refers to.
   var large: [Int: Int] = [:]
@@ -279,7 +279,7 @@ final class ReferenceContext {
     }
     for (key, stamp) in notice.deleted {
       guard let object = objects[key] else { continue }
-      // The deletion of a row that was, or is to be, written anew since.
+      // The deletion of a row that was, or is to be, written again since.
       if object.isInserted { continue }
       if let row = object.snapshot, row.stamp > stamp { continue }
       if object.snapshot != nil { object.isFault = false }
@@ -351,7 +351,7 @@ final class ReferenceContext {
     store.count(
       "conflicts: \(policy), \(what) here, \(store.rows[object.key] == nil ? "deleted" : "updated") there")
     guard let stored = store.rows[object.key] else {
-      // Rule 199: who insists writes the row anew, who yields lets the object go.
+      // Rule 199: a context that insists writes the row again, one that yields releases the object.
       if isObjectStronger {
         keepEveryValue(object)
         object.take(nil)
