@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataCore
 
-/// storage.md §1.2 and §2.4: which process waits for which, one rule at a time. All on one thread: a deadline that is over already turns
+/// Which process waits for which, one rule at a time. All on one thread: a deadline that is over already turns
 /// waiting into an error.
 @Suite struct GateTests {
   private func withPool(_ body: (ReaderPool) throws -> Void) throws {

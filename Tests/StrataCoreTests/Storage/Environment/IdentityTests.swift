@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataCore
 
-/// storage.md §1.2–§1.5: whatever happens to the names of a store, there are never two writers.
+/// Whatever happens to the names of a store, there are never two writers.
 ///
 /// What is not here is in `EnvironmentTests` (links, deletion, replacement, sharing in a process) and
 /// `ProcessTests` (fork).

@@ -3,7 +3,7 @@ import Testing
 
 @testable import StrataCore
 
-/// storage.md §4: quick inspection after a store was closed in order, full inspection after anything else.
+/// Quick inspection after a store was closed in order, full inspection after anything else.
 @Suite struct CleanMarkTests {
   private let directory: ScratchDirectory
   private var path: String { directory("Test.strata") }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataCore
 
-/// storage.md §1.5, §1.6, §2.6, §4, §5: what the operating system may answer.
+/// What the operating system may answer.
 @Suite struct FailureTests {
   // MARK: Sentences
 
@@ -153,7 +153,7 @@ import Testing
     try inspect(directory("B"))
   }
 
-  // MARK: §1.6 Network file systems and read-only media
+  // MARK: Network file systems and read-only media
 
   @Test func networkFileSystemsAreRefusedUnlessAllowed() throws {
     let directory = try ScratchDirectory()
@@ -203,7 +203,7 @@ import Testing
     }
   }
 
-  // MARK: §2.6 Full disks, failed anchors
+  // MARK: Full disks, failed anchors
 
   @Test func aFileAtItsSizeLimitIsAFullDisk() async throws {
     await #expect(processExitsWith: .success) {
@@ -271,7 +271,7 @@ import Testing
     #expect(try storageError { _ = try environment.get(rows, "a") }.kind == .io)
   }
 
-  // MARK: §4 Inspection while others write
+  // MARK: Inspection while others write
 
   /// A walk that fails because of a commit meanwhile is repeated; otherwise the failure counts.
   @Test(arguments: [true, false]) func aMovingFileIsInspectedAgain(isMoving: Bool) throws {

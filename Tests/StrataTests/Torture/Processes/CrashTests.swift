@@ -3,8 +3,8 @@ import Strata
 import Testing
 import TortureKit
 
-/// Programs that are killed while they save, and programs that save to one store at once (storage.md 1.2, 2.2, 2.4;
-/// contexts 8, 13).
+/// Programs that are killed while they save, and programs that save to one store at once
+/// (contexts 8, 13).
 ///
 /// `STRATA_KILLS=n` sets how often is killed, `STRATA_SEED=n` when and where.
 @Suite(.serialized)
