@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a commit changed, told to everybody interested, in commit order.
+/// What a commit changed, reported to all observers in commit order.
 ///
 /// Carries the new rows themselves, shared and immutable, so that merging reads nothing and decodes nothing; of a batch, which
 /// may have changed millions, their keys.

@@ -34,7 +34,7 @@ final class StoreDraft: Sendable {
   /// The draft's place.
   var url: URL { URL(fileURLWithPath: file.path) }
 
-  /// Locks the file, which exists by now, so that everybody sees that it is worked on.
+  /// Locks the file, which exists by now, so that other processes see that it is in use.
   func hold() {
     descriptor.withLock { descriptor in
       guard descriptor < 0 else { return }

@@ -89,7 +89,7 @@ struct BatchDeleting {
     return schema.entities[number]
   }
 
-  /// Whom a row is related to: references to rows that exist.
+  /// What a row is related to: references to rows that exist.
   private func others(
     _ relationship: RelationshipSchema, _ reference: UInt64, _ hierarchy: Int,
     _ transaction: borrowing ReadTransaction
@@ -159,7 +159,7 @@ struct BatchDeleting {
   /// The to-one relationship through which members refer back and must stop to.
   private func leadsBack(_ relationship: RelationshipSchema) -> RelationshipSchema? {
     if relationship.isTransient || relationship.deleteRule == .noAction { return nil }
-    // Of these everybody goes.
+    // Of these all are deleted.
     if relationship.deleteRule == .cascade { return nil }
     guard let inverse = schema.inverse(of: relationship), !inverse.isToMany else { return nil }
     return inverse

@@ -155,7 +155,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
   @exclusivity(unchecked) var isAboutToSave = false
   /// The save under way writes what was not captured: a first child that comes meanwhile does not see it.
   @exclusivity(unchecked) var savesUncaptured = false
-  /// New records that are deleted again and still published, until the event ends: nobody is to see half of an event.
+  /// New records that are deleted again and still published, until the event ends: no context may see half of an event.
   @exclusivity(unchecked) var withdrawn: Set<StratumLayer.Place> = []
   /// Objects were inserted before there was a store for them, and have provisional IDs.
   @exclusivity(unchecked) var hasProvisional = false

@@ -63,7 +63,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Who belongs to whom may have changed wherever the commit has changed rows: it is not known which of their properties.
+  /// Relationships may have changed wherever the commit has changed rows: it is not known which of their properties.
   func forgetMembers(changedElsewhere batch: BatchChanges) {
     if schema.relationships.isEmpty { return }
     if !batch.uncertain.isEmpty { return forgetAllMembers() }

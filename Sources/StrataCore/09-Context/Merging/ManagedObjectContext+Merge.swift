@@ -274,7 +274,7 @@ extension ManagedObjectContext {
     }
     if let old, object.isUpdated || object.isDeleted { object.leaveOwnersOfOthers(since: old) }
     if object.isFault {
-      // Nobody is told, but what has been published of its relationships stands on the row of before.
+      // Nothing is reported, but what has been published of its relationships is based on the former row.
       if !object.state.isDisjoint(with: .ownChange) { unpublished.append(object) }
       return false
     }
@@ -350,7 +350,7 @@ extension ManagedObjectContext {
     changes.delete(known)
   }
 
-  /// Who belongs to whom may have changed: loaded members are forgotten, owners in use are told of as refreshed.
+  /// Relationships may have changed: loaded members are forgotten, owners in use are reported as refreshed.
   private func mergeRelationships(
     _ notice: CommitNotice, _ store: RegisteredStores.Registered, _ merged: inout MergedIdentifiers
   ) {

@@ -7,7 +7,7 @@ extension ManagedObjectContext {
     if isAccessible { tellChanges() }
   }
 
-  /// A block is over: what it has edited is there for children, although nobody is told of it (rule 4).
+  /// A block is over: what it has edited is there for children, although it is not reported (rule 4).
   func flushEdits() {
     unpublished += changes.takeUnflushed()
     publishEdits()

@@ -86,7 +86,7 @@ open class ManagedObject: NSObject, SlotDeclaring {
   @exclusivity(unchecked) final var relations: Relations?
   /// When the row was read, by `SnapshotClock`.
   @exclusivity(unchecked) final var readAt: UInt32 = 0
-  /// While there is no row that would tell: the key of whom the object was made for as a member; 0 for none.
+  /// While there is no row that has it: the key of the owner that the object was made for as a member; 0 for none.
   @exclusivity(unchecked) final var keeperHint: UInt32 = 0
   /// The object's observers; nil while it never had one.
   @exclusivity(unchecked) final var observation: ObjectObservation?

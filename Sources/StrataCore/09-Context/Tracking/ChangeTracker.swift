@@ -235,7 +235,7 @@ struct ChangeTracker {
     return notedList + insertedList[eventStart...]
   }
 
-  /// Whether something noted was finished for children before anybody was told.
+  /// Whether something noted was finished for children before it was reported.
   var hasFlushed: Bool { firstUnflushedNote > 0 || firstUnflushedInsert > 0 || !retouched.isEmpty }
 
   /// What is noted and not finished for children; from now on it is.

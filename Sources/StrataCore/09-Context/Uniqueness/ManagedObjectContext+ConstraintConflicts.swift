@@ -202,7 +202,7 @@ extension ManagedObjectContext {
   }
 }
 
-/// The violations that a store reports, pair by pair, as conflicts: who is in conflict with whom about what.
+/// The violations that a store reports, pair by pair, as conflicts: which objects are in conflict about which values.
 ///
 /// A constraint that extends another one (its attributes are among them) is not reported again for the same records (rule 206).
 struct ViolationGroups {

@@ -95,7 +95,7 @@ extension ManagedObjectContext {
   /// Lets a new object go for which a deletion has begun, and the new ones that the rule cascade takes along (rules 24, 212).
   ///
   /// Through a list, not down a recursion: cycles end, and a chain may be as long as memory permits. All ties are cut while
-  /// everybody is still there.
+  /// all objects are still there.
   func deleteInserted(_ object: ManagedObject) {
     var leaving = [object]
     var place = 0
@@ -112,10 +112,10 @@ extension ManagedObjectContext {
     for next in leaving where isStillLeaving(next) {
       for relationship in next.home.entity.relationships { untie(next, relationship) }
     }
-    // Last those with whom it began: what they took along is gone before them.
+    // Last those with which it began: what the cascade took along is deleted before them.
     for next in leaving.reversed() {
       if isStillLeaving(next) {
-        // What the cascade has marked as deleted goes on referring to it.
+        // What the cascade has marked as deleted still refers to it.
         if !deletionsToPropagate.isEmpty { vanished.insert(next.objectID) }
         takeOut(next)
       }
@@ -128,7 +128,7 @@ extension ManagedObjectContext {
     object.context === self && object.isInserted && object.state.contains(.leaving)
   }
 
-  /// Whom the deletion of `object` deletes through a relationship with the rule cascade.
+  /// What the deletion of `object` deletes through a relationship with the rule cascade.
   private func cascadeTargets(
     of object: ManagedObject, _ relationship: RelationshipSchema
   ) -> [ManagedObject] {
