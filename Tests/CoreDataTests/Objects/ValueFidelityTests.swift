@@ -1,7 +1,7 @@
 import CoreData
 import Testing
 
-/// Values of every number type, in Swift's and in Foundation's clothes, through every way in and every way out.
+/// Values of every number type, as Swift's and as Foundation's types, through every setter and getter.
 @Suite("Values stay what they are")
 struct ValueFidelityTests {
   /// One value: the type of its attribute, what is handed in, and the text of what must come out.

@@ -50,7 +50,7 @@ struct FileErrorTests {
     #expect(error(at: "zeros.sqlite")?.code == NSFileReadCorruptFileError)
   }
 
-  @Test("A missing file that is not to be made: 260, a missing folder: 512, a folder: 256")
+  @Test("A missing file that may not be made: 260, a missing folder: 512, a folder: 256")
   func missing() throws {
     #expect(
       error([NSReadOnlyPersistentStoreOption: true], at: "none.sqlite")?.code == NSFileReadNoSuchFileError)

@@ -1,7 +1,7 @@
 import CoreData
 import Testing
 
-/// What becomes of relationships whose other end is deleted before it was ever saved, or whose deletion is taken back.
+/// What happens to relationships whose other end is deleted before it was ever saved, or whose deletion is taken back.
 @Suite("Deleted ends of relationships")
 struct DeletedEndsTests {
   let coordinator: NSPersistentStoreCoordinator
@@ -67,7 +67,7 @@ struct DeletedEndsTests {
   }
 
   @Test(
-    "Rule 212: a reference without inverse to an object that was never saved goes with it",
+    "Rule 212: a reference without inverse to an object that was never saved is removed with it",
     arguments: [
       "label", "labels", "ranking",
     ])

@@ -102,7 +102,7 @@ private struct ModelMaker {
     one.isToMany = dice.chance(50)
     one.isOrdered = one.isToMany && dice.chance(35)
     if from == to, dice.chance(30) {
-      // Everybody is a friend of their friends.
+      // A relationship that is its own inverse.
       one.isOrdered = false
       one.inverse = one.name
       one.rule = dice.chance(80) ? .nullifyDeleteRule : .cascadeDeleteRule

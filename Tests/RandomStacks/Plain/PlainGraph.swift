@@ -4,7 +4,7 @@ import CoreData
 struct PlainRecord: Equatable {
   let kind: Int
   var values: [String: PlainValue] = [:]
-  /// In order; of a to-one relationship none or one. What is gone may still be listed where nothing leads back.
+  /// In order; of a to-one relationship none or one. Deleted records may still be listed in relationships without inverse.
   var ends: [String: [Int]] = [:]
 }
 
@@ -131,7 +131,7 @@ struct PlainGraph {
     for gone in doomed { records[gone] = nil }
   }
 
-  /// References without inverse to what is gone are cleared when the deletion is stored.
+  /// References without inverse to deleted records are cleared when the deletion is stored.
   mutating func settle() {
     let there = Set(records.keys)
     for number in there {

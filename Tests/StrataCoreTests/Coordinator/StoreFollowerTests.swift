@@ -23,7 +23,7 @@ struct StoreFollowerTests {
     return row.primaryKey
   }
 
-  /// Asks again and again; false when it has not come about in half a minute.
+  /// Polls; false when it has not come true in half a minute.
   private func eventually(_ isTrue: () throws -> Bool) async rethrows -> Bool {
     for _ in 0..<3_000 {
       if try isTrue() { return true }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataCore
 
-/// What becomes of the file that a migration takes the place of when something is lost by it.
+/// What happens to the file that a migration replaces when something is lost.
 struct ReplacedFileTests {
   private let folder: URL
   private let url: URL

@@ -3,7 +3,7 @@ import Testing
 
 @testable import StrataCore
 
-/// What goes into a row comes out, for every type and at every boundary.
+/// What is written to a row is read from it, for every type and at every boundary.
 @Suite struct RowRoundTripTests {
   @Test("Every type, at every boundary of the nil bitmap", arguments: ValueGenerator.storedTypes)
   func everyTypeRoundTrips(type: AttributeType) throws {

@@ -2,7 +2,7 @@ import Foundation
 @_spi(Testing) import Strata
 import Testing
 
-/// What becomes of unsaved changes when a batch has deleted what they are about (rules 174, 199, 215, 221).
+/// What happens to unsaved changes of objects that a batch has deleted (rules 174, 199, 215, 221).
 struct BatchConflictTests {
   let store: TemporaryStore
   let context: ManagedObjectContext

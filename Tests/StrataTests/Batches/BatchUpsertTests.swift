@@ -2,7 +2,7 @@ import Foundation
 @_spi(Testing) import Strata
 import Testing
 
-/// Batch inserts of rows that are there already: the context's merge policy says what becomes of them (rules 205, 272, 273).
+/// Batch inserts of rows that exist already: the context's merge policy decides (rules 205, 272, 273).
 struct BatchUpsertTests {
   let store: TemporaryStore
   let context: ManagedObjectContext

@@ -147,7 +147,7 @@ struct FlightLogProgramTests {
     }
   }
 
-  /// Killed at moments spread over the whole run; then one run is left in peace and must agree with the files.
+  /// Killed at moments spread over the whole run; then one run is not disturbed and must agree with the files.
   @Test func killedAtAnyMomentTheNextRunGoesOn() throws {
     let data = try makeShortData()
     defer { data.remove() }

@@ -265,7 +265,7 @@ import TortureKit
     #expect(try again.explain().indexName == "Vessel.byLength")
     await #expect(throws: CoreDataError.self) { try await again.remove("byLength") }
     again.close()
-    // Now only the model wants it: an older model lets it go, as ever.
+    // Now only the model wants it: an older model drops it, as before.
     let without = try IndexStand(0, in: first)
     #expect(try without.names == ["Vessel.unique(mark)"])
     // Another meaning under the same name: the model's counts.

@@ -76,7 +76,7 @@ struct LossyMigrationTests {
     #expect(count == 40)
   }
 
-  @Test("what goes and holds nothing needs no more than before, forwards and backwards")
+  @Test("what is removed and holds nothing needs no more than before, forwards and backwards")
   func nothingToLose() throws {
     try fill(Self.one()) { $0.newObject("Trip", ["name": "a"]) }
     try stand.open(Self.two())
@@ -321,7 +321,7 @@ struct LossyMigrationTests {
   }
 
   @Test(
-    "a relationship is lost when neither end stays; its order when its end goes; members that go with their entity are none of it"
+    "a relationship is lost when neither end stays; its order when its end goes; members that are removed with their entity do not count"
   )
   func relationships() throws {
     func model(_ ends: (String?, String?), isOrdered: Bool = true, hasTags: Bool = true) -> ManagedObjectModel

@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// What becomes of a store's history when the store is migrated.
+/// What happens to a store's history when the store is migrated.
 struct MigratedHistoryTests {
   let stand: MigrationStand
 

@@ -3,10 +3,10 @@ import Testing
 
 import Strata
 
-/// The folder of a model in Xcode's form that has everything such models can have.
+/// The folder of a model in Xcode's form, with everything that such models can have.
 private let shop = repository.appendingPathComponent("Tests/StrataTests/Models/Shop.xcdatamodeld")
 
-/// What becomes of each part of a description, by the fixture `Shop.xcdatamodeld`.
+/// What each part of a description turns into, by the fixture `Shop.xcdatamodeld`.
 @Suite struct XcodeModelTests {
   private let model: ManagedObjectModel
 

@@ -114,7 +114,7 @@ struct AsynchronousStackTests {
     }
   }
 
-  /// Looks again and again, letting the main queue run in between. The time is a way out, not a claim.
+  /// Polls, and lets the main queue run in between. The time is a way out, not a claim.
   private func waitUntil(_ condition: @MainActor () throws -> Bool) async throws {
     for _ in 0..<60_000 {
       if try condition() { return }

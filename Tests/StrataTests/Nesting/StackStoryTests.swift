@@ -45,7 +45,7 @@ struct StackStoryTests {
       (try sibling.existingObject(with: id) as? Entry)?.rating = 5
       try sibling.save()
     }
-    // Another journal in another file: none of the list's business.
+    // Another journal in another file: which does not concern the list.
     let other = try store.neighbour("Other.strata")
     try other.save("Winki")
     await nextMainQueueTurn()

@@ -6,7 +6,7 @@ import TortureKit
 
 #if os(Linux)
   /// A store that needs nothing written is opened, read and closed while others write. The writer is another process that stands still in
-  /// the midst of a commit: whatever waits for it does not come back before the test has ended it.
+  /// the middle of a commit: what waits for it does not return before the test has ended it.
   @Suite struct OpeningBesideAWriterTests {
     private func description(_ url: URL, _ timeout: Duration = .milliseconds(500))
       -> PersistentStoreDescription

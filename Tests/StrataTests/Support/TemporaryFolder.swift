@@ -13,7 +13,7 @@ struct TemporaryFolder: Sendable {
     try? FileManager.default.removeItem(at: url)
   }
 
-  /// Writes a file, making the folders on its way, and returns where it stands.
+  /// Writes a file, makes its folders, and returns its place.
   ///
   /// A file to be run is put in its place by a program of its own: a child that another test starts meanwhile would inherit our open
   /// descriptor, and as long as it has that, the file cannot be run ("text file busy").

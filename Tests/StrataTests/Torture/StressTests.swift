@@ -96,7 +96,7 @@ struct StressTests {
     #expect(stored == expected, "the stored counters say \(stored)")
   }
 
-  /// One worker. Answers how many saves it made.
+  /// One worker. Returns how many saves it made.
   private static func work(
     _ worker: Int, _ container: PersistentContainer, _ ids: [ManagedObjectID]
   ) async throws -> Int {

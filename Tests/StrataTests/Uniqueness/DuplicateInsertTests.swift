@@ -13,7 +13,7 @@ struct DuplicateInsertTests {
   }
 
   @Test(
-    "rule 205: what becomes of the values of a new object that is stored already",
+    "rule 205: what happens to the values of a new object that is stored already",
     arguments: [
       (.mergeByPropertyObjectTrump, "mine", 5, "kept"), (.mergeByPropertyStoreTrump, "stored", 5, "kept"),
       (.overwrite, "mine", 0, nil), (.rollback, "stored", 5, "kept"),

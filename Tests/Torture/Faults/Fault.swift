@@ -63,7 +63,7 @@ struct Fault: CustomStringConvertible {
   static let all: [Fault] = Function.allCases.flatMap { function in
     function.codes.flatMap { code -> [Fault] in
       var manners: [Manner] = [.once]
-      // An interrupted call is tried again, and would be for ever.
+      // An interrupted call is tried again, without limit.
       if code != EINTR { manners.append(.forever) }
       if function == .pwrite && code == EIO { manners.append(.late) }
       return manners.map { Fault(function: function, code: code, manner: $0) }

@@ -16,7 +16,7 @@ final class KillWitness {
 
   var exists: Bool { FileManager.default.fileExists(atPath: url.path) }
 
-  /// Takes down what a writer says.
+  /// Records what a writer reports.
   func hear(_ line: String) throws {
     let words = line.split(separator: " ")
     if words.count == 2, let worker = Int(words[0]), let save = Int(words[1]) {

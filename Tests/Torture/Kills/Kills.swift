@@ -75,7 +75,7 @@ struct Kills: TortureKind {
   /// Whether the last one that was killed had said that the store is open.
   private var hasOpened = false
 
-  /// Kills a writer and takes down everything it has said, of which `lines` were read before.
+  /// Kills a writer and records everything it has reported, of which `lines` were read before.
   private mutating func end(_ child: ChildProcess, _ lines: [String]) throws {
     let code = child.kill()
     let lines = lines + child.readLines()

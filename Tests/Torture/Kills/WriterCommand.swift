@@ -31,7 +31,7 @@ struct WriterCommand: ParsableCommand {
     }
   }
 
-  // MARK: Saving for ever
+  // MARK: Saving without end
 
   private func saveForEver(_ container: PersistentContainer) {
     for worker in workers {

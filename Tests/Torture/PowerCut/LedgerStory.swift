@@ -48,7 +48,7 @@ struct LedgerStory {
     try Ledger.close(container)
   }
 
-  /// One context saves again and again.
+  /// One context saves repeatedly.
   private mutating func saveAlone(_ container: PersistentContainer, saves: Int) throws {
     let context = container.newBackgroundContext()
     let early = random.below(saves)

@@ -10,7 +10,7 @@ import TortureKit
       let child: ChildProcess
       /// Nil for a reader.
       let worker: Int?
-      /// Whether it stops itself in the midst of a commit.
+      /// Whether it stops itself during a commit.
       let stopsItself: Bool
       var isOpen = false
       var isDone = false
@@ -55,7 +55,7 @@ import TortureKit
 
     func count(_ name: String, _ number: Int = 1) { details[name, default: 0] += number }
 
-    /// Starts everybody and treats them badly until all saves are made.
+    /// Starts all members and disturbs them until all saves are made.
     func perform(writers: Int, readers: Int) throws {
       for worker in 1...writers { try start(worker) }
       for _ in 0..<readers { try start(nil) }
@@ -184,7 +184,7 @@ import TortureKit
       }
     }
 
-    // MARK: Cruelty
+    // MARK: Disturbances
 
     /// Records which process has stopped while it holds the lock.
     private func noticeStops() throws {

@@ -407,7 +407,7 @@ final class LawStream: @unchecked Sendable {
     }
   }
 
-  /// What has arrived when nothing more is on its way, with the counts since the last call.
+  /// What has arrived when nothing more is expected, with the counts since the last call.
   func take(told: Int, begins: Int) -> State {
     lock.lock()
     defer { lock.unlock() }

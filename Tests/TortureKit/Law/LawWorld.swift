@@ -11,7 +11,7 @@ import Strata
 ///            one store or two
 ///
 /// All four edit the same records without regard for each other; relationships only while no other context has unsaved changes, unless
-/// `STRATA_RIVALS` is set; then the child is looked at while it has none of its own. Saves are synchronous or not, and A may be of the main queue, which merges in slices.
+/// `STRATA_RIVALS` is set; then the child is inspected while it has none of its own. Saves are synchronous or not, and A may be of the main queue, which merges in slices.
 final class LawWorld {
   private let coordinator: PersistentStoreCoordinator
   private let main: ManagedObjectContext

@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  /// Readers, nested readers, pins and a writer that outgrows the map again and again.
+  /// Readers, nested readers, pins and a writer that repeatedly outgrows the map.
   @Test func growthUnderReadersLosesNothing() throws {
     var options = EnvironmentOptions.scratch
     options.mapSize = 1 << 16

@@ -275,7 +275,7 @@ import Testing
     #expect(try environment.get(rows, "theirs") == "1")
   }
 
-  /// The turn ends with a process that is killed in the midst of writing.
+  /// The turn ends with a process that is killed while it writes.
   @Test func aKilledProcessLeavesTheTurn() async throws {
     let directory = try ScratchDirectory()
     let path = directory("A")

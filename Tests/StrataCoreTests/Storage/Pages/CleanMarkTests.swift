@@ -88,7 +88,7 @@ import Testing
     options.durability = durability
     try visit(options)
     #expect(try isMarked(path))
-    // Commits go to both anchors by turns, and the mark with them.
+    // Commits go to the two anchors alternately, and the mark with them.
     for round in 1...4 {
       let environment = try Environment.open(path: path, options: options)
       try put(round * 30, environment)

@@ -47,7 +47,7 @@ struct HistoryStoreTests {
     #expect(try fixture.store.check().problems == [])
   }
 
-  @Test("for ever means for ever")
+  @Test("history kept without limit does not expire")
   func forever() throws {
     let fixture = try StoreFixture(options: options(.forever))
     for _ in 0..<3 {

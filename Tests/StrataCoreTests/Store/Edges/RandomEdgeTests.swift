@@ -42,7 +42,7 @@ private struct EdgeRun {
     random = RandomValues(seed: seed)
   }
 
-  /// One change set on its way.
+  /// One change set under way.
   private struct Draft {
     var world: EdgeWorld
     var inserted: [EdgeWorld.Node] = []

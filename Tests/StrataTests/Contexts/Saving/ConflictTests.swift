@@ -227,7 +227,7 @@ struct ConflictTests {
     #expect(throws: CoreDataError.self) { try mine.save() }
   }
 
-  @Test("rule 75: an edit that was taken back by hand is no conflict, it writes nothing")
+  @Test("rule 75: an edit that is set back to the old value is no conflict and writes nothing")
   func editTakenBackIsNoConflict() throws {
     rival.notes = "theirs"
     try theirs.save()

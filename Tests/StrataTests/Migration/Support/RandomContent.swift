@@ -109,7 +109,7 @@ struct RandomContent {
 
   // MARK: Converting
 
-  /// The content as it is to be in another version of the model.
+  /// The content as it must be in another version of the model.
   func converted(from old: RandomModel, to new: RandomModel) -> RandomContent {
     var result = RandomContent()
     result.orders = Set(

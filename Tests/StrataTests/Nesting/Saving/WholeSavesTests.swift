@@ -74,7 +74,7 @@ struct WholeSavesTests {
   // MARK: An event
 
   @Test(
-    "contexts 5: new objects that are deleted again are seen by children until the event ends, and then none of them"
+    "contexts 5: new objects that are deleted again are seen by children until the event ends, and not afterwards"
   )
   func deletionsOfOneEvent() throws {
     let parent = store.context()
@@ -145,7 +145,7 @@ struct WholeSavesTests {
     #expect(try child.entry("Bells").rating == 5)
   }
 
-  @Test("the same while the row is on its way to the store") @MainActor
+  @Test("the same while the row is being saved to the store") @MainActor
   func mergingAnOldSaveMeanwhile() async throws {
     try store.save("Bells")
     let stranger = store.context()

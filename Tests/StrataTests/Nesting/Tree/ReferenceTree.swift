@@ -173,7 +173,7 @@ final class ReferenceNode {
   /// The row a fault takes, or a refresh.
   private func newestRow(_ leaf: ReferenceLeaf) -> ReferenceTreeRow? {
     if leaf.own != nil { return beneath(leaf.number) }
-    // What is to be deleted looks as it did.
+    // What will be deleted looks as it did.
     if let mine = received[leaf.number], mine.kind == .delete { return mine.base }
     return visible(leaf.number)
   }
@@ -238,7 +238,7 @@ final class ReferenceNode {
     return false
   }
 
-  /// Answers the numbers of the objects that left the context.
+  /// Returns the numbers of the objects that left the context.
   func rollback() -> [Int] {
     var gone: [Int] = []
     for leaf in leaves.values {

@@ -246,7 +246,7 @@ extension TreeOperations {
     let choice = random.chance(50)
     let gone = { (number: Int) in node.reference.leaves[number]?.isRowGone == true }
     guard let leaf = try anyLeaf(node, where: { !gone($0) }), let object = leaf.object else { return }
-    // `NewFaultTests` show what becomes of a new object that is refreshed without its edits.
+    // `NewFaultTests` show what happens to a new object that is refreshed without its edits.
     let merge = choice || node.reference.kind(leaf) == .insert
     note("\(node.name): refresh #\(leaf.number)\(merge ? ", keeping edits" : "")")
     node.context.refresh(object, mergeChanges: merge)

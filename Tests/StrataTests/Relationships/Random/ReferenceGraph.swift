@@ -106,7 +106,7 @@ struct ReferenceGraph: Equatable {
     }
   }
 
-  /// References without inverse to what is gone are cleared by the save.
+  /// References without inverse to deleted records are cleared by the save.
   mutating func settle() {
     for project in labels.keys { labels[project] = labels[project]?.filter { nodes[$0] != nil } }
     sponsor = sponsor.filter { nodes[$0.value] != nil }

@@ -25,7 +25,7 @@ struct CrashTests {
     defer { folder.remove() }
     let url = folder.url.appendingPathComponent("shared.strata")
     let count = 1_500
-    // Both start with one MiB and end with several: growth by one is met by the other again and again.
+    // Both start with one MiB and end with several: each repeatedly meets growth by the other.
     let children = try (1...2).map {
       try ChildProcess(
         ChildProcess.program("Torture"),

@@ -40,14 +40,14 @@ struct LostRowTests {
       return (context, try context.existingObject(with: id))
     }
 
-    /// Deletes the thing's row behind everybody's back.
+    /// Deletes the thing's row without a notification.
     func deleteRow() throws {
       let (context, thing) = try hold()
       context.delete(thing)
       try context.save()
     }
 
-    /// Changes the thing's row behind everybody's back.
+    /// Changes the thing's row without a notification.
     func changeRow(_ values: [String: Any]) throws {
       let (context, thing) = try hold()
       for (key, value) in values { thing[key] = value }

@@ -116,7 +116,7 @@ extension RandomOperations {
   private func refresh(_ tested: Tested) throws {
     guard let reference = pickObject(tested) else { return }
     let object = try real(reference, in: tested)
-    // `NewFaultTests` show what becomes of a new object that is refreshed without its edits.
+    // `NewFaultTests` show what happens to a new object that is refreshed without its edits.
     let mergeChanges = random.chance(50) || reference.isInserted
     note("\(tested.name): refresh \(reference.key) mergeChanges \(mergeChanges)")
     tested.context.refresh(object, mergeChanges: mergeChanges)
