@@ -108,7 +108,7 @@ struct NewObjectTests {
     #expect(delegate.changes == 1)
   }
 
-  @Test("Undo and redo of an event in which an object came and went")
+  @Test("Undo and redo of an event in which an object was inserted and deleted")
   func undo() throws {
     let context = try BirdStand().context()
     let manager = UndoManager()

@@ -332,7 +332,7 @@ struct ValueFidelityTests {
 
   // MARK: All of them
 
-  @Test("Every value comes out as it went in, whatever its way in and its way out", arguments: 0..<10)
+  @Test("Every value is read as it was set, by every setter and getter", arguments: 0..<10)
   func everyWay(_ number: Int) throws {
     #expect(Self.waysIn.count == 10)
     let (wayIn, make) = Self.waysIn[number]

@@ -52,7 +52,7 @@ struct PredicateTests {
   @Test("There are as many cases as are run")
   func everyCaseRuns() { #expect(Self.cases.count == 24) }
 
-  @Test("Rule 107: objects and identifiers stand for each other")
+  @Test("Rule 107: objects and identifiers are interchangeable")
   func objectsAndIdentifiers() throws {
     let context = try BirdStand().stocked()
     let birds = try context.fetch(Bird.fetchRequest() as NSFetchRequest<Bird>)
@@ -165,7 +165,7 @@ struct PredicateTests {
     #expect(mutable.count == 1)
   }
 
-  @Test("Objects of any class can be arguments where only memory is looked at")
+  @Test("Objects of any class can be arguments of predicates in memory")
   func foreignArguments() {
     final class Token: NSObject {}
     let (one, two) = (Token(), Token())

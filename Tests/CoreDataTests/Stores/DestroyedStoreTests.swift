@@ -100,7 +100,7 @@ struct DestroyedStoreTests {
     #expect(try Journal.savedTitles(other) == ["kept"])
   }
 
-  @Test("`/dev/null` is a store in memory, whatever is asked of it")
+  @Test("`/dev/null` is a store in memory for every call")
   func nowhere() throws {
     let description = NSPersistentStoreDescription()
     #expect(description.url == URL(fileURLWithPath: "/dev/null"))

@@ -25,7 +25,7 @@ struct FileErrorTests {
     } catch let error as NSError { return error }
   }
 
-  @Test("A file that is something else: 259, with its path and the error beneath; it stays as it is")
+  @Test("A file that is no store: 259, with its path and the underlying error; it stays as it is")
   func corrupt() throws {
     let file = folder.appendingPathComponent("text.sqlite")
     let text = Data(String(repeating: "This is no store. ", count: 1000).utf8)

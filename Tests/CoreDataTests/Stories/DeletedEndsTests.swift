@@ -113,7 +113,8 @@ struct DeletedEndsTests {
     try parent.save()
   }
 
-  @Test("Rule 212: a reference to what has gone under no action is replaced, and what has gone is not edited")
+  @Test(
+    "Rule 212: a reference to an object deleted under no action is replaced, and that object is not edited")
   func replacedDanglingReference() throws {
     let context = context()
     let (box, thing) = (make("Site", context), make("Tool", context))
@@ -130,7 +131,7 @@ struct DeletedEndsTests {
   }
 
   @Test(
-    "Rule 212: a child replaces a reference to what has gone, or deletes what has it, and the parent does not edit what has gone",
+    "Rule 212: a child replaces a reference to a deleted object, or deletes its owner; the parent does not edit it",
     arguments: [false, true])
   func childReplacesDanglingReference(deletes: Bool) throws {
     let parent = context()

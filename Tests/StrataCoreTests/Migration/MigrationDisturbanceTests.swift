@@ -61,7 +61,7 @@ struct MigrationDisturbanceTests {
   }
 
   @Test(
-    "whatever moment a migration ends at, the file holds the old store or the new one, and both are whole")
+    "at whatever moment a migration is interrupted, the file is the old store or the new one, and whole")
   func crashImages() throws {
     defer { try? FileManager.default.removeItem(at: folder) }
     let names = (0..<500).map { "spot \($0 + 1_000)" }

@@ -99,7 +99,7 @@ import Testing
   }
 
   /// A text made to be slow: the time is that of both lengths, not of their product. Hangs otherwise.
-  @Test("rule 108: CONTAINS looks at hostile texts once", .timeLimit(.minutes(2)))
+  @Test("rule 108: CONTAINS reads hostile texts once", .timeLimit(.minutes(2)))
   func containsIsLinear() throws {
     let fixture = try StoreFixture(inMemory: true)
     let (slot, identifier) = (fixture.entity("Item").slot(named: "t"), fixture.identifier("Item", 1))

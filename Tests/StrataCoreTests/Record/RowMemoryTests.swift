@@ -48,7 +48,7 @@ import Testing
     #expect(draft.changed.isEmpty && draft[2].isNull)
   }
 
-  @Test("Every kind of value comes out of a draft as it went in, also in place of another one")
+  @Test("Every kind of value is read from a draft as it was set, also in place of another one")
   func draftsKeepValues() throws {
     var random = ValueGenerator.printed()
     let types = (0..<80).map { ValueGenerator.storedTypes[$0 % ValueGenerator.storedTypes.count] }

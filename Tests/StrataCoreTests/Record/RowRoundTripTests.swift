@@ -141,7 +141,7 @@ import Testing
     }
   }
 
-  @Test("A value of the base row that no longer fits goes outside with the new version")
+  @Test("A value of the base row that no longer fits is kept outside the row in the new version")
   func baseValuesCanSpill() throws {
     let layout = try RowLayout.of(Array(repeating: .string, count: 80))
     var values = (0..<80).map { _ in AttributeValue.string(String(repeating: "b", count: 700)) }

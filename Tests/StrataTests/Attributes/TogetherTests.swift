@@ -4,7 +4,7 @@ import Testing
 
 /// Transformable, composite and derived attributes with rules, validators, constraints and upserts.
 struct TogetherTests {
-  @Test("rules 225, 341: rules of elements, and of attributes behind a composite, look at their own values")
+  @Test("rules 225, 341: rules of elements, and of attributes after a composite, test their own values")
   func rulesAndComposites() throws {
     let store = try TemporaryStore(
       ParcelModel.make { entities in

@@ -410,7 +410,7 @@ struct BatchUpsertTests {
     #expect(try values("a")[0] == "mine")
   }
 
-  @Test("the progress counts every row, whatever becomes of it", arguments: settlingPolicies)
+  @Test("the progress counts every row, whatever happens to it", arguments: settlingPolicies)
   func progress(type: MergePolicyType) throws {
     _ = try stock()
     context.mergePolicy = MergePolicy(merge: type)

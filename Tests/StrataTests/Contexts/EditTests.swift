@@ -399,7 +399,7 @@ struct EditTests {
     #expect(!context.hasChanges)
   }
 
-  @Test("rule 24: a fault can be deleted without being looked at")
+  @Test("rule 24: a fault can be deleted without being read")
   func faultCanBeDeleted() throws {
     let id = Entry.make("Bells", in: context).objectID
     try context.save()

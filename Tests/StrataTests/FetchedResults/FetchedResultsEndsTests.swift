@@ -197,7 +197,7 @@ import Testing
   }
 
   @Test(
-    "rules 103, 242: errors of wrong names say in which part of the request they stand",
+    "rules 103, 242: errors of wrong names say in which part of the request they are",
     arguments: [
       ("sort", "group.wave", "no attribute named “wave” (in the sort key “group.wave”)."),
       ("section", "group.wave", "no attribute named “wave” (in the section key path “group.wave”)."),

@@ -245,7 +245,7 @@ import Testing
   }
 
   @Test(
-    "rule 246: a delegate that fetches again or goes away in the middle: will change is followed by did change, unless it is gone"
+    "rule 246: a delegate that fetches again or is released in the middle: will change is followed by did change, unless it is gone"
   )
   func inTheMiddle() throws {
     for (moment, isGone) in [("will", false), ("insert", false), ("will", true), ("insert", true)] {

@@ -4,7 +4,7 @@ import Testing
 
 /// What a controller shows and reports, rule by rule.
 @Suite struct FetchedResultsRulesTests {
-  @Test("rule 242: with sections that do not stand together nothing is fetched")
+  @Test("rule 242: with sections that are not contiguous nothing is fetched")
   func whatCannotBeFetched() throws {
     let stand = try ResultsStand()
     let error = #expect(throws: CoreDataError.self) {
@@ -169,7 +169,7 @@ import Testing
   }
 
   @Test(
-    "rule 257: the snapshot goes before the difference, the difference before the calls, and only without sections"
+    "rule 257: snapshots take precedence over differences, differences over calls, and only without sections"
   )
   func precedence() throws {
     let stand = try ResultsStand()

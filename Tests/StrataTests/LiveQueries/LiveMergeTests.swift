@@ -147,7 +147,7 @@ struct LiveMergeTests {
   }
 
   @Test(
-    "more rows than the journal lists, or more commits than it keeps: what is in the context is looked at")
+    "more rows than the journal lists, or more commits than it keeps: what is in the context is compared")
   func muchChanged() async throws {
     try stand.make("a", "b", "storm")
     let keeper = Keeper()

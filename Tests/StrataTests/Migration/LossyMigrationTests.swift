@@ -191,7 +191,7 @@ struct LossyMigrationTests {
     #expect(error?.code == .migration)
   }
 
-  @Test("a manager that is handed both models carries over into another file whatever goes; the source stays")
+  @Test("a manager with both models migrates into another file, whatever is removed; the source stays")
   func manager() throws {
     try fillBoth()
     let there = stand.folder.url.appendingPathComponent("New.strata")
@@ -321,7 +321,7 @@ struct LossyMigrationTests {
   }
 
   @Test(
-    "a relationship is lost when neither end stays; its order when its end goes; members that are removed with their entity do not count"
+    "a relationship is lost when neither end stays; its order when its end is removed; members that are removed with their entity do not count"
   )
   func relationships() throws {
     func model(_ ends: (String?, String?), isOrdered: Bool = true, hasTags: Bool = true) -> ManagedObjectModel
@@ -427,7 +427,7 @@ struct LossyMigrationTests {
     #expect(try kept() == [])
   }
 
-  @Test("the file from before takes the migration back; a store that goes takes it along")
+  @Test("the former file reverts the migration; destroying the store removes it")
   func takenBack() throws {
     try fillBoth()
     try stand.open(Self.three()) { $0.permittedLosses = ["Trip.note"] }

@@ -62,7 +62,7 @@ struct FetchPageTests {
     #expect(try context.fetchPage(FetchRequest<Product>(), size: 5).continuation == nil)
   }
 
-  @Test("a continuation travels as data and says where it stands")
+  @Test("a continuation travels as data and describes its place")
   func coding() throws {
     let request = FetchRequest<Sale>(
       sortDescriptors: [FetchSort("product", ascending: false), FetchSort("region"), FetchSort("price")])

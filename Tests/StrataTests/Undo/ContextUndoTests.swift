@@ -231,7 +231,7 @@ struct ContextUndoTests {
     #expect(values() == mixed)
   }
 
-  @Test("rule 239: undo covers transient attributes, of whatever type")
+  @Test("rule 239: undo covers transient attributes of every type")
   func transients() throws {
     try store.save("Bells")
     let entry = try context.entry("Bells")

@@ -145,7 +145,7 @@ struct UndoAndSaveTests {
     #expect(try store.savedEntries() == ["Bells 3"])
   }
 
-  @Test("undone, saved, redone, saved, undone: the record's version never goes back")
+  @Test("undone, saved, redone, saved, undone: the record's version never decreases")
   func versions() throws {
     let sibling = store.context(.privateQueue)
     sibling.automaticallyMergesChangesFromParent = true

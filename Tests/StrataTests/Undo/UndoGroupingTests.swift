@@ -14,7 +14,7 @@ struct UndoGroupingTests {
     context.undoManager = manager
   }
 
-  @Test("rule 236: whatever changes in one event is one action; nothing is registered before it is processed")
+  @Test("rule 236: all changes of one event are one action; nothing is registered before it is processed")
   func oneActionForEachEvent() throws {
     try store.save("Bells")
     let entry = try context.entry("Bells")

@@ -235,7 +235,7 @@ struct DuplicateInsertTests {
     #expect(try store.fresh { try $0.all("Part").count } == 1)
   }
 
-  @Test("rule 205: what has no place in the record there is, is refused, and nothing is changed")
+  @Test("rule 205: what has no place in the stored record is refused, and nothing is changed")
   func siblings() throws {
     context.new("Nut", ["serial": 1, "width": 3])
     try context.save()
@@ -318,7 +318,7 @@ struct DuplicateInsertTests {
     #expect(try store.products() == ["a mine 0"])
   }
 
-  @Test("validation looks at what the merge has made")
+  @Test("validation checks what the merge has made")
   func validation() throws {
     let model = CatalogueModel.make()
     (model.entitiesByName["Product"]?.relationshipsByName["tags"])?.maxCount = 2
@@ -337,7 +337,7 @@ struct DuplicateInsertTests {
   // MARK: How much work it is
 
   @Test(
-    "all conflicts of an attempt are settled together: one question, one more attempt, whatever their number")
+    "all conflicts of an attempt are settled together, in one more attempt, whatever their number")
   func workGrowsWithTheConflicts() throws {
     // Enough for what large saves do ahead of the store's answer.
     let count = 12_000

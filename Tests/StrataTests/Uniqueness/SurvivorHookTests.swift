@@ -100,7 +100,7 @@ struct SurvivorHookTests {
     #expect(stored.count(of: "willSave") == 0)
   }
 
-  @Test("rules 137, 205: a stored record that goes gets it, too")
+  @Test("rules 137, 205: a stored record that is dropped gets it, too")
   func going() throws {
     let (a, b) = (try stock("a", 1), try stock("b", 1))
     context.mergePolicy = .mergeByPropertyObjectTrump

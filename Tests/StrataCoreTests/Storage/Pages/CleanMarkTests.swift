@@ -64,7 +64,7 @@ import Testing
     return try #require(nil, "no page is beyond the quick inspection")
   }
 
-  @Test("After an orderly close only the top is looked at, after any change everything")
+  @Test("After an orderly close only the top is inspected, after any change everything")
   func inspectionFollowsTheMark() throws {
     try visit(putting: 500)
     let offset = try deepPage()

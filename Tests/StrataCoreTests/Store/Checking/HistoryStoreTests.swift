@@ -31,7 +31,7 @@ struct HistoryStoreTests {
     try store.history(HistoryQuestion(after: 0)).transactions.map(\.number)
   }
 
-  @Test("by default what is older than 30 days goes with a later save")
+  @Test("by default a later save deletes what is older than 30 days")
   func age() throws {
     let fixture = try StoreFixture(options: options())
     try save(fixture, 3)
@@ -57,7 +57,7 @@ struct HistoryStoreTests {
     #expect(try numbers(fixture.store) == [1, 2, 3])
   }
 
-  @Test("dropsConsumed: what all consumers have seen goes, while there are any")
+  @Test("dropsConsumed: what all consumers have seen is deleted, while there are any")
   func consumed() throws {
     let fixture = try StoreFixture(options: options(HistoryRetention(maximumAge: nil, dropsConsumed: true)))
     try save(fixture, 3)

@@ -158,7 +158,7 @@ struct LifetimeTests {
     #expect(!reader.hasChanges)
   }
 
-  @Test("rules 45, 48: a fault whose row is gone can be deleted, and the save goes through")
+  @Test("rules 45, 48: a fault whose row is gone can be deleted, and the save succeeds")
   func deletingADanglingFault() throws {
     let id = try store.save("Bells")[0]
     let reader = store.context()
@@ -173,7 +173,7 @@ struct LifetimeTests {
     #expect(try store.savedEntries() == ["new 3"])
   }
 
-  @Test("rule 48: such an object goes with reset and with rollback, too")
+  @Test("rule 48: reset and rollback remove such an object, too")
   func inaccessibleFaultGoesWithRollback() throws {
     let id = Entry.make("Bells", in: context).objectID
     try context.save()

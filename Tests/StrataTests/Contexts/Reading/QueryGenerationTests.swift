@@ -87,7 +87,7 @@ struct QueryGenerationTests {
     }
   }
 
-  @Test("rule 293: saving looks at the store, not at the generation")
+  @Test("rule 293: saving compares with the store, not with the generation")
   func savingLooksAtTheStore() throws {
     try store.save("Bells")
     try context.setQueryGenerationFrom(.current)

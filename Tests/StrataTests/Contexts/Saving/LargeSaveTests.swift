@@ -100,7 +100,7 @@ struct LargeSaveTests {
   }
 
   @Test(
-    "rules 134, 204: a refused large save leaves every object new, with its values; repaired, it goes through"
+    "rules 134, 204: a refused large save leaves every object new, with its values; repaired, it succeeds"
   )
   func refusedSaveKeepsChanges() throws {
     let store = try TemporaryStore(

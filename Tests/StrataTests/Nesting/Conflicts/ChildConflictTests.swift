@@ -218,7 +218,7 @@ struct ChildConflictTests {
   }
 
   @Test(
-    "rule 152: a child's save comes into an object that was edited beneath its accessors",
+    "rule 152: a child's save reaches an object that was edited beneath its accessors",
     arguments: ["rating", "location"])
   func primitiveValues(key: String) throws {
     let root = store.context()

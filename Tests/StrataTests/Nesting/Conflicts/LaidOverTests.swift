@@ -86,7 +86,7 @@ struct LaidOverTests {
 
   // MARK: Objects of records that a child has saved
 
-  @Test("rule 151: an object made for an ID shows what a child did to the record, before it is looked at")
+  @Test("rule 151: an object made for an ID shows what a child did to the record, before it is read")
   func objectsMadeForIDs() throws {
     let ids = try store.save("Bells", "Winki")
     try child.entry("Bells").rating = 5

@@ -122,7 +122,7 @@ struct WholeSavesTests {
 
   // MARK: Merging
 
-  @Test("rule 172: merging an old save takes back nothing of what a child's change stands on")
+  @Test("rule 172: merging an old save takes back nothing that a child's change is based on")
   func mergingAnOldSave() throws {
     try store.save("Bells")
     let stranger = store.context()
