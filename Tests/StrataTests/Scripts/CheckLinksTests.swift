@@ -54,4 +54,14 @@ struct CheckLinksTests {
     #expect(result.exitCode == 1)
     #expect(result.errors.contains("does not list Docs/Eggs.md"))
   }
+
+  @Test("a page that a source names must exist")
+  func namedBySource() throws {
+    let source = "Sources/Nest/Egg.swift"
+    #expect(try check("/// See Docs/API.md.", in: source).exitCode == 0)
+    let result = try check("/// See Docs/Eggs.md and Decisions/0099.", in: source)
+    #expect(result.exitCode == 1)
+    #expect(result.errors.contains("\(source):1: names Docs/Eggs.md"))
+    #expect(result.errors.contains("\(source):1: names Decisions/0099"))
+  }
 }
