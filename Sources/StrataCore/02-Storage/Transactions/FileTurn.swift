@@ -119,7 +119,7 @@ enum InheritedDescriptors {
 
   static func forget(_ place: Int) { lock.withLock { places[place] = -1 } }
 
-  /// In the child, before anything else. The lock may be held there for ever: it is not taken.
+  /// In the child, before anything else. The lock may never be released there: it is not taken.
   static func close() {
     for place in 0..<count where places[place] >= 0 {
       _ = Foundation.close(places[place])

@@ -239,7 +239,7 @@ struct BatchDeleting {
   private mutating func delete(_ transaction: borrowing WriteTransaction) throws {
     for hierarchy in rows.indices where !rows[hierarchy].isEmpty {
       let references = rows[hierarchy].all()
-      // Each hierarchy's rows are let go of as soon as they are gone.
+      // Each hierarchy's rows are released as soon as they are gone.
       rows[hierarchy] = ReferenceSet()
       var rest = Array(references)[...]
       while !rest.isEmpty {

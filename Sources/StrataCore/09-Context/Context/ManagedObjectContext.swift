@@ -182,7 +182,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
   @exclusivity(unchecked) var askedTimes: [Duration]?
   /// Edited objects whose rows a batch has deleted: that is for the next save to settle.
   @exclusivity(unchecked) var outlivedDeletions: Set<StratumLayer.Place> = []
-  /// For objects whose row is gone and that are to be written anew: the version their rows count on from.
+  /// For objects whose row is gone and that are to be written again: the version their rows count on from.
   @exclusivity(unchecked) var lostVersions: [ManagedObjectID: UInt32] = [:]
   /// Who hears of what the context shows, beside the notifications.
   @exclusivity(unchecked) var observation = ContextObservation()

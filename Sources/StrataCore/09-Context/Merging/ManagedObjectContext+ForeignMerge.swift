@@ -47,7 +47,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Rows that are as they were, with other relationships: their objects are told of as refreshed.
+  /// Rows that are as they were, with other relationships: their objects are reported as refreshed.
   func mergeRelated(
     _ keys: ArraySlice<UInt64>, _ bound: BoundEntity, _ store: RegisteredStores.Registered,
     _ merged: inout MergedIdentifiers

@@ -116,7 +116,7 @@ extension ManagedObjectContext {
       object.primaryKey)
   }
 
-  /// The same for the record of an unsaved row: its change may lie over an insertion further down.
+  /// The same for the record of an unsaved row: its change may be based on an insertion further down.
   func isUnstored(_ row: StratumRow) -> Bool {
     row.kind == .insert || !row.isBaseStored && isUnstored(row.table, row.primaryKey)
   }
@@ -204,7 +204,7 @@ extension StratumLayer {
   }
 }
 
-/// Those of a context's children that want to hear of its saves.
+/// Those of a context's children that ask to be notified of its saves.
 final class ChildObservers: Sendable {
   private let observers = Mutex<[ObjectIdentifier: any CommitObserver]>([:])
 

@@ -59,7 +59,7 @@ extension ManagedObjectContext {
   func tellChildren(_ notices: [CommitNotice]) {
     var notices = notices
     if !absorbed.isEmpty {
-      // Who has come back by an undo is there again.
+      // An object that came back by an undo is there again.
       let gone = absorbed.filter { stores.table(for: $0.home)?.object(for: $0.primaryKey) == nil }
       for (store, gone) in Dictionary(grouping: gone, by: \.home.storeIndex) {
         let deletions = gone.map {

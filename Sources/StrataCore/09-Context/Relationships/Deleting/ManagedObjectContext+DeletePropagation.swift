@@ -4,7 +4,7 @@ extension ManagedObjectContext {
   /// Applies the delete rules of everything deleted since the last time (rules 212, 214).
   ///
   /// Works through a list, not down a recursion: cycles end, and a chain of a million objects takes memory for the objects,
-  /// not for their rows, which are let go as soon as their ties are known.
+  /// not for their rows, which are released as soon as their ties are known.
   func propagateDeletions() {
     var place = 0
     var unread: [ManagedObject] = []
@@ -317,7 +317,7 @@ extension ManagedObjectContext {
       }
       return
     }
-    // The end that is gone tells of the edge, too.
+    // The deleted end records the edge, too.
     if let inverse = schema.inverse(of: relationship),
       let gone = unsavedObject(target, relationship.destinationHierarchy, binding)
     {
