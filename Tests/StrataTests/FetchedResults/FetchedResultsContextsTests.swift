@@ -131,7 +131,7 @@ import Testing
   }
 
   @Test(
-    "rules 173, 215: what is moved, or deleted, here is no member where somebody else has moved it",
+    "rules 173, 215: what is moved, or deleted, here is no member where another context has moved it",
     arguments: [false, true])
   func movedTwice(isDeleted: Bool) throws {
     let stand = try ResultsStand()
