@@ -17,7 +17,7 @@ help:
 	@echo "make race            run the tests under the thread sanitizer"
 	@echo "make torture [MINUTES=60] [ONLY=kinds] [SEED=n]  the long mode of the torture tests; prints totals"
 	@echo "make fuzz [DECODER=row] [SECONDS=60]  libFuzzer on one decoder, or on all of them by turns"
-	@echo "make check           formatting, floor order, file lengths, cited rules, what functions throw, build with warnings as errors"
+	@echo "make check           formatting, floor order, file lengths, cited rules, links of the documents, what functions throw, build with warnings as errors"
 	@echo "make bench           compare with GRDB and raw LMDB (release build)"
 	@echo "make bench CARD=stacks  contexts above contexts; CARD=graph [DATA=dir]: relationships, against GRDB"
 	@echo "make bench CARD=queries [DATA=dir]  predicates, sorts, counts, ANY and SUBQUERY, against the same SQL"
@@ -56,6 +56,7 @@ check: setup
 	@Scripts/check-lengths
 	@Scripts/check-rooms
 	@Scripts/check-rules
+	@Scripts/check-links
 	@Scripts/check-throws
 	@Scripts/check-layers
 	swift build --build-tests $(strict)

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import StrataCore
 
-/// Who has changed what.
+/// What was changed, and by which author.
 struct History: StoreTask {
   static let configuration = CommandConfiguration(
     abstract: "Lists what was saved to a store that records a history, newest first. Writes nothing.")

@@ -2,7 +2,7 @@ import CoreData
 import Foundation
 import Testing
 
-/// Counts from a closure, as code did before the compiler asked who else does.
+/// Counts from a closure, as code did before the compiler checked for data races.
 private var notifications = 0
 
 @Suite("Code for Core Data in Swift 5 mode")

@@ -310,7 +310,7 @@ struct AccessorTests {
     }
   }
 
-  @Test("Whoever observes a managed property is told")
+  @Test("Observers of a managed property are notified")
   func observation() throws {
     final class Told: @unchecked Sendable {
       // @unchecked Sendable: used on the context's queue only.

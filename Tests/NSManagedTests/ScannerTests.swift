@@ -71,7 +71,7 @@ struct ScannerTests {
     #expect(result.text.contains(/"\$s1M5ThingC1h33_[0-9A-F]{32}LLSivg"/))
   }
 
-  @Test("Conditions are written around what stands in them")
+  @Test("Conditions are written around their content")
   func conditions() throws {
     let result = try generate(
       """
@@ -118,7 +118,7 @@ struct ScannerTests {
     #expect(result.text.contains("import Bank"))
   }
 
-  @Test("What cannot be generated is told with file, line and column")
+  @Test("What cannot be generated is an error with file, line and column")
   func problems() throws {
     let result = try generate(
       """
@@ -146,7 +146,7 @@ struct ScannerTests {
     #expect(result.text.isEmpty)
   }
 
-  @Test("A target without managed classes gets nothing but the names it uses")
+  @Test("A target without managed classes gets only the names it uses")
   func nothing() throws {
     #expect(try !generate("import Foundation\nlet a = 1").text.contains("import"))
     let shared = try generate("import CoreData\nfunc f(_ e: NSExpression) {}").text

@@ -38,7 +38,7 @@ struct QueryWorld {
   mutating func link(_ serial: Int, _ name: String, to target: Int?) {
     guard let record = records[serial], let link = QueryModel.links[record.entity]?[name] else { return }
     if let inverse = link.inverseToOne {
-      // One-to-one: both ends let go of others.
+      // One-to-one: both ends release others.
       if let old = record.ones[name] { records[old]?.ones[inverse] = nil }
       if let target {
         if let other = records[target]?.ones[inverse] { records[other]?.ones[name] = nil }
@@ -68,7 +68,7 @@ struct QueryWorld {
     return !isThere
   }
 
-  /// Deletes a record; whoever refers to it does so no more.
+  /// Deletes a record and all references to it.
   mutating func delete(_ serial: Int) {
     records[serial] = nil
     for key in records.keys {
@@ -131,7 +131,7 @@ final class QueryLevel {
     case 10:
       try insert(random.pick(["Agent", "Pilot", "Visit", "Visit", "Place", "Tag", "Desk"]), &random, values)
     default:
-      // Nobody refers to agents and visits by a relationship without an inverse.
+      // No relationship without an inverse leads to agents and visits.
       guard let serial = random.pickAny(world.serials(random.chance(50) ? "Agent" : "Visit")) else { return }
       context.delete(try object(serial))
       objects[serial] = nil
@@ -201,7 +201,7 @@ struct QueryValues {
 
   /// Doubles that no sum is made of, so that they need not be sums of powers of two.
   static let fractions = ["0.07", "0.1", "0.3", "3.133", "0.111"]
-  /// Integers that doubles do not tell apart, and their neighbours.
+  /// Integers that doubles do not distinguish, and their neighbours.
   static let longNumbers = [
     "9007199254740992", "9007199254740993", "9007199254740992.5", "-9007199254740993", "9223372036854775807",
     "9223372036854775806.5", "9223372036854775808", "-9223372036854775808", "-9223372036854775808.5",

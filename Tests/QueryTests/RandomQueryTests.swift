@@ -194,7 +194,7 @@ private final class RandomQueryRound {
   }
 }
 
-/// A store in a folder of its own, which goes with it.
+/// A store in a folder of its own, which is deleted with it.
 private final class QueryStore {
   let coordinator: PersistentStoreCoordinator
   private let folder: ScratchFolder

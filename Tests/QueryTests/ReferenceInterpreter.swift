@@ -245,7 +245,7 @@ struct ReferenceInterpreter {
       return .many(world.members(serial, key).sorted().flatMap { follow($0, rest).all })
     }
     if let target = world.related(serial, key) { return follow(target, rest) }
-    // Nobody: no members, or nil.
+    // No object: no members, or nil.
     return hasMany(link.destination, rest) ? .many([]) : .value(.null)
   }
 

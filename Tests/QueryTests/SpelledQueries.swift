@@ -5,7 +5,7 @@ import TortureKit
   import CoreData
 #endif
 
-/// Random predicates by Core Data's names, their constants in Swift's and in Foundation's clothes.
+/// Random predicates by Core Data's names, their constants as Swift's and as Foundation's types.
 enum SpelledQueries {
   #if canImport(Darwin)
     // Core Data's names are Core Data there.

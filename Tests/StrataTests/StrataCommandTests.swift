@@ -76,7 +76,7 @@ import TortureKit
       #expect(refusal.code == 1 && refusal.error.contains("Page \(root)"), "\(refusal)")
       #expect(refusal.error.hasPrefix("strata: ") && refusal.error.split(separator: "\n").count == 1)
     }
-    // All rows are back, from the save before the last: whether that is everything nobody can tell.
+    // All rows are back, from the save before the last. Whether that is everything cannot be known.
     let salvage = try run("salvage", store.path, new.path)
     #expect(salvage.code == 2 && salvage.output.contains("Book: 300 rows"), "\(salvage)")
     #expect(try run("check", new.path).output.contains("Sound: 300 rows"))
@@ -87,7 +87,7 @@ import TortureKit
     #expect(missing.code == 1 && missing.error.contains("There is no file"), "\(missing)")
   }
 
-  /// What was readable is there, and whoever calls the program in a script learns that it is not everything.
+  /// What was readable is there, and the exit code shows a script that it is not everything.
   @Test func anIncompleteSalvageHasItsOwnExitCode() throws {
     let folder = try TemporaryFolder()
     defer { folder.remove() }
@@ -134,7 +134,7 @@ import TortureKit
     #expect(code == 128 + signal)
     #expect(!FileManager.default.fileExists(atPath: new.path))
     if signal == SIGKILL {
-      // Nobody could tidy up; the next one does.
+      // The process could not tidy up; the next one does.
       #expect(try names() != before)
     } else {
       #expect(try names() == before)

@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import TortureKit
 
-/// Runs all kinds by turns, each slice in a worker process, and prints the totals.
+/// Runs all kinds in turn, each slice in a worker process, and prints the totals.
 struct Run: ParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Tortures for a given time (the default).")
 
@@ -27,7 +27,7 @@ struct Run: ParsableCommand {
   }
 }
 
-/// Who runs next, and what has come of it.
+/// What runs next, and its results.
 private final class Schedule: Sendable {
   private struct State {
     var seeds: SeededGenerator

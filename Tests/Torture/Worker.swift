@@ -37,7 +37,7 @@ struct Worker: ParsableCommand {
     var done = 0
     while done < bytes.count {
       let count = bytes[done...].withUnsafeBytes { write(STDOUT_FILENO, $0.baseAddress, $0.count) }
-      // When nobody listens any more there is nobody to tell.
+      // When no process listens any more, there is nothing to report.
       if count < 0 && errno != EINTR { return }
       done += max(count, 0)
     }

@@ -33,7 +33,7 @@ public final class ChildProcess {
     let words = ([path] + arguments).map { strdup($0) }
     let variables = environment.map { strdup("\($0.key)=\($0.value)") }
     defer { for text in words + variables { free(text) } }
-    // A runner in the background may ignore what a child is to be stopped by, and threads of Dispatch block it.
+    // A runner in the background may ignore the signal that stops a child, and threads of Dispatch block it.
     #if canImport(Darwin)
       var attributes: posix_spawnattr_t?
     #else
@@ -124,14 +124,14 @@ public final class ChildProcess {
     return code == 0 && information.si_signo == SIGCHLD
   }
 
-  /// Kills the child, which cannot do anything about it, and waits until it is gone; answers what `wait` does.
+  /// Kills the child, which cannot do anything about it, and waits until it has ended; returns what `wait` does.
   @discardableResult
   public func kill() -> Int32 {
     Foundation.kill(identifier, SIGKILL)
     return wait()
   }
 
-  /// Waits until the child has ended; answers its exit code, or 128 and the signal that ended it.
+  /// Waits until the child has ended; returns its exit code, or 128 and the signal that ended it.
   @discardableResult
   public func wait() -> Int32 {
     var status: Int32 = 0

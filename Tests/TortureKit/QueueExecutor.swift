@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Runs tasks on a queue of its own: they go on while those that all tasks share wait for something, of which there are no more threads than
+/// Runs tasks on a queue of its own: they continue while those that all tasks share wait for something, of which there are no more threads than
 /// processors.
 public final class QueueExecutor: TaskExecutor {
   private let queue: DispatchQueue

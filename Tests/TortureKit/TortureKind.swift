@@ -1,4 +1,4 @@
-/// One way of being cruel to a store, again and again.
+/// One way of stressing a store, repeatedly.
 ///
 /// A value is made for one seed and asked for one round; all that a round does depends on the seed, as far as
 /// threads and processes allow, so that a violation is seen again with `torture --only <name> --seed <seed>

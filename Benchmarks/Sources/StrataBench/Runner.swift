@@ -59,7 +59,7 @@ struct Runner {
         let contender = comparison.series[index].contender
         let folder = try freshDirectory("insert")
         let store = try await contender.open(folder)
-        sync()  // Nobody pays for what the one before left to write.
+        sync()  // No run pays for what the previous one left to write.
         let (sample, touch) = try Sample.take { try store.insert(flights) }
         guard touch.rows == flights.count else { throw BenchmarkError("\(contender.name) lost rows") }
         if run == 0 {

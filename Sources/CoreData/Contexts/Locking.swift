@@ -26,7 +26,7 @@ private enum Locks {
 extension NSManagedObjectContext {
   /// Takes the context's recursive lock, which other callers of `lock()` wait for. Use `performAndWait`.
   public func lock() { Locks.lock(of: self).lock() }
-  /// Lets go of the context's lock.
+  /// Releases the context's lock.
   public func unlock() { Locks.lock(of: self).unlock() }
   /// Takes the context's lock if it is free.
   public func tryLock() -> Bool { Locks.lock(of: self).try() }
@@ -35,7 +35,7 @@ extension NSManagedObjectContext {
 extension NSPersistentStoreCoordinator {
   /// Takes the coordinator's recursive lock, which other callers of `lock()` wait for. Use `performAndWait`.
   public func lock() { Locks.lock(of: self).lock() }
-  /// Lets go of the coordinator's lock.
+  /// Releases the coordinator's lock.
   public func unlock() { Locks.lock(of: self).unlock() }
   /// Takes the coordinator's lock if it is free.
   public func tryLock() -> Bool { Locks.lock(of: self).try() }

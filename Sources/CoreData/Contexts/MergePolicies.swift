@@ -1,6 +1,6 @@
 import StrataCore
 
-/// Decides what becomes of objects whose rows changed underneath, and of duplicates.
+/// Decides what happens to objects whose rows changed underneath, and to duplicates.
 public typealias NSMergePolicy = MergePolicy
 /// How a merge policy settles conflicts.
 public typealias NSMergePolicyType = MergePolicyType

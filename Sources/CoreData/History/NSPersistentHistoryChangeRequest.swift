@@ -125,7 +125,7 @@ extension NSPersistentStoreCoordinator {
 }
 
 extension NSPersistentStoreDescription {
-  /// The seconds that this process keeps the history of the store, whether it was read or not; 0 for ever. Default 30 days. Core Data has no such
+  /// The seconds that this process keeps the history of the store, whether it was read or not; 0 keeps it without limit. Default 30 days. Core Data has no such
   /// limit: there programs delete the history themselves.
   public var historyMaximumAge: TimeInterval {
     get { (options[HistoryOptions.maximumAge] as? NSNumber)?.doubleValue ?? HistoryOptions.defaultAge }

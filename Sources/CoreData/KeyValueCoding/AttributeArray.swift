@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 
 /// An attribute that holds an array, as a mutable array: what `mutableArrayValue(forKey:)` hands out. Each edit reads the attribute
-/// and sets it anew. Belongs to the context's queue.
+/// and sets the new one. Belongs to the context's queue.
 final class AttributeArray: NSMutableArray {
   private let owner: NSManagedObject
   private let key: String

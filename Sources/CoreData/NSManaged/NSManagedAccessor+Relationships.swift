@@ -23,7 +23,7 @@ extension NSManagedAccessor {
   @inlinable public borrowing func set<Object: NSManagedObject>(_ value: Object, of object: NSManagedObject) {
     set(value as Object?, of: object)
   }
-  /// Sets the object at the other end, or lets it go, and the inverse with it.
+  /// Sets the object at the other end, or clears it, and the inverse with it.
   @inlinable public borrowing func set<Object: NSManagedObject>(_ value: Object?, of object: NSManagedObject)
   {
     let place = property.place(in: object)

@@ -22,7 +22,7 @@ public typealias NSFetchIndexElementDescription = FetchIndexElementDescription
 public typealias NSFetchIndexElementType = FetchIndexElementType
 /// The type of an attribute.
 public typealias NSAttributeType = AttributeType
-/// What becomes of the objects at a relationship's other end.
+/// What happens to the objects at a relationship's other end.
 public typealias NSDeleteRule = DeleteRule
 
 // The cases by Apple's names. They can be compared and switched over; a switch needs a `default`.

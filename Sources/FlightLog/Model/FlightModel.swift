@@ -22,7 +22,7 @@ enum FlightModel {
     return ManagedObjectModel(entities: [airline, airport, plane, weather, flight, makeImportState()])
   }
 
-  /// One `owner` has many `member`s, each member at most one owner; `rule` says what becomes of them when the owner goes.
+  /// One `owner` has many `member`s, each member at most one owner; `rule` says what happens to them when the owner is deleted.
   private static func join(
     _ owner: EntityDescription, _ members: String, _ rule: DeleteRule, _ member: EntityDescription,
     _ inverse: String

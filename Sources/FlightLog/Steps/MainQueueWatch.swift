@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 
 /// How long the main queue was held at a stretch: a thread of its own asks it every half millisecond whether it is there, and
-/// takes down the longest time to the answer.
+/// records the longest time to the answer.
 final class MainQueueWatch: Sendable {
   private let isRunning = Atomic<Bool>(true)
   private let longest = Mutex<Duration>(.zero)

@@ -32,7 +32,7 @@ final class DepartureWatch {
         try await Task.sleep(for: .milliseconds(100))
       }
     }
-    // Nothing is told of a file that lies there no more.
+    // A file that is there no more is not reported.
     let following = Task {
       defer { wake.finish() }
       try await file.follow()

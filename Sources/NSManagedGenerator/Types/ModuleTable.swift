@@ -35,7 +35,7 @@ struct ModuleTable {
     Scope(parts: path.map { .init(name: [$0], isExtension: false, isGeneric: false) })
   }
 
-  /// The types as hints tell of them.
+  /// The types as hints describe them.
   static func hinted(_ module: String, _ hints: [TypeHint], _ file: String) -> ModuleTable {
     var declarations = SourceDeclarations(file: file)
     declarations.hints = hints

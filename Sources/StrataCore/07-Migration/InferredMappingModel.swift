@@ -11,7 +11,7 @@ import Foundation
 ///
 /// A value; making it costs a walk over both models and touches no store. The models stay changeable.
 public struct InferredMappingModel: Sendable, Hashable {
-  /// What becomes of an entity.
+  /// What happens to an entity.
   public enum Kind: Sendable, Hashable {
     /// It is new.
     case add
@@ -23,7 +23,7 @@ public struct InferredMappingModel: Sendable, Hashable {
     case transform
   }
 
-  /// What becomes of one entity.
+  /// What happens to one entity.
   public struct Entity: Sendable, Hashable {
     public let kind: Kind
     /// The name before; nil for a new one.

@@ -49,7 +49,7 @@ struct MigrationDraft {
     }
   }
 
-  /// The same while `lock` keeps everybody from saving.
+  /// The same while `lock` prevents saves.
   func takePlace(of source: LMDBStore, keeping replaced: ReplacedFile?, _ lock: SourceLock) throws {
     try Self.requireAlone(source, destination)
     let (draft, destination) = (file.path, destination)

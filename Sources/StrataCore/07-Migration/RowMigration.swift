@@ -4,7 +4,7 @@ import Foundation
 ///
 /// ```
 ///   1  rows     values, large values, references of to-one relationships; in the order of primary keys
-///   2  members  of relationships that rows do not tell of, and the order of those that have one
+///   2  members  of relationships that are not in rows, and the order of those that have one
 /// ```
 ///
 /// Memory: what one step holds. Used by one thread.

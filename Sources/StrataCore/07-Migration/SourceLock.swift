@@ -1,4 +1,4 @@
-/// Keeps everybody from writing to a store while something takes longer, on the thread that wants it so.
+/// Prevents writes to a store during a longer operation, on the thread of that operation.
 ///
 /// LMDB's write lock belongs to the store's writer thread. It waits there, with nothing written, until it is told what to do at the end.
 final class SourceLock: @unchecked Sendable {

@@ -113,7 +113,7 @@ struct StoreMigration {
     let header = try snapshot.read { reader, transaction in
       try StoreHeader(reader.parts.meta, transaction, path: reader.parts.environment.path)
     }
-    // Decided in the view that is carried over: who saves meanwhile has it decided anew.
+    // Decided in the view that is carried over: a save meanwhile makes it decide again.
     let isLossy = try judge(schema, header).allows(rows.losses, in: rows.rows, progress: progress)
     let replaced = isLossy ? try file.makeReplaced() : nil
     let draft = try MigrationDraft(file)
@@ -306,7 +306,7 @@ struct StoreMigration {
   }
 }
 
-/// That a store records its history, and who reads it. What the history says is not carried over: it names properties that may be
+/// That a store records its history, and its named readers. What the history says is not carried over: it names properties that may be
 /// gone. Tokens from before the migration are expired.
 private struct RecordedHistory {
   private var consumers: [(name: String, bytes: [UInt8])] = []

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a commit changed, told to everybody interested, in commit order.
+/// What a commit changed, reported to all observers in commit order.
 ///
 /// Carries the new rows themselves, shared and immutable, so that merging reads nothing and decodes nothing; of a batch, which
 /// may have changed millions, their keys.
@@ -30,7 +30,7 @@ struct CommitNotice: Sendable {
 }
 
 /// An observer of commits. Called on a thread of the store or on one that saves, in commit order; must not wait, and must not hold a
-/// context there even for a moment: the context would end on that thread if its user let go of it meanwhile.
+/// context there even for a moment: the context would end on that thread if its user released it meanwhile.
 protocol CommitObserver: AnyObject, Sendable {
   func coordinatorDidCommit(_ notice: CommitNotice)
 }

@@ -10,9 +10,9 @@ import Synchronization
 ///     save C  ──▶ waits ─┴───────────────────────┘
 ///     batch D ──▶ waits ───────────────────────────▶ written alone, when B and C are done
 ///
-/// Small saves are written by the threads that save: who comes first writes (A); when it is done, the first of those that wait (B) is woken and writes
+/// Small saves are written by the threads that save: the first thread writes (A); when it is done, the first of those that wait (B) is woken and writes
 /// for all that wait by then, in their order. So one thread is woken between two transactions, and it finds its own save written when it returns. The queue
-/// is never free while somebody waits: nobody who comes later goes first. Large saves go to the store's own thread, since the thread that
+/// is never free while a save waits: a thread that comes later never goes first. Large saves go to the store's own thread, since the thread that
 /// saves has work to do beside it (Decisions/0003), and so do batches.
 final class CommitQueue: Sendable {
   private let store: any PersistentStore
@@ -20,7 +20,7 @@ final class CommitQueue: Sendable {
 
   private struct State {
     var waiting: [Waiting] = []
-    /// Somebody writes, or has been told to.
+    /// A thread writes, or has been given the turn.
     var isWriting = false
   }
 
@@ -34,7 +34,7 @@ final class CommitQueue: Sendable {
     }
   }
 
-  /// One save, and what the thread that waits for it is to do next.
+  /// One save, and what the thread that waits for it must do next.
   private final class Save: Sendable {
     enum Message {
       /// It is this thread's turn to write for all that wait.
@@ -43,7 +43,7 @@ final class CommitQueue: Sendable {
     }
 
     let changes: ChangeSet
-    /// Whether the thread that saves may be told to write.
+    /// Whether the thread that saves may be given the turn to write.
     let isSmall: Bool
     let committed: @Sendable (CommitResult) -> Void
     private let mailbox = Mutex(Mailbox())
@@ -138,7 +138,7 @@ final class CommitQueue: Sendable {
     return try reply.wait(every: .milliseconds(100)) { report(batch.progress) }.get()
   }
 
-  /// Whether nobody writes: then the caller must.
+  /// Whether no thread writes: then the caller must.
   private func enqueue(_ waiting: Waiting) -> Bool {
     state.withLock { state in
       state.waiting.append(waiting)
@@ -177,7 +177,7 @@ final class CommitQueue: Sendable {
     store.commitHere(changes, deadline: deadline) { results in
       if answer.isLate(results) { self.finish(saves, results, deadline) }
     }
-    // Only now: whoever is told to write next finds the store free.
+    // Only now: the thread that writes next finds the store free.
     if let results = answer.whenReturned() { finish(saves, results, deadline) }
   }
 
@@ -190,7 +190,7 @@ final class CommitQueue: Sendable {
     for (save, result) in zip(saves, results) { save.fulfil(result) }
   }
 
-  /// What a store says of a group: before the call returns, or later on a thread of its own.
+  /// What a store reports of a group: before the call returns, or later on a thread of its own.
   private final class Answer: Sendable {
     private struct State {
       var results: [Result<CommitResult, any Error>]?
@@ -198,7 +198,7 @@ final class CommitQueue: Sendable {
     }
     private let state = Mutex(State())
 
-    /// Keeps `results` for the caller; true when it does not look any more.
+    /// Keeps `results` for the caller; true when it does not read them any more.
     func isLate(_ results: [Result<CommitResult, any Error>]) -> Bool {
       state.withLock { state in
         if !state.hasReturned { state.results = results }
@@ -206,7 +206,7 @@ final class CommitQueue: Sendable {
       }
     }
 
-    /// What has been said so far: the call has returned.
+    /// What was reported so far: the call has returned.
     func whenReturned() -> [Result<CommitResult, any Error>]? {
       state.withLock { state in
         state.hasReturned = true
@@ -215,7 +215,7 @@ final class CommitQueue: Sendable {
     }
   }
 
-  /// A transaction is over: whoever waits first is told to write, or the queue is free.
+  /// A transaction is over: the first waiting thread gets the turn to write, or the queue is free.
   private func passOn(_ deadline: Duration?) {
     let first = state.withLock { state in
       if state.waiting.isEmpty { state.isWriting = false }
@@ -229,7 +229,7 @@ final class CommitQueue: Sendable {
   }
 }
 
-/// A value one thread waits for and another brings.
+/// A value that one thread waits for and another sets.
 final class Reply<Value: Sendable>: Sendable {
   private let arrived = DispatchSemaphore(value: 0)
   private let value = Mutex<Value?>(nil)

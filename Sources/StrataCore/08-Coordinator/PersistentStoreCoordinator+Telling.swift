@@ -1,13 +1,13 @@
 import Foundation
 
-// Who hears of commits, in which order.
+// Which observers are notified of commits, in which order.
 
 extension PersistentStoreCoordinator {
   /// Posted after something was written to a store that was added with `postsRemoteChangeNotifications`, by this process or another
   /// one (rule 134), on a queue of the store's own and in commit order. The user info has the store's UUID, its URL and a history token
   /// under ``RemoteChangeKey``. Commits of other processes that come close together make one notification.
   ///
-  /// A context that does not merge by itself can be handed the notification: `mergeChanges(fromContextDidSave:)`.
+  /// A context that does not merge automatically can be handed the notification: `mergeChanges(fromContextDidSave:)`.
   public static let remoteChangeNotification = Notification.Name("NSPersistentStoreRemoteChangeNotification")
 
   /// Keys of the user info of `remoteChangeNotification`.
@@ -16,7 +16,7 @@ extension PersistentStoreCoordinator {
     case storeUUID = "NSStoreUUID"
     /// The store's `URL`; missing for a store in memory.
     case storeURL = "storeURL"
-    /// A ``PersistentHistoryToken``: the newest commit the notification tells of.
+    /// A ``PersistentHistoryToken``: the newest commit that the notification reports.
     case historyToken
   }
 

@@ -20,7 +20,7 @@ public final class PersistentStoreCoordinator: Sendable {
     var bindings: [StoreBinding?] = []
     /// The index of the one that stands for the store that is to come, see `provisional`.
     var provisional: Int?
-    /// Those who hear of commits, by the context they listen for.
+    /// The observers of commits, by their context.
     var observers: [ObjectIdentifier: any CommitObserver] = [:]
     /// Metadata to be written with the next save, by store index (rule 148).
     var metadata: [Int: StoreMetadata] = [:]
@@ -230,7 +230,7 @@ public final class PersistentStoreCoordinator: Sendable {
   }
 
   /// How long a pinned query generation may be read: then it ends by itself, so that a forgotten one does not make the stores'
-  /// files grow for ever (rule 296). Ten minutes by default; holds for generations pinned from then on.
+  /// files grow without end (rule 296). Ten minutes by default; holds for generations pinned from then on.
   public var queryGenerationLimit: Duration {
     get { state.withLock { $0.queryGenerationLimit } }
     set { state.withLock { $0.queryGenerationLimit = newValue } }
@@ -357,7 +357,7 @@ public final class PersistentStoreCoordinator: Sendable {
   /// The stores whose metadata waits to be written.
   var storesWithPendingMetadata: [Int] { state.withLock { Array($0.metadata.keys) } }
 
-  /// From now on `observer` hears of all commits but those that `context` makes itself.
+  /// From now on `observer` is notified of all commits except those of `context` itself.
   func addObserver(_ observer: any CommitObserver, for context: ObjectIdentifier) {
     let bindings = state.withLock { state in
       state.observers[context] = observer

@@ -117,9 +117,9 @@ final class StoreBinding: Sendable {
   let commits: CommitQueue
   /// Follows other processes' commits; nil for stores that no other process can write to.
   let follower: StoreFollower?
-  /// Whether every commit is told of by a remote-change notification.
+  /// Whether every commit is reported by a remote-change notification.
   let postsRemoteChanges: Bool
-  /// How many commits observers have been told of, or are about to be.
+  /// How many commits have been reported to observers, or are about to be.
   private let toldCommits = Atomic<Int>(0)
   var commitCount: Int { toldCommits.load(ordering: .acquiring) }
   func countCommit() { toldCommits.add(1, ordering: .releasing) }

@@ -26,7 +26,7 @@ final class StoreFollower: @unchecked Sendable {
     var awaited: (number: UInt64, checks: Int)?
   }
 
-  /// Who hears of commits, and of what this store's have to say.
+  /// The receiver of a store's reports.
   struct Listener: Sendable {
     /// Another process has committed; called in commit order, must not wait.
     let commit: @Sendable (JournaledCommit) -> Void
@@ -53,7 +53,7 @@ final class StoreFollower: @unchecked Sendable {
   ]
   /// How often without a watch.
   private static let pollInterval = DispatchTimeInterval.seconds(1)
-  /// So often an own commit that was not told of is waited for; then it is reported like those of others: its context may never have
+  /// How often a commit of this process that was not reported is waited for; then it is reported like those of others: its context may never have
   /// learned how it ended.
   private static let patience = 200
 
@@ -135,7 +135,7 @@ final class StoreFollower: @unchecked Sendable {
     if reportsChange { queue.async { self.listener.changed(number, others) } }
   }
 
-  /// Tells of those that were not told yet. Under `order`.
+  /// Reports those that were not reported yet. Under `order`.
   private func deliver(_ commits: [JournaledCommit]) {
     for commit in commits {
       let isNew = state.withLock { state in

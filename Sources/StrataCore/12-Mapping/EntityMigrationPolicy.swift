@@ -20,7 +20,7 @@ open class EntityMigrationPolicy: NSObject {
   /// - Throws: what an override throws; it ends the migration.
   open func begin(_ mapping: EntityMapping, with manager: MigrationManager) throws {}
 
-  /// Makes what becomes of `sInstance`: one object, with the values of the attribute mappings, associated with it. An override may make any
+  /// Makes the destination of `sInstance`: one object, with the values of the attribute mappings, associated with it. An override may make any
   /// number and associates them itself (`manager.associate(…)`). Where a key path leads to nil and the attribute is mandatory, its default
   /// value stays, as when the models alone say what to do.
   /// - Throws: ``CoreDataError`` 134110 for a value that the attribute cannot take.

@@ -142,7 +142,7 @@ struct MappingCheck {
 }
 
 extension EntityMapping {
-  /// Whether no code of the application decides what becomes of the objects.
+  /// Whether no code of the application decides what happens to the objects.
   fileprivate var hasPlainPolicy: Bool {
     guard let policyClass else { return entityMigrationPolicyClassName == nil }
     return policyClass == EntityMigrationPolicy.self

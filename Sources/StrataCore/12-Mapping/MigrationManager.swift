@@ -62,7 +62,7 @@ open class MigrationManager: NSObject {
     mEntity.destinationEntityName.flatMap { destinationModel.entitiesByName[$0] }
   }
 
-  /// Remembers that `destinationInstance` is what becomes of `sourceInstance` by that mapping.
+  /// Remembers that `destinationInstance` is made of `sourceInstance` by that mapping.
   open func associate(
     sourceInstance: ManagedObject, withDestinationInstance destinationInstance: ManagedObject,
     for entityMapping: EntityMapping

@@ -98,7 +98,7 @@ final class BirdStand {
     -> NSManagedObjectContext
   {
     let context = NSManagedObjectContext(concurrencyType: type)
-    // The store stays as long as somebody uses it.
+    // The store stays as long as it is in use.
     context.userInfo["stand"] = self
     context.persistentStoreCoordinator = coordinator
     return context

@@ -88,7 +88,7 @@ struct DerivedExpressionTests {
   }
 
   @Test(
-    "Rule 340: what is none of Core Data's forms is refused with the forms there are",
+    "Rule 340: any other form than Core Data's is refused, and the error lists the forms",
     arguments: [
       "max:(birds.tally)", "birds.@avg.tally", "length:(name)", "name + 'x'", "birds.@sum.tally + 1", "5",
     ])

@@ -36,7 +36,7 @@ struct ModelLookupTests {
   @Test("A container finds its model by name beside the program; a resource bundle's too")
   func byName() throws {
     let word = "Model" + UUID().uuidString.prefix(8)
-    // Where the program lies is where models are looked for; the name is one that nobody else has.
+    // Models are looked up in the folder of the program. The name is unique.
     let here = try write("\(word).xcdatamodel", entity: "Bird", in: Bundle.main.bundleURL)
     defer { try? FileManager.default.removeItem(at: here) }
     #expect(NSPersistentContainer(name: word).managedObjectModel.entities.map(\.name) == ["Bird"])

@@ -23,7 +23,7 @@ struct FaultStoryTests {
     return try #require(try context.fetch(request).first)
   }
 
-  @Test("A fault that cannot be read is told of, stays a fault and is not deleted")
+  @Test("A fault that cannot be read is reported, stays a fault and is not deleted")
   func unreadableFault() throws {
     let context = stand.context()
     let wren = try #require(context.object(with: try bird("wren", stand.context()).objectID) as? Bird)
@@ -87,7 +87,7 @@ struct FaultStoryTests {
     #expect(context.stalenessInterval == -1)
   }
 
-  @Test("A deleted member is none after the event, and is again after a rollback (rule 216)")
+  @Test("A deleted member is no member after the event, and is one again after a rollback (rule 216)")
   func deletedMember() throws {
     let context = stand.context()
     let wood = try site("Wood", context)

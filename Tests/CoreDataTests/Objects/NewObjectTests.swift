@@ -44,7 +44,7 @@ struct NewObjectTests {
   }
 
   @Test(
-    "An object inserted and deleted in one event is told of as deleted, and isDeleted until the event is over"
+    "An object inserted and deleted in one event is reported as deleted, and isDeleted is true until the event ends"
   )
   func insertedAndDeleted() throws {
     let context = try BirdStand().context()
@@ -62,7 +62,7 @@ struct NewObjectTests {
     #expect(!context.hasChanges)
   }
 
-  @Test("A child's new object that goes in the same event is told of there, and no matter of its parent")
+  @Test("A child's new object that is deleted in the same event is reported in the child, not in its parent")
   func inAChild() throws {
     let stand = try BirdStand()
     let parent = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
@@ -80,7 +80,7 @@ struct NewObjectTests {
     }
   }
 
-  @Test("A fetched results controller has nothing to tell of an object that came and went in one event")
+  @Test("A fetched results controller does not report an object that was inserted and deleted in one event")
   func fetchedResults() throws {
     let context = try BirdStand().context()
     BirdStand.bird("wren", 7, 0.1, nil, context)
@@ -102,13 +102,13 @@ struct NewObjectTests {
     context.delete(BirdStand.bird("coot", 1, 1, nil, context))
     context.processPendingChanges()
     #expect(delegate.changes == 0 && controller.fetchedObjects?.count == 1)
-    // The counterpart: it does hear.
+    // The counterpart: it is notified.
     BirdStand.bird("gull", 1, 1, nil, context)
     context.processPendingChanges()
     #expect(delegate.changes == 1)
   }
 
-  @Test("Undo and redo of an event in which an object came and went")
+  @Test("Undo and redo of an event in which an object was inserted and deleted")
   func undo() throws {
     let context = try BirdStand().context()
     let manager = UndoManager()

@@ -16,7 +16,7 @@ struct SaveInSaveTests {
     } catch let error as CocoaError { return error.code.rawValue } catch { return -1 }
   }
 
-  @Test("In an observer of the will-save notification it throws 132001, and the save goes on")
+  @Test("In an observer of the will-save notification it throws 132001, and the save continues")
   func observer() throws {
     let context = try BirdStand().stocked()
     // Safe: the observer is called on this thread, by the save.
@@ -33,7 +33,7 @@ struct SaveInSaveTests {
     #expect(try names(nil, in: context).contains("dipper"))
   }
 
-  @Test("In willSave() it throws 132001, and the save goes on")
+  @Test("In willSave() it throws 132001, and the save continues")
   func hook() throws {
     let stand = try BirdStand { $0.entitiesByName["Bird"]?.managedObjectClass = BusyBird.self }
     let context = stand.context()

@@ -60,7 +60,7 @@ struct ValidationMethodTests {
   }
 
   @Test(
-    "rules 225, 229, 230: saves call an override with a pointer, which may replace the value; nobody has to announce it"
+    "rules 225, 229, 230: saves call an override with a pointer, which may replace the value; it needs no declaration"
   )
   func pointer() throws {
     let bird = CheckedBird(context: context)

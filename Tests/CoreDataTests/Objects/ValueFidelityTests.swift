@@ -1,12 +1,12 @@
 import CoreData
 import Testing
 
-/// Values of every number type, in Swift's and in Foundation's clothes, through every way in and every way out.
+/// Values of every number type, as Swift's and as Foundation's types, through every setter and getter.
 @Suite("Values stay what they are")
 struct ValueFidelityTests {
   /// One value: the type of its attribute, what is handed in, and the text of what must come out.
   struct Case: @unchecked Sendable {
-    // @unchecked Sendable: the values are not changed by anybody.
+    // @unchecked Sendable: the values never change.
     let name: String
     let type: NSAttributeType
     let given: Any
@@ -332,7 +332,7 @@ struct ValueFidelityTests {
 
   // MARK: All of them
 
-  @Test("Every value comes out as it went in, whatever its way in and its way out", arguments: 0..<10)
+  @Test("Every value is read as it was set, by every setter and getter", arguments: 0..<10)
   func everyWay(_ number: Int) throws {
     #expect(Self.waysIn.count == 10)
     let (wayIn, make) = Self.waysIn[number]
@@ -398,7 +398,7 @@ struct ValueFidelityTests {
     }
   }
 
-  /// Records with an attribute for each case, the same with default values, and who holds them.
+  /// Records with an attribute for each case, the same with default values, and their owners.
   private static func extend(_ model: NSManagedObjectModel) {
     func entity(_ name: String, hasDefaults: Bool) -> NSEntityDescription {
       let entity = NSEntityDescription()

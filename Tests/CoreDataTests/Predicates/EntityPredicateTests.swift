@@ -1,7 +1,7 @@
 import CoreData
 import Testing
 
-/// `entity` in predicates: true of that very entity, not of those that inherit from it.
+/// `entity` in predicates: true of that entity only, not of those that inherit from it.
 @Suite("Entities in predicates")
 struct EntityPredicateTests {
   /// Animal with its subentities Dog, of which Puppy is one, and Cat; each has a boss.

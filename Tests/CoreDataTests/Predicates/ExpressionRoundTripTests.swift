@@ -44,7 +44,7 @@ struct ExpressionRoundTripTests {
       ])
     }
 
-    /// What may stand in a list, in which there are no lists.
+    /// What may be in a list, in which there are no lists.
     private mutating func element() -> NSExpression {
       while true {
         let element = expression(0)

@@ -45,7 +45,7 @@ struct ExpressionTests {
     #expect((value(NSExpression.expressionForEvaluatedObject()) as? [String: Any])?.count == 3)
   }
 
-  @Test("An expression tells its parts")
+  @Test("An expression has its parts as properties")
   func parts() {
     let function = NSExpression(forFunction: "add:to:", arguments: [NSExpression(forKeyPath: "a"), 2])
     #expect(function.expressionType == .function)

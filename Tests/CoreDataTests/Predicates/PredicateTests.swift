@@ -52,7 +52,7 @@ struct PredicateTests {
   @Test("There are as many cases as are run")
   func everyCaseRuns() { #expect(Self.cases.count == 24) }
 
-  @Test("Rule 107: objects and identifiers stand for each other")
+  @Test("Rule 107: objects and identifiers are interchangeable")
   func objectsAndIdentifiers() throws {
     let context = try BirdStand().stocked()
     let birds = try context.fetch(Bird.fetchRequest() as NSFetchRequest<Bird>)
@@ -72,7 +72,7 @@ struct PredicateTests {
     #expect(try names(NSPredicate(format: "self == %@", swan), in: context) == ["swan"])
   }
 
-  @Test("A format makes comparisons and compounds that tell their parts")
+  @Test("A format makes comparisons and compounds that have their parts as properties")
   func parts() throws {
     let predicate = NSPredicate(format: "name BEGINSWITH[cd] %@ AND NOT (ANY birds.tally > 3)", "w")
     let compound = try #require(predicate as? NSCompoundPredicate)
@@ -165,7 +165,7 @@ struct PredicateTests {
     #expect(mutable.count == 1)
   }
 
-  @Test("Objects of any class can be arguments where only memory is looked at")
+  @Test("Objects of any class can be arguments of predicates in memory")
   func foreignArguments() {
     final class Token: NSObject {}
     let (one, two) = (Token(), Token())
@@ -223,7 +223,7 @@ struct MemoryPredicateTests {
     ("weight / 2 > 5", [], ["swan"]),
     ("weight * 10 / 4 == 27.5", [], ["swan"]),
     ("weight / %@ > 5", [2], ["swan"]),
-    // 7 and 5: whole numbers are cut, unless the divisor is none.
+    // 7 and 5: whole numbers are cut, unless the divisor has another type.
     ("tally / 2 == 3", [], ["wren"]),
     ("tally / 2.0 == 3.5", [], ["wren"]),
     ("tally / %@ == 3.5", [2.0], ["wren"]),

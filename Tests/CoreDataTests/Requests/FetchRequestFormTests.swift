@@ -3,7 +3,7 @@ import Testing
 
 @Suite("fetchRequest() of a class that has one of its own")
 struct FetchRequestFormTests {
-  @Test("It needs no annotation; the untyped request is there for whoever asks for it")
+  @Test("It needs no annotation; the untyped request exists as well")
   func forms() throws {
     let context = try BirdStand().stocked()
     let request = Bird.fetchRequest()

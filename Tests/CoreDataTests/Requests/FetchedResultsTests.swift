@@ -3,7 +3,7 @@ import Testing
 
 @Suite("NSFetchedResultsController")
 struct FetchedResultsTests {
-  /// Notes what it is told.
+  /// Records what is reported to it.
   final class Listener: NSFetchedResultsControllerDelegate {
     var told: [String] = []
     var sameController: [Bool] = []
@@ -109,7 +109,7 @@ struct FetchedResultsTests {
     #expect(controller.fetchedObjects?.map(\.name) == ["coot", "gull", "wren"])
   }
 
-  @Test("Rules 246–251: an event is told between two calls, with places before and after")
+  @Test("Rules 246–251: an event is reported between two calls, with places before and after")
   func changes() throws {
     let context = try BirdStand().stocked()
     let controller = controller(context)
@@ -159,7 +159,7 @@ struct FetchedResultsTests {
     #expect(listener.told == ["will", "delete section  0 0", "move gull 0.0 1.0", "did"])
   }
 
-  @Test("Rule 257: a delegate that takes differences is told nothing else; replaying them gives the list")
+  @Test("Rule 257: a delegate that takes differences gets nothing else; replaying them gives the list")
   func differences() throws {
     let context = try BirdStand().stocked()
     let controller = controller(context)

@@ -48,7 +48,7 @@ struct SortDescriptorTests {
       ])
   }
 
-  @Test("Functions of one's own sort in memory and are refused by a fetch")
+  @Test("Functions of the application sort in memory and are refused by a fetch")
   func comparators() throws {
     let context = try BirdStand().stocked()
     let byLength = NSSortDescriptor(key: "name", ascending: true) { first, second in
@@ -67,7 +67,7 @@ struct SortDescriptorTests {
     #expect(throws: (any Error).self) { try names(nil, in: context, sorted: [computed]) }
   }
 
-  @Test("A sort descriptor tells its parts")
+  @Test("A sort descriptor has its parts as properties")
   func parts() throws {
     let sort = NSSortDescriptor(key: "name", ascending: true)
     #expect(sort.key == "name" && sort.ascending)

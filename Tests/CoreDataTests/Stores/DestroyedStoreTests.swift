@@ -71,7 +71,7 @@ struct DestroyedStoreTests {
   }
 
   @Test(
-    "A damaged store and a file that is no store are destroyed, too; an empty file that nobody explains stays refused"
+    "A damaged store and a file that is no store are destroyed, too; an empty file of unknown origin stays refused"
   )
   func damaged() throws {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: Journal.makeModel())
@@ -100,7 +100,7 @@ struct DestroyedStoreTests {
     #expect(try Journal.savedTitles(other) == ["kept"])
   }
 
-  @Test("`/dev/null` is a store in memory, whatever is asked of it")
+  @Test("`/dev/null` is a store in memory for every call")
   func nowhere() throws {
     let description = NSPersistentStoreDescription()
     #expect(description.url == URL(fileURLWithPath: "/dev/null"))

@@ -25,7 +25,7 @@ struct FileErrorTests {
     } catch let error as NSError { return error }
   }
 
-  @Test("A file that is something else: 259, with its path and the error beneath; it stays as it is")
+  @Test("A file that is no store: 259, with its path and the underlying error; it stays as it is")
   func corrupt() throws {
     let file = folder.appendingPathComponent("text.sqlite")
     let text = Data(String(repeating: "This is no store. ", count: 1000).utf8)
@@ -50,7 +50,7 @@ struct FileErrorTests {
     #expect(error(at: "zeros.sqlite")?.code == NSFileReadCorruptFileError)
   }
 
-  @Test("A missing file that is not to be made: 260, a missing folder: 512, a folder: 256")
+  @Test("A missing file that may not be made: 260, a missing folder: 512, a folder: 256")
   func missing() throws {
     #expect(
       error([NSReadOnlyPersistentStoreOption: true], at: "none.sqlite")?.code == NSFileReadNoSuchFileError)

@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A store that another process has open: nobody takes it away below that process, and whoever tries is told.
+/// A store that another process has open is not removed, and the attempt is an error.
 @Suite("Stores that another process uses")
 struct StoreInUseTests {
   private let folder: URL
@@ -82,7 +82,7 @@ struct StoreInUseTests {
     }
     #expect(try titles("a").sorted() == ["of a", "saved elsewhere"])
     #expect(try titles("c") == ["of a"])
-    // Once nobody has it open any more it is replaced, and destroyed.
+    // When no process has it open, it is replaced and destroyed.
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: Journal.makeModel())
     try coordinator.replacePersistentStore(at: url("a"), withPersistentStoreFrom: url("b"), type: .sqlite)
     #expect(try titles("a") == ["of b"])

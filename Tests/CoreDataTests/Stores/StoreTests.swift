@@ -106,7 +106,7 @@ struct StoreTests {
     #expect(try Journal.savedTitles(Journal.makeCoordinator(at: a)) == [])
   }
 
-  @Test("Adding and removing stores is told of")
+  @Test("Adding and removing stores posts notifications")
   func notifications() throws {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: Journal.makeModel())
     let told = Told()
@@ -123,6 +123,6 @@ struct StoreTests {
     #expect(told.keys == [NSAddedPersistentStoresKey, NSRemovedPersistentStoresKey])
   }
 
-  /// What one thread was told.
+  /// What one thread was notified of.
   private final class Told: @unchecked Sendable { var keys: [String] = [] }
 }

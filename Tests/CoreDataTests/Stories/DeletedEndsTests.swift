@@ -1,7 +1,7 @@
 import CoreData
 import Testing
 
-/// What becomes of relationships whose other end is deleted before it was ever saved, or whose deletion is taken back.
+/// What happens to relationships whose other end is deleted before it was ever saved, or whose deletion is taken back.
 @Suite("Deleted ends of relationships")
 struct DeletedEndsTests {
   let coordinator: NSPersistentStoreCoordinator
@@ -67,7 +67,7 @@ struct DeletedEndsTests {
   }
 
   @Test(
-    "Rule 212: a reference without inverse to an object that was never saved goes with it",
+    "Rule 212: a reference without inverse to an object that was never saved is removed with it",
     arguments: [
       "label", "labels", "ranking",
     ])
@@ -113,7 +113,8 @@ struct DeletedEndsTests {
     try parent.save()
   }
 
-  @Test("Rule 212: a reference to what has gone under no action is replaced, and what has gone is not edited")
+  @Test(
+    "Rule 212: a reference to an object deleted under no action is replaced, and that object is not edited")
   func replacedDanglingReference() throws {
     let context = context()
     let (box, thing) = (make("Site", context), make("Tool", context))
@@ -130,7 +131,7 @@ struct DeletedEndsTests {
   }
 
   @Test(
-    "Rule 212: a child replaces a reference to what has gone, or deletes what has it, and the parent does not edit what has gone",
+    "Rule 212: a child replaces a reference to a deleted object, or deletes its owner; the parent does not edit it",
     arguments: [false, true])
   func childReplacesDanglingReference(deletes: Bool) throws {
     let parent = context()

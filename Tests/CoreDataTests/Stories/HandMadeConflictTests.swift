@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Conflicts that code makes and hands to a merge policy")
 struct HandMadeConflictTests {
-  /// A bird that somebody else has changed in name and weight, and this context in name and tally.
+  /// Another context has changed the bird's name and weight, this context its name and tally.
   private func conflict(_ policy: NSMergePolicyType) throws -> (Bird, NSMergeConflict, NSManagedObjectContext)
   {
     let stand = try BirdStand()
@@ -26,7 +26,7 @@ struct HandMadeConflictTests {
   }
 
   @Test(
-    "rules 191, 194–197: it tells what it was made with, and each policy settles it with the stored row",
+    "rules 191, 194–197: it has what it was made with, and each policy settles it with the stored row",
     arguments: [
       (NSMergePolicyType.mergeByPropertyStoreTrumpMergePolicyType, "theirs", 5 as Int64, 9 as Float),
       (.mergeByPropertyObjectTrumpMergePolicyType, "mine", 5, 9),

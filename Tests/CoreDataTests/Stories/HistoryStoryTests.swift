@@ -84,7 +84,7 @@ struct HistoryStoryTests {
       try view.execute(NSPersistentHistoryChangeRequest.fetchHistory(after: last))
       Issue.record("the token is expired")
     } catch let error as CocoaError where error.errorCode == NSPersistentHistoryTokenExpiredError {
-      // Everything is read anew.
+      // Everything is read again.
     }
     let error = #expect(throws: (any Error).self) {
       try view.execute(NSPersistentHistoryChangeRequest.fetchHistory(after: last))
@@ -151,7 +151,7 @@ struct HistoryStoryTests {
     }
   }
 
-  @Test("without the option a request is refused, and a store that has a history goes on with it")
+  @Test("without the option a request is refused, and a store that has a history continues to record it")
   func withoutOption() throws {
     let coordinator = try Journal.makeCoordinator(at: nil)
     let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)

@@ -2,7 +2,7 @@ import CoreData
 import Foundation
 import Testing
 
-/// A program that imports what a server sends, again and again, with batch inserts.
+/// A program that repeatedly imports what a server sends, with batch inserts.
 @Suite("Imports by Apple's names")
 struct ImportStoryTests {
   private static func makeContainer(_ folder: URL) throws -> NSPersistentContainer {

@@ -109,7 +109,7 @@ struct NestedStoryTests {
     }
   }
 
-  @Test("A child that saves on its parent's queue: the parent has told of it all when save() returns")
+  @Test("A child that saves on its parent's queue: the parent has reported all of it when save() returns")
   @MainActor
   func savingTellsAtOnce() throws {
     let coordinator = try Journal.makeCoordinator(at: nil)

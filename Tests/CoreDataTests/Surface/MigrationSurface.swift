@@ -1,7 +1,7 @@
 import CoreData
 import Testing
 
-// Migration by name: every member is used; what the members do, MigrationStoryTests tell.
+// Migration by name: every member is used; MigrationStoryTests show what the members do.
 
 @Suite("Names of migration")
 struct MigrationSurface {

@@ -65,7 +65,7 @@ struct TransformableDefaultTests {
     #expect(swan?.value(forKey: "plumage") as? Colour == Colour(7))
   }
 
-  @Test("A default value is no part of version hashes, and an instance of its own for everybody")
+  @Test("A default value is not part of version hashes, and each object has its own instance")
   func hashes() throws {
     func hash(_ value: Any?) throws -> Data {
       let model = BirdStand.model()

@@ -102,7 +102,7 @@ private struct ModelMaker {
     one.isToMany = dice.chance(50)
     one.isOrdered = one.isToMany && dice.chance(35)
     if from == to, dice.chance(30) {
-      // Everybody is a friend of their friends.
+      // A relationship that is its own inverse.
       one.isOrdered = false
       one.inverse = one.name
       one.rule = dice.chance(80) ? .nullifyDeleteRule : .cascadeDeleteRule
@@ -123,7 +123,7 @@ private struct ModelMaker {
     let canDangle = one.rule == .noActionDeleteRule || other.rule == .noActionDeleteRule
     if !canDangle {
       if one.isToMany != other.isToMany, root(from) != root(to), dice.chance(25) {
-        // Whoever has one owner needs it; owners come first, so that nobody needs one another.
+        // A to-one owner is mandatory. Owners come first, so that no two entities need each other.
         if !one.isToMany, root(to) < root(from) { one.isOptional = false }
         if !other.isToMany, root(from) < root(to) { other.isOptional = false }
       }

@@ -1,10 +1,10 @@
 import CoreData
 
-/// What is known of one record: its entity, its values, and who is at the other ends of its relationships.
+/// What is known of one record: its entity, its values, and the other ends of its relationships.
 struct PlainRecord: Equatable {
   let kind: Int
   var values: [String: PlainValue] = [:]
-  /// In order; of a to-one relationship none or one. What is gone may still be listed where nothing leads back.
+  /// In order; of a to-one relationship none or one. Deleted records may still be listed in relationships without inverse.
   var ends: [String: [Int]] = [:]
 }
 
@@ -100,7 +100,7 @@ struct PlainGraph {
     return result
   }
 
-  /// Whether somebody who stays forbids that.
+  /// Whether an object that stays forbids that.
   func isDenied(_ doomed: Set<Int>) -> Bool {
     doomed.contains { number in
       relationships(number).contains {
@@ -109,7 +109,7 @@ struct PlainGraph {
     }
   }
 
-  /// Those who stay and refer to what goes in relationships without inverse, or that take no action.
+  /// Objects that stay and refer to deleted ones in relationships without inverse, or that take no action.
   func referring(to doomed: Set<Int>) -> [Int] {
     records.filter { number, record in
       !doomed.contains(number) && record.ends.values.contains { !doomed.isDisjoint(with: $0) }
@@ -131,7 +131,7 @@ struct PlainGraph {
     for gone in doomed { records[gone] = nil }
   }
 
-  /// References without inverse to what is gone are cleared when the deletion is stored.
+  /// References without inverse to deleted records are cleared when the deletion is stored.
   mutating func settle() {
     let there = Set(records.keys)
     for number in there {

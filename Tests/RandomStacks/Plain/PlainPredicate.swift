@@ -67,7 +67,7 @@ indirect enum PlainPredicate {
         && Self.compare(value(key), .lessThanOrEqualTo, high)
     case .isOwner(let key, let other): return graph.members(number, key).first == other
     case .through(let key, let inner):
-      // Of nobody everything is nil.
+      // Without an object, everything is nil.
       guard let owner = graph.members(number, key).first else { return inner.holds(-1, graph) }
       return inner.holds(owner, graph)
     case .any(let key, let inner): return graph.members(number, key).contains { inner.holds($0, graph) }

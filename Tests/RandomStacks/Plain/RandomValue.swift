@@ -1,7 +1,7 @@
 import CoreData
 
 extension PlainValue {
-  /// A value of `type`; the same ones come up again and again, so that there is something to find and to compare.
+  /// A value of `type`; the same ones recur, so that there is something to find and to compare.
   static func random(_ type: NSAttributeType, isLarge: Bool, _ dice: inout Dice) -> PlainValue {
     switch type {
     case .integer16AttributeType: .integer(dice.chance(10) ? Int64(Int16.min) : small(&dice))

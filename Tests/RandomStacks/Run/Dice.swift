@@ -4,7 +4,7 @@ struct Dice: RandomNumberGenerator {
 
   init(seed: UInt64) { state = seed }
 
-  /// The dice of one step: what other steps roll does not matter, so that a story can be told again with steps left out.
+  /// The dice of one step: what other steps roll does not matter, so that a story can be replayed with steps left out.
   init(seed: UInt64, step: Int) {
     state = seed &* 0xD134_2543_DE82_EF95 &+ UInt64(step)
     state = next()

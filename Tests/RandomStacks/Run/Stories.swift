@@ -1,7 +1,7 @@
 import ArgumentParser
 import CoreData
 
-/// Tells many stories, in processes of their own.
+/// Runs many stories, in processes of their own.
 struct Stories: ParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Tells many stories.", shouldDisplay: false)
 

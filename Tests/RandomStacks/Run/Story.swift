@@ -1,6 +1,6 @@
 import CoreData
 
-/// One story, which can be told again with steps left out.
+/// One story, which can be replayed with steps left out.
 struct Story {
   let seed: UInt64
   let operations: Int
@@ -18,7 +18,7 @@ struct Story {
     }
   }
 
-  /// Tells the story in a process of its own.
+  /// Runs the story in a process of its own.
   func tell(_ skipped: Set<Int>, upTo last: Int? = nil) -> Outcome {
     let folder = FileManager.default.temporaryDirectory
     let name = "story-\(ProcessInfo.processInfo.processIdentifier)-\(seed)"

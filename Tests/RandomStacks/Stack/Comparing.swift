@@ -110,7 +110,7 @@ extension GraphRun {
       try expect(
         mustDelete.isSubset(of: deleted),
         "\(place.name): deleted \(label(deleted.sorted())), not \(label(mustDelete.sorted()))")
-      // What is gone below: merged here, or found at the end of a reference that nothing leads back from.
+      // What was deleted below: merged here, or found at the end of a reference without inverse.
       let extra = deleted.subtracting(mustDelete)
       try expect(
         extra.allSatisfy { here[$0] == nil } && (extra.isEmpty || place.mayHaveMissing || model.canDangle),

@@ -27,7 +27,7 @@ final class GraphRun {
   var step = 0
   var coordinator: NSPersistentStoreCoordinator
   let hands = [Hand("hand 1"), Hand("hand 2"), Hand("hand 3")]
-  /// Lets calls of the operating system fail; nil in processes where nothing stands in between.
+  /// Lets calls of the operating system fail; nil in processes without such an intermediate.
   let disk: (any FailingDisk)?
   let settings: StorySettings
   private(set) var counts: [String: Int] = [:]
@@ -87,7 +87,7 @@ final class GraphRun {
     }
   }
 
-  /// The edits `change` makes become those of the context, unless somebody else has edited what they touch.
+  /// The edits `change` makes become those of the context, unless another context has edited what they touch.
   func plan(_ place: Place, _ change: (inout PlainGraph) -> Void) -> PlainGraph? {
     var graph = view(place)
     change(&graph)
@@ -203,7 +203,7 @@ final class GraphRun {
   func label(_ numbers: [Int]) -> String { numbers.map { "#\($0)" }.joined(separator: " ") }
 }
 
-/// What a story is told to be.
+/// The parameters of a story.
 struct StorySettings {
   var seed: UInt64
   var operations: Int

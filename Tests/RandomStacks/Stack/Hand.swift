@@ -1,6 +1,6 @@
 import CoreData
 
-/// A thread that does what it is told while the teller waits: stories happen one step after the other, on any thread.
+/// A thread that carries out tasks while the caller waits: stories happen one step after the other, on any thread.
 final class Hand: @unchecked Sendable {
   // Only one thread at a time is inside: the semaphores pass `work` on.
   private let given = DispatchSemaphore(value: 0)

@@ -17,7 +17,7 @@ final class Place {
   var unheard: [Notification]? = []
   /// Objects that the program holds.
   var held: [Int: NSManagedObject] = [:]
-  /// Objects may have been deleted here because they are gone below: then there are changes that nobody made.
+  /// Objects may have been deleted here because they are gone below: then there are changes that no step made.
   var mayHaveMissing = false
   /// The layer when the event began.
   var atStart: [Int: PlainRecord?] = [:]
@@ -39,7 +39,7 @@ final class Place {
 
   func isAbove(_ other: Place) -> Bool { parent.map { $0 === other || $0.isAbove(other) } ?? false }
 
-  /// Records that nobody else may touch.
+  /// Records that no other context may touch.
   var claims: Set<Int> {
     var result = Set(layer.keys)
     for layer in undoable + redoable { result.formUnion(layer.keys) }

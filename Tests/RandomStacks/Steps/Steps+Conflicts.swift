@@ -27,7 +27,7 @@ extension GraphRun {
     let ours = edits()
     var theirs = edits()
     if name == "overwrite" {
-      // A large value that nobody has looked at is not in memory: there is nothing to write over theirs.
+      // A large value that was not read is not in memory, so it cannot replace theirs.
       for attribute in plain where attribute.isLarge { theirs[attribute.name] = nil }
     }
     guard !theirs.isEmpty, !ours.isEmpty else { return }

@@ -68,7 +68,7 @@ extension GraphRun {
     }
   }
 
-  /// A fetch that cannot read says so, or answers what is right; nothing is changed by it.
+  /// A fetch that cannot read throws, or returns the right result; nothing is changed by it.
   private func failReading(_ place: Place, _ graph: PlainGraph, _ disk: any FailingDisk) throws {
     let nth = 1 + dice.roll(3)
     note("\(place.name): fetch, with read \(nth) failing")
@@ -219,7 +219,7 @@ extension GraphRun {
       return nil
     }
     func value() -> PlainValue {
-      // Mostly one that somebody has.
+      // Mostly one that some object has.
       if dice.chance(60), let number = dice.pick(graph.numbers(entity)) {
         let value = graph[number]?.values[attribute.name] ?? .none
         if value != .none { return value }

@@ -37,7 +37,7 @@ extension GraphRun {
     return place
   }
 
-  /// Another context beside or above those there are, made now, wherever somebody is.
+  /// Makes another context now, beside or above the existing ones.
   func addPlace(_ near: Place) throws {
     guard places.count < 7 else { return }
     if dice.chance(35) || near.undoManager != nil || near.depth > 3 { return addRoot() }
@@ -111,7 +111,7 @@ extension GraphRun {
     count("sync")
   }
 
-  /// What a save told, by IDs alone.
+  /// What a save reported, by IDs alone.
   private func identifiers(_ saved: Notification) -> [String: [NSManagedObjectID]] {
     var result: [String: [NSManagedObjectID]] = [:]
     for key in [NSInsertedObjectsKey, NSUpdatedObjectsKey, NSDeletedObjectsKey] {
@@ -158,7 +158,7 @@ extension GraphRun {
     count(isReset ? "reset" : "rollback")
   }
 
-  /// One object is read anew beneath its edits, or becomes a fault when it has none.
+  /// One object is read again beneath its edits, or becomes a fault when it has none.
   private func refresh(_ place: Place) throws {
     let graph = view(place)
     guard let number = dice.pick(graph.records.keys.sorted()) else { return }
@@ -172,7 +172,7 @@ extension GraphRun {
     count("refresh")
   }
 
-  /// Objects nobody needs any more are let go.
+  /// Objects that are not needed any more are released.
   func forget(_ place: Place) throws {
     for number in place.held.keys.sorted() where dice.chance(60) { place.held[number] = nil }
     count("forget")

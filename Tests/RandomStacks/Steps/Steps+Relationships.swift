@@ -61,7 +61,7 @@ extension GraphRun {
     _ place: Place, _ graph: PlainGraph, _ number: Int, _ end: RelationshipPlan, _ candidates: [Int]
   ) throws {
     let members = graph.members(number, end.name)
-    // Who is gone has a place in the order nobody can ask for.
+    // The place of a deleted object in the order cannot be read.
     guard members == graph[number]?.ends[end.name] ?? [] else { return }
     var order = members
     var words = "?"

@@ -237,7 +237,7 @@ extension GraphRun {
   }
 }
 
-/// What a context told when it saved.
+/// What a context reported when it saved.
 private final class Heard: @unchecked Sendable {
   // Written during a save that the story waits for, and read afterwards.
   var saved: Notification?

@@ -3,7 +3,7 @@ import CoreData
 extension GraphRun {
   // MARK: Batches
 
-  /// A batch goes straight to the store; no context hears of it.
+  /// A batch goes straight to the store; no context is notified.
   func batch(_ near: Place) throws {
     guard let place = dice.pick(places.filter { $0.parent == nil }) else { return }
     let free = store.keys.sorted().filter { number in places.allSatisfy { !$0.claims.contains(number) } }
@@ -91,7 +91,7 @@ extension GraphRun {
         layer.values.contains { $0?.ends.values.contains { !doomed.isDisjoint(with: $0) } ?? false }
       }
     }
-    // Whoever stays must not lack what it needs: batches do not look at that.
+    // Objects that stay must keep what they need: batches do not check that.
     let isBroken = graph.touched.contains { !graph.violations($0).isEmpty }
     guard !isBusy, !isReferred, !isBroken else { return }
     note("\(place.name): batch delete \(label(doomed.sorted()))")

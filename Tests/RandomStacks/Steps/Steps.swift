@@ -1,7 +1,7 @@
 import CoreData
 
 extension GraphRun {
-  /// Tells the whole story; a disagreement names the step.
+  /// Runs the whole story; a disagreement names the step.
   func run() throws {
     for number in 1...max(settings.operations, 1) where !settings.skipped.contains(number) {
       step = number
@@ -161,7 +161,7 @@ extension GraphRun {
 
   // MARK: Deleting
 
-  /// Whether somebody who is not above or below has edited a record that refers to one of these.
+  /// Whether a context that is neither above nor below has edited a record that refers to one of these.
   private func isReferredElsewhere(_ doomed: Set<Int>, _ place: Place) -> Bool {
     places.contains { other in
       if other === place || place.isAbove(other) { return false }

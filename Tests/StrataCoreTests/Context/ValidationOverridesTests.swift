@@ -27,7 +27,7 @@ private final class TakesBoth: TakesPointer {
 @Suite("Which validateValue(_:forKey:) a class overrides")
 struct ValidationOverridesTests {
   /// Where nothing is found every class counts as one that overrides, and each save boxes every value.
-  @Test("Overrides are found, inherited ones too; other overrides are none")
+  @Test("Overrides are found, inherited ones too; other functions are not taken for overrides")
   func found() {
     #expect(ValidationOverrides.of(ManagedObject.self) == [])
     #expect(ValidationOverrides.of(Silent.self) == [])

@@ -44,7 +44,7 @@ import Testing
     returned.wait()
   }
 
-  /// One hands the turn to write on to the next: none is lost, whoever comes at the moment when a group ends.
+  /// Each thread hands the turn to the next. No save is lost, even one that arrives when a group ends.
   @Test(.timeLimit(.minutes(20))) func manyThreadsThatSaveAtOnceAreAllServed() throws {
     let store = CountingStore()
     let queue = CommitQueue(store: store)
@@ -158,7 +158,7 @@ private final class CountingStore: CommitOnlyStore {
   }
 }
 
-/// A store that finishes a commit when it is told to, and can do nothing else.
+/// A store that finishes a commit on demand, and can do nothing else.
 private final class SlowStore: CommitOnlyStore {
   private struct State {
     var groups: [Int] = []

@@ -3,7 +3,7 @@ import Testing
 
 @testable import StrataCore
 
-/// How a store hears of what others commit to its file, where the system does not help, or the file is not what it was.
+/// How a store notices commits of others when the system does not help, or the file was replaced.
 struct StoreFollowerTests {
   private final class Heard: Sendable {
     let commits = Mutex<[JournaledCommit]>([])
@@ -23,7 +23,7 @@ struct StoreFollowerTests {
     return row.primaryKey
   }
 
-  /// Asks again and again; false when it has not come about in half a minute.
+  /// Polls; false when it has not come true in half a minute.
   private func eventually(_ isTrue: () throws -> Bool) async rethrows -> Bool {
     for _ in 0..<3_000 {
       if try isTrue() { return true }
@@ -32,7 +32,7 @@ struct StoreFollowerTests {
     return false
   }
 
-  @Test("without a watch the file is looked at again and again: a commit is heard of all the same")
+  @Test("without a watch the file is polled: a commit is noticed all the same")
   func fallback() async throws {
     let fixture = try StoreFixture(options: .scratch)
     let heard = Heard()
@@ -45,7 +45,7 @@ struct StoreFollowerTests {
       #expect(await eventually { heard.all.count == count })
     }
     #expect(heard.all.flatMap { $0.changes.inserted.lists.flatMap { $0 } } == keys)
-    // Nothing is told after the end.
+    // Nothing is reported after the end.
     follower.stop()
     _ = try insert(fixture)
     try await Task.sleep(for: .milliseconds(1_200))
@@ -86,7 +86,7 @@ struct StoreFollowerTests {
     _ = try insert(fixture)
     #expect(await eventually { heard.all.count == 1 })
     let journal = try #require(fixture.store.parts.journal)
-    // Its entry goes in the same moment, before anybody looks: the follower waits a second between two looks.
+    // Its entry is removed at once, before the follower looks again: it waits a second between two looks.
     _ = try insert(fixture)
     try fixture.store.parts.environment.write { transaction in
       for number in [1, 2] as [UInt64] {

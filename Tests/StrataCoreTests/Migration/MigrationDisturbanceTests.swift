@@ -61,7 +61,7 @@ struct MigrationDisturbanceTests {
   }
 
   @Test(
-    "whatever moment a migration ends at, the file holds the old store or the new one, and both are whole")
+    "at whatever moment a migration is interrupted, the file is the old store or the new one, and whole")
   func crashImages() throws {
     defer { try? FileManager.default.removeItem(at: folder) }
     let names = (0..<500).map { "spot \($0 + 1_000)" }
@@ -86,7 +86,7 @@ struct MigrationDisturbanceTests {
       let found = try content(file)
       #expect(found.key == (place == "exchanged" ? "title" : "name"), "\(place)")
       #expect(found.names == names && found.isSound, "\(place)")
-      // Nothing is in the way of whoever tries again.
+      // Nothing prevents another attempt.
       try LMDBStore.migrate(at: file, to: model("title"))
       #expect(try content(file).names == names, "\(place)")
     }
@@ -106,7 +106,7 @@ struct MigrationDisturbanceTests {
     #expect(files.filter { $0.hasPrefix(".strata") } == [])
   }
 
-  @Test("what somebody saves while the store is being migrated is migrated too")
+  @Test("what another process saves while the store is being migrated is migrated too")
   func savedMeanwhile() throws {
     defer { try? FileManager.default.removeItem(at: folder) }
     try add(["a", "b"])
@@ -129,7 +129,7 @@ struct MigrationDisturbanceTests {
   }
 
   @Test(
-    "a store that goes on being saved to is migrated all the same: the last time, those who save have to wait"
+    "a store that is saved to meanwhile is migrated all the same: at the end, saves have to wait"
   )
   func savedForEver() throws {
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -205,7 +205,7 @@ struct MigrationDisturbanceTests {
   private func openOrLook(_ number: Int) -> String? {
     do {
       if number == 0 {
-        // Short looks at the file are in nobody's way either.
+        // Short reads of the file disturb no process either.
         for _ in 0..<200 { _ = try LMDBStore.metadata(at: url) }
         return nil
       }

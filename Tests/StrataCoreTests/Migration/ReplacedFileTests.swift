@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataCore
 
-/// What becomes of the file that a migration takes the place of when something is lost by it.
+/// What happens to the file that a migration replaces when something is lost.
 struct ReplacedFileTests {
   private let folder: URL
   private let url: URL
@@ -60,7 +60,7 @@ struct ReplacedFileTests {
       at: url, to: new(), permission: MigrationPermission(permittedLosses: ["Spot.note"]))
   }
 
-  @Test("what is decided is decided anew when somebody has saved meanwhile: a loss that came late is refused")
+  @Test("a save during the migration makes it decide again: a loss that came late is refused")
   func decidedAnew() throws {
     defer { try? FileManager.default.removeItem(at: folder) }
     // A row whose note is nil: nothing would be lost.
@@ -107,7 +107,7 @@ struct ReplacedFileTests {
       let inode = try #require(try StoreFile(kept.path, .system).status()).identity.inode
       try FileManager.default.moveItem(
         at: kept, to: folder.appendingPathComponent(".strata-migration-4194305-abc.\(inode)"))
-      // Whoever tidies up in the folder meanwhile leaves it alone.
+      // A process that tidies up in the folder meanwhile leaves it alone.
       StoreDraft.removeLeftovers(beside: try StoreFile(url.path, .system))
     }
     try Self.migrate(url)

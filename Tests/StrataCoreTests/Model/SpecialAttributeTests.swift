@@ -105,7 +105,7 @@ import Testing
     #expect(Derivation(text) == expected)
   }
 
-  @Test("rules 299, 335: documents keep the expression, and it counts in the hash; a hidden slot stands last")
+  @Test("rules 299, 335: documents keep the expression, and it counts in the hash; a hidden slot is last")
   func documentsAndHashes() throws {
     func make(_ expression: String) -> EntityDescription {
       EntityDescription(

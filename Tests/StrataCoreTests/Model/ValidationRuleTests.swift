@@ -124,7 +124,7 @@ import Testing
     #expect(stored.versionChecksum == original.versionChecksum)
   }
 
-  @Test("A stored rule that is none is refused; a model stored before there were rules is read")
+  @Test("A stored rule that is not valid is refused; a model stored before there were rules is read")
   func storedRulesAreChecked() throws {
     let text = String(decoding: try ModelCoding.encode(model(.integer16, .minimum(1))), as: UTF8.self)
     let rules = ",\"rules\":[{\"bound\":[\"integer\",\"1\"],\"kind\":\"minimum\"}]"

@@ -99,7 +99,7 @@ import Testing
   }
 
   /// A text made to be slow: the time is that of both lengths, not of their product. Hangs otherwise.
-  @Test("rule 108: CONTAINS looks at hostile texts once", .timeLimit(.minutes(2)))
+  @Test("rule 108: CONTAINS reads hostile texts once", .timeLimit(.minutes(2)))
   func containsIsLinear() throws {
     let fixture = try StoreFixture(inMemory: true)
     let (slot, identifier) = (fixture.entity("Item").slot(named: "t"), fixture.identifier("Item", 1))
@@ -112,7 +112,7 @@ import Testing
       try request.matches(entity: number, identifier: identifier) {
         $0 == slot ? .string("xaaaa" + pattern + "y") : .null
       })
-    // Patterns are as long as those that stars make dear.
+    // Patterns are long enough for stars to be expensive.
     let long = "*" + String(repeating: "a", count: TextMatcher.longestPattern) + "*"
     let error = #expect(throws: TextMatchError.self) {
       try fixture.resolve("Item", .comparison(key: "t", .like, .string(long)))

@@ -73,7 +73,7 @@ import Testing
     #expect(
       try explain("Place", sort: [FetchSort("x"), FetchSort("y")], mode: .identifiers)
         == "index Place.unique(x,y)")
-    // Equal values come in the order of primary keys: an index with more parts does not tell.
+    // Equal values come in the order of primary keys: an index with more parts does not have that order.
     #expect(try explain("Item", sort: [FetchSort("i16")], limit: 5) == "scan of Item; sort by i16; take 5")
     // Cut strings: not.
     #expect(try explain("Item", sort: [FetchSort("s")], limit: 5) == "scan of Item; sort by s; take 5")

@@ -31,7 +31,7 @@ import Testing
         return
       }
       let stored = constant.converted(to: type)
-      // Numbers close to the constant are more telling than others.
+      // Numbers close to the constant find more faults than others.
       let near = [stored, random.neighbour(constant, kind).converted(to: type)].compactMap(\.self)
       for value in near + [random.value(type), random.value(type)] where !value.isNull {
         let expected = ValueOrder.compare(value, stored ?? constant)

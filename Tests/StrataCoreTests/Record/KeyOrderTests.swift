@@ -54,7 +54,7 @@ import Testing
           right.append(b, isAscending: isAscending, limit: limit)
         )
         let order = AttributeValue.compare(a, b).signum() * (isAscending ? 1 : -1)
-        // Among cut values of the same bytes the keys do not tell; what follows does not matter then.
+        // Among cut values of the same bytes the keys do not decide; what follows does not matter then.
         if expected == 0 && order != 0 && parts == (.truncated, .truncated) { hasTie = true }
         if expected == 0 { expected = order }
       }

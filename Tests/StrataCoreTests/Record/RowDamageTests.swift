@@ -165,7 +165,7 @@ import Testing
     return try body(UnsafeRawBufferPointer(copy))
   }
 
-  /// Everything anybody does with a row that has passed the bounds check.
+  /// Everything that is done with a row that has passed the bounds check.
   private func readEverything(_ bytes: [UInt8], _ layout: RowLayout) {
     withExactCopy(of: bytes) { copy -> Void in
       _ = try? RowDecoder.validate(copy, primaryKey: 1, layout: layout, verifyChecksum: false)

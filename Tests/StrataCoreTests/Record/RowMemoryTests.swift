@@ -33,7 +33,7 @@ import Testing
     #expect(copy.string(0, layout) == "held")
   }
 
-  @Test("A draft knows what was set, and lets go of what it held")
+  @Test("A draft knows what was set, and releases what it held")
   func draftsTrackChanges() throws {
     let layout = try RowLayout.of([.string, .int64, .string])
     let draft = RowDraft.make(layout, defaults: ["a", 1, .null])
@@ -48,7 +48,7 @@ import Testing
     #expect(draft.changed.isEmpty && draft[2].isNull)
   }
 
-  @Test("Every kind of value comes out of a draft as it went in, also in place of another one")
+  @Test("Every kind of value is read from a draft as it was set, also in place of another one")
   func draftsKeepValues() throws {
     var random = ValueGenerator.printed()
     let types = (0..<80).map { ValueGenerator.storedTypes[$0 % ValueGenerator.storedTypes.count] }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import StrataCore
 
-/// What goes into a row comes out, for every type and at every boundary.
+/// What is written to a row is read from it, for every type and at every boundary.
 @Suite struct RowRoundTripTests {
   @Test("Every type, at every boundary of the nil bitmap", arguments: ValueGenerator.storedTypes)
   func everyTypeRoundTrips(type: AttributeType) throws {
@@ -141,7 +141,7 @@ import Testing
     }
   }
 
-  @Test("A value of the base row that no longer fits goes outside with the new version")
+  @Test("A value of the base row that no longer fits is kept outside the row in the new version")
   func baseValuesCanSpill() throws {
     let layout = try RowLayout.of(Array(repeating: .string, count: 80))
     var values = (0..<80).map { _ in AttributeValue.string(String(repeating: "b", count: 700)) }

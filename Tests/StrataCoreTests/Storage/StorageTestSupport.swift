@@ -85,7 +85,7 @@ struct SeededGenerator: RandomNumberGenerator {
 }
 
 /// A seed from the environment variable `STRATA_SEED`, or a fixed one, so that a change is judged by the same runs as the one
-/// before it; printed either way. Seeds that nobody knew before are for `STRATA_SEED=$RANDOM` and the long mode.
+/// before it; printed either way. New seeds come from `STRATA_SEED=$RANDOM` and the long mode.
 func testSeed(_ name: String = #function) -> UInt64 {
   let seed = ProcessInfo.processInfo.environment["STRATA_SEED"].flatMap(UInt64.init) ?? 715_170_541
   print("\(name): STRATA_SEED=\(seed)")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import StrataCore
 
-/// storage.md §2: transactions, cursors, keyspaces.
+/// Transactions, cursors, keyspaces.
 @Suite struct TransactionTests {
   @Test func committedValuesAreReadBack() throws {
     try withEnvironment { environment in

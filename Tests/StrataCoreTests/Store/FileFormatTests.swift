@@ -136,7 +136,7 @@ struct FileFormatTests {
     #expect(entries.count == 1)
     let entry = try #require(entries.first)
     expect(entry.key, lines[0])
-    // Who has written it is a random number.
+    // The writer's identifier is random.
     #expect(entry.value.first == lines[1].bytes?.first)
     #expect(hex(Array(entry.value.dropFirst(9))) == hex(lines.dropFirst(3).flatMap { $0.bytes ?? [] }))
   }

@@ -99,7 +99,7 @@ struct DerivedSharingTests {
     #expect(try store.problems() == [])
   }
 
-  @Test("did-save notifications bring derived values to other contexts, those of rows that nobody edited too")
+  @Test("did-save notifications bring derived values to other contexts, also of rows that were not edited")
   func merging() throws {
     let other = store.context()
     let theirs = try other.onlyOf("Album")

@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// Derived attributes: what they are, when they change, who sees it (rules 335–340, 232).
+/// Derived attributes: what they are, when they change, where that shows (rules 335–340, 232).
 struct DerivedTests {
   let store: TemporaryStore
   let context: ManagedObjectContext
@@ -113,7 +113,7 @@ struct DerivedTests {
     #expect(try stored("Track", "albumTitle") == "nil")
   }
 
-  @Test("rule 338: sums follow the members' values, also when somebody else changes them")
+  @Test("rule 338: sums follow the members' values, also when another context changes them")
   func memberValues() throws {
     let other = store.context()
     let track = try other.onlyOf("Track", Attribute("name") == "one")
@@ -167,7 +167,7 @@ struct DerivedTests {
     #expect(try store.problems() == [])
   }
 
-  @Test("objects of the saving context that were not saved show new values, and are told of as refreshed")
+  @Test("objects of the saving context that were not saved show new values, and are reported as refreshed")
   func otherObjects() throws {
     let tracks = try context.allOf("Track")
     #expect(tracks.map { $0["albumTitle"] as? String } == ["Água Viva", "Água Viva"])
@@ -191,7 +191,7 @@ struct DerivedTests {
     #expect(try #require(album["saved"] as? Date) > first)
   }
 
-  @Test("rule 232: required derived attributes are no matter of validation")
+  @Test("rule 232: required derived attributes are not validated")
   func required() throws {
     let fresh = try context.make("Album")
     try fresh.validateForInsert()
@@ -199,7 +199,7 @@ struct DerivedTests {
     #expect(fresh["trackCount"] as? Int64 == 0)
   }
 
-  @Test("rollback, undo and an undone deletion: the store derives anew")
+  @Test("rollback, undo and an undone deletion: the store derives again")
   func undo() throws {
     let undo = UndoManager()
     context.undoManager = undo

@@ -4,7 +4,7 @@ import Testing
 
 /// Transformable, composite and derived attributes with rules, validators, constraints and upserts.
 struct TogetherTests {
-  @Test("rules 225, 341: rules of elements, and of attributes behind a composite, look at their own values")
+  @Test("rules 225, 341: rules of elements, and of attributes after a composite, test their own values")
   func rulesAndComposites() throws {
     let store = try TemporaryStore(
       ParcelModel.make { entities in
@@ -66,7 +66,7 @@ struct TogetherTests {
     #expect(try store.fresh { try $0.allOf("Album").map { $0["trackCount"] as? Int64 } } == [2])
     #expect(try store.fresh { try $0.allOf("Track").map { $0["albumTitle"] as? String } } == ["Sol", "Sol"])
     #expect(try store.problems() == [])
-    // Nothing derived stands in anybody's edits.
+    // No edit has a derived value.
     for object in try other.allOf("Album") { object["place"] = ["city": "x"] }
     try other.save()
   }

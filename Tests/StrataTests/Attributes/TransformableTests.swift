@@ -117,7 +117,7 @@ struct TransformableTests {
   }
 
   @Test(
-    "rule 342: bytes that cannot be decoded read as nil, with an error for who asks, and stay as they are")
+    "rule 342: bytes that cannot be decoded read as nil, with an error on request, and stay as they are")
   func undecodableBytes() throws {
     let parcel = context.parcel("a")
     parcel.seal = Seal("damaged")
@@ -224,7 +224,7 @@ struct TransformableTests {
   }
 
   @Test(
-    "rule 342: a transformer that is not registered is told of when the store is added, before there is a file"
+    "rule 342: a transformer that is not registered is an error when the store is added, before there is a file"
   )
   func unregisteredTransformer() throws {
     let model = ParcelModel.make {

@@ -2,7 +2,7 @@ import Foundation
 @_spi(Testing) import Strata
 import Testing
 
-/// What becomes of unsaved changes when a batch has deleted what they are about (rules 174, 199, 215, 221).
+/// What happens to unsaved changes of objects that a batch has deleted (rules 174, 199, 215, 221).
 struct BatchConflictTests {
   let store: TemporaryStore
   let context: ManagedObjectContext
@@ -71,7 +71,7 @@ struct BatchConflictTests {
     #expect(project.milestones.namesInOrder == [])
   }
 
-  @Test("rule 221: unsaved references to what a batch has deleted lead nowhere, and the save tells")
+  @Test("rule 221: unsaved references to what a batch has deleted lead nowhere, and the save fails")
   func unsavedReferences() throws {
     let sales = context.make(Department.self, "sales")
     let label = context.make(Label.self, "label")
@@ -103,7 +103,7 @@ struct BatchConflictTests {
     return ann
   }
 
-  @Test("rule 199: an edit of what the batch deletes stays; the error policy tells at the save")
+  @Test("rule 199: an edit of what the batch deletes stays; the error policy fails the save")
   func editUnderError() throws {
     let ann = try editDeleted(.error)
     #expect(!ann.isDeleted && ann.level == 7)
@@ -118,7 +118,7 @@ struct BatchConflictTests {
   }
 
   @Test(
-    "rule 199: object trump and overwrite write it anew",
+    "rule 199: object trump and overwrite write it again",
     arguments: [MergePolicyType.overwrite, .mergeByPropertyObjectTrump])
   func editWins(_ type: MergePolicyType) throws {
     let ann = try editDeleted(MergePolicy(merge: type))
@@ -128,7 +128,7 @@ struct BatchConflictTests {
     #expect(try store.problems() == [])
   }
 
-  @Test("rules 199, 215: whoever is written anew belongs to the same owner again", arguments: [true, false])
+  @Test("rules 199, 215: a record that is written again belongs to the same owner", arguments: [true, false])
   func editedMember(isAsynchronous: Bool) async throws {
     let context = store.context(.privateQueue)
     context.automaticallyMergesChangesFromParent = true
@@ -211,7 +211,7 @@ struct BatchConflictTests {
     #expect(try store.problems() == [])
   }
 
-  /// The error policy tells of the conflict; with object trump the edit is saved.
+  /// The error policy throws the conflict; with object trump the edit is saved.
   private func saveInsisting() throws {
     #expect(context.hasChanges)
     let error = #expect(throws: CoreDataError.self) { try context.save() }

@@ -28,7 +28,7 @@ struct BatchDeleteTests {
     try store.fresh { try $0.fetch(FetchRequest<T>(entityName: String(describing: type))).names }
   }
 
-  @Test("rule 271: what a fetch request finds goes, window and order included")
+  @Test("rule 271: what a fetch request finds is deleted, window and order included")
   func byRequest() throws {
     for name in ["a", "b", "c", "d", "e"] { maker.make(Label.self, name) }
     try maker.save()

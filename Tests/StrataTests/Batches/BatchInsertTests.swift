@@ -138,7 +138,7 @@ struct BatchInsertTests {
     #expect(try context.entryCount() == 0)
   }
 
-  @Test("rule 266: objects of the context are not looked at, and no save hook is called")
+  @Test("rule 266: objects of the context are not read, and no save hook is called")
   func unsavedChangesStayUnsaved() throws {
     Entry.make("unsaved", in: context)
     let recorder = NotificationRecorder(context)

@@ -91,7 +91,7 @@ struct BatchMergeTests {
     #expect(context.registeredObjects.isEmpty)
   }
 
-  @Test("rule 184: siblings that merge by themselves hear of a batch as of a save, others do not")
+  @Test("rule 184: siblings that merge automatically are told of a batch as of a save, others are not")
   func siblingsMerge() async throws {
     try store.save("a", "b")
     let listening = store.context(.privateQueue)
@@ -124,7 +124,7 @@ struct BatchMergeTests {
     #expect(deleted == 2)
   }
 
-  @Test("members of relationships are loaded again after a batch has changed who belongs to whom")
+  @Test("members of relationships are loaded again after a batch has changed the relationships")
   func membersAreLoadedAgain() throws {
     let store = try TemporaryStore(TeamModel.make())
     let context = store.context()
@@ -152,7 +152,7 @@ struct BatchMergeTests {
   }
 
   @Test(
-    "rule 276: a batch does not move a pinned generation, of the executing context or of one that merges by itself"
+    "rule 276: a batch does not move a pinned generation, of the executing context or of one that merges automatically"
   )
   func pinnedGenerationsStay() async throws {
     try store.save("a")

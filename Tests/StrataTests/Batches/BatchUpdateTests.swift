@@ -140,7 +140,7 @@ struct BatchUpdateTests {
     #expect(saved.notes == "new")
   }
 
-  @Test("rows that have the values already are not written: nobody conflicts with them")
+  @Test("rows that have the values already are not written and cause no conflict")
   func nothingNewIsNotWritten() throws {
     try store.save("a", rating: 4)
     let other = store.context()
@@ -185,7 +185,7 @@ struct BatchUpdateTests {
     #expect(try store.problems() == [])
   }
 
-  @Test("one-to-one relationships stay one to one, whoever is given whom", arguments: [1, 100])
+  @Test("one-to-one relationships stay one to one in every combination", arguments: [1, 100])
   func oneToOne(step: Int) throws {
     let store = try TemporaryStore(TeamModel.make())
     let maker = store.context()
@@ -211,7 +211,7 @@ struct BatchUpdateTests {
     request.step = step
     let context = store.context()
     try context.execute(request)
-    // Who came last has it.
+    // The last one has it.
     #expect(try desks() == ["none", "desk of ann", "desk of cid"])
     #expect(try owners() == ["bob", "none", "cid"])
     let cid = try maker.find(Employee.self, "cid").objectID
@@ -364,7 +364,7 @@ struct BatchUpdateTests {
     }
     try run(["level": FetchExpression.function(.add, [.key("level"), .constant(10)])])
     #expect(try employees().map(\.level) == [10, 11, 12, 13, 14])
-    // Each takes his manager's level as it was, whoever comes first.
+    // Each takes the manager's former level, in whichever order rows are written.
     try run(["level": FetchExpression.function(.coalesce, [.key("manager.level"), .constant(0)])])
     #expect(try employees().map(\.level) == [0, 10, 11, 12, 13])
     try run(["level": FetchExpression.aggregate(.count, .key("department.employees"))])

@@ -2,7 +2,7 @@ import Foundation
 @_spi(Testing) import Strata
 import Testing
 
-/// Batch inserts of rows that are there already: the context's merge policy says what becomes of them (rules 205, 272, 273).
+/// Batch inserts of rows that exist already: the context's merge policy decides (rules 205, 272, 273).
 struct BatchUpsertTests {
   let store: TemporaryStore
   let context: ManagedObjectContext
@@ -303,7 +303,7 @@ struct BatchUpsertTests {
   }
 
   @Test(
-    "rule 205: who refers to a row that has become another record refers to that", arguments: [65_536, 1])
+    "rule 205: references to a row that has become another record lead to that", arguments: [65_536, 1])
   func references(step: Int) throws {
     let store = try TemporaryStore(TeamModel.make { $0["Employee"]?.uniquenessConstraints = [["name"]] })
     let writer = store.context()
@@ -355,7 +355,7 @@ struct BatchUpsertTests {
     #expect(try store.problems() == [])
   }
 
-  @Test("rule 275: history tells new records from those that have changed, and of these what has changed")
+  @Test("rule 275: history separates new records from changed ones, and says what has changed")
   func history() throws {
     let store = try TemporaryStore(CatalogueModel.make()) { $0.recordsHistory = true }
     try store.stock(["a": "stored", "b": "stored"])
@@ -381,7 +381,7 @@ struct BatchUpsertTests {
     #expect(try store.coordinator.history(.fetchHistory(after: token)).transactions.count == 1)
   }
 
-  @Test("rule 274: contexts that look hear of new records as inserted, of others as refreshed")
+  @Test("rule 274: contexts that follow the store report new records as inserted, others as refreshed")
   func liveContexts() throws {
     let ids = try stock()
     let reader = store.context(.privateQueue)
@@ -401,7 +401,7 @@ struct BatchUpsertTests {
     reader.performAndWait { #expect(other["name"] as? String == "mine") }
   }
 
-  @Test("a policy of one's own counts by its type: there are no objects it could be asked about")
+  @Test("a custom policy counts by its type: there are no objects to resolve")
   func ownPolicy() throws {
     _ = try stock()
     let policy = CountingPolicy(merge: .mergeByPropertyObjectTrump)
@@ -410,7 +410,7 @@ struct BatchUpsertTests {
     #expect(try values("a")[0] == "mine")
   }
 
-  @Test("the progress counts every row, whatever becomes of it", arguments: settlingPolicies)
+  @Test("the progress counts every row, whatever happens to it", arguments: settlingPolicies)
   func progress(type: MergePolicyType) throws {
     _ = try stock()
     context.mergePolicy = MergePolicy(merge: type)

@@ -32,12 +32,12 @@ struct PlainTeam: Equatable {
   var people: [String: Person] = [:]
   /// The keys of each department.
   var departments: [String: Set<String>] = [:]
-  /// Who sits there.
+  /// The person who sits there.
   var desks: [String: String?] = [:]
   /// Projects and their sponsors.
   var projects: [String: String?] = [:]
 
-  /// Seats somebody, as one-to-one relationships want it.
+  /// Gives a person a seat, as one-to-one relationships require.
   mutating func seat(_ person: String, at desk: String?) {
     if let old = people[person]?.desk { desks[old] = .some(nil) }
     if let desk {

@@ -36,7 +36,7 @@ private struct PlainRecords {
 
   var records: [Record] = []
 
-  /// The records that have the values of a constraint; nil is nobody's.
+  /// The records that have the values of a constraint; nil belongs to no record.
   private func owners(_ values: [String: String], _ constraint: [String]) -> [Int] {
     let wanted = constraint.map { values[$0] }
     if wanted.contains(nil) { return [] }

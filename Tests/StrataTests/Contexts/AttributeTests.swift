@@ -128,7 +128,7 @@ struct AttributeTests {
     #expect(again.string == nil && again.optionalInt64 == nil)
   }
 
-  @Test("rule 345: nil reads as zero or false through scalar accessors; the optional ones tell them apart")
+  @Test("rule 345: nil reads as zero or false through scalar accessors; the optional ones distinguish them")
   func nilReadsAsZero() throws {
     let (empty, _) = try saved { _ in }
     #expect(empty.int16 == 0 && empty.int32 == 0 && empty.int64 == 0)
@@ -160,7 +160,7 @@ struct AttributeTests {
     #expect((try roundTrip("date", date) as? Date)?.timeIntervalSinceReferenceDate == 765_432_198.987_654_3)
   }
 
-  @Test("rule 333: NaN and negative zero come back as they went in")
+  @Test("rule 333: NaN and negative zero are read as they were written")
   func unusualNumbers() throws {
     let (read, _) = try saved {
       $0.double = .nan
@@ -240,7 +240,7 @@ struct AttributeTests {
     #expect(try reader.entries(Attribute("notes").beginsWith("zz")) == found)
   }
 
-  @Test("rules 193, 59: a large value that was not looked at survives edits of others, refresh and rollback")
+  @Test("rules 193, 59: a large value that was not read survives edits of others, refresh and rollback")
   func untouchedLargeValuesSurvive() throws {
     let bytes = Data(repeating: 9, count: 20_000)
     let (read, reader) = try saved { $0.data = bytes }

@@ -307,7 +307,7 @@ struct ContainerTests {
     #expect(try store.reopened().savedEntries() == ["new 3"])
   }
 
-  @Test("rule 332: a store in memory leaves no file and its data goes with it")
+  @Test("rule 332: a store in memory leaves no file, and its data ends with it")
   func storeInMemory() throws {
     let container = container(.inMemory)
     container.loadPersistentStores { _, error in #expect(error == nil) }

@@ -11,7 +11,7 @@ struct EarlyInsertionTests {
     try context.fetch(FetchRequest<Employee>(entityName: "Employee")).compactMap(\.name).sorted()
   }
 
-  @Test("Objects are made, edited, related, deleted and told of; saving throws 134070 and keeps the changes")
+  @Test("Objects are made, edited, related, deleted and reported; saving throws 134070 and keeps the changes")
   func everythingButSaving() throws {
     let context = ManagedObjectContext(.confinement, coordinator: coordinator)
     let recorder = NotificationRecorder(context)

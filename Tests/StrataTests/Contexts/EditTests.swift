@@ -102,7 +102,7 @@ struct EditTests {
   }
 
   @Test(
-    "rule 25: what was inserted and deleted in one event is told of as deleted, and is no matter of the save")
+    "rule 25: what was inserted and deleted in one event is reported as deleted, and is not part of the save")
   func insertedAndDeletedIsToldAsDeleted() throws {
     let recorder = NotificationRecorder(context)
     Entry.make("stays", in: context)
@@ -117,7 +117,7 @@ struct EditTests {
   }
 
   @Test(
-    "A deleted new object says that it is deleted until its event is over, whether its insertion was told of or not"
+    "A deleted new object says that it is deleted until its event is over, whether its insertion was reported or not"
   )
   func deletedNewObjectIsDeletedUntilTheEventEnds() throws {
     for wasTold in [false, true] {
@@ -290,7 +290,7 @@ struct EditTests {
     #expect(entry.committedValues(forKeys: ["rating"]).keys.sorted() == ["rating"])
   }
 
-  @Test("rule 76: a primitive setter notifies nobody and is not among changedValues")
+  @Test("rule 76: a primitive setter sends no notification and is not among changedValues")
   func primitiveSettersAreSilent() throws {
     let entry = Entry.make("Bells", in: context)
     try context.save()
@@ -361,7 +361,7 @@ struct EditTests {
   }
 
   @Test(
-    "rule 143: isDeleted is false once the deletion has been saved; the object is nobody's, its values stay")
+    "rule 143: isDeleted is false once the deletion is saved; the object has no context, its values stay")
   func savedDeletion() throws {
     let entry = Entry.make("Bells", in: context)
     try context.save()
@@ -399,7 +399,7 @@ struct EditTests {
     #expect(!context.hasChanges)
   }
 
-  @Test("rule 24: a fault can be deleted without being looked at")
+  @Test("rule 24: a fault can be deleted without being read")
   func faultCanBeDeleted() throws {
     let id = Entry.make("Bells", in: context).objectID
     try context.save()
@@ -456,7 +456,7 @@ struct EditTests {
     #expect(try store.context().entry("Bells").rating == 4)
   }
 
-  @Test("rule 58: rollback tells the objects with the flag 16; the flags have Core Data's values")
+  @Test("rule 58: rollback notifies the objects with the flag 16; the flags have Core Data's values")
   func rollbackTellsTheObjects() throws {
     let diary = Diary(context: context)
     try context.save()
@@ -471,7 +471,7 @@ struct EditTests {
     #expect(SnapshotEventType.mergePolicy.rawValue == 64)
   }
 
-  @Test("rule 18: reset forgets every object and change, and tells so with the IDs alone")
+  @Test("rule 18: reset forgets every object and change, and reports that with the IDs alone")
   func resetForgetsEverything() throws {
     let saved = Entry.make("saved", in: context)
     try context.save()

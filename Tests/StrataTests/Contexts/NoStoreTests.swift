@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// Reading before the stores are loaded is told, not answered with nothing.
+/// Reading before the stores are loaded is an error, not an empty result.
 @Suite("While no store is loaded")
 struct NoStoreTests {
   let coordinator = PersistentStoreCoordinator(managedObjectModel: SurfModel.make())

@@ -137,7 +137,7 @@ struct ObjectIDTests {
     #expect(store.coordinator.managedObjectID(forURIRepresentation: uri) == nil)
   }
 
-  @Test("rule 36: the store's UUID stands in its metadata and stays with the file")
+  @Test("rule 36: the store's UUID is in its metadata and stays with the file")
   func storeUUIDStandsInItsMetadata() throws {
     let identifier = store.identifier
     let metadata = store.coordinator.metadata(for: store.store)

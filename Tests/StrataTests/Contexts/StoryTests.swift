@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// The first two stacks of Docs/Concurrency.md, told with a surfer's journal: entries are listed, edited, thrown
+/// The first two stacks of Docs/Concurrency.md, in an app for a surfer's journal: entries are listed, edited, thrown
 /// away, imported and exported.
 struct StoryTests {
   let store: TemporaryStore
@@ -25,7 +25,7 @@ struct StoryTests {
     let view = store.container.viewContext
     let recorder = NotificationRecorder(view)
 
-    // The first day: two entries, told in one notification at the end of the event, saved.
+    // The first day: two entries, reported in one notification at the end of the event, saved.
     let bells = Entry.make("Bells", rating: 4, height: 2, in: view)
     Entry.make("Winki", rating: 5, height: 2.5, in: view)
     await nextMainQueueTurn()
@@ -188,7 +188,7 @@ struct StoryTests {
   }
 
   @MainActor
-  @Test("stack B: the journal is exported in the background while the main context goes on editing")
+  @Test("stack B: the journal is exported in the background while the main context continues editing")
   func exportInTheBackground() async throws {
     let view = store.container.viewContext
     for number in 0..<200 { Entry.make("spot \(1_000 + number)", rating: 1, in: view) }

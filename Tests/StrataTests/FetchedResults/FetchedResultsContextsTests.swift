@@ -38,7 +38,7 @@ import Testing
       ])
   }
 
-  @Test("rules 178, 263: what a child saves is told of, whether it is an object here or not")
+  @Test("rules 178, 263: what a child saves is reported, whether it is an object here or not")
   func childSaves() throws {
     let stand = try ResultsStand()
     let context = stand.store.context(.privateQueue)
@@ -131,7 +131,7 @@ import Testing
   }
 
   @Test(
-    "rules 173, 215: what is moved, or deleted, here is no member where somebody else has moved it",
+    "rules 173, 215: what is moved, or deleted, here is no member where another context has moved it",
     arguments: [false, true])
   func movedTwice(isDeleted: Bool) throws {
     let stand = try ResultsStand()
@@ -165,7 +165,7 @@ import Testing
   }
 
   @Test(
-    "rules 216, 261: who loses a member that is deleted by somebody who did not know them is told of",
+    "rules 216, 261: the owner of a member that another context deleted without knowing the owner is reported",
     arguments: [true, false])
   func unknownOwners(isAsynchronous: Bool) async throws {
     let stand = try ResultsStand()
@@ -216,7 +216,7 @@ import Testing
     withExtendedLifetime((here.1, elsewhere.1)) {}
   }
 
-  @Test("rules 178, 274: batches are told of")
+  @Test("rules 178, 274: batches are reported")
   func batches() throws {
     let stand = try ResultsStand()
     let listener = Listener()
@@ -274,7 +274,7 @@ import Testing
     #expect(listener.take() == ["will 5", "section k insert 0 of 1", "insert new - 0.0", "did 6"])
   }
 
-  @Test("a sequence begins with the list and goes on without a gap; it ends with the controller")
+  @Test("a sequence begins with the list and continues without a gap; it ends with the controller")
   func sequences() async throws {
     let stand = try ResultsStand()
     let context = stand.store.context(.privateQueue)

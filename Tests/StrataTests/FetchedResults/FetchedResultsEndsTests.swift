@@ -2,11 +2,11 @@ import Foundation
 import Strata
 import Testing
 
-/// What delegates and sequences hear when a list cannot be kept, and of requests that no list can be made of.
+/// What delegates and sequences get when a list cannot be kept, and requests that give no list.
 @Suite struct FetchedResultsEndsTests {
   // MARK: Sequences
 
-  @Test("rule 242: sequences end when sections would not stand together; the delegate is told why")
+  @Test("rule 242: sequences end when sections would not be contiguous; the delegate gets the reason")
   func brokenSections() async throws {
     let stand = try ResultsStand()
     let context = stand.store.context(.privateQueue)
@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test(
-    "rule 256: a removed store ends the sequences at once, on whatever thread, and nobody is told a failure")
+    "rule 256: a removed store ends the sequences at once, on whatever thread, and no failure is reported")
   func removedStore() async throws {
     let stand = try ResultsStand()
     let context = stand.store.context(.privateQueue)
@@ -66,7 +66,7 @@ import Testing
     await context.perform { withExtendedLifetime(held) {} }
   }
 
-  @Test("rule 256: after reset() sequences wait, and go on with the list that is fetched next")
+  @Test("rule 256: after reset() sequences wait, and continue with the list that is fetched next")
   func reset() async throws {
     let stand = try ResultsStand()
     let context = stand.store.context(.privateQueue)
@@ -125,7 +125,7 @@ import Testing
     return counts
   }
 
-  /// Unchecked: made, looked at and let go of on the context's queue, but for the sequence.
+  /// Unchecked: made, read and released on the context's queue, but for the sequence.
   private final class Held: @unchecked Sendable {
     let controller: FetchedResultsController<ManagedObject>
     let listener: FailureListener
@@ -146,9 +146,9 @@ import Testing
     }
   }
 
-  // MARK: A controller that is let go of
+  // MARK: A controller that is released
 
-  @Test("rule 246: a controller that is let go of in will change says did change, too")
+  @Test("rule 246: a controller that is released in will change says did change, too")
   func droppedInTheMiddle() throws {
     let stand = try ResultsStand()
     let owner = Owner()
@@ -197,7 +197,7 @@ import Testing
   }
 
   @Test(
-    "rules 103, 242: errors of wrong names say in which part of the request they stand",
+    "rules 103, 242: errors of wrong names say in which part of the request they are",
     arguments: [
       ("sort", "group.wave", "no attribute named “wave” (in the sort key “group.wave”)."),
       ("section", "group.wave", "no attribute named “wave” (in the section key path “group.wave”)."),

@@ -2,8 +2,8 @@ import Foundation
 import Testing
 import TortureKit
 
-/// The law of fetched results (rules 178, 245–256, 260–265): whatever happens in whichever context, replaying what a controller tells on
-/// the old list gives what its context would fetch, in each form of telling.
+/// The law of fetched results (rules 178, 245–256, 260–265): whatever happens in whichever context, replaying what a controller reports on
+/// the old list gives what its context would fetch, in each form of report.
 ///
 /// `STRATA_EDITS=n`: how many edits are made in all. `STRATA_SEED=n`: which rounds come first. The long mode, in an optimised build, is
 /// `make torture ONLY=fetched-results`.

@@ -2,10 +2,10 @@ import Foundation
 import Strata
 import Testing
 
-/// Cases that somebody who used controllers for the first time came upon.
+/// Cases that came up when controllers were first used.
 @Suite struct FetchedResultsOddCasesTests {
   @Test(
-    "rules 152, 248: a deletion that a child saves is told of, although the records that led there come first",
+    "rules 152, 248: a deletion that a child saves is reported, although the records that refer to it come first",
     arguments: [true, false])
   func childDeletesWhatOthersLeadTo(hasUndo: Bool) throws {
     let stand = try ResultsStand()
@@ -38,7 +38,7 @@ import Testing
     #expect(controller.fetchedObjects?.count == 1)
   }
 
-  @Test("a deletion that was told of here is not told of again when a child saves the same")
+  @Test("a deletion that was reported here is not reported again when a child saves the same")
   func deletedByBoth() throws {
     let stand = try ResultsStand()
     let listener = Listener()
@@ -56,7 +56,7 @@ import Testing
     #expect(controller.names == [["a1", "a2", "a3"], ["b2"]])
   }
 
-  @Test("sections are told apart as the order of a fetch tells values apart: by their bytes")
+  @Test("sections are distinguished as the order of a fetch distinguishes values: by their bytes")
   func canonicallyEquivalentSections() throws {
     let stand = try ResultsStand()
     for (name, kind) in [("n1", "e\u{301}"), ("n2", "f"), ("n3", "\u{e9}")] { _ = stand.item(name, kind, 1) }
@@ -96,7 +96,7 @@ import Testing
   }
 
   @Test(
-    "rule 59: a refresh that drops an edit of one end tells of the other end, too: to-one, sorted through two to-one relationships",
+    "rule 59: a refresh that drops an edit of one end reports the other end, too: to-one, sorted through two to-one relationships",
     arguments: [true, false])
   func droppedEdits(ofTeam: Bool) throws {
     let (team, player) = (EntityDescription("Team"), EntityDescription("Player"))
@@ -222,7 +222,7 @@ import Testing
   }
 
   @Test(
-    "rule 256: the objects of a removed store are gone when somebody looks, and there again after the next fetch"
+    "rule 256: the objects of a removed store are gone on the next access, and there again after the next fetch"
   )
   func removedStore() throws {
     let stand = try ResultsStand()
@@ -245,7 +245,7 @@ import Testing
   }
 
   @Test(
-    "rule 246: a delegate that fetches anew or goes away in the middle: will change is followed by did change, unless it is gone"
+    "rule 246: a delegate that fetches again or is released in the middle: will change is followed by did change, unless it is gone"
   )
   func inTheMiddle() throws {
     for (moment, isGone) in [("will", false), ("insert", false), ("will", true), ("insert", true)] {
@@ -269,7 +269,7 @@ import Testing
     }
   }
 
-  @Test("a sequence goes on from what a delegate fetches in the middle of a change")
+  @Test("a sequence continues from what a delegate fetches in the middle of a change")
   func fetchedInTheMiddle() async throws {
     let stand = try ResultsStand()
     let context = stand.store.context(.privateQueue)
@@ -337,7 +337,7 @@ import Testing
   }
 
   @Test(
-    "rules 205, 265: a duplicate that a save's merge policy drops leaves the list, and is told of as deleted",
+    "rules 205, 265: a duplicate that a save's merge policy drops leaves the list, and is reported as deleted",
     arguments: [false, true])
   func duplicateInTheSave(hasChild: Bool) throws {
     let keyed = EntityDescription(
@@ -375,7 +375,7 @@ import Testing
     withExtendedLifetime(child) {}
   }
 
-  @Test("rule 246: what a delegate edits is told when its calls are over", arguments: ["did", "will"])
+  @Test("rule 246: what a delegate edits is reported when its calls are over", arguments: ["did", "will"])
   func editsInCalls(moment: String) throws {
     let stand = try ResultsStand()
     let context = stand.store.context(.privateQueue)
@@ -424,7 +424,7 @@ import Testing
   }
 }
 
-/// Does something in the middle of being told.
+/// Does something in the middle of a report.
 private final class Interrupter: FetchedResultsChangeDelegate {
   typealias Result = ManagedObject
   var calls: [String] = []

@@ -2,9 +2,9 @@ import Foundation
 import Strata
 import Testing
 
-/// What a controller shows and tells, rule by rule.
+/// What a controller shows and reports, rule by rule.
 @Suite struct FetchedResultsRulesTests {
-  @Test("rule 242: with sections that do not stand together nothing is fetched")
+  @Test("rule 242: with sections that are not contiguous nothing is fetched")
   func whatCannotBeFetched() throws {
     let stand = try ResultsStand()
     let error = #expect(throws: CoreDataError.self) {
@@ -29,7 +29,7 @@ import Testing
     #expect(controller.names == [["a0", "a1", "a2", "a3", "b1", "b2"]])
   }
 
-  @Test("rule 244: without a delegate that is to be told, the results stay what they were")
+  @Test("rule 244: without a delegate that wants changes, the results stay what they were")
   func withoutDelegate() throws {
     let stand = try ResultsStand()
     let controller = try stand.controller(delegate: nil)
@@ -44,7 +44,7 @@ import Testing
     #expect(listener.take() == ["will 5", "insert a4 - 0.3", "insert a5 - 0.4", "did 7"])
   }
 
-  @Test("rules 245, 246, 250, 251: one event is one batch of calls; nothing is told of what is not fetched")
+  @Test("rules 245, 246, 250, 251: one event is one batch of calls; what was not fetched is not reported")
   func oneEvent() throws {
     let stand = try ResultsStand()
     let listener = Listener()
@@ -76,7 +76,7 @@ import Testing
     #expect(calls.filter { $0.hasPrefix("insert") }.count == 2)
     #expect(calls.filter { $0.hasPrefix("move") }.count == 1)
     #expect(calls.filter { $0.hasPrefix("update") }.count == 2)
-    // Nothing that is fetched: nothing is told.
+    // Nothing that is fetched: nothing is reported.
     _ = stand.item("z", "z", -1)
     stand.context.processPendingChanges()
     #expect(listener.isSilent)
@@ -96,7 +96,7 @@ import Testing
   }
 
   @Test(
-    "rules 249, 252, 262: a change in place is an update at its old path, one that moves is a move; neighbours are not told of"
+    "rules 249, 252, 262: a change in place is an update at its old path, one that moves is a move; neighbours are not reported"
   )
   func updatesAndMoves() throws {
     let stand = try ResultsStand()
@@ -140,7 +140,7 @@ import Testing
     #expect(controller.sections?.map(\.numberOfObjects) == [4, 1])
   }
 
-  @Test("rule 255: refreshing tells of updates, as long as nobody else has written")
+  @Test("rule 255: refreshing reports updates, unless there was a write elsewhere")
   func refreshing() throws {
     let stand = try ResultsStand()
     let listener = Listener()
@@ -154,7 +154,7 @@ import Testing
     #expect(controller.fetchedObjects?.count == 5)
   }
 
-  @Test("rule 256: after a reset nothing is told, and there is nothing until the next fetch")
+  @Test("rule 256: after a reset nothing is reported, and there is nothing until the next fetch")
   func reset() throws {
     let stand = try ResultsStand()
     let listener = Listener()
@@ -169,7 +169,7 @@ import Testing
   }
 
   @Test(
-    "rule 257: the snapshot goes before the difference, the difference before the calls, and only without sections"
+    "rule 257: snapshots take precedence over differences, differences over calls, and only without sections"
   )
   func precedence() throws {
     let stand = try ResultsStand()
@@ -203,7 +203,7 @@ import Testing
     #expect(controller.sectionIndexTitles == ["<a>", "<b>"])
   }
 
-  @Test("rule 260: an object that was new and unsaved when it was fetched is told of when it changes")
+  @Test("rule 260: an object that was new and unsaved when it was fetched is reported when it changes")
   func newAndThenChanged() throws {
     let stand = try ResultsStand()
     let new = stand.item("a0", "a", 0)
@@ -216,7 +216,7 @@ import Testing
   }
 
   @Test(
-    "rule 264: the limit is kept to: who comes in pushes the last one out, who leaves lets the next one in")
+    "rule 264: the limit is kept: a new object pushes the last one out, a leaving one lets the next one in")
   func limits() throws {
     let stand = try ResultsStand()
     let listener = Listener()
@@ -260,7 +260,7 @@ import Testing
     #expect(stand.context.statistics.objectsMade == before.objectsMade + 1)
   }
 
-  @Test("a delegate that edits and fetches is told of its own edits afterwards")
+  @Test("a delegate that edits and fetches gets its own edits reported afterwards")
   func editingDelegate() throws {
     let stand = try ResultsStand()
     let delegate = Editing(stand)

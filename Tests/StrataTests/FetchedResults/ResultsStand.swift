@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import TortureKit
 
-/// A few saved items in groups, a context, and somebody who writes down what a controller tells.
+/// A few saved items in groups, a context, and a recorder of what a controller reports.
 ///
 ///     a1 a2 a3   kind a, values 1 2 3, group x
 ///     b1 b2      kind b, values 1 2, group y
@@ -58,7 +58,7 @@ final class ResultsStand {
 
   struct Missing: Error { let name: String }
 
-  /// By kind and value, in sections by kind unless told otherwise, fetched and followed.
+  /// By kind and value, in sections by kind by default, fetched and followed.
   func controller(
     _ format: String? = nil, sorts: [FetchSort] = [FetchSort("kind"), FetchSort("value")],
     section: String? = "kind", limit: Int = 0,
@@ -83,7 +83,7 @@ final class Listener: FetchedResultsChangeDelegate {
   private(set) var calls: [String] = []
   var isSilent: Bool { calls.isEmpty }
 
-  /// What was told since the last look, without the calls around it.
+  /// What was reported since the last look, without the calls around it.
   func take() -> [String] {
     defer { calls = [] }
     return calls

@@ -42,7 +42,7 @@ import Testing
     withExtendedLifetime(listener) {}
   }
 
-  @Test("rule 242: sections need objects that stand together in that order as well")
+  @Test("rule 242: sections need objects that are contiguous in that order as well")
   func sections() throws {
     let stand = try ResultsStand()
     let controller = try stand.controller(sorts: [], section: "kind", delegate: nil)

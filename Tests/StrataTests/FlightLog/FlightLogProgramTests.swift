@@ -3,7 +3,7 @@ import Testing
 
 @testable import FlightLog
 
-/// The built program as somebody starts it: exit codes, sentences, and `kill -9` at any moment.
+/// The built program as a user starts it: exit codes, sentences, and `kill -9` at any moment.
 struct FlightLogProgramTests {
   /// The executable beside the test bundle.
   static let program: String = {
@@ -109,7 +109,7 @@ struct FlightLogProgramTests {
     return folder
   }
 
-  /// The disk takes no more at several moments, here by a limit on file sizes; given room, the next run goes on.
+  /// The disk takes no more at several moments, here by a limit on file sizes; given room, the next run continues.
   @Test(arguments: [100, 400, 1_000, 2_400])
   func aDiskThatIsFullIsOneSentence(blocks: Int) throws {
     let data = try makeShortData()
@@ -147,7 +147,7 @@ struct FlightLogProgramTests {
     }
   }
 
-  /// Killed at moments spread over the whole run; then one run is left in peace and must agree with the files.
+  /// Killed at moments spread over the whole run; then one run is not disturbed and must agree with the files.
   @Test func killedAtAnyMomentTheNextRunGoesOn() throws {
     let data = try makeShortData()
     defer { data.remove() }

@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// Who is named as the author of batches.
+/// Which author a batch has.
 struct BatchAuthorTests {
   @Test(
     "rule 278: a batch that a child executes is recorded with author and name of the root it goes through")

@@ -7,7 +7,7 @@ struct HistoryConsumerTests {
   private let stand: HistoryStand
   init() throws { stand = try HistoryStand() }
 
-  @Test("a consumer goes on where it was, in another stack too")
+  @Test("a consumer continues where it was, in another stack too")
   func goesOn() throws {
     let context = stand.context()
     try stand.make("Note", ["title": "a"], in: context)
@@ -25,7 +25,7 @@ struct HistoryConsumerTests {
     }
   }
 
-  @Test("what a consumer has seen can be deleted; a consumer that is too late is told so")
+  @Test("what a consumer has seen can be deleted; a consumer that is too late gets an error")
   func deleting() throws {
     let context = stand.context()
     for title in ["a", "b", "c"] { try stand.make("Note", ["title": title], in: context) }

@@ -5,7 +5,7 @@ import Testing
 /// Tokens of a file that was replaced by an older copy of it (rules 282–284, 287).
 struct HistoryLineTests {
   let stand: HistoryStand
-  /// The copy that goes on.
+  /// The copy that continues.
   let copy: PersistentStoreCoordinator
   /// Of the commit that both have.
   let shared: PersistentHistoryToken
@@ -65,7 +65,7 @@ struct HistoryLineTests {
     #expect(try titles(shared) == 3)
   }
 
-  @Test("rule 284: so when the copy has let go of the transactions in question")
+  @Test("rule 284: so when the copy has deleted the transactions in question")
   func deleted() throws {
     let own = try copy.history(.fetchHistory(after: shared)).transactions.map(\.token)
     _ = try copy.history(.deleteHistory(before: own[2]))

@@ -104,7 +104,7 @@ struct HistoryRecordingTests {
     #expect(transactions[2].changes?.map { $0.tombstone?["title"] as? String } == ["t0", "t1"])
   }
 
-  @Test("a batch of thousands of rows lies in several parts and is told as one transaction")
+  @Test("a batch of thousands of rows lies in several parts and is reported as one transaction")
   func largeBatch() throws {
     let context = stand.context()
     let rows = (0..<20_000).map {
@@ -162,7 +162,7 @@ struct HistoryRecordingTests {
     #expect(transactions.allSatisfy { $0.changes?.count == 1 })
   }
 
-  @Test("rule 288: opened without the option, a store that records a history goes on")
+  @Test("rule 288: opened without the option, a store that records a history continues")
   func goesOn() throws {
     try stand.make("Note", ["title": "a"], in: stand.context())
     let other = try HistoryStand.open(stand.url, recordsHistory: false)
@@ -174,7 +174,7 @@ struct HistoryRecordingTests {
     #expect(try reader.history(.fetchHistory(after: .beginning)).count == 2)
   }
 
-  @Test("whoever has the store open records from the commit on with which another one begins the history")
+  @Test("a process that has the store open records from the commit with which another one begins the history")
   func begunElsewhere() throws {
     let folder = try TemporaryFolder()
     defer { folder.remove() }

@@ -77,7 +77,7 @@ final class HistoryStand {
     return object
   }
 
-  /// All that is told after `token`.
+  /// All that is recorded after `token`.
   func transactions(
     after token: PersistentHistoryToken? = nil, _ change: (inout PersistentHistoryRequest) -> Void = { _ in }
   ) throws -> [PersistentHistoryTransaction] {

@@ -49,7 +49,7 @@ struct SavedTokenTests {
     #expect(try stand.transactions(after: first).map(\.token) == [transactions[1].token])
   }
 
-  @Test("rule 119: a save that others follow before anybody looks says its own moment")
+  @Test("rule 119: a save that others follow before its notification is read names its own moment")
   func ownMoment() throws {
     let context = stand.context()
     let other = stand.context()
@@ -60,7 +60,7 @@ struct SavedTokenTests {
     #expect(try stand.transactions(after: token).count == 1)
   }
 
-  @Test("without a history, without changes, and from a child there is no token; the root tells it")
+  @Test("without a history, without changes, and from a child there is no token; the root's save has it")
   func withoutToken() throws {
     let plain = try HistoryStand { $0.recordsHistory = false }
     let context = plain.context()
@@ -109,7 +109,7 @@ struct SavedTokenTests {
     let token = try #require(heard[0].all.last ?? nil)
     #expect(heard[1].all.last == .some(token) && token != .current && token.isAlive)
     #expect(context.queryGenerationToken == token)
-    // Who takes it sees what was saved, and not what comes later.
+    // A reader with this token sees what was saved, and not what comes later.
     try stand.make("Note", ["title": "c"], in: stand.context())
     let other = stand.context()
     try other.setQueryGenerationFrom(token)

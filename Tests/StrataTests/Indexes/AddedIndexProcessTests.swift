@@ -99,7 +99,7 @@ import TortureKit
     try close(coordinator)
   }
 
-  /// Killed between two steps: nobody uses the half, everybody keeps it, and who opens the store next completes it.
+  /// Killed between two steps: no process uses the half index, every one keeps it up, and the next one that opens the store completes it.
   @Test(arguments: [1, 2, 7, 19]) func whoeverOpensTheStoreNextCompletesIt(steps: Int) async throws {
     let folder = try TemporaryFolder()
     defer { folder.remove() }
@@ -123,7 +123,7 @@ import TortureKit
     }
     try examine(coordinator, isIndexed: false)
     if steps == 7 {
-      // Adding it once more goes on where it was left.
+      // Adding it once more continues where it was left.
       try await add(coordinator)
     } else {
       try close(coordinator)

@@ -215,7 +215,7 @@ import TortureKit
     #expect(try stand.explain().indexName == "Vessel.byLength")
   }
 
-  /// Who builds what another has removed meanwhile is told, and does not bring it back.
+  /// Building an index that another has removed meanwhile is an error, and does not bring it back.
   @Test func removingWhileItGrowsEndsTheBuilding() async throws {
     let stand = try IndexStand(200)
     let second = try IndexStand(0, in: stand)
@@ -265,7 +265,7 @@ import TortureKit
     #expect(try again.explain().indexName == "Vessel.byLength")
     await #expect(throws: CoreDataError.self) { try await again.remove("byLength") }
     again.close()
-    // Now only the model wants it: an older model lets it go, as ever.
+    // Now only the model wants it: an older model drops it, as before.
     let without = try IndexStand(0, in: first)
     #expect(try without.names == ["Vessel.unique(mark)"])
     // Another meaning under the same name: the model's counts.

@@ -3,7 +3,7 @@ import Strata
 import Testing
 import TortureKit
 
-/// Contexts that merge by themselves show what another process commits (rules 172–181, 184).
+/// Contexts that merge automatically show what another process commits (rules 172–181, 184).
 struct LiveMergeTests {
   private let stand: LiveStand
   private let context: ManagedObjectContext
@@ -61,7 +61,7 @@ struct LiveMergeTests {
     }
   }
 
-  @Test("rules 176, 179: did-change tells of records that another process has inserted")
+  @Test("rules 176, 179: did-change reports records that another process has inserted")
   func insertions() async throws {
     let heard = Heard(ManagedObjectContext.didChangeObjectsNotification, of: context) { note in
       (note.userInfo?["inserted"] as? Set<ManagedObject>)?.compactMap { ($0 as? Note)?.title }.first
@@ -99,7 +99,7 @@ struct LiveMergeTests {
     #expect(await eventually { await context.perform { keeper.notes.map(\.count) == [5, 5] } })
   }
 
-  @Test("a context that does not merge by itself shows what it showed")
+  @Test("a context that does not merge automatically shows what it showed")
   func noMerging() async throws {
     try stand.make("a")
     let still = ManagedObjectContext(.privateQueue, coordinator: stand.coordinator)
@@ -147,7 +147,7 @@ struct LiveMergeTests {
   }
 
   @Test(
-    "more rows than the journal lists, or more commits than it keeps: what is in the context is looked at")
+    "more rows than the journal lists, or more commits than it keeps: what is in the context is compared")
   func muchChanged() async throws {
     try stand.make("a", "b", "storm")
     let keeper = Keeper()
@@ -174,7 +174,7 @@ struct LiveMergeTests {
     #expect(await eventually { heard.all == [1, 1, 1] })
   }
 
-  @Test("two coordinators of this process on one file hear of each other")
+  @Test("two coordinators of this process on one file notice each other's commits")
   func twoCoordinators() async throws {
     try stand.make("a")
     let keeper = Keeper()

@@ -64,7 +64,7 @@ final class Heard<Value: Sendable>: @unchecked Sendable {
   var all: [Value] { values.withLock { $0 } }
 }
 
-/// Waits until `isTrue`, which it asks again and again; false when that has not come about in half a minute.
+/// Polls until `isTrue`; false when that has not come true in half a minute.
 func eventually(_ isTrue: () async throws -> Bool) async rethrows -> Bool {
   for _ in 0..<3_000 {
     if try await isTrue() { return true }

@@ -3,7 +3,7 @@ import Strata
 import Testing
 import TortureKit
 
-/// Rule 134: the coordinator tells of every write to a store that was added so.
+/// Rule 134: the coordinator posts a notification for every write to a store that was added with the option.
 struct RemoteChangeTests {
   private let stand: LiveStand
 
@@ -50,7 +50,7 @@ struct RemoteChangeTests {
     #expect(heard.all.isEmpty)
   }
 
-  @Test("a context that does not merge by itself merges the notification")
+  @Test("a context that does not merge automatically merges the notification")
   func byHand() async throws {
     try stand.make("a")
     let context = ManagedObjectContext(.privateQueue, coordinator: stand.coordinator)
@@ -70,7 +70,7 @@ struct RemoteChangeTests {
     #expect(await eventually { await context.perform { keeper.notes[0].title == "A" } })
   }
 
-  @Test("followsOtherProcesses off: nobody looks at the file")
+  @Test("followsOtherProcesses off: the file is not watched")
   func notFollowed() async throws {
     let stand = try LiveStand { $0.followsOtherProcesses = false }
     let context = stand.context()

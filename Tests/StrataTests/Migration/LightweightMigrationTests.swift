@@ -276,7 +276,7 @@ struct LightweightMigrationTests {
 
   // MARK: Single changes
 
-  @Test("rule 307: an inverse that is new leads back to what the relationship led to")
+  @Test("rule 307: a new inverse leads back from what the relationship led to")
   func newInverse() throws {
     try fill()
     let model = Self.first()
@@ -296,7 +296,7 @@ struct LightweightMigrationTests {
   }
 
   @Test(
-    "rule 307: properties move up to a new parent; an entity that goes takes its objects and what led to them along"
+    "rule 307: properties move up to a new parent; removing an entity removes its objects and the references to them"
   )
   func hierarchyAndRemoval() throws {
     try fill()

@@ -76,7 +76,7 @@ struct LossyMigrationTests {
     #expect(count == 40)
   }
 
-  @Test("what goes and holds nothing needs no more than before, forwards and backwards")
+  @Test("what is removed and holds nothing needs no more than before, forwards and backwards")
   func nothingToLose() throws {
     try fill(Self.one()) { $0.newObject("Trip", ["name": "a"]) }
     try stand.open(Self.two())
@@ -110,7 +110,7 @@ struct LossyMigrationTests {
   }
 
   @Test(
-    "a newer program that hands over the model before may drop an attribute for good; one that does not is told how"
+    "a newer program that hands over the model before may drop an attribute for good; one that does not gets the remedy"
   )
   func forward() throws {
     try fillBoth()
@@ -120,7 +120,7 @@ struct LossyMigrationTests {
     #expect(refusal.description.contains("knownModels = ["))
     #expect(refusal.description.contains("permittedLosses = [\"Trip.note\"]"))
     #expect(refusal.errorUserInfo[MigrationPermission.lossesKey] as? [String: Int] == ["Trip.note": 3])
-    // The first version alone does not tell of the second.
+    // The first version alone does not name the second.
     #expect(try error(Self.three()) { $0.knownModels = [Self.one()] }.code == .migrationMissingSourceModel)
     let context = try stand.open(Self.three()) { $0.knownModels = [Self.one(), Self.two()] }
     #expect(try tripCount(context) == 3)
@@ -191,7 +191,7 @@ struct LossyMigrationTests {
     #expect(error?.code == .migration)
   }
 
-  @Test("a manager that is handed both models carries over into another file whatever goes; the source stays")
+  @Test("a manager with both models migrates into another file, whatever is removed; the source stays")
   func manager() throws {
     try fillBoth()
     let there = stand.folder.url.appendingPathComponent("New.strata")
@@ -321,7 +321,7 @@ struct LossyMigrationTests {
   }
 
   @Test(
-    "a relationship is lost when neither end stays; its order when its end goes; members that go with their entity are none of it"
+    "a relationship is lost when neither end stays; its order when its end is removed; members that are removed with their entity do not count"
   )
   func relationships() throws {
     func model(_ ends: (String?, String?), isOrdered: Bool = true, hasTags: Bool = true) -> ManagedObjectModel
@@ -366,7 +366,7 @@ struct LossyMigrationTests {
     try stand.files().filter { $0.contains("before") && !$0.hasSuffix("-lock") }
   }
 
-  @Test("what goes is kept beside the store until the next save, whoever saves")
+  @Test("what is removed is kept beside the store until the next save of any process")
   func keptUntilSave() throws {
     try fillBoth()
     try stand.open(Self.three()) { $0.permittedLosses = ["Trip.note"] }
@@ -427,7 +427,7 @@ struct LossyMigrationTests {
     #expect(try kept() == [])
   }
 
-  @Test("the file from before takes the migration back; a store that goes takes it along")
+  @Test("the former file reverts the migration; destroying the store removes it")
   func takenBack() throws {
     try fillBoth()
     try stand.open(Self.three()) { $0.permittedLosses = ["Trip.note"] }

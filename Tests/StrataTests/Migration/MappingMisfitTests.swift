@@ -63,7 +63,7 @@ struct MappingMisfitTests {
     try migrate([authors, books(PropertyMapping("name", from: "author.name"))])
   }
 
-  @Test("rules 309, 310: properties that are none of the destination, or of the other kind")
+  @Test("rules 309, 310: properties that the destination does not have, or of the other kind")
   func properties() throws {
     try refuse(books(PropertyMapping("author", from: "author")), "Book.author", "no attribute")
     try refuse(related(PropertyMapping("name", fromRelationship: "author")), "no relationship")
@@ -103,7 +103,7 @@ struct MappingMisfitTests {
         }), "nobody")
   }
 
-  @Test("rules 309, 310: source objects that are none")
+  @Test("rules 309, 310: source objects that are no objects")
   func sourceObjects() throws {
     struct Text: MigrationExpression {
       func value(_ input: MigrationInput) throws -> Any? { "all" }

@@ -75,7 +75,7 @@ struct MappingTests {
   }
 
   @Test(
-    "rule 311: a mapping of type copy takes over what has the same names, relationships in their order; one of type remove nothing"
+    "rule 311: a mapping of type copy takes over what has the same names, relationships in their order; one of type remove takes over nothing"
   )
   func copying() throws {
     try migrate([

@@ -2,13 +2,13 @@ import Foundation
 import Strata
 import Testing
 
-/// What becomes of a store's history when the store is migrated.
+/// What happens to a store's history when the store is migrated.
 struct MigratedHistoryTests {
   let stand: MigrationStand
 
   init() throws { stand = try MigrationStand() }
 
-  @Test("rules 277, 284: a migrated store goes on recording; what was told before is expired")
+  @Test("rules 277, 284: a migrated store continues recording; what was recorded before is expired")
   func goesOn() throws {
     let context = try stand.open(LightweightMigrationTests.first()) { $0.recordsHistory = true }
     try context.performAndWait {
@@ -19,7 +19,7 @@ struct MigratedHistoryTests {
     let token = try before.currentHistoryToken()
     try before.setHistoryConsumer(named: "widget", to: token)
 
-    // The option is not given again: a store that records a history goes on.
+    // The option is not given again: a store that records a history continues.
     let after = try stand.open(LightweightMigrationTests.second())
     let new = try #require(stand.coordinator)
     let store = try #require(new.persistentStores.first)

@@ -67,7 +67,7 @@ struct StagedMigrationTests {
     #expect(error?.description.contains("“3 to 4” begins") == true)
     #expect(try version() == 1)
     #expect(calls.all == [])
-    // Wherever it is: the stages are one description, and who wrote it is to hear of it at once.
+    // Wherever it is: the stages are one description, and its author should learn of the error at once.
     #expect(throws: CoreDataError.self) { try open(2, [custom(1, 2), light(3), custom(4, 5), custom(3, 6)]) }
     #expect(try version() == 1)
   }
@@ -93,7 +93,7 @@ struct StagedMigrationTests {
     #expect(calls.all == ["2 to 3"])
   }
 
-  @Test("two who open a store with stages at once: one goes through them, the other finds it migrated")
+  @Test("two processes open a store with stages at once: one goes through them, the other finds it migrated")
   func atOnce() async throws {
     let (url, calls) = (stand.url, calls)
     let failures = await withTaskGroup(of: String?.self) { group in

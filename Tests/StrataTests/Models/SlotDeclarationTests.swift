@@ -152,7 +152,7 @@ struct SlotDeclarationTests {
     let sentences = try refusal(of: model(Shadowing.self, title))
     #expect(sentences.count == 1)
     #expect(sentences.first?.contains("stored property title") == true)
-    // Transient values are never kept: whoever has them elsewhere loses nothing.
+    // Transient values are never stored, so nothing is lost when they are elsewhere.
     #expect(
       try refusal(of: model(Shadowing.self, [AttributeDescription("title", .string, isTransient: true)]))
         .isEmpty)

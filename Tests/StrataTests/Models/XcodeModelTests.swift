@@ -3,10 +3,10 @@ import Testing
 
 import Strata
 
-/// The folder of a model in Xcode's form that has everything such models can have.
+/// The folder of a model in Xcode's form, with everything that such models can have.
 private let shop = repository.appendingPathComponent("Tests/StrataTests/Models/Shop.xcdatamodeld")
 
-/// What becomes of each part of a description, by the fixture `Shop.xcdatamodeld`.
+/// What each part of a description turns into, by the fixture `Shop.xcdatamodeld`.
 @Suite struct XcodeModelTests {
   private let model: ManagedObjectModel
 
@@ -120,7 +120,7 @@ private let shop = repository.appendingPathComponent("Tests/StrataTests/Models/S
 
   @Test func indexesAndConstraints() throws {
     let indexes = try entity("Book").indexes
-    // An index of a relationship alone is none: its references are kept anyway.
+    // An index of a relationship alone is dropped: its references are kept anyway.
     #expect(indexes.map(\.name) == ["byPrice", "byCity"])
     #expect(indexes[0].elements.map(\.propertyName) == ["price", "title"])
     #expect(indexes[0].elements.map(\.isAscending) == [false, true])

@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// The ready-made stack whose saves stall nobody (stack D of Docs/Concurrency.md), and slices on the main queue
+/// The ready-made stack whose saves stall no queue (stack D of Docs/Concurrency.md), and slices on the main queue
 /// (contexts 6, 11).
 @MainActor @Suite(.serialized)
 struct AsynchronousStackTests {
@@ -47,7 +47,7 @@ struct AsynchronousStackTests {
     try await waitUntil { try store.savedEntries() == ["Bells 5"] }
   }
 
-  @Test("an autosave that fails is told of; what was pending stays so")
+  @Test("an autosave that fails is reported; what was pending stays so")
   func failingAutosave() async throws {
     let errors = Log<any Error>()
     let stack = AsynchronousStack(store.container, autosaveDelay: .milliseconds(10)) { errors.add($0) }
@@ -114,7 +114,7 @@ struct AsynchronousStackTests {
     }
   }
 
-  /// Looks again and again, letting the main queue run in between. The time is a way out, not a claim.
+  /// Polls, and lets the main queue run in between. The time is a way out, not a claim.
   private func waitUntil(_ condition: @MainActor () throws -> Bool) async throws {
     for _ in 0..<60_000 {
       if try condition() { return }

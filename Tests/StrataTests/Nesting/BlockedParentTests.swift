@@ -55,7 +55,7 @@ struct BlockedParentTests {
       do { try work(in: child, seeing: ["Bells", "Unsaved"]) } catch { failure.add(error) }
       done.signal()
     }
-    // The main queue waits here, as nobody should: the child must not need it.
+    // The main queue waits here, as no application should: the child must not need it.
     #expect(done.wait(timeout: .now() + 600) == .success)
     #expect(failure.list.isEmpty)
     #expect(try main.entries().map(\.location) == ["Bells", "Unsaved", "new"])

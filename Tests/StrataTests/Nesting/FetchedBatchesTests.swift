@@ -25,7 +25,7 @@ struct FetchedBatchesTests {
     (0..<depth).reduce(store.context()) { parent, _ in ManagedObjectContext(.confinement, parent: parent) }
   }
 
-  @Test("rules 82, 163: IDs first, then one request for each batch that is looked at", arguments: [0, 1, 2])
+  @Test("rules 82, 163: IDs first, then one request for each batch that is read", arguments: [0, 1, 2])
   func batches(depth: Int) throws {
     let context = context(depth: depth)
     let before = context.statistics
@@ -47,7 +47,7 @@ struct FetchedBatchesTests {
     #expect(entries.last?.location == "entry 199")
   }
 
-  @Test("rule 163: unsaved changes of every level take part and stand where they belong")
+  @Test("rule 163: unsaved changes of every level take part, in their places")
   func unsavedChanges() throws {
     let parent = store.context()
     let child = ManagedObjectContext(.confinement, parent: parent)

@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// The stacks of Docs/Concurrency.md as an app would set them up, told with a surfer's journal. Stacks A and B,
+/// The stacks of Docs/Concurrency.md as an app would set them up, for a surfer's journal. Stacks A and B,
 /// which need no parents, begin in `StoryTests`.
 struct StackStoryTests {
   let store: TemporaryStore
@@ -45,7 +45,7 @@ struct StackStoryTests {
       (try sibling.existingObject(with: id) as? Entry)?.rating = 5
       try sibling.save()
     }
-    // Another journal in another file: none of the list's business.
+    // Another journal in another file: which does not concern the list.
     let other = try store.neighbour("Other.strata")
     try other.save("Winki")
     await nextMainQueueTurn()
@@ -123,7 +123,7 @@ struct StackStoryTests {
     #expect(!main.hasChanges)
     #expect(await writer.perform { writer.insertedObjects.count } == 4)
     #expect(try store.savedEntries().isEmpty)
-    // The list goes on meanwhile.
+    // The list continues meanwhile.
     old.notes = "glassy"
     // Three: the disk.
     try await writer.perform { try writer.save() }

@@ -37,7 +37,7 @@ struct ContextChangesTests {
     #expect(try #require(await changes.next()).isEverythingInvalidated)
   }
 
-  @Test("rows that are no objects here are told of, too (rule 178, better)")
+  @Test("rows that are no objects here are reported, too (rule 178, better)")
   func rows() async throws {
     try stand.make("a", "b")
     let main = stand.context()
@@ -55,7 +55,7 @@ struct ContextChangesTests {
     var changes = await main.perform { main.changes() }.makeAsyncIterator()
     let child = Carried(try stand.startElsewhere(["storm:3000"]))
     await main.perform {
-      // Asleep while the journal lets go of what it had.
+      // Asleep while the journal releases what it had.
       _ = child.value.readLines()
       child.value.wait()
     }
@@ -64,7 +64,7 @@ struct ContextChangesTests {
       try main.fetch(FetchRequest<Note>(entityName: "Note")).first?.count
     }
     #expect(newest == 3_000)
-    // Whatever was told, it was told of the only note there is.
+    // Whatever was reported concerned the only note there is.
     if !told.isAllRefreshed { #expect(told.all.count == 1) }
   }
 

@@ -4,7 +4,7 @@ import Strata
 import Testing
 import TortureKit
 
-/// `withObservationTracking` sees which properties of which objects are read, and whoever read one is told once when it changes.
+/// `withObservationTracking` sees which properties of which objects are read, and each reader is notified once when one changes.
 struct ObjectObservationTests {
   private let stand: LiveStand
   private let context: ManagedObjectContext
@@ -22,7 +22,7 @@ struct ObjectObservationTests {
     try context.save()
   }
 
-  @Test("a setter tells whoever has read that property of that object, once, before it changes")
+  @Test("a setter notifies the readers of that property of that object, once, before it changes")
   func setter() {
     let seen = Guarded<[String?]>([])
     let carried = Carried(note)
@@ -148,7 +148,7 @@ struct ObjectObservationTests {
     #expect(await eventually { title.value == 1 })
   }
 
-  @Test("refreshing, with or without merging, tells of what is different")
+  @Test("refreshing, with or without merging, reports what is different")
   func refresh() throws {
     let sibling = ManagedObjectContext(.confinement, coordinator: stand.coordinator)
     let request = FetchRequest<Note>(entityName: "Note", predicate: Attribute("title") == "a")
@@ -170,7 +170,7 @@ struct ObjectObservationTests {
     #expect(note.title == "a")
   }
 
-  @Test("refreshing all objects tells nobody whose values and members are the same")
+  @Test("refreshing all objects does not notify readers whose values and members are the same")
   func refreshAll() throws {
     let folder = Folder(context: context)
     folder.notes = [note]
@@ -190,7 +190,7 @@ struct ObjectObservationTests {
     #expect(same.map(\.value) == [0, 0, 1, 0, 0], "only the members are others")
   }
 
-  @Test("a value, a reference or members that are set to what they are wake nobody")
+  @Test("setting a value, a reference or members to what they are notifies no reader")
   func sameAgain() throws {
     let folder = Folder(context: context)
     folder.notes = [note]
@@ -210,7 +210,7 @@ struct ObjectObservationTests {
     #expect(title.value == 1)
   }
 
-  @Test("isDeleted, hasChanges and managedObjectContext are told apart")
+  @Test("isDeleted, hasChanges and managedObjectContext are distinguished")
   func statesApart() throws {
     let (deleted, changes) = (track { _ = note.isDeleted }, track { _ = note.hasChanges })
     let home = track { _ = note.managedObjectContext }
@@ -220,7 +220,7 @@ struct ObjectObservationTests {
   }
 
   @Test(
-    "a deletion elsewhere tells who has read the state, and nobody of values, which stay readable (rules 174, 175)"
+    "a deletion elsewhere notifies readers of the state, and not those of values, which stay readable (rules 174, 175)"
   )
   func deletedElsewhere() throws {
     context.automaticallyMergesChangesFromParent = false
@@ -230,7 +230,7 @@ struct ObjectObservationTests {
       Carried($0)
     }
     context.refreshAllObjects()
-    // A fault, read for the first time by whoever tracks it.
+    // A fault, read for the first time under tracking.
     let title = track { _ = note.value(forKey: "title") }
     let (count, folder) = (track { _ = note.count }, track { _ = note.folder })
     let (deleted, changes) = (track { _ = note.isDeleted }, track { _ = note.hasChanges })
@@ -253,7 +253,7 @@ struct ObjectObservationTests {
     #expect(home.value == 1)
   }
 
-  @Test("a batch deletion of members tells who has read their owners' members, whichever end leads there")
+  @Test("a batch deletion of members notifies readers of their owners' members, whichever end leads there")
   func batchDeletion() throws {
     let folder = Folder(context: context)
     folder.notes = [note, other]
@@ -292,7 +292,7 @@ struct ObjectObservationTests {
     #expect(members.value == 1)
   }
 
-  @Test("a child's save tells whoever reads the parent's object")
+  @Test("a child's save notifies readers of the parent's object")
   func childSave() throws {
     let child = ManagedObjectContext(.privateQueue, parent: context)
     let id = note.objectID
@@ -306,7 +306,7 @@ struct ObjectObservationTests {
     #expect(title.value == 1 && count.value == 0)
   }
 
-  @Test("contexts that do not observe tell nobody, and their objects carry nothing")
+  @Test("contexts that do not observe notify no reader, and their objects carry no state for it")
   func optIn() throws {
     let plain = ManagedObjectContext(.confinement, coordinator: stand.coordinator)
     let note = try #require(try plain.fetch(FetchRequest<Note>(entityName: "Note")).first)
@@ -321,7 +321,7 @@ final class TimesTold: Sendable {
   var value: Int { count.withLock { $0 } }
 }
 
-/// Counts how often who reads what `read` reads is told.
+/// Counts how often a reader of what `read` reads is notified.
 private func track(_ read: () -> Void) -> TimesTold {
   let counter = TimesTold()
   withObservationTracking(read) { counter.count.withLock { $0 += 1 } }

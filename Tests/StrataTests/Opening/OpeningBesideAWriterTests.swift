@@ -5,8 +5,8 @@ import Testing
 import TortureKit
 
 #if os(Linux)
-  /// A store that needs nothing written is opened, read and closed whoever writes meanwhile. The writer is another process that stands still in
-  /// the midst of a commit: whatever waits for it does not come back before the test has ended it.
+  /// A store that needs nothing written is opened, read and closed while others write. The writer is another process that stands still in
+  /// the middle of a commit: what waits for it does not return before the test has ended it.
   @Suite struct OpeningBesideAWriterTests {
     private func description(_ url: URL, _ timeout: Duration = .milliseconds(500))
       -> PersistentStoreDescription
@@ -54,7 +54,7 @@ import TortureKit
         #expect(try notes(coordinator) >= 2 * Crowd.subjects)
         try coordinator.remove(store)
       }
-      // Whoever waited goes on as if nothing had been.
+      // The waiting process continues as if nothing had happened.
       writer.kill()
       let coordinator = PersistentStoreCoordinator(managedObjectModel: Crowd.model)
       let store = try coordinator.addPersistentStore(description(writer.url, .seconds(60)))

@@ -4,7 +4,7 @@ import Testing
 import TortureKit
 
 #if os(Linux)
-  /// Another process that has stopped (SIGSTOP) in the midst of a commit to a crowd's store, and keeps the store's lock for writing until it is
+  /// Another process that has stopped (SIGSTOP) in the middle of a commit to a crowd's store, and keeps the store's lock for writing until it is
   /// resumed or killed.
   final class StoppedWriter {
     let url: URL
@@ -35,7 +35,7 @@ import TortureKit
       folder.remove()
     }
 
-    /// Lets it go on.
+    /// Lets it continue.
     func resume() { child.resume() }
     /// Ends it where it is.
     func kill() { child.kill() }

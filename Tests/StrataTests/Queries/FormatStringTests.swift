@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// Format strings and templates, told with the public API.
+/// Format strings and templates, with the public API.
 @Suite struct FormatStringTests {
   @Test("rules 107–109: objects as arguments, string operators with options, sub-queries") func stories()
     throws

@@ -51,7 +51,7 @@ import Testing
         let identifiers = FetchExpression.objects(list.map(\.objectID))
         #expect(try stand.agents(.compare(identifiers, .contains, .key("boss")), context) == found)
         #expect(try stand.agents(.compare(identifiers, .equal, .key("boss"), .any), context) == found)
-        // What is no one object is not compared with one.
+        // What is not a single object is not compared with one.
         #expect(throws: FetchError.self) { try agents(stand, context, "boss == %@", list) }
       }
       #expect(try agents(stand, context, "{%@} CONTAINS boss", ann) == ["bob", "cid"])

@@ -47,7 +47,7 @@ import TortureKit
   }
 
   @Test(
-    "each sub-query is answered once for each combination of the objects that it looks at",
+    "each sub-query is answered once for each combination of the objects that it reads",
     arguments: [false, true])
   func subqueriesInSubqueries(unsaved: Bool) throws {
     let (_store, context) = try context()

@@ -269,7 +269,7 @@ import TortureKit
     #expect(try stand.agents(FetchPredicate(format: "staff.@avg.flag == 0")) == ["bob"])
   }
 
-  @Test("a sum of integers that fits is one, whatever its parts come to")
+  @Test("a sum of integers is exact if it fits, whatever its partial sums are")
   func partialSums() throws {
     let stand = try QueryStand()
     for (name, number) in [("bob", Int64.max), ("cid", 1)] {

@@ -9,7 +9,7 @@ import Testing
     #expect(try stand.agents(.comparison(key: "base.code", .equal, "LGA")) == ["bob", "cid"])
     #expect(try stand.agents(.comparison(key: "boss.base.code", .equal, "JFK")) == ["bob", "cid"])
     #expect(try stand.agents(.comparison(key: "base.size", .greater, 2)) == ["ann"])
-    // Behind nobody is nil.
+    // A path through nil is nil.
     #expect(try stand.agents(.comparison(key: "base.code", .equal, .null)) == ["dan"])
     #expect(try stand.agents(.comparison(key: "base.code", .notEqual, "LGA")) == ["ann", "dan"])
     #expect(try stand.agents(!(.comparison(key: "base.size", .greater, 2))) == ["bob", "cid", "dan"])

@@ -21,7 +21,7 @@ import Testing
 
   @Test func objectsAreChosen() throws {
     let ann = try stand.object("Agent", "name", "ann").objectID
-    // The boss, and who has none is their own.
+    // The boss; a person without one is their own boss.
     #expect(try agents("coalesce(boss, SELF) == %@", ann) == ["ann", "bob", "cid"])
     #expect(try agents("coalesce(boss, %@).name == 'ann'", ann) == ["ann", "bob", "cid"])
     #expect(try agents("coalesce(nil, boss).name == 'bob'") == ["dan"])

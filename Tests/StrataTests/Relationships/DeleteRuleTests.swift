@@ -73,7 +73,7 @@ struct DeleteRuleTests {
     #expect(try store.problems() == [])
   }
 
-  @Test("rules 212, 213: deny fails the save with 1600 while somebody is there; deleting them too lifts it")
+  @Test("rules 212, 213: deny fails the save with 1600 while a destination exists; deleting it lifts that")
   func deny() throws {
     let ann = try context.find(Employee.self, "Ann")
     sales.auditors.insert(ann)
@@ -147,7 +147,7 @@ struct DeleteRuleTests {
   }
 
   @Test(
-    "rule 212: no action leaves the other end alone; what refers to nobody is an inaccessible fault (rule 48)"
+    "rule 212: no action leaves the other end alone; a reference to a deleted object is an inaccessible fault (rule 48)"
   )
   func noAction() throws {
     let model = TeamModel.make { $0["Department"]?.relationshipsByName["employees"]?.deleteRule = .noAction }
@@ -223,7 +223,7 @@ struct DeleteRuleTests {
   }
 
   @Test(
-    "rule 221: members of many-to-many and ordered relationships that others have deleted are let go, also where only a child has linked them",
+    "rule 221: members of many-to-many and ordered relationships that others have deleted are released, also where only a child has linked them",
     arguments: [false, true], [false, true])
   func lostMembers(inChild: Bool, whileInUse: Bool) async throws {
     let project = context.make(Project.self, "Boat")

@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// Deleted objects are no members (rule 216), whoever deleted them, and however the relationship is made.
+/// Deleted objects are no members (rule 216), whichever context deleted them, in every kind of relationship.
 struct DeletedMembersTests {
   enum Kind: String, CaseIterable { case employees, members, watchers, labels }
   enum Where: CaseIterable { case here, merged, mergedByID, child, batch }

@@ -103,7 +103,7 @@ struct HeldMembersTests {
     #expect(tower.watchers.names.count == 2)
   }
 
-  // MARK: Let go
+  // MARK: Releasing
 
   @Test func refreshLetsMembersGo() throws {
     let sales = try context.find(Department.self, "Sales")

@@ -86,7 +86,7 @@ struct InverseTests {
     #expect(try store.problems() == [])
   }
 
-  @Test("rule 208: one-to-one lets go of both former partners")
+  @Test("rule 208: one-to-one releases both former partners")
   func oneToOne() throws {
     let (ann, bob) = (context.make(Employee.self, "Ann"), context.make(Employee.self, "Bob"))
     let (one, two) = (context.make(Desk.self, "One"), context.make(Desk.self, "Two"))
@@ -142,7 +142,7 @@ struct InverseTests {
     #expect(sales.hasPersistentChangedValues)
     #expect((sales.changedValues()["employees"] as? Set<ManagedObject>) == [])
     try context.save()
-    // The departments' rows are as they were: who read them before meets no conflict.
+    // The departments' rows are as they were: a context that read them before meets no conflict.
     let other = store.context()
     let theirs = try other.find(Department.self, "Support")
     theirs.name = "Care"

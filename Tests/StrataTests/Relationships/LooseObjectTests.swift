@@ -101,7 +101,7 @@ struct LooseObjectTests {
     #expect(Set(sales.employees) == [ann, bob])
     try context.save()
     #expect(try store.context().count(for: FetchRequest<Desk>(entityName: "Desk")) == 2)
-    // Taking out who is not in brings nobody in.
+    // Removing an object that is not a member adds none.
     let carl = try make(Employee.self, "Carl")
     sales.employees.remove(carl)
     #expect(carl.managedObjectContext == nil && !context.hasChanges)

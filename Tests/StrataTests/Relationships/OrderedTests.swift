@@ -67,7 +67,7 @@ struct OrderedTests {
     #expect(try store.problems() == [])
   }
 
-  @Test("rule 217: an object stands in an ordered relationship once")
+  @Test("rule 217: an object is in an ordered relationship once")
   func uniqueness() throws {
     let (a, b) = (milestone("a"), milestone("b"))
     project.milestones.append(a)

@@ -72,7 +72,7 @@ struct UnreadableMembersTests {
 
   // MARK: Deleting
 
-  @Test("rule 212: a cascade that cannot read whom it takes along fails the save")
+  @Test("rule 212: a cascade that cannot read what it would delete fails the save")
   func cascadeThatCannotReadFailsTheSave() throws {
     let sales = try sales()
     faults.fail(.members)

@@ -80,7 +80,7 @@ struct AsynchronousFetchTests {
     }
   }
 
-  @Test("a wrong request is told at once, a context without a queue refuses")
+  @Test("a wrong request is an error at once, a context without a queue refuses")
   func errors() throws {
     context.performAndWait {
       #expect(throws: FetchError.self) {
@@ -121,7 +121,7 @@ struct AsynchronousFetchTests {
       FetchRequest<Entry>(sortDescriptors: [FetchSort("location")])
     ) { $0.map(\.location) }
     await Self.wait(for: begun)
-    // The fetch stands in the store; the queue does what it is given.
+    // The fetch is in the store; the queue carries out its blocks.
     try await context.perform {
       let entries = try context.entries()
       context.delete(entries[1])
@@ -142,7 +142,7 @@ struct AsynchronousFetchTests {
 
   @Test("a cancelled fetch stops reading within some thousand rows and ends with a CancellationError")
   func cancellation() async throws {
-    // Far more rows than are looked at between two questions: counted by a predicate that tells of each.
+    // Far more rows than are tested between two checks for cancelling, counted by a predicate that notes each.
     let all = FetchRequest<Sale>(
       predicate: Attribute("region").contains("o"), sortDescriptors: [FetchSort("amount")])
     let running = Mutex<AsynchronousFetchResult<Sale>?>(nil)

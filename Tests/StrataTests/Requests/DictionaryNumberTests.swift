@@ -43,7 +43,7 @@ struct DictionaryNumberTests {
         == ["3"])
   }
 
-  @Test("rule 97: a sum of integers that fits is one, whatever its parts come to")
+  @Test("rule 97: a sum of integers is exact if it fits, whatever its partial sums are")
   func partialSums() throws {
     for (region, amount) in [("a", Int64.max), ("a", 1), ("a", -1), ("b", .min), ("b", -1), ("b", .max)] {
       context.addSale(region, amount)

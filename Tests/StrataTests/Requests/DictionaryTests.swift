@@ -237,7 +237,7 @@ struct DictionaryTests {
     #expect(try context.count(for: request) == 6)
   }
 
-  @Test("values are brought into the type of their column; what does not fit is told")
+  @Test("values are brought into the type of their column; what does not fit is an error")
   func resultTypes() throws {
     let request = FetchRequest.sales([
       .sum("amount", .double), .expression("mean", .aggregate(.average, .key("amount")), .integer64),

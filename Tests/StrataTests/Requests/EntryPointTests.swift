@@ -57,7 +57,7 @@ struct EntryPointTests {
     #expect(twins?.localizedDescription.contains("Several entities") == true)
   }
 
-  @Test("rule 103: a name the model does not have is told when a context uses the request")
+  @Test("rule 103: a name the model does not have is an error when a context uses the request")
   func unknownName() {
     let request = FetchRequest<Sale>(entityName: "Sail")
     #expect(request.entityName == "Sail")

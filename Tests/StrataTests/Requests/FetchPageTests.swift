@@ -62,7 +62,7 @@ struct FetchPageTests {
     #expect(try context.fetchPage(FetchRequest<Product>(), size: 5).continuation == nil)
   }
 
-  @Test("a continuation travels as data and says where it stands")
+  @Test("a continuation travels as data and describes its place")
   func coding() throws {
     let request = FetchRequest<Sale>(
       sortDescriptors: [FetchSort("product", ascending: false), FetchSort("region"), FetchSort("price")])
@@ -103,7 +103,7 @@ struct FetchPageTests {
     #expect(throws: FetchError.self) { try context.fetchPage(byAmount, size: 2, after: token) }
   }
 
-  @Test("rule 322: pages go across stores, also over sales that no sort key tells apart")
+  @Test("rule 322: pages go across stores, also over sales that no sort key distinguishes")
   func severalStores() throws {
     let coordinator = try PersistentStoreCoordinator.withTwoStores(SalesModel.make())
     let context = ManagedObjectContext(.confinement, coordinator: coordinator)

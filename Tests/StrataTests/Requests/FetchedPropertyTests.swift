@@ -170,7 +170,7 @@ struct FetchedPropertyTests {
     #expect(try amounts(lamp, "localSales") == [9, 3])
   }
 
-  @Test("what is wrong with the property is told when the model is taken into use")
+  @Test("what is wrong with the property is an error when the model is taken into use")
   func validation() {
     func sentences(_ property: FetchedPropertyDescription) -> String {
       let model = SalesModel.make { $0["Product"]?.properties.append(property) }

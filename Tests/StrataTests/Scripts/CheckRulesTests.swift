@@ -81,7 +81,7 @@ struct CheckRulesTests {
     #expect(gone.errors.contains("names WingTests, which is no file of the tests"))
   }
 
-  @Test("a rule that stands there twice fails")
+  @Test("a rule that is listed twice fails")
   func twice() throws {
     let tree = try makeTree()
     defer { tree.remove() }

@@ -13,10 +13,10 @@ struct TemporaryFolder: Sendable {
     try? FileManager.default.removeItem(at: url)
   }
 
-  /// Writes a file, making the folders on its way, and returns where it stands.
+  /// Writes a file, makes its folders, and returns its place.
   ///
   /// A file to be run is put in its place by a program of its own: a child that another test starts meanwhile would inherit our open
-  /// descriptor, and as long as it has that, nobody can run the file ("text file busy").
+  /// descriptor, and as long as it has that, the file cannot be run ("text file busy").
   @discardableResult
   func write(_ text: String, to name: String, isExecutable: Bool = false) throws -> URL {
     let file = url.appendingPathComponent(name)

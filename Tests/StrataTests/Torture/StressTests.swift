@@ -96,13 +96,13 @@ struct StressTests {
     #expect(stored == expected, "the stored counters say \(stored)")
   }
 
-  /// One worker. Answers how many saves it made.
+  /// One worker. Returns how many saves it made.
   private static func work(
     _ worker: Int, _ container: PersistentContainer, _ ids: [ManagedObjectID]
   ) async throws -> Int {
     let context = container.newBackgroundContext()
     context.name = "worker \(worker)"
-    // Half of the workers hear of what the others save, the others find out when they collide.
+    // Half of the workers are notified of the others' saves; the rest find out by conflicts.
     context.automaticallyMergesChangesFromParent = worker % 2 == 0
     var random = SeededGenerator(seed: UInt64(worker))
     for round in 0..<rounds {
@@ -117,7 +117,7 @@ struct StressTests {
     return rounds * 2
   }
 
-  /// Adds one, again and again until nobody was faster.
+  /// Adds one, and tries again as long as another worker was faster.
   private static func raise(_ id: ManagedObjectID, _ context: ManagedObjectContext) throws {
     while true {
       guard let counter = try context.existingObject(with: id) as? Counter else { return }

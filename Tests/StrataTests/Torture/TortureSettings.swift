@@ -1,9 +1,9 @@
 import Foundation
 
-/// What a run of the torture tests can be told by environment variables.
+/// The settings of the torture tests, by environment variables.
 enum TortureSettings {
   /// `STRATA_SEED=n`: that seed alone. Otherwise fixed ones, of which the last has found a fault: a change is judged by the
-  /// same runs as the one before it. Seeds that nobody knew before are for `make torture` and for `STRATA_SEED=$RANDOM`.
+  /// same runs as the one before it. New seeds come from `make torture` and `STRATA_SEED=$RANDOM`.
   static let seeds: [UInt64] = {
     if let seed = number("STRATA_SEED") { return [UInt64(bitPattern: Int64(seed))] }
     return [1, 2, 3, 4, 715_170_541]

@@ -121,7 +121,7 @@ struct ContextUndoTests {
   // MARK: Edits
 
   @Test(
-    "rules 238, 58: an edit is taken back and done again; nobody's setter is called, the object hears of it")
+    "rules 238, 58: an edit is taken back and done again; no setter is called, the object is notified")
   func edits() throws {
     try store.save("Bells")
     let entry = try context.entry("Bells")
@@ -151,7 +151,7 @@ struct ContextUndoTests {
     }
   }
 
-  /// Does what a test asks for when it hears of undo.
+  /// Does what a test asks for when it is notified of undo.
   final class Listener: ManagedObject {
     override class var declaredSlots: [String]? { [] }
 
@@ -196,7 +196,7 @@ struct ContextUndoTests {
     #expect(entry.rating == 5 && entry.height == 2)
   }
 
-  @Test("every attribute type comes back, nil told from zero")
+  @Test("every attribute type comes back, nil distinguished from zero")
   func everyType() throws {
     let sample = Sample(context: context)
     func values() -> [String] { Sample.Slot.allCases.map { "\($0): \(sample[$0.stringValue] ?? "nil")" } }
@@ -231,7 +231,7 @@ struct ContextUndoTests {
     #expect(values() == mixed)
   }
 
-  @Test("rule 239: undo covers transient attributes, of whatever type")
+  @Test("rule 239: undo covers transient attributes of every type")
   func transients() throws {
     try store.save("Bells")
     let entry = try context.entry("Bells")
@@ -277,7 +277,7 @@ struct ContextUndoTests {
   }
 
   @Test(
-    "rule 74: while the object hears of it, the values of the current event are those that undo has put back")
+    "rule 74: while the object is notified, the values of the current event are those that undo has restored")
   func currentEvent() throws {
     let store = try TemporaryStore(
       SurfModel.make { $0.entitiesByName["Note"]?.managedObjectClass = Listener.self })
@@ -337,7 +337,7 @@ struct ContextUndoTests {
 
   // MARK: Notifications and hooks
 
-  @Test("rules 122, 238: each undo and redo posts one did-change that tells what became of the objects")
+  @Test("rules 122, 238: each undo and redo posts one did-change that reports what became of the objects")
   func notifications() throws {
     try store.save("Bells", "Winki")
     let (edited, deleted) = (try context.entry("Bells"), try context.entry("Winki"))
@@ -357,7 +357,7 @@ struct ContextUndoTests {
   }
 
   @Test(
-    "all objects are what they were before the first of them hears of it; what it then edits belongs to the redo"
+    "all objects are restored before the first of them is notified; what it then edits belongs to the redo"
   )
   func hooksSeeEverything() throws {
     let store = try TemporaryStore(

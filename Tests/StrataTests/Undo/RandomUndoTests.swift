@@ -182,7 +182,7 @@ struct RandomUndoTests {
         log.append("rollback")
       default:
         guard let (id, diary) = someone() else { break }
-        // Without undo, as rule 236 says, and something that will not stand in the way of what is undone.
+        // Without undo, as rule 236 says, and something that will not prevent what is undone.
         context.refresh(diary, mergeChanges: true)
         log.append("refresh \(id)")
       }

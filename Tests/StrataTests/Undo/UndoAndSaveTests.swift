@@ -72,7 +72,7 @@ struct UndoAndSaveTests {
   }
 
   @Test(
-    "rule 240: a deletion undone after it was saved inserts the record anew: same ID, same values, also large ones"
+    "rule 240: a deletion undone after it was saved inserts the record again: same ID, same values, also large ones"
   )
   func savedDeletion() throws {
     let photo = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0) })
@@ -145,7 +145,7 @@ struct UndoAndSaveTests {
     #expect(try store.savedEntries() == ["Bells 3"])
   }
 
-  @Test("undone, saved, redone, saved, undone: the record's version never goes back")
+  @Test("undone, saved, redone, saved, undone: the record's version never decreases")
   func versions() throws {
     let sibling = store.context(.privateQueue)
     sibling.automaticallyMergesChangesFromParent = true
@@ -209,7 +209,7 @@ struct UndoAndSaveTests {
 
   // MARK: Other contexts
 
-  @Test("rule 173: what others save cannot be undone here; what is undone lies over it")
+  @Test("rule 173: what others save cannot be undone here; what is undone takes precedence over it")
   func merges() throws {
     try store.save("Bells")
     let entry = try context.entry("Bells")
@@ -236,7 +236,7 @@ struct UndoAndSaveTests {
       "what was undone is what was here before")
   }
 
-  @Test("what somebody else has deleted stays deleted, whatever is undone")
+  @Test("what another context has deleted stays deleted, whatever is undone")
   func deletedElsewhere() throws {
     try store.save("Bells")
     context.automaticallyMergesChangesFromParent = false
@@ -257,7 +257,7 @@ struct UndoAndSaveTests {
     #expect(try store.savedEntries() == [])
   }
 
-  @Test("when the record has come back by other hands, it is not inserted a second time")
+  @Test("when another context has brought the record back, it is not inserted a second time")
   func cameBackElsewhere() throws {
     let id = try store.save("Bells")[0]
     let entry = try context.entry("Bells")

@@ -14,7 +14,7 @@ struct UndoGroupingTests {
     context.undoManager = manager
   }
 
-  @Test("rule 236: whatever changes in one event is one action; nothing is registered before it is processed")
+  @Test("rule 236: all changes of one event are one action; nothing is registered before it is processed")
   func oneActionForEachEvent() throws {
     try store.save("Bells")
     let entry = try context.entry("Bells")
@@ -46,7 +46,7 @@ struct UndoGroupingTests {
     #expect(entry.managedObjectContext == nil)
   }
 
-  @Test("a fetch tells of changes, and does not divide what is undone together")
+  @Test("a fetch reports changes, and does not divide what is undone together")
   func fetchInTheMiddle() throws {
     let recorder = NotificationRecorder(context)
     let entry = Entry.make("Bells", in: context)
@@ -86,7 +86,7 @@ struct UndoGroupingTests {
     #expect(entry.managedObjectContext == nil && !manager.canUndo)
   }
 
-  @Test("actions of one's own stand in one group with the context's, in order, there and back")
+  @Test("actions of the application share a group with the context's, in order, for undo and redo")
   func mixedGroups() throws {
     let entry = Entry.make("Bells", in: context)
     context.processPendingChanges()
@@ -107,7 +107,7 @@ struct UndoGroupingTests {
     #expect(lamp.isOn && entry.rating == 5 && manager.undoActionName == "Light")
   }
 
-  @Test("an action of one's own may edit objects: that belongs to the redo")
+  @Test("an action of the application may edit objects: that belongs to the redo")
   func actionsThatEdit() throws {
     let entry = Entry.make("Bells", in: context)
     context.processPendingChanges()

@@ -77,7 +77,7 @@ struct UndoManagerTests {
     #expect(!manager.canRedo)
   }
 
-  @Test("isUndoing and isRedoing tell the truth while actions run, and only then")
+  @Test("isUndoing and isRedoing are true while actions run, and only then")
   func states() {
     var seen: [String] = []
     func act() {
@@ -226,7 +226,7 @@ struct UndoManagerTests {
 
   // MARK: Names
 
-  @Test("names, titles, discardability and values of one's own belong to the group and go with it to redo")
+  @Test("names, titles, discardability and custom values belong to the group and move with it to redo")
   func names() {
     #expect(manager.undoMenuItemTitle == "Undo" && manager.redoMenuItemTitle == "Redo")
     group {

@@ -164,7 +164,7 @@ struct ConstraintConflictTests {
   }
 
   @Test(
-    "rule 201: a policy of one's own sees the conflicts, changes what it likes, and calls super for the rest")
+    "rule 201: a custom policy sees the conflicts, changes what it likes, and calls super for the rest")
   func ownPolicy() throws {
     try store.stock(["a": "stored", "b": "stored"])
     context.mergePolicy = Renaming(merge: .mergeByPropertyObjectTrump)

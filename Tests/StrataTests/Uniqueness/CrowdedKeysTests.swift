@@ -61,7 +61,7 @@ struct CrowdedKeysTests {
     return failures
   }
 
-  @Test("what is edited while a save is under way that meets a duplicate goes into the record that is kept")
+  @Test("an edit made during a save that meets a duplicate is merged into the record that is kept")
   func editedMeanwhile() async throws {
     let gate = StoreGate()
     let store = try TemporaryStore(behind: gate)
@@ -114,7 +114,7 @@ struct CrowdedKeysTests {
     #expect(try store.context().count(for: FetchRequest<Surfer>(entityName: "Surfer")) == 2)
   }
 
-  @Test("a context that looks at an old commit inserts what came later, and its save merges it")
+  @Test("a context pinned to an old commit inserts what came later, and its save merges it")
   func pinned() throws {
     let store = try TemporaryStore(CatalogueModel.make())
     try store.stock(["a": "old"])

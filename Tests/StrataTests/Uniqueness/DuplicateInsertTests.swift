@@ -13,7 +13,7 @@ struct DuplicateInsertTests {
   }
 
   @Test(
-    "rule 205: what becomes of the values of a new object that is stored already",
+    "rule 205: what happens to the values of a new object that is stored already",
     arguments: [
       (.mergeByPropertyObjectTrump, "mine", 5, "kept"), (.mergeByPropertyStoreTrump, "stored", 5, "kept"),
       (.overwrite, "mine", 0, nil), (.rollback, "stored", 5, "kept"),
@@ -235,7 +235,7 @@ struct DuplicateInsertTests {
     #expect(try store.fresh { try $0.all("Part").count } == 1)
   }
 
-  @Test("rule 205: what has no place in the record there is, is refused, and nothing is changed")
+  @Test("rule 205: what has no place in the stored record is refused, and nothing is changed")
   func siblings() throws {
     context.new("Nut", ["serial": 1, "width": 3])
     try context.save()
@@ -249,10 +249,10 @@ struct DuplicateInsertTests {
     #expect(try store.fresh { try $0.all("Part").map { $0.entity.name } } == ["Bolt"])
   }
 
-  // MARK: What others hear
+  // MARK: What others are notified of
 
   @Test(
-    "a duplicate is told of as deleted before the save is told of, and is no part of that",
+    "a duplicate is reported as deleted before the save is reported, and is no part of that",
     arguments: settlingPolicies)
   func notifications(type: MergePolicyType) throws {
     try store.stock(["a": "stored"])
@@ -284,7 +284,7 @@ struct DuplicateInsertTests {
     #expect(duplicate["name"] as? String == "mine")
   }
 
-  @Test("another context that merges the save hears of the kept record only")
+  @Test("another context that merges the save is told of the kept record only")
   func mergedElsewhere() throws {
     try store.stock(["a": "stored"])
     let other = store.context()
@@ -318,7 +318,7 @@ struct DuplicateInsertTests {
     #expect(try store.products() == ["a mine 0"])
   }
 
-  @Test("validation looks at what the merge has made")
+  @Test("validation checks what the merge has made")
   func validation() throws {
     let model = CatalogueModel.make()
     (model.entitiesByName["Product"]?.relationshipsByName["tags"])?.maxCount = 2
@@ -337,7 +337,7 @@ struct DuplicateInsertTests {
   // MARK: How much work it is
 
   @Test(
-    "all conflicts of an attempt are settled together: one question, one more attempt, whatever their number")
+    "all conflicts of an attempt are settled together, in one more attempt, whatever their number")
   func workGrowsWithTheConflicts() throws {
     // Enough for what large saves do ahead of the store's answer.
     let count = 12_000

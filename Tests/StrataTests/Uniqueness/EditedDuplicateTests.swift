@@ -16,7 +16,7 @@ struct EditedDuplicateTests {
   }
 
   @Test(
-    "rule 205: an edited record yields, or the one in its way goes",
+    "rule 205: an edited record yields, or the one in conflict is deleted",
     arguments: [
       (.mergeByPropertyObjectTrump, ["b mine 0"]), (.overwrite, ["b mine 0"]),
       (.mergeByPropertyStoreTrump, ["a mine 0", "b two 0"]), (.rollback, ["a one 0", "b two 0"]),
@@ -30,7 +30,7 @@ struct EditedDuplicateTests {
     #expect(try store.problems().isEmpty)
   }
 
-  @Test("rule 205: the record that goes leaves its members to the one that stays")
+  @Test("rule 205: the record that is dropped leaves its members to the one that stays")
   func membersStay() throws {
     let writer = store.context()
     let two = try writer.product("b")

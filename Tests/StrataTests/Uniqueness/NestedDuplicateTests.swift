@@ -44,7 +44,7 @@ struct NestedDuplicateTests {
     #expect(try store.problems().isEmpty)
   }
 
-  @Test("rule 204: under the error policy the root can tell which records of its children are in the way")
+  @Test("rule 204: under the error policy the root knows which records of its children are in conflict")
   func errorPolicy() throws {
     try store.stock(["a": "stored"])
     let root = store.context()
@@ -60,7 +60,7 @@ struct NestedDuplicateTests {
     #expect(try store.products() == ["a stored 0"])
   }
 
-  @Test("a child that merges by itself hears that its record was not saved but merged into another one")
+  @Test("a child that merges automatically learns that its record was merged into another one")
   func childrenHear() async throws {
     try store.stock(["a": "stored"])
     let root = store.context(.privateQueue)
@@ -100,7 +100,7 @@ struct NestedDuplicateTests {
     #expect(policy.calls == 1)
   }
 
-  @Test("rule 204: one that fails under the error policy can be repaired, and asks another policy anew")
+  @Test("rule 204: one that fails under the error policy can be repaired, and asks another policy again")
   func asynchronousFailure() async throws {
     try store.stock(["a": "stored"])
     let context = store.context(.privateQueue)
@@ -133,7 +133,8 @@ struct NestedDuplicateTests {
   }
 
   @Test(
-    "a child may go on using what was merged into another record: what it relates to it belongs to that one")
+    "a child may continue using what was merged into another record: what it relates to it belongs to that one"
+  )
   func successors() throws {
     let writer = store.context()
     writer.new("Product", ["sku": "a", "name": "stored"])

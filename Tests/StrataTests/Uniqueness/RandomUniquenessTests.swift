@@ -187,7 +187,7 @@ struct UniquenessRun {
     let id = try identifier(plain.products[place].number)
     let number = plain.products[place].number
     if choice == 5 {
-      // Who refers to an object that was never saved is refused: that is another rule.
+      // A reference to an object that was never saved is refused: that is another rule.
       if plain.products[place].stored == nil, !plain.products[place].orders.isEmpty { return }
       story.append("delete \(number)")
       context.performAndWait { context.delete(context.object(with: id)) }
@@ -241,7 +241,7 @@ struct UniquenessRun {
       let owners = plain.products.indices.filter {
         !plain.products[$0].isDeleted && plain.products[$0].now.sku == sku
       }
-      // Which of several unsaved ones is meant, nobody says.
+      // Which of several unsaved ones is meant is not specified.
       if owners.count > 1 { continue }
       let (name, price) = (dice.word(), Int64(dice.roll(3)))
       records.append(["sku": sku, "name": name, "price": price])

@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// What is left after a conflict about uniqueness is about to be saved as any other object: it is told so (rules 135, 138, 139, 205).
+/// What is left after a conflict about uniqueness is about to be saved as any other object: its hooks run (rules 135, 138, 139, 205).
 struct SurvivorHookTests {
   let store: TemporaryStore
   let context: ManagedObjectContext
@@ -100,7 +100,7 @@ struct SurvivorHookTests {
     #expect(stored.count(of: "willSave") == 0)
   }
 
-  @Test("rules 137, 205: a stored record that goes gets it, too")
+  @Test("rules 137, 205: a stored record that is dropped gets it, too")
   func going() throws {
     let (a, b) = (try stock("a", 1), try stock("b", 1))
     context.mergePolicy = .mergeByPropertyObjectTrump

@@ -39,7 +39,7 @@ struct UpsertTests {
     #expect(try store.products() == ["a one 0", "b TWO 0", "c three 0", "d four 4"])
   }
 
-  @Test("typed, for a class of one's own")
+  @Test("typed, for a custom class")
   func typed() throws {
     let surf = try TemporaryStore()
     let context = surf.context()
@@ -227,7 +227,7 @@ struct UpsertTests {
     #expect(code([]) == nil)
   }
 
-  @Test("a row that somebody else has changed meanwhile is compared as it is now")
+  @Test("a row that another context has changed meanwhile is compared as it is now")
   func newestRows() throws {
     try store.stock(["a": "one"])
     let product = try context.product("a")

@@ -4,7 +4,7 @@ import Strata
 /// The model the validation tests live in: a surf club with a rule of every kind.
 ///
 ///     Member ──boards──▶▶ Board       one or two, or none
-///     Member ──mentor──▶ Member       without inverse; a predicate: nobody is their own mentor
+///     Member ──mentor──▶ Member       without inverse; a predicate: no member is their own mentor
 ///     Board                           plain: no rules, no validators
 ///     Plaque                          a class that does in its validators what a test asks for
 ///     Ledger                          a class that overrides `validateValue(_:forKey:)`

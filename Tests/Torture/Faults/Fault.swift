@@ -63,7 +63,7 @@ struct Fault: CustomStringConvertible {
   static let all: [Fault] = Function.allCases.flatMap { function in
     function.codes.flatMap { code -> [Fault] in
       var manners: [Manner] = [.once]
-      // Whoever is interrupted tries again, and would for ever.
+      // An interrupted call is tried again, without limit.
       if code != EINTR { manners.append(.forever) }
       if function == .pwrite && code == EIO { manners.append(.late) }
       return manners.map { Fault(function: function, code: code, manner: $0) }
@@ -85,7 +85,7 @@ struct Fault: CustomStringConvertible {
     case ENOSPC, EDQUOT: [.diskFull]
     case EROFS: [.readOnlyMedia]
     case ENOMEM, EMFILE: [.outOfMemory]
-    // Half a write: nobody knows why, but that a full disk does so.
+    // Half a write: the cause is unspecified, but a full disk does so.
     case 0: [.io, .diskFull]
     default: [.io]
     }

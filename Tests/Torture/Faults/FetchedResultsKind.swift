@@ -2,9 +2,9 @@ import Foundation
 import Synchronization
 import TortureKit
 
-/// The law of fetched results: what controllers tell, replayed on the old list, gives what a fetch finds now.
+/// The law of fetched results: what controllers report, replayed on the old list, gives what a fetch finds now.
 ///
-/// A round is the life of one small world of contexts. `STRATA_VERBOSE=n` tells more of what led to a violation.
+/// A round is the life of one small world of contexts. `STRATA_VERBOSE=n` prints more of what led to a violation.
 struct FetchedResultsKind: TortureKind {
   static let name = "fetched-results"
   static let cases = "edits"

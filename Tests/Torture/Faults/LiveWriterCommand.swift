@@ -110,7 +110,7 @@ struct LiveWriterCommand: ParsableCommand {
       // Never the one it waits for, which may come between the question and here.
       if number % 2 == 0, let last = some.last(where: { $0.title != title }) { context.delete(last) }
       try context.save()
-      // Leaves the processor to whoever is waited for.
+      // Leaves the processor to the process that is waited for.
       usleep(2_000)
       number += 1
       if number == 1 { Worker.say("churning") }

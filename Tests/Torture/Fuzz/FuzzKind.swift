@@ -17,7 +17,7 @@ enum FormatDecoding: FuzzedDecoder { static let probe = DecoderProbe.format }
 enum XcodeDecoding: FuzzedDecoder { static let probe = DecoderProbe.xcode }
 enum HistoryDecoding: FuzzedDecoder { static let probe = DecoderProbe.history }
 
-/// Valid inputs of a decoder, mutated again and again. A trap or a hang ends the process, which counts.
+/// Valid inputs of a decoder, mutated repeatedly. A trap or a hang ends the process, which counts.
 struct FuzzKind<Decoder: FuzzedDecoder>: TortureKind {
   static var name: String { "fuzz-\(Decoder.probe.rawValue)" }
   static var cases: String { "inputs" }

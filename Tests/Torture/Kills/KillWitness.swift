@@ -9,14 +9,14 @@ final class KillWitness {
   private var plans: [Int: WorkerPlan] = [:]
   /// By worker, the last save that returned.
   private(set) var promised: [Int: Int] = [:]
-  /// Saves that were in the store although their return was not heard of.
+  /// Saves that were in the store although their return was never reported.
   private(set) var surprises = 0
 
   init(_ url: URL) { self.url = url }
 
   var exists: Bool { FileManager.default.fileExists(atPath: url.path) }
 
-  /// Takes down what a writer says.
+  /// Records what a writer reports.
   func hear(_ line: String) throws {
     let words = line.split(separator: " ")
     if words.count == 2, let worker = Int(words[0]), let save = Int(words[1]) {

@@ -75,7 +75,7 @@ struct Kills: TortureKind {
   /// Whether the last one that was killed had said that the store is open.
   private var hasOpened = false
 
-  /// Kills a writer and takes down everything it has said, of which `lines` were read before.
+  /// Kills a writer and records everything it has reported, of which `lines` were read before.
   private mutating func end(_ child: ChildProcess, _ lines: [String]) throws {
     let code = child.kill()
     let lines = lines + child.readLines()
@@ -84,7 +84,7 @@ struct Kills: TortureKind {
     guard code == 128 + SIGKILL else { throw TortureViolation("a writer has ended by itself, with \(code)") }
   }
 
-  /// A writer that dies with the store's lock in its hands stops nobody else.
+  /// A writer that dies while it holds the store's lock stops no other process.
   private mutating func killBesideSurvivor() throws -> Int {
     let survivor = try start([1])
     guard survivor.readLine() == "open" else { throw TortureViolation("the store could not be made") }
@@ -98,7 +98,7 @@ struct Kills: TortureKind {
       }
       usleep(UInt32(random.below(3_000)))
       try end(victim, lines)
-      // The survivor goes on: it saves ten times more than it had told before.
+      // The survivor continues: it saves ten times more than it had reported before.
       for line in survivor.linesAtHand() { try witness.hear(line) }
       for _ in 0..<10 {
         guard let line = survivor.readLine() else {

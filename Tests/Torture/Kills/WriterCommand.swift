@@ -31,7 +31,7 @@ struct WriterCommand: ParsableCommand {
     }
   }
 
-  // MARK: Saving for ever
+  // MARK: Saving without end
 
   private func saveForEver(_ container: PersistentContainer) {
     for worker in workers {
@@ -52,7 +52,7 @@ struct WriterCommand: ParsableCommand {
     let context = container.newBackgroundContext()
     var plan = try context.performAndWait { try StoredState(context).plan(worker) }
     while true {
-      // Objects are fetched anew for each save, or held from one to the next.
+      // Objects are fetched again for each save, or held from one to the next.
       let isFresh = plan.lastSave % 3 == 0
       try context.performAndWait {
         if isFresh { context.reset() }

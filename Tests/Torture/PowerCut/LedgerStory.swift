@@ -48,7 +48,7 @@ struct LedgerStory {
     try Ledger.close(container)
   }
 
-  /// One context saves again and again.
+  /// One context saves repeatedly.
   private mutating func saveAlone(_ container: PersistentContainer, saves: Int) throws {
     let context = container.newBackgroundContext()
     let early = random.below(saves)
@@ -58,7 +58,7 @@ struct LedgerStory {
   }
 
   /// A save during which the medium refuses a block that the system has taken already: reading shows the write, a power
-  /// cut undoes it. Most telling where the block is the anchor.
+  /// cut undoes it. Most important where the block is the anchor.
   private mutating func saveOnFailingDisk(
     _ plan: LedgerPlan, _ context: ManagedObjectContext
   ) throws -> LedgerPlan {

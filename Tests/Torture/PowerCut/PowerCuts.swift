@@ -49,7 +49,7 @@ private struct CutRecord {
   let events: [DiskEvent]
   private let folder: String
 
-  /// Tells a story and records it.
+  /// Runs a story and records it.
   init(seed: UInt64, durability: Durability) throws {
     self.seed = seed
     self.durability = durability

@@ -10,7 +10,7 @@ import TortureKit
   ///
   ///     open <n>         the store is open; a writer found n saves of its worker
   ///     save <n> <c>     save n returned, after c conflicts with others
-  ///     busy             somebody else kept the store until the deadline; it is tried again
+  ///     busy             another process kept the store until the deadline; it is tried again
   ///     look <n>         a reader found n saves, and everything in order
   ///     done             the writer has made all its saves
   ///
@@ -42,7 +42,7 @@ import TortureKit
       }
     }
 
-    /// Does it again as long as somebody else keeps the store.
+    /// Repeats it as long as another process keeps the store.
     private func patiently<R>(_ body: () throws -> R) throws -> R {
       while true {
         do {
@@ -99,7 +99,7 @@ import TortureKit
         let conflicts = try context.performAndWait { try make(save, context) }
         last += 1
         Worker.say("save \(last) \(conflicts)")
-        // Objects are held from one save to the next, or fetched anew.
+        // Objects are held from one save to the next, or fetched again.
         if last % 7 == 0 { context.performAndWait { context.reset() } }
       }
       for store in container.persistentStoreCoordinator.persistentStores {
@@ -108,7 +108,7 @@ import TortureKit
       Worker.say("done")
     }
 
-    /// Makes the save, again and again until nobody was faster. Answers how often somebody was.
+    /// Makes the save, and repeats it as long as another process was faster. Returns how often one was.
     private func make(_ save: CrowdSave, _ context: ManagedObjectContext) throws -> Int {
       var conflicts = 0
       while true {

@@ -54,7 +54,7 @@ import TortureKit
     }
     /// Slots of dead readers are freed, and their pages used again.
     private func examineSize(_ store: LMDBStore, _ troupe: Troupe) throws {
-      // Whoever opens the store looks for slots of the dead: those of everybody who was killed up to now.
+      // A process that opens the store looks for slots of dead processes: of all that were killed up to now.
       try troupe.visit()
       let statistics = try store.statistics()
       // This process has read on one thread at a time; a second one may have been at work for the store itself.
@@ -66,7 +66,7 @@ import TortureKit
       let live =
         (try FileManager.default.attributesOfItem(atPath: copy.path)[.size] as? Int ?? 0)
         / statistics.pageSize
-      // A reader that died keeps pages until somebody opens the store or has committed 64 times, one that was stopped
+      // A reader that died keeps pages until a process opens the store or has committed 64 times, one that was stopped
       // for 40 saves. A save replaces the pages on the way to what it changes: 25 at most, in trees as low as these.
       let bound = 2 * live + (64 * Self.writers + 40) * 25
       guard statistics.pageCount <= bound else {

@@ -3,14 +3,14 @@ import TortureKit
 
 #if os(Linux)
 
-  /// Processes on one store, and whoever treats them badly.
+  /// Processes on one store, and the code that disturbs them.
   final class Troupe {
     /// One of the processes.
     private final class Member {
       let child: ChildProcess
       /// Nil for a reader.
       let worker: Int?
-      /// Whether it stops itself in the midst of a commit.
+      /// Whether it stops itself during a commit.
       let stopsItself: Bool
       var isOpen = false
       var isDone = false
@@ -26,9 +26,9 @@ import TortureKit
 
     /// What happened while a member stood still.
     private struct Stop {
-      /// Whether it stopped with the store's lock, so that nobody else can save.
+      /// Whether it stopped with the store's lock, so that no other process can save.
       let holdsLock: Bool
-      /// It goes on after so many saves of others.
+      /// It continues after so many saves of others.
       var saves: Int
       let isKilled: Bool
       /// The workers that were refused as busy.
@@ -55,7 +55,7 @@ import TortureKit
 
     func count(_ name: String, _ number: Int = 1) { details[name, default: 0] += number }
 
-    /// Starts everybody and treats them badly until all saves are made.
+    /// Starts all members and disturbs them until all saves are made.
     func perform(writers: Int, readers: Int) throws {
       for worker in 1...writers { try start(worker) }
       for _ in 0..<readers { try start(nil) }
@@ -101,7 +101,7 @@ import TortureKit
       count("processes")
     }
 
-    /// Kills a member and hears what it still had to say.
+    /// Kills a member and reads its last reports.
     private func end(_ member: Member) throws {
       if member.isDone {
         member.child.wait()
@@ -120,7 +120,7 @@ import TortureKit
 
     // MARK: Listening
 
-    /// Waits for somebody to say something, and takes it down.
+    /// Waits for a process to report something, and records it.
     private func listen() throws {
       let isStill = !ChildProcess.haveOutput(members.filter { !$0.isDone }.map(\.child), within: 20)
       silence = isStill ? silence + 1 : 0
@@ -133,7 +133,7 @@ import TortureKit
         }
       }
     }
-    /// For how long nobody has said anything, in turns of 20 ms.
+    /// For how long there was no report, in turns of 20 ms.
     private var silence = 0
     /// How long a silence is a hang.
     private static let patience = 3_000
@@ -177,16 +177,16 @@ import TortureKit
     private func noteSave(_ worker: Int) throws {
       for member in members {
         member.stop?.acknowledged[worker, default: 0] += 1
-        // One may have been made before and told afterwards.
+        // One may have been made before and reported afterwards.
         if let stop = member.stop, stop.holdsLock, stop.acknowledged[worker] ?? 0 > 1 {
           throw TortureViolation("worker \(worker) saved while \(name(member)) had stopped with the lock")
         }
       }
     }
 
-    // MARK: Cruelty
+    // MARK: Disturbances
 
-    /// Takes down who has stopped with the lock in its hands.
+    /// Records which process has stopped while it holds the lock.
     private func noticeStops() throws {
       for member in members where member.stopsItself && member.stop == nil && !member.isDone {
         guard member.child.hasStopped() else { continue }
@@ -199,7 +199,7 @@ import TortureKit
       }
     }
 
-    /// Lets those go on, or kills them, whose time is over.
+    /// Lets those continue, or kills them, whose time is over.
     private func release() throws {
       for member in members {
         guard let stop = member.stop else { continue }

@@ -22,7 +22,7 @@ public struct StoredState {
     }
   }
 
-  /// Where the worker goes on.
+  /// Where the worker continues.
   public func plan(_ worker: Int) -> WorkerPlan {
     WorkerPlan(worker: worker, lastSave: lastSaves[worker] ?? 0, stamps: stamps[worker] ?? [:])
   }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// What a worker's places hold after a number of its saves, and what its next save changes. Depends on nothing but
-/// the numbers, so that whoever reads the store can tell what must be in it.
+/// What a worker's places hold after a number of its saves, and what its next save changes. Depends only on
+/// the numbers, so that every reader of the store can tell what must be in it.
 public struct WorkerPlan {
   /// How many places a worker has.
   public static let placeCount = 24
@@ -20,7 +20,7 @@ public struct WorkerPlan {
 
   public init(worker: Int) { self.worker = worker }
 
-  /// The state somebody found in a store.
+  /// The state that a reader found in a store.
   public init(worker: Int, lastSave: Int, stamps: [Int: Int]) {
     self.worker = worker
     self.lastSave = lastSave

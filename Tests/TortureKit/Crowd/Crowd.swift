@@ -108,10 +108,10 @@ public struct CrowdSave: Sendable, Hashable {
     String(repeating: "crowd ", count: [1, 1, 5, 60, 200][(worker + number) % 5]) + entry
   }
 
-  /// How it stands in a history.
+  /// How it appears in a history.
   public var entry: String { "\(worker):\(number) " }
 
-  /// The saves in a history, in their order; nil when it is none.
+  /// The saves in a history, in their order; nil when it is not valid.
   static func parse(_ history: String) -> [CrowdSave]? {
     var saves: [CrowdSave] = []
     var numbers = [0]

@@ -1,7 +1,7 @@
 import Foundation
 import Strata
 
-/// Copies of one controller's list that are kept up to date by nothing but what the controller tells, in each of its forms.
+/// Copies of one controller's list that are kept up to date only by what the controller reports, in each of its forms.
 final class LawReplay {
   let query: LawModel.Query
   let controller: FetchedResultsController<ManagedObject>
@@ -13,7 +13,7 @@ final class LawReplay {
   fileprivate(set) var flat: [ManagedObjectID] = []
   private let delegate: any FetchedResultsControllerDelegate<ManagedObject>
   private let stream: LawStream
-  /// What has been told since the last look.
+  /// What has been reported since the last look.
   var failures: [String] = []
   fileprivate var told = 0
   /// How often the list was fetched: each time the sequence begins again.
@@ -29,7 +29,7 @@ final class LawReplay {
   init(_ query: LawModel.Query, _ context: ManagedObjectContext, _ form: Form) throws {
     self.query = query
     place = context.parent == nil ? "main" : "child"
-    // Differences are told of lists without sections (rule 257).
+    // Differences are reported for lists without sections (rule 257).
     let form = form == .difference && query.section != nil ? Form.classic : form
     self.form = form
     controller = FetchedResultsController(
@@ -55,7 +55,7 @@ final class LawReplay {
     }
   }
 
-  /// Fetches anew: what has been reset has no list.
+  /// Fetches again: what has been reset has no list.
   func restart() throws {
     try controller.performFetch()
     begins += 1
@@ -344,7 +344,7 @@ private final class SnapshotRecorder: LawRecorder, FetchedResultsSnapshotDelegat
   }
 }
 
-/// Iterates over a controller's sequence and replays what it hears.
+/// Iterates over a controller's sequence and replays what it gets.
 final class LawStream: @unchecked Sendable {
   // Unchecked: `state` is touched under the lock only.
   struct State {
@@ -407,7 +407,7 @@ final class LawStream: @unchecked Sendable {
     }
   }
 
-  /// What has been heard when nothing more is on its way, with the counts since the last call.
+  /// What has arrived when nothing more is expected, with the counts since the last call.
   func take(told: Int, begins: Int) -> State {
     lock.lock()
     defer { lock.unlock() }

@@ -14,7 +14,7 @@ public struct LawRound {
   private let seed: UInt64
   /// How many edits of single objects were made.
   public private(set) var edits = 0
-  /// How many changes controllers have told of, and of how many objects.
+  /// How many changes controllers have reported, and of how many objects.
   public var reports: Int { world.reports }
   public var items: Int { world.items }
 
@@ -33,7 +33,7 @@ public struct LawRound {
 
   /// Lives until all steps are done, or there were so many edits.
   ///
-  /// - Throws: ``TortureViolation`` with what was told and what was found, when the law did not hold.
+  /// - Throws: ``TortureViolation`` with what was reported and what was found, when the law did not hold.
   public mutating func run(edits limit: Int = .max) throws {
     for step in 0..<Self.steps where edits < limit {
       let failures: [String]

@@ -1,7 +1,7 @@
 import Foundation
 import Strata
 
-/// Contexts with controllers, what happens to them at random, and the law: replaying what controllers tell on the old list gives what
+/// Contexts with controllers, what happens to them at random, and the law: replaying what controllers report on the old list gives what
 /// a fetch finds now (rule 265).
 ///
 ///     child (C)   editor (D)        C has controllers; D only edits
@@ -11,7 +11,7 @@ import Strata
 ///            one store or two
 ///
 /// All four edit the same records without regard for each other; relationships only while no other context has unsaved changes, unless
-/// `STRATA_RIVALS` is set; then the child is looked at while it has none of its own. Saves are synchronous or not, and A may be of the main queue, which merges in slices.
+/// `STRATA_RIVALS` is set; then the child is inspected while it has none of its own. Saves are synchronous or not, and A may be of the main queue, which merges in slices.
 final class LawWorld {
   private let coordinator: PersistentStoreCoordinator
   private let main: ManagedObjectContext
@@ -26,10 +26,10 @@ final class LawWorld {
   /// How many edits of single objects were made.
   private(set) var edits = 0
   private var number = 0
-  /// Whether the child shows what the main context shows: it hears of it when the main context saves.
+  /// Whether the child shows what the main context shows: it is notified when the main context saves.
   private var childIsCurrent = true
   /// Whether the main context has taken back what the child may have seen, or the child has looked at records again that were edited
-  /// below it: nobody tells it of that (rule 165), so it has to refresh.
+  /// below it: it is not notified of that (rule 165), so it has to refresh.
   private var childHasMissed = false
   private let isOnMainQueue: Bool
 
@@ -84,14 +84,14 @@ final class LawWorld {
     settle()
     var failures: [String] = []
     try main.performAndWait { for replay in mainReplays { failures += try replay.check(main) } }
-    // What rivals have done to records that it has edited the child hears of only when it saves.
+    // The child learns only at its save what rivals have done to records that it has edited.
     if childIsCurrent, !Self.allowsRivals || child.performAndWait({ !child.hasChanges }) {
       try child.performAndWait { for replay in childReplays { failures += try replay.check(child) } }
     }
     return failures
   }
 
-  /// `STRATA_VERBOSE=n`: each edit is noted, and so much of the story told.
+  /// `STRATA_VERBOSE=n`: each edit is noted, and that much of the story printed.
   private static let verbosity = ProcessInfo.processInfo.environment["STRATA_VERBOSE"].flatMap { Int($0) }
 
   /// What has happened lately.
@@ -178,7 +178,7 @@ final class LawWorld {
       try context.performAndWait { try context.save() }
     }
     settle()
-    // The child is not told of what others commit below its parent; of what the editor has saved it hears when the main context saves, but
+    // The child is not notified of what others commit below its parent; of what the editor has saved it is notified when the main context saves, but
     // it may have looked through what that has edited.
     if context === writer || context !== main && wasDirty { childHasMissed = true }
     if context === main { try catchUpChild() }
@@ -200,14 +200,14 @@ final class LawWorld {
     if let error = outcome.error { throw error }
   }
 
-  /// The child reads what the main context has not saved, but is told only when it is saved.
+  /// The child reads what the main context has not saved, but is notified only when it is saved.
   private func catchUpChild() throws {
     settle()
     if main.performAndWait({ main.hasChanges }) {
       childIsCurrent = false
       return
     }
-    // What it was not told of, such as what was rolled back. What the main context saves it is told of.
+    // What was not reported to it, such as what was rolled back. Saves of the main context are reported.
     if childHasMissed { child.performAndWait { child.refreshAllObjects() } }
     childHasMissed = false
     childIsCurrent = true
@@ -251,7 +251,7 @@ final class LawWorld {
   }
 
   /// Whether relationships must not be edited now: two contexts that relate the same objects in different ways before either has saved are the
-  /// merge policies' business, and what is left of them when both have saved does not always agree with what was told.
+  /// merge policies' business, and what is left of them when both have saved does not always agree with what was reported.
   private func hasRivals(_ context: ManagedObjectContext) -> Bool {
     if Self.allowsRivals { return false }
     let contexts: [ManagedObjectContext] = [main, writer, child, editor]

@@ -1,7 +1,7 @@
 import Strata
 
-/// What a writer's places hold after a number of its saves, and what its next save changes: nothing but numbers decide, so
-/// that whoever reads the store can tell what must be in it.
+/// What a writer's places hold after a number of its saves, and what its next save changes: only numbers decide, so
+/// that every reader of the store can tell what must be in it.
 public struct LedgerPlan: Sendable, Hashable {
   public let writer: Int
   /// How many saves have been made.

@@ -40,7 +40,7 @@ extension SimulatedDisk {
           let percent = random.pick([10, 50, 90, 97])
           chosen = (0..<changes).map { _ in random.chance(percent) }
         }
-        // Names are few and would drown among the pieces of files.
+        // Names are few and would hardly occur among the pieces of files.
         if !pendingNames.isEmpty && random.chance(50) {
           let kept = random.below(pendingNames.count + 1)
           for index in pendingNames.indices {

@@ -38,7 +38,7 @@ struct Batches: AsyncParsableCommand {
         let peer: any BatchPeer =
           name == "GRDB" ? try GRDBBatches(folder) : try await StrataBatches(folder)
         for job in BatchJob.allCases {
-          // Nobody pays for what the one before left to write.
+          // No run pays for what the previous one left to write.
           sync()
           let start = ContinuousClock.now
           let count = try peer.run(job, flights)

@@ -72,7 +72,7 @@ struct Graph: AsyncParsableCommand {
     let peer = try await contender.open(folder)
     let tails = data.planes.enumerated().filter { $0.offset % 10 == 0 }.map(\.element.tail)
     var times: [Part: Double] = [:]
-    sync()  // Nobody pays for what the one before left to write.
+    sync()  // No run pays for what the previous one left to write.
     times[.importing] = try seconds { try peer.importAll(data, batch: batch) }
     try requireEqual(peer.counts(), expected, contender, .importing)
     var touch = GraphTouch()

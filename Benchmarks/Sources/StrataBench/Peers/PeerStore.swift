@@ -1,7 +1,7 @@
 import Foundation
 
 /// One library's store of flights in one folder. Everything a benchmark times goes through this protocol, one
-/// call per run, so that the call itself costs nobody anything.
+/// call per run, so that the call itself costs no peer anything.
 protocol PeerStore: AnyObject {
   /// Inserts the flights in order and makes them durable with one commit.
   func insert(_ flights: [Flight]) throws -> Outcome

@@ -36,7 +36,7 @@ enum SavePlace: String, CaseIterable, ExpressibleByArgument, Sendable {
   case asynchronous
 }
 
-/// One row of a table: who saves what how often.
+/// One row of a table: the kind of save, the threads and the number of saves.
 struct SaveJob: Sendable {
   var promise: Promise
   var work: SaveWork
@@ -68,7 +68,7 @@ protocol SavePeer: AnyObject, Sendable {
   func close() throws
 }
 
-/// Who is compared.
+/// What is compared.
 struct SaveContender: Sendable {
   var name: String
   /// Whether Strata is measured against it.

@@ -4,7 +4,7 @@ import Strata
 import Synchronization
 
 /// Finds out how long the main queue was held at a stretch: a background thread asks it every half millisecond to say that it
-/// is there, and takes down how long the answer took.
+/// is there, and records how long the answer took.
 final class MainThreadWatch: Sendable {
   private struct State {
     var isRunning = true

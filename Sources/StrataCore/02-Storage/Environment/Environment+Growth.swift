@@ -5,7 +5,7 @@ import Foundation
 ///
 /// LMDB reserves address space when it opens a file and stops when the file would outgrow it
 /// (MDB_MAP_FULL), or when another process has outgrown it already (MDB_MAP_RESIZED). Both are answered
-/// here, while no section of this process is open; the user never hears of it.
+/// here, while no section of this process is open; the application never notices it.
 extension Environment {
   /// Makes room for more data after MDB_MAP_FULL.
   ///

@@ -177,7 +177,7 @@ extension Environment {
       } catch let error as StorageError
         where error.kind == .replaced && attempt < 10 && options.create != .mustBeNew
       {
-        // The file was exchanged just now: what lies there is another one, and is looked at anew.
+        // The file was exchanged just now: the new one is inspected again.
         usleep(500 << attempt)
         attempt += 1
       }

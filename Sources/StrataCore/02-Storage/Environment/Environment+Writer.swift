@@ -2,14 +2,14 @@ import CLMDBShim
 import Foundation
 import Synchronization
 
-/// Who writes, one thread at a time.
+/// Writing, by one thread at a time.
 ///
 ///     submit ─▶ queue ─▶ begin (waits for other processes) ─▶ run ─▶ commit ─▶ finish         on the writer thread
 ///        │        ▲                                            │        │
 ///        │        └────────── grow, reopen ◀── map full ───────┴────────┘
-///        └─▶ nobody writes: begin (waits for nobody) ─▶ run ─▶ commit ─▶ finish               on the calling thread
+///        └─▶ no writer: begin (never waits) ─▶ run ─▶ commit ─▶ finish                         on the calling thread
 ///
-/// LMDB's write lock is bound to a thread, and waiting for it cannot be stopped; so writes that may have to wait come to a thread
+/// LMDB's write lock is bound to a thread, and waiting for it cannot be stopped; so writes that may have to wait run on a thread
 /// of their own, and a job is taken out of the queue only once the lock is held. `FileTurn` says beforehand whether the lock is free.
 extension Environment {
   /// Runs `body` in a write transaction on the writer thread, commits it, and returns its result.
@@ -43,7 +43,7 @@ extension Environment {
   /// Completions run on the writer thread, in the order of the commits; those of writes whose turn did not
   /// come run on the thread that watches the deadlines. They must be short and must not write.
   ///
-  /// - Parameter here: the calling thread may write by itself, when nobody else writes or waits: then all is done, and `completion` was called, when
+  /// - Parameter here: the calling thread may write by itself when no other thread writes or waits: then all is done, and `completion` was called, when
   ///   this returns. For short writes whose callers wait for them anyway.
   func submitWrite<R: Sendable>(
     deadline: Duration? = nil, here: Bool = false,
@@ -116,7 +116,7 @@ extension Environment {
     watcherThread.store(0, ordering: .relaxed)
   }
 
-  /// Runs `job` on the calling thread, if nobody else writes or waits for it; false when it has to queue up.
+  /// Runs `job` on the calling thread if no other thread writes or waits to; false when it has to queue up.
   private func lead(_ job: WriteJob) -> Bool {
     guard queue.beginLeading() else { return false }
     defer { queue.endServing() }
@@ -132,7 +132,7 @@ extension Environment {
     return true
   }
 
-  /// Begins a transaction, takes the first job, and works it off.
+  /// Begins a transaction, takes the first job, and runs it.
   private func serve(until deadline: ContinuousClock.Instant) throws {
     let transaction = try beginWrite(until: deadline)
     guard let job = queue.take() else {
@@ -142,7 +142,7 @@ extension Environment {
     serve(job, transaction)
   }
 
-  /// Works `job` off. What must be run again goes back into the queue.
+  /// Runs `job`. A job that must be run again goes back into the queue.
   private func serve(_ job: WriteJob, _ transaction: OpaquePointer) {
     do {
       try checkIdentity()
@@ -221,7 +221,7 @@ extension Environment {
     }
   }
 
-  /// The same for a thread that must not wait; nil when somebody else writes, or anything is not as it mostly is: then the writer thread sees to it.
+  /// The same for a thread that must not wait; nil when another thread writes, or in any unusual case, which the writer thread handles.
   private func beginWriteAtOnce() -> OpaquePointer? {
     // A file at its limit raises a signal that only the writer thread blocks (`SystemThread`).
     if WriterLimits.current != nil { return nil }
@@ -290,7 +290,7 @@ extension Environment {
     return failure
   }
 
-  /// Whether LMDB refuses to go on since it could not write its anchor.
+  /// Whether LMDB refuses to continue because it could not write its anchor.
   private func isBroken() -> Bool {
     guard let (slot, environment) = try? pool.claim(until: .now.advanced(by: options.writerDeadline)) else {
       return true

@@ -159,7 +159,7 @@ extension Environment {
     return try Backup.write(opened.handle, beside: destination, compacting: false)
   }
 
-  /// For a store that others may have open, which is exchanged below them: a migration. The lock file goes before and after: whoever opens the
+  /// For a store that others may have open, which is exchanged below them: a migration. The lock file is removed before and after: a process that opens the
   /// name in between holds a lock file that is gone, and its writes are refused.
   static func move(_ draft: String, over destination: StoreFile) throws {
     try removeLockFile(destination)

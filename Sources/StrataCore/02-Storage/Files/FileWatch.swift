@@ -8,7 +8,7 @@ import Foundation
 /// ```
 ///
 /// On Linux by inotify, one descriptor for the process; on Apple's systems by a file-system source of Dispatch. It ends with its last
-/// reference. May be used from any thread. It says that there was a write, not what: who hears of it looks for himself.
+/// reference. May be used from any thread. It says that there was a write, not what was written: the receiver must look.
 final class FileWatch: Sendable {
   /// What has happened.
   enum Event: Sendable {
@@ -119,7 +119,7 @@ final class FileWatch: Sendable {
       withExtendedLifetime(handler) {}
     }
 
-    /// Reads what has happened, tells of it once for each file, and pauses.
+    /// Reads what has happened, reports it once for each file, and pauses.
     private func look() {
       var events: [Int32: FileWatch.Event] = [:]
       var isOverrun = false

@@ -73,7 +73,7 @@ extension StoreFile {
 
 extension Environment {
   /// Puts the store under the name `draft` in the place of the one at `destination`, in one step, which lies under the name of `replaced`
-  /// then. The caller keeps everybody from writing to it meanwhile.
+  /// then. The caller prevents writes to it meanwhile.
   ///
   /// A crash in between leaves it under the draft's name.
   /// - Throws: `StorageError`; `destination` is what it was then, unless the draft's name says otherwise.

@@ -3,7 +3,7 @@ import Foundation
 
 /// A copy of a store, page by page, as one read transaction sees it. It does not wait and does not block writers.
 ///
-/// LMDB's own plain copy takes the lock for writing for a moment, and would wait for a process that stands still for ever. What needs that lock
+/// LMDB's own plain copy takes the lock for writing for a moment, and would wait for a stopped process without limit. What needs that lock
 /// there are the two anchors, which the next commits overwrite; here they are made from the one that the transaction began with. The pages that
 /// it leads to are not written as long as the transaction lives.
 struct SnapshotCopy {

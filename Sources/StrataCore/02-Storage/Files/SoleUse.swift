@@ -7,7 +7,7 @@ import Foundation
 /// has on it: so it is opened only where this process has no environment on the file, and can get none, since opening takes turns.
 ///
 /// The lock file is removed at the end: what it says of the last commit is not of the file that has the name then. A process that waited for it finds
-/// that out and opens anew (`OpenedEnvironment`).
+/// that out and opens again (`OpenedEnvironment`).
 enum SoleUse {
   private static let mostAttempts = 20
   private static let reserveDeadline = Duration.seconds(30)

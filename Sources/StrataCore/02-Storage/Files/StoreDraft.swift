@@ -6,7 +6,7 @@ import Synchronization
 /// One that is given up is removed, at the latest with this object. What a killed process has left is removed by the next that makes a draft in the folder: a draft that is
 /// worked on is locked (`flock`), and its name tells its process.
 final class StoreDraft: Sendable {
-  /// What becomes of it.
+  /// What happens to it.
   enum Purpose: String, CaseIterable { case new, copy, migration, salvage }
 
   /// The draft's own names.
@@ -34,7 +34,7 @@ final class StoreDraft: Sendable {
   /// The draft's place.
   var url: URL { URL(fileURLWithPath: file.path) }
 
-  /// Locks the file, which exists by now, so that everybody sees that it is worked on.
+  /// Locks the file, which exists by now, so that other processes see that it is in use.
   func hold() {
     descriptor.withLock { descriptor in
       guard descriptor < 0 else { return }

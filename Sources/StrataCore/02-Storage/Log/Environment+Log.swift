@@ -2,7 +2,7 @@ import CLMDBShim
 import Foundation
 
 extension Environment {
-  /// What `flush()` does with a log: a checkpoint. Waits for its turn to write.
+  /// `flush()` of a store with a log: a checkpoint. Waits for its turn to write.
   ///
   /// - Throws: what `write` throws; ``StorageError`` `.io` when the medium fails.
   func flush(_ log: StoreLog) throws {

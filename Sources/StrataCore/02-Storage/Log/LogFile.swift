@@ -10,7 +10,7 @@ enum LogFile {
     return descriptor
   }
 
-  /// Makes a log that is not in force, of the first size, flushed, its name as well. One that is there is none of the store's.
+  /// Makes a log that is not in force, of the first size, and flushes it and its name. A file that has the name already is not the store's log.
   static func make(_ file: StoreFile) throws -> Int32 {
     if case .success(let status) = file.system.status(file.logPath), status.kind == .regular {
       _ = file.system.unlink(file.logPath)
@@ -29,7 +29,7 @@ enum LogFile {
     return descriptor
   }
 
-  /// Writes zeros and flushes them, with the file's size: later writes there change nothing but bytes.
+  /// Writes zeros and flushes them, with the file's size: later writes there change bytes only.
   static func fill(_ descriptor: Int32, _ range: Range<Int>, _ file: StoreFile) throws {
     try [UInt8](repeating: 0, count: range.count).withUnsafeBytes {
       try file.system.writeAll(descriptor, $0, at: range.lowerBound, path: file.logPath)
@@ -62,14 +62,14 @@ enum LogFile {
     _ = file.system.unlink(file.logPath)
   }
 
-  /// Removes whatever log has the name: its store goes.
+  /// Removes any log of that name, because its store is removed.
   static func removeAny(_ file: StoreFile) throws {
     let code = file.system.unlink(file.logPath)
     if code != 0 && code != -ENOENT { throw StorageError(-code, "unlink", path: file.logPath) }
   }
 }
 
-/// The turn of a process at a store's log: no other process opens the store, or closes it as the last, meanwhile. It is the system's lock on the log itself, so
+/// The turn of a process at a store's log: meanwhile no other process opens the store, or closes it as the last one. It is the system's lock on the log itself, so
 /// a process that dies leaves it.
 struct LogTurn {
   private let descriptor: Int32

@@ -51,7 +51,7 @@ enum LogFormat {
   }
 }
 
-/// The first sector of a log: which store it belongs to, and from which state of the data file its records go on.
+/// The first sector of a log: which store it belongs to, and from which state of the data file its records continue.
 struct LogHead: Equatable {
   /// What the records mean.
   enum State: UInt32 {

@@ -3,7 +3,7 @@ import Foundation
 /// A note in the data file that it has a log beside it, without which it need not be whole.
 ///
 /// It lies 1,024 bytes behind the start of page 0, in a sector of its own, where LMDB neither reads nor writes. It is flushed before the log is in force,
-/// and taken away after the log is empty. Copies and backups have none.
+/// and removed after the log is empty. Copies and backups have none.
 ///
 /// | offset | bytes | |
 /// |---|---|---|
@@ -42,14 +42,14 @@ enum LogMark {
     return self.bytes(identity) == bytes ? identity : nil
   }
 
-  /// Leaves the note, not flushed.
+  /// Writes the note, not flushed.
   static func leave(_ identity: LogIdentity, _ file: StoreFile, _ descriptor: Int32) throws {
     try bytes(identity).withUnsafeBytes {
       try file.system.writeAll(descriptor, $0, at: offset, path: file.path)
     }
   }
 
-  /// Takes the note away, not flushed. One that stays although the log is empty costs a look at the log. Whether it is gone.
+  /// Removes the note, not flushed. A note that stays although the log is empty only costs reading the log. Returns whether it is gone.
   @discardableResult
   static func remove(_ file: StoreFile, _ descriptor: Int32) -> Bool {
     [UInt8](repeating: 0, count: size).withUnsafeBytes { bytes in

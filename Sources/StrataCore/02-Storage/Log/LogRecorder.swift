@@ -1,10 +1,10 @@
 import CLMDBShim
 import Foundation
 
-/// Takes down what a write transaction changes, in the order in which it does.
+/// Records what a write transaction changes, in its order.
 ///
-/// Belongs to the thread that holds the write transaction. Changes are taken down before LMDB makes them, since their bytes may lie in pages that move.
-/// Past `LogFormat.mostRecordBytes` nothing more is taken down, and the commit is flushed instead.
+/// Belongs to the thread that holds the write transaction. Changes are recorded before LMDB makes them, since their bytes may lie in pages that move.
+/// Past `LogFormat.mostRecordBytes` nothing more is recorded, and the commit is flushed instead.
 final class LogRecorder {
   private(set) var bytes: [UInt8] = []
   /// Whether the transaction changed more than a record holds.
@@ -17,7 +17,7 @@ final class LogRecorder {
   /// Room that LMDB has made for a value that the caller fills until the next change.
   private var reserved: (source: UnsafeRawBufferPointer, offset: Int)?
 
-  /// Begins anew.
+  /// Begins again.
   func reset() {
     bytes.removeAll(keepingCapacity: true)
     keyspaces.removeAll(keepingCapacity: true)
@@ -27,7 +27,7 @@ final class LogRecorder {
     reserved = nil
   }
 
-  /// Takes down that the changes that follow concern this keyspace, which may be new.
+  /// Records that the changes that follow concern this keyspace, which may be new.
   func note(_ handle: MDB_dbi, _ name: @autoclosure () -> String) {
     settle()
     if isTooLarge || current >= 0 && keyspaces[current] == handle { return }
@@ -47,7 +47,7 @@ final class LogRecorder {
     }
   }
 
-  /// Takes down a put.
+  /// Records a put.
   @inline(__always)
   func put(_ keyspace: Keyspace, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
     guard begin(keyspace, key.count + value.count) else { return }
@@ -56,7 +56,7 @@ final class LogRecorder {
     append(value)
   }
 
-  /// Takes down a put whose value will lie at `value` by the time of the next change.
+  /// Records a put whose value will lie at `value` by the time of the next change.
   func put(_ keyspace: Keyspace, _ key: UnsafeRawBufferPointer, laterAt value: UnsafeRawBufferPointer) {
     guard begin(keyspace, key.count + value.count) else { return }
     appendKey(LogChange.Code.put, key)
@@ -65,20 +65,20 @@ final class LogRecorder {
     bytes.append(contentsOf: repeatElement(0, count: value.count))
   }
 
-  /// Takes down a deletion.
+  /// Records a deletion.
   @inline(__always)
   func delete(_ keyspace: Keyspace, _ key: UnsafeRawBufferPointer) {
     guard begin(keyspace, key.count) else { return }
     appendKey(LogChange.Code.delete, key)
   }
 
-  /// Takes down that a keyspace is cleared.
+  /// Records that a keyspace is cleared.
   func clear(_ keyspace: Keyspace) {
     guard begin(keyspace, 0) else { return }
     append(LogChange.Code.clear)
   }
 
-  /// What was changed cannot be taken down: the commit is flushed.
+  /// What was changed cannot be recorded: the commit is flushed.
   func giveUp() {
     isTooLarge = true
     hasChanges = true
@@ -86,7 +86,7 @@ final class LogRecorder {
     bytes.removeAll()
   }
 
-  /// Where the record is now, to take back what comes after.
+  /// Where the record ends now, to remove what comes after.
   struct Place {
     fileprivate let count: Int
     fileprivate let current: Int
@@ -100,7 +100,7 @@ final class LogRecorder {
       count: bytes.count, current: current, keyspaceCount: keyspaces.count, hasChanges: hasChanges)
   }
 
-  /// Takes back what was taken down since `place`: LMDB had nothing to change.
+  /// Removes what was recorded since `place`: LMDB had nothing to change.
   func takeBack(to place: Place) {
     if isTooLarge { return }
     bytes.removeLast(bytes.count - place.count)
@@ -122,13 +122,13 @@ final class LogRecorder {
     }
   }
 
-  /// Whether the change is to be taken down.
+  /// Whether the change must be recorded.
   @inline(__always)
   private func begin(_ keyspace: Keyspace, _ count: Int) -> Bool {
     settle()
     hasChanges = true
     if isTooLarge { return false }
-    // A name of a keyspace, and what stands before the bytes, are less than 1 KiB.
+    // A name of a keyspace, and the header before the bytes, are less than 1 KiB.
     if bytes.count + count > LogFormat.mostRecordBytes - 1_024 {
       giveUp()
       return false

@@ -1,7 +1,7 @@
 import CLMDBShim
 import Foundation
 
-/// What becomes of a log when its store is opened, before LMDB sees the file.
+/// What happens to a log when its store is opened, before LMDB sees the file.
 ///
 /// While a process has the store open, the data file is whole: the system has all pages. When none has, and the log is in force, the store was not closed: after
 /// a power cut, a pulled cable, or just a killed process. Then the data file is taken back to the checkpoint, and the records are carried out again, up to
@@ -11,12 +11,12 @@ import Foundation
 ///   look: every page of the checkpoint, every record ─▶ anchors put back, flushed ─▶ one LMDB transaction for all records ─▶ log emptied
 /// ```
 ///
-/// Nothing is written before everything was looked at. Cut off anywhere, it begins again.
+/// Nothing is written before everything was looked at. When it is interrupted at any point, the next opening begins again.
 struct LogRecovery {
   let file: StoreFile
   let identity: FileSystem.Identity
 
-  /// What opening has to know.
+  /// What opening must know.
   struct Outcome {
     /// Keeps other processes from opening the store until LMDB has it open; nil when there is no log.
     var turn: LogTurn?
@@ -106,7 +106,7 @@ struct LogRecovery {
     return true
   }
 
-  /// The head of a log that belongs to the data file with that mark; nil when it is another's, or never was in force.
+  /// The head of a log that belongs to the data file with that mark; nil when it belongs to another store, or never was in force.
   static func head(_ log: Int32, of mark: LogIdentity, _ file: StoreFile) throws -> LogHead? {
     switch LogHead.read(try LogFile.read(log, 0..<LogFormat.headSize, file)) {
     case .blank: return LogHead(state: .empty, identity: mark, generation: 0, anchor: LogHead.none.anchor)
@@ -139,7 +139,7 @@ struct LogRecovery {
   struct Plan {
     /// The anchor to go back to.
     var anchor: [UInt8]
-    /// What is to be carried out behind it.
+    /// What must be carried out after it.
     var records: [LogRecord]
     /// The whole log.
     var log: [UInt8]

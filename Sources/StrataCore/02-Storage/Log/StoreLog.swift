@@ -1,7 +1,7 @@
 import CLMDBShim
 import Foundation
 
-/// The log beside a store's file: why a small commit is durable after one write and one flush.
+/// The log beside a store's file, by which a small commit is durable after one write and one flush.
 ///
 /// ```
 ///   commit        changes → LMDB's transaction and a record ─▶ record appended (and flushed) ─▶ LMDB's commit, not flushed
@@ -10,13 +10,13 @@ import Foundation
 /// ```
 ///
 /// **The pin** is a read transaction that keeps LMDB from using the checkpoint's pages again. A process that writes holds one that is not newer than the
-/// log's checkpoint, or makes a checkpoint before it changes anything. So it may be let go of at any time, and a process that has written nothing for a
-/// while does, lest its pages stay for ever.
+/// log's checkpoint, or makes a checkpoint before it changes anything. So it may be released at any time, and a process that has written nothing for a
+/// while releases it, so that its pages can be used again.
 ///
-/// **What is logged is complete**: a transaction is logged only behind a record of the one before it, or behind the checkpoint. Whatever came otherwise, by a
-/// large commit, by a process that died between the record and the commit, leads to a checkpoint first.
+/// **What is logged is complete**: a transaction is logged only behind a record of the one before it, or behind the checkpoint. Any other commit, by a
+/// large transaction or a process that died between the record and the commit, leads to a checkpoint first.
 ///
-/// Unchecked: what concerns the log is touched by the thread that holds LMDB's write transaction, or the gate; the pin and what tells idleness under `lock`.
+/// Unchecked: what concerns the log is touched by the thread that holds LMDB's write transaction, or the gate; the pin and the signs of idleness under `lock`.
 final class StoreLog: @unchecked Sendable {
   private let file: StoreFile
   private let durability: Durability
@@ -59,7 +59,7 @@ final class StoreLog: @unchecked Sendable {
     policy = options.log
   }
 
-  /// Why the store must be opened anew, so that it is recovered, before it is written again; nil when it need not.
+  /// Why the store must be opened again, and thereby recovered, before the next write; nil when it need not.
   var reasonToRecover: StorageError? { lock.withLock { suspicion } }
 
   /// The next transaction makes a checkpoint, or flushes the file while there is no log.
@@ -67,9 +67,9 @@ final class StoreLog: @unchecked Sendable {
 
   // MARK: A write transaction
 
-  /// Makes ready for a write transaction that has just begun and has changed nothing: what takes down its changes, or nil while there is no log.
+  /// Prepares a write transaction that has just begun and has changed nothing. Returns the recorder of its changes, or nil while there is no log.
   ///
-  /// `end` must follow, whatever comes in between.
+  /// `end` must follow in any case.
   /// - Throws: ``StorageError`` when the checkpoint that is needed cannot be made; nothing is changed then.
   func begin(_ transaction: OpaquePointer) throws -> LogRecorder? {
     isRecording = false
@@ -175,7 +175,7 @@ final class StoreLog: @unchecked Sendable {
 
   // MARK: Records
 
-  /// Appends a record of the transaction. Behind it nothing changes before `commit` says so.
+  /// Appends a record of the transaction. The state stays as it was until `commit` updates it.
   private func append(_ kind: LogRecord.Kind, _ transactionID: UInt64, _ size: Int) throws {
     let empty = UnsafeRawBufferPointer(start: nil, count: 0)
     scratch.removeAll(keepingCapacity: true)
@@ -197,7 +197,7 @@ final class StoreLog: @unchecked Sendable {
     }
   }
 
-  /// Makes sure that what lies behind the last record is none.
+  /// Makes sure that the bytes after the last record are no record.
   private func cutTail() {
     let zeros = [UInt8](repeating: 0, count: LogFormat.recordHeader)
     do {
@@ -214,7 +214,7 @@ final class StoreLog: @unchecked Sendable {
     flag(.untrusted)
   }
 
-  /// Says so in the head, for other processes, as far as that can be done.
+  /// Notes that in the head for other processes, as far as possible.
   private func flag(_ flags: LogHead.Flags) {
     head.flags.formUnion(flags)
     let bytes = head.bytes
@@ -257,7 +257,7 @@ final class StoreLog: @unchecked Sendable {
 
   // MARK: The head
 
-  /// Looks whether another process has made a checkpoint.
+  /// Checks whether another process has made a checkpoint.
   private func readHead() throws {
     let bytes = try read(0..<LogFormat.headSize)
     if bytes == headBytes { return }
@@ -296,7 +296,7 @@ final class StoreLog: @unchecked Sendable {
 
   // MARK: Checkpoints
 
-  /// Makes all that was committed durable in the data file, and begins the log anew behind it.
+  /// Makes all that was committed durable in the data file, and begins a new log after it.
   ///
   /// - Parameter room: how large the log must be at least.
   private func checkpoint(_ transaction: OpaquePointer, room: Int = 0) throws {
@@ -402,7 +402,7 @@ final class StoreLog: @unchecked Sendable {
 
   private static let idleTime = DispatchTimeInterval.milliseconds(500)
 
-  /// Looks later whether anything was written in between. Under `lock`.
+  /// Checks later whether anything was written in between. Under `lock`.
   private func watch() {
     isWatched = true
     let seen = activity
@@ -486,7 +486,7 @@ final class StoreLog: @unchecked Sendable {
     return true
   }
 
-  /// The log was not put in force: it goes. False when the data file keeps the mark.
+  /// The log was not put in force: it is removed. False when the data file keeps the mark.
   private func withdraw(_ data: Int32) -> Bool {
     guard LogMark.remove(file, data) else { return false }
     abandon()
@@ -554,9 +554,9 @@ final class StoreLog: @unchecked Sendable {
   }
 }
 
-/// When a store's small commits go by a log.
+/// When a store's small commits use a log.
 struct LogPolicy: Sendable {
-  /// How many commits go without: a program that saves once and closes does not pay for one.
+  /// How many commits use no log: a program that saves once and closes does not pay for one.
   var commitsBefore = 4
   /// By how many pages the file may grow between two checkpoints. Large files may grow by an eighth, up to 64 MiB.
   var mostPages = 1_024

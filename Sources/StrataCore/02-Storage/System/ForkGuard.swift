@@ -11,7 +11,7 @@ enum ForkGuard {
   @inline(__always)
   static var generation: Int { forkGeneration.load(ordering: .relaxed) }
 
-  /// The system's number for this process, asked anew each time.
+  /// The system's number for this process, asked again each time.
   static var process: Int32 { getpid() }
 
   /// Makes forks count. Safe to call often and from many threads.

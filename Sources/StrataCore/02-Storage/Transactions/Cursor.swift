@@ -23,7 +23,7 @@ struct Cursor: ~Copyable {
   /// What changes are taken down with; nil in a read transaction, and while the store has no log.
   var recording: Recording?
 
-  /// Who takes down what is changed where.
+  /// The recorder of changes, and the keyspace.
   struct Recording {
     let recorder: Unmanaged<LogRecorder>
     let keyspace: Keyspace

@@ -6,16 +6,16 @@ import Foundation
 ///     saving thread   writing, if it is free ─▶ LMDB's lock ─▶ commit ─▶ back
 ///
 /// LMDB waits for its lock as long as another process keeps it, and cannot be called back: a thread that saves must not get into that wait, since
-/// it has promised to wait no longer than its deadline. Whoever holds this lock finds LMDB's free. The locks are two bytes far beyond the end of
-/// the data file, held by the open file (`F_OFD_SETLK`): they end with the process, and no other descriptor that is closed takes them away.
+/// it has promised to wait no longer than its deadline. A thread that holds this lock finds LMDB's free. The locks are two bytes far beyond the end of
+/// the data file, held by the open file (`F_OFD_SETLK`): they end with the process, and closing another descriptor does not release them.
 ///
 /// *waiting* keeps processes from starving each other: a writer thread holds that byte while it waits for the other one. Saving
-/// threads look at it every now and then, and queue up behind it.
+/// threads check it every now and then, and queue up behind it.
 ///
 /// A child made by `fork` would keep the locks of a parent that is killed; so it closes the descriptors at once.
 final class FileTurn: @unchecked Sendable {
-  // Unchecked: everything is touched by the one thread that writes, or wants to (`WriterQueue` sees to that), and by who closes the environment
-  // when nobody writes any more.
+  // Unchecked: everything is used by the one thread that writes, or is about to (`WriterQueue` ensures that), and by the thread that closes the environment
+  // when there are no writes any more.
 
   private let file: StoreFile
   private let identity: FileSystem.Identity
@@ -24,10 +24,10 @@ final class FileTurn: @unchecked Sendable {
   private var descriptor: Int32?
   /// Where the descriptor is noted for children.
   private var place: Int?
-  /// Turns taken since somebody was looked for who waits.
+  /// Turns taken since the last check for a waiting process.
   private var turnsInARow = 0
 
-  /// So many saves at most go past a process that waits.
+  /// The most saves that go ahead of a process that waits.
   static let mostTurnsInARow = 8
 
   init(_ file: StoreFile, _ identity: FileSystem.Identity, isNeeded: Bool) {
@@ -50,7 +50,7 @@ final class FileTurn: @unchecked Sendable {
 
   /// Waits for the turn as long as it takes. Only for the writer thread.
   ///
-  /// Goes on without it where the system has no such locks, or no descriptor to spare: then no thread of this process saves by itself, and one of
+  /// Continues without it where the system has no such locks, or no descriptor to spare: then no thread of this process saves by itself, and one of
   /// another process may come to wait for LMDB's lock as long as this one writes.
   func take() {
     if !isNeeded { return }
@@ -68,7 +68,7 @@ final class FileTurn: @unchecked Sendable {
     if let descriptor { _ = file.system.unlockByte(descriptor, Self.writing) }
   }
 
-  /// Nobody writes any more.
+  /// There are no writes any more.
   func close() {
     if let place { InheritedDescriptors.forget(place) }
     if let descriptor { _ = file.system.close(descriptor) }
@@ -119,7 +119,7 @@ enum InheritedDescriptors {
 
   static func forget(_ place: Int) { lock.withLock { places[place] = -1 } }
 
-  /// In the child, before anything else. The lock may be held there for ever: it is not taken.
+  /// In the child, before anything else. The lock may never be released there: it is not taken.
   static func close() {
     for place in 0..<count where places[place] >= 0 {
       _ = Foundation.close(places[place])

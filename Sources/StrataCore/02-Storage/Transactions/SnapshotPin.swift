@@ -45,7 +45,7 @@ final class SnapshotPin: Sendable {
     }
   }
 
-  /// Lets go of the commit. Calling it again does nothing.
+  /// Releases the commit. Calling it again does nothing.
   func release() {
     // Nothing to enter: the environment is closed, and the transaction with it, or it belongs to a parent.
     guard let (slot, _) = try? environment.claimSection() else { return }

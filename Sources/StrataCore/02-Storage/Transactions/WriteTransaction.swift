@@ -11,7 +11,7 @@ struct WriteTransaction: ~Copyable {
   let read: ReadTransaction
   /// The first code that spoiled the transaction, 0 while it is sound. Lives on the writer thread's stack.
   let firstFailure: UnsafeMutablePointer<Int32>
-  /// Takes down every change for the store's log; nil while there is none. Lives as long as the environment.
+  /// Records every change for the store's log; nil while there is none. Lives as long as the environment.
   let recorder: Unmanaged<LogRecorder>?
 
   init(

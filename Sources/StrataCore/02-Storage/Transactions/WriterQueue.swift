@@ -12,7 +12,7 @@ class WriteJob: @unchecked Sendable {
   let patience: Duration
   /// When it has waited long enough.
   fileprivate(set) var deadline: ContinuousClock.Instant
-  /// Whether it has been run anew since its transaction did not know a keyspace.
+  /// Whether it was run again because its transaction did not know a keyspace.
   final var wasTriedAgain = false
 
   init(patience: Duration) {
@@ -23,7 +23,7 @@ class WriteJob: @unchecked Sendable {
   /// Does the work and keeps its result. May be called again after a run that was not committed.
   func run(_ transaction: borrowing WriteTransaction) throws {}
 
-  /// Tells the waiting thread: nil when the last run was committed, else why not.
+  /// Notifies the waiting thread: nil when the last run was committed, else why not.
   func finish(_ error: (any Error)?) {}
 }
 
@@ -58,10 +58,10 @@ final class TypedWriteJob<R: Sendable>: WriteJob, @unchecked Sendable {
 
 /// The line of writes in front of one environment's writer thread.
 ///
-///     submit ──▶ nobody writes or waits: written by the calling thread (a leader)
+///     submit ──▶ no thread writes or waits: written by the calling thread (a leader)
 ///        └─────▶ otherwise it waits ──▶ writer thread, one after the other
 ///
-/// One thread at a time serves the queue: the writer thread or a leader. Nobody who comes later goes past one who waits.
+/// One thread at a time serves the queue: the writer thread or a leader. A thread that comes later never goes ahead of one that waits.
 ///
 /// LMDB can wait for another process's writer but not stop waiting. So a job stays in this queue until the
 /// writer thread holds the write lock, and a second thread, which only watches the clock, takes out the jobs
@@ -76,11 +76,11 @@ final class WriterQueue: @unchecked Sendable {
   private var isClosing = false
   /// Whether some thread serves: runs a job, or is about to begin.
   private var isServed = false
-  /// Whether the thread that serves is done with its job, and reports how it ended.
+  /// Whether the thread that serves has finished its job and reports the result.
   private var isFinishing = false
-  /// How many threads wait for that so as to lead.
+  /// How many threads wait for that in order to lead.
   private var comingLeaders = 0
-  /// Whether the writer thread has been told that nothing more comes.
+  /// Whether the writer thread knows that no more jobs come.
   private var hasEnded = false
   /// Whether the threads run: they start with the first job.
   private var hasThreads = false
@@ -145,7 +145,7 @@ final class WriterQueue: @unchecked Sendable {
 
   /// Begins to serve, with a job that does not wait in the queue; false when another thread serves or waits. `endServing` must follow.
   ///
-  /// The one who was told of the end of a write comes back sooner than the thread that told it has stepped aside: that is waited for, since it takes no
+  /// A thread that was notified of the end of a write may come back before the notifying thread has ended its turn. It waits for that, since it takes no
   /// longer than a few instructions.
   func beginLeading() -> Bool {
     lock.withLock {
@@ -175,17 +175,17 @@ final class WriterQueue: @unchecked Sendable {
   /// Waits until a leader has come to the end. The queue is closed, so that no other one begins.
   func awaitLeader() { lock.withLock { while isServed { lock.wait() } } }
 
-  /// What becomes of a job that its leader has put back.
+  /// What happens to a job that its leader has put back.
   enum Return {
     /// Nothing waits, or there is a writer thread that serves it.
     case none
     /// The caller must start the threads.
     case needsThreads
-    /// The queue was closed, and never had a writer thread: nobody will serve these.
+    /// The queue was closed, and never had a writer thread: these are never served.
     case refused([WriteJob])
   }
 
-  /// Sees to it that what a leader has put back is served. Called before `endServing`.
+  /// Ensures that what a leader has put back is served. Called before `endServing`.
   func settleReturned() -> Return {
     lock.withLock {
       if hasThreads || head == jobs.count { return .none }

@@ -42,7 +42,7 @@ extension NameMatching {
     return new.indices.compactMap { place in
       guard matches[place] == nil else { return nil }
       let name = new[place]
-      // Who has taken what this one is by its identifier, or by its name when it has none.
+      // The one that has taken this identifier, or this name where there is none.
       let wanted = old.indices.first { candidate in
         guard let identifier = name.identifier else { return old[candidate].name == name.name }
         return old[candidate].identifier == identifier || old[candidate].name == identifier

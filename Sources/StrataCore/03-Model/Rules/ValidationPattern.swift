@@ -2,7 +2,7 @@ import Foundation
 
 /// A regular expression that decides whether whole strings match, with bounded work.
 ///
-/// `NSRegularExpression` is the same engine (ICU) everywhere Foundation is, is what Core Data's own patterns run on, and tells of
+/// `NSRegularExpression` is the same engine (ICU) everywhere Foundation is, is what Core Data's own patterns run on, and reports
 /// its progress, so that a pattern that backtracks without end can be stopped. Swift's `Regex` cannot be stopped.
 struct ValidationPattern: Sendable {
   /// What came of comparing a string with the pattern.
@@ -17,7 +17,7 @@ struct ValidationPattern: Sendable {
 
   /// The longest pattern in UTF-8 bytes.
   static let maximumLength = 10_000
-  /// How often the engine, which tells of its progress about every 10,000 steps, may do so. A step of a long pattern costs more.
+  /// How often the engine, which reports its progress about every 10,000 steps, may do so. A step of a long pattern costs more.
   private let mostReports: Int
 
   /// Nil when `pattern` is no regular expression, is empty or too long. Regardless of case, letters match by Unicode's case folding.

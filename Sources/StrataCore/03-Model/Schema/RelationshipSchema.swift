@@ -59,7 +59,7 @@ public final class RelationshipSchema: Sendable {
     isInverseToOne = description.inverseRelationship.map { !$0.isToMany } ?? false
   }
 
-  /// Whether the members are kept as edges that nothing but edges tells of.
+  /// Whether the members are kept as edges, and nowhere else.
   public var isEdgeStored: Bool { isToMany && !isInverseToOne && !isTransient }
   /// Whether the number of members is bound.
   var isCounted: Bool { isToMany && (minCount > 0 || maxCount > 0) }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What becomes of a number that an integer or Boolean attribute cannot hold as it is.
+/// What happens to a number that an integer or Boolean attribute cannot hold as it is.
 enum NumberFit {
   /// It has a fraction, or is no truth value: what is left when that is cut off.
   case cut(AttributeValue)

@@ -115,7 +115,7 @@ final class RowDraft: ManagedBuffer<RowDraft.Header, RowDraft.Cell> {
     header.changed.remove(slot)
   }
 
-  /// For the owner of the draft, who keeps it alive meanwhile.
+  /// For the owner of the draft, which keeps it alive meanwhile.
   @inline(__always)
   var pointers: Pointers {
     withUnsafeMutablePointers { header, cells in
@@ -277,7 +277,7 @@ extension RowDraft.Pointers {
     header.pointee.present.insert(slot)
   }
 
-  /// Makes the slot nil and lets go of what its cell held.
+  /// Makes the slot nil and releases what its cell held.
   @inline(__always)
   fileprivate func clear(_ slot: Int) {
     guard header.pointee.present.contains(slot) else { return }

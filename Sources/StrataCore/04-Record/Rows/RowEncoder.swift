@@ -79,7 +79,7 @@ private struct RowSource {
     }
   }
 
-  /// The row's length when no value goes outside it anew, else -1.
+  /// The row's length when no further value goes outside it, else -1.
   @inline(__always)
   func plainLength(valueLimit: Int) throws(RowError) -> Int {
     var length = fixedEnd

@@ -5,7 +5,7 @@ import Foundation
 ///     let explanation = try context.explain(request)
 ///     #expect(explanation.indexName == "Flight.byOrigin")
 ///
-/// Plans are chosen anew for each execution: they depend on which indexes the store has and on how many rows it holds.
+/// A plan is chosen for each execution: they depend on which indexes the store has and on how many rows it holds.
 public struct FetchExplanation: Sendable {
   /// Where the rows of a store that may match come from.
   public enum Access: String, Sendable, Hashable {

@@ -2,7 +2,7 @@ import Foundation
 
 /// Reads values back from the keys of an index, so that a row need not be looked at.
 ///
-/// The byte picture is that of ``KeyBuilder``. Keys come from the store: what does not look like one is told of, not trusted.
+/// The byte picture is that of ``KeyBuilder``. Keys come from the store: what does not look like one is reported, not trusted.
 struct IndexKeyReader {
   private let parts: [IndexSchema.Part]
 

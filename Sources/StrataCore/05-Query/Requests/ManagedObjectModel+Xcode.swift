@@ -1,6 +1,6 @@
 import Foundation
 
-// Models as Xcode writes them, read at run time without a compiler. Docs/Models.md says what becomes of every part.
+// Models as Xcode writes them, read at run time without a compiler. Docs/Models.md says what happens to every part.
 
 extension ManagedObjectModel {
   /// Reads a model from the files that Xcode edits: an `.xcdatamodeld` folder (its current version), an `.xcdatamodel` folder, or a

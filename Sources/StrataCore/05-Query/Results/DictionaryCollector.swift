@@ -85,7 +85,7 @@ public final class DictionaryCollector {
     return true
   }
 
-  /// Rows that cannot get into the window any more are let go.
+  /// Rows that cannot get into the window any more are released.
   private func cutIfLong() {
     guard let end = request.windowEnd, end <= 1 << 20, rows.count >= end * 2 + 1024 else { return }
     sort(&rows)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What becomes of single Unicode scalars when texts are compared regardless of case or of marks.
+/// What happens to single Unicode scalars when texts are compared regardless of case or of marks.
 ///
 /// Folding looks at one scalar at a time, never at its neighbours or at a locale: the folded form of a text is the folded forms
 /// of its scalars, one after the other. The folded form of a scalar is at most three times as long in UTF-8.

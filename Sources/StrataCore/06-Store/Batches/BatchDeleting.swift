@@ -89,7 +89,7 @@ struct BatchDeleting {
     return schema.entities[number]
   }
 
-  /// Whom a row is related to: references to rows that exist.
+  /// What a row is related to: references to rows that exist.
   private func others(
     _ relationship: RelationshipSchema, _ reference: UInt64, _ hierarchy: Int,
     _ transaction: borrowing ReadTransaction
@@ -159,7 +159,7 @@ struct BatchDeleting {
   /// The to-one relationship through which members refer back and must stop to.
   private func leadsBack(_ relationship: RelationshipSchema) -> RelationshipSchema? {
     if relationship.isTransient || relationship.deleteRule == .noAction { return nil }
-    // Of these everybody goes.
+    // Of these all are deleted.
     if relationship.deleteRule == .cascade { return nil }
     guard let inverse = schema.inverse(of: relationship), !inverse.isToMany else { return nil }
     return inverse
@@ -239,7 +239,7 @@ struct BatchDeleting {
   private mutating func delete(_ transaction: borrowing WriteTransaction) throws {
     for hierarchy in rows.indices where !rows[hierarchy].isEmpty {
       let references = rows[hierarchy].all()
-      // Each hierarchy's rows are let go of as soon as they are gone.
+      // Each hierarchy's rows are released as soon as they are gone.
       rows[hierarchy] = ReferenceSet()
       var rest = Array(references)[...]
       while !rest.isEmpty {

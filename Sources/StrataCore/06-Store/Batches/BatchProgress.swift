@@ -11,7 +11,7 @@ public final class BatchProgress: Sendable {
   private let completed = Atomic<Int>(0)
   private let total = Atomic<Int>(-1)
   private let cancelled = Atomic<Bool>(false)
-  /// Who wants to be told now and then.
+  /// Gets reports of the progress.
   let report: (@Sendable (BatchProgress) -> Void)?
 
   /// Makes a progress.

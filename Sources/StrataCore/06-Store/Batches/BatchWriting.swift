@@ -8,7 +8,7 @@ import Foundation
 /// ```
 ///
 /// So a batch is written by the same code as a save, with its checks, indexes, edges and derived values; except that no object keeps
-/// what has been written. A change set holds each row once at most: who wants to change a row a second time flushes before.
+/// what has been written. A change set holds each row once at most: to change a row a second time, flush before.
 /// What stays for the whole batch are eight bytes for each row, the keys, and LMDB's dirty pages.
 ///
 /// Lives for one run of the transaction's body, on the writer's thread.
@@ -183,7 +183,7 @@ final class BatchWriting {
   /// A row that did not change has a member less.
   func noteRelated(_ key: UInt64, of entity: Int) { outcome.related.append(key, of: entity) }
 
-  /// All of those have been noted: each counts once, and other processes are to hear of it.
+  /// All of those have been noted: each counts once, and other processes must be notified.
   func settleRelated() {
     outcome.related.settle()
     guard let journal else { return }

@@ -6,7 +6,7 @@ import Foundation
 public struct StoreBatch: Sendable {
   /// What is to happen.
   public enum Operation: Sendable {
-    /// New rows; what becomes of those that share values with a record there is.
+    /// New rows; what happens to those that share values with a record there is.
     case insert(BatchRows, duplicates: DuplicateRule = .refuse)
     /// New values for the rows that match.
     case update(BatchUpdate)
@@ -35,7 +35,7 @@ public struct StoreBatch: Sendable {
   }
 }
 
-/// What becomes of a row of a batch insert that has the values of a uniqueness constraint in common with a record there is already, or
+/// What happens to a row of a batch insert that has the values of a uniqueness constraint in common with a record there is already, or
 /// with an earlier row of the batch (rules 205, 273).
 public enum DuplicateRule: Sendable {
   /// Nothing of the batch is written: `BatchDuplicates`.

@@ -87,7 +87,7 @@ enum StoreDump {
     }
   }
 
-  /// One line for each list of an entry. Who has written it is left out: it is a random number.
+  /// One line for each list of an entry. The writer is left out: it is a random number.
   private static func journal(
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ reader: RowReader
   ) -> [String] {

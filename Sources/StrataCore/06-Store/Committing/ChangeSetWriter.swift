@@ -15,9 +15,9 @@ final class ChangeSetWriter {
   let parts: StoreParts
   let catalogue: StoreCatalogue
   let reader: RowReader
-  /// Who writes down for other processes which rows have changed.
+  /// Records for other processes which rows have changed.
   let journal: JournalRecorder?
-  /// Who writes down for the store's history what has changed.
+  /// Records for the store's history what has changed.
   private let history: HistoryWriter?
   /// The stored rows that updates replace, in their order; in the schema's layout. Valid until the first write.
   var replaced: [StoredRow] = []
@@ -25,7 +25,7 @@ final class ChangeSetWriter {
   var deleted: ContiguousArray<(key: UInt64, row: StoredRow)> = []
   /// The entities of the rows that change.
   private(set) var changedEntities = SlotBitmap()
-  /// What becomes of relationships.
+  /// What happens to relationships.
   private(set) var edges = EdgeChanges()
   /// What is done to the rows of each hierarchy, by ascending key.
   private var operations: [(hierarchy: Int, list: Operations)] = []

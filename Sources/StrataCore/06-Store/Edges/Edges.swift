@@ -35,7 +35,7 @@ public enum EdgePosition {
   public static let firstProvisional: UInt64 = 1 << 63
 }
 
-/// What becomes of one edge.
+/// What happens to one edge.
 ///
 /// Of relationships whose members follow from rows (those with a to-one inverse) only the placement of ordered members is
 /// told; whatever else is said of them has no effect. Of the others both directions are told where there is an inverse; where

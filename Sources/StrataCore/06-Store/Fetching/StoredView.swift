@@ -172,7 +172,7 @@ final class StoredView: ObjectView {
   private func semiJoin(_ test: RelatedTest) throws -> SemiJoin {
     let key = ObjectIdentifier(test)
     for entry in semiJoins where entry.test == key { return entry.join }
-    // A join compiles its test anew for its pass over all members, and so do the joins within it: equal tests share one.
+    // A join compiles its test again for its pass over all members, and so do the joins within it: equal tests share one.
     let meaning = SemiJoin.Meaning(relationship: test.relationship.number, predicate: test.program.source)
     let join = try joinsByMeaning[meaning] ?? SemiJoin(test, self)
     joinsByMeaning[meaning] = join

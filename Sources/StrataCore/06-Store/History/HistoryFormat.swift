@@ -13,7 +13,7 @@
 /// ```
 ///
 /// Numbers are little-endian but for keys. A list of runs names rows that the same has happened to: an import of rows side by side costs a
-/// few bytes. A part is ended as soon as it has `partLength` bytes, so that neither who writes nor who reads holds more.
+/// few bytes. A part is ended as soon as it has `partLength` bytes, so that neither writer nor reader holds more.
 enum HistoryFormat {
   static let keyspaceName = "history"
   /// In "meta": u64, the newest commit whose changes are not in the history any more, or never were. There while the store records one.
@@ -60,7 +60,7 @@ enum HistoryFormat {
   }
 }
 
-/// Who has made a change, as the one who makes it says.
+/// The origin of a change, as the caller gives it.
 public struct ChangeOrigin: Sendable, Hashable {
   /// `transactionAuthor` of the context.
   public var author: String?

@@ -80,7 +80,7 @@ extension StoreParts {
     catalogue.history.map { HistoryWriter(number, history.header(origin, at: now), $0, catalogue) }
   }
 
-  /// Ends a transaction that has recorded something: lets go of what is too old, now and then.
+  /// Ends a transaction that has recorded something: releases what is too old, now and then.
   func trimHistory(_ catalogue: StoreCatalogue, at now: Date, _ transaction: borrowing WriteTransaction)
     throws
   {

@@ -52,7 +52,7 @@ extension LMDBStore {
     return HistoryMoment(number: number, mark: (try? historyMark(upTo: number)) ?? nil)
   }
 
-  /// The mark of the newest transaction up to commit `number`; nil when the history does not tell of it any more, or there is none.
+  /// The mark of the newest transaction up to commit `number`; nil when the history no longer has it, or there is none.
   func historyMark(upTo number: UInt64) throws -> UInt64? {
     try read { reader, transaction in try mark(upTo: number, reader, transaction) }
   }
@@ -64,7 +64,7 @@ extension LMDBStore {
       number >= purged
     else { return nil }
     guard let keyspace = reader.catalogue.history else {
-      // Another process has begun it: the catalogue is read anew then.
+      // Another process has begun it: the catalogue is read again then.
       if reader.catalogue.missingKeyspaces.contains(HistoryFormat.keyspaceName) {
         throw UnknownCode(detail: "The store has just begun to record a history.")
       }

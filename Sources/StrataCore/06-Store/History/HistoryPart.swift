@@ -1,6 +1,6 @@
 import Foundation
 
-/// Who has changed something, and when.
+/// The author of a change, and when it was made.
 struct HistoryHeader: Sendable, Equatable {
   var timestamp: Date
   var origin: ChangeOrigin

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Lets go of the oldest part of a history, and notes up to where: tokens from before are expired from then on.
+/// Releases the oldest part of a history, and notes up to where: tokens from before are expired from then on.
 struct HistoryTrim {
   let meta: MetaKeyspace
   let keyspace: Keyspace
@@ -8,12 +8,12 @@ struct HistoryTrim {
   /// The most parts that one save deletes because of their age: the next one goes on.
   private static let mostParts = 4_096
 
-  /// The newest commit that the history does not tell of.
+  /// The newest commit that the history no longer has.
   func purged(_ transaction: borrowing ReadTransaction) throws -> UInt64 {
     try meta.number(HistoryFormat.metaKey, UInt64.self, transaction) ?? 0
   }
 
-  /// Lets go of what a store need not keep.
+  /// Releases what a store need not keep.
   func run(_ retention: HistoryRetention, at now: Date, _ transaction: borrowing WriteTransaction) throws {
     let oldest = retention.maximumAge.map { now.addingTimeInterval(-$0.seconds) }
     var consumed: UInt64 = 0

@@ -43,7 +43,7 @@ struct HistoryBatch {
 }
 
 extension LMDBStore {
-  /// The newest commit that the history does not tell of, and the newest of all; nil for a store that records no history.
+  /// The newest commit that the history no longer has, and the newest of all; nil for a store that records no history.
   func historyBounds() throws -> (purged: UInt64, newest: UInt64)? {
     try read { reader, transaction in
       guard let purged = try parts.meta.number(HistoryFormat.metaKey, UInt64.self, transaction) else {

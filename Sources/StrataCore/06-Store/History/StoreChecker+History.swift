@@ -1,5 +1,5 @@
 extension StoreChecker {
-  /// Every entry is of a commit that has happened and that the store means to tell of, its parts are all there, and they can be read.
+  /// Every entry is of a commit that has happened and that the store's history keeps, its parts are all there, and they can be read.
   mutating func checkHistory(_ transaction: borrowing ReadTransaction) throws {
     guard let history = reader.catalogue.history else { return }
     let meta = reader.parts.meta

@@ -5,7 +5,7 @@ struct IndexBuilder {
   let parts: StoreParts
   let catalogue: StoreCatalogue
 
-  /// Builds the index anew. One pass over the hierarchy's rows, then one append per entry.
+  /// Rebuilds the index. One pass over the hierarchy's rows, then one append per entry.
   ///
   /// - Throws: ``StorageError`` of kind `damaged` when a row cannot be read.
   func build(_ index: IndexSchema, _ transaction: borrowing WriteTransaction) throws {

@@ -10,7 +10,7 @@ public struct ChangeSet: Sendable {
   public var deletes: [RowDeletion]
   /// Rows that stay but must still be of the version the context knows (rule 189, `detectConflicts(for:)`).
   public var checks: [RowCheck]
-  /// What becomes of relationships that rows do not tell of.
+  /// What happens to relationships that are not in rows.
   public var edges: [EdgeChange]
   /// Rows that stay as they are although their relationships change: for those who merge the commit, the store does not look
   /// at them.

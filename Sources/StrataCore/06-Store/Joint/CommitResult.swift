@@ -15,7 +15,7 @@ public struct CommitResult: Sendable {
 public struct CommitConflict: Error, Sendable, CustomStringConvertible {
   /// All rows in conflict.
   public let conflicts: [RowConflict]
-  /// Not smaller than the version any row ever had: rows written anew under an old key count on from here, so that
+  /// Not smaller than the version any row ever had: rows written again under an old key count on from here, so that
   /// they are not taken for what the key stood for before.
   public internal(set) var newestVersion: UInt32 = 0
 

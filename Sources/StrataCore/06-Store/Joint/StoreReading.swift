@@ -51,6 +51,6 @@ public protocol StoreReading: Sendable {
 public protocol StoreSnapshot: AnyObject, StoreReading {
   /// How long it has been held.
   var age: Duration { get }
-  /// Lets go of the commit; later reads throw `StorageError` of kind `closed`. Calling it again does nothing.
+  /// Releases the commit; later reads throw `StorageError` of kind `closed`. Calling it again does nothing.
   func release()
 }

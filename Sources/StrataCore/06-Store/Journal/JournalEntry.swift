@@ -8,7 +8,7 @@ struct JournalEntry {
     var runs: [ClosedRange<UInt64>] = []
   }
 
-  /// Who has committed.
+  /// The process that has committed.
   let writer: UInt64
   let lists: [List]
 

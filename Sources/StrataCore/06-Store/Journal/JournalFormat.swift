@@ -55,9 +55,9 @@ struct JournaledCommit: Sendable {
   var isUnknown = false
 }
 
-/// What the journal tells of the time since a commit.
+/// What the journal has about the time since a commit.
 struct JournalReading: Sendable {
-  /// Commits in order. One of unknown contents stands for all those before its number that are not told of.
+  /// Commits in order. One of unknown contents stands for all those before its number that are not listed.
   var commits: [JournaledCommit] = []
   /// The newest commit of the store.
   var newest: UInt64

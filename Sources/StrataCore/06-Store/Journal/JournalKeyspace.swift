@@ -3,7 +3,7 @@ struct JournalKeyspace: Sendable {
   let keyspace: Keyspace
   let limits: JournalFormat.Limits
 
-  /// Writes down a commit and lets go of the oldest.
+  /// Writes down a commit and releases the oldest.
   ///
   /// One append; every `slack` commits a few deletions. The journal is never larger than its limits and that slack, whatever
   /// a program does.

@@ -23,7 +23,7 @@ import Foundation
 ///   replaced               JSON           the files that a migration has kept beside the store until the next save
 ///   history                u64            the newest commit that is not in the history; there while the store records one
 ///   history-mark           u64            what tells that commit from one of the same number in another copy of the store
-///   consumer/<name>        u64, f64       who reads the history, up to which commit, and when
+///   consumer/<name>        u64, f64       a reader of the history, up to which commit, and when
 /// ```
 ///
 /// Numbers are little-endian.

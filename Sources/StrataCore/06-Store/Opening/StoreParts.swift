@@ -54,7 +54,7 @@ final class StoreParts: Sendable {
     layouts = LayoutTable(schema)
   }
 
-  /// Who writes down what a transaction changes.
+  /// Records for other processes which rows a transaction changes.
   func makeRecorder() -> JournalRecorder? {
     journal.map { JournalRecorder(writer: writer, limits: $0.limits) }
   }

@@ -6,7 +6,7 @@ extension LMDBStore {
   /// The damaged file is only read, page by page, and never mapped. Rows are taken over when their checksum,
   /// key, entity and layout agree. First everything that the newest readable tree leads to; then, for the stretches
   /// of keys that no tree leads to any more, the newest version of each row found on any page. Indexes are built
-  /// anew. Object IDs stay valid when the store's identity is readable. Nothing else may write the source meanwhile.
+  /// again. Object IDs stay valid when the store's identity is readable. Nothing else may write the source meanwhile.
   ///
   /// The new store has a name of its own, `.strata-salvage-…` beside `destination`, until it is complete, checked and flushed. Then it gets its name in
   /// one step. What a process that was killed has left under such a name is removed by the next salvage, backup or migration in the folder.
@@ -164,7 +164,7 @@ struct Salvage {
     report.unreadablePages = source.unreadablePages
     // The keys that were reserved along the way are given back before the counters are set.
     store.close()
-    // What the history told is not brought back: it begins anew, and its readers get an error that says so.
+    // The history is not recovered: it begins again, and its readers get an error that says so.
     options.recordsHistory = codes.entries[HistoryFormat.metaKey] != nil
     store = try LMDBStore(url: draft.url, schema: schema, options: options)
     try progress(SalvageProgress(phase: "checking", rowCount: report.rowCount))
@@ -198,7 +198,7 @@ struct Salvage {
     report.hasDamagedEdges = !lostEdges.isEmpty
   }
 
-  /// Gives the rows that are back the relationships that rows do not tell of, and takes away what leads to others.
+  /// Gives the rows that are back the relationships that are not in rows, and takes away what leads to others.
   private mutating func mendRelationships(
     _ edges: inout SalvageEdges, _ store: LMDBStore, _ writer: SalvageWriter
   ) throws {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the edges of a damaged store still say, for the relationships that nothing else tells of, and of order.
+/// What the edges of a damaged store still say, for the relationships that nothing else records, and of order.
 struct SalvageEdges {
   /// An edge, in the direction in which it was found.
   private struct Found: Hashable {
@@ -46,7 +46,7 @@ struct SalvageEdges {
     return count
   }
 
-  /// What an entry says of relationships that nothing else tells of, and of order; nil when it is none of the keyspace.
+  /// What an entry says of relationships that nothing else records, and of order; nil when it is none of the keyspace.
   private func edges(in entry: DamagedPage.Entry) -> [(EdgeSet, Found)]? {
     let (key, value) = (entry.key, entry.value)
     guard [EdgeKey.countLength, EdgeKey.edgeLength, EdgeKey.orderLength].contains(key.count),
@@ -54,7 +54,7 @@ struct SalvageEdges {
     else { return nil }
     let words = key.withUnsafeBytes { key in (0..<key.count / 8).map { EdgeKey.word(key, $0) } }
     let code = EdgeKey.code(words[0])
-    // Counts and order are made anew; so are edges of relationships that the model no longer has, by leaving them out.
+    // Counts and order are rebuilt; so are edges of relationships that the model no longer has, by leaving them out.
     guard code & EdgeKey.order == 0, let number = numbers[code & EdgeKey.largestCode] else {
       return value.count <= PackedEdges.mostBytes ? [] : nil
     }

@@ -108,7 +108,7 @@ struct SalvageReader {
     return (change, lost)
   }
 
-  /// The references of a row that must be written anew: by slot, with the new store's codes; nil for a damaged one.
+  /// The references of a row that must be written again: by slot, with the new store's codes; nil for a damaged one.
   private func references(_ found: Found) -> [(slot: Int, reference: UInt64?)] {
     let layout = schema.entities[found.entity].layout
     return schema.entities[found.entity].relationships.compactMap { relationship in

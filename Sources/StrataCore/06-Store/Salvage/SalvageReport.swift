@@ -39,7 +39,7 @@ public struct SalvageReport: Sendable, CustomStringConvertible {
   public internal(set) var lostEdgeCount = 0
   /// How many edges came from loose pages; some may have been taken away before.
   public internal(set) var looseEdgeCount = 0
-  /// Whether parts of the relationships that only edges tell of were unreadable.
+  /// Whether parts of the relationships that only edges record were unreadable.
   public internal(set) var hasDamagedEdges = false
   /// Rows that were readable and left out: a uniqueness constraint or the model refuses them. At most 10,000.
   public internal(set) var leftOutRows: [Row] = []

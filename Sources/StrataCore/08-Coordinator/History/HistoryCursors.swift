@@ -80,7 +80,7 @@ final class HistoryCursors {
     return moment.number
   }
 
-  /// Whether the store's history still tells of everything behind that moment.
+  /// Whether the store's history still has everything after that moment.
   /// - Throws: `CoreDataError` 134301 for a moment that the store has never been at.
   static func isTold(_ moment: HistoryMoment, by store: LMDBStore, _ who: String = "The history token") throws
     -> Bool

@@ -1,6 +1,6 @@
 import Foundation
 
-// The history of stores that record one: reading, deleting, and who has read how far.
+// The history of stores that record one: reading, deleting, and how far each reader has read.
 
 extension PersistentStoreCoordinator {
   /// The newest moment of the stores that record a history, of those given or of all (rule 285): what is committed from now on comes after it.
@@ -121,7 +121,7 @@ extension PersistentStoreCoordinator {
       case .beginning: break
       case .date(let date): result.count += try store.deleteHistory(date: date)
       case .token(let token):
-        // What lies before a moment that the history does not tell of any more has gone already.
+        // What lies before a moment that the history no longer has is deleted already.
         guard let moment = token.moment(of: store.identifier), try HistoryCursors.isTold(moment, by: store)
         else { continue }
         result.count += try store.deleteHistory(before: moment.number)

@@ -18,7 +18,7 @@ public struct BatchDeleteRequest: PersistentStoreRequest, Sendable {
 
   /// What is answered. Default: the status.
   public var resultType = BatchResultType.statusOnly
-  /// Whether objects of the executing context that are concerned become deleted at once. Contexts that merge by themselves
+  /// Whether objects of the executing context that are concerned become deleted at once. Contexts that merge automatically
   /// (`automaticallyMergesChangesFromParent`) do so anyway. Default true.
   public var mergesIntoContext = true
   /// The stores that are concerned, by their UUIDs; nil for all that hold the entity (rule 106).

@@ -39,7 +39,7 @@ public struct BatchInsertRequest: PersistentStoreRequest {
   /// What is answered. Default: the status.
   public var resultType = BatchResultType.statusOnly
   /// Whether the executing context makes the new objects known to its observers, as after merging another context's save.
-  /// Contexts that merge by themselves (`automaticallyMergesChangesFromParent`) do so anyway. Default true.
+  /// Contexts that merge automatically (`automaticallyMergesChangesFromParent`) do so anyway. Default true.
   public var mergesIntoContext = true
   /// The stores that may get the records: the first writable one of them that holds the entity does (rule 106).
   public var affectedStores: Set<UUID>?

@@ -26,7 +26,7 @@ public struct BatchUpdateRequest: PersistentStoreRequest, Sendable {
   /// What is answered. Default: the status.
   public var resultType = BatchResultType.statusOnly
   /// Whether objects of the executing context that are concerned take the new values at once, below their unsaved edits.
-  /// Contexts that merge by themselves (`automaticallyMergesChangesFromParent`) do so anyway. Default true.
+  /// Contexts that merge automatically (`automaticallyMergesChangesFromParent`) do so anyway. Default true.
   public var mergesIntoContext = true
   /// The stores that are concerned, by their UUIDs; nil for all that hold the entity (rule 106).
   public var affectedStores: Set<UUID>?

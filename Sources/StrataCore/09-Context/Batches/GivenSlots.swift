@@ -34,7 +34,7 @@ final class GivenSlots {
   private func endEvent() {
     guard let object else { return }
     earlier = slots(of: object)
-    // Told of, it may still be noted when the object is looked at next.
+    // After the report it may still be noted when the object is read next.
     object.draft?.eventChanged = SlotBitmap()
   }
 

@@ -3,7 +3,7 @@ import Foundation
 // Rows of a batch insert that share values with records there are: what a merge policy says of them, and how a refusal is told.
 
 extension MergePolicyType {
-  /// What becomes of such rows (rule 205). There are no objects that a policy could be asked about, so its type counts.
+  /// What happens to such rows (rule 205). There are no objects that a policy could be asked about, so its type counts.
   var duplicates: DuplicateRule {
     switch self {
     case .error: .refuse

@@ -1,6 +1,6 @@
 import Foundation
 
-// What a batch has changed, merged into a context: the rows of objects that are in it are read, all others are told of by ID only.
+// What a batch has changed, merged into a context: the rows of objects that are in it are read, all others are reported by ID only.
 
 extension ManagedObjectContext {
   /// How many rows of a batch are merged at a time: each slice posts notifications of its own, so that a batch of a million rows
@@ -61,7 +61,7 @@ extension ManagedObjectContext {
     slice(batch.suspected) { mergeSuspected($1, $0, store, &merged) }
     slice(batch.deleted) { bound, keys in
       if strata.publishes { strata.knownRows.noteDeletions(keys, of: bound) }
-      // Deleted whatever version it had; a row that is there all the same was written anew since.
+      // Deleted whatever version it had; a row that is there all the same was written again since.
       for key in keys {
         mergeDelete(key, ofVersion: RowDeletion.anyVersion, bound, store, &merged, byBatch: true)
       }

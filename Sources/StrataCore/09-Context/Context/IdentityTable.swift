@@ -187,7 +187,7 @@ final class IdentityTable {
     withExtendedLifetime(doomed) {}
   }
 
-  /// Lets go of what is gone; grows when that did not free half the places.
+  /// Releases what is gone; grows when that did not free half the places.
   private func makeRoom(for additional: Int) {
     // Looking at every object costs more than moving it. When a few that stand for all are in use, all are taken to be.
     let isSweeping = !retainsObjects && looksWorthSweeping()

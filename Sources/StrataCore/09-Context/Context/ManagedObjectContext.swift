@@ -76,7 +76,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
   /// ask the store each time (rule 64). Objects in use are never changed by it.
   @exclusivity(unchecked) public var stalenessInterval: TimeInterval = -1
 
-  /// Hears of what could not be read where the call that needed it cannot throw; on the context's queue. Nil, the default, writes one
+  /// Gets the errors of reads whose call cannot throw; on the context's queue. Nil, the default, writes one
   /// line to standard error for each.
   ///
   /// A record that cannot be read (the medium failed, the store is busy, closed, replaced or removed, the pinned query generation has ended)
@@ -126,9 +126,9 @@ public final class ManagedObjectContext: @unchecked Sendable {
 
   /// Objects by store and hierarchy.
   @exclusivity(unchecked) private(set) var stores: RegisteredStores
-  /// Children that want to hear of this context's saves.
+  /// Children that ask to be notified of this context's saves.
   let children = ChildObservers()
-  /// What children have saved that no did-change notification has told of yet.
+  /// What children have saved that no did-change notification has reported yet.
   @exclusivity(unchecked) var untold: [StratumRow] = []
   @exclusivity(unchecked) var untoldStart = 0
   /// What children have saved and the save that is under way hands down.
@@ -155,7 +155,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
   @exclusivity(unchecked) var isAboutToSave = false
   /// The save under way writes what was not captured: a first child that comes meanwhile does not see it.
   @exclusivity(unchecked) var savesUncaptured = false
-  /// New records that are deleted again and still published, until the event ends: nobody is to see half of an event.
+  /// New records that are deleted again and still published, until the event ends: no context may see half of an event.
   @exclusivity(unchecked) var withdrawn: Set<StratumLayer.Place> = []
   /// Objects were inserted before there was a store for them, and have provisional IDs.
   @exclusivity(unchecked) var hasProvisional = false
@@ -170,11 +170,11 @@ public final class ManagedObjectContext: @unchecked Sendable {
   @exclusivity(unchecked) var hasScheduledProcessing = false
   /// A `perform` block is running, whose end processes pending changes.
   @exclusivity(unchecked) var isRunningEvent = false
-  /// The inserted objects the last did-change notification told of, until the save or rollback that ends it.
+  /// The inserted objects that the last did-change notification reported, until the save or rollback that ends it.
   @exclusivity(unchecked) var lastInserted: Set<ManagedObject>?
-  /// While validation runs: the changes told of meanwhile, which it made.
+  /// While validation runs: the changes reported meanwhile, which it made.
   @exclusivity(unchecked) var toldInValidation: [ManagedObject]?
-  /// Rows of new objects that another thread encodes while a save tells of the objects.
+  /// Rows of new objects that another thread encodes while a save reports the objects.
   @exclusivity(unchecked) var encodingAhead: EncodingAhead?
   /// Whether objects may be deleted here because a batch has deleted their rows, and others may refer to them in pending edits.
   @exclusivity(unchecked) var hasBatchDeletions = false
@@ -182,9 +182,9 @@ public final class ManagedObjectContext: @unchecked Sendable {
   @exclusivity(unchecked) var askedTimes: [Duration]?
   /// Edited objects whose rows a batch has deleted: that is for the next save to settle.
   @exclusivity(unchecked) var outlivedDeletions: Set<StratumLayer.Place> = []
-  /// For objects whose row is gone and that are to be written anew: the version their rows count on from.
+  /// For objects whose row is gone and that are to be written again: the version their rows count on from.
   @exclusivity(unchecked) var lostVersions: [ManagedObjectID: UInt32] = [:]
-  /// Who hears of what the context shows, beside the notifications.
+  /// The observers of what the context shows, apart from notifications.
   @exclusivity(unchecked) var observation = ContextObservation()
   /// What an event changes, for the undo manager; nil without one.
   @exclusivity(unchecked) var undoRecorder: UndoRecorder?

@@ -121,7 +121,7 @@ final class RegisteredStores {
 extension ManagedObjectContext {
   /// The registered object for the key of a row of entity `bound`.
   ///
-  /// One that was made for an ID with another entity's name never had a row: it is let go of, and the answer is nil.
+  /// One that was made for an ID with another entity's name never had a row: it is released, and the answer is nil.
   @inline(__always)
   func known(_ key: UInt64, as bound: BoundEntity, in table: IdentityTable) -> ManagedObject? {
     guard let known = table.object(for: key) else { return nil }

@@ -117,7 +117,7 @@ final class ContextView: ObjectView {
     try members(of: Reference.primaryKey(reference(node)), hierarchy: hierarchy(of: node), relationship)
   }
 
-  /// The same by the owner's key: also of one that is gone, whom others may have been related to meanwhile.
+  /// The same by the owner's key: also of one that is deleted, to which others may have been related meanwhile.
   func members(of key: UInt64, hierarchy: Int, _ relationship: RelationshipSchema) throws -> [UInt64] {
     var members = Set(try store.members(EdgeSet(relationship: relationship.number), of: key))
     let table = StratumLayer.Table(storeIndex: binding.index, hierarchy: hierarchy)

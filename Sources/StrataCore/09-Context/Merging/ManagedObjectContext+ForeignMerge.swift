@@ -47,7 +47,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Rows that are as they were, with other relationships: their objects are told of as refreshed.
+  /// Rows that are as they were, with other relationships: their objects are reported as refreshed.
   func mergeRelated(
     _ keys: ArraySlice<UInt64>, _ bound: BoundEntity, _ store: RegisteredStores.Registered,
     _ merged: inout MergedIdentifiers
@@ -63,7 +63,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Who belongs to whom may have changed wherever the commit has changed rows: it is not known which of their properties.
+  /// Relationships may have changed wherever the commit has changed rows: it is not known which of their properties.
   func forgetMembers(changedElsewhere batch: BatchChanges) {
     if schema.relationships.isEmpty { return }
     if !batch.uncertain.isEmpty { return forgetAllMembers() }

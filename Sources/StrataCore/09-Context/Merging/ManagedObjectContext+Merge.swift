@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 
-/// Hears of commits for one context and brings them to its queue; looks for the context only there, so that it never ends
+/// Receives commits for one context and brings them to its queue; looks for the context only there, so that it never ends
 /// on a thread of the store.
 final class CommitListener: CommitObserver, @unchecked Sendable {
   // Safe: the reference is set once; loading a weak reference is atomic.
@@ -156,14 +156,14 @@ extension ManagedObjectContext {
     case unreadable
   }
 
-  /// A row that a notice tells of.
+  /// A row of a notice.
   struct ToldRow {
     let row: RowSnapshot
     /// Whether it is, or was, in a store.
     let isStored: Bool
   }
 
-  /// The record as it is below this context: unsaved further down, told of by a notice, or stored. `known` is the object that is to
+  /// The record as it is below this context: unsaved further down, in a notice, or stored. `known` is the object that is to
   /// take it.
   private func newestRow(
     _ key: UInt64, _ bound: BoundEntity, _ binding: StoreBinding, _ told: ToldRow?, _ known: ManagedObject?
@@ -222,7 +222,7 @@ extension ManagedObjectContext {
     noteRow(key, bound, \.inserted)
   }
 
-  /// Updated elsewhere: told of only when in use and not a fault (rules 177, 179).
+  /// Updated elsewhere: reported only when in use and not a fault (rules 177, 179).
   func mergeUpdate(
     _ key: UInt64, _ told: ToldRow?, _ bound: BoundEntity, _ store: RegisteredStores.Registered,
     _ merged: inout MergedIdentifiers
@@ -230,7 +230,7 @@ extension ManagedObjectContext {
     let id = ManagedObjectID(token: bound.token, primaryKey: key)
     merged.updated.insert(id)
     noteRow(key, bound, \.refreshed)
-    // The object first: with what children have saved as an edit of its own it may stand on a row newer than the one told of.
+    // The object first: with what children have saved as an edit of its own it may be based on a newer row than the reported one.
     let known = mergeTarget(key, bound, store.tables[bound.entity.hierarchyNumber])
     // A child may have read an older row of what is unknown here: what is merged is no conflict when it saves.
     let notesRow = told == nil && strata.publishes
@@ -261,7 +261,7 @@ extension ManagedObjectContext {
       // Versions count stored rows.
       let isStored = row.unsaved == nil && !object.state.contains(.unsavedRow)
       if isStored, old.version >= row.row.version { return false }
-      // It stands on a row that this context is handing down, which lies above all that a merge can tell of.
+      // It is based on a row that this context is handing down, which is newer than any that a merge can report.
       if object.state.contains(.unsavedRow), isFrozen, strata.isHandingDown(object) { return false }
     }
     if object.state.contains(.rowGone) { bringBack(object) }
@@ -274,7 +274,7 @@ extension ManagedObjectContext {
     }
     if let old, object.isUpdated || object.isDeleted { object.leaveOwnersOfOthers(since: old) }
     if object.isFault {
-      // Nobody is told, but what has been published of its relationships stands on the row of before.
+      // Nothing is reported, but what has been published of its relationships is based on the former row.
       if !object.state.isDisjoint(with: .ownChange) { unpublished.append(object) }
       return false
     }
@@ -300,7 +300,7 @@ extension ManagedObjectContext {
   }
 
   /// Deleted elsewhere: an object in use becomes deleted here, its values stay readable (rules 174, 175, 179). An object
-  /// whose row was, or is to be, written anew after that deletion has outlived it (rule 199).
+  /// whose row was, or is to be, written again after that deletion has outlived it (rule 199).
   func mergeDelete(
     _ key: UInt64, ofVersion version: UInt32?, _ bound: BoundEntity, _ store: RegisteredStores.Registered,
     _ merged: inout MergedIdentifiers, byBatch: Bool = false
@@ -350,7 +350,7 @@ extension ManagedObjectContext {
     changes.delete(known)
   }
 
-  /// Who belongs to whom may have changed: loaded members are forgotten, owners in use are told of as refreshed.
+  /// Relationships may have changed: loaded members are forgotten, owners in use are reported as refreshed.
   private func mergeRelationships(
     _ notice: CommitNotice, _ store: RegisteredStores.Registered, _ merged: inout MergedIdentifiers
   ) {
@@ -379,7 +379,7 @@ extension ManagedObjectContext {
   }
 
   func finishMerge(_ merged: MergedIdentifiers) {
-    // What is told of objects and of rows belongs together.
+    // Reports of objects and of rows belong together.
     observation.holds += 1
     tellChanges()
     observation.holds -= 1

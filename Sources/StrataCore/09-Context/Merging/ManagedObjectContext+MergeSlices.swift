@@ -63,7 +63,7 @@ extension ManagedObjectContext {
       let merged = mergeBacklog.merged
       mergeBacklog.merged = MergedIdentifiers()
       mergeBacklog.place = 0
-      // Who hears of it may merge more.
+      // Observers may merge more.
       mergeBacklog.notices.removeFirst()
       Garbage.release(notice, count: count)
       if notice.batch == nil {

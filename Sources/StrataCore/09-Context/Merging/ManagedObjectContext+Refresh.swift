@@ -186,7 +186,7 @@ extension ManagedObjectContext {
 
   // MARK: For merge policies
 
-  /// The row of an edited object is gone, and the object is to be written anew under its old key (rule 199).
+  /// The row of an edited object is gone, and the object is to be written again under its old key (rule 199).
   ///
   /// - Parameter newestVersion: the row counts on from here, see `CommitConflict`.
   /// - Throws: why a value cannot be read; nothing has changed then.
@@ -202,7 +202,7 @@ extension ManagedObjectContext {
     object.rejoinOwners()
   }
 
-  /// An object that was to be written anew finds that another context has done so: an edited object, as before.
+  /// An object that was to be written again finds that another context has done so: an edited object, as before.
   func unreinsert(_ object: ManagedObject) {
     lostVersions[object.objectID] = nil
     changes.unreinsert(object)

@@ -138,7 +138,7 @@ extension ManagedObjectContext {
   func settleReceived(_ outcome: inout SaveOutcome) {
     if isFrozen { strata.drop { parent == nil ? movedOntoFound($0) : $0 } }
     if savesUncaptured, !strata.isEmpty {
-      // The first child came while the save was under way, and what it saved lies over what was there before.
+      // The first child came while the save was under way, and what it saved is based on what was there before.
       strata.rebaseAll(movedOntoFound)
     }
     isFrozen = false

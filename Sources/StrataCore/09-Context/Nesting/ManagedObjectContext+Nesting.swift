@@ -11,7 +11,7 @@ extension ManagedObjectContext {
   /// Any kind of context may stand above any other, at any depth. It never waits for its parent's queue, neither to fetch nor
   /// to save (contexts 4): it reads what the parent has finished. An edit is finished at the end of its event: of the `perform` block,
   /// of the outermost `performAndWait`, by `processPendingChanges()`, a fetch or a save, or when the child is made on the parent's queue
-  /// (contexts 5). A child sees everything that was finished before it reads, whoever made it, where and when. May be called from
+  /// (contexts 5). A child sees everything that was finished before it reads, wherever and whenever it was made. May be called from
   /// any thread. The parent is kept alive.
   public convenience init(_ concurrencyType: ConcurrencyType, parent: ManagedObjectContext) {
     self.init(concurrencyType, parent.coordinator, parent: parent, classes: parent.classes)
@@ -116,7 +116,7 @@ extension ManagedObjectContext {
       object.primaryKey)
   }
 
-  /// The same for the record of an unsaved row: its change may lie over an insertion further down.
+  /// The same for the record of an unsaved row: its change may be based on an insertion further down.
   func isUnstored(_ row: StratumRow) -> Bool {
     row.kind == .insert || !row.isBaseStored && isUnstored(row.table, row.primaryKey)
   }
@@ -204,7 +204,7 @@ extension StratumLayer {
   }
 }
 
-/// Those of a context's children that want to hear of its saves.
+/// Those of a context's children that ask to be notified of its saves.
 final class ChildObservers: Sendable {
   private let observers = Mutex<[ObjectIdentifier: any CommitObserver]>([:])
 

@@ -7,7 +7,7 @@ extension ManagedObjectContext {
     if isAccessible { tellChanges() }
   }
 
-  /// A block is over: what it has edited is there for children, although nobody is told of it (rule 4).
+  /// A block is over: what it has edited is there for children, although it is not reported (rule 4).
   func flushEdits() {
     unpublished += changes.takeUnflushed()
     publishEdits()
@@ -38,7 +38,7 @@ extension ManagedObjectContext {
 
   var hasUnpublishedEdits: Bool { !unpublished.isEmpty || !withdrawn.isEmpty }
 
-  /// What children are to see of `object`; nil, and noted, when its row, which its edits lie over, cannot be read.
+  /// What children should see of `object`; nil, and noted, when the row beneath its edits cannot be read.
   private func publication(of object: ManagedObject, _ unread: inout [ManagedObject])
     -> (StratumLayer.Table, UInt64, StratumRow?)?
   {

@@ -4,8 +4,8 @@ import Foundation
 extension ManagedObjectContext {
   // MARK: On the child's thread
 
-  /// A child has saved: sees to it that this context's objects come to show it. Inline when the caller is on this context's
-  /// queue already, and then all of it is told before the child's `save()` returns; else as a job there (contexts 6); a
+  /// A child has saved: makes this context's objects show it. Inline when the caller is on this context's
+  /// queue already, and then all of it is reported before the child's `save()` returns; else as a job there (contexts 6); a
   /// confinement context has no queue and finds it when it is used next.
   func scheduleMerge() {
     if isAccessible {
@@ -21,7 +21,7 @@ extension ManagedObjectContext {
 
   // MARK: On this context's queue
 
-  /// Brings what children have saved into the objects here, and tells of it.
+  /// Brings what children have saved into the objects here, and reports it.
   func mergeReceived() {
     drainReceived()
     tellReceived()
@@ -124,7 +124,7 @@ extension ManagedObjectContext {
     guard let binding = coordinator.binding(change.bound.storeIndex) else { return true }
     let table = stores.tables(for: binding).tables[change.bound.hierarchyNumber]
     guard let known = known(change.primaryKey, as: change.bound, in: table) else { return false }
-    // Values that were set beneath the accessors lie over the row, too.
+    // Values that were set beneath the accessors take precedence over the row, too.
     if known.state.isDisjoint(with: .ownChange), !known.hasDraft || change.kind == .insert {
       applyToClean(change, known)
     } else {

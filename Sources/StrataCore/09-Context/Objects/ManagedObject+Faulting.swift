@@ -73,7 +73,7 @@ extension ManagedObject {
       .persistentStoreOperation, "The store of \(id) is not attached to the context's coordinator any more.")
   }
 
-  /// Sees to it that there is a row, of an object that may have none at hand. False when it is gone.
+  /// Ensures that the object has its row in memory. False when the row is gone.
   /// - Throws: why it cannot be read.
   final func requireRow() throws -> Bool {
     if snapshot != nil { return true }
@@ -201,7 +201,7 @@ extension ManagedObject {
     didTurnIntoFault()
   }
 
-  /// The object is neither held nor kept: if an owner keeps it again, it reads its row anew.
+  /// The object is neither held nor kept: if an owner keeps it again, it reads its row again.
   final func forgetRow() {
     snapshot = nil
     fastRow = nil

@@ -86,7 +86,7 @@ open class ManagedObject: NSObject, SlotDeclaring {
   @exclusivity(unchecked) final var relations: Relations?
   /// When the row was read, by `SnapshotClock`.
   @exclusivity(unchecked) final var readAt: UInt32 = 0
-  /// While there is no row that would tell: the key of whom the object was made for as a member; 0 for none.
+  /// While there is no row that has it: the key of the owner that the object was made for as a member; 0 for none.
   @exclusivity(unchecked) final var keeperHint: UInt32 = 0
   /// The object's observers; nil while it never had one.
   @exclusivity(unchecked) final var observation: ObjectObservation?
@@ -185,7 +185,7 @@ open class ManagedObject: NSObject, SlotDeclaring {
     !state.isDisjoint(with: [.updated, .receivedUpdate]) && state.isDisjoint(with: .anyDeleted)
   }
   /// Whether the next save deletes the object. False again once that deletion has been saved (rule 143). Of a new object that was deleted:
-  /// true until the did-change notification of the event has told of it.
+  /// true until the did-change notification of the event has reported it.
   public final var isDeleted: Bool {
     noteRead(ObservedSlot.isDeleted)
     return !state.isDisjoint(with: .anyDeleted)
@@ -217,7 +217,7 @@ open class ManagedObject: NSObject, SlotDeclaring {
   /// Called before a save for each changed object; changes made here are saved too, and call it again (rules 137–139);
   /// so do changes that validation makes.
   open func willSave() {}
-  /// Called after a successful save for each object that took part. Changes made here dirty the context anew (rule 140).
+  /// Called after a successful save for each object that took part. Changes made here dirty the context again (rule 140).
   open func didSave() {}
   /// Called before the object becomes a fault.
   open func willTurnIntoFault() {}
@@ -454,7 +454,7 @@ struct ObjectState: OptionSet {
   static let observed = ObjectState(rawValue: 1 << 23)
   /// A new object that is being deleted: only while `delete(_:)` runs.
   static let leaving = ObjectState(rawValue: 1 << 26)
-  /// A new object that was deleted, until a did-change notification has told of it.
+  /// A new object that was deleted, until a did-change notification has reported it.
   static let departed = ObjectState(rawValue: 1 << 27)
   /// In no context, but related to others in none: see `LooseObjects`.
   static let loose = ObjectState(rawValue: 1 << 28)

@@ -29,10 +29,10 @@ struct ContextChange: Sendable {
 /// An observer of what a context shows differently: at the end of each event, behind its did-change notification, and at the
 /// end of each merge, behind the did-merge notification. Told on the context's queue, under no lock, when the context shows it.
 ///
-/// Other than the notifications it hears of rows that are no objects here (rule 178).
+/// Unlike the notifications it is also about rows that are no objects here (rule 178).
 protocol ContextObserver: AnyObject {
   func contextDidChange(_ change: ContextChange)
-  /// The context is being taken down, on whatever thread let go of it last. The default does nothing.
+  /// The context is being destroyed, on the thread that released it last. The default does nothing.
   func contextDidEnd()
 }
 
@@ -51,7 +51,7 @@ struct ContextObservation {
   private(set) var isObserved = false
   /// What will be told next.
   var pending = ContextChange()
-  /// A merge is telling of objects and will tell of rows: both at once.
+  /// A merge is reporting objects and will report rows: both at once.
   var holds = 0
   /// Observers are being told: what they change is told when they have come back.
   var isTelling = false

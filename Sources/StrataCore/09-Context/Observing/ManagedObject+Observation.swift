@@ -111,7 +111,7 @@ extension ManagedObject {
     if let composite = home.entity.attributes[slot].composite { tell(composite) }
   }
 
-  /// At the end of an event, or of a save: tells of what is not as it was read.
+  /// At the end of an event, or of a save: reports what differs from what was read.
   final func tellObserved() { tell(observedChanges()) }
 
   /// The slots that are not as they were read. `isAnyMember` when members may have changed without having been noted.
@@ -183,7 +183,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// After a batch, which does not say who has other members now.
+  /// After a batch, which does not say which owners have other members now.
   func tellObservedMembers() {
     if !storedObservesObjects { return }
     var observed: [ManagedObject] = []

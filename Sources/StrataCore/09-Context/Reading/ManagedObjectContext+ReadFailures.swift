@@ -1,8 +1,8 @@
 import Foundation
 
-// Who hears of what cannot be read: the caller where the call can throw, the context's handler where it cannot.
+// Where errors of reading go: to the caller where the call can throw, to the context's handler where it cannot.
 
-/// What could not be read while a call runs that will tell by throwing, or that will tell when it is over.
+/// What could not be read during a call that will throw, or that will report it when it is over.
 struct ReadFailures {
   /// Nil while failures are told one by one.
   fileprivate var kept: [ReadFailure]?
@@ -19,7 +19,7 @@ struct UnfinishedEdit {
 }
 
 extension ManagedObjectContext {
-  /// Tells of something that could not be read.
+  /// Reports something that could not be read.
   func report(_ failure: ReadFailure) {
     failures.count &+= 1
     if failures.kept != nil {
@@ -102,7 +102,7 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-  /// The object is a fault whose row could not be read, and is edited all the same: the edits lie over whatever the row says.
+  /// The object is a fault whose row could not be read, and is edited all the same: the edits take precedence over the row.
   final func noteUnreadEdit() {
     guard let context else { return }
     context.postpone(self) { [unowned self] in fire() }

@@ -146,7 +146,7 @@ extension ManagedObject {
     }
   }
 
-  /// Whether the relationship shows `member`: a deleted object is no member any more, unless no rule says what becomes of it (rule 216).
+  /// Whether the relationship shows `member`: a deleted object is no member any more, unless no rule says what happens to it (rule 216).
   final func showsMember(_ relationship: RelationshipSchema, _ member: ManagedObject) -> Bool {
     guard hasMember(relationship, member) else { return false }
     return !member.isDeleted || context?.schema.inverse(of: relationship)?.deleteRule == .noAction
@@ -218,7 +218,7 @@ extension ManagedObject {
   /// Takes an object out.
   final func removeMember(_ relationship: RelationshipSchema, _ member: ManagedObject) {
     let context = contextForLinking(relationship)
-    // Who is in no context, or not in this one's, is no member, and does not come in by being taken out.
+    // An object in no context, or in another one, is no member, and does not become one by being removed.
     if member.isUnattached, member.contextReference?.toOpaque() != contextReference?.toOpaque() { return }
     check(member, fits: relationship, in: context)
     if member.home.storeIndex != home.storeIndex {
@@ -276,7 +276,7 @@ extension ManagedObject {
     relations?.foreign[relationship.slot] = nil
     var old: [ManagedObject] = []
     if !context.readsAll({ old = members(relationship) }) {
-      // Who is a member now and has neither been added nor taken out since is to go.
+      // A present member that was neither added nor removed since must be removed.
       let kept = Set(distinct.map(\.referenceBits))
       context.willChange(self)
       noteRelationChange()
@@ -300,7 +300,7 @@ extension ManagedObject {
     }
   }
 
-  /// The rest of `setMembers`, which could not read who was a member.
+  /// The rest of `setMembers`, which could not read the members.
   private final func removeOthers(_ relationship: RelationshipSchema, than kept: Set<UInt64>) {
     let state = relationState(relationship)
     for member in members(relationship) {

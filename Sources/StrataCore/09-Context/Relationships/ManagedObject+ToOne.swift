@@ -54,7 +54,7 @@ extension ManagedObject {
     // Whatever children have saved of the object comes first.
     claim()
     if state.contains(.awaking) {
-      // Awakening objects are not told of, and neither is the other end (rule 55).
+      // Awakening objects are not reported, and neither is the other end (rule 55).
       storeReference(new?.referenceBits ?? 0, relationship)
       return
     }
@@ -156,7 +156,7 @@ extension ManagedObject {
   }
 
   /// A child's change of what this object refers to is one of this context's own now: so is what follows for the owners. No context
-  /// needs to hear of it.
+  /// needs to be notified of it.
   final func adoptMembership(_ relationship: RelationshipSchema, from old: UInt64, to new: UInt64) {
     guard old != new, let context, let inverse = context.schema.inverse(of: relationship), inverse.isToMany
     else { return }
@@ -196,7 +196,7 @@ extension ManagedObject {
     }
   }
 
-  /// The object is written anew after its row had gone, and was no member without it: it is its owners' again.
+  /// The object is written again after its row had gone, and was no member without it: it is its owners' again.
   final func rejoinOwners() {
     guard let context else { return }
     for relationship in home.entity.relationships where !relationship.isToMany && !relationship.isTransient {

@@ -5,8 +5,8 @@
 // No object refers to another, so there are no cycles to break: whether an object that only the table holds is kept is looked up, from the
 // member to the owners that may keep it, up to an owner that is held outside. Objects that are not held outside keep nothing, even if they keep each other.
 //
-// A member with a row names its owner itself, where the inverse is to-one; a fault without a row remembers who made it. For all other
-// relationships the table of the member lists who has been asked.
+// A member with a row names its owner itself, where the inverse is to-one; a fault without a row remembers the owner that it was made for. For all other
+// relationships the table of the member lists the owners that were read.
 
 /// A to-many relationship that has been walked, as the table of a member knows it.
 struct MemberKeeper: Hashable {

@@ -43,7 +43,7 @@ final class Relations {
     fetched = [:]
   }
 
-  /// The did-change notification has told of what was changed.
+  /// The did-change notification has reported what was changed.
   func endEvent() { for entry in states { entry.state.isChangedInEvent = false } }
 
   func takeOff() { for entry in states { entry.state.takeOff() } }
@@ -75,7 +75,7 @@ final class RelationState {
   private var baseSet: Set<UInt64>?
   private(set) var flying = MemberChanges()
   private(set) var changes = MemberChanges()
-  /// All three together, in order; nil when it must be made anew.
+  /// All three together, in order; nil when it must be made again.
   private var merged: ContiguousArray<PlacedMember>?
   /// The owner has been asked for its members: while it is held, it holds them.
   private(set) var keepsMembers = false

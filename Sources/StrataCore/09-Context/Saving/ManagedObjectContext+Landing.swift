@@ -139,7 +139,7 @@ extension ManagedObjectContext {
     unsettled = [:]
     if parent == nil { generation.advance() }
     undoRecorder?.noteSave()
-    // Others may have been inserted anew since.
+    // Others may have been inserted again since.
     if !lostVersions.isEmpty { flight.forEachObject { object, _ in lostVersions[object.objectID] = nil } }
     var outcome = SaveOutcome()
     outcome.received = flight.parts.flatMap(\.receivedRows)

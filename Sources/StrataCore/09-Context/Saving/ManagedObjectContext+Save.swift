@@ -41,7 +41,7 @@ extension ManagedObjectContext {
       flushEdits()
       throw error
     }
-    // It is done: who hears of it may save again.
+    // It is done: an observer may save again.
     isSaving = false
     isAboutToSave = false
     finish(outcome)
@@ -54,7 +54,7 @@ extension ManagedObjectContext {
     joinFlight()
     finishMergeBacklog()
     encodingAhead = startEncodingAhead()
-    // Who hears of the changes may save them: then there is nothing left to do.
+    // An observer of the changes may save them: then there is nothing left to do.
     tellChanges()
     encodingAhead?.wait()
     try throwingFailures { try prepareToSave() }
@@ -111,7 +111,7 @@ extension ManagedObjectContext {
 
   // MARK: The store
 
-  /// What a save did, for those who finish it and hear of it.
+  /// What a save did, for finishing and reporting it.
   struct SaveOutcome {
     var inserted: [ManagedObject] = []
     var updated: [ManagedObject] = []

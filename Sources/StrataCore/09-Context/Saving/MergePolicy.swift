@@ -14,7 +14,7 @@ public enum MergePolicyType: UInt, Sendable {
   case rollback = 4
 }
 
-/// Decides what becomes of an object whose row was changed or deleted elsewhere since it was read, and of objects that
+/// Decides what happens to an object whose row was changed or deleted elsewhere since it was read, and of objects that
 /// would share the values of a uniqueness constraint with others.
 ///
 /// The five ready-made policies are singletons and compare by identity. A subclass overrides
@@ -152,7 +152,7 @@ public final class MergeConflict {
     guard let context = sourceObject.context else { return }
     if isMadeByHand, sourceObject.isInserted || sourceObject.isFault { return }
     guard let stored = isMadeByHand ? try sourceObject.newestRow() : found else {
-      // The row is gone (rule 199): who insists on the object writes it anew, who yields to the store lets it go.
+      // The row is gone (rule 199): a policy that insists on the object writes it again, one that yields to the store releases it.
       switch type {
       case .overwrite, .mergeByPropertyObjectTrump:
         try context.reinsert(sourceObject, newestVersion: newestVersion)

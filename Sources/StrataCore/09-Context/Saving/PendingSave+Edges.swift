@@ -1,7 +1,7 @@
 import Foundation
 
 extension PendingSave {
-  /// Takes what `objects` have changed of relationships that rows do not tell of.
+  /// Takes what `objects` have changed of relationships that are not in rows.
   ///
   /// - Throws: `CoreDataError` 133010 for an object of another store (rule 146).
   func collectEdges(of objects: [ManagedObject]) throws {

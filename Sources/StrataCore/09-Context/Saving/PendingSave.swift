@@ -20,7 +20,7 @@ final class PendingSave {
   private var received: [(unsaved: StratumRow, row: RowSnapshot?)] = []
   @exclusivity(unchecked) private var writer = RowSlabWriter()
 
-  /// What rows written anew count on from.
+  /// What rows written again count on from.
   private let lostVersions: [ManagedObjectID: UInt32]
 
   init(store: StoreBinding, lostVersions: [ManagedObjectID: UInt32]) {
@@ -246,7 +246,7 @@ final class PendingSave {
     for object in unchanged {
       let hasRelations = object.relations?.hasChanges ?? false
       if hasRelations { _ = try object.requireRow() }
-      // A parent tells of an owner whose members have changed (rule 152).
+      // A parent reports an owner whose members have changed (rule 152).
       if object.snapshot != nil, hasRelations || TransientValues(object.transients) != nil {
         add(object, nil, .update)
       }

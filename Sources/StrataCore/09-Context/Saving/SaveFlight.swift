@@ -21,12 +21,12 @@ final class SaveFlight: @unchecked Sendable {
     let draft: RowDraft?
     let base: RowSnapshot?
     let isBaseStored: Bool
-    /// A deletion that a store must hear of.
+    /// A deletion that a store must be told.
     let isStoredDeletion: Bool
     let transients: TransientValues?
-    /// What a row written anew counts on from.
+    /// What a row written again counts on from.
     let lostVersion: UInt32
-    /// What becomes of relationships that rows do not tell of.
+    /// What happens to relationships that are not in rows.
     let edges: StratumEdges
     /// Whether members have changed, by whatever means.
     let hasRelations: Bool

@@ -1,6 +1,6 @@
 import CLMDBShim
 
-/// Which objects of a context have unsaved changes, and which changes the next did-change notification tells of.
+/// Which objects of a context have unsaved changes, and which changes the next did-change notification reports.
 ///
 /// Each list only grows until a save: an object that leaves a state leaves its entry behind, and readers skip entries whose
 /// object is no longer in the state. So every change of state is constant time, whatever the number of changed objects.
@@ -89,7 +89,7 @@ struct ChangeTracker {
     }
   }
 
-  /// `object`, whose row is gone, is to be written anew. It is not reported: it was here all the time.
+  /// `object`, whose row is gone, is to be written again. It is not reported: it was here all the time.
   mutating func reinsert(_ object: ManagedObject) {
     editCount &+= 1
     touch(object)
@@ -99,7 +99,7 @@ struct ChangeTracker {
     object.state.formUnion([.inserted, .listedInserted])
   }
 
-  /// `object` was to be written anew, but its row is back: it counts as edited.
+  /// `object` was to be written again, but its row is back: it counts as edited.
   mutating func unreinsert(_ object: ManagedObject) {
     editCount &+= 1
     touch(object)
@@ -188,7 +188,7 @@ struct ChangeTracker {
     guard object.state.contains(.inserted) else { return }
     object.state.remove(.inserted)
     insertedCount -= 1
-    // Its end is told of, also when its insertion was not.
+    // Its end is reported, also when its insertion was not.
     object.state.subtract([.notedInsert, .notedUpdate])
     note(object, .notedDelete)
     object.state.insert(.departed)
@@ -203,7 +203,7 @@ struct ChangeTracker {
     if !object.state.contains(.deleted) { updatedCount -= 1 }
   }
 
-  /// The next did-change notification tells of `object`.
+  /// The next did-change notification reports `object`.
   mutating func note(_ object: ManagedObject, _ what: ObjectState) {
     editCount &+= 1
     touch(object)
@@ -213,7 +213,7 @@ struct ChangeTracker {
 
   // MARK: Taking stock
 
-  /// The objects the next did-change notification tells of as inserted, updated or deleted, but for new ones that are gone.
+  /// The objects that the next did-change notification reports as inserted, updated or deleted, but for new ones that are gone.
   var noted: [ManagedObject] {
     (notedList + insertedList[eventStart...]).filter {
       !$0.state.isDisjoint(with: [.notedInsert, .notedUpdate, .notedDelete]) && !$0.state.contains(.departed)
@@ -235,7 +235,7 @@ struct ChangeTracker {
     return notedList + insertedList[eventStart...]
   }
 
-  /// Whether something noted was finished for children before anybody was told.
+  /// Whether something noted was finished for children before it was reported.
   var hasFlushed: Bool { firstUnflushedNote > 0 || firstUnflushedInsert > 0 || !retouched.isEmpty }
 
   /// What is noted and not finished for children; from now on it is.

@@ -130,7 +130,7 @@ extension ManagedObjectContext {
     if sets.isEmpty { return }
     note(sets)
     let inserted = Set.roomy(sets.inserted)
-    // Most saves follow the event in which their objects were inserted, and tell of the same set. Objects inserted
+    // Most saves follow the event in which their objects were inserted, and report the same set. Objects inserted
     // elsewhere and merged are not kept: they will not be saved here.
     lastInserted = hasMerged ? nil : inserted
     // Observers may edit the objects.
@@ -139,7 +139,7 @@ extension ManagedObjectContext {
     for object in sets.deleted { object.state.remove(.departed) }
   }
 
-  /// Whether `object`, which was new here and was deleted, has been inserted into another context since: that one tells of it.
+  /// Whether `object`, which was new here and was deleted, has been inserted into another context since, which reports it.
   @inline(__always)
   private func isElsewhere(_ object: ManagedObject) -> Bool {
     guard let reference = object.contextReference else { return false }
@@ -202,7 +202,7 @@ extension ManagedObjectContext {
       }
     }
     if !moments.isEmpty { result.token = PersistentHistoryToken(moments) }
-    // What cannot be pinned now is pinned at the next read, which tells of the error.
+    // What cannot be pinned now is pinned at the next read, which reports the error.
     if generation.isSet, let token = try? generation.pinned(coordinator), !token.isEmpty {
       result.generation = token
     }

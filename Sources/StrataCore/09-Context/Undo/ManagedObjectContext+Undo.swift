@@ -157,7 +157,7 @@ extension ManagedObjectContext {
     guard let binding = coordinator.binding(home.storeIndex) else { return false }
     let table = stores.tables(for: binding).tables[home.hierarchyNumber]
     if let other = table.object(for: primaryKey), other !== object {
-      // Another context has inserted the record anew, and there is an object of it; or one was made for the ID meanwhile.
+      // Another context has inserted the record again, and there is an object of it; or one was made for the ID meanwhile.
       if !other.state.contains(.rowGone) {
         if !other.isFault { return false }
         switch other.loadRow() {

@@ -29,7 +29,7 @@ struct ObjectUndoState {
     var transients: [Int: Any]?
     /// Values too large for the row: the store forgets them when the deletion is saved.
     var largeValues: [Int: AttributeValue] = [:]
-    /// Of a record that was to be written anew: what its versions count on from.
+    /// Of a record that was to be written again: what its versions count on from.
     var lostVersion: UInt32?
   }
 
@@ -252,7 +252,7 @@ struct ObjectUndoState {
     object.settleFastRow()
   }
 
-  /// Every value, for a record that is written anew.
+  /// Every value, for a record that is written again.
   private func completeDraft(_ whole: Whole) -> RowDraft {
     if whole.snapshot == nil, let draft = whole.draft { return draft.copy(home.layout) }
     let draft = home.makeDraft()

@@ -4,7 +4,7 @@
 struct RelationUndoState {
   /// What had been done to each relationship before the event.
   private var before: [(state: RelationState, flying: MemberChanges, changes: MemberChanges)] = []
-  /// After the event: members that were not what they are now; position nil for who was no member.
+  /// After the event: members that were not what they are now; position nil for objects that were no members.
   private var members: [(relationship: RelationshipSchema, member: UInt64, position: UInt64?)] = []
   /// Some relationship has changed, by whatever means.
   private(set) var hasChanged = false

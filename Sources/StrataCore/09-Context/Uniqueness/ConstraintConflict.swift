@@ -25,7 +25,7 @@ public final class ConstraintConflict {
 
   /// The shared values, in the order of `constraint`.
   let values: [AttributeValue]
-  /// Of a row of a batch insert: which, and with whom it is in conflict.
+  /// Of a row of a batch insert: which, and with what it is in conflict.
   private let batchWords: String?
 
   /// Makes a conflict, as a save does when a store refuses duplicates. The values are those that the first of `conflicting` has.

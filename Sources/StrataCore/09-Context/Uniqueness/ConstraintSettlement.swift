@@ -102,7 +102,7 @@ struct ConstraintSettlement {
 
   private var isYielding: Bool { type == .rollback || type == .mergeByPropertyStoreTrump }
 
-  // MARK: Who is kept
+  // MARK: What is kept
 
   /// Objects of one save: a stored one is kept before a new one, an older one before a younger one.
   private mutating func settleTwins(_ conflict: ConstraintConflict) {
@@ -202,7 +202,7 @@ struct ConstraintSettlement {
     }
   }
 
-  // MARK: What becomes of a duplicate
+  // MARK: What happens to a duplicate
 
   private mutating func absorb(_ duplicate: ManagedObject, into object: ManagedObject, _ transfer: Transfer) {
     context.willChange(duplicate)
@@ -238,7 +238,7 @@ struct ConstraintSettlement {
     let set = duplicate.slotsThatDiffer
     for attribute in entity.attributes where attribute.relationship == nil {
       let slot = attribute.slot
-      // What the store derives it derives anew; a composite is its elements.
+      // Derived values are derived again by the store; a composite is its elements.
       if slot == entity.baselineSlot || entity.derivedSlots.contains(slot) || attribute.type == .composite {
         continue
       }

@@ -151,7 +151,7 @@ extension ManagedObjectContext {
       return nil
     }
     if object.state.contains(.rowGone) {
-      // It was gone, and so the object taken for deleted; another context has written it anew since.
+      // It was gone, and so the object taken for deleted; another context has written it again since.
       object.state.remove(.rowGone)
       changes.undelete(object)
       object.discardEdits(takingRow: row.snapshot)

@@ -59,7 +59,7 @@ extension ManagedObjectContext {
   func tellChildren(_ notices: [CommitNotice]) {
     var notices = notices
     if !absorbed.isEmpty {
-      // Who has come back by an undo is there again.
+      // An object that came back by an undo is there again.
       let gone = absorbed.filter { stores.table(for: $0.home)?.object(for: $0.primaryKey) == nil }
       for (store, gone) in Dictionary(grouping: gone, by: \.home.storeIndex) {
         let deletions = gone.map {
@@ -202,7 +202,7 @@ extension ManagedObjectContext {
   }
 }
 
-/// The violations that a store reports, pair by pair, as conflicts: who is in conflict with whom about what.
+/// The violations that a store reports, pair by pair, as conflicts: which objects are in conflict about which values.
 ///
 /// A constraint that extends another one (its attributes are among them) is not reported again for the same records (rule 206).
 struct ViolationGroups {

@@ -23,7 +23,7 @@ extension ManagedObjectContext {
   ///   - type: The class of the entity.
   ///   - keys: The names of the attributes of the constraint, in any order.
   ///   - records: Values by the names of properties, one dictionary for each record.
-  ///   - relationships: What becomes of members that a record does not name; `.replace` for relationships that are not listed.
+  ///   - relationships: What happens to members that a record does not name; `.replace` for relationships that are not listed.
   /// - Returns: the objects, and the numbers of new, changed and unchanged ones.
   /// - Throws: with nothing changed, `CoreDataError` 134060 for keys that are no constraint, an abstract entity, an unknown property; 1570 for
   ///   a key that is nil or missing; 134070 while no store is loaded; 1550 for a value that does not fit; 133021 for a key that an object of another entity has.
@@ -61,7 +61,7 @@ extension ManagedObjectContext {
     }
     try requireStores()
     try checkResultType(T.self, entity.name)
-    // Who hears of what was changed before may change more.
+    // An observer of what was changed before may change more.
     flushAncestors()
     tellChanges()
     var plan = try UpsertPlan(entity, by: keys, relationships, in: self)

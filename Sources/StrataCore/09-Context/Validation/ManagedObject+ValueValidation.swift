@@ -155,7 +155,7 @@ extension ManagedObject {
         switch areSame(before, value, slot) {
         case true?: break
         case false?: setModeledValue(value, slot)
-        // A transient value of which it is unknown whether it is another one: kept, but no reason to begin anew.
+        // A transient value of which it is unknown whether it is another one: kept, but no reason to begin again.
         case nil where home.entity.attributes[slot].isTransient: storeTransient(value, slot)
         // Of a transformable value the bytes will tell.
         case nil: setModeledValue(value, slot)

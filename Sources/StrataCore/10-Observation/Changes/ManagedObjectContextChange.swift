@@ -1,6 +1,6 @@
 /// What one event or one merge has changed in what a context shows, as values that may be carried to any task.
 ///
-/// Other than the did-change notification it tells of rows that are no objects in the context, too: what others have saved, batches,
+/// Unlike the did-change notification it also reports rows that are no objects in the context, too: what others have saved, batches,
 /// other processes' commits (rule 178, better). An ID may be in several of the sets.
 public struct ManagedObjectContextChange: Sendable, Hashable {
   /// New records, by whomever.

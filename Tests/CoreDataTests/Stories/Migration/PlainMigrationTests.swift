@@ -121,7 +121,7 @@ struct PlainMigrationTests {
     }
   }
 
-  @Test("rule 309: cancelMigrationWithError(_:) makes the migration throw that very error")
+  @Test("rule 309: cancelMigrationWithError(_:) makes the migration throw that error")
   func cancelled() throws {
     defer { try? FileManager.default.removeItem(at: folder) }
     try fill()

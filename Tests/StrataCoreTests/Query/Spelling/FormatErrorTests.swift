@@ -3,7 +3,7 @@ import Testing
 
 @testable import StrataCore
 
-/// Errors of format strings tell where, what stands there and what could.
+/// Errors of format strings say where they are, what the string has there and what it could have.
 @Suite struct FormatErrorTests {
   private func error(_ format: String, _ arguments: Any?...) -> PredicateSyntaxError? {
     do { _ = try FetchPredicate(format: format, argumentArray: arguments) } catch {
@@ -84,7 +84,7 @@ import Testing
     #expect(error(String(repeating: " ", count: 1_000_001))?.reason == .tooLong)
   }
 
-  /// The deepest trees there can be, and texts of nothing but beginnings, on the small stack of a secondary thread.
+  /// The deepest trees there can be, and texts of openings only, on the small stack of a secondary thread.
   @Test func deepTextsFitOnASmallStack() async throws {
     await #expect(processExitsWith: .success) {
       let done = DispatchSemaphore(value: 0)

@@ -188,7 +188,7 @@ import Testing
 
   private enum Letter: String { case a, b }
 
-  @Test("objects stand for their identifiers (rule 107)") func objects() throws {
+  @Test("objects are taken as their identifiers (rule 107)") func objects() throws {
     let token = StoreEntityToken.token(
       storeIdentifier: UUID(), entityName: "Book", entityNumber: 0, rootName: "Book")
     let ids = (1...3).map { ManagedObjectID(token: token, primaryKey: $0) }

@@ -5,9 +5,9 @@ import Testing
 
 @testable import StrataCore
 
-/// storage.md §2: the gate, the reader pool, the writer thread, deadlines, reopening.
+/// The gate, the reader pool, the writer thread, deadlines, reopening.
 @Suite struct ConcurrencyTests {
-  // MARK: §2.4 Growth
+  // MARK: Growth
 
   @Test func theMapGrowsByItself() throws {
     var options = EnvironmentOptions.scratch
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  /// Readers, nested readers, pins and a writer that outgrows the map again and again.
+  /// Readers, nested readers, pins and a writer that repeatedly outgrows the map.
   @Test func growthUnderReadersLosesNothing() throws {
     var options = EnvironmentOptions.scratch
     options.mapSize = 1 << 16
@@ -174,7 +174,7 @@ import Testing
     pin.release()
   }
 
-  // MARK: §2.2, §2.3 Readers
+  // MARK: Readers
 
   @Test func readersAreParkedAndFew() throws {
     try withEnvironment { environment in
@@ -216,7 +216,7 @@ import Testing
     }
   }
 
-  // MARK: §2.5 The writer
+  // MARK: The writer
 
   @Test func completionsComeInCommitOrder() throws {
     try withEnvironment { environment in
@@ -303,7 +303,7 @@ import Testing
     }
   }
 
-  // MARK: §2.6 A failed anchor write
+  // MARK: A failed anchor write
 
   /// Makes LMDB's write of the anchor fail as a broken disk would: through its own descriptor.
   @Test func afterAFailedAnchorTheStoreIsOpenedAgain() throws {
@@ -330,7 +330,7 @@ import Testing
     #expect(try environment.keyspaces(["rows", "more"]).compactMap(\.self) == spaces)
   }
 
-  // MARK: Reads that wait for nobody
+  // MARK: Reads that never wait
 
   @Test func readsFromManyThreads() throws {
     try withEnvironment { environment in

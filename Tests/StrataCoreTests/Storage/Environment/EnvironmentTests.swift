@@ -5,9 +5,9 @@ import Testing
 
 @testable import StrataCore
 
-/// storage.md §1, §2: files, identity, sharing, growth, readers, deadlines.
+/// Files, identity, sharing, growth, readers, deadlines.
 @Suite struct EnvironmentTests {
-  // MARK: §1.1 Files
+  // MARK: Files
 
   @Test func aNewStoreIsTwoFilesForTheOwnerOnly() throws {
     let directory = try ScratchDirectory()
@@ -112,7 +112,7 @@ import Testing
     }
   }
 
-  // MARK: §1.2 One environment per file
+  // MARK: One environment per file
 
   @Test func openingTwiceSharesAndCountsReferences() throws {
     let directory = try ScratchDirectory()
@@ -163,7 +163,7 @@ import Testing
     #expect(failures.withLock { $0 } == [])
   }
 
-  // MARK: §1.4 Replaced, deleted, forked
+  // MARK: Replaced, deleted, forked
 
   @Test(arguments: ["", "-lock"]) func aDeletedFileRefusesWrites(suffix: String) throws {
     try withEnvironment { environment in
@@ -200,7 +200,7 @@ import Testing
     environment.close()
   }
 
-  // MARK: §1.5 Backup, destroy, replace
+  // MARK: Backup, destroy, replace
 
   @Test(arguments: [false, true]) func aBackupHoldsTheLastCommit(compacting: Bool) throws {
     let directory = try ScratchDirectory()

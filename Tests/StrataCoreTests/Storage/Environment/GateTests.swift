@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataCore
 
-/// storage.md §1.2 and §2.4: who waits for whom, one rule at a time. All on one thread: a deadline that is over already turns
+/// Which process waits for which, one rule at a time. All on one thread: a deadline that is over already turns
 /// waiting into an error.
 @Suite struct GateTests {
   private func withPool(_ body: (ReaderPool) throws -> Void) throws {
@@ -48,7 +48,7 @@ import Testing
       try expectBusy("the writer is inside") { try workAlone(pool) }
       pool.leaveWriter()
 
-      // Whoever gave up has left the gate open, and nobody is inside any more.
+      // A process that gave up has left the gate open, and no process is inside any more.
       try workAlone(pool)
       let again = pool.begin()
       #expect(again >= 0)

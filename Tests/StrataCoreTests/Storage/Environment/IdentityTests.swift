@@ -4,12 +4,12 @@ import Testing
 
 @testable import StrataCore
 
-/// storage.md §1.2–§1.5: whatever happens to the names of a store, there are never two writers.
+/// Whatever happens to the names of a store, there are never two writers.
 ///
-/// What is not here stands in `EnvironmentTests` (links, deletion, replacement, sharing in a process) and
+/// What is not here is in `EnvironmentTests` (links, deletion, replacement, sharing in a process) and
 /// `ProcessTests` (fork).
 @Suite struct IdentityTests {
-  /// A second name given while the store is open: nobody can open it under either, and the one that has it goes on.
+  /// A second name given while the store is open: it can be opened under neither, and the process that has it open continues.
   @Test func aLinkMadeWhileOpenOpensNowhere() async throws {
     let directory = try ScratchDirectory()
     let environment = try Environment.open(path: directory("A"), options: .scratch)
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  /// Whoever opens the store after its lock file is gone makes a new one; whoever holds the old one may not write.
+  /// A process that opens the store after its lock file is gone makes a new one; a holder of the old one may not write.
   @Test(arguments: ["deleted", "replaced"]) func aNewLockFileHasItsOwnWritersOnly(how: String) async throws {
     let directory = try ScratchDirectory()
     let environment = try Environment.open(path: directory("A"), options: .scratch)
@@ -83,7 +83,7 @@ import Testing
     try again.put(found, "a", "ours")
   }
 
-  /// Deleted and made anew by another process: two stores that have nothing in common but the name.
+  /// Deleted and made again by another process: two stores that share only the name.
   @Test func aStoreMadeAnewIsAnother() async throws {
     let directory = try ScratchDirectory()
     let environment = try Environment.open(path: directory("A"), options: .scratch)
@@ -91,7 +91,7 @@ import Testing
     let rows = try environment.keyspace("rows")
     try environment.put(rows, "a", "old")
     await #expect(processExitsWith: .success) { [path = directory("A") as String] in
-      // `destroy` would refuse: somebody has it open.
+      // `destroy` would refuse, because the store is open.
       #expect(try storageError { try Environment.destroy(path: path) }.kind == .busy)
       for name in [path, path + "-lock"] { try #require(unlink(name) == 0) }
       let environment = try Environment.open(path: path, options: .scratch)
@@ -126,7 +126,7 @@ import Testing
     #expect(list.contains("list") && !list.contains(directory("A")), "\(list)")
   }
 
-  /// A copy made with other tools while somebody writes is a store, or is refused; it never ends the process.
+  /// A copy made with other tools during a write is a store, or is refused; it never ends the process.
   @Test func aCopyMadeWhileWritingIsSoundOrRefused() throws {
     let directory = try ScratchDirectory()
     let environment = try Environment.open(path: directory("A"), options: .scratch)

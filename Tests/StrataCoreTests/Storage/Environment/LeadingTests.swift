@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataCore
 
-/// Decisions/0027: a thread writes by itself when nobody else writes or waits; otherwise it queues up as ever.
+/// Decisions/0027: a thread writes by itself when no other thread writes or waits; otherwise it joins the queue.
 @Suite struct LeadingTests {
   /// Where a write ran, and how it ended.
   private final class Record: Sendable {
@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  /// Writes a value; the record tells of it.
+  /// Writes a value and notes it in the record.
   private func write(
     _ environment: Environment, _ rows: Keyspace, _ key: String, _ value: String = "x",
     deadline: Duration? = nil, meanwhile: @escaping @Sendable () -> Void = {}
@@ -275,7 +275,7 @@ import Testing
     #expect(try environment.get(rows, "theirs") == "1")
   }
 
-  /// The turn ends with a process that is killed in the midst of writing.
+  /// The turn ends with a process that is killed while it writes.
   @Test func aKilledProcessLeavesTheTurn() async throws {
     let directory = try ScratchDirectory()
     let path = directory("A")
@@ -321,7 +321,7 @@ import Testing
         let rows = try environment.keyspace("rows")
         #expect(LeadingTests().write(environment, rows, "a").isHere)
         let before = openDescriptors(of: environment.path)
-        // Swift hides fork, for good reasons; the child below calls nothing but fcntl and _exit.
+        // Swift hides fork, for good reasons; the child below calls only fcntl and _exit.
         let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: (@convention(c) () -> Int32).self)
         let child = fork()
         if child == 0 {

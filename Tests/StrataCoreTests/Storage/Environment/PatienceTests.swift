@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataCore
 
-/// An opening that must write waits for other processes once, and opening that need not write waits for nobody.
+/// Opening waits for other processes once when it must write, and never when it need not write.
 @Suite struct PatienceTests {
   private static let model = { @Sendable (attribute: String) in
     ManagedObjectModel(entities: [

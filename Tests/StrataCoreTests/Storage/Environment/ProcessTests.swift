@@ -5,9 +5,9 @@ import Testing
 
 @testable import StrataCore
 
-/// storage.md §1, §2: what other processes may do to a store. The other process is this test binary again.
+/// What other processes may do to a store. The other process is this test binary again.
 @Suite struct ProcessTests {
-  /// §2.4: another process outgrows the map of this one.
+  /// Another process outgrows the map of this one.
   @Test func growthByAnotherProcessIsAdopted() async throws {
     let directory = try ScratchDirectory()
     let path = directory("A")
@@ -31,7 +31,7 @@ import Testing
     #expect(try environment.read { try $0.entryCount(rows) } == 22)
   }
 
-  /// §2.4: the same before a process that only reads has found its keyspaces.
+  /// The same before a process that only reads has found its keyspaces.
   @Test func growthBetweenOpeningAndFindingKeyspacesIsAdopted() async throws {
     let directory = try ScratchDirectory()
     let path = directory("A")
@@ -57,7 +57,7 @@ import Testing
   }
 
   /// A reader here opens a keyspace that another process has made, while a transaction that began before is under way and does not know it: the
-  /// write is begun anew, once, and what the first run did is gone.
+  /// write is begun again, once, and what the first run did is gone.
   @Test func aWriteThatDoesNotKnowAKeyspaceIsBegunAnew() async throws {
     let directory = try ScratchDirectory()
     let path = directory("A")
@@ -93,7 +93,7 @@ import Testing
     #expect(try environment.get(rows, "first run") == nil)
   }
 
-  /// §2.5: another process keeps the write lock; ours give up, and go on when it is free.
+  /// Another process keeps the write lock; writers here give up, and succeed when it is free.
   @Test func aWriterInAnotherProcessMeansBusy() async throws {
     let directory = try ScratchDirectory()
     let path = directory("A")
@@ -138,7 +138,7 @@ import Testing
     #expect(try environment.get(rows, "ours") == "3")
   }
 
-  /// §2.2: a killed reader holds pages until its slot is freed, which opening and saving do.
+  /// A killed reader holds pages until its slot is freed, which opening and saving do.
   @Test func slotsOfKilledReadersAreFreed() async throws {
     let directory = try ScratchDirectory()
     let path = directory("A")
@@ -179,7 +179,7 @@ import Testing
     #expect(try environment.get(rows, "a") == "3")
   }
 
-  /// §1.4: a child made by fork is refused, and does its parent no harm.
+  /// A child made by fork is refused, and does its parent no harm.
   @Test func useAfterForkIsRefused() async throws {
     await #expect(processExitsWith: .success) {
       let directory = try ScratchDirectory()
@@ -190,7 +190,7 @@ import Testing
       let pin = try environment.makeSnapshot()
       // A reader is parked again: the fast way in must be shut for the child, too.
       _ = try environment.get(rows, "a")
-      // Swift hides fork, for good reasons; the child below calls nothing but Storage and _exit.
+      // Swift hides fork, for good reasons; the child below calls only Storage and _exit.
       let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: (@convention(c) () -> Int32).self)
       let child = fork()
       if child == 0 {
@@ -210,7 +210,7 @@ import Testing
         expectForked(16) { _ = try environment.statistics() }
         pin.release()
         environment.close()
-        // Opened anew it is the child's own. For reading only: writing would start threads, which not every tool likes
+        // Opened again it is the child's own. For reading only: writing would start threads, which not every tool likes
         // after fork. Should it hang, it ends all the same.
         alarm(60)
         do {
@@ -234,7 +234,7 @@ import Testing
     }
   }
 
-  /// Programmer's errors stop the process and say why (style.md 16).
+  /// Programmer's errors stop the process and say why.
   @Test func writingInsideATransactionTraps() async throws {
     await #expect(processExitsWith: .failure) {
       try withEnvironment { environment in
@@ -254,7 +254,7 @@ import Testing
   }
 }
 
-/// Tells another process that waits for the file at `path`.
+/// Notifies another process that waits for the file at `path`.
 func announce(_ path: String) throws { try Data().write(to: URL(fileURLWithPath: path)) }
 
 /// Waits until another process has made the file at `path`.

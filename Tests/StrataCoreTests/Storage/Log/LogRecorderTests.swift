@@ -3,11 +3,11 @@ import Testing
 
 @testable import StrataCore
 
-/// What write transactions take down: carried out again, it makes the same store.
+/// The records of write transactions: carried out again, they make the same store.
 struct LogRecorderTests {
   private static let names = ["edges", "journal", "rows"]
 
-  /// Runs `body` in a transaction whose changes are taken down, and returns the record; nil when it is too large.
+  /// Runs `body` in a transaction whose changes are recorded, and returns the record; nil when it is too large.
   private func record(
     _ environment: Environment, _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Void
   ) throws -> [UInt8]? {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import StrataCore
 
-/// storage.md §4: quick inspection after a store was closed in order, full inspection after anything else.
+/// Quick inspection after a store was closed in order, full inspection after anything else.
 @Suite struct CleanMarkTests {
   private let directory: ScratchDirectory
   private var path: String { directory("Test.strata") }
@@ -64,7 +64,7 @@ import Testing
     return try #require(nil, "no page is beyond the quick inspection")
   }
 
-  @Test("After an orderly close only the top is looked at, after any change everything")
+  @Test("After an orderly close only the top is inspected, after any change everything")
   func inspectionFollowsTheMark() throws {
     try visit(putting: 500)
     let offset = try deepPage()
@@ -75,7 +75,7 @@ import Testing
     try Environment.inspect(path: path, .automatic)
     try visit()
     #expect(throws: StorageError.self) { try Environment.inspect(path: path, .full) }
-    // Whoever writes to the file changes its time, and everything is looked at.
+    // A write changes the file's time, and everything is inspected.
     try flip(offset, keepingTime: true)
     try flip(offset, keepingTime: false)
     let error = try storageError { try visit() }
@@ -88,7 +88,7 @@ import Testing
     options.durability = durability
     try visit(options)
     #expect(try isMarked(path))
-    // Commits go to both anchors by turns, and the mark with them.
+    // Commits go to the two anchors alternately, and the mark with them.
     for round in 1...4 {
       let environment = try Environment.open(path: path, options: options)
       try put(round * 30, environment)
@@ -131,7 +131,7 @@ import Testing
     #expect(try !isMarked(copy))
     try Environment.inspect(path: copy, .automatic)
     #expect(try isMarked(path))
-    // The same bytes again, written by somebody else.
+    // The same bytes again, written by another program.
     for _ in 0..<2 { try flip(bytes.count - 1, keepingTime: false) }
     #expect(try !isMarked(path))
     try visit()

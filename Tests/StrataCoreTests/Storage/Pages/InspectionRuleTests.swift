@@ -3,7 +3,7 @@ import Testing
 
 @testable import StrataCore
 
-/// storage.md §4, rule by rule: one planted contradiction each, and the page that the error must name.
+/// The rules of inspection one by one: one planted contradiction each, and the page that the error must name.
 @Suite struct InspectionRuleTests {
   @Test(arguments: PlantedDamage.all) func plantedDamageIsFound(damage: PlantedDamage) throws {
     let directory = try ScratchDirectory()

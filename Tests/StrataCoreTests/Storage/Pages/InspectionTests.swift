@@ -3,7 +3,7 @@ import Testing
 
 @testable import StrataCore
 
-/// storage.md §4: opening what may be damaged. No false refusals, no crash, no changed file.
+/// Opening what may be damaged. No false refusals, no crash, no changed file.
 @Suite struct InspectionTests {
   /// Hundreds of stores of random shape; every state of each, and a copy of it, must pass the full walk.
   @Test(arguments: 0..<8) func validStoresAreNeverRefused(part: Int) throws {

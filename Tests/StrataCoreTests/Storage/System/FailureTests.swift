@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataCore
 
-/// storage.md §1.5, §1.6, §2.6, §4, §5: what the operating system may answer.
+/// What the operating system may answer.
 @Suite struct FailureTests {
   // MARK: Sentences
 
@@ -131,7 +131,7 @@ import Testing
     try inspect(directory("A"))
   }
 
-  /// A backup whose name may not last is none, and does not stand in the way of the next.
+  /// A backup whose name may not last does not count, and does not prevent the next.
   @Test func aBackupWhoseFolderCannotBeFlushedIsRemoved() throws {
     let directory = try ScratchDirectory()
     let fails = Mutex(false)
@@ -153,7 +153,7 @@ import Testing
     try inspect(directory("B"))
   }
 
-  // MARK: §1.6 Network file systems and read-only media
+  // MARK: Network file systems and read-only media
 
   @Test func networkFileSystemsAreRefusedUnlessAllowed() throws {
     let directory = try ScratchDirectory()
@@ -203,7 +203,7 @@ import Testing
     }
   }
 
-  // MARK: §2.6 Full disks, failed anchors
+  // MARK: Full disks, failed anchors
 
   @Test func aFileAtItsSizeLimitIsAFullDisk() async throws {
     await #expect(processExitsWith: .success) {
@@ -271,9 +271,9 @@ import Testing
     #expect(try storageError { _ = try environment.get(rows, "a") }.kind == .io)
   }
 
-  // MARK: §4 Inspection while others write
+  // MARK: Inspection while others write
 
-  /// A walk that fails because somebody commits meanwhile is walked again; otherwise the failure stands.
+  /// A walk that fails because of a commit meanwhile is repeated; otherwise the failure counts.
   @Test(arguments: [true, false]) func aMovingFileIsInspectedAgain(isMoving: Bool) throws {
     let directory = try ScratchDirectory()
     let path = directory("A")
@@ -284,7 +284,7 @@ import Testing
       let count = FileSystem.system.read(descriptor, buffer, offset)
       noise.withLock { left in
         if offset >= 8192, left > 0 {
-          // A page that another process is using anew.
+          // A page that another process is using again.
           left -= 1
           buffer.copyBytes(from: repeatElement(0xAA, count: count))
         } else if offset < 8192, isMoving {

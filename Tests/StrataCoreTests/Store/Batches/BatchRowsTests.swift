@@ -10,7 +10,7 @@ struct BatchRowsTests {
   init() throws { fixture = try StoreFixture() }
 
   @Test(
-    "what goes in comes out, in order and more than once, however little memory there is",
+    "what is added is read back, in order and more than once, however little memory there is",
     arguments: [0, 3_000, 1 << 20], [false, true])
   func rowsComeOutAsTheyWentIn(memory: Int, keepsGiven: Bool) throws {
     let entity = fixture.entity("Item")

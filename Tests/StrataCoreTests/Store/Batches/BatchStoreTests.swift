@@ -88,7 +88,7 @@ struct BatchStoreTests {
         url: fixture.directory.appendingPathComponent("Other.strata"), schema: coordinator.requireSchema(),
         options: .scratch))
     let context = ManagedObjectContext(.confinement, coordinator: coordinator)
-    // The store is held by somebody else until it has been reported that nothing has come.
+    // Another process holds the store until it has been reported that nothing arrived.
     let store = try #require(coordinator.persistentStores.first as? LMDBStore)
     let gate = DispatchSemaphore(value: 0)
     store.parts.environment.submitWrite { _ in

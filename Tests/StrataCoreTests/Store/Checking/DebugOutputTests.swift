@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataCore
 
-/// What contexts say about their requests when somebody wants to know.
+/// What contexts print about their requests on demand.
 struct DebugOutputTests {
   @Test("the environment variable takes names or a number, and names what it does not know")
   func parsing() {
@@ -20,7 +20,7 @@ struct DebugOutputTests {
     #expect(DebugOutput.parse("plan,slow").output == .plan)
   }
 
-  @Test("requests, faults, saves and batches are told of as far as asked for")
+  @Test("requests, faults, saves and batches are printed as far as asked for")
   func lines() throws {
     let coordinator = PersistentStoreCoordinator(managedObjectModel: StoreFixture.model())
     try coordinator.addPersistentStore(.inMemory)

@@ -6,7 +6,7 @@ import Testing
 
 /// The history as the store keeps it: how long, in which bytes, and what a check says of it.
 struct HistoryStoreTests {
-  /// A clock that goes when it is told to.
+  /// A clock that the test moves.
   private final class Clock: Sendable {
     private let time = Mutex(Date(timeIntervalSinceReferenceDate: 1_000))
     var now: Date { time.withLock { $0 } }
@@ -31,7 +31,7 @@ struct HistoryStoreTests {
     try store.history(HistoryQuestion(after: 0)).transactions.map(\.number)
   }
 
-  @Test("by default what is older than 30 days goes with a later save")
+  @Test("by default a later save deletes what is older than 30 days")
   func age() throws {
     let fixture = try StoreFixture(options: options())
     try save(fixture, 3)
@@ -47,7 +47,7 @@ struct HistoryStoreTests {
     #expect(try fixture.store.check().problems == [])
   }
 
-  @Test("for ever means for ever")
+  @Test("history kept without limit does not expire")
   func forever() throws {
     let fixture = try StoreFixture(options: options(.forever))
     for _ in 0..<3 {
@@ -57,7 +57,7 @@ struct HistoryStoreTests {
     #expect(try numbers(fixture.store) == [1, 2, 3])
   }
 
-  @Test("dropsConsumed: what all consumers have seen goes, while there are any")
+  @Test("dropsConsumed: what all consumers have seen is deleted, while there are any")
   func consumed() throws {
     let fixture = try StoreFixture(options: options(HistoryRetention(maximumAge: nil, dropsConsumed: true)))
     try save(fixture, 3)
@@ -147,7 +147,7 @@ struct HistoryStoreTests {
     }
   }
 
-  @Test("a salvaged store goes on with an empty history, and tokens from before are expired")
+  @Test("a salvaged store continues with an empty history, and tokens from before are expired")
   func salvage() throws {
     let fixture = try StoreFixture(options: options())
     try save(fixture, 4)

@@ -51,7 +51,7 @@ struct JournalTests {
     #expect(scattered.entry(codes: [7]).count < 2_100)
   }
 
-  @Test("what is written down is read back, whatever the order in which rows come")
+  @Test("what is written is read back, in whichever order rows come")
   func randomEntries() throws {
     let seed =
       ProcessInfo.processInfo.environment["STRATA_SEED"].flatMap(UInt64.init) ?? .random(in: 0 ... .max)
@@ -151,7 +151,7 @@ struct JournalTests {
     #expect((20...64).contains(kept))
   }
 
-  @Test("a writer that knows no journal leaves a gap, which is told of")
+  @Test("a writer that knows no journal leaves a gap, which is reported")
   func gap() throws {
     let fixture = try fixture()
     for _ in 0..<5 { _ = try insert(fixture) }

@@ -157,7 +157,7 @@ import Testing
     #expect(Int(row.snapshot?.version ?? 0) == added.load(ordering: .relaxed) + 1)
   }
 
-  /// The last reference to a store may go on the thread that writes.
+  /// The last reference to a store may be released on the thread that writes.
   @Test func storeDroppedInItsOwnCompletionClosesQuietly() throws {
     let fixture = try StoreFixture()
     fixture.store.close()

@@ -114,7 +114,7 @@ import Testing
     try fixture.commit(
       updates: [fixture.update("Address", 1, ["sitter": nil])], deletes: [fixture.delete("Person", 10)])
     #expect(try fixture.store.check().danglingReferenceCount == 1)
-    // The partner has gone already: nobody is left behind.
+    // The partner is deleted already: no reference is left.
     try fixture.commit(deletes: [fixture.delete("Address", 1)])
     #expect(try fixture.store.check().danglingReferenceCount == 0)
     #expect(try fixture.store.check().problems == [])

@@ -72,7 +72,7 @@ import Testing
         try bench.put("Person.route", 1, "Person", 2, hidden: true, transaction)
         try bench.putCount("Person.route", 1, 2, hidden: true, transaction)
       } == ["edgeStray: Person.route backwards p1 → p2"])
-    // A code that nobody gave, an order list of what has no order, keys of other lengths.
+    // A code that was never given, an order list of an unordered relationship, keys of other lengths.
     #expect(
       try problems { bench, transaction in
         try bench.put([0x3F, 0xFF, 0, 0, 0, 0, 0, 1], [1, 0, 0, 0, 0, 0, 0, 0], transaction)
@@ -107,7 +107,7 @@ import Testing
       try problems { bench, transaction in
         try bench.put(bench.countKey("Person.route", 1), [2], transaction)
       } == ["edgeCountWrong: Person.route p1: 18446744073709551615 for 2"])
-    // A number that is none: nothing of the owner can be read.
+    // A damaged number: nothing of the owner can be read.
     for bytes: [UInt8] in [[], [0], [0xFF], [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1]] {
       let found = try problems { bench, transaction in
         try bench.put(bench.countKey("Company.employees", 1), bytes, transaction)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import StrataCore
 
-/// Docs/FileFormat.md tells edges byte by byte; so does the file.
+/// Docs/FileFormat.md describes edges byte by byte; the file agrees.
 @Suite struct EdgeFormatTests {
   @Test func edgesAreTheDocumentedBytes() throws {
     let player = EntityDescription("Player", properties: [])

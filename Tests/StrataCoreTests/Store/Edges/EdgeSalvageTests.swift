@@ -133,7 +133,7 @@ import Testing
     }
   }
 
-  /// A company is lost: those who referred to it are named and refer to nothing.
+  /// A company is lost: the rows that referred to it are named and refer to nothing.
   @Test func referencesToLostRowsAreNilAndNamed() throws {
     let fixture = try filled()
     try fixture.commit(updates: [fixture.update("Person", 7, ["watched": ("Company", 2)])])

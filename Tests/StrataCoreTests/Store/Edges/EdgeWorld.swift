@@ -24,7 +24,7 @@ struct EdgeWorld {
   }
 
   var rows: [Node: Row] = [:]
-  /// Members of relationships that are ordered or only told by edges, by relationship and owner.
+  /// Members of relationships that are ordered or stored only as edges, by relationship and owner.
   var stored: [String: [UInt64: Members]] = [:]
 
   /// To-one relationships: name, declaring entity, destination, inverse, whether that is to-one, whether it has noAction.
@@ -52,7 +52,7 @@ struct EdgeWorld {
       mayDangle: true),
   ]
 
-  /// To-many relationships that only edges tell of: name, source, destination, inverse.
+  /// To-many relationships that are stored only as edges: name, source, destination, inverse.
   static let toManys: [(name: String, source: String, destination: String, inverse: String?)] = [
     ("friends", "Person", "Person", "friends"), ("tags", "Person", "Tag", "people"),
     ("people", "Tag", "Person", "tags"), ("likes", "Person", "Company", "fans"),
@@ -72,7 +72,7 @@ struct EdgeWorld {
     Self.toOnes.filter { $0.owner == row.entity || $0.owner == "Person" && row.entity == "Student" }
   }
 
-  /// Who refers to a row by a relationship.
+  /// The rows that refer to a row by a relationship.
   func referrers(_ name: String, _ target: UInt64) -> [UInt64] {
     rows.filter { $0.value.references[name] == target }.map(\.key.key).sorted()
   }

@@ -162,7 +162,7 @@ import Testing
     try fixture.commit(edges: [fixture.add("route", 1, ("Tag", 5))])
     #expect(try fixture.members("route", 1) == [1, 3, 2, 4, 5])
     #expect(try fixture.positions("route", 1).suffix(3) == [end, end, end])
-    // Provisional positions only say who is appended first.
+    // Provisional positions only say which is appended first.
     try fixture.commit(edges: [
       fixture.add("route", 1, ("Tag", 1), at: first), fixture.remove("route", 1, ("Tag", 5)),
       fixture.add("route", 1, ("Tag", 2), at: first + 9), fixture.remove("route", 1, ("Tag", 4)),
@@ -193,7 +193,7 @@ import Testing
       edges: [
         fixture.add("visitors", 1, ("Person", 12), at: EdgePosition.first - 5),
         fixture.add("visitors", 1, ("Person", 4), at: EdgePosition.first - 4),
-        // Who does not refer does not belong.
+        // A row that does not refer is no member.
         fixture.add("visitors", 1, ("Person", 13), at: 1),
       ])
     #expect(try fixture.members("visitors", 1) == [12, 4, 9, 11])
@@ -250,7 +250,7 @@ import Testing
     #expect(try new.check().problems == [])
   }
 
-  /// A snapshot goes on showing the members of its commit.
+  /// A snapshot continues showing the members of its commit.
   @Test func snapshotKeepsItsMembers() throws {
     let fixture = try EdgeFixture()
     try fixture.commit(inserts: [

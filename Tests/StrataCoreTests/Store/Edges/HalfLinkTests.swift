@@ -25,7 +25,7 @@ import Testing
     let fixture = try stand()
     try fixture.commit(edges: [
       fixture.add("likes", 1, ("Company", 1)), fixture.add("fans", 2, ("Person", 1)),
-      // Told at both ends.
+      // Reported at both ends.
       fixture.add("likes", 3, ("Company", 3)), fixture.add("fans", 3, ("Person", 3)),
     ])
     try expectSound(fixture)
@@ -66,7 +66,7 @@ import Testing
       fixture.update("Address", 1, ["sitter": ("Person", 1)]),
     ])
     try expectSound(fixture)
-    // Somebody else takes the address, and the person it had does not know of it.
+    // Another person takes the address, and its former person is not updated.
     #expect(
       try fixture.dangling(updates: [
         fixture.update("Person", 2, ["seat": ("Address", 1)]),

@@ -42,7 +42,7 @@ private struct EdgeRun {
     random = RandomValues(seed: seed)
   }
 
-  /// One change set on its way.
+  /// One change set under way.
   private struct Draft {
     var world: EdgeWorld
     var inserted: [EdgeWorld.Node] = []
@@ -139,7 +139,7 @@ private struct EdgeRun {
     if let inverse = toMany.inverse, inverse != toMany.name || owner != member {
       change(inverse, member, toMany.source, owner, isRemoval, &draft)
     }
-    // Now and then an order among those whom rows tell of.
+    // Now and then an order among members that are stored as rows.
     let companies = draft.world.nodes("Company")
     if random.chance(30), !companies.isEmpty {
       let company = random.pick(companies).key
@@ -162,7 +162,7 @@ private struct EdgeRun {
     draft.edges.append(fixture.add(name, owner, (entity, member), at: position))
   }
 
-  /// Deletes a row as a context does: nobody is left behind.
+  /// Deletes a row as a context does: no reference is left.
   private mutating func delete(_ draft: inout Draft) {
     let root = random.pick(EdgeWorld.roots)
     let nodes = draft.world.nodes(root).filter { !draft.inserted.contains($0) }
@@ -286,7 +286,7 @@ private struct EdgeRun {
         if isMade {
           result.insert("\(toOne.name) \(node.key)→\(target) false")
         } else if draft.deleted[targetNode] != nil && !toOne.mayDangle {
-          // The store compares what it is told to have changed.
+          // The store compares the changes that it gets.
           if draft.updated[node]?.contains(toOne.name) == true { continue }
           result.insert("\(toOne.name) \(node.key)→\(target) true")
         }

@@ -27,7 +27,7 @@ import Testing
 
   enum Made: CaseIterable { case made, refused }
 
-  /// Makes the entries ahead, or has it fail: while somebody works alone with the environment.
+  /// Makes the entries ahead, or fails because another holder has the environment for itself.
   private func prepare(_ changes: ChangeSet, _ made: Made) throws -> ChangeSet {
     var changes = changes
     let work = try #require(fixture.store.workAlongside(&changes))

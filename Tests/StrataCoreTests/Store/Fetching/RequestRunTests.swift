@@ -61,7 +61,7 @@ struct RequestRunTests {
     #expect(monitor.rowCount > Self.rowCount - FetchMonitor.stride)
   }
 
-  @Test("a long sort asks again and again, of keys that are all alike, too", arguments: [false, true])
+  @Test("a long sort checks for cancelling repeatedly, also over equal keys", arguments: [false, true])
   func sortingAsks(isAlike: Bool) throws {
     struct Stop: Error {}
     func keys() -> IndexEntries {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import StrataCore
 
-/// Pages and windows over rows that the sort keys do not tell apart: they cost what they hold.
+/// Pages and windows over rows that the sort keys do not distinguish: they cost what they hold.
 struct TieTests {
   private let fixture: StoreFixture
   private static let rowCount = 4_000
@@ -48,7 +48,7 @@ struct TieTests {
     (Attribute("i64") == 1, [FetchSort("i64")]), (Attribute("i64") == 1, []),
   ]
 
-  @Test("a page costs what is on it, whatever lies before it that is just the same", arguments: lists.indices)
+  @Test("a page costs what is on it, however many equal values precede it", arguments: lists.indices)
   func pages(list: Int) throws {
     let (predicate, sorts) = Self.lists[list]
     let request = FetchRequest<ManagedObjectID>(
@@ -93,7 +93,7 @@ struct TieTests {
     }
   }
 
-  @Test("the last of many equal values come in the order of keys, and no more of them are looked at")
+  @Test("the last of many equal values come in the order of keys, and no more of them are read")
   func windowsFromTheEnd() throws {
     for (predicate, sorts) in Self.lists.prefix(13) {
       let whole = try fixture.fetch("Item", predicate, sort: sorts).rows.map(\.primaryKey)

@@ -258,7 +258,7 @@ import Testing
     again.close()
   }
 
-  /// Two programs with different indexes at the same time: who cannot maintain an index strikes it.
+  /// Two programs with different indexes at the same time: the one that cannot maintain an index removes it.
   @Test func anIndexThatAWriterDoesNotKnowIsNotUsedAnyMore() throws {
     let fixture = try StoreFixture()
     let store = try fixture.secondStore(StoreFixture.model(extraIndex: true))

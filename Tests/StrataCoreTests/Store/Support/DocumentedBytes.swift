@@ -2,7 +2,7 @@ import Foundation
 
 /// The fenced blocks of Docs/FileFormat.md that begin with ```` ```bytes <name> ````.
 ///
-/// A line is `name: bytes ; remark`; lines without a name go on with the bytes of the line before. Bytes are
+/// A line is `name: bytes ; remark`; lines without a name continue with the bytes of the line before. Bytes are
 /// hexadecimal pairs, texts in quotes, `n bytes` for bytes that differ from store to store, or `JSON`.
 struct DocumentedBytes {
   struct Failure: Error, CustomStringConvertible {
@@ -11,7 +11,7 @@ struct DocumentedBytes {
 
   struct Line: Equatable {
     var name: String
-    /// Nil when the document only tells their number, or that they are JSON.
+    /// Nil when the document only gives their number, or that they are JSON.
     var bytes: [UInt8]?
     /// Nil for JSON.
     var count: Int?

@@ -35,7 +35,7 @@ struct ConfinementTests {
     #expect(context.automaticallyMergesChangesFromParent)
   }
 
-  @Test("rule 8: a context's name stands in its description")
+  @Test("rule 8: a context's name is in its description")
   func nameStandsInDescription() {
     let context = store.context(.privateQueue)
     context.name = "importer"

@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// Who keeps whom alive, and what the dead still say (rules 13, 14, 48–50; contexts 9, 10).
+/// Which objects keep which alive, and what deleted ones still show (rules 13, 14, 48–50; contexts 9, 10).
 struct LifetimeTests {
   let store: TemporaryStore
   let context: ManagedObjectContext
@@ -12,7 +12,7 @@ struct LifetimeTests {
     context = store.context()
   }
 
-  @Test("rule 13: an unchanged object nobody holds leaves the context")
+  @Test("rule 13: an unchanged object that is not held elsewhere leaves the context")
   func unchangedObjectsAreHeldWeakly() throws {
     let id = Entry.make("Bells", in: context).objectID
     try context.save()
@@ -28,7 +28,7 @@ struct LifetimeTests {
     #expect(gone == nil)
   }
 
-  @Test("rule 13: changed objects are kept, whoever holds them, until they are saved")
+  @Test("rule 13: changed objects are kept until they are saved, whether they are held elsewhere or not")
   func changedObjectsAreKept() throws {
     let id = Entry.make("Bells", in: context).objectID
     #expect(context.registeredObject(for: id)?.isInserted == true)
@@ -54,7 +54,7 @@ struct LifetimeTests {
     #expect(context.registeredObject(for: id) == nil)
   }
 
-  @Test("contexts 9: looping over many rows keeps only what somebody holds")
+  @Test("contexts 9: looping over many rows keeps only what the loop holds")
   func loopingOverManyRowsIsBounded() throws {
     for number in 0..<5_000 { Entry.make("spot \(number)", in: context) }
     try context.save()
@@ -158,7 +158,7 @@ struct LifetimeTests {
     #expect(!reader.hasChanges)
   }
 
-  @Test("rules 45, 48: a fault whose row is gone can be deleted, and the save goes through")
+  @Test("rules 45, 48: a fault whose row is gone can be deleted, and the save succeeds")
   func deletingADanglingFault() throws {
     let id = try store.save("Bells")[0]
     let reader = store.context()
@@ -173,7 +173,7 @@ struct LifetimeTests {
     #expect(try store.savedEntries() == ["new 3"])
   }
 
-  @Test("rule 48: such an object goes with reset and with rollback, too")
+  @Test("rule 48: reset and rollback remove such an object, too")
   func inaccessibleFaultGoesWithRollback() throws {
     let id = Entry.make("Bells", in: context).objectID
     try context.save()

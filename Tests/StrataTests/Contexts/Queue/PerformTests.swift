@@ -45,7 +45,7 @@ struct PerformTests {
     let context = store.context(.privateQueue)
     let recorder = NotificationRecorder(context)
     await context.perform { _ = Entry.make("Bells", in: context) }
-    // The task goes on when the event is over: what it did is known to everybody (contexts 5).
+    // The task continues when the event is over: what it did is published (contexts 5).
     #expect(recorder.names == [.didChange])
     _ = try? await context.perform { () throws in Entry.make("Winki", in: context).objectID }
     #expect(recorder.names == [.didChange, .didChange])
@@ -181,7 +181,7 @@ struct PerformTests {
     #expect(recorder.names.isEmpty)
     entry.rating = 4
     await nextMainQueueTurn()
-    // Not saved yet: an insert is told once, later edits of it are updates (rule 123).
+    // Not saved yet: an insert is reported once, later edits of it are updates (rule 123).
     #expect(recorder.take().map(\.updated) == [[entry.objectID]])
   }
 

@@ -332,7 +332,7 @@ struct FaultingTests {
     #expect(diary.takeCalls() == ["willTurnIntoFault", "didTurnIntoFault"])
   }
 
-  @Test("rules 62, 63: refreshAllObjects turns unchanged objects into faults, keeps edits, and tells of all")
+  @Test("rules 62, 63: refreshAllObjects turns unchanged objects into faults, keeps edits, and reports all")
   func refreshAllObjects() throws {
     for name in ["a", "b", "c"] { Entry.make(name, in: writer) }
     try writer.save()

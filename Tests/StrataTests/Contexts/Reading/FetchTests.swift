@@ -42,7 +42,7 @@ struct FetchTests {
     #expect(request.predicate == nil && request.sortDescriptors.isEmpty && request.affectedStores == nil)
   }
 
-  @Test("rule 105: without sort descriptors everything comes, in whatever order")
+  @Test("rule 105: without sort descriptors everything is returned, in any order")
   func unsortedFetch() throws {
     #expect(try Set(locations(nil, [])) == ["Bells", "Jan Juc", "Winki", "Torquay", "Lorne"])
   }

@@ -12,7 +12,7 @@ struct QueryGenerationTests {
     context = store.context()
   }
 
-  /// Somebody else changes everything.
+  /// Another context changes everything.
   private func change() throws {
     let other = store.context()
     for entry in try other.entries() { (entry.rating, entry.photo) = (5, Data(repeating: 5, count: 5_000)) }
@@ -87,7 +87,7 @@ struct QueryGenerationTests {
     }
   }
 
-  @Test("rule 293: saving looks at the store, not at the generation")
+  @Test("rule 293: saving compares with the store, not with the generation")
   func savingLooksAtTheStore() throws {
     try store.save("Bells")
     try context.setQueryGenerationFrom(.current)
@@ -133,7 +133,7 @@ struct QueryGenerationTests {
     #expect(try context.entryCount() == 2)
   }
 
-  @Test("rule 296: a generation ends after the coordinator's limit; reading it says so, pinning anew helps")
+  @Test("rule 296: a generation ends after the coordinator's limit; reading it says so, pinning again helps")
   func aGenerationEnds() async throws {
     try store.save("Bells")
     store.coordinator.queryGenerationLimit = .milliseconds(50)

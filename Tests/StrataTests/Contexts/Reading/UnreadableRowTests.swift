@@ -78,7 +78,7 @@ struct UnreadableRowTests {
     #expect(log.failures.isEmpty)
   }
 
-  @Test("rule 64: a stale row that cannot be replaced is shown as long as nobody can tell")
+  @Test("rule 64: a stale row is shown as long as the newest one cannot be read")
   func staleRowIsShown() throws {
     let id = try makeEntry()
     let entry = try reader.entry("Bells")
@@ -118,7 +118,7 @@ struct UnreadableRowTests {
     let entry = try fault(makeEntry())
     var seen: [String?] = []
     reader.readFailureHandler = { failure in
-      // Fails again, and is told on standard error.
+      // Fails again, and is reported on standard error.
       seen.append(entry.location)
       #expect(failure.objectIDs == [entry.objectID])
     }
@@ -238,7 +238,7 @@ struct UnreadableRowTests {
       #expect(entries.map(\.rating) == [3, 3])
       #expect(entries.allSatisfy { !$0.isDeleted })
       #expect(count.list.reduce(0, +) >= 3)
-      // What cannot be told now the next look tells.
+      // What cannot be compared now is compared at the next read.
       for entry in entries { reader.refresh(entry, mergeChanges: false) }
       #expect(entries.map(\.rating).max() == 8)
     }

@@ -75,7 +75,7 @@ struct ConflictTests {
     #expect(try store.context().entries().map(Values.init) == [Values("theirs", 1, 2)])
   }
 
-  @Test("rules 191, 193: the conflict tells what was read, what is stored, and the versions")
+  @Test("rules 191, 193: the conflict has what was read, what is stored, and the versions")
   func conflictTellsBothSides() throws {
     try makeUpdateUpdate()
     let error = #expect(throws: CoreDataError.self) { try mine.save() }
@@ -164,7 +164,7 @@ struct ConflictTests {
     mine.mergePolicy = .mergeByPropertyStoreTrump
     try mine.save()
     #expect(entry.notes == "theirs" && !mine.hasChanges)
-    // Nobody wrote since: the rival's next save is no conflict.
+    // There was no write since: the rival's next save is no conflict.
     rival.notes = "theirs again"
     try theirs.save()
   }
@@ -180,7 +180,7 @@ struct ConflictTests {
     #expect(try stored() == Values(storeWins ? "theirs" : nil, 5, 1))
   }
 
-  @Test("rules 58, 188: an object changed by a policy is told, with the flag 64")
+  @Test("rules 58, 188: an object changed by a policy is notified, with the flag 64")
   func policyTellsTheObject() throws {
     let diary = Diary(context: mine)
     try mine.save()
@@ -227,7 +227,7 @@ struct ConflictTests {
     #expect(throws: CoreDataError.self) { try mine.save() }
   }
 
-  @Test("rule 75: an edit that was taken back by hand is no conflict, it writes nothing")
+  @Test("rule 75: an edit that is set back to the old value is no conflict and writes nothing")
   func editTakenBackIsNoConflict() throws {
     rival.notes = "theirs"
     try theirs.save()
@@ -294,7 +294,7 @@ struct ConflictTests {
   }
 
   @Test(
-    "rule 199: updated here, deleted there: overwrite and object trump write the row anew under its ID",
+    "rule 199: updated here, deleted there: overwrite and object trump write the row again under its ID",
     arguments: [MergePolicyType.overwrite, .mergeByPropertyObjectTrump])
   func updateDeleteReinserts(_ type: MergePolicyType) throws {
     try makeUpdateDelete()
@@ -406,7 +406,7 @@ struct ConflictTests {
     #expect(try store.context().entryCount() == 2)
   }
 
-  @Test("rule 189: a locked object that nobody changed does not disturb; the lock ends with the save")
+  @Test("rule 189: a locked object without changes elsewhere causes no conflict; the lock ends with the save")
   func lockEndsWithTheSave() throws {
     mine.detectConflicts(for: entry)
     Entry.make("first", in: mine)

@@ -95,7 +95,7 @@ struct LargeChangeTests {
   }
 
   @Test(
-    "rules 189, 191: a large save that meets another's edit is refused whole; with a policy it goes through",
+    "rules 189, 191: a large save that meets another's edit is refused whole; with a policy it succeeds",
     arguments: [true, false])
   func conflicts(deletes: Bool) throws {
     let other = store.context()

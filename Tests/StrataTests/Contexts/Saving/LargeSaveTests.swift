@@ -100,7 +100,7 @@ struct LargeSaveTests {
   }
 
   @Test(
-    "rules 134, 204: a refused large save leaves every object new, with its values; repaired, it goes through"
+    "rules 134, 204: a refused large save leaves every object new, with its values; repaired, it succeeds"
   )
   func refusedSaveKeepsChanges() throws {
     let store = try TemporaryStore(
@@ -142,6 +142,6 @@ struct LargeSaveTests {
 }
 
 extension ManagedObjectID {
-  /// The primary key, as the URI tells it.
+  /// The primary key, from the URI.
   fileprivate var uriNumber: Int { Int(uriRepresentation().lastPathComponent.dropFirst()) ?? 0 }
 }

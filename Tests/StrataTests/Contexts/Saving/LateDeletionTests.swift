@@ -18,7 +18,7 @@ struct LateDeletionTests {
     try mine.save()
   }
 
-  /// Deleted there; what tells of it is kept for later.
+  /// Deleted there; the notification is kept for later.
   private func deleteThere() throws -> Notification {
     try catchingSave { theirs.delete(try theirs.entry("Bells")) }
   }
@@ -36,7 +36,7 @@ struct LateDeletionTests {
 
   private func storedRatings() throws -> [Int16] { try store.context().entries().map(\.rating) }
 
-  @Test("rule 199: a row that was written anew is not deleted by the news of its former deletion")
+  @Test("rule 199: a row that was written again is not deleted by a late deletion notice")
   func rowWrittenAnewOutlivesItsDeletion() throws {
     let deletion = try deleteThere()
     entry.rating = 5
@@ -51,7 +51,7 @@ struct LateDeletionTests {
     #expect(try storedRatings() == [])
   }
 
-  @Test("rule 199: an object that is still to be written anew is not deleted by the news of its deletion")
+  @Test("rule 199: an object that is still to be written again is not deleted by a late deletion notice")
   func objectToBeWrittenAnewOutlivesItsDeletion() throws {
     let surfer = Surfer.make("a", in: mine)
     try mine.save()
@@ -77,7 +77,7 @@ struct LateDeletionTests {
     let deletion = try deleteThere()
     entry.rating = 5
     try mine.save()
-    // A fault without a row cannot tell that the news is old.
+    // A fault without a row cannot know that the notification is old.
     mine.refresh(entry, mergeChanges: false)
     mine.mergeChanges(fromContextDidSave: deletion)
     #expect(entry.isDeleted)

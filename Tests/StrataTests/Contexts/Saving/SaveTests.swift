@@ -116,7 +116,7 @@ struct SaveTests {
     #expect(try store.context().entries().map(\.location) == ["made in willSave"])
   }
 
-  @Test("rule 140: a change in didSave dirties the context anew")
+  @Test("rule 140: a change in didSave dirties the context again")
   func changeInDidSave() throws {
     let diary = Diary(context: context)
     diary.onDidSave = { if $0.pages == 0 { $0.pages = 1 } }
@@ -354,7 +354,7 @@ struct SaveTests {
       try store.savedEntries() == ["awakeFromFetch 3", "didSave 3", "prepareForDeletion 3", "willSave 3"])
   }
 
-  @Test("rule 138: saving inside a save throws 132001 and says where; the save itself goes on")
+  @Test("rule 138: saving inside a save throws 132001 and says where; the save itself continues")
   func savingInsideASave() throws {
     let container = try makeDoomedContainer()
     let context = ManagedObjectContext(.confinement, coordinator: container.persistentStoreCoordinator)

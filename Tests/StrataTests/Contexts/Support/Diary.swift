@@ -6,7 +6,7 @@ final class Diary: ManagedObject {
 
   /// The hooks called so far, in order.
   private(set) var calls: [String] = []
-  /// What `awake(fromSnapshotEvents:)` was told.
+  /// The arguments of `awake(fromSnapshotEvents:)`.
   private(set) var snapshotEvents: [SnapshotEventType] = []
   /// What the object looked like when `awakeFromInsert()` was called.
   private(set) var titleAtBirth: String?

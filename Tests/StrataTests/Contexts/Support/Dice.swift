@@ -20,7 +20,7 @@ struct Dice: RandomNumberGenerator {
   /// A number below `sides`.
   mutating func roll(_ sides: Int) -> Int { Int.random(in: 0..<sides, using: &self) }
 
-  /// A short word; the same words come up again and again.
+  /// A short word; the same words recur.
   mutating func word() -> String {
     let letters = Array("abcdeäß")
     return String((0..<(1 + roll(3))).map { _ in letters[roll(letters.count)] })

@@ -65,7 +65,7 @@ final class StoreGate: Sendable {
   }
 }
 
-/// An engine below the coordinator that hands everything on, commits through a gate and tells it of fetches.
+/// An engine below the coordinator that hands everything on, commits through a gate and notifies it of fetches.
 final class GatedStore: PersistentStore {
   private let engine: LMDBStore
   private let gate: StoreGate

@@ -15,7 +15,7 @@ final class NotificationRecorder: Sendable {
     let objectKeys: Set<String>
     /// Whether the value of `invalidatedAll` was an array of IDs.
     let hasArrayOfIDs: Bool
-    /// What tells the posting thread from others.
+    /// What distinguishes the posting thread from others.
     let thread: UInt
 
     subscript(key: ManagedObjectContext.NotificationKey) -> Set<ManagedObjectID> { sets[key.rawValue] ?? [] }
@@ -104,7 +104,7 @@ extension Notification.Name {
   static let ofContexts = [didChange, willSave, didSave, didSaveIDs, didMerge]
 }
 
-/// A number that tells the calling thread from every other living one.
+/// A number that distinguishes the calling thread from every other living one.
 func currentThreadNumber() -> UInt { UInt(pthread_self()) }
 
 /// Carries something that is not Sendable to a place where a test knows it is safe, or means to be wrong.

@@ -52,7 +52,7 @@ final class Entry: ManagedObject {
   }
 }
 
-/// Somebody who surfs, by e-mail address.
+/// A surfer, known by e-mail address.
 final class Surfer: ManagedObject {
   override class var declaredSlots: [String]? { ["email", "name", "level"] }
 
@@ -190,7 +190,7 @@ final class Sample: ManagedObject {
     get { readURL(slot: Slot.uri.rawValue) }
     set { write(newValue, slot: Slot.uri.rawValue) }
   }
-  /// The same attributes with nil told from zero.
+  /// The same attributes, with nil distinguished from zero.
   var optionalInt16: Int16? {
     get { readOptionalInt16(slot: Slot.int16.rawValue) }
     set { write(newValue, slot: Slot.int16.rawValue) }

@@ -8,7 +8,7 @@ final class TemporaryStore: Sendable {
   let url: URL
   private let folder: Folder
 
-  /// Removes the folder when nobody uses it any more.
+  /// Removes the folder when it is not used any more.
   private final class Folder: Sendable {
     let folder: TemporaryFolder
     init() throws { folder = try TemporaryFolder() }
@@ -63,7 +63,7 @@ final class TemporaryStore: Sendable {
   /// The store's own UUID.
   var identifier: UUID { store.identifier }
 
-  /// A new context; of the calling thread unless told otherwise, so that tests can use several side by side.
+  /// A new context; of the calling thread by default, so that tests can use several side by side.
   func context(_ type: ConcurrencyType = .confinement) -> ManagedObjectContext {
     ManagedObjectContext(type, coordinator: coordinator)
   }

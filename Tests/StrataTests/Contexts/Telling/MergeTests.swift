@@ -85,7 +85,7 @@ struct MergeTests {
   }
 
   @Test(
-    "rules 173, 174: deleted elsewhere and written anew there, an object is there again, with the edits it had here"
+    "rules 173, 174: deleted elsewhere and written again there, an object is there again, with the edits it had here"
   )
   func mergedDeletionThatIsTakenBack() throws {
     let entry = Entry.make("Bells", in: writer)
@@ -114,7 +114,7 @@ struct MergeTests {
   }
 
   @Test(
-    "rules 173, 174: what was deleted here stays deleted when its record is written anew elsewhere, and the save deletes that"
+    "rules 173, 174: what was deleted here stays deleted when its record is written again elsewhere, and the save deletes that"
   )
   func deletionOfWhatIsWrittenAnew() throws {
     let entry = Entry.make("Bells", in: writer)
@@ -159,7 +159,7 @@ struct MergeTests {
     #expect(try store.context().entryCount() == 0)
   }
 
-  @Test("rule 179: a merged deletion of what is not in use is told as IDs only")
+  @Test("rule 179: a merged deletion of what is not in use is reported as IDs only")
   func mergedDeletionOfWhatIsNotInUse() throws {
     let entry = Entry.make("Bells", in: writer)
     try writer.save()
@@ -171,7 +171,7 @@ struct MergeTests {
     #expect(!reader.hasChanges)
   }
 
-  @Test("rule 176: merged inserts are told, but registered only while somebody holds them")
+  @Test("rule 176: merged inserts are reported, but registered only while they are held")
   func mergedInsertsAreRegisteredWeakly() throws {
     let entry = Entry.make("Bells", in: writer)
     let recorder = NotificationRecorder(reader)
@@ -181,7 +181,7 @@ struct MergeTests {
     #expect(reader.registeredObject(for: entry.objectID) == nil)
   }
 
-  @Test("rules 176, 130: an object of the did-change set that somebody keeps stays registered")
+  @Test("rules 176, 130: an object of the did-change set that is held stays registered")
   func keptMergedInsertStaysRegistered() throws {
     let entry = Entry.make("Bells", in: writer)
     let kept = Log<ManagedObject>()
@@ -213,7 +213,7 @@ struct MergeTests {
     #expect(reader.registeredObject(for: unknown.objectID) == nil)
   }
 
-  @Test("rules 120, 181: did-merge-IDs tells of inserts, updates, refreshes and deletions")
+  @Test("rules 120, 181: did-merge-IDs reports inserts, updates, refreshes and deletions")
   func didMergeTellsOfEverything() throws {
     let entries = ["a", "b", "c"].map { Entry.make($0, in: writer) }
     try writer.save()
@@ -245,7 +245,7 @@ struct MergeTests {
     #expect(!reader.hasChanges && !mine.hasChanges)
   }
 
-  @Test("rule 128: a merged update is told as refreshed, not as updated; the object is told, too")
+  @Test("rule 128: a merged update is reported as refreshed, not as updated; the object is notified, too")
   func mergedUpdateIsRefreshed() throws {
     let diary = Diary(context: writer)
     try writer.save()
@@ -494,7 +494,7 @@ struct MergeTests {
     #expect(try store.savedEntries() == ["Bells 1"])
   }
 
-  @Test("rule 185: contexts do not merge automatically unless told to, and stop when told")
+  @Test("rule 185: contexts merge automatically only while they are set to")
   func automaticMergingIsOffByDefault() async throws {
     let mine = store.container.newBackgroundContext()
     #expect(!mine.automaticallyMergesChangesFromParent)

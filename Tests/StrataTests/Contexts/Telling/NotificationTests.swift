@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// What contexts tell the world, and when (section E).
+/// What contexts report, and when (section E).
 struct NotificationTests {
   let store: TemporaryStore
   let context: ManagedObjectContext
@@ -100,7 +100,7 @@ struct NotificationTests {
     #expect(recorder.take().map(\.keys) == [["deleted"]])
   }
 
-  @Test("rule 25: a new object whose insertion was told is told as deleted when it goes")
+  @Test("rule 25: a new object whose insertion was reported is reported as deleted when it is deleted")
   func toldInsertIsToldDeleted() throws {
     let entry = Entry.make("Bells", in: context)
     context.processPendingChanges()
@@ -113,7 +113,7 @@ struct NotificationTests {
     #expect(recorder.all(.didSave).first?.deleted.isEmpty == true)
   }
 
-  @Test("rule 15: a change of a transient attribute is told as an update")
+  @Test("rule 15: a change of a transient attribute is reported as an update")
   func transientChangeIsToldAsUpdate() throws {
     let entry = Entry.make("Bells", in: context)
     try context.save()
@@ -123,7 +123,7 @@ struct NotificationTests {
     #expect(recorder.take().map(\.updated) == [[entry.objectID]])
   }
 
-  @Test("rule 122: what an observer of did-change changes is told in a notification of its own")
+  @Test("rule 122: what an observer of did-change changes is reported in a notification of its own")
   func observersMayChangeMore() throws {
     let entry = Entry.make("Bells", in: context)
     let smuggled = Smuggled(entry)
@@ -232,7 +232,7 @@ struct NotificationTests {
     #expect(recorder.names == [.didChange, .willSave])
   }
 
-  @Test("rules 19, 115: rollback tells of what came back and of what went")
+  @Test("rules 19, 115: rollback reports what came back and what was removed")
   func rollbackTells() throws {
     let (edited, deleted) = (Entry.make("edited", in: context), Entry.make("deleted", in: context))
     try context.save()
@@ -253,7 +253,7 @@ struct NotificationTests {
     #expect(recorder.names.isEmpty)
   }
 
-  @Test("rule 132: the coordinator tells of stores that come and go, with the keys added and removed")
+  @Test("rule 132: the coordinator posts when stores are added or removed, with the keys added and removed")
   func coordinatorTellsOfStores() throws {
     let coordinator = store.coordinator
     let log = Log<String>()
@@ -273,7 +273,7 @@ struct NotificationTests {
     #expect(log.list == ["changed added", "will remove", "changed removed"])
   }
 
-  @Test("rule 118: what an observer of will-save inserts instead of something else is told of instead of it")
+  @Test("rule 118: what an observer of will-save inserts in place of another object is reported")
   func willSaveObserversMayExchangeInserts() throws {
     let kept = Entry.make("kept", in: context)
     let doomed = Smuggled((context, Entry.make("doomed", in: context)))

@@ -109,7 +109,7 @@ struct RandomContent {
 
   // MARK: Converting
 
-  /// The content as it is to be in another version of the model.
+  /// The content as it must be in another version of the model.
   func converted(from old: RandomModel, to new: RandomModel) -> RandomContent {
     var result = RandomContent()
     result.orders = Set(
@@ -175,7 +175,7 @@ struct RandomContent {
     _ relationship: RandomModel.Relationship, of tag: String, _ object: Object, _ old: RandomModel
   ) -> [String] {
     if old.relationship(relationship.id) != nil { return object.members[relationship.id] ?? [] }
-    // A new inverse: whoever led here.
+    // A new inverse: the objects that referred here.
     guard let inverse = relationship.inverse, old.relationship(inverse) != nil else { return [] }
     return objects.filter { $0.value.members[inverse]?.contains(tag) ?? false }.map(\.key)
   }

@@ -12,7 +12,7 @@ struct ChildConflictTests {
     id = try #require(try store.save("Bells", rating: 3).first)
   }
 
-  /// A child of `root` that edits a row somebody else writes before it saves.
+  /// A child of `root` that edits a row, which another context writes before the child saves.
   private func editFromAnOlderRow(_ root: ManagedObjectContext, _ edit: (Entry) -> Void) throws {
     let child = ManagedObjectContext(.confinement, parent: root)
     let entry = try child.entry("Bells")
@@ -23,7 +23,7 @@ struct ChildConflictTests {
     try child.save()
   }
 
-  @Test("rule 190: the error policy of the root tells of a row that was written after the child had read it")
+  @Test("rule 190: the error policy of the root reports a row that was written after the child had read it")
   func errorPolicy() throws {
     let root = store.context()
     try editFromAnOlderRow(root) { $0.rating = 1 }
@@ -95,7 +95,7 @@ struct ChildConflictTests {
     #expect(try store.savedEntries() == ["Bells 1"])
   }
 
-  /// A child reads; the root changes the location to Winki and saves; somebody else changes the rating to 5; the child, which still has the
+  /// A child reads; the root changes the location to Winki and saves; another context changes the rating to 5; the child, which still has the
   /// first row, edits and saves.
   private func editFromBeforeTheRootsSave(_ root: ManagedObjectContext, _ edit: (Entry) -> Void) throws {
     let child = ManagedObjectContext(.confinement, parent: root)
@@ -153,7 +153,7 @@ struct ChildConflictTests {
     #expect(try store.savedEntries() == ["Winki 4"])
   }
 
-  @Test("rule 190: a save that failed against somebody else's row does not make that row known")
+  @Test("rule 190: a save that failed because of another context's row does not make that row known")
   func conflictAfterAFailedSave() throws {
     let root = store.context()
     let child = ManagedObjectContext(.confinement, parent: root)
@@ -172,7 +172,7 @@ struct ChildConflictTests {
     #expect(try store.savedEntries() == ["Bells 5"])
   }
 
-  @Test("rule 190: somebody else's row over what the child has read unsaved and the parent has saved since")
+  @Test("rule 190: another context's row over what the child has read unsaved and the parent has saved since")
   func overASaveOfTheParent() throws {
     let root = store.context()
     let held = try root.entry("Bells")
@@ -212,13 +212,13 @@ struct ChildConflictTests {
     root.mergeChanges(fromContextDidSave: try #require(heard.first))
     entry.rating = 1
     try child.save()
-    // Nobody but the root has written since.
+    // Only the root has written since.
     try root.save()
     #expect(try store.savedEntries() == ["Winki 1"])
   }
 
   @Test(
-    "rule 152: a child's save comes into an object that was edited beneath its accessors",
+    "rule 152: a child's save reaches an object that was edited beneath its accessors",
     arguments: ["rating", "location"])
   func primitiveValues(key: String) throws {
     let root = store.context()

@@ -73,7 +73,7 @@ struct LaidOverTests {
     #expect(!parent.hasChanges)
   }
 
-  @Test("rule 189: what somebody else saves after the child's save is a conflict of the root's")
+  @Test("rule 189: what another context saves after the child's save is a conflict of the root's")
   func conflictsAreTheRoots() throws {
     try store.save("Bells")
     try child.entry("Bells").rating = 5
@@ -86,7 +86,7 @@ struct LaidOverTests {
 
   // MARK: Objects of records that a child has saved
 
-  @Test("rule 151: an object made for an ID shows what a child did to the record, before it is looked at")
+  @Test("rule 151: an object made for an ID shows what a child did to the record, before it is read")
   func objectsMadeForIDs() throws {
     let ids = try store.save("Bells", "Winki")
     try child.entry("Bells").rating = 5
@@ -131,7 +131,7 @@ struct LaidOverTests {
 
   // MARK: IDs
 
-  @Test("rule 157: an ID is temporary until the root saves, whoever has edited the record meanwhile")
+  @Test("rule 157: an ID is temporary until the root saves, whichever context edits the record")
   func temporaryUnderEdits() throws {
     let id = Entry.make("Bells", in: parent).objectID
     let sibling = ManagedObjectContext(.confinement, parent: child)

@@ -68,7 +68,7 @@ struct ParentConflictTests {
     #expect(bells.rating == 1 && winki.managedObjectContext == nil)
   }
 
-  @Test("no conflict, no question: records nobody else has changed, or changed to the same")
+  @Test("records that no other context has changed, or changed to the same, are no conflict")
   func noConflict() throws {
     try store.save("Bells")
     let entry = try child.entry("Bells")

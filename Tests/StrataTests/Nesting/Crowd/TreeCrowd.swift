@@ -5,7 +5,7 @@ import TortureKit
 
 /// A tree of contexts over one store, each driven by a thread of its own, all at once.
 ///
-///     store ─┬─ 0 ─┬─ 2 ── 5          each has twigs of its own, which nobody else edits; all raise shared tallies,
+///     store ─┬─ 0 ─┬─ 2 ── 5          each has twigs of its own, which no other context edits; all raise shared tallies,
 ///            │     └─ 3 ─┬─ 4         each in a column of its own
 ///            └─ 1 ── …   └─ …
 ///
@@ -98,7 +98,7 @@ final class TreeCrowd: Sendable {
 
   var goesOn: Bool { !isOver.load(ordering: .acquiring) && shared.withLock { $0.complaints.isEmpty } }
 
-  /// Somebody who enters the contexts of others, by their queues.
+  /// A worker that enters the contexts of others, by their queues.
   private func startVisitor(number: Int) -> DispatchSemaphore {
     let done = DispatchSemaphore(value: 0)
     let thread = Thread {

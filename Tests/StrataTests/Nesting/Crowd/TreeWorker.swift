@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import TortureKit
 
-/// Whoever drives one place of a `TreeCrowd`. Lives on one thread.
+/// The worker of one place of a `TreeCrowd`. Lives on one thread.
 final class TreeWorker {
   struct Wrong: Error, CustomStringConvertible { let description: String }
 
@@ -245,7 +245,7 @@ final class TreeWorker {
   }
 
   /// What `context` sees of a place's twigs: the value of each pair. Throws when twigs of a pair differ, when one has no other,
-  /// or its text tells another value.
+  /// or its text has another value.
   static func twigs(
     of owner: Int, in context: ManagedObjectContext, checksLongTexts: Bool = true
   ) throws -> [Int: Int] {
@@ -272,7 +272,7 @@ final class TreeWorker {
     return result
   }
 
-  /// The pairs of somebody else agree, and so do their texts unless they have been replaced since.
+  /// The pairs of another worker agree, and so do their texts unless they have been replaced since.
   static func checkPairs(of owner: Int, in context: ManagedObjectContext) throws {
     _ = try twigs(of: owner, in: context, checksLongTexts: false)
   }

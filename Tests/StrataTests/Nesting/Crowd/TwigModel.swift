@@ -44,7 +44,7 @@ final class Twig: ManagedObject {
     get { Int(readInt64(slot: 3)) }
     set { write(Int64(newValue), slot: 3) }
   }
-  /// Tells the value again; now and then too long for a row.
+  /// Repeats the value; now and then too long for a row.
   var text: String? {
     get { readString(slot: 4) }
     set { write(newValue, slot: 4) }

@@ -42,7 +42,7 @@ enum Elsewhere {
   }
 }
 
-/// Who makes the child, and where it is used.
+/// Where the child is made, and where it is used.
 enum LateChild: CaseIterable, Sendable {
   case privateHere, privateElsewhere, confinedElsewhere, parentSetLater
 

@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// A child that is made late sees what its parent had finished before, whoever makes it, where and when (contexts 4 and 5).
+/// A child that is made late sees what its parent had finished before, whichever thread makes it, where and when (contexts 4 and 5).
 @Suite(.serialized)
 struct LateChildTests {
   let store: TemporaryStore
@@ -347,7 +347,7 @@ struct LateChildTests {
     #expect(!hasChanges)
   }
 
-  @Test("a late child's save lies over its parent's edits, and both are saved")
+  @Test("a late child's save takes precedence over its parent's edits, and both are saved")
   func lateChildSaves() throws {
     let parent = store.context(.privateQueue)
     try parent.performAndWait { try edit(parent) }

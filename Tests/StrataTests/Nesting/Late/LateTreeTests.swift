@@ -7,7 +7,7 @@ import TortureKit
 ///
 /// `STRATA_LATE_TREES=10000 STRATA_SEED=n swift test --filter LateTreeTests` grows so many trees, beginning with seed n.
 struct LateTreeTests {
-  @Test("whoever makes a child, where and when: it sees what the contexts below had finished")
+  @Test("whichever thread makes a child, where and when: it sees what the contexts below had finished")
   func lateTrees() async throws {
     let environment = ProcessInfo.processInfo.environment
     let count = environment["STRATA_LATE_TREES"].flatMap { UInt64($0) } ?? 60
@@ -271,7 +271,7 @@ final class LateTree {
 
   private func giveUp(_ branch: Branch) throws {
     let context = branch.context
-    // What children have that lies over it would stand on nothing.
+    // Children's changes above it would have no base.
     guard branches.allSatisfy({ !$0.isAbove(branch) || $0.edited.isEmpty }) else { return }
     log.append("\(branch.name) gives up")
     try inside(branch) {

@@ -16,7 +16,7 @@ struct AsynchronousSaveTests {
     main = store.context(.mainQueue)
   }
 
-  @Test("what was pending is saved, the objects keep their values, and did-save tells of it")
+  @Test("what was pending is saved, the objects keep their values, and did-save reports it")
   func savesWhatWasPending() async throws {
     let old = try store.save("Bells", "Winki")
     let (changed, deleted) = (try main.entry("Bells"), try main.entry("Winki"))
@@ -69,7 +69,7 @@ struct AsynchronousSaveTests {
   }
 
   @Test(
-    "an edit that was dropped before the save does not stand in the way of one after it",
+    "an edit that was dropped before the save does not prevent one after it",
     arguments: [false, true])
   func editedAgain(isUndone: Bool) async throws {
     try store.save("Bells", "Winki")
@@ -187,7 +187,7 @@ struct AsynchronousSaveTests {
   }
 
   @Test(
-    "a child that asks for it hears of conflicts with its parent and of duplicates, without stopping as well")
+    "a child that asks for it is told of conflicts with its parent and of duplicates, also without stopping")
   func checksAgainstTheParent() async throws {
     try store.save("Bells")
     let (child, sibling) = (
@@ -308,7 +308,7 @@ struct AsynchronousSaveTests {
     #expect(try store.savedEntries() == ["Bells 2", "Winki 3"])
   }
 
-  @Test("many objects, and nobody's values are lost")
+  @Test("many objects, and no values are lost")
   func manyObjects() async throws {
     for number in 0..<10_000 { Entry.make("\(number)", rating: Int16(number % 6), in: main) }
     async let saving: Void = main.saveAsynchronously()
@@ -347,7 +347,7 @@ struct AsynchronousSaveTests {
     }
     let main = ManagedObjectContext(.privateQueue, coordinator: coordinator)
     main.mergePolicy = .mergeByPropertyObjectTrump
-    // Whoever has children publishes what has been edited.
+    // A context with children publishes what has been edited.
     let child = ManagedObjectContext(.privateQueue, parent: main)
     await main.perform { for id in ids { main.object(with: id).setValue(1, forKey: "rank") } }
     for (place, id) in ids.enumerated() {

@@ -102,7 +102,7 @@ struct ChildSaveTests {
     #expect(recorder.all(.didSave).isEmpty)
   }
 
-  @Test("rule 152: saved on the parent's queue, everything is told when save() returns, however much it is")
+  @Test("rule 152: saved on the parent's queue, everything is reported when save() returns, however much")
   @MainActor func aSaveOnTheParentsQueueTellsAll() throws {
     let main = store.context(.mainQueue)
     let child = ManagedObjectContext(.mainQueue, parent: main)
@@ -112,7 +112,7 @@ struct ChildSaveTests {
     #expect(recorder.all(.didChange).reduce(0) { $0 + $1.inserted.count } == 5_000)
   }
 
-  @Test("rule 153: the parent's did-save tells the net effect of several child saves")
+  @Test("rule 153: the parent's did-save reports the net effect of several child saves")
   func didSaveTellsTheNetEffect() throws {
     let id = try store.save("Bells")[0]
     let new = Entry.make("Winki", in: child)
@@ -323,7 +323,7 @@ struct ChildSaveTests {
     #expect(try store.savedEntries() == ["Bells 3", "Winki 5"])
   }
 
-  @Test("a child goes on editing what it saved, before and after the parent's save and rollback")
+  @Test("a child continues editing what it saved, before and after the parent's save and rollback")
   func editingOn() throws {
     let entry = Entry.make("Bells", rating: 1, in: child)
     try child.save()

@@ -5,7 +5,7 @@ import Testing
 /// New objects that are deleted while the save that was to write them is under way, when that save is refused (rules 199, 212, 245).
 struct DeletedInFlightTests {
   @Test(
-    "rules 212, 245: whom such an object belonged to has it no more, and lists that count members follow",
+    "rules 212, 245: the former owner of such an object has it no more, and lists that count members follow",
     arguments: [false, true], [false, true])
   func members(isTold: Bool, hasChild: Bool) async throws {
     let gate = StoreGate()

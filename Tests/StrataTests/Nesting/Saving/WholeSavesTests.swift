@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// What others save is seen whole or not at all, and nobody is taken back to older values (contexts 5,
+/// What others save is seen whole or not at all, and no context returns to older values (contexts 5,
 /// 6; rules 40, 65, 151, 152, 172).
 @Suite(.serialized)
 struct WholeSavesTests {
@@ -74,7 +74,7 @@ struct WholeSavesTests {
   // MARK: An event
 
   @Test(
-    "contexts 5: new objects that are deleted again are seen by children until the event ends, and then none of them"
+    "contexts 5: new objects that are deleted again are seen by children until the event ends, and not afterwards"
   )
   func deletionsOfOneEvent() throws {
     let parent = store.context()
@@ -122,7 +122,7 @@ struct WholeSavesTests {
 
   // MARK: Merging
 
-  @Test("rule 172: merging an old save takes back nothing of what a child's change stands on")
+  @Test("rule 172: merging an old save takes back nothing that a child's change is based on")
   func mergingAnOldSave() throws {
     try store.save("Bells")
     let stranger = store.context()
@@ -136,7 +136,7 @@ struct WholeSavesTests {
     try parent.save()
     try child.entry("Bells").notes = "glassy"
     try child.save()
-    // The child's change lies over a row that is saved further down only now.
+    // The child's change is above a row that is saved further down only now.
     try root.save()
     parent.mergeChanges(fromContextDidSave: try #require(recorder.first))
     let entry = try parent.entry("Bells")
@@ -145,7 +145,7 @@ struct WholeSavesTests {
     #expect(try child.entry("Bells").rating == 5)
   }
 
-  @Test("the same while the row is on its way to the store") @MainActor
+  @Test("the same while the row is being saved to the store") @MainActor
   func mergingAnOldSaveMeanwhile() async throws {
     try store.save("Bells")
     let stranger = store.context()
@@ -174,7 +174,7 @@ struct WholeSavesTests {
 
   // MARK: Telling
 
-  @Test("rule 152: what is told of after it was handed down looks as it is, not as the child saw it")
+  @Test("rule 152: an object reported after it was handed down shows its present values")
   func toldOfLate() throws {
     try store.save("Bells")
     let parent = store.context()
@@ -186,7 +186,7 @@ struct WholeSavesTests {
     }
     try parent.entry("Bells").rating = 5
     try parent.save()
-    // Too late to be told of by this save, early enough to be part of it.
+    // Too late to be reported by this save, early enough to be part of it.
     let token = NotificationCenter.default.addObserver(
       forName: ManagedObjectContext.willSaveObjectsNotification, object: parent, queue: nil
     ) { _ in

@@ -1,4 +1,4 @@
-// Handing changes down, and hearing of them.
+// Handing changes down, and being notified of them.
 
 /// What a save did, for contexts that merge it.
 struct ReferenceSave {
@@ -153,7 +153,7 @@ extension ReferenceNode {
 
   // MARK: Merging
 
-  /// Another context has saved. `hasRows`: the rows themselves travel, not only the names of those who changed.
+  /// Another context has saved. `hasRows`: the rows themselves travel, not only the names of the changed ones.
   func merge(_ save: ReferenceSave, hasRows: Bool) {
     for number in Set(save.written.keys).union(hasRows ? [] : save.unchanged).sorted() {
       guard let row = newest(number, save, hasRows: hasRows) else { continue }
@@ -162,7 +162,7 @@ extension ReferenceNode {
     }
     for number in save.deleted.union(hasRows ? [] : save.deletedBefore).sorted() {
       guard let leaf = mergeTarget(number), leaf.own != .insert else { continue }
-      // Somebody below has it all the same.
+      // A context below has it all the same.
       if let parent, parent.hasUnsaved(number), beneath(number) != nil { continue }
       if leaf.isFault, leaf.row != nil { leaf.isFault = false }
       leaf.isRowGone = true

@@ -8,12 +8,12 @@ final class ReferenceTreeStore {
   var everStored: Set<Int> = []
 }
 
-/// One state of a leaf. Stored ones count versions, those that nobody has saved yet have none.
+/// One state of a leaf. Stored ones count versions, those that were never saved have none.
 struct ReferenceTreeRow {
   var values: [TreeValue]
   var version: Int?
 
-  /// The row with `changes` laid over it: saved by nobody yet.
+  /// The row with `changes` on top: not saved yet.
   func with(_ changes: [Int: TreeValue]) -> ReferenceTreeRow {
     var result = ReferenceTreeRow(values: values, version: nil)
     for (slot, value) in changes { result.values[slot] = value }
@@ -52,7 +52,7 @@ final class ReferenceLeaf {
   var isListed = false
   /// Deleted because the row is gone: nothing is left to delete.
   var isRowGone = false
-  /// Deleted only because the row is gone, not because somebody here wanted it; and what it was before.
+  /// Deleted only because the row is gone, not by a deletion here; and what it was before.
   var isMissing = false
   var ownBefore: ReferenceChange.Kind?
 
@@ -99,7 +99,7 @@ final class ReferenceLeaf {
 final class ReferenceNode {
   let store: ReferenceTreeStore
   let parent: ReferenceNode?
-  /// What children have saved and nobody has edited here.
+  /// What children have saved and was not edited here.
   var received: [Int: ReferenceChange] = [:]
   /// Objects that are held or have edits, by number.
   var leaves: [Int: ReferenceLeaf] = [:]
@@ -126,7 +126,7 @@ final class ReferenceNode {
     return beneath(number)
   }
 
-  /// Whether somebody has inserted the leaf and it has not reached the store.
+  /// Whether the leaf was inserted and has not reached the store.
   func isNew(_ number: Int) -> Bool { change(number)?.kind == .insert || parent?.isNew(number) ?? false }
 
   /// Whether this context, one below or the store has a value that is written outside its row.
@@ -173,7 +173,7 @@ final class ReferenceNode {
   /// The row a fault takes, or a refresh.
   private func newestRow(_ leaf: ReferenceLeaf) -> ReferenceTreeRow? {
     if leaf.own != nil { return beneath(leaf.number) }
-    // What is to be deleted looks as it did.
+    // What will be deleted looks as it did.
     if let mine = received[leaf.number], mine.kind == .delete { return mine.base }
     return visible(leaf.number)
   }
@@ -238,7 +238,7 @@ final class ReferenceNode {
     return false
   }
 
-  /// Answers the numbers of the objects that left the context.
+  /// Returns the numbers of the objects that left the context.
   func rollback() -> [Int] {
     var gone: [Int] = []
     for leaf in leaves.values {

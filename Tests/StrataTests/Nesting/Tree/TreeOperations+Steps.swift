@@ -77,7 +77,7 @@ extension TreeOperations {
     return leaf
   }
 
-  /// Lets go of objects nobody holds, and of half of those that somebody held for this step.
+  /// Releases objects that are held nowhere, and half of those that were held for this step.
   func forgetUnheld(_ node: Node) {
     for number in node.reference.leaves.keys.sorted() {
       guard let leaf = node.reference.leaves[number] else { continue }
@@ -207,7 +207,7 @@ extension TreeOperations {
     try spread(saved, from: node, caught.list.last)
   }
 
-  /// Siblings and children that want to hear of the save do.
+  /// Siblings and children that ask for it are told of the save.
   private func spread(_ saved: ReferenceSave, from node: Node, _ notification: Notification?) throws {
     for other in nodes where other !== node && (other.parent === node || other.parent === node.parent) {
       switch other.merging {
@@ -246,7 +246,7 @@ extension TreeOperations {
     let choice = random.chance(50)
     let gone = { (number: Int) in node.reference.leaves[number]?.isRowGone == true }
     guard let leaf = try anyLeaf(node, where: { !gone($0) }), let object = leaf.object else { return }
-    // What becomes of a new object that is refreshed without its edits is told by `NewFaultTests`.
+    // `NewFaultTests` show what happens to a new object that is refreshed without its edits.
     let merge = choice || node.reference.kind(leaf) == .insert
     note("\(node.name): refresh #\(leaf.number)\(merge ? ", keeping edits" : "")")
     node.context.refresh(object, mergeChanges: merge)

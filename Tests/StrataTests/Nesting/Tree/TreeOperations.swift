@@ -4,7 +4,7 @@ import TortureKit
 
 /// Random operations on a tree of contexts over one store, each done twice: to the real thing and to the reference.
 ///
-///     store ── root ─┬─ child ── grandchild …      up to eight contexts, new ones are made and old ones let go
+///     store ── root ─┬─ child ── grandchild …      up to eight contexts, new ones are made and old ones released
 ///                    └─ child …
 ///
 /// Everything happens on one thread, so that the reference can say beforehand what comes out: contexts with queues are
@@ -121,7 +121,7 @@ final class TreeOperations {
       context = ManagedObjectContext(kind, coordinator: container.persistentStoreCoordinator)
     }
     var merging = random.pick(Node.Merging.allCases)
-    // A notice reaches only those who have a queue, and the main queue only when this thread rests.
+    // A notice reaches only contexts that have a queue, and the main queue only when this thread rests.
     if merging == .automatic, kind != .privateQueue { merging = .atOnce }
     context.automaticallyMergesChangesFromParent = merging == .automatic
     let kindName = kind == .privateQueue ? "private" : kind == .mainQueue ? "main" : "confined"
@@ -172,7 +172,7 @@ final class TreeOperations {
     if count > 0 { try save(node) }
   }
 
-  /// The reference forgets what nobody holds: so do the managers.
+  /// The reference forgets what is held nowhere, and so do the managers.
   func forgetUndo() {
     for node in nodes where undoes {
       node.context.performAndWait {

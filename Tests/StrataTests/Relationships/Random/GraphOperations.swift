@@ -15,7 +15,7 @@ final class GraphOperations {
   private(set) var log: [String] = []
   private(set) var saves = 0
   private(set) var undoneCount = 0
-  /// Of the root context; nil when nothing is to be undone.
+  /// Of the root context; nil when there is nothing to undo.
   private var undoManager: Strata.UndoManager?
   /// What the graph was before each group that can be undone, and after each that can be redone.
   private var undoable: [ReferenceGraph] = []

@@ -169,7 +169,7 @@ private final class RandomMarket {
       let problems = try store.problems()
       if !problems.isEmpty { throw Failure(description: "\(problems)") }
     }
-    // What others have not read anew may be older at one end than at the other.
+    // What others have not read again may be older at one end than at the other.
     if context.parent == nil { try compareEnds(store.context(), name) }
   }
 

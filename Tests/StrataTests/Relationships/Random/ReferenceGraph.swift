@@ -37,7 +37,7 @@ struct ReferenceGraph: Equatable {
 
   func numbers(_ isWanted: (Kind) -> Bool) -> [Int] { nodes.filter { isWanted($0.value) }.keys.sorted() }
 
-  /// Who stands in the way of deleting this and what goes with it.
+  /// The objects that deny deleting this and what is deleted with it.
   func denies(_ deleted: Set<Int>) -> Bool {
     deleted.contains { !(auditors[$0] ?? []).subtracting(deleted).isEmpty }
   }
@@ -106,7 +106,7 @@ struct ReferenceGraph: Equatable {
     }
   }
 
-  /// References without inverse to what is gone are cleared by the save.
+  /// References without inverse to deleted records are cleared by the save.
   mutating func settle() {
     for project in labels.keys { labels[project] = labels[project]?.filter { nodes[$0] != nil } }
     sponsor = sponsor.filter { nodes[$0.value] != nil }

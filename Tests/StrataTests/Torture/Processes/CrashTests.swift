@@ -3,8 +3,8 @@ import Strata
 import Testing
 import TortureKit
 
-/// Programs that are killed while they save, and programs that save to one store at once (storage.md 1.2, 2.2, 2.4;
-/// contexts 8, 13).
+/// Programs that are killed while they save, and programs that save to one store at once
+/// (contexts 8, 13).
 ///
 /// `STRATA_KILLS=n` sets how often is killed, `STRATA_SEED=n` when and where.
 @Suite(.serialized)
@@ -25,7 +25,7 @@ struct CrashTests {
     defer { folder.remove() }
     let url = folder.url.appendingPathComponent("shared.strata")
     let count = 1_500
-    // Both start with one MiB and end with several: growth by one is met by the other again and again.
+    // Both start with one MiB and end with several: each repeatedly meets growth by the other.
     let children = try (1...2).map {
       try ChildProcess(
         ChildProcess.program("Torture"),

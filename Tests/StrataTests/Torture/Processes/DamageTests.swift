@@ -1,7 +1,7 @@
 import Testing
 
 /// Damaged files are refused and left alone, or can be used without harm; sound files are never refused
-/// (storage.md §4). The files are tried in processes of their own: a signal or a hang would end one.
+/// by opening. The files are tried in processes of their own: a signal or a hang would end one.
 @Suite struct DamageTests {
   @Test func damagedFilesNeverEndTheProcess() async throws {
     try await TortureWorker.run("damage", cases: TortureSettings.damagedFiles, seed: TortureWorker.seed)

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import TortureKit
 
-/// What the operating system withholds (storage.md §1.6, §2.6, §5), each in a process of its own.
+/// What the operating system withholds, each in a process of its own.
 @Suite(.enabled(if: TortureSettings.canInterpose, "the limits are Linux's"))
 struct LimitTests {
   @Test(arguments: ["file-size", "descriptors", "folder"])

@@ -40,14 +40,14 @@ struct LostRowTests {
       return (context, try context.existingObject(with: id))
     }
 
-    /// Deletes the thing's row behind everybody's back.
+    /// Deletes the thing's row without a notification.
     func deleteRow() throws {
       let (context, thing) = try hold()
       context.delete(thing)
       try context.save()
     }
 
-    /// Changes the thing's row behind everybody's back.
+    /// Changes the thing's row without a notification.
     func changeRow(_ values: [String: Any]) throws {
       let (context, thing) = try hold()
       for (key, value) in values { thing[key] = value }
@@ -101,7 +101,7 @@ struct LostRowTests {
     lateThing["code"] = "unique"
     try stack.deleteRow()
     try early.save()
-    // The row is written anew by `early`; `late` was about to and is refused for the code.
+    // The row is written again by `early`; `late` was about to and is refused for the code.
     #expect(code { try late.save() } == .managedObjectConstraintMerge)
     lateThing["code"] = nil
     try stack.changeRow(["long": 5])
@@ -114,7 +114,7 @@ struct LostRowTests {
     #expect(lateThing["name"] as? String == fresh["name"] as? String)
   }
 
-  /// The same with the row still missing when the refused save is repaired, and somebody faster.
+  /// The same with the row still missing when the refused save is repaired, and another process is faster.
   @Test func aSaveThatWouldWriteALostRowAnewFindsItBack() throws {
     let stack = try Stack()
     let (late, lateThing) = try stack.hold(RefusingDuplicates(merge: .overwrite))
@@ -168,7 +168,7 @@ struct LostRowTests {
     #expect(thing["text"] as? String == Stack.large("third"))
   }
 
-  /// contexts 9; rule 176: what nobody holds is let go, whoever inserted it.
+  /// contexts 9; rule 176: what is held nowhere is released, whichever context inserted it.
   @Test func objectsInsertedElsewhereAreNotKept() throws {
     let stack = try Stack()
     let (merging, _) = try stack.hold()
@@ -187,7 +187,7 @@ struct LostRowTests {
     for id in ids { #expect(merging.registeredObject(for: id) == nil) }
   }
 
-  /// contexts 9: an object whose row was written anew is let go like others once it is saved.
+  /// contexts 9: an object whose row was written again is released like others once it is saved.
   @Test func anObjectWrittenAnewIsNotKeptForEver() throws {
     let stack = try Stack()
     let context = ManagedObjectContext(

@@ -1,6 +1,6 @@
 import Testing
 
-/// Power cuts at every point of stories of saves, group commits and backups (storage.md, facts and §2.1).
+/// Power cuts at every point of stories of saves, group commits and backups.
 ///
 /// `STRATA_CRASH_STATES=n` sets how many distinct states are opened, `STRATA_SEED=n` which.
 @Suite(.enabled(if: TortureSettings.canInterpose, "calls of liblmdb are recorded on Linux only"))

@@ -116,7 +116,7 @@ extension RandomOperations {
   private func refresh(_ tested: Tested) throws {
     guard let reference = pickObject(tested) else { return }
     let object = try real(reference, in: tested)
-    // What becomes of a new object that is refreshed without its edits is told by `NewFaultTests`.
+    // `NewFaultTests` show what happens to a new object that is refreshed without its edits.
     let mergeChanges = random.chance(50) || reference.isInserted
     note("\(tested.name): refresh \(reference.key) mergeChanges \(mergeChanges)")
     tested.context.refresh(object, mergeChanges: mergeChanges)
@@ -193,7 +193,7 @@ extension RandomOperations {
 
   // MARK: Holding
 
-  /// The test lets go of some objects. Those without changes are gone then, the others stay in the context.
+  /// The test releases some objects. Those without changes are gone then, the others stay in the context.
   private func letGo(_ tested: Tested) {
     note("\(tested.name): let go")
     tested.context.processPendingChanges()
@@ -213,7 +213,7 @@ extension RandomOperations {
     }
   }
 
-  /// What nobody holds and has no changes is not registered (contexts 9).
+  /// What is held nowhere and has no changes is not registered (contexts 9).
   func checkRegistered(_ tested: Tested) throws {
     for (key, id) in ids {
       let isRegistered = tested.context.registeredObject(for: id) != nil

@@ -5,7 +5,7 @@ import TortureKit
 
 /// Random operations on contexts over one store, each done twice: to the real thing and to the reference.
 ///
-/// Three contexts: two that merge when told, one that merges by itself. Everything happens on one thread, so that
+/// Three contexts: two that merge on demand, one that merges automatically. Everything happens on one thread, so that
 /// the reference can say beforehand what comes out. A difference is thrown as a `Mismatch`.
 final class RandomOperations {
   /// A difference between what happened and what had to.
@@ -13,7 +13,7 @@ final class RandomOperations {
     let description: String
   }
 
-  /// A context, what must be in it, and how it hears of the others' saves.
+  /// A context, what must be in it, and how it learns of the others' saves.
   final class Tested {
     enum Merging: CaseIterable { case never, atOnce, later, automatic }
 
@@ -143,7 +143,7 @@ final class RandomOperations {
   /// The ID notification of the last save.
   var lastNotification: Notification?
 
-  /// Tells the references of the other contexts what was saved.
+  /// Notifies the references of the other contexts of what was saved.
   func spread(_ notice: ReferenceNotice, from source: Tested) {
     for other in tested where other !== source {
       switch other.merging {

@@ -20,7 +20,7 @@ struct RecordKey: Hashable, Comparable, CustomStringConvertible {
 struct ReferenceRow {
   let entity: String
   var values: [AttributeValue]
-  /// No two writings of a row have the same: what a row's version has to tell apart.
+  /// No two writings of a row have the same: what a row's version has to distinguish.
   var stamp: Int
   /// By slot, which writing of a large value the row refers to.
   var large: [Int: Int] = [:]
@@ -104,7 +104,7 @@ final class ReferenceObject {
   var wasChanged = false
   var isFault = false
   var isRowGone = false
-  /// Deleted only because the row is gone, not because somebody here wanted it.
+  /// Deleted only because the row is gone, not by a deletion here.
   var isMissing = false
   var snapshot: ReferenceRow?
   var edits: [Int: AttributeValue] = [:]
@@ -279,7 +279,7 @@ final class ReferenceContext {
     }
     for (key, stamp) in notice.deleted {
       guard let object = objects[key] else { continue }
-      // The deletion of a row that was, or is to be, written anew since.
+      // The deletion of a row that was, or is to be, written again since.
       if object.isInserted { continue }
       if let row = object.snapshot, row.stamp > stamp { continue }
       if object.snapshot != nil { object.isFault = false }
@@ -291,7 +291,7 @@ final class ReferenceContext {
 
   private func takeNewer(_ row: ReferenceRow, _ object: ReferenceObject) {
     if let old = object.snapshot, old.stamp >= row.stamp { return }
-    // Whoever deleted it, or insisted on an edit of it, has written it anew.
+    // The context that deleted it, or kept an edit of it, has written it again.
     object.isRowGone = false
     if object.isMissing {
       store.count("deleted elsewhere and there again")
@@ -351,7 +351,7 @@ final class ReferenceContext {
     store.count(
       "conflicts: \(policy), \(what) here, \(store.rows[object.key] == nil ? "deleted" : "updated") there")
     guard let stored = store.rows[object.key] else {
-      // Rule 199: who insists writes the row anew, who yields lets the object go.
+      // Rule 199: a context that insists writes the row again, one that yields releases the object.
       if isObjectStronger {
         keepEveryValue(object)
         object.take(nil)
@@ -367,7 +367,7 @@ final class ReferenceContext {
       return
     }
     if object.isInserted {
-      // Its row was gone, and somebody else has written it anew: an edited object again.
+      // Its row was gone, and another context has written it again: an edited object again.
       object.isInserted = false
       object.isUpdated = true
     }

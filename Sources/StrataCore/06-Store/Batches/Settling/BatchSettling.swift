@@ -164,7 +164,7 @@ struct BatchSettling {
     }
   }
 
-  /// Who has values in common with whom.
+  /// Which rows have values in common with which.
   private struct Hits {
     /// With stored records, by the rows' numbers.
     var stored: [Int: [ConstraintViolation]] = [:]

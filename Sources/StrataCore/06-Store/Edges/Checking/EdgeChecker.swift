@@ -263,7 +263,7 @@ struct EdgeChecker {
       try readReferences(other, isSecond: true, transaction) { reference, member in
         back.append(Pair(owner: Reference.primaryKey(reference), member: Reference.primaryKey(member)))
       }
-      // Who is not there cannot refer.
+      // A row that does not exist cannot refer.
       let here = { (key: UInt64, hierarchy: Int) in Self.find(key, all[hierarchy]) != nil }
       let sources = hierarchy(ofOwnerOf: relationship)
       let targets = relationship.destinationHierarchy
@@ -338,7 +338,7 @@ struct EdgeChecker {
     }
   }
 
-  // MARK: Edges that nothing but edges tells of
+  // MARK: Members that only edges record
 
   private mutating func checkStored(
     _ relationship: RelationshipSchema, _ keyspace: Keyspace, _ transaction: borrowing ReadTransaction

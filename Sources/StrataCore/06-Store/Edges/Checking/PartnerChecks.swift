@@ -1,6 +1,6 @@
 import Foundation
 
-// One-to-one: both rows refer to each other, and nothing else tells of it.
+// One-to-one: both rows refer to each other, and nothing else records it.
 
 extension EdgeCollection {
   /// A reference of a one-to-one relationship that the change set makes or takes away.

@@ -3,7 +3,7 @@ extension EdgeCollection {
   struct Abandonment {
     /// The relationship of the object that loses a partner.
     let relationship: Int
-    /// Who is left, and who goes, with their entity codes.
+    /// The row that stays and the one that is deleted, with their entity codes.
     let member: UInt64
     let gone: UInt64
   }

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// ```
 ///   rows    new, old and deleted references → edges of the inverse, hidden edges
-///   edges   what the change set says of relationships that rows do not tell of, and of order
+///   edges   what the change set says of relationships that are not in rows, and of order
 ///   check   each distinct target once, in ascending order
 ///   deletes what leads to the rows that go: no reference may be left; edges go along
 /// ```

@@ -4,7 +4,7 @@ struct Edge: EdgeEntry, Hashable {
   var member: UInt64
 }
 
-/// What becomes of one member of an ordered relationship.
+/// What happens to one member of an ordered relationship.
 struct EdgePlacement: EdgeEntry {
   enum Kind: UInt8 {
     /// Comes last, or stays where it is.

@@ -126,7 +126,7 @@ private struct ToldEnds {
     if isLeft { left = edge } else { right = edge }
   }
 
-  /// What becomes of the link: a removal at one end is a removal.
+  /// What happens to the link: a removal at one end is a removal.
   var change: EdgeChange? {
     if let left, left.isRemoval { return left }
     if let right, right.isRemoval { return right }

@@ -237,6 +237,6 @@ extension EdgePosition {
 extension EdgePlacement {
   /// Whether the position only says in which order members are appended.
   fileprivate var isProvisional: Bool { position >= EdgePosition.firstProvisional && kind != .append }
-  /// Who is appended first: by provisional positions, then those without a position.
+  /// The order of appending: by provisional positions, then those without a position.
   fileprivate var appendOrder: (UInt64, UInt32) { (isProvisional ? position : .max, sequence) }
 }

@@ -20,7 +20,7 @@ struct PackedEdgeWriting {
     try writeParts(prefix, bound: nil, count: members.count, isGrowing: true, append: append, &cursor)
   }
 
-  /// Takes members out and puts others in; who is there already, or is not there, changes nothing.
+  /// Takes members out and puts others in. Adding a present member or removing an absent one changes nothing.
   mutating func change(
     _ prefix: UInt64, _ removals: ArraySlice<Edge>, _ additions: ArraySlice<Edge>, _ cursor: inout Cursor
   ) throws {
@@ -126,7 +126,7 @@ struct PackedEdgeWriting {
     return (isChanged ? difference : nil, isGrowing)
   }
 
-  /// Writes `members` as the head of an owner who has `count` of them.
+  /// Writes `members` as the head of an owner that has `count` of them.
   private mutating func writeHead(
     _ prefix: UInt64, count: Int, isGrowing: Bool, _ cursor: inout Cursor
   ) throws {
@@ -146,7 +146,7 @@ struct PackedEdgeWriting {
       return
     }
     let length = PackedEdges.length(members)
-    // The number in the head takes up to seven bytes; one that begins a part takes more than it does in the midst of one.
+    // The number in the head takes up to seven bytes; one that begins a part takes more than one inside a part.
     let most = PackedEdges.mostBytes - 16
     let target =
       length <= most || isGrowing ? most : length / (length / PackedEdges.bytesInPart + 1) + 16

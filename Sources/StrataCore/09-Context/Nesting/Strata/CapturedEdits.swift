@@ -4,7 +4,7 @@
 ///     next edit       ──▶ the object copies its draft                               so that what is captured never changes
 ///     first child     ──▶ rows                                                      on the child's thread
 ///
-/// A log: of two records of one place the later one counts.
+/// It is a log: of two records of one place the later one counts.
 struct CapturedEdits: Sendable {
   private(set) var records: ContiguousArray<CapturedRecord> = []
 
@@ -31,7 +31,7 @@ struct CapturedEdits: Sendable {
 
   private static let fewestToShorten = 1_024
 
-  /// Keeps the last record of each place that says something.
+  /// Keeps the last record of each place that has changes.
   private mutating func shorten() {
     var seen = Set<StratumLayer.Place>(minimumCapacity: records.count)
     var kept = ContiguousArray(
@@ -40,7 +40,7 @@ struct CapturedEdits: Sendable {
     records = kept
   }
 
-  /// The rows that children see. What cannot be encoded is left out: the save will say why.
+  /// The rows that children see. What cannot be encoded is left out: the save will report why.
   consuming func rows() -> [StratumRow] {
     shorten()
     return records.compactMap { try? $0.stratumRow() }
@@ -68,7 +68,7 @@ struct CapturedRecord: @unchecked Sendable {
   final class Rest {
     /// Transient values, and, by negative numbers, large values that are in no store.
     let transients: [Int: Any]?
-    /// Changes of relationships that rows do not tell of, by the relationship's number.
+    /// Changes of relationships that are not in rows, by the relationship's number.
     let members: [(relationship: Int, entries: ContiguousArray<MemberChanges.Entry>)]
     /// Of a record that has no object any more.
     let place: StratumLayer.Place?
@@ -162,8 +162,8 @@ struct CapturedRecord: @unchecked Sendable {
 }
 
 extension ManagedObject {
-  /// What contexts above see of the object's unsaved changes; nil when it has none of its own. The draft in it is shared: who keeps the
-  /// record says so in the object's state.
+  /// What contexts above see of the object's unsaved changes; nil when it has none of its own. The draft in it is shared: code that keeps the
+  /// record notes that in the object's state.
   ///
   /// - Throws: why the row beneath cannot be read.
   @inline(__always)

@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// A child may have read an older row than the one that is stored when it saves. What its parents have written since, or know of, is no
 /// conflict: the child's edit goes on top of it. What another context has written is one, and goes to the merge policy of the save that
-/// reaches the store; until then the child's edit lies over the newest row that is known here, so that no context above sees the context
+/// reaches the store; until then the child's edit is based on the newest row that is known here, so that no context above sees the context
 /// fall back behind its own saves.
 ///
 ///     attempts  ── what saves under way are about to write: known, because children may read it before the save returns
@@ -12,7 +12,7 @@ import Synchronization
 ///     previous  ── the generation before
 ///
 /// Noted are updates, and what batches delete; of the last ones as many as two generations hold. When older ones have been forgotten, a
-/// row that is not known counts as known. Beyond a number of bytes only versions are kept, and nothing for a child's edit to lie over.
+/// row that is not known counts as known. Beyond a number of bytes only versions are kept, and no row that a child's edit could be based on.
 ///
 /// Used from any thread.
 final class KnownRows: Sendable {

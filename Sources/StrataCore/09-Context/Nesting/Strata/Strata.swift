@@ -58,15 +58,15 @@ struct RowBeneath {
   let row: RowSnapshot
   /// Whether it is in the store: no context below has unsaved changes of it.
   let isStored: Bool
-  /// Whether neither the context nor one below has written the stored row, or heard of it.
+  /// Whether neither the context nor one below has written the stored row, or was notified of it.
   var isForeign = false
-  /// The newest stored row that the context, or one below, has written or heard of.
+  /// The newest stored row that the context, or one below, has written or was notified of.
   var known: RowSnapshot?
   /// Whether the row is gone from the store, by a batch that was not executed here.
   var isLost = false
   var externals: [StratumValue] = []
 
-  /// What a change is to lie over: never a row that only another context knows, so that the save that reaches the store meets it there and asks
+  /// The row that a change is based on: never one that only another context knows, so that the save that reaches the store meets it there and asks
   /// the merge policy.
   var familiar: RowSnapshot { isForeign ? known ?? row : row }
 }
@@ -173,7 +173,7 @@ final class Strata: Sendable {
   }
 
   private func note(_ state: borrowing State) {
-    // In this order: who asks for both without the lock finds one of them.
+    // In this order: a reader of both without the lock finds one of them.
     defer {
       hasCaptured.store(
         !state.top.captured.isEmpty || state.frozen.contains { !$0.captured.isEmpty }, ordering: .releasing)
@@ -437,7 +437,7 @@ extension StratumLayer {
   }
 }
 
-/// Lets go of much at once somewhere else: freeing a hundred thousand rows takes longer than a frame.
+/// Releases much at once on another thread: freeing a hundred thousand rows takes longer than a frame.
 enum Garbage {
   private static let queue = DispatchQueue(label: "strata.garbage", qos: .utility)
 

@@ -3,7 +3,7 @@ import HashTreeCollections
 /// What a record's unsaved changes do to its to-many relationships, as far as rows do not tell: by relationship number and
 /// member `MemberChanges.removed`, `unplaced`, or a position.
 ///
-/// Of an ordered relationship whose members follow from the rows at the other end only positions count; who has left is
+/// Of an ordered relationship whose members follow from the rows at the other end only positions count; a member that has left is
 /// noted so that an earlier position is forgotten.
 typealias StratumEdges = [Int: TreeDictionary<UInt64, UInt64>]
 

@@ -27,7 +27,7 @@ final class StratumRow: Sendable {
   let isFinal: Bool
   /// Values of transient attributes that travel with the record (rule 165).
   let transients: TransientValues?
-  /// What becomes of to-many relationships beside what rows tell.
+  /// Changes of to-many relationships that are not in the rows.
   let edges: StratumEdges
 
   init(

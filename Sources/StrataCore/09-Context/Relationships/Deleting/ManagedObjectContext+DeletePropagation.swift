@@ -4,7 +4,7 @@ extension ManagedObjectContext {
   /// Applies the delete rules of everything deleted since the last time (rules 212, 214).
   ///
   /// Works through a list, not down a recursion: cycles end, and a chain of a million objects takes memory for the objects,
-  /// not for their rows, which are let go as soon as their ties are known.
+  /// not for their rows, which are released as soon as their ties are known.
   func propagateDeletions() {
     var place = 0
     var unread: [ManagedObject] = []
@@ -95,7 +95,7 @@ extension ManagedObjectContext {
   /// Lets a new object go for which a deletion has begun, and the new ones that the rule cascade takes along (rules 24, 212).
   ///
   /// Through a list, not down a recursion: cycles end, and a chain may be as long as memory permits. All ties are cut while
-  /// everybody is still there.
+  /// all objects are still there.
   func deleteInserted(_ object: ManagedObject) {
     var leaving = [object]
     var place = 0
@@ -112,10 +112,10 @@ extension ManagedObjectContext {
     for next in leaving where isStillLeaving(next) {
       for relationship in next.home.entity.relationships { untie(next, relationship) }
     }
-    // Last those with whom it began: what they took along is gone before them.
+    // Last those with which it began: what the cascade took along is deleted before them.
     for next in leaving.reversed() {
       if isStillLeaving(next) {
-        // What the cascade has marked as deleted goes on referring to it.
+        // What the cascade has marked as deleted still refers to it.
         if !deletionsToPropagate.isEmpty { vanished.insert(next.objectID) }
         takeOut(next)
       }
@@ -128,7 +128,7 @@ extension ManagedObjectContext {
     object.context === self && object.isInserted && object.state.contains(.leaving)
   }
 
-  /// Whom the deletion of `object` deletes through a relationship with the rule cascade.
+  /// What the deletion of `object` deletes through a relationship with the rule cascade.
   private func cascadeTargets(
     of object: ManagedObject, _ relationship: RelationshipSchema
   ) -> [ManagedObject] {
@@ -317,7 +317,7 @@ extension ManagedObjectContext {
       }
       return
     }
-    // The end that is gone tells of the edge, too.
+    // The deleted end records the edge, too.
     if let inverse = schema.inverse(of: relationship),
       let gone = unsavedObject(target, relationship.destinationHierarchy, binding)
     {

@@ -35,7 +35,7 @@ public final class FetchedResultsController<Result: ManagedObject> {
   /// The receiver of changes; see ``FetchedResultsControllerDelegate``.
   ///
   /// Not held. A delegate that was told *will change* is told *did change*, even if it has called `performFetch()` in between; one that is taken
-  /// away in between hears nothing more, and one that is set in its place hears of the changes that follow.
+  /// away in between gets nothing more, and one that is set in its place gets the changes that follow.
   public weak var delegate: (any FetchedResultsControllerDelegate<Result>)? {
     didSet {
       checkQueue()
@@ -46,7 +46,7 @@ public final class FetchedResultsController<Result: ManagedObject> {
   private let tracker: ResultsTracker
   private let consumers = ResultsConsumers()
   private var reader: ResultsReader?
-  /// Who has been told that the list is about to change, and not yet that it has.
+  /// The delegate that knows that the list is about to change, and not yet that it has.
   private weak var delegateInBatch: (any FetchedResultsChangeDelegate<Result>)?
 
   /// Makes a controller, which has no results before `performFetch()` (rule 243).
@@ -282,7 +282,7 @@ extension FetchedResultsController: ResultsReceiver {
       FetchedResultsIdentifiers.identifier($0.identity, $0.code, report.stores)
     }
     let snapshot = makeSnapshot(reloaded)
-    // First: a delegate may fetch anew, and sequences go on from there.
+    // First: a delegate may fetch again, and sequences continue from there.
     if !consumers.isEmpty { consumers.yield(FetchedResultsChange(report, snapshot)) }
     if let delegate = delegate as? any FetchedResultsSnapshotDelegate<Result> {
       delegate.controller(self, didChangeContentWith: snapshot)
@@ -303,7 +303,7 @@ extension FetchedResultsController: ResultsReceiver {
         name: name, indexTitle: sectionIndexTitle(forSectionName: name),
         objects: FetchedResults(reader, range))
     }
-    // A delegate that is taken away, or that fetches anew, hears no more of what was.
+    // A delegate that is removed, or that fetches again, gets no more of these changes.
     var isOver: Bool { self.reader !== reader || delegate !== self.delegate }
     for one in report.deletedSections where !isOver {
       delegate.controller(
@@ -328,7 +328,7 @@ extension FetchedResultsController: ResultsReceiver {
     case .reset: return
     case .storeRemoved: endSequences()
     case .failed(let error):
-      // First: a delegate may fetch anew, and a new observer may begin.
+      // First: a delegate may fetch again, and a new observer may begin.
       endSequences()
       delegate?.controller(self, didFailWith: error)
     }

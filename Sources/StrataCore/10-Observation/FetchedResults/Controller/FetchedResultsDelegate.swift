@@ -63,7 +63,7 @@ public protocol FetchedResultsChangeDelegate<Result>: FetchedResultsControllerDe
     _ controller: FetchedResultsController<Result>, didChange object: Result, at indexPath: IndexPath?,
     for type: FetchedResultsChangeType, newIndexPath: IndexPath?)
 
-  /// All has been told; or the list was fetched anew in the course of it, and is to be read as a whole.
+  /// All was reported; or the list was fetched again meanwhile, and must be read as a whole.
   func controllerDidChangeContent(_ controller: FetchedResultsController<Result>)
 }
 

@@ -38,7 +38,7 @@ final class ResultsConsumers: Sendable {
     for continuation in all { continuation.yield(change) }
   }
 
-  /// Ends all sequences there are; later ones begin anew.
+  /// Ends all sequences there are; later ones begin again.
   func finish() {
     let all = state.withLock { state in
       defer { state.continuations = [:] }
@@ -59,7 +59,7 @@ final class ResultsConsumers: Sendable {
   }
 }
 
-/// Hears when stores are removed, which is no event of any context.
+/// Is notified when stores are removed, which is no event of any context.
 private final class RemovalWatch: @unchecked Sendable {
   // Unchecked: the token is set once, and only handed back to the center.
   private let token: any NSObjectProtocol

@@ -6,7 +6,7 @@ protocol ResultsReceiver: AnyObject {
   func resultsWillChange()
   /// The list has changed.
   func resultsDidChange(_ report: ResultsReport)
-  /// A delegate has fetched the list anew in its *will change* call: there is nothing more to report.
+  /// A delegate has fetched the list again in its *will change* call: there is nothing more to report.
   func resultsWereFetched()
   /// There is no list any more.
   func resultsDidEnd(_ reason: ResultsEnd)
@@ -33,7 +33,7 @@ enum ResultsEnd {
 /// ```
 ///
 /// Holds eight bytes and a sort key for each object, and no object. What an event costs grows with what it has touched, and with
-/// the logarithm of the list's length; a list of which much is touched is read anew and compared. On the context's queue.
+/// the logarithm of the list's length; a list of which much is touched is read again and compared. On the context's queue.
 final class ResultsTracker: ContextObserver {
   let context: ManagedObjectContext
   let names: SectionNames
@@ -133,7 +133,7 @@ final class ResultsTracker: ContextObserver {
 
   func contextDidChange(_ change: ContextChange) {
     guard index != nil, let plan else { return }
-    // A delegate that is told of the beginning is told of the end, even if it lets go of the controller in between.
+    // A delegate that is told of the beginning is told of the end, even if it releases the controller in between.
     let receiver = receiver
     defer { withExtendedLifetime(receiver) {} }
     if hasLostStore { return end(.storeRemoved) }
@@ -146,7 +146,7 @@ final class ResultsTracker: ContextObserver {
         return
       }
       receiver?.resultsWillChange()
-      // A delegate may have fetched anew.
+      // A delegate may have fetched again.
       guard let index, index.list.root === report.new.root else {
         receiver?.resultsWereFetched()
         return
@@ -193,7 +193,7 @@ final class ResultsTracker: ContextObserver {
       touches[place].oldPosition = index.position(touches[place].identity) ?? -1
     }
     if touches.contains(where: \.isMoved) {
-      // When it is not held elsewhere, the table of a long list is changed where it lies. A window may have to be read anew and compared
+      // When it is not held elsewhere, the table of a long list is changed where it lies. A window may have to be read again and compared
       // with what was before; its table is small. An error ends the list.
       if limit == 0 { self.index = nil }
       let moved = touches.filter(\.isMoved)
@@ -241,7 +241,7 @@ final class ResultsTracker: ContextObserver {
     touches.removeAll { $0.old == nil && $0.new == nil }
   }
 
-  /// Reads the list anew and compares.
+  /// Reads the list again and compares.
   private func reload(_ plan: ResultsPlan, _ touched: Touched) throws -> ResultsReport? {
     guard var before = index else { return nil }
     let after = try load(plan)
