@@ -14,7 +14,7 @@ extension GraphRun {
   }
 
   private func told(_ error: any Error) -> Disagreement {
-    let complaint = (error as? Disagreement)?.description ?? "an error: \(error)"
+    let complaint = (error as? Disagreement)?.description ?? "an error: \(words(error))"
     let named = Set(complaint.split { !"#0123456789".contains($0) }.filter { $0.hasPrefix("#") })
     let about = log.filter { line in
       !named.isDisjoint(with: Set(line.split { !"#0123456789".contains($0) }))
@@ -26,6 +26,17 @@ extension GraphRun {
       "seed \(seed), step \(step): \(complaint)\n  what named them:\n    "
         + about.suffix(60).joined(separator: "\n    ") + "\n  the last steps:\n    "
         + log.suffix(15).joined(separator: "\n    "))
+  }
+
+  /// An error; of conflicts the records and the versions of their rows.
+  private func words(_ error: any Error) -> String {
+    let list = (error as NSError).userInfo[NSPersistentStoreSaveConflictsErrorKey] as? [NSMergeConflict] ?? []
+    let conflicts = list.map { conflict in
+      "#\(numbers[conflict.sourceObject.objectID] ?? 0) of version \(conflict.oldVersionNumber) is stored as "
+        + "\(conflict.newVersionNumber)"
+    }
+    return conflicts.isEmpty
+      ? "\(error)" : "\((error as NSError).code): \(conflicts.joined(separator: ", "))"
   }
 
   private func perform() throws {

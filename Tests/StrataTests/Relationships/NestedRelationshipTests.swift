@@ -76,6 +76,41 @@ struct NestedRelationshipTests {
     #expect(try store.problems() == [])
   }
 
+  @Test(
+    "what a child inserts among members that its parent has appended keeps its place when the parent saves first",
+    arguments: [[], ["a"]], 0...3)
+  func insertedAmongAppended(stored: [String], place: Int) throws {
+    let red = parent.make(Project.self, "Red")
+    func append(_ names: [String]) {
+      for name in names {
+        red.milestones.append(parent.make(Milestone.self, name))
+        red.watchers.append(parent.make(Employee.self, name))
+      }
+    }
+    append(stored)
+    try parent.save()
+    append(["x", "y", "z"])
+    parent.processPendingChanges()
+    let theirs = try child.find(Project.self, "Red")
+    var expected = stored + ["x", "y", "z"]
+    let index = min(place, expected.count)
+    expected.insert("new", at: index)
+    theirs.milestones.insert(child.make(Milestone.self, "new"), at: index)
+    theirs.watchers.insert(child.make(Employee.self, "new"), at: index)
+    try parent.save()
+    child.refreshAllObjects()
+    #expect(theirs.milestones.namesInOrder == expected && theirs.watchers.namesInOrder == expected)
+    try child.save()
+    #expect(red.milestones.namesInOrder == expected && red.watchers.namesInOrder == expected)
+    try parent.save()
+    let saved = try store.fresh { context in
+      let red = try context.find(Project.self, "Red")
+      return [red.milestones.namesInOrder, red.watchers.namesInOrder]
+    }
+    #expect(saved == [expected, expected])
+    #expect(try store.problems() == [])
+  }
+
   @Test("rule 153: several child saves and the parent's own edits give one net effect")
   func netEffect() throws {
     let sales = try parent.find(Department.self, "Sales")

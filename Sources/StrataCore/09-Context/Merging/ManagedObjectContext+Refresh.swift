@@ -55,11 +55,13 @@ extension ManagedObjectContext {
     noteFirstEdit()
   }
 
-  /// Refreshes every object in the context and keeps all edits: unchanged objects become faults (rules 62, 63).
+  /// Refreshes every object in the context and keeps all edits, those that children have saved as well: unchanged objects become faults
+  /// (rules 62, 63).
   public func refreshAllObjects() {
     checkAccess()
     tellChanges()
     forgetAllMembers()
+    claimOutdated()
     var objects: [ManagedObject] = []
     stores.forEachLive { objects.append($0) }
     let live = Set(objects.map(ObjectIdentifier.init))
@@ -77,12 +79,35 @@ extension ManagedObjectContext {
     tellChanges()
   }
 
+  /// What children have saved lies over the rows that were there at that time. Where there are newer ones, it becomes edits of objects, which
+  /// are refreshed.
+  private func claimOutdated() {
+    if strata.isEmpty { return }
+    for change in receivedRows(in: strata.top) where change.kind != .insert && isOutdated(change) {
+      object(for: change, isOwn: true)?.claim()
+    }
+  }
+
+  /// Whether there is a newer row beneath a change, or one that cannot be read now.
+  private func isOutdated(_ change: StratumRow) -> Bool {
+    do {
+      // What becomes of a change whose row is gone, the save finds out.
+      guard let found = try rowBeneath(change) else { return false }
+      if found.isStored, change.isBaseStored { return found.row.version != change.base?.version }
+      return found.row.base != change.base?.base
+    } catch {
+      return true
+    }
+  }
+
   /// The newest row comes under the object's edits. A row that is gone leaves the object as it is: its save will tell. So does one that
   /// cannot be read, which is reported.
   func refreshKeepingChanges(_ object: ManagedObject) {
     object.relations?.expireBases()
     if object.isFault {
       object.snapshot = nil
+      // Children see its edits over the row of before.
+      if !object.state.isDisjoint(with: .ownChange) { unpublished.append(object) }
       return
     }
     if object.state.contains(.inFlight) { return }

@@ -360,17 +360,25 @@ extension ManagedObject {
     guard index >= 0, index <= others.count else {
       trap("index \(index) is out of range: \(relationship.qualifiedName) has \(others.count) other members.")
     }
-    if let position = Self.position(
-      between: index > 0 ? others[index - 1] : nil, and: index < others.count ? others[index] : nil)
+    let next = index < others.count ? others[index] : nil
+    if !Self.isToBePlacedElsewhere(next, state),
+      let position = Self.position(between: index > 0 ? others[index - 1] : nil, and: next)
     {
       state.place(bits, at: position)
       noteRelationChange()
     } else {
-      // No room between the two: all of them get new positions.
+      // No room between the two, or none that lasts: all of them get new positions.
       var order = others.map(\.member)
       order.insert(bits, at: index)
       reorder(relationship, order)
     }
+  }
+
+  /// Whether a member has been appended by a context below, or by a save under way: it gets its position before this context saves, and what
+  /// stood before the position of now would not stand before that one.
+  private static func isToBePlacedElsewhere(_ member: PlacedMember?, _ state: RelationState) -> Bool {
+    guard let member, member.position >= EdgePosition.firstProvisional else { return false }
+    return !state.isPlacedHere(member.member)
   }
 
   /// A position between two members; nil when there is none.

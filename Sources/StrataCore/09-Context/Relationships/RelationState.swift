@@ -190,6 +190,9 @@ final class RelationState {
   /// What was last done to `member` here.
   func lastChange(_ member: UInt64) -> MemberChanges.Entry? { changes.last(member) ?? flying.last(member) }
 
+  /// Whether the next save writes where `member` stands.
+  func isPlacedHere(_ member: UInt64) -> Bool { changes.last(member) != nil }
+
   /// The last entries of everything that is not saved.
   var pending: ContiguousArray<MemberChanges.Entry> {
     if flying.isEmpty { return changes.effective }
