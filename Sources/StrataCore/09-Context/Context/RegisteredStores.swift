@@ -103,6 +103,9 @@ final class RegisteredStores {
     for store in registered { store?.tables.forEach { $0.retainsObjects = retains } }
   }
 
+  /// How many objects are in the tables.
+  var count: Int { registered.reduce(0) { $0 + ($1?.tables.reduce(0) { $0 + $1.count } ?? 0) } }
+
   /// Every object in the tables.
   func forEach(_ body: (ManagedObject) -> Void) {
     for store in registered { store?.tables.forEach { $0.forEach(body) } }

@@ -192,29 +192,3 @@ final class ContextEvaluation {
     try sorts.map { try evaluation.evaluate($0, for: node).single }
   }
 }
-
-extension ManagedObjectContext {
-  /// Whether something that is not saved may have a say in the answer to `request` beside the objects that it fetches.
-  func disturbs(
-    _ hierarchies: Set<Int>, ownLayers: [StratumLayer], includesPendingChanges: Bool
-  ) -> Bool {
-    if hierarchies.isEmpty { return false }
-    func isTouched(_ layer: StratumLayer) -> Bool {
-      layer.tables.keys.contains { hierarchies.contains($0.hierarchy) }
-    }
-    for strata in ancestors where !strata.isEmpty {
-      if strata.layers.contains(where: isTouched) { return true }
-    }
-    guard includesPendingChanges else { return false }
-    if ownLayers.contains(where: isTouched) { return true }
-    func isTouched(_ object: ManagedObject) -> Bool { hierarchies.contains(object.home.hierarchyNumber) }
-    if changes.inserted.contains(where: isTouched) || changes.updated.contains(where: isTouched)
-      || changes.deleted.contains(where: isTouched)
-    {
-      return true
-    }
-    var isFlying = false
-    flight?.forEachObject { object, _ in if isTouched(object) { isFlying = true } }
-    return isFlying
-  }
-}

@@ -39,15 +39,11 @@ extension ManagedObjectContext {
   private func explain(
     _ specification: FetchSpecification, mode: FetchMode, _ explaining: FetchExplaining
   ) throws -> FetchExplanation {
-    checkAccess(specification.entityName)
-    flushAncestors()
-    tellChanges()
-    let resolved = try resolved(specification)
-    let overlay = try makeOverlay(resolved, specification)
+    let fetch = try ContextFetch(specification, in: self)
+    let overlay = fetch.overlay
     var explanation = FetchExplanation(stores: [])
-    let asked =
-      overlay.isEmpty ? (request: resolved, mode: mode) : storeRequest(resolved, mode: mode, overlay)
-    for binding in bindings(for: resolved, specification) {
+    let asked = fetch.storeRequest(mode: mode)
+    for binding in fetch.bindings {
       let part = try reading(binding).explain(
         asked.request, mode: asked.mode, isExecuting: explaining == .executing)
       if let part { explanation.stores.append(part) }

@@ -33,17 +33,7 @@ extension ManagedObjectContext {
     of specification: FetchSpecification, _ type: FetchResultType, _ monitor: FetchMonitor? = nil
   ) throws -> Int {
     if type == .dictionary { return try countDictionaries(specification, monitor) }
-    checkAccess(specification.entityName)
-    flushAncestors()
-    tellChanges()
-    var resolved = try resolved(specification)
-    resolved.monitor = monitor
-    let overlay = try makeOverlay(resolved, specification)
-    let bindings = bindings(for: resolved, specification)
-    if overlay.isEmpty, bindings.count == 1 {
-      return try ask(reading(bindings[0]), resolved, mode: .count).count
-    }
-    return try matches(resolved, specification, mode: .identifiers, overlay: overlay).count
+    return try ContextFetch(specification, in: self) { $0.monitor = monitor }.count()
   }
 
   /// The object for `id`, from the context or as a fault that has not been looked for (rule 45). Never reads the store.
@@ -189,30 +179,17 @@ extension ManagedObjectContext {
   }
 
   func fetchObjects(_ specification: FetchSpecification) throws -> [ManagedObject] {
-    checkAccess(specification.entityName)
-    flushAncestors()
-    tellChanges()
-    let resolved = try resolved(specification)
-    let overlay = try makeOverlay(resolved, specification)
-    let bindings = bindings(for: resolved, specification)
-    let mode: FetchMode = specification.includesPropertyValues ? .rows : .identifiers
-    let objects: [ManagedObject]
-    // What children have saved may be left out of the answer, but not out of its objects.
-    if overlay.isEmpty, overlay.ownLayers.isEmpty, bindings.count == 1 {
-      objects = try fetchDirectly(resolved, from: bindings[0], mode: mode)
-    } else {
-      objects = try matches(resolved, specification, mode: mode, overlay: overlay).map {
-        $0.object(in: self, overlay.ownLayers)
-      }
-    }
-    return try finish(objects, specification)
+    try ContextFetch(specification, in: self).objects()
   }
 
-  /// The common case: one store, nothing unsaved that could matter.
-  private func fetchDirectly(
-    _ request: ResolvedFetchRequest, from binding: StoreBinding, mode: FetchMode
-  ) throws -> [ManagedObject] {
-    var fetched = try ask(reading(binding), request, mode: mode)
+  func fetchIdentifiers(_ specification: FetchSpecification) throws -> [ManagedObjectID] {
+    try ContextFetch(specification, in: self).identifiers()
+  }
+
+  /// The objects of what one store has answered, nothing being unsaved that could matter.
+  func makeObjects(
+    _ fetched: consuming FetchedRows, _ request: ResolvedFetchRequest, in binding: StoreBinding
+  ) -> [ManagedObject] {
     let table = stores.tables(for: binding).tables[request.entity.hierarchyNumber]
     table.reserve(fetched.rows.count)
     var rows = fetched.rows
@@ -286,25 +263,6 @@ extension ManagedObjectContext {
       count += 1
     }
     return made
-  }
-
-  func fetchIdentifiers(_ specification: FetchSpecification) throws -> [ManagedObjectID] {
-    checkAccess(specification.entityName)
-    flushAncestors()
-    tellChanges()
-    let resolved = try resolved(specification)
-    let overlay = try makeOverlay(resolved, specification)
-    let bindings = bindings(for: resolved, specification)
-    if overlay.isEmpty, bindings.count == 1 {
-      return try ask(reading(bindings[0]), resolved, mode: .identifiers).rows.compactMap { row in
-        bindings[0].entities[row.entity].map {
-          ManagedObjectID(token: $0.token, primaryKey: row.primaryKey)
-        }
-      }
-    }
-    return try matches(resolved, specification, mode: .identifiers, overlay: overlay).map {
-      $0.identifier(in: self)
-    }
   }
 
   /// `shouldRefreshRefetchedObjects`: objects without changes take the newest rows, changed ones keep their edits on top

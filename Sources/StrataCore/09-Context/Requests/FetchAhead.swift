@@ -137,14 +137,9 @@ extension ManagedObjectContext {
   fileprivate func found(
     _ specification: FetchSpecification, _ type: FetchResultType, _ monitor: FetchMonitor
   ) throws -> FetchedAhead {
-    flushAncestors()
-    tellChanges()
-    var resolved = try resolved(specification)
-    resolved.monitor = monitor
-    let overlay = try makeOverlay(resolved, specification)
     let mode: FetchMode =
       type == .managedObject && specification.includesPropertyValues ? .rows : .identifiers
-    let matches = try matches(resolved, specification, mode: mode, overlay: overlay)
+    let matches = try ContextFetch(specification, in: self) { $0.monitor = monitor }.matches(mode: mode)
     if type == .managedObjectID { return .identifiers(matches.map { $0.identifier(in: self) }) }
     return .objects(
       matches.map { match in

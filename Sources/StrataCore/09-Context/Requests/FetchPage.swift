@@ -32,8 +32,8 @@ extension ManagedObjectContext {
   ) throws -> FetchPage<T> {
     let specification = try specification(of: request)
     try checkResultType(T.self, specification.entityName)
-    let (matches, page, layers) = try page(specification, size, continuation)
-    let objects = try finish(matches.map { $0.object(in: self, layers) }, specification)
+    let (fetch, matches, page) = try page(specification, size, continuation)
+    let objects = try finish(matches.map(fetch.object), specification)
     return FetchPage(results: try cast(objects), continuation: page, isLast: matches.count < size)
   }
 
@@ -43,38 +43,33 @@ extension ManagedObjectContext {
     _ request: FetchRequest<ManagedObjectID>, size: Int, after continuation: FetchContinuation? = nil
   ) throws -> FetchPage<ManagedObjectID> {
     let specification = try specification(of: request)
-    let (matches, page, _) = try page(specification, size, continuation)
+    let (_, matches, page) = try page(specification, size, continuation)
     return FetchPage(
       results: matches.map { $0.identifier(in: self) }, continuation: page, isLast: matches.count < size)
   }
 
   private func page(
     _ specification: FetchSpecification, _ size: Int, _ continuation: FetchContinuation?
-  ) throws -> (ArraySlice<FetchMatch>, FetchContinuation?, [StratumLayer]) {
+  ) throws -> (ContextFetch, ArraySlice<FetchMatch>, FetchContinuation?) {
     checkAccess(specification.entityName)
     guard size > 0, specification.fetchLimit == 0, specification.fetchOffset == 0 else {
       throw FetchError(reason: .windowOfPages, entityName: specification.entityName, key: nil)
     }
-    flushAncestors()
-    tellChanges()
-    var resolved = try resolved(specification)
-    resolved.limit = size
-    resolved.isPaged = true
-    if let continuation {
-      let store = coordinator.bindings.first {
-        $0.store.identifier == continuation.storeIdentifier
-      }
-      resolved.start = try FetchStart(
-        continuation, specification, resolved.sorts, storeIndex: store?.index ?? -1)
+    let fetch = try ContextFetch(specification, in: self) { request in
+      request.limit = size
+      request.isPaged = true
+      guard let continuation else { return }
+      let store = coordinator.bindings.first { $0.store.identifier == continuation.storeIdentifier }
+      request.start = try FetchStart(
+        continuation, specification, request.sorts, storeIndex: store?.index ?? -1)
     }
-    var overlay = try makeOverlay(resolved, specification)
-    let matches = try matches(resolved, specification, mode: .rows, overlay: overlay)
+    let matches = try fetch.matches(mode: .rows)
     guard let last = matches.last, let node = last.node,
-      let evaluation = try evaluation(last.storeIndex, &overlay, resolved, specification)
-    else { return (matches, continuation, overlay.ownLayers) }
+      let evaluation = try fetch.evaluation(last.storeIndex)
+    else { return (fetch, matches, continuation) }
     let end = FetchContinuation(
       after: specification, values: try evaluation.sortValues(node),
       storeIdentifier: evaluation.view.storeIdentifier, primaryKey: last.primaryKey)
-    return (matches, end, overlay.ownLayers)
+    return (fetch, matches, end)
   }
 }

@@ -151,6 +151,7 @@ extension ManagedObjectContext {
     for notice in outcome.notices where notice.hasMoreThanWasSaid { takeDerived(notice) }
     forgetMembers(left: outcome.notices)
     if !outcome.notices.isEmpty { statistics.saves += 1 }
+    assertInvariants()
     if !DebugOutput.current.isEmpty {
       for notice in outcome.notices { tellAsynchronous(notice.changes) }
     }

@@ -39,6 +39,7 @@ extension ManagedObjectContext {
       // What was not saved is finished all the same.
       isAboutToSave = false
       flushEdits()
+      assertInvariants()
       throw error
     }
     // It is done: an observer may save again.
@@ -290,6 +291,7 @@ extension ManagedObjectContext {
     letGo(deleted: outcome.deleted)
     forgetMembers(left: outcome.notices)
     if !outcome.notices.isEmpty { statistics.saves += 1 }
+    assertInvariants()
     ManagedObject.forEach(outcome.inserted) { $0.didSave() }
     ManagedObject.forEach(outcome.updated) { $0.didSave() }
     ManagedObject.forEach(outcome.deleted) { $0.didSave() }

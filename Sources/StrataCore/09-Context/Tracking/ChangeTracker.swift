@@ -371,3 +371,38 @@ extension ManagedObject {
   }
 
 }
+
+extension ChangeTracker {
+  /// What is not as it must be, in sentences; empty when everything is. Looks at every changed object.
+  func brokenInvariants() -> [String] {
+    var broken: [String] = []
+    func check(_ list: [ManagedObject], _ name: String, listed: ObjectState, state: ObjectState, count: Int) {
+      let own = list.filter { $0.contextReference?.toOpaque() == owner?.toOpaque() }
+      if Set(own.map(ObjectIdentifier.init)).count != own.count {
+        broken.append("an object is twice in the list of \(name) objects")
+      }
+      if own.contains(where: { !$0.state.contains(listed) }) {
+        broken.append("an object in the list of \(name) objects does not know that it is there")
+      }
+      let inState = own.count {
+        $0.state.contains(state) && (state != .updated || !$0.state.contains(.deleted))
+      }
+      if inState != count { broken.append("\(count) objects are counted as \(name), and \(inState) are") }
+    }
+    check(insertedList, "inserted", listed: .listedInserted, state: .inserted, count: insertedCount)
+    check(updatedList, "updated", listed: .listedUpdated, state: .updated, count: updatedCount)
+    check(deletedList, "deleted", listed: .listedDeleted, state: .deleted, count: deletedCount)
+    if eventStart > insertedList.count {
+      broken.append("the event begins behind the end of the list of inserted objects")
+    }
+    return broken
+  }
+
+  /// Every object that has an entry in a list, as the check of a context looks for it.
+  var listedObjects: Set<ObjectIdentifier> {
+    Set((insertedList + updatedList + deletedList).map(ObjectIdentifier.init))
+  }
+  var notedObjects: Set<ObjectIdentifier> {
+    Set((notedList + insertedList[min(eventStart, insertedList.count)...]).map(ObjectIdentifier.init))
+  }
+}

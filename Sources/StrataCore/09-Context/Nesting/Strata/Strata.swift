@@ -407,6 +407,28 @@ final class Strata: Sendable {
     }
   }
 
+  /// What is not as it must be, in sentences.
+  func brokenInvariants(isSaving: Bool) -> [String] {
+    state.withLock { state in
+      var broken: [String] = []
+      if !isSaving, !state.frozen.isEmpty { broken.append("a layer waits for a save, and none is under way") }
+      if publishes, !state.top.captured.isEmpty { broken.append("edits are captured beside a child") }
+      let hasRows = !state.top.isEmpty || state.frozen.contains { !$0.isEmpty }
+      if hasRows != !isEmpty || !state.received.isEmpty != mustMerge {
+        broken.append("the layers are not what readers are told of them")
+      }
+      for layer in state.frozen + [state.top] {
+        for (table, rows) in layer.tables {
+          if rows.isEmpty { broken.append("a layer has a table without rows") }
+          if rows.contains(where: { $1.table != table || $1.primaryKey != $0 }) {
+            broken.append("a row lies in a place that is not its own")
+          }
+        }
+      }
+      return broken
+    }
+  }
+
   /// Forgets everything but what is being saved: the context was rolled back or reset.
   func removeAll() {
     let old = state.withLock { state in

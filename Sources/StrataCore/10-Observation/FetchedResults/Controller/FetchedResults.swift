@@ -82,20 +82,9 @@ final class ResultsReader {
   let list: EntryList
   let stores: [StoreBinding]
   private let context: ManagedObjectContext
-  private let specification: FetchSpecification
-  private let entity: EntitySchema
-  private let size: Int
-  private var held: [Batch] = []
-
-  private struct Batch {
-    let first: Int
-    let objects: [ManagedObject]
-    /// Kept alive only.
-    let prefetched: [ManagedObject]
-  }
+  private let batches: BatchReader
 
   private static let usualSize = 100
-  private static let mostHeld = 2
 
   init(
     _ list: EntryList, _ stores: [StoreBinding], _ context: ManagedObjectContext, _ plan: ResultsPlan
@@ -103,55 +92,35 @@ final class ResultsReader {
     self.list = list
     self.stores = stores
     self.context = context
-    specification = plan.specification
-    entity = plan.request.entity
-    size = specification.fetchBatchSize > 0 ? specification.fetchBatchSize : Self.usualSize
+    var specification = plan.specification
+    // The list follows its context anyway; looking at it changes nothing.
+    specification.shouldRefreshRefetchedObjects = false
+    let size = specification.fetchBatchSize > 0 ? specification.fetchBatchSize : Self.usualSize
+    batches = BatchReader(context, specification, plan.request.entity, count: list.count, size: size) {
+      range in
+      var objects: [ManagedObject] = []
+      objects.reserveCapacity(range.count)
+      list.forEach(from: range.lowerBound) { leaf, place in
+        objects.append(Self.object(leaf.identities[place], leaf.codes[place], stores, context))
+        return objects.count < range.count
+      }
+      return objects
+    }
   }
 
-  func object(at position: Int) -> ManagedObject {
-    context.checkAccess(specification.entityName)
-    let first = position / size * size
-    if let known = held.first(where: { $0.first == first }),
-      known.objects[position - first].context === context
-    {
-      return known.objects[position - first]
-    }
-    let batch = read(first..<min(first + size, list.count))
-    held.removeAll { $0.first == first }
-    if held.count == Self.mostHeld { held.removeFirst() }
-    held.append(batch)
-    return batch.objects[position - first]
-  }
+  func object(at position: Int) -> ManagedObject { batches.object(at: position) }
 
   /// The object of one entry, without its neighbours.
   func object(_ identity: UInt64, _ code: UInt16) -> ManagedObject {
-    let store = stores[ResultEntry.store(identity)]
-    _ = context.stores.tables(for: store)
-    guard
-      let object = context.object(
-        Reference.bits(ResultEntry.primaryKey(identity), entityCode: code), inStore: store.index)
-    else { trap("the store of a fetched object has been removed from the coordinator: fetch anew.") }
-    return object
+    Self.object(identity, code, stores, context)
   }
 
-  private func read(_ range: Range<Int>) -> Batch {
-    context.flushAncestors()
-    context.drainReceived()
-    var objects: [ManagedObject] = []
-    objects.reserveCapacity(range.count)
-    list.forEach(from: range.lowerBound) { leaf, place in
-      objects.append(object(leaf.identities[place], leaf.codes[place]))
-      return objects.count < range.count
-    }
-    if specification.includesPropertyValues { context.fulfil(objects) }
-    if !specification.returnsObjectsAsFaults { for object in objects { object.fire() } }
-    var prefetched: [ManagedObject] = []
-    do {
-      prefetched = try context.prefetch(
-        specification.relationshipKeyPathsForPrefetching, of: objects, entity)
-    } catch {
-      context.report(error, reading: objects[0])
-    }
-    return Batch(first: range.lowerBound, objects: objects, prefetched: prefetched)
+  private static func object(
+    _ identity: UInt64, _ code: UInt16, _ stores: [StoreBinding], _ context: ManagedObjectContext
+  ) -> ManagedObject {
+    let store = stores[ResultEntry.store(identity)]
+    _ = context.stores.tables(for: store)
+    return context.fetchedObject(
+      Reference.bits(ResultEntry.primaryKey(identity), entityCode: code), store.index)
   }
 }

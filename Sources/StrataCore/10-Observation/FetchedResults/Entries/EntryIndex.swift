@@ -75,6 +75,47 @@ struct EntryIndex {
 
   // MARK: Looking
 
+  /// What is not as it must be, in sentences: order, sums, sections, and where entries are looked up.
+  func brokenInvariants() -> [String] {
+    var broken: [String] = []
+    var count = 0
+    var counts: [UInt32: Int] = [:]
+    var last: ResultEntry?
+    list.forEach { leaf, place in
+      let entry = leaf.entry(place)
+      if let last, entry.isBefore(last) { broken.append("entry \(count) is before the one in front of it") }
+      if let table, table[entry.identity] != leaf.number {
+        broken.append("entry \(count) is looked up elsewhere")
+      }
+      if leaves[leaf.number] !== leaf { broken.append("entry \(count) is in an old version of its leaf") }
+      last = entry
+      count += 1
+      counts[entry.section, default: 0] += 1
+      return true
+    }
+    if count != list.count { broken.append("there are \(count) entries, and \(list.count) are counted") }
+    let counted = sectionCounts.enumerated().filter { $0.element != 0 }
+    if Dictionary(uniqueKeysWithValues: counted.map { (UInt32($0.offset), $0.element) }) != counts {
+      broken.append("sections have other numbers of entries than are counted")
+    }
+    if sectionCount != counts.count {
+      broken.append("\(counts.count) sections have entries, and \(sectionCount) are counted")
+    }
+    return broken
+  }
+
+  /// In debug builds, for lists that are not long: that the list is what it must be.
+  @inline(__always)
+  func assertInvariants() {
+    #if DEBUG
+      if list.count > 500 { return }
+      let broken = brokenInvariants()
+      if !broken.isEmpty {
+        trap("the state of a list is broken: \(broken.prefix(5).joined(separator: "; ")).")
+      }
+    #endif
+  }
+
   private mutating func makeTable() {
     var table = EntryTable(capacity: list.count)
     list.forEach { leaf, place in

@@ -7,21 +7,19 @@ extension ResultsTracker {
   func load(_ plan: ResultsPlan) throws -> EntryIndex {
     try context.requireStores()
     context.flushAncestors()
-    let overlay = try context.makeOverlay(plan.request, plan.specification)
-    let bindings = context.bindings(for: plan.request, plan.specification)
-    for binding in bindings { _ = place(of: binding) }
-    var loader = Loader(plan, names, self, overlay)
-    if overlay.isEmpty, bindings.count == 1 {
-      let binding = bindings[0]
+    let fetch = try ContextFetch(plan.request, plan.specification, in: context)
+    for binding in fetch.bindings { _ = place(of: binding) }
+    var loader = Loader(plan, names, self, fetch.overlay.ownLayers)
+    if let binding = fetch.onlyStore {
       let view = try context.reading(binding)
       let place = place(of: binding)
       if let index = try loadFromIndex(plan, binding, view, place) { return index }
-      for row in try context.ask(view, plan.request, mode: .rows).rows {
+      for row in try fetch.ask(binding, mode: .rows).rows {
         guard let bound = binding.entities[row.entity] else { continue }
         try loader.add(.row(row, bound), place, binding, view)
       }
     } else {
-      for match in try context.matches(plan.request, plan.specification, mode: .rows, overlay: overlay) {
+      for match in try fetch.matches(mode: .rows) {
         guard let binding = context.coordinator.binding(match.storeIndex),
           let node = match.node
         else { continue }
@@ -42,13 +40,13 @@ extension ResultsTracker {
       var specification = FetchSpecification(entityName: entity.name)
       specification.includesPendingChanges = plan.specification.includesPendingChanges
       specification.affectedStores = plan.specification.affectedStores
-      let overlay = try context.makeOverlay(request, specification)
+      let fetch = try ContextFetch(request, specification, in: context)
       var evaluations: [Int: ContextEvaluation] = [:]
-      for match in try context.matches(request, specification, mode: .rows, overlay: overlay) {
+      for match in try fetch.matches(mode: .rows) {
         guard let binding = context.coordinator.binding(match.storeIndex),
           let node = match.node
         else { continue }
-        let evaluation = try evaluations[binding.index] ?? evaluation(plan, binding, overlay.ownLayers)
+        let evaluation = try evaluations[binding.index] ?? evaluation(plan, binding, fetch.overlay.ownLayers)
         evaluations[binding.index] = evaluation
         _ = owners.set(
           try evaluation.view.owner(of: node, relationship), of: match.primaryKey, relationship.number,
@@ -104,7 +102,7 @@ extension ResultsTracker {
     private let plan: ResultsPlan
     private let names: SectionNames
     private let tracker: ResultsTracker
-    private let overlay: FetchOverlay
+    private let layers: [StratumLayer]
     private var builder = EntryIndex.Builder()
     private var maker: SortKeyMaker
     private var evaluations: [Int: ContextEvaluation] = [:]
@@ -114,11 +112,11 @@ extension ResultsTracker {
     private var lastFirstPart: [UInt8] = []
     private var lastSection: UInt32?
 
-    init(_ plan: ResultsPlan, _ names: SectionNames, _ tracker: ResultsTracker, _ overlay: FetchOverlay) {
+    init(_ plan: ResultsPlan, _ names: SectionNames, _ tracker: ResultsTracker, _ layers: [StratumLayer]) {
       self.plan = plan
       self.names = names
       self.tracker = tracker
-      self.overlay = overlay
+      self.layers = layers
       maker = SortKeyMaker(plan.request.sorts)
       isLocal = plan.isLocal
       sectionLeads =
@@ -170,7 +168,7 @@ extension ResultsTracker {
 
     private mutating func evaluation(_ binding: StoreBinding) throws -> ContextEvaluation {
       if let known = evaluations[binding.index] { return known }
-      let new = try tracker.evaluation(plan, binding, overlay.ownLayers)
+      let new = try tracker.evaluation(plan, binding, layers)
       evaluations[binding.index] = new
       return new
     }

@@ -152,9 +152,8 @@ struct Touched {
     var specification = FetchSpecification(entityName: schema.entities[relationship.owner].name)
     specification.includesPendingChanges = plan.specification.includesPendingChanges
     specification.affectedStores = [view.storeIdentifier]
-    let context = tracker.context
-    let overlay = try context.makeOverlay(request, specification)
-    return try context.matches(request, specification, mode: .rows, overlay: overlay).map(\.primaryKey)
+    return try ContextFetch(request, specification, in: tracker.context).matches(mode: .rows).map(
+      \.primaryKey)
   }
 
   /// The keys of the edited objects that lead to one of the members by their own end.

@@ -166,14 +166,13 @@ final class ResultsTracker: ContextObserver {
     if isBehind || change.isAllRefreshed { return try reload(plan, touched) }
     if touched.isEmpty { return nil }
     context.flushAncestors()
-    var overlay = FetchOverlay()
-    context.takeLayers(&overlay)
-    try touched.addRelated(plan, overlay.ownLayers, &relatedValues, &lastOwners)
+    let layers = context.takeLayers()
+    try touched.addRelated(plan, layers, &relatedValues, &lastOwners)
     if touched.mustReload { return try reload(plan, touched) }
     if touched.direct.isEmpty, touched.related.isEmpty { return nil }
     if touched.count > max(256, index.list.count / 4) { return try reload(plan, touched) }
     if plan.request.offset > 0 { return try reload(plan, touched) }
-    var touches = try touched.entries(plan, overlay.ownLayers)
+    var touches = try touched.entries(plan, layers)
     for place in touches.indices { touches[place].old = index.entry(touches[place].identity) }
     let limit = plan.request.limit
     let isFull = limit > 0 && index.list.count >= limit
@@ -214,6 +213,7 @@ final class ResultsTracker: ContextObserver {
         touches[place].newPosition = index.list.position(of: new.key, new.identity)
       }
     }
+    index.assertInvariants()
     self.index = index
     return ResultsReport(
       old: old, new: index.list, touches, oldCounts: oldCounts, newCounts: index.sectionCounts,

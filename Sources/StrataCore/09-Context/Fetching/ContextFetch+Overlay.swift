@@ -1,0 +1,97 @@
+extension ContextFetch {
+  /// Finds what the unsaved changes do to the request. What cannot be read of unsaved objects is reported.
+  func layUnsavedChanges() throws {
+    overlay.ownLayers = context.takeLayers()
+    overlay.isDisturbed = isDisturbed
+    try addUnsavedRows()
+    let changes = context.changes
+    guard specification.includesPendingChanges, changes.hasChanges || context.flight != nil else { return }
+    for object in changes.inserted where isConcerned(object) { try addIfMatching(object) }
+    // Of an object of which only relationships have changed, the stored row is the one it has.
+    for object in changes.updated where object.hidesStoredRow && isConcerned(object) {
+      overlay.hidden += 1
+      try addIfMatching(object)
+    }
+    for object in changes.deleted where isConcerned(object) { overlay.hidden += 1 }
+    // What is being saved and was not edited since.
+    var flying: [ManagedObject] = []
+    context.flight?.forEachObject { object, kind in
+      guard object.context === context, object.state.isDisjoint(with: [.inserted, .updated, .deleted]),
+        object.state.contains(.inFlight), isConcerned(object)
+      else { return }
+      overlay.hidden += 1
+      if kind != .delete { flying.append(object) }
+    }
+    for object in flying { try addIfMatching(object) }
+  }
+
+  private func isConcerned(_ object: ManagedObject) -> Bool {
+    object.home.entity.hierarchyNumber == request.hierarchyNumber
+      && request.entityNumbers.contains(object.home.entity.number)
+      && specification.affectedStores?.contains(object.home.token.hierarchy.storeIdentifier) ?? true
+  }
+
+  private func addIfMatching(_ object: ManagedObject) throws {
+    guard let evaluation = try evaluation(object.home.storeIndex),
+      try evaluation.matches(.object(object), entity: object.home.entity.number)
+    else { return }
+    overlay.matching.append(object)
+  }
+
+  /// Adds what contexts below have not saved, and what children have saved to this context.
+  private func addUnsavedRows() throws {
+    var layers: [(layer: StratumLayer, isOwn: Bool)] = []
+    // Seen from here, what contexts below have not saved is what is stored (rule 87).
+    if specification.includesPendingChanges { layers = overlay.ownLayers.map { ($0, true) } }
+    for strata in context.ancestors where !strata.isEmpty { layers += strata.layers.map { ($0, false) } }
+    if layers.isEmpty { return }
+    for binding in bindings {
+      let table = StratumLayer.Table(storeIndex: binding.index, hierarchy: request.hierarchyNumber)
+      let present = layers.compactMap { layer in layer.layer.tables[table].map { ($0, layer.isOwn) } }
+      if present.isEmpty { continue }
+      let objects = context.stores.tables(for: binding).tables[request.hierarchyNumber]
+      var hidden: Set<UInt64> = []
+      for (rows, isOwn) in present {
+        for (key, row) in rows where hidden.insert(key).inserted {
+          guard row.kind != .delete, request.entityNumbers.contains(row.bound.entityNumber) else { continue }
+          // What is edited here takes part by itself.
+          if specification.includesPendingChanges, let object = objects.object(for: key),
+            object.hidesStoredRow
+          {
+            continue
+          }
+          if let evaluation = try evaluation(binding.index),
+            try evaluation.matches(.unsaved(row), entity: row.bound.entityNumber)
+          {
+            overlay.rows.append(.unsaved(row, binding, isOwn: isOwn))
+          }
+        }
+      }
+      overlay.hiddenKeys[binding.index] = hidden
+    }
+  }
+
+  /// Whether something that is not saved may have a say in the answer beside the objects that are fetched.
+  private var isDisturbed: Bool {
+    let hierarchies = request.travelledHierarchies
+    if hierarchies.isEmpty { return false }
+    func isTouched(_ layer: StratumLayer) -> Bool {
+      layer.tables.keys.contains { hierarchies.contains($0.hierarchy) }
+    }
+    for strata in context.ancestors where !strata.isEmpty {
+      if strata.layers.contains(where: isTouched) { return true }
+    }
+    guard specification.includesPendingChanges else { return false }
+    if overlay.ownLayers.contains(where: isTouched) { return true }
+    func isTouched(_ object: ManagedObject) -> Bool { hierarchies.contains(object.home.hierarchyNumber) }
+    let changes = context.changes
+    if changes.inserted.contains(where: isTouched) || changes.updated.contains(where: isTouched)
+      || changes.deleted.contains(where: isTouched)
+    {
+      return true
+    }
+    var isFlying = false
+    context.flight?.forEachObject { object, _ in if isTouched(object) { isFlying = true } }
+    return isFlying
+  }
+}

@@ -1,0 +1,128 @@
+/// A request as a context asks it: where every kind of fetch begins, and what all of them share.
+///
+/// ```
+///   edits of contexts below are published ─▶ the context's own changes are told ─▶ names become slots
+///     ─▶ unsaved changes that matter ─▶ stores that are asked
+/// ```
+///
+/// On the context's queue, for the length of one fetch. What children save meanwhile is in the next one.
+final class ContextFetch {
+  let context: ManagedObjectContext
+  let specification: FetchSpecification
+  let request: ResolvedFetchRequest
+  /// The stores that hold the entity and that the request names.
+  let bindings: [StoreBinding]
+  /// What the unsaved changes do to the stores' answers.
+  var overlay = FetchOverlay()
+  /// How the objects of each store are evaluated, by the store's index.
+  private var evaluations: [Int: ContextEvaluation] = [:]
+
+  /// - Parameter adjust: Changes the request when its names are resolved.
+  /// - Throws: what `fetch(_:)` throws for a request that is wrong, while no store is loaded, and for what cannot be read.
+  convenience init(
+    _ specification: FetchSpecification, in context: ManagedObjectContext,
+    adjust: (inout ResolvedFetchRequest) throws -> Void = { _ in }
+  ) throws {
+    context.checkAccess(specification.entityName)
+    context.flushAncestors()
+    context.tellChanges()
+    var request = try context.resolved(specification)
+    try adjust(&request)
+    try self.init(request, specification, in: context)
+  }
+
+  /// The same for a request whose names are resolved, in the middle of an event: tells nothing.
+  init(_ request: ResolvedFetchRequest, _ specification: FetchSpecification, in context: ManagedObjectContext)
+    throws
+  {
+    self.context = context
+    self.specification = specification
+    self.request = request
+    bindings = context.bindings(for: request, specification)
+    try context.throwingFailures { try layUnsavedChanges() }
+  }
+
+  /// The store whose answer is the result: the only one that is asked, and nothing that is unsaved has a say.
+  var onlyStore: StoreBinding? { overlay.isEmpty && bindings.count == 1 ? bindings[0] : nil }
+
+  /// How objects of a store are evaluated for the request; nil for a store that is gone.
+  func evaluation(_ storeIndex: Int) throws -> ContextEvaluation? {
+    if let known = evaluations[storeIndex] { return known }
+    guard let binding = context.coordinator.binding(storeIndex) else { return nil }
+    let new = ContextEvaluation(request, try view(binding))
+    evaluations[storeIndex] = new
+    return new
+  }
+
+  /// A store's objects as this fetch sees them.
+  func view(_ binding: StoreBinding) throws -> ContextView {
+    try ContextView(
+      context, binding, ownLayers: overlay.ownLayers,
+      includesPendingChanges: specification.includesPendingChanges)
+  }
+
+  // MARK: Answers
+
+  func count() throws -> Int {
+    if let store = onlyStore { return try ask(store, mode: .count).count }
+    return try matches(mode: .identifiers).count
+  }
+
+  func identifiers() throws -> [ManagedObjectID] {
+    if let store = onlyStore {
+      return try ask(store, mode: .identifiers).rows.compactMap { row in
+        store.entities[row.entity].map { ManagedObjectID(token: $0.token, primaryKey: row.primaryKey) }
+      }
+    }
+    return try matches(mode: .identifiers).map { $0.identifier(in: context) }
+  }
+
+  /// What to make the objects from, in order: references, and the store of each, or the one store of all.
+  func references() throws -> FetchedReferences {
+    var result = FetchedReferences()
+    if let store = onlyStore {
+      let rows = try ask(store, mode: .identifiers).rows
+      result.references.reserveCapacity(rows.count)
+      for row in rows {
+        guard let bound = store.entities[row.entity] else { continue }
+        result.references.append(Reference.bits(row.primaryKey, entityCode: bound.stamp.entityCode))
+      }
+      result.stores = [Int32(store.index)]
+    } else {
+      for match in try matches(mode: .identifiers) {
+        let (bits, store) = match.reference
+        result.references.append(bits)
+        result.stores.append(Int32(store))
+      }
+    }
+    return result
+  }
+
+  func objects() throws -> [ManagedObject] {
+    let mode: FetchMode = specification.includesPropertyValues ? .rows : .identifiers
+    let objects: [ManagedObject]
+    // What children have saved may be left out of the answer, but not out of its objects.
+    if let store = onlyStore, overlay.ownLayers.isEmpty {
+      objects = context.makeObjects(try ask(store, mode: mode), request, in: store)
+    } else {
+      objects = try matches(mode: mode).map(object)
+    }
+    return try context.finish(objects, specification)
+  }
+
+  func object(_ match: FetchMatch) -> ManagedObject { match.object(in: context, overlay.ownLayers) }
+
+  /// What a store answers.
+  func ask(_ store: StoreBinding, mode: FetchMode) throws -> FetchedRows {
+    try context.ask(context.reading(store), request, mode: mode)
+  }
+}
+
+/// Fetched objects before they are made.
+struct FetchedReferences {
+  var references: ContiguousArray<UInt64> = []
+  /// The store of each, or the one store of all.
+  var stores: ContiguousArray<Int32> = []
+
+  func store(of place: Int) -> Int { Int(stores.count == 1 ? stores[0] : stores[place]) }
+}
