@@ -1,7 +1,6 @@
 extension ContextFetch {
   /// What stores are asked so that the overlay can be laid over their answers.
   func storeRequest(mode: FetchMode) -> (request: ResolvedFetchRequest, mode: FetchMode) {
-    if overlay.isEmpty { return (request, mode) }
     if overlay.isDisturbed {
       // What other objects have a say in is decided in the context, of all rows that the rest of the predicate leaves.
       let parts = request.predicate.conjuncts.filter { !$0.travels }

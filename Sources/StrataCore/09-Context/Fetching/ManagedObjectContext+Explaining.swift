@@ -42,7 +42,7 @@ extension ManagedObjectContext {
     let fetch = try ContextFetch(specification, in: self)
     let overlay = fetch.overlay
     var explanation = FetchExplanation(stores: [])
-    let asked = fetch.storeRequest(mode: mode)
+    let asked = overlay.isEmpty ? (request: fetch.request, mode: mode) : fetch.storeRequest(mode: mode)
     for binding in fetch.bindings {
       let part = try reading(binding).explain(
         asked.request, mode: asked.mode, isExecuting: explaining == .executing)
