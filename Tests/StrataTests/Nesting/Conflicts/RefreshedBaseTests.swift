@@ -92,7 +92,9 @@ struct RefreshedBaseTests {
     #expect(throws: CoreDataError.self) { try root.save() }
   }
 
-  @Test("rule 62: a record that was gone and is there again is found after refreshAllObjects", arguments: [true, false])
+  @Test(
+    "rule 62: a record that was gone and is there again is found after refreshAllObjects",
+    arguments: [true, false])
   func thereAgain(isEdited: Bool) throws {
     let (here, there) = (store.context(), store.context())
     let known = try here.entry("Bells")
