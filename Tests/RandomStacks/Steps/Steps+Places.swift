@@ -195,13 +195,15 @@ extension GraphRun {
     if manager.redoCount == 0 { place.redoable = [] }
   }
 
-  /// What a context with that layer shows, transient values aside.
+  /// What a context with that layer shows, transient values aside. A reference to what is gone shows nothing: under the rule *no action* it stays,
+  /// unless what it led to was never saved, so that setting it to nil may be no change.
   private func shown(_ layer: [Int: PlainRecord?], _ place: Place) -> [Int: PlainRecord] {
     var records = below(place).records
     for (number, record) in layer { records[number] = record }
+    let there = Set(records.keys)
     return records.mapValues { record in
       var record = record
-      record.ends = record.ends.filter { !$0.value.isEmpty }
+      record.ends = record.ends.mapValues { $0.filter(there.contains) }.filter { !$0.value.isEmpty }
       for attribute in model.attributes[record.kind] where attribute.isTransient {
         record.values[attribute.name] = nil
       }

@@ -287,7 +287,7 @@ extension ManagedObjectContext {
   /// The row of `object`, which was gone, is there again: another context has undone its deletion, insisted on an edit of it, or saved it for the
   /// first time after it was looked for here. What only that made a deleted object is none any more, and its edits count again; what was
   /// deleted here stays so, and its save deletes the new row.
-  private func bringBack(_ object: ManagedObject) {
+  func bringBack(_ object: ManagedObject) {
     object.state.subtract([.rowGone, .batchDeleted])
     guard object.state.contains(.missing) else { return }
     changes.undelete(object)

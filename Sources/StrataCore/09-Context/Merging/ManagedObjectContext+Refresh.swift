@@ -100,22 +100,26 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The newest row comes under the object's edits. A row that is gone leaves the object as it is: its save will tell. So does one that
-  /// cannot be read, which is reported.
+  /// The newest row comes under the object's edits; an object that was deleted only because its row was gone is none any more when there is one
+  /// again. A row that is gone leaves the object as it is: its save will tell. So does one that cannot be read, which is reported.
   func refreshKeepingChanges(_ object: ManagedObject) {
     object.relations?.expireBases()
-    if object.isFault {
+    if object.isFault, !object.state.contains(.rowGone) {
       object.snapshot = nil
       // Children see its edits over the row of before.
       if !object.state.isDisjoint(with: .ownChange) { unpublished.append(object) }
       return
     }
     if object.state.contains(.inFlight) { return }
+    let old = object.snapshot
     switch object.loadRow() {
     case .found: break
     case .gone: return
     case .unreadable(let error): return report(error, reading: object)
     }
+    // It was gone, and is there again.
+    if object.state.contains(.rowGone) { bringBack(object) }
+    if let old, object.isUpdated || object.isDeleted { object.leaveOwnersOfOthers(since: old) }
     object.settleFastRow()
     changes.note(object, .notedRefresh)
     object.awake(fromSnapshotEvents: .refresh)

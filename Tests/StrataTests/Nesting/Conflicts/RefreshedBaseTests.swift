@@ -91,4 +91,75 @@ struct RefreshedBaseTests {
     root.refreshAllObjects()
     #expect(throws: CoreDataError.self) { try root.save() }
   }
+
+  @Test(
+    "rule 62: a record that was gone and is there again is found after refreshAllObjects",
+    arguments: [true, false])
+  func thereAgain(isEdited: Bool) throws {
+    let (here, there) = (store.context(), store.context())
+    let known = try here.entry("Bells")
+    if isEdited { known.rating = 1 }
+    let undo = UndoManager()
+    there.undoManager = undo
+    there.delete(try there.entry("Bells"))
+    // Set on this thread: the contexts are confined to it.
+    nonisolated(unsafe) var told: Notification?
+    let token = NotificationCenter.default.addObserver(
+      forName: ManagedObjectContext.didSaveObjectsNotification, object: there, queue: nil
+    ) { told = $0 }
+    defer { NotificationCenter.default.removeObserver(token) }
+    try there.save()
+    here.mergeChanges(fromContextDidSave: try #require(told))
+    #expect(known.isDeleted)
+    undo.undo()
+    try there.save()
+    here.refreshAllObjects()
+    #expect(!known.isDeleted && known.isUpdated == isEdited)
+    #expect(try here.existingObject(with: id) === known)
+    #expect(try here.entry("Bells").rating == (isEdited ? 1 : 3))
+    try here.save()
+    #expect(try store.savedEntries() == [isEdited ? "Bells 1" : "Bells 3"])
+  }
+
+  @Test("rule 62: so it is with what a parent has deleted and brought back")
+  func thereAgainBeneath() throws {
+    let root = store.context()
+    let child = ManagedObjectContext(.confinement, parent: root)
+    let known = try child.entry("Bells")
+    root.delete(try root.entry("Bells"))
+    root.processPendingChanges()
+    child.refreshAllObjects()
+    #expect(known.location == nil && known.isDeleted)
+    root.rollback()
+    child.refreshAllObjects()
+    #expect(!known.isDeleted && known.location == "Bells" && !child.hasChanges)
+    #expect(try child.existingObject(with: id) === known)
+  }
+
+  @Test(
+    "rules 60, 62: what was given to another owner elsewhere is a member of the one that an edit here gave it to",
+    arguments: [true, false], [true, false])
+  func movedElsewhere(all: Bool, deletes: Bool) throws {
+    let store = try TemporaryStore(TeamModel.make())
+    let (here, there) = (store.context(), store.context())
+    let (a, b, c) = (
+      here.make(Department.self, "A"), here.make(Department.self, "B"), here.make(Department.self, "C")
+    )
+    let ann = here.make(Employee.self, "Ann")
+    ann.department = a
+    try here.save()
+    if deletes { here.delete(ann) } else { ann.department = b }
+    here.processPendingChanges()
+    try there.find(Employee.self, "Ann").department = try there.find(Department.self, "C")
+    try there.save()
+    if all { here.refreshAllObjects() } else { here.refresh(ann, mergeChanges: true) }
+    let expected = [[], deletes ? [] : ["Ann"], []]
+    #expect([a, b, c].map(\.employees.names) == expected)
+    try here.save()
+    #expect([a, b, c].map(\.employees.names) == expected)
+    let saved = try store.fresh { context in
+      try ["A", "B", "C"].map { try context.find(Department.self, $0).employees.names }
+    }
+    #expect(saved == expected)
+  }
 }
