@@ -5,7 +5,7 @@ import Foundation
 /// Foundation's `Process` needs threads and a run loop of its own; here nothing lies between the test and the kill.
 public final class ChildProcess {
   public let identifier: pid_t
-  private let output: Int32
+  private var output: Int32
   private var rest = Data()
   private var hasEnded = false
 
@@ -129,6 +129,19 @@ public final class ChildProcess {
   public func kill() -> Int32 {
     Foundation.kill(identifier, SIGKILL)
     return wait()
+  }
+
+  /// Closes the connection, as happens when this process is killed.
+  public func abandon() {
+    close(output)
+    output = -1
+  }
+
+  /// Whether the child has ended, without waiting.
+  public func isGone() -> Bool {
+    var status: Int32 = 0
+    if !hasEnded, waitpid(identifier, &status, WNOHANG) == identifier { hasEnded = true }
+    return hasEnded
   }
 
   /// Waits until the child has ended; returns its exit code, or 128 and the signal that ended it.

@@ -45,10 +45,14 @@ struct StoreFollowerTests {
       #expect(await eventually { heard.all.count == count })
     }
     #expect(heard.all.flatMap { $0.changes.inserted.lists.flatMap { $0 } } == keys)
-    // Nothing is reported after the end.
+    // Nothing is reported after the end, though another follower hears of the save.
     follower.stop()
+    let witnessed = Heard()
+    let witness = self.follower(try fixture.secondStore(), witnessed)
+    witness.start { _, _ in nil }
+    defer { witness.stop() }
     _ = try insert(fixture)
-    try await Task.sleep(for: .milliseconds(1_200))
+    #expect(await eventually { !witnessed.all.isEmpty })
     #expect(heard.all.count == 2)
   }
 

@@ -65,9 +65,10 @@ import TortureKit
     #expect(child.readLine() == "churning")
     try await add(coordinator)
     try examine(coordinator, isIndexed: true)
-    // Some more of its saves come after.
-    try await Task.sleep(for: .milliseconds(50))
     let context = ManagedObjectContext(.privateQueue, coordinator: coordinator)
+    // Some more of its saves come after.
+    let newest = try context.performAndWait { try self.newest(context) }
+    #expect(try await eventually { try context.performAndWait { try self.newest(context) != newest } })
     try context.performAndWait {
       Note(context: context).title = "done"
       try context.save()
@@ -76,6 +77,13 @@ import TortureKit
     #expect(child.wait() == 0)
     try examine(coordinator, isIndexed: true)
     try close(coordinator)
+  }
+
+  /// The notes that churning has left, by their IDs: each of its saves makes one.
+  private func newest(_ context: ManagedObjectContext) throws -> [ManagedObjectID] {
+    try context.fetch(
+      FetchRequest<Note>(entityName: "Note", predicate: Attribute("title") == "churn")
+    ).map(\.objectID).sorted { "\($0)" < "\($1)" }
   }
 
   /// What another process adds is used here from the next fetch on, or the one after: opening it makes no fetch wait.

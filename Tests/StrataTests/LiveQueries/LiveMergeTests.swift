@@ -217,9 +217,10 @@ struct LiveMergeTests {
     for store in stand.coordinator.persistentStores { try stand.coordinator.remove(store) }
     let heard = Heard(ManagedObjectContext.didMergeChangesObjectIDsNotification, of: context) { _ in 1 }
     let before = heard.all.count
+    let witness = try LiveWitness(stand.url)
     try stand.elsewhere("insert:b")
+    try await witness.hasHeard()
     try stand.coordinator.destroyPersistentStore(at: stand.url)
-    try await Task.sleep(for: .milliseconds(300))
     await context.perform {}
     #expect(heard.all.count == before)
   }

@@ -46,6 +46,26 @@ final class LiveStand: Sendable {
   }
 }
 
+/// A stack of its own on a file, which hears of what other processes commit: when it has heard, whoever follows the file has had the time to.
+final class LiveWitness {
+  private let coordinator: PersistentStoreCoordinator
+  private let context: ManagedObjectContext
+  private let heard: Heard<Int>
+
+  init(_ url: URL) throws {
+    coordinator = try LiveModel.open(url)
+    context = ManagedObjectContext(.privateQueue, coordinator: coordinator)
+    context.automaticallyMergesChangesFromParent = true
+    heard = Heard(ManagedObjectContext.didMergeChangesObjectIDsNotification, of: context) { _ in 1 }
+  }
+
+  /// Waits for a commit of another process, and closes the store.
+  func hasHeard() async throws {
+    #expect(await eventually { !heard.all.isEmpty })
+    for store in coordinator.persistentStores { try coordinator.remove(store) }
+  }
+}
+
 /// Notifications of one name, as they come.
 final class Heard<Value: Sendable>: @unchecked Sendable {
   // Safe: the values are under the lock, the token is set once.

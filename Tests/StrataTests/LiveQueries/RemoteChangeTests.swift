@@ -75,8 +75,9 @@ struct RemoteChangeTests {
     let stand = try LiveStand { $0.followsOtherProcesses = false }
     let context = stand.context()
     let heard = Heard(ManagedObjectContext.didMergeChangesObjectIDsNotification, of: context) { _ in 1 }
+    let witness = try LiveWitness(stand.url)
     try stand.elsewhere("insert:a")
-    try await Task.sleep(for: .milliseconds(300))
+    try await witness.hasHeard()
     await context.perform {}
     #expect(heard.all.isEmpty)
   }

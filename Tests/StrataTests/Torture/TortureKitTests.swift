@@ -35,6 +35,14 @@ import TortureKit
     #expect(TortureTotals(line: totals.line) == totals)
   }
 
+  @Test func writerEndsWhenTheProcessThatStartedItIsGone() async throws {
+    let stand = try LiveStand()
+    let child = try stand.startElsewhere(["churn-until:never"])
+    #expect(child.readLine() == "churning")
+    child.abandon()
+    #expect(await eventually { child.isGone() })
+  }
+
   @Test func roundsEndAtTheirLimits() {
     var limit = TortureLimit()
     limit.cases = 7

@@ -23,6 +23,7 @@ struct LiveWriterCommand: ParsableCommand {
   @Argument var steps: [String]
 
   func run() throws {
+    Parentage.endWithParent()
     let step = steps.lazy.compactMap { Self.rowsPerStep($0) }.first
     let url = URL(fileURLWithPath: path)
     let coordinator = try step.map { try LiveModel.open(url, rowsPerIndexStep: $0) } ?? LiveModel.open(url)

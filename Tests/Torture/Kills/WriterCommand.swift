@@ -21,6 +21,7 @@ struct WriterCommand: ParsableCommand {
   @Option(help: "Bytes of address space at first.") var mapSize: Int?
 
   func run() throws {
+    Parentage.endWithParent()
     do {
       let container = try CrashModel.open(URL(fileURLWithPath: path), mapSize: mapSize)
       Worker.say("open")
