@@ -221,6 +221,11 @@ extension GraphRun {
     if isRedo { place.undoable.append(old) } else { place.redoable.append(old) }
     try inside(place) { if isRedo { place.context.redo() } else { place.context.undo() } }
     drain()
+    // Deletions under the rule *no action* leave the other ends alone; what comes back joins them again, and they count as changed.
+    let (before, after) = (shown(old, place), shown(layer, place))
+    for (number, record) in after where before[number] == nil {
+      place.everTouched.formUnion(record.ends.values.flatMap(\.self))
+    }
     place.layer = layer
     let graph = view(place)
     place.held = place.held.filter { graph[$0.key] != nil }

@@ -131,6 +131,8 @@ extension GraphRun {
     }
     drain()
     let layer = place.layer
+    // What counted as updated here does so there.
+    place.parent?.everTouched.formUnion(place.everTouched)
     place.layer = [:]
     place.everTouched = []
     place.forgetUndo()

@@ -279,6 +279,9 @@ final class ReferenceNode {
   }
 
   func refreshAll() {
+    for (number, change) in received where change.kind != .insert && isOutdated(change, number) {
+      claim(leaf(number))
+    }
     for leaf in leaves.values where kind(leaf) != .insert {
       if kind(leaf) != nil {
         refreshKeepingEdits(leaf)
@@ -289,10 +292,17 @@ final class ReferenceNode {
     }
   }
 
+  /// Whether there is another row now beneath what a child has saved.
+  private func isOutdated(_ change: ReferenceChange, _ number: Int) -> Bool {
+    guard let row = beneath(number) else { return false }
+    return row.version != change.base?.version || row.values != change.base?.values
+  }
+
   private func refreshKeepingEdits(_ leaf: ReferenceLeaf) {
-    if leaf.isFault {
+    if leaf.isFault, !leaf.isRowGone {
       leaf.row = nil
     } else if let row = newestRow(leaf) {
+      if leaf.isRowGone { leaf.comeBack() }
       leaf.row = row
     }
   }
