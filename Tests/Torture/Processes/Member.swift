@@ -28,7 +28,7 @@ import TortureKit
     @Flag(help: "Opens the store for reading only.") var readOnly = false
 
     func run() throws {
-    Parentage.endWithParent()
+      Parentage.endWithParent()
       do {
         if let worker { try write(worker) } else { try read() }
       } catch {
