@@ -114,7 +114,40 @@ struct DeletedEndsTests {
   }
 
   @Test(
-    "Rule 212: a reference to an object deleted under no action is replaced, and that object is not edited")
+    "Rules 24, 212: a parent's reference without inverse to what one child inserted and another deleted is cleared",
+    arguments: ["label", "labels", "ranking"], [false, true])
+  func insertedAndDeletedByChildren(key: String, isHeld: Bool) throws {
+    let parent = context()
+    let box = make("Box", parent)
+    try parent.save()
+    func child() -> NSManagedObjectContext {
+      let child = NSManagedObjectContext(concurrencyType: .confinementConcurrencyType)
+      child.parent = parent
+      return child
+    }
+    let first = child()
+    let id = make("Thing", first).objectID
+    try first.save()
+    let held: NSManagedObject
+    do {
+      let thing = parent.object(with: id)
+      switch key {
+      case "label": box.setValue(thing, forKey: key)
+      case "labels": box.mutableSetValue(forKey: key).add(thing)
+      default: box.mutableOrderedSetValue(forKey: key).add(thing)
+      }
+      held = isHeld ? thing : box
+    }
+    parent.processPendingChanges()
+    let second = child()
+    second.delete(second.object(with: id))
+    try second.save()
+    try parent.save()
+    #expect(box.objectIDs(forRelationshipNamed: key).isEmpty)
+    withExtendedLifetime(held) {}
+  }
+
+  @Test("Rule 212: a reference to what has gone under no action is replaced, and what has gone is not edited")
   func replacedDanglingReference() throws {
     let context = context()
     let (box, thing) = (make("Site", context), make("Tool", context))

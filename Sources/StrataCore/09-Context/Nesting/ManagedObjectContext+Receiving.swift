@@ -46,6 +46,9 @@ extension ManagedObjectContext {
       let deletedBefore = objectsDeletedHere(among: save)
       for change in save {
         forgetMembers(changedBy: change)
+        if change.kind == .delete, lost.contains(change.identifier) {
+          changes.noteWithdrawnByChildren(change.bound, change.primaryKey)
+        }
         if undoRecorder?.isEnabled == true {
           applyUndoably(change, deletedBefore)
         } else if !apply(change, deletedBefore) {

@@ -29,6 +29,8 @@ struct ChangeTracker {
   private(set) var editCount = 0
   /// Objects that have lost members to a deletion under the rule *no action*, and count as unchanged all the same.
   private(set) var silentlyUntied: [ManagedObject] = []
+  /// New records that one child has saved here and another has deleted, since the last save.
+  private(set) var withdrawnByChildren: [(home: BoundEntity, primaryKey: UInt64)] = []
   /// Objects for which `detectConflicts(for:)` was called.
   var locked: [ManagedObject] = []
 
@@ -72,6 +74,11 @@ struct ChangeTracker {
 
   /// `object` has lost a member to a deletion under the rule *no action*: only a rollback asks.
   mutating func noteSilentlyUntied(_ object: ManagedObject) { silentlyUntied.append(object) }
+
+  /// Children have inserted a record and deleted it again.
+  mutating func noteWithdrawnByChildren(_ home: BoundEntity, _ primaryKey: UInt64) {
+    withdrawnByChildren.append((home, primaryKey))
+  }
 
   /// Something a save writes has changed although it is not reported.
   mutating func countEdit() { editCount &+= 1 }
@@ -268,6 +275,7 @@ struct ChangeTracker {
     deletedList = []
     locked = []
     silentlyUntied = []
+    withdrawnByChildren = []
     eventStart = 0
     insertedCount = 0
     updatedCount = 0
@@ -290,6 +298,7 @@ struct ChangeTracker {
     deletedList = []
     locked = []
     silentlyUntied = []
+    withdrawnByChildren = []
     eventStart = 0
     insertedCount = 0
     updatedCount = 0

@@ -8,7 +8,7 @@ extension ManagedObjectContext {
   /// References without inverse to new objects that have been deleted again are cleared: no store will ever hold what they lead to,
   /// and no other context can have deleted it (rules 24, 212).
   func clearReferencesToWithdrawn() {
-    let withdrawn = changes.withdrawn
+    let withdrawn = changes.withdrawn.map { (home: $0.home, primaryKey: $0.primaryKey) } + withdrawnByChildren
     if withdrawn.isEmpty { return }
     let hierarchies = Set(withdrawn.map(\.home.hierarchyNumber))
     let relationships = schema.relationships.filter {
@@ -16,7 +16,9 @@ extension ManagedObjectContext {
     }
     if relationships.isEmpty { return }
     var gone: [Int: Set<UInt64>] = [:]
-    for object in withdrawn { gone[object.home.storeIndex, default: []].insert(object.referenceBits) }
+    for (home, key) in withdrawn {
+      gone[home.storeIndex, default: []].insert(Reference.bits(key, entityCode: home.stamp.entityCode))
+    }
     var owners = SlotBitmap()
     for relationship in relationships {
       for entity in schema.entities[relationship.owner].subtree { owners.insert(entity) }
@@ -30,6 +32,17 @@ extension ManagedObjectContext {
       }
     }
     tellChanges()
+  }
+
+  /// What children have inserted and deleted again, and none has brought back.
+  private var withdrawnByChildren: [(home: BoundEntity, primaryKey: UInt64)] {
+    changes.withdrawnByChildren.filter { home, key in
+      let table = StratumLayer.Table(storeIndex: home.storeIndex, hierarchy: home.hierarchyNumber)
+      if let object = stores.table(for: home)?.object(for: key), !object.state.contains(.rowGone) {
+        return false
+      }
+      return strata.row(table, key) == nil
+    }
   }
 
   private func clear(_ object: ManagedObject, _ relationship: RelationshipSchema, _ gone: Set<UInt64>) {
