@@ -28,7 +28,9 @@ enum StoreDump {
       }
     }
     if let large = parts.large {
-      try forEach(large, transaction) { key, value in lines.append("large \(key.hexadecimal) \(value.count) bytes") }
+      try forEach(large, transaction) {
+        lines.append("large \($0.hexadecimal) \($1.count) bytes")
+      }
     }
     if let journal = parts.journal {
       try forEach(journal.keyspace, transaction) { lines += Self.journal($0, $1, reader) }
@@ -44,7 +46,8 @@ enum StoreDump {
         || name.hasPrefix("layout/")
       let text =
         isText
-        ? String(decoding: value, as: UTF8.self) : value.count > 64 ? "\(value.count) bytes" : value.hexadecimal
+        ? String(decoding: value, as: UTF8.self)
+        : value.count > 64 ? "\(value.count) bytes" : value.hexadecimal
       lines.append("meta \(name) = \(text.replacingOccurrences(of: "\n", with: " "))")
     }
     return lines.joined(separator: "\n") + "\n"
