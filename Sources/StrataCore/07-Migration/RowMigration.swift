@@ -53,8 +53,6 @@ struct RowMigration {
     try progress.stopIfCancelled()
   }
 
-  private mutating func note(_ row: StoredRow) { rowCounts[row.entity] += 1 }
-
   // MARK: Rows
 
   private mutating func copyRows(of hierarchy: Int) throws {

@@ -58,7 +58,7 @@ struct SourceRows {
     guard let entity = reader.catalogue.entity(code: Reference.entityCode(bits)),
       let rows = reader.parts.rows[plan.source.entities[entity].hierarchyNumber]
     else { return false }
-    return try PrimaryKeyBytes.with(Reference.primaryKey(bits)) { try transaction.get(rows, $0) } != nil
+    return try transaction.get(rows, Reference.primaryKey(bits)) != nil
   }
 }
 

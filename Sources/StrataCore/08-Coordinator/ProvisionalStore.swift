@@ -3,7 +3,7 @@ import Synchronization
 
 /// Stands for the store of objects that have none yet: made in no context, or inserted before a store was attached. Holds nothing, keeps
 /// nothing; its keys are unique in the process, so that such objects can move from one to another and stay who they are.
-final class ProvisionalStore: PersistentStore {
+final class ProvisionalStore: PersistentStore, EmptyReading {
   /// The UUID that stands for no store in IDs.
   static let noStore = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
   private static let keys = Atomic<UInt64>(0)
@@ -50,6 +50,12 @@ final class ProvisionalStore: PersistentStore {
   func fetch(_ request: ResolvedFetchRequest, mode: FetchMode) throws -> FetchedRows {
     try reading.fetch(request, mode: mode)
   }
+}
+
+/// What holds no rows.
+protocol EmptyReading: StoreReading {}
+
+extension EmptyReading {
   func rows(hierarchy: Int, primaryKeys: [UInt64]) throws -> [FetchedRow?] { primaryKeys.map { _ in nil } }
   func row(hierarchy: Int, primaryKey: UInt64) throws -> FetchedRow? { nil }
   func members(_ edges: EdgeSet, of owner: UInt64) throws -> [UInt64] { [] }
@@ -61,21 +67,13 @@ final class ProvisionalStore: PersistentStore {
 }
 
 /// A store in which there is nothing to be seen: one that is not part of a generation, or none at all.
-struct NoReading: StoreReading {
+struct NoReading: EmptyReading {
   let storeIdentifier: UUID
   func fetch(_ request: ResolvedFetchRequest, mode: FetchMode) throws -> FetchedRows {
     FetchedRows(
       rows: [], count: 0,
       plan: FetchPlanner.plan(request, mode: mode, storeIdentifier: storeIdentifier) { _ in false })
   }
-  func rows(hierarchy: Int, primaryKeys: [UInt64]) throws -> [FetchedRow?] { primaryKeys.map { _ in nil } }
-  func row(hierarchy: Int, primaryKey: UInt64) throws -> FetchedRow? { nil }
-  func members(_ edges: EdgeSet, of owner: UInt64) throws -> [UInt64] { [] }
-  func members(_ edges: EdgeSet, of owners: [UInt64]) throws -> [[UInt64]] { owners.map { _ in [] } }
-  func memberCount(_ edges: EdgeSet, of owner: UInt64) throws -> Int { 0 }
-  func hasMember(_ edges: EdgeSet, of owner: UInt64, _ member: UInt64) throws -> Bool { false }
-  func placedMembers(_ edges: EdgeSet, of owner: UInt64) throws -> [PlacedMember] { [] }
-  func externalValue(entity: Int, primaryKey: UInt64, slot: Int, version: UInt32) throws -> Data? { nil }
 }
 
 extension PersistentStoreCoordinator {

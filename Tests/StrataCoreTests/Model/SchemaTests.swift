@@ -49,7 +49,7 @@ import Testing
       .boolean, .int16, .string, .int64, .uuid, .transient, .double, .int32, .int16,
     ])
     #expect(layout.fixedEnd == 16 + 2 + 16 + 8 + 8 + 4 + 4 + 2 + 2 + 1)
-    let offsets = (0..<9).map { layout.offset(of: $0) }
+    let offsets = (0..<9).map { RowBytes.offset(layout.entry(of: $0)) }
     #expect(offsets == [62, 58, 50, 34, 18, 63, 42, 54, 60])
   }
 

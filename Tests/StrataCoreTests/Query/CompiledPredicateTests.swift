@@ -3,6 +3,27 @@ import Testing
 
 @testable import StrataCore
 
+extension StoreFixture {
+  fileprivate func program(_ request: ResolvedFetchRequest) -> CompiledPredicate {
+    request.binder(storeIdentifier: store.identifier).compile(request.predicate, request.entity.number)
+  }
+
+  /// The program's answer for an object with these values, by slot, as contexts ask.
+  fileprivate func isTrue(
+    _ program: CompiledPredicate, _ name: String, key: UInt64 = 1, _ values: [AttributeValue]
+  ) throws -> Bool {
+    let view = ValuesView(schema, store.identifier, entity(name))
+    return try Evaluation(view).matches(program, ValuesView.Node(primaryKey: key, values: values))
+  }
+
+  /// The same for an Item that has one value.
+  fileprivate func isTrue(_ program: CompiledPredicate, _ key: String, _ value: AttributeValue) throws -> Bool
+  {
+    let item = entity("Item")
+    return try isTrue(program, "Item", item.attributes.map { $0.name == key ? value : .null })
+  }
+}
+
 @Suite struct CompiledPredicateTests {
   /// The program on row bytes, the program on values and the plain definition agree.
   @Test(arguments: [UInt64(1), 2, 3])
@@ -23,13 +44,12 @@ import Testing
     let identifiers = rows.map { fixture.identifier("Special", $0.change.primaryKey) }
     for _ in 0..<1500 {
       let predicate = random.predicate(entity, identifiers: identifiers)
-      let resolved = try PredicateResolver(entity: entity, schema: fixture.schema).resolve(predicate)
-      let program = CompiledPredicate(resolved, rootName: "Item", storeIdentifier: fixture.store.identifier)
+      let program = fixture.program(try fixture.resolve("Special", predicate))
       for (row, identifier) in zip(rows, identifiers) {
         let expected = ReferencePredicate.matches(predicate, identifier: identifier) { name in
           entity.slot(named: name).map { row.values[$0] } ?? .null
         }
-        let onValues = try program.evaluate(identifier: identifier) { row.values[$0] }
+        let onValues = try fixture.isTrue(program, "Special", key: row.change.primaryKey, row.values)
         let onBytes = program.evaluate(
           row: row.change.row.base, table: entity.layout.table, primaryKey: row.change.primaryKey
         ) { row.values[$0] }
@@ -45,11 +65,7 @@ import Testing
   @Test func nilFollowsTheRules() throws {
     let fixture = try StoreFixture(inMemory: true)
     func isTrue(_ predicate: FetchPredicate, _ value: AttributeValue) throws -> Bool {
-      let request = try fixture.resolve("Item", predicate)
-      let slot = fixture.entity("Item").slot(named: "i32")
-      return try request.matches(
-        entity: fixture.entity("Item").number, identifier: fixture.identifier("Item", 1)
-      ) { $0 == slot ? value : .null }
+      try fixture.isTrue(fixture.program(fixture.resolve("Item", predicate)), "i32", value)
     }
     #expect(try isTrue(Attribute("i32") == nil, .null))
     #expect(try !isTrue(Attribute("i32") == nil, 1))
@@ -67,14 +83,11 @@ import Testing
   func listsOfTextsAreOneTest() throws {
     let fixture = try StoreFixture(inMemory: true)
     func program(_ format: String, _ arguments: Any?...) throws -> CompiledPredicate {
-      CompiledPredicate(
-        try PredicateResolver(entity: fixture.entity("Item"), schema: fixture.schema).resolve(
-          FetchPredicate(format: format, argumentArray: arguments)),
-        rootName: "Item", storeIdentifier: nil)
+      fixture.program(
+        try fixture.resolve("Item", FetchPredicate(format: format, argumentArray: arguments)))
     }
-    let slot = fixture.entity("Item").slot(named: "t")
     func isTrue(_ program: CompiledPredicate, _ value: AttributeValue) throws -> Bool {
-      try program.evaluate(identifier: fixture.identifier("Item", 1)) { $0 == slot ? value : .null }
+      try fixture.isTrue(program, "t", value)
     }
     let texts = (0..<5_000).map { "Text \($0)" } + ["STRASSE", "straße", "Ünter"]
     let folded = try program("t IN[c] %@", texts)
@@ -102,16 +115,11 @@ import Testing
   @Test("rule 108: CONTAINS reads hostile texts once", .timeLimit(.minutes(2)))
   func containsIsLinear() throws {
     let fixture = try StoreFixture(inMemory: true)
-    let (slot, identifier) = (fixture.entity("Item").slot(named: "t"), fixture.identifier("Item", 1))
     let text = AttributeValue.string(String(repeating: "a", count: 4_000_000))
     let pattern = String(repeating: "a", count: 2_000_000) + "b"
-    let request = try fixture.resolve("Item", Attribute("t").contains(pattern))
-    let number = fixture.entity("Item").number
-    #expect(try !request.matches(entity: number, identifier: identifier) { $0 == slot ? text : .null })
-    #expect(
-      try request.matches(entity: number, identifier: identifier) {
-        $0 == slot ? .string("xaaaa" + pattern + "y") : .null
-      })
+    let program = fixture.program(try fixture.resolve("Item", Attribute("t").contains(pattern)))
+    #expect(try !fixture.isTrue(program, "t", text))
+    #expect(try fixture.isTrue(program, "t", .string("xaaaa" + pattern + "y")))
     // Patterns are long enough for stars to be expensive.
     let long = "*" + String(repeating: "a", count: TextMatcher.longestPattern) + "*"
     let error = #expect(throws: TextMatchError.self) {
@@ -122,15 +130,13 @@ import Testing
 
   @Test func subentitiesAreExcludedOnRequest() throws {  // rule 93
     let fixture = try StoreFixture(inMemory: true)
-    let request = try fixture.resolve("Item", includesSubentities: false)
-    let identifier = fixture.identifier("Special", 1)
+    let (item, special) = (fixture.entity("Item").number, fixture.entity("Special").number)
+    #expect(try fixture.resolve("Item", includesSubentities: false).entityNumbers == [item])
+    #expect(try fixture.resolve("Special").entityNumbers == [special])
+    try fixture.commit(inserts: [fixture.insert("Item", [:]), fixture.insert("Special", [:])])
+    #expect(try fixture.store.fetch(fixture.resolve("Item"), mode: .count).count == 2)
     #expect(
-      try !request.matches(entity: fixture.entity("Special").number, identifier: identifier) { _ in .null })
-    #expect(try request.matches(entity: fixture.entity("Item").number, identifier: identifier) { _ in .null })
-    #expect(
-      try !fixture.resolve("Special").matches(
-        entity: fixture.entity("Item").number, identifier: identifier
-      ) { _ in .null })
+      try fixture.store.fetch(fixture.resolve("Item", includesSubentities: false), mode: .count).count == 1)
   }
 }
 

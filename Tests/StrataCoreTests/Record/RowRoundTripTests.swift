@@ -109,8 +109,13 @@ import Testing
   func nilScalarsReadAsZero() throws {
     let layout = try RowLayout.of([.int64, .double, .boolean, .float, .date])
     let row = try encode(layout, .make(layout)).snapshot
-    #expect(row.integer(0, layout) == 0 && row.double(1, layout) == 0 && !row.boolean(2, layout))
-    #expect(row.float(3, layout) == 0 && row.date(4, layout) == nil && row.isNil(0, layout))
+    row.withBytes { bytes in
+      let base = bytes.baseAddress!  // A row is never empty.
+      let entries = (0..<5).map { layout.entry(of: $0) }
+      #expect(RowBytes.integer(base, entries[0]) == 0 && RowBytes.double(base, entries[1]) == 0)
+      #expect(!RowBytes.boolean(base, entries[2]) && RowBytes.float(base, entries[3]) == 0)
+    }
+    #expect((0..<5).allSatisfy { row.isNil($0, layout) && row.value($0, layout) == .null })
   }
 
   @Test("The header carries stamp and version")

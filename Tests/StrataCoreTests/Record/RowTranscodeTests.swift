@@ -113,3 +113,15 @@ import Testing
     }
   }
 }
+
+extension RowDecoder {
+  /// Rewrites one row of an older layout in another one.
+  static func transcode(
+    _ bytes: UnsafeRawBufferPointer, from old: RowLayout, to new: RowLayout, stamp: RowStamp,
+    primaryKey: UInt64, defaults: [AttributeValue]
+  ) throws(RowError) -> RowSnapshot {
+    var writer = RowSlabWriter(expectedLength: bytes.count + new.fixedEnd)
+    return try RowTranscoder(from: old, to: new, defaults: defaults)
+      .transcode(bytes, primaryKey: primaryKey, stamp: stamp, into: &writer)
+  }
+}

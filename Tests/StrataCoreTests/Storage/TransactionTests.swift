@@ -49,18 +49,6 @@ import Testing
     }
   }
 
-  @Test func insertTellsWhetherTheKeyWasNew() throws {
-    try withEnvironment { environment in
-      let rows = try environment.keyspace("rows")
-      let answers = try environment.write { transaction in
-        try "k".bytes { key in
-          [try transaction.insert(rows, key, key), try transaction.insert(rows, key, key)]
-        }
-      }
-      #expect(answers == [true, false])
-    }
-  }
-
   @Test func appendingOutOfOrderIsRefused() throws {
     try withEnvironment { environment in
       let rows = try environment.keyspace("rows")
@@ -72,19 +60,6 @@ import Testing
         try environment.write { try $0.put(rows, "1", "x", append: true) }
       }
       #expect(error.kind == .invalid)
-    }
-  }
-
-  @Test func reservedBytesAreStored() throws {
-    try withEnvironment { environment in
-      let rows = try environment.keyspace("rows")
-      try environment.write { transaction in
-        try "k".bytes { key in
-          let room = try transaction.reserve(rows, key, 5)
-          room.copyBytes(from: "hello".utf8)
-        }
-      }
-      #expect(try environment.get(rows, "k") == "hello")
     }
   }
 

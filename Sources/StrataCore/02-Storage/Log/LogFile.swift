@@ -61,12 +61,6 @@ enum LogFile {
     else { return }
     _ = file.system.unlink(file.logPath)
   }
-
-  /// Removes any log of that name, because its store is removed.
-  static func removeAny(_ file: StoreFile) throws {
-    let code = file.system.unlink(file.logPath)
-    if code != 0 && code != -ENOENT { throw StorageError(-code, "unlink", path: file.logPath) }
-  }
 }
 
 /// The turn of a process at a store's log: meanwhile no other process opens the store, or closes it as the last one. It is the system's lock on the log itself, so

@@ -14,8 +14,6 @@ final class LogRecorder {
   /// The keyspaces that have a number in the record, in the order of the numbers.
   private var keyspaces: [MDB_dbi] = []
   private var current = -1
-  /// Room that LMDB has made for a value that the caller fills until the next change.
-  private var reserved: (source: UnsafeRawBufferPointer, offset: Int)?
 
   /// Begins again.
   func reset() {
@@ -24,12 +22,10 @@ final class LogRecorder {
     isTooLarge = false
     hasChanges = false
     current = -1
-    reserved = nil
   }
 
   /// Records that the changes that follow concern this keyspace, which may be new.
   func note(_ handle: MDB_dbi, _ name: @autoclosure () -> String) {
-    settle()
     if isTooLarge || current >= 0 && keyspaces[current] == handle { return }
     if let known = keyspaces.firstIndex(of: handle) {
       current = known
@@ -56,15 +52,6 @@ final class LogRecorder {
     append(value)
   }
 
-  /// Records a put whose value will lie at `value` by the time of the next change.
-  func put(_ keyspace: Keyspace, _ key: UnsafeRawBufferPointer, laterAt value: UnsafeRawBufferPointer) {
-    guard begin(keyspace, key.count + value.count) else { return }
-    appendKey(LogChange.Code.put, key)
-    append(UInt32(truncatingIfNeeded: value.count))
-    reserved = (value, bytes.count)
-    bytes.append(contentsOf: repeatElement(0, count: value.count))
-  }
-
   /// Records a deletion.
   @inline(__always)
   func delete(_ keyspace: Keyspace, _ key: UnsafeRawBufferPointer) {
@@ -82,7 +69,6 @@ final class LogRecorder {
   func giveUp() {
     isTooLarge = true
     hasChanges = true
-    reserved = nil
     bytes.removeAll()
   }
 
@@ -95,9 +81,7 @@ final class LogRecorder {
   }
 
   var place: Place {
-    settle()
-    return Place(
-      count: bytes.count, current: current, keyspaceCount: keyspaces.count, hasChanges: hasChanges)
+    Place(count: bytes.count, current: current, keyspaceCount: keyspaces.count, hasChanges: hasChanges)
   }
 
   /// Removes what was recorded since `place`: LMDB had nothing to change.
@@ -109,23 +93,9 @@ final class LogRecorder {
     hasChanges = place.hasChanges
   }
 
-  /// Reads what was to be filled. Before every change of the transaction, and at its end.
-  @inline(__always)
-  func settle() { if reserved != nil { fillReserved() } }
-
-  @inline(never)
-  private func fillReserved() {
-    guard let (source, offset) = reserved else { return }
-    reserved = nil
-    bytes.withUnsafeMutableBytes { bytes in
-      UnsafeMutableRawBufferPointer(rebasing: bytes[offset..<offset + source.count]).copyMemory(from: source)
-    }
-  }
-
   /// Whether the change must be recorded.
   @inline(__always)
   private func begin(_ keyspace: Keyspace, _ count: Int) -> Bool {
-    settle()
     hasChanges = true
     if isTooLarge { return false }
     // A name of a keyspace, and the header before the bytes, are less than 1 KiB.

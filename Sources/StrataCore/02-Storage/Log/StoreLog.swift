@@ -128,7 +128,6 @@ final class StoreLog: @unchecked Sendable {
       return code
     }
     isRecording = false
-    recorder.settle()
     guard recorder.hasChanges else {
       // LMDB commits nothing when nothing was changed. Names of keyspaces that are new to this process only change nothing either; should one have been
       // made, the next transaction finds a commit that is not in the log.

@@ -73,23 +73,18 @@ final class DamagedFile {
   func value(of entry: DamagedPage.Entry) -> [UInt8]? {
     guard let first = entry.overflowPage else { return entry.value }
     guard let run = overflowRun(first, byteCount: entry.valueCount) else { return nil }
-    return reader.bytes(at: Int(run.lowerBound) * pageSize + PageWalk.pageHeader, count: entry.valueCount)
+    return reader.bytes(at: Int(run.lowerBound) * pageSize + PageHeader.size, count: entry.valueCount)
   }
 
   /// The pages of an overflow run that can hold a value of that length; nil when there is no such run.
   func overflowRun(_ first: UInt64, byteCount: Int) -> Range<UInt64>? {
-    let needed = UInt64((PageWalk.pageHeader + byteCount + pageSize - 1) / pageSize)
+    let needed = UInt64((PageHeader.size + byteCount + pageSize - 1) / pageSize)
     guard first >= 2, first < pageCount, needed <= pageCount,
-      let header = reader.bytes(at: Int(first) * pageSize, count: PageWalk.pageHeader)
+      let header = reader.bytes(at: Int(first) * pageSize, count: PageHeader.size)
     else { return nil }
-    let run = header.withUnsafeBytes { bytes -> (UInt64, UInt16, UInt32) in
-      (
-        bytes.loadUnaligned(as: UInt64.self), bytes.loadUnaligned(fromByteOffset: 10, as: UInt16.self),
-        bytes.loadUnaligned(fromByteOffset: 12, as: UInt32.self)
-      )
-    }
-    guard run.0 == first, run.1 == PageFlags.overflow, UInt64(run.2) >= needed,
-      Int(first) * pageSize + PageWalk.pageHeader + byteCount <= size
+    let run = header.withUnsafeBytes { PageHeader($0.baseAddress!) }  // Never nil: 16 bytes.
+    guard run.number == first, run.flags == PageFlags.overflow, run.pageCount >= needed,
+      Int(first) * pageSize + PageHeader.size + byteCount <= size
     else { return nil }
     return first..<(first + needed)
   }
@@ -172,12 +167,10 @@ private struct PageReader {
 
   private func knowingPages(_ pageSize: Int) -> Int {
     (2..<max(2, min(size / pageSize, 4096))).count { number in
-      guard let head = bytes(at: number * pageSize, count: 12) else { return false }
-      return head.withUnsafeBytes { head in
-        head.loadUnaligned(as: UInt64.self) == UInt64(number)
-          && [PageFlags.leaf, PageFlags.branch, PageFlags.overflow].contains(
-            head.loadUnaligned(fromByteOffset: 10, as: UInt16.self))
-      }
+      guard let bytes = bytes(at: number * pageSize, count: PageHeader.size) else { return false }
+      let head = bytes.withUnsafeBytes { PageHeader($0.baseAddress!) }  // Never nil: 16 bytes.
+      return head.number == UInt64(number)
+        && [PageFlags.leaf, PageFlags.branch, PageFlags.overflow].contains(head.flags)
     }
   }
 }

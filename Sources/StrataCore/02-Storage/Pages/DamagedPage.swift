@@ -18,35 +18,40 @@ struct DamagedPage {
     var isKeyspace: Bool
   }
 
-  var number: UInt64 { load(0, as: UInt64.self) }
-  var flags: UInt16 { load(10, as: UInt16.self) }
-  var isLeaf: Bool { number == place && flags == PageFlags.leaf && hasPlausibleBounds }
-  var isBranch: Bool { number == place && flags == PageFlags.branch && hasPlausibleBounds }
+  private let header: PageHeader
+
+  init(bytes: [UInt8], place: UInt64) {
+    self.bytes = bytes
+    self.place = place
+    header = bytes.withUnsafeBytes { PageHeader($0.baseAddress!) }  // Never nil: a whole page.
+  }
+
+  var isLeaf: Bool { isWhole(PageFlags.leaf) }
+  var isBranch: Bool { isWhole(PageFlags.branch) }
 
   /// Whether enough of the header is right to look for entries.
-  var mayBeLeaf: Bool { flags == PageFlags.leaf || (number == place && flags & 0x0D == 0) }
+  var mayBeLeaf: Bool {
+    header.flags == PageFlags.leaf || (header.number == place && header.flags & 0x0D == 0)
+  }
 
-  private var hasPlausibleBounds: Bool {
-    let lower = Int(load(12, as: UInt16.self))
-    let upper = Int(load(14, as: UInt16.self))
-    return lower > PageWalk.pageHeader && lower & 1 == 0 && lower <= upper && upper <= bytes.count
+  private func isWhole(_ flags: UInt16) -> Bool {
+    header.number == place && header.flags == flags && header.entryCount > 0
+      && header.hasPlausibleBounds(bytes.count)
   }
 
   /// How many entries the page says it has; as many as there may be when it says nothing sensible.
   var count: Int {
-    let lower = Int(load(12, as: UInt16.self))
-    if lower >= PageWalk.pageHeader && lower <= bytes.count { return (lower - PageWalk.pageHeader) / 2 }
-    return (bytes.count - PageWalk.pageHeader) / (2 + PageWalk.nodeHeader)
+    if header.lower >= PageHeader.size && header.lower <= bytes.count { return header.entryCount }
+    return (bytes.count - PageHeader.size) / (2 + NodeHeader.size)
   }
 
   /// The entry of a leaf; nil when it does not lie inside the page.
   func entry(_ index: Int) -> Entry? {
     guard let offset = nodeOffset(index) else { return nil }
-    let keyCount = Int(load(offset + 6, as: UInt16.self))
-    let flags = load(offset + 4, as: UInt16.self)
-    let valueCount = Int(load(offset, as: UInt16.self)) | Int(load(offset + 2, as: UInt16.self)) << 16
+    let node = node(offset)
+    let (keyCount, flags, valueCount) = (node.keyCount, node.flags, node.valueCount)
     let isOverflow = flags == NodeFlags.overflow
-    let start = offset + PageWalk.nodeHeader
+    let start = offset + NodeHeader.size
     let inPage = isOverflow ? 8 : valueCount
     guard (1...511).contains(keyCount), flags == 0 || isOverflow || flags == NodeFlags.keyspace,
       flags != NodeFlags.keyspace || valueCount == TreeRecord.size, start + keyCount + inPage <= bytes.count
@@ -61,21 +66,23 @@ struct DamagedPage {
   /// A branch's key and the page it leads to; nil when they do not lie inside the page.
   func branch(_ index: Int) -> (key: [UInt8], child: UInt64)? {
     guard let offset = nodeOffset(index) else { return nil }
-    let keyCount = Int(load(offset + 6, as: UInt16.self))
-    let start = offset + PageWalk.nodeHeader
+    let node = node(offset)
+    let (keyCount, start) = (node.keyCount, offset + NodeHeader.size)
     guard keyCount <= 511, keyCount > 0 || index == 0, start + keyCount <= bytes.count else { return nil }
-    let child =
-      UInt64(load(offset, as: UInt16.self)) | UInt64(load(offset + 2, as: UInt16.self)) << 16
-      | UInt64(load(offset + 4, as: UInt16.self)) << 32
-    return (Array(bytes[start..<(start + keyCount)]), child)
+    return (Array(bytes[start..<(start + keyCount)]), node.child)
   }
 
   private func nodeOffset(_ index: Int) -> Int? {
-    let place = PageWalk.pageHeader + 2 * index
+    let place = PageHeader.size + 2 * index
     guard place + 2 <= bytes.count else { return nil }
     let offset = Int(load(place, as: UInt16.self))
-    guard offset > place, offset & 1 == 0, offset + PageWalk.nodeHeader <= bytes.count else { return nil }
+    guard offset > place, offset & 1 == 0, offset + NodeHeader.size <= bytes.count else { return nil }
     return offset
+  }
+
+  private func node(_ offset: Int) -> NodeHeader {
+    // Inside the page, see `nodeOffset`, hence never nil.
+    bytes.withUnsafeBytes { NodeHeader($0.baseAddress! + offset) }
   }
 
   private func load<Number: FixedWidthInteger>(_ offset: Int, as type: Number.Type) -> Number {

@@ -36,7 +36,7 @@ extension PageWalk {
 
   /// Reads a list from its overflow pages, a piece at a time.
   private func checkLongList(_ node: Node, _ capacity: Int, _ page: UInt64) throws {
-    let start = Int(node.value.loadUnaligned(as: UInt64.self)) * pageSize + PageWalk.pageHeader
+    let start = Int(node.value.loadUnaligned(as: UInt64.self)) * pageSize + PageHeader.size
     var piece = [UInt64](repeating: 0, count: 4096)
     var left = 1
     var offset = start

@@ -6,9 +6,6 @@ import Foundation
 final class PageWalk {
   /// LMDB's own limit (CURSOR_STACK).
   static let depthLimit = 32
-  /// Bytes before a page's list of node offsets, and before a node's key.
-  static let pageHeader = 16
-  static let nodeHeader = 8
 
   let inspection: FileInspection
   let anchor: MetaPage
@@ -128,7 +125,7 @@ final class PageWalk {
     let count = try checkNodes(page, number, isLeaf: isLeaf, tree)
     var previous = low
     for index in 0..<count {
-      let offset = Int(load16(page, PageWalk.pageHeader + 2 * index))
+      let offset = PageHeader.offset(page, index)
       let key = nodeKey(page, offset)
       // The first key of a branch stands for everything below the second and is not looked at.
       if isLeaf || index > 0 {
@@ -140,11 +137,11 @@ final class PageWalk {
         if node.flags & NodeFlags.overflow != 0 { try checkOverflow(node, number) }
         try visit(node, number)
       } else {
-        let child = childPage(page, offset)
+        let child = NodeHeader(page + offset).child
         try checkInside(child, referredBy: number)
         let next =
           index + 1 < count
-          ? nodeKey(page, Int(load16(page, PageWalk.pageHeader + 2 * (index + 1)))) : high
+          ? nodeKey(page, PageHeader.offset(page, index + 1)) : high
         try walkPage(
           child, level: level + 1, depth: depth, tree, low: index == 0 ? low : key, high: next, visit: visit)
       }
@@ -154,12 +151,10 @@ final class PageWalk {
   // MARK: One page
 
   private func checkKind(_ page: UnsafeRawPointer, _ number: UInt64, isLeaf: Bool) throws {
-    let own = page.loadUnaligned(as: UInt64.self)
-    if own != number { throw damage(number, "it is numbered \(own)") }
-    let flags = load16(page, 10)
-    let expected = isLeaf ? PageFlags.leaf : PageFlags.branch
-    if flags != expected {
-      throw damage(number, "a \(isLeaf ? "leaf" : "branch") page is marked \(flags)")
+    let header = PageHeader(page)
+    if header.number != number { throw damage(number, "it is numbered \(header.number)") }
+    if header.flags != (isLeaf ? PageFlags.leaf : PageFlags.branch) {
+      throw damage(number, "a \(isLeaf ? "leaf" : "branch") page is marked \(header.flags)")
     }
   }
 
@@ -168,20 +163,19 @@ final class PageWalk {
   private func checkNodes(
     _ page: UnsafeRawPointer, _ number: UInt64, isLeaf: Bool, _ tree: Tree
   ) throws -> Int {
-    let lower = Int(load16(page, 12))
-    let upper = Int(load16(page, 14))
-    guard lower >= PageWalk.pageHeader, lower <= upper, upper <= pageSize, (lower | upper) & 1 == 0 else {
-      throw damage(number, "its free space cannot reach from \(lower) to \(upper)")
+    let header = PageHeader(page)
+    let (count, upper) = (header.entryCount, header.upper)
+    guard header.hasPlausibleBounds(pageSize), upper & 1 == 0 else {
+      throw damage(number, "its free space cannot reach from \(header.lower) to \(upper)")
     }
-    let count = (lower - PageWalk.pageHeader) / 2
     // LMDB itself insists on two branches, except in the free list while it changes.
     guard count >= (isLeaf || tree == .free ? 1 : 2) else {
       throw damage(number, "a \(isLeaf ? "leaf" : "branch") page has \(count) entries")
     }
     tiles.update(repeating: 0, count: pageSize / 2)
     for index in 0..<count {
-      let offset = Int(load16(page, PageWalk.pageHeader + 2 * index))
-      guard offset >= upper, offset & 1 == 0, offset + PageWalk.nodeHeader <= pageSize else {
+      let offset = PageHeader.offset(page, index)
+      guard offset >= upper, offset & 1 == 0, offset + NodeHeader.size <= pageSize else {
         throw damage(number, "entry \(index) cannot begin at \(offset)")
       }
       let size = try checkNode(page, offset, number, index, isLeaf: isLeaf, tree)
@@ -203,20 +197,20 @@ final class PageWalk {
   private func checkNode(
     _ page: UnsafeRawPointer, _ offset: Int, _ number: UInt64, _ index: Int, isLeaf: Bool, _ tree: Tree
   ) throws -> Int {
-    let keyCount = Int(load16(page, offset + 6))
+    let node = NodeHeader(page + offset)
+    let keyCount = node.keyCount
     let isNamed = isLeaf || index > 0
     guard keyCount <= 511, keyCount > 0 || !isNamed, tree != .free || keyCount == 8 || !isNamed else {
       throw damage(number, "entry \(index) has a key of \(keyCount) bytes")
     }
-    var size = PageWalk.nodeHeader + keyCount
+    var size = NodeHeader.size + keyCount
     if isLeaf {
-      let flags = load16(page, offset + 4)
-      let valueCount = Int(load16(page, offset)) | Int(load16(page, offset + 2)) << 16
-      switch flags {
-      case 0: size += valueCount
+      switch node.flags {
+      case 0: size += node.valueCount
       case NodeFlags.overflow: size += 8
-      case NodeFlags.keyspace where tree == .main && valueCount == TreeRecord.size: size += valueCount
-      default: throw damage(number, "entry \(index) is marked \(flags)")
+      case NodeFlags.keyspace where tree == .main && node.valueCount == TreeRecord.size:
+        size += node.valueCount
+      default: throw damage(number, "entry \(index) is marked \(node.flags)")
       }
     }
     size += size & 1
@@ -254,11 +248,13 @@ final class PageWalk {
     var header = (UInt64(0), UInt64(0))
     let count = try withUnsafeMutableBytes(of: &header) { try inspection.read($0, at: Int(first) * pageSize) }
     guard count == 16 else { throw outside(first, referredBy: number) }
-    if header.0 != first { throw damage(first, "it is numbered \(header.0)") }
-    let flags = UInt16(truncatingIfNeeded: header.1 >> 16)
-    if flags != PageFlags.overflow { throw damage(first, "an overflow page is marked \(flags)") }
-    let pages = header.1 >> 32
-    let needed = (PageWalk.pageHeader + node.valueCount + pageSize - 1) / pageSize
+    let found = withUnsafeBytes(of: header) { PageHeader($0.baseAddress!) }  // Never nil: 16 bytes.
+    if found.number != first { throw damage(first, "it is numbered \(found.number)") }
+    if found.flags != PageFlags.overflow {
+      throw damage(first, "an overflow page is marked \(found.flags)")
+    }
+    let pages = found.pageCount
+    let needed = (PageHeader.size + node.valueCount + pageSize - 1) / pageSize
     guard pages >= UInt64(needed) else {
       throw damage(first, "a value of \(node.valueCount) bytes is said to fit into \(pages) pages")
     }
@@ -266,7 +262,7 @@ final class PageWalk {
     guard pages <= UInt64(1 << 32 / pageSize + 1), pages - 1 <= anchor.lastPage - first else {
       throw damage(first, "its run of \(pages) pages ends after the last page")
     }
-    guard Int(first) * pageSize + PageWalk.pageHeader + node.valueCount <= fileSize else {
+    guard Int(first) * pageSize + PageHeader.size + node.valueCount <= fileSize else {
       throw outside(first + UInt64(needed) - 1, referredBy: number)
     }
     for page in first..<(first + pages) {
@@ -276,27 +272,18 @@ final class PageWalk {
 
   // MARK: Bytes
 
-  private func load16(_ page: UnsafeRawPointer, _ offset: Int) -> UInt16 {
-    page.loadUnaligned(fromByteOffset: offset, as: UInt16.self)
-  }
-
   private func nodeKey(_ page: UnsafeRawPointer, _ offset: Int) -> UnsafeRawBufferPointer {
-    let start = page + offset + PageWalk.nodeHeader
-    return UnsafeRawBufferPointer(start: start, count: Int(load16(page, offset + 6)))
-  }
-
-  private func childPage(_ page: UnsafeRawPointer, _ offset: Int) -> UInt64 {
-    UInt64(load16(page, offset)) | UInt64(load16(page, offset + 2)) << 16 | UInt64(load16(page, offset + 4))
-      << 32
+    let node = page + offset
+    return UnsafeRawBufferPointer(start: node + NodeHeader.size, count: NodeHeader(node).keyCount)
   }
 
   private func node(_ page: UnsafeRawPointer, _ offset: Int, _ key: UnsafeRawBufferPointer) -> Node {
-    let flags = load16(page, offset + 4)
-    let count = Int(load16(page, offset)) | Int(load16(page, offset + 2)) << 16
-    let start = page + offset + PageWalk.nodeHeader + key.count
-    let inPage = flags & NodeFlags.overflow != 0 ? 8 : count
+    let header = NodeHeader(page + offset)
+    let start = page + offset + NodeHeader.size + key.count
+    let inPage = header.flags & NodeFlags.overflow != 0 ? 8 : header.valueCount
     return Node(
-      flags: flags, key: key, value: UnsafeRawBufferPointer(start: start, count: inPage), valueCount: count)
+      flags: header.flags, key: key, value: UnsafeRawBufferPointer(start: start, count: inPage),
+      valueCount: header.valueCount)
   }
 
   private func load(_ number: UInt64, level: Int) throws -> UnsafeRawPointer {

@@ -138,17 +138,3 @@ struct TreeRecord: Equatable {
     root = bytes.loadUnaligned(fromByteOffset: 40, as: UInt64.self)
   }
 }
-
-/// The kinds of pages (MDB_page.mp_flags).
-enum PageFlags {
-  static let branch: UInt16 = 0x01
-  static let leaf: UInt16 = 0x02
-  static let overflow: UInt16 = 0x04
-  static let meta: UInt16 = 0x08
-}
-
-/// The kinds of leaf nodes (MDB_node.mn_flags).
-enum NodeFlags {
-  static let overflow: UInt16 = 0x01
-  static let keyspace: UInt16 = 0x02
-}

@@ -17,9 +17,6 @@ final class Patience: Sendable {
   /// What is left of it.
   var left: Duration { state.withLock { $0.left } }
 
-  /// The deadline of a wait that begins now.
-  var deadline: ContinuousClock.Instant { .now.advanced(by: left) }
-
   /// How many waits were in vain.
   var vainWaits: Int { state.withLock { $0.vainWaits } }
 

@@ -4,18 +4,7 @@ import Foundation
 /// The leaf page of a read transaction on which an entry lies, read in place.
 ///
 /// Stepping through LMDB costs a call and a chain of dependent loads for each entry. The entries of one page are all at hand
-/// instead, and those to come can be asked for ahead. The picture is that of LMDB's format 1, which opening has checked:
-///
-/// | offset | bytes | |
-/// |---|---|---|
-/// | 0 | 8 | page number |
-/// | 10 | 2 | page flags: 2 for a leaf |
-/// | 12 | 2 | end of the offsets |
-/// | 14 | 2 | begin of the entries |
-/// | 16 | 2 each | offsets of the entries, in key order |
-///
-/// An entry is the low and the high half of its value's size, flags (1: the value lies on pages of its own), the size of its
-/// key (2 bytes each), the key and the value.
+/// instead, and those to come can be asked for ahead. Opening has checked that the format is LMDB's 1, see `PageHeader`.
 private struct LeafPage {
   let base: UnsafeRawPointer
   let size: Int
@@ -27,20 +16,16 @@ private struct LeafPage {
     guard let address = key.baseAddress else { return nil }
     // The map and with it each page begins at a multiple of the page size.
     let base = address - (Int(bitPattern: address) & (pageSize - 1))
-    let lower = Int(base.load(fromByteOffset: 12, as: UInt16.self))
-    let upper = Int(base.load(fromByteOffset: 14, as: UInt16.self))
-    guard base.load(fromByteOffset: 10, as: UInt16.self) == PageFlags.leaf,
-      lower >= PageWalk.pageHeader, lower & 1 == 0, lower <= upper, upper <= pageSize
-    else { return nil }
+    guard let count = PageHeader.entryCount(base, PageFlags.leaf, pageSize: pageSize) else { return nil }
     self.base = base
+    self.count = count
     size = pageSize
-    count = (lower - PageWalk.pageHeader) / 2
   }
 
   /// Where the entry with this number begins.
   @inline(__always)
   func node(_ number: Int) -> UnsafeRawPointer {
-    base + Int(base.load(fromByteOffset: PageWalk.pageHeader + 2 * number, as: UInt16.self))
+    base + PageHeader.offset(base, number)
   }
 
   /// The number of the entry whose key lies here.
@@ -49,7 +34,7 @@ private struct LeafPage {
     guard let address = key.baseAddress else { return nil }
     var number = 0
     while number < count {
-      if node(number) + PageWalk.nodeHeader == address { return number }
+      if node(number) + NodeHeader.size == address { return number }
       number += 1
     }
     return nil
@@ -60,17 +45,15 @@ private struct LeafPage {
   func entry(_ number: Int) -> Cursor.Entry? {
     let node = node(number)
     let offset = node - base
-    guard offset + PageWalk.nodeHeader <= size else { return nil }
-    let valueSize =
-      Int(node.loadUnaligned(fromByteOffset: 0, as: UInt16.self))
-      | Int(node.loadUnaligned(fromByteOffset: 2, as: UInt16.self)) << 16
-    let flags = node.loadUnaligned(fromByteOffset: 4, as: UInt16.self)
-    let keySize = Int(node.loadUnaligned(fromByteOffset: 6, as: UInt16.self))
-    guard flags == 0, offset + PageWalk.nodeHeader + keySize + valueSize <= size else { return nil }
-    let key = node + PageWalk.nodeHeader
+    guard offset + NodeHeader.size <= size else { return nil }
+    let header = NodeHeader(node)
+    guard header.flags == 0, offset + NodeHeader.size + header.keyCount + header.valueCount <= size else {
+      return nil
+    }
+    let key = node + NodeHeader.size
     return Cursor.Entry(
-      key: UnsafeRawBufferPointer(start: key, count: keySize),
-      value: UnsafeRawBufferPointer(start: key + keySize, count: valueSize))
+      key: UnsafeRawBufferPointer(start: key, count: header.keyCount),
+      value: UnsafeRawBufferPointer(start: key + header.keyCount, count: header.valueCount))
   }
 }
 
@@ -142,12 +125,9 @@ extension Cursor {
         next = try step(beyond: last)
         continue
       }
-      var low = start + 1
-      var high = page.count - 1
-      while low < high {
-        let middle = (low + high) / 2
-        // What cannot be read in place does not belong: LMDB goes on from the one before it.
-        if let entry = page.entry(middle), belongs(entry.key) { low = middle + 1 } else { high = middle }
+      // What cannot be read in place does not belong: LMDB goes on from the one before it.
+      let low = (start + 1..<page.count - 1).partitioningIndex {
+        page.entry($0).map { !belongs($0.key) } ?? true
       }
       count += low - start
       guard low < page.count - 1, page.entry(low) == nil, let before = page.entry(low - 1) else {

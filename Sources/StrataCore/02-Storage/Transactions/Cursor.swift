@@ -79,26 +79,6 @@ struct Cursor: ~Copyable {
     if code != 0 { throw failure(code, "mdb_cursor_put") }
   }
 
-  /// Stores `value` under `key` unless the key exists; whether it did. Only in a write transaction.
-  mutating func insert(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool {
-    let place = recording.map { recording in
-      recording.recorder._withUnsafeGuaranteedRef { recorder in
-        let place = recorder.place
-        recorder.put(recording.keyspace, key, value)
-        return place
-      }
-    }
-    var keyValue = MDB_val(key)
-    var dataValue = MDB_val(value)
-    let code = mdb_cursor_put(handle, &keyValue, &dataValue, UInt32(MDB_NOOVERWRITE))
-    if code == 0 { return true }
-    if code == MDB_KEYEXIST {
-      if let place { recording?.recorder._withUnsafeGuaranteedRef { $0.takeBack(to: place) } }
-      return false
-    }
-    throw failure(code, "mdb_cursor_put")
-  }
-
   /// Whether the cursor stands on the entry of `key`.
   @inline(__always)
   mutating func stands(on key: UnsafeRawBufferPointer) -> Bool {

@@ -4,9 +4,8 @@ import Foundation
 /// The tree of a keyspace whose keys are eight bytes each, big-endian, walked in place in a read transaction.
 ///
 /// LMDB looks up one key at a time, comparing keys through a function pointer and waiting for the memory of each. Here many
-/// descents go on side by side: what one needs next is asked for while the others move on. Pages are as ``LeafPage`` has them;
-/// in a branch page the size of a value is the low half of a page number, whose third part are the flags. The record of a
-/// keyspace, 48 bytes in the tree of names, holds its flags at offset 4, its depth at 6 and its root at 40.
+/// descents go on side by side: what one needs next is asked for while the others move on. The bytes are those of `PageHeader`,
+/// `NodeHeader` and `TreeRecord`.
 ///
 /// Nothing here trusts the file further than LMDB does: what looks odd is left to LMDB, which says what is wrong.
 private struct NumberedTree {
@@ -47,13 +46,12 @@ private struct NumberedTree {
     guard pageSize <= Int(getpagesize()) else { return nil }
     let page = address - (Int(bitPattern: address) & (pageSize - 1))
     lastPage = UInt64(information.me_last_pgno)
-    let number = page.load(as: UInt64.self)
-    guard page.load(fromByteOffset: 10, as: UInt16.self) == PageFlags.leaf, number <= lastPage,
-      address.loadUnaligned(fromByteOffset: 4, as: UInt16.self) == 0
-    else { return nil }
-    map = page - Int(number) * pageSize
-    depth = Int(address.loadUnaligned(fromByteOffset: 6, as: UInt16.self))
-    root = address.loadUnaligned(fromByteOffset: 40, as: UInt64.self)
+    let header = PageHeader(page)
+    let tree = TreeRecord(address)
+    guard header.flags == PageFlags.leaf, header.number <= lastPage, tree.flags == 0 else { return nil }
+    map = page - Int(header.number) * pageSize
+    depth = Int(tree.depth)
+    root = tree.root
     // An empty keyspace has no root.
     guard depth > 0, depth < 64, root <= lastPage else { return nil }
   }
@@ -63,32 +61,26 @@ private struct NumberedTree {
   {
     var name = keyspace.name
     let found = name.withUTF8 { try? transaction.get(names, UnsafeRawBufferPointer($0)) }
-    return found?.count == 48 ? found : nil
+    return found?.count == TreeRecord.size ? found : nil
   }
 
   /// The number of entries on a page; nil when it is not of the kind `flags`.
   @inline(__always)
   private func count(_ page: UnsafeRawPointer, _ flags: UInt16) -> Int? {
-    let lower = Int(page.load(fromByteOffset: 12, as: UInt16.self))
-    let upper = Int(page.load(fromByteOffset: 14, as: UInt16.self))
-    guard page.load(fromByteOffset: 10, as: UInt16.self) == flags, lower >= PageWalk.pageHeader,
-      lower & 1 == 0, lower <= upper, upper <= pageSize
-    else { return nil }
-    return (lower - PageWalk.pageHeader) / 2
+    PageHeader.entryCount(page, flags, pageSize: pageSize)
   }
 
   /// The entry with this number; nil when it does not lie inside the page or has another kind of key.
   @inline(__always)
   private func node(_ page: UnsafeRawPointer, _ number: Int) -> UnsafeRawPointer? {
-    let offset = Int(page.load(fromByteOffset: PageWalk.pageHeader + 2 * number, as: UInt16.self))
-    guard offset + PageWalk.nodeHeader + 8 <= pageSize else { return nil }
-    let node = page + offset
-    return node.loadUnaligned(fromByteOffset: 6, as: UInt16.self) == 8 ? node : nil
+    let offset = PageHeader.offset(page, number)
+    guard offset + NodeHeader.size + 8 <= pageSize else { return nil }
+    return NodeHeader(page + offset).keyCount == 8 ? page + offset : nil
   }
 
   @inline(__always)
   private static func key(_ node: UnsafeRawPointer) -> UInt64 {
-    UInt64(bigEndian: node.loadUnaligned(fromByteOffset: PageWalk.nodeHeader, as: UInt64.self))
+    UInt64(bigEndian: node.loadUnaligned(fromByteOffset: NodeHeader.size, as: UInt64.self))
   }
 
   /// The leaf page on which `key` lies if it exists, asked for ahead of its use.
@@ -99,25 +91,22 @@ private struct NumberedTree {
     for _ in 1..<depth {
       guard let count = count(page, PageFlags.branch), count > 0 else { return nil }
       // The first entry has no key: it leads to everything below the second.
-      var low = 1
-      var high = count
-      while low < high {
-        let middle = (low + high) / 2
-        guard let node = node(page, middle) else { return nil }
-        if Self.key(node) <= key { low = middle + 1 } else { high = middle }
+      var isOdd = false
+      let low = (1..<count).partitioningIndex { number in
+        guard let node = node(page, number) else {
+          isOdd = true
+          return true
+        }
+        return Self.key(node) > key
       }
-      let offset = Int(
-        page.load(fromByteOffset: PageWalk.pageHeader + 2 * (low - 1), as: UInt16.self))
-      guard offset + PageWalk.nodeHeader <= pageSize else { return nil }
-      let node = page + offset
+      if isOdd { return nil }
+      let offset = PageHeader.offset(page, low - 1)
+      guard offset + NodeHeader.size <= pageSize else { return nil }
       if low > 1 {
-        guard let exact = self.node(page, low - 1) else { return nil }
+        guard let exact = node(page, low - 1) else { return nil }
         lowest = Self.key(exact)
       }
-      let number =
-        UInt64(node.loadUnaligned(fromByteOffset: 0, as: UInt16.self))
-        | UInt64(node.loadUnaligned(fromByteOffset: 2, as: UInt16.self)) << 16
-        | UInt64(node.loadUnaligned(fromByteOffset: 4, as: UInt16.self)) << 32
+      let number = NodeHeader(page + offset).child
       guard number <= lastPage else { return nil }
       page = map + Int(number) * pageSize
     }
@@ -130,9 +119,9 @@ private struct NumberedTree {
   /// Asks for the entry that probably is the one.
   @inline(__always)
   func prefetch(_ place: Place) {
-    let offset = PageWalk.pageHeader + 2 * place.guess
+    let offset = PageHeader.size + 2 * place.guess
     guard offset + 2 <= pageSize else { return }
-    let node = Int(place.page.load(fromByteOffset: offset, as: UInt16.self))
+    let node = PageHeader.offset(place.page, place.guess)
     guard node < pageSize else { return }
     // A row has some lines of a cache; those behind the page do no harm.
     for line in 0..<4 { strata_prefetch(place.page + node + 64 * line) }
@@ -144,29 +133,26 @@ private struct NumberedTree {
     if place.guess < count, let node = node(place.page, place.guess), Self.key(node) == key {
       return value(node, on: place.page)
     }
-    var low = 0
-    var high = count
-    while low < high {
-      let middle = (low + high) / 2
-      guard let node = node(place.page, middle) else { return .unclear }
-      let found = Self.key(node)
-      if found == key { return value(node, on: place.page) }
-      if found < key { low = middle + 1 } else { high = middle }
+    var isOdd = false
+    let number = (0..<count).partitioningIndex { number in
+      guard let node = node(place.page, number) else {
+        isOdd = true
+        return true
+      }
+      return Self.key(node) >= key
     }
-    return .missing
+    if isOdd { return .unclear }
+    guard number < count, let node = node(place.page, number), Self.key(node) == key else { return .missing }
+    return value(node, on: place.page)
   }
 
   @inline(__always)
   private func value(_ node: UnsafeRawPointer, on page: UnsafeRawPointer) -> Found {
-    let size =
-      Int(node.loadUnaligned(fromByteOffset: 0, as: UInt16.self))
-      | Int(node.loadUnaligned(fromByteOffset: 2, as: UInt16.self)) << 16
-    let start = node + PageWalk.nodeHeader + 8
+    let header = NodeHeader(node)
+    let start = node + NodeHeader.size + 8
     // A value on pages of its own is LMDB's to find.
-    guard node.loadUnaligned(fromByteOffset: 4, as: UInt16.self) == 0, start - page + size <= pageSize else {
-      return .unclear
-    }
-    return .entry(UnsafeRawBufferPointer(start: start, count: size))
+    guard header.flags == 0, start - page + header.valueCount <= pageSize else { return .unclear }
+    return .entry(UnsafeRawBufferPointer(start: start, count: header.valueCount))
   }
 }
 
@@ -184,7 +170,7 @@ extension ReadTransaction {
     _ body: (UInt64, UnsafeRawBufferPointer?) throws -> Bool
   ) throws {
     guard keys.count > 1, let tree = NumberedTree(keyspace, self, isUnchanged: isUnchanged) else {
-      for key in keys where try !body(key, value(of: key, in: keyspace)) { return }
+      for key in keys where try !body(key, get(keyspace, key)) { return }
       return
     }
     let width = 16
@@ -204,7 +190,7 @@ extension ReadTransaction {
           switch found {
           case .entry(let bytes): value = bytes
           case .missing: value = nil
-          case .unclear: value = try self.value(of: key, in: keyspace)
+          case .unclear: value = try get(keyspace, key)
           }
           if try !body(key, value) { return }
         }
@@ -213,9 +199,14 @@ extension ReadTransaction {
     }
   }
 
-  /// By LMDB.
-  @inline(never)
-  private func value(of key: UInt64, in keyspace: Keyspace) throws -> UnsafeRawBufferPointer? {
+  /// The value stored under a number, or nil.
+  @inline(__always)
+  func get(_ keyspace: Keyspace, _ key: UInt64) throws -> UnsafeRawBufferPointer? {
+    try get(keyspace.handle, key)
+  }
+
+  @inline(__always)
+  func get(_ keyspace: MDB_dbi, _ key: UInt64) throws -> UnsafeRawBufferPointer? {
     try withUnsafeBytes(of: key.bigEndian) { try get(keyspace, $0) }
   }
 }

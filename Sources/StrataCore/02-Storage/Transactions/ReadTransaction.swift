@@ -46,6 +46,17 @@ struct ReadTransaction: ~Copyable {
     return try body(&cursor)
   }
 
+  /// Calls `body` with every entry of `keyspace`, in order.
+  func forEach(in keyspace: Keyspace, _ body: (Cursor.Entry) throws -> Void) throws {
+    try withCursor(keyspace) { cursor in
+      var entry = try cursor.first()
+      while let found = entry {
+        try body(found)
+        entry = try cursor.next()
+      }
+    }
+  }
+
   /// How many entries `keyspace` holds. Constant time.
   func entryCount(_ keyspace: Keyspace) throws -> Int { try statistics(keyspace).ms_entries }
 

@@ -22,9 +22,6 @@ struct WriteTransaction: ~Copyable {
     self.recorder = recorder.map { Unmanaged.passUnretained($0) }
   }
 
-  /// The number that this transaction's commit will have.
-  var id: Int { read.id }
-
   /// The value stored under `key`, or nil.
   @inline(__always)
   func get(_ keyspace: Keyspace, _ key: UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer? {
@@ -46,45 +43,6 @@ struct WriteTransaction: ~Copyable {
     let flags = append ? UInt32(MDB_APPEND) : 0
     let code = mdb_put(read.handle, keyspace.handle, &keyValue, &dataValue, flags)
     if code != 0 { throw failure(code, "mdb_put") }
-  }
-
-  /// Stores `value` under `key` unless the key exists; whether it did.
-  func insert(
-    _ keyspace: Keyspace, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
-  ) throws -> Bool {
-    let place = recorder?._withUnsafeGuaranteedRef { recorder in
-      let place = recorder.place
-      recorder.put(keyspace, key, value)
-      return place
-    }
-    var keyValue = MDB_val(key)
-    var dataValue = MDB_val(value)
-    let code = mdb_put(read.handle, keyspace.handle, &keyValue, &dataValue, UInt32(MDB_NOOVERWRITE))
-    if code == 0 { return true }
-    if code == MDB_KEYEXIST {
-      if let place { recorder?._withUnsafeGuaranteedRef { $0.takeBack(to: place) } }
-      return false
-    }
-    throw failure(code, "mdb_put")
-  }
-
-  /// Makes room for `count` bytes under `key` and returns it to be filled before the next change.
-  func reserve(
-    _ keyspace: Keyspace, _ key: UnsafeRawBufferPointer, _ count: Int, append: Bool = false
-  ) throws -> UnsafeMutableRawBufferPointer {
-    recorder?._withUnsafeGuaranteedRef { $0.settle() }
-    // LMDB may move what the caller has the key from.
-    let recordedKey = recorder == nil ? [] : Array(key)
-    var keyValue = MDB_val(key)
-    var dataValue = MDB_val(mv_size: count, mv_data: nil)
-    let flags = UInt32(MDB_RESERVE) | (append ? UInt32(MDB_APPEND) : 0)
-    let code = mdb_put(read.handle, keyspace.handle, &keyValue, &dataValue, flags)
-    if code != 0 { throw failure(code, "mdb_put") }
-    let room = UnsafeMutableRawBufferPointer(start: dataValue.mv_data, count: count)
-    recorder?._withUnsafeGuaranteedRef { recorder in
-      recordedKey.withUnsafeBytes { recorder.put(keyspace, $0, laterAt: UnsafeRawBufferPointer(room)) }
-    }
-    return room
   }
 
   /// Deletes the entry of `key`; whether there was one.

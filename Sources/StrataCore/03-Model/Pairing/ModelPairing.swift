@@ -55,9 +55,6 @@ struct ModelPairing {
     pairs.first { $0.source === entity }?.destination
   }
 
-  /// The pair whose later end is `entity`.
-  func pair(to entity: EntityDescription) -> EntityPair? { pairs.first { $0.destination === entity } }
-
   private static func conflicts(
     _ source: EntityDescription, _ destination: EntityDescription,
     _ isWanted: (PropertyDescription) -> Bool

@@ -54,11 +54,6 @@ public enum SlotKind: UInt8, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// The type whose values slots of this kind hold; nil for transient slots.
-  var attributeType: AttributeType? {
-    AttributeType.allCases.first { SlotKind($0) == self }
-  }
-
   /// The letter that stands for the kind in signatures.
   var letter: Character { "tsilbfdazrSDUN"[self] }
 
@@ -155,9 +150,6 @@ public final class RowLayout: @unchecked Sendable {
     // The table is filled from `SlotKind` values, so the number is one of theirs.
     unsafeBitCast(UInt8(truncatingIfNeeded: entry(of: slot) >> 24), to: SlotKind.self)
   }
-
-  /// The byte offset of a slot's value in a row.
-  @inlinable public func offset(of slot: Int) -> Int { Int(entry(of: slot) & 0xFF_FFFF) }
 
   /// The bytes between header and fixed values.
   var bitmapLength: Int { (slotCount + 7) / 8 }

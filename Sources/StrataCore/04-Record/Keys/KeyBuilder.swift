@@ -144,28 +144,6 @@ struct KeyBuilder: ~Copyable {
     return part
   }
 
-  /// Appends the parts of an index key from a row; the primary key is appended separately.
-  ///
-  /// Answers `.external`, leaving the key as it was, when a value is not in the row.
-  mutating func append(
-    partsOf index: IndexSchema, fromRow base: UnsafeRawPointer, layout: RowLayout
-  ) -> KeyPart {
-    let from = count
-    var result = KeyPart.whole
-    for part in index.parts {
-      switch append(
-        fromRow: base, slot: part.slot, layout: layout, isAscending: part.isAscending, limit: part.keyLimit)
-      {
-      case .whole: break
-      case .truncated: result = .truncated
-      case .external:
-        truncate(to: from)
-        return .external
-      }
-    }
-    return result
-  }
-
   /// Appends a primary key, 8 bytes big-endian.
   @inline(__always)
   mutating func appendPrimaryKey(_ primaryKey: UInt64) {

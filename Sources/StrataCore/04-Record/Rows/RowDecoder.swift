@@ -123,14 +123,4 @@ enum RowDecoder {
     }
     return union & 0x8080_8080_8080_8080 == 0 || String(validating: bytes, as: UTF8.self) != nil
   }
-
-  /// Rewrites one row of an older layout in another one; see `RowTranscoder`, which is prepared once for many.
-  static func transcode(
-    _ bytes: UnsafeRawBufferPointer, from old: RowLayout, to new: RowLayout, stamp: RowStamp,
-    primaryKey: UInt64, defaults: [AttributeValue]
-  ) throws(RowError) -> RowSnapshot {
-    var writer = RowSlabWriter(expectedLength: bytes.count + new.fixedEnd)
-    return try RowTranscoder(from: old, to: new, defaults: defaults)
-      .transcode(bytes, primaryKey: primaryKey, stamp: stamp, into: &writer)
-  }
 }

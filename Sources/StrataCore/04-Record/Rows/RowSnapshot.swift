@@ -64,63 +64,6 @@ public struct RowSnapshot: @unchecked Sendable {
     guard RowBytes.kind(entry).isVariable else { return nil }
     return withExtendedLifetime(owner) { RowBytes.externalReference(base, entry) }
   }
-
-  /// An integer of any width, 0 for nil. Traps for a slot of another kind.
-  @inlinable public func integer(_ slot: Int, _ layout: RowLayout) -> Int64 {
-    let entry = layout.entry(of: slot)
-    let kind = RowBytes.kind(entry)
-    precondition(kind == .int64 || kind == .int32 || kind == .int16, "the slot holds no integer")
-    return withExtendedLifetime(owner) { RowBytes.integer(base, entry) }
-  }
-
-  /// A boolean, `false` for nil. Traps for a slot of another kind.
-  @inlinable public func boolean(_ slot: Int, _ layout: RowLayout) -> Bool {
-    let entry = entry(slot, layout, .boolean)
-    return withExtendedLifetime(owner) { RowBytes.boolean(base, entry) }
-  }
-
-  /// A double, 0 for nil. Traps for a slot of another kind.
-  @inlinable public func double(_ slot: Int, _ layout: RowLayout) -> Double {
-    let entry = entry(slot, layout, .double)
-    return withExtendedLifetime(owner) { RowBytes.double(base, entry) }
-  }
-
-  /// A float, 0 for nil. Traps for a slot of another kind.
-  @inlinable public func float(_ slot: Int, _ layout: RowLayout) -> Float {
-    let entry = entry(slot, layout, .float)
-    return withExtendedLifetime(owner) { RowBytes.float(base, entry) }
-  }
-
-  /// A date; `nil` for nil. Traps for a slot of another kind.
-  @inlinable public func date(_ slot: Int, _ layout: RowLayout) -> Date? {
-    let entry = entry(slot, layout, .date)
-    return withExtendedLifetime(owner) { RowBytes.isNil(base, slot) ? nil : RowBytes.date(base, entry) }
-  }
-
-  /// A UUID; `nil` for nil. Traps for a slot of another kind.
-  @inlinable public func uuid(_ slot: Int, _ layout: RowLayout) -> UUID? {
-    let entry = entry(slot, layout, .uuid)
-    return withExtendedLifetime(owner) { RowBytes.isNil(base, slot) ? nil : RowBytes.uuid(base, entry) }
-  }
-
-  /// A string; `nil` for nil and for an external value. Traps for a slot of another kind.
-  @inlinable public func string(_ slot: Int, _ layout: RowLayout) -> String? {
-    let entry = entry(slot, layout, .string)
-    return withExtendedLifetime(owner) { RowBytes.isNil(base, slot) ? nil : RowBytes.string(base, entry) }
-  }
-
-  /// Data; `nil` for nil and for an external value. Traps for a slot of another kind.
-  @inlinable public func data(_ slot: Int, _ layout: RowLayout) -> Data? {
-    let entry = entry(slot, layout, .data)
-    return withExtendedLifetime(owner) { RowBytes.isNil(base, slot) ? nil : RowBytes.data(base, entry) }
-  }
-
-  @inlinable @inline(__always)
-  func entry(_ slot: Int, _ layout: RowLayout, _ kind: SlotKind) -> UInt32 {
-    let entry = layout.entry(of: slot)
-    precondition(RowBytes.kind(entry) == kind, "the slot holds a value of another kind")
-    return entry
-  }
 }
 
 extension RowSnapshot: CustomDebugStringConvertible {

@@ -16,24 +16,18 @@ extension CompiledPredicate {
     large: (_ slot: Int) throws -> AttributeValue,
     other: (_ instruction: Instruction) throws -> Bool
   ) rethrows -> Bool {
-    var place = start
-    while place >= 0 {
-      let instruction = instructions[Int(place)]
-      let isTrue: Bool
+    try run { instruction in
       switch instruction.kind {
-      case .slot: isTrue = try test(instruction, row, table, large)
-      case .identifier: isTrue = IdentifierKeys.contains(keySets[Int(instruction.firstOperand)], primaryKey)
+      case .slot: return try test(instruction, row, table, large)
+      case .identifier: return IdentifierKeys.contains(keySets[Int(instruction.firstOperand)], primaryKey)
       case .reference:
         // The bytes of a nil reference are 0, and no object has the key 0.
         let bits = RowBytes.reference(row, table[Int(instruction.slot)])
-        isTrue =
-          bits != 0
+        return bits != 0
           && IdentifierKeys.contains(keySets[Int(instruction.firstOperand)], Reference.primaryKey(bits))
-      default: isTrue = try other(instruction)
+      default: return try other(instruction)
       }
-      place = isTrue ? instruction.onTrue : instruction.onFalse
     }
-    return place == Self.accept
   }
 
   /// The same for a program all of whose tests one row decides, none of them of a text with options.

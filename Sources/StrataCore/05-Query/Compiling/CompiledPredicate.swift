@@ -61,8 +61,7 @@ final class CompiledPredicate: @unchecked Sendable {
   let bytes: UnsafeMutableRawBufferPointer
   /// The operands once more, for objects in memory.
   let values: [AttributeValue]
-  let identifierSets: [Set<ManagedObjectID>]
-  /// For each identifier set the primary keys of the hierarchy in the store the program was made for, ascending.
+  /// For each set of identifiers the primary keys of the hierarchy in the store the program was made for, ascending.
   let keySets: [[UInt64]]
   let texts: [TextTest]
   let related: [RelatedTest]
@@ -75,14 +74,11 @@ final class CompiledPredicate: @unchecked Sendable {
   /// The slots the program's own tests look at.
   let slots: SlotBitmap
 
-  /// Compiles `predicate`. Rows are only ever evaluated of the store and hierarchy given here. Without a schema only predicates
-  /// that follow no relationship can be compiled.
-  init(_ predicate: ResolvedPredicate, rootName: String, storeIdentifier: UUID?, schema: Schema? = nil) {
+  /// Compiles `predicate`. Rows are only ever evaluated of the store and hierarchy given here.
+  init(_ predicate: ResolvedPredicate, rootName: String, storeIdentifier: UUID?, schema: Schema) {
     var compiler = PredicateCompiler(
       rootName: rootName,
-      binder: schema.map {
-        ExpressionBinder(schema: $0, storeIdentifier: storeIdentifier, rootName: rootName)
-      })
+      binder: ExpressionBinder(schema: schema, storeIdentifier: storeIdentifier, rootName: rootName))
     start = compiler.compile(predicate, onTrue: Self.accept, onFalse: Self.reject)
     instructions = .allocate(capacity: compiler.instructions.count)
     _ = instructions.initialize(from: compiler.instructions)
@@ -91,10 +87,7 @@ final class CompiledPredicate: @unchecked Sendable {
     bytes = .allocate(byteCount: max(1, compiler.bytes.count), alignment: 8)
     bytes.copyBytes(from: compiler.bytes)
     values = compiler.values
-    identifierSets = compiler.identifierSets.map { Set($0.identifiers) }
-    keySets = compiler.identifierSets.map {
-      IdentifierKeys.of($0.identifiers, rootName: $0.rootName, storeIdentifier: storeIdentifier)
-    }
+    keySets = compiler.keySets
     texts = compiler.texts
     related = compiler.related
     comparisons = compiler.comparisons
@@ -109,54 +102,35 @@ final class CompiledPredicate: @unchecked Sendable {
     bytes.deallocate()
   }
 
-  /// Whether the object with these values satisfies the predicate, which must follow no relationship and compare no expressions.
-  func evaluate(identifier: ManagedObjectID, value: (_ slot: Int) -> AttributeValue) throws -> Bool {
+  /// Follows the exits from test to test.
+  @inline(__always)
+  func run(_ isTrue: (Instruction) throws -> Bool) rethrows -> Bool {
     var place = start
     while place >= 0 {
       let instruction = instructions[Int(place)]
-      let operand = Int(instruction.firstOperand)
-      let isTrue: Bool
-      switch instruction.kind {
-      case .slot: isTrue = test(instruction, value(Int(instruction.slot)))
-      case .identifier: isTrue = identifierSets[operand].contains(identifier)
-      case .reference:
-        guard case .reference(let bits) = value(Int(instruction.slot)), bits != 0 else {
-          isTrue = false
-          break
-        }
-        isTrue = identifierSets[operand].contains {
-          $0.primaryKey == Reference.primaryKey(bits) && $0.storeIdentifier == identifier.storeIdentifier
-        }
-      case .text: isTrue = try texts[operand].matches(value(Int(instruction.slot)))
-      case .related, .comparison: trap("a predicate on other objects was evaluated without them")
-      }
-      place = isTrue ? instruction.onTrue : instruction.onFalse
+      place = try isTrue(instruction) ? instruction.onTrue : instruction.onFalse
     }
     return place == Self.accept
   }
 
-  /// The same of a row of the store the program was made for, by values found elsewhere.
+  /// Whether a row satisfies the predicate, which must be local, by values found elsewhere.
   func evaluate(primaryKey: UInt64, value: (_ slot: Int) -> AttributeValue) throws -> Bool {
-    var place = start
-    while place >= 0 {
-      let instruction = instructions[Int(place)]
+    try run { instruction in
       let operand = Int(instruction.firstOperand)
-      let isTrue: Bool
       switch instruction.kind {
-      case .slot: isTrue = test(instruction, value(Int(instruction.slot)))
-      case .identifier: isTrue = IdentifierKeys.contains(keySets[operand], primaryKey)
-      case .reference:
-        guard case .reference(let bits) = value(Int(instruction.slot)), bits != 0 else {
-          isTrue = false
-          break
-        }
-        isTrue = IdentifierKeys.contains(keySets[operand], Reference.primaryKey(bits))
-      case .text: isTrue = try texts[operand].matches(value(Int(instruction.slot)))
+      case .slot: return test(instruction, value(Int(instruction.slot)))
+      case .identifier: return IdentifierKeys.contains(keySets[operand], primaryKey)
+      case .reference: return isReference(value(Int(instruction.slot)), to: operand)
+      case .text: return try texts[operand].matches(value(Int(instruction.slot)))
       case .related, .comparison: trap("a predicate on other objects was evaluated without them")
       }
-      place = isTrue ? instruction.onTrue : instruction.onFalse
     }
-    return place == Self.accept
+  }
+
+  /// Whether a value refers to one of a set of objects.
+  func isReference(_ value: AttributeValue, to set: Int) -> Bool {
+    guard case .reference(let bits) = value, bits != 0 else { return false }
+    return IdentifierKeys.contains(keySets[set], Reference.primaryKey(bits))
   }
 
   /// One test on a value.
@@ -207,15 +181,8 @@ final class CompiledPredicate: @unchecked Sendable {
   /// Binary search among ascending operands.
   @inline(__always)
   static func search(count: Int, _ order: (Int) -> Int) -> Bool {
-    var low = 0
-    var high = count
-    while low < high {
-      let middle = (low + high) / 2
-      let result = order(middle)
-      if result == 0 { return true }
-      if result < 0 { high = middle } else { low = middle + 1 }
-    }
-    return false
+    let place = (0..<count).partitioningIndex { order($0) <= 0 }
+    return place < count && order(place) == 0
   }
 }
 

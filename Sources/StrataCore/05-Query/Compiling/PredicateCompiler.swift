@@ -8,17 +8,16 @@ struct PredicateCompiler {
   var operands: [CompiledPredicate.Operand] = []
   var bytes: [UInt8] = []
   var values: [AttributeValue] = []
-  var identifierSets: [(identifiers: [ManagedObjectID], rootName: String)] = []
+  var keySets: [[UInt64]] = []
   var texts: [TextTest] = []
   var related: [RelatedTest] = []
   var comparisons: [BoundComparison] = []
   /// The slots that instructions look at, and those that comparisons look at beside them.
   var slots = SlotBitmap()
-  /// Nil for programs without relationships and comparisons.
-  let binder: ExpressionBinder?
+  let binder: ExpressionBinder
   let rootName: String
 
-  init(rootName: String, binder: ExpressionBinder?) {
+  init(rootName: String, binder: ExpressionBinder) {
     self.rootName = rootName
     self.binder = binder
   }
@@ -34,25 +33,24 @@ struct PredicateCompiler {
     case .or(let parts):
       return Self.cheapestLast(parts).reduce(onFalse) { compile($1, onTrue: onTrue, onFalse: $0) }
     case .selfIn(let identifiers):
-      identifierSets.append((identifiers, rootName))
-      append(.identifier, 0, identifierSets.count - 1, onTrue, onFalse)
+      append(identifiers, rootName)
+      append(.identifier, 0, keySets.count - 1, onTrue, onFalse)
     case .reference(let test):
       slots.insert(test.slot)
-      identifierSets.append((test.identifiers, test.rootName))
-      append(.reference, test.slot, identifierSets.count - 1, onTrue, onFalse)
+      append(test.identifiers, test.rootName)
+      append(.reference, test.slot, keySets.count - 1, onTrue, onFalse)
     case .text(let test):
       slots.insert(test.slot)
       texts.append(test)
       append(.text, test.slot, texts.count - 1, onTrue, onFalse)
     case .related(let number, _, let part):
-      let binder = boundBinder
       let relationship = binder.schema.relationships[number]
       if !relationship.isToMany { slots.insert(relationship.slot) }
       related.append(
         RelatedTest(relationship: relationship, program: binder.compile(part, relationship.destination)))
       append(.related, relationship.slot, related.count - 1, onTrue, onFalse)
     case .comparison(let comparison):
-      comparisons.append(BoundComparison(comparison, boundBinder))
+      comparisons.append(BoundComparison(comparison, binder))
       append(.comparison, 0, comparisons.count - 1, onTrue, onFalse)
     case .test(let test):
       slots.insert(test.slot)
@@ -65,13 +63,6 @@ struct PredicateCompiler {
     return Int32(instructions.count - 1)
   }
 
-  private var boundBinder: ExpressionBinder {
-    guard let binder else {
-      preconditionFailure("a predicate that follows relationships is compiled with its schema")
-    }
-    return binder
-  }
-
   private mutating func append(
     _ kind: CompiledPredicate.Instruction.Kind, _ slot: Int, _ operand: Int, _ onTrue: Int32, _ onFalse: Int32
   ) {
@@ -79,6 +70,11 @@ struct PredicateCompiler {
       CompiledPredicate.Instruction(
         slot: Int32(slot), operation: .oneOf, kind: kind, onTrue: onTrue, onFalse: onFalse,
         firstOperand: Int32(operand), operandCount: 0))
+  }
+
+  private mutating func append(_ identifiers: [ManagedObjectID], _ rootName: String) {
+    keySets.append(
+      IdentifierKeys.of(identifiers, rootName: rootName, storeIdentifier: binder.storeIdentifier))
   }
 
   private mutating func append(_ value: AttributeValue) {

@@ -82,7 +82,7 @@ final class Evaluation<View: ObjectView> {
     if let known = memo[key] { return known }
     guard let target = try view.node(bits, hierarchy: hierarchy) else { return false }
     let isTrue = try matches(test.program, target)
-    memo[key] = isTrue
+    memo.note(key, isTrue)
     return isTrue
   }
 
@@ -365,40 +365,19 @@ final class Evaluation<View: ObjectView> {
 extension CompiledPredicate {
   /// Runs the program on an object by its values. `node` nil only when the program looks at no object.
   func evaluate<View: ObjectView>(_ evaluation: Evaluation<View>, _ node: View.Node?) throws -> Bool {
-    var place = start
-    while place >= 0 {
-      let instruction = instructions[Int(place)]
-      let isTrue: Bool
-      if instruction.kind == .comparison {
-        isTrue = try evaluation.isTrue(comparisons[Int(instruction.firstOperand)])
-      } else if let node {
-        isTrue = try test(instruction, evaluation, node)
-      } else {
-        isTrue = false
+    try run { instruction in
+      let operand = Int(instruction.firstOperand)
+      if instruction.kind == .comparison { return try evaluation.isTrue(comparisons[operand]) }
+      guard let node else { return false }
+      let view = evaluation.view
+      switch instruction.kind {
+      case .slot: return test(instruction, try view.value(node, Int(instruction.slot)))
+      case .text: return try texts[operand].matches(view.value(node, Int(instruction.slot)))
+      case .identifier:
+        return IdentifierKeys.contains(keySets[operand], Reference.primaryKey(view.reference(node)))
+      case .reference: return isReference(try view.value(node, Int(instruction.slot)), to: operand)
+      case .related, .comparison: return try evaluation.matches(related[operand], node)
       }
-      place = isTrue ? instruction.onTrue : instruction.onFalse
-    }
-    return place == Self.accept
-  }
-
-  private func test<View: ObjectView>(
-    _ instruction: Instruction, _ evaluation: Evaluation<View>, _ node: View.Node
-  ) throws -> Bool {
-    let operand = Int(instruction.firstOperand)
-    switch instruction.kind {
-    case .slot: return test(instruction, try evaluation.view.value(node, Int(instruction.slot)))
-    case .text: return try texts[operand].matches(evaluation.view.value(node, Int(instruction.slot)))
-    case .identifier:
-      return IdentifierKeys.contains(
-        keySets[operand], Reference.primaryKey(evaluation.view.reference(node)))
-    case .reference:
-      guard case .reference(let bits) = try evaluation.view.value(node, Int(instruction.slot)), bits != 0
-      else {
-        return false
-      }
-      return IdentifierKeys.contains(keySets[operand], Reference.primaryKey(bits))
-    case .related: return try evaluation.matches(related[operand], node)
-    case .comparison: return try evaluation.isTrue(comparisons[operand])
     }
   }
 }
@@ -418,46 +397,16 @@ final class TupleMemo {
   }
 }
 
-/// What has been found out about objects, by primary key: a hash table without values of its own.
+/// What has been found out about objects, by primary key.
 final class KeyMemo {
-  /// Per place the key and, in the top bits, whether the place is taken and what was found.
-  private var words: ContiguousArray<UInt64>
-  private var count = 0
-  private static var taken: UInt64 { 1 << 63 }
-  private static var truth: UInt64 { 1 << 62 }
+  private var answers = KeyTable(blank: false)
   /// When there are more keys it begins again.
   private static var mostKeys: Int { 1 << 18 }
 
-  init() { words = ContiguousArray(repeating: 0, count: 1024) }
+  subscript(key: UInt64) -> Bool? { answers[key] }
 
-  subscript(key: UInt64) -> Bool? {
-    @inline(__always) get {
-      let word = words[place(of: key)]
-      return word == 0 ? nil : word & Self.truth != 0
-    }
-    set {
-      guard let newValue else { return }
-      if count * 2 >= words.count { grow() }
-      let place = place(of: key)
-      if words[place] == 0 { count += 1 }
-      words[place] = key | Self.taken | (newValue ? Self.truth : 0)
-    }
-  }
-
-  @inline(__always)
-  private func place(of key: UInt64) -> Int {
-    let mask = words.count - 1
-    var place = Int(truncatingIfNeeded: (key &* 0x9E37_79B9_7F4A_7C15) >> 32) & mask
-    while words[place] != 0, words[place] & ~(Self.taken | Self.truth) != key { place = (place + 1) & mask }
-    return place
-  }
-
-  private func grow() {
-    let old = words
-    let isFull = count >= Self.mostKeys
-    words = ContiguousArray(repeating: 0, count: isFull ? 1024 : old.count * 2)
-    count = 0
-    if isFull { return }
-    for word in old where word != 0 { self[word & ~(Self.taken | Self.truth)] = word & Self.truth != 0 }
+  func note(_ key: UInt64, _ answer: Bool) {
+    if answers.count >= Self.mostKeys { answers = KeyTable(blank: false) }
+    answers.set(key, answer)
   }
 }

@@ -16,8 +16,6 @@ public struct ResolvedFetchRequest: Sendable {
   private(set) var predicate: ResolvedPredicate
   /// Whether the predicate looks at other objects than the one it is about, along relationships.
   public private(set) var travels: Bool
-  /// The predicate, compiled; nil when every object matches.
-  private(set) var program: CompiledPredicate?
   /// The sort keys.
   private(set) var sorts: [ResolvedSort]
   /// At most this many objects; 0 for no limit.
@@ -55,12 +53,6 @@ public struct ResolvedFetchRequest: Sendable {
     entityNumbers = request.includesSubentities ? entity.subtree.sorted() : [entity.number]
     self.predicate = predicate
     travels = predicate.travels
-    program =
-      predicate == .all
-      ? nil
-      : CompiledPredicate(
-        predicate, rootName: schema.hierarchies[entity.hierarchyNumber].rootName, storeIdentifier: nil,
-        schema: schema)
     sorts = try request.sortDescriptors.map { sort in
       try FetchError.locating(.sortKey(sort.key)) { try ResolvedSort(sort, resolver) }
     }
@@ -75,7 +67,6 @@ public struct ResolvedFetchRequest: Sendable {
     entityNumbers = entity.subtree.sorted()
     self.predicate = predicate
     travels = predicate.travels
-    program = nil
     sorts = []
     limit = 0
     offset = 0
@@ -90,25 +81,11 @@ public struct ResolvedFetchRequest: Sendable {
     return limit == 0 || isBeyondAll ? nil : end
   }
 
-  /// Whether an object takes part in the result, by its entity and the values it has in memory.
-  ///
-  /// Answers the same as the store does for a row with these values. Traps when the predicate ``travels`` or compares expressions:
-  /// values of the object alone do not tell.
-  ///
-  /// - Throws: `TextMatchError` when a regular expression came to no decision within its bounds.
-  public func matches(
-    entity number: Int, identifier: ManagedObjectID, value: (_ slot: Int) -> AttributeValue
-  ) throws -> Bool {
-    guard entityNumbers.contains(number) else { return false }
-    return try program?.evaluate(identifier: identifier, value: value) ?? true
-  }
-
   /// The request with another predicate, of those parts of its own that are left to the store, without window.
   func candidates(_ predicate: ResolvedPredicate, keepsSorts: Bool) -> ResolvedFetchRequest {
     var copy = self
     copy.predicate = predicate
     copy.travels = predicate.travels
-    copy.program = predicate == .all ? nil : binder(storeIdentifier: nil).compile(predicate, entity.number)
     if !keepsSorts { copy.sorts = [] }
     copy.start = nil
     copy.limit = 0

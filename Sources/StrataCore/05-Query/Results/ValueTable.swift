@@ -22,9 +22,6 @@ struct ValueTable: ~Copyable {
   private var bytes: ContiguousArray<UInt8> = []
   private var key = KeyBuilder()
 
-  /// How many different combinations there have been.
-  var count: Int { ends.count }
-
   /// The number of a combination, and whether it came for the first time.
   mutating func number(of values: some Sequence<FetchedDictionary.Value>) -> (number: Int, isNew: Bool) {
     key.reset()

@@ -26,18 +26,12 @@ struct BatchUpdating {
 
   private var schema: Schema { writing.parts.schema }
 
-  init(
-    _ update: BatchUpdate, parts: StoreParts, catalogue: StoreCatalogue, progress: BatchProgress, step: Int,
-    history: HistoryWriter?
-  ) {
+  init(_ update: BatchUpdate, _ writing: BatchWriting) {
     self.update = update
+    self.writing = writing
     slots = update.assignments.reduce(into: SlotBitmap()) { $0.insert($1.slot) }
-    partnerships = update.assignments.compactMap { assignment in
-      update.request.entity.relationship(slot: assignment.slot).flatMap {
-        parts.schema.inverse(of: $0)?.isToMany == false ? $0 : nil
-      }
-    }
-    let binder = update.request.binder(storeIdentifier: parts.identifier)
+    partnerships = update.partnerships(writing.parts.schema)
+    let binder = update.request.binder(storeIdentifier: writing.parts.identifier)
     expressions = update.assignments.compactMap { assignment in
       guard case .expression(let expression) = assignment.value else { return nil }
       return (assignment.slot, binder.bind(expression))
@@ -45,9 +39,6 @@ struct BatchUpdating {
     setsElements = update.assignments.contains {
       update.request.entity.attributes[$0.slot].composite != nil
     }
-    writing = BatchWriting(
-      parts: parts, catalogue: catalogue, progress: progress, step: step, tracksRows: !partnerships.isEmpty,
-      defersUniqueness: true, history: history)
   }
 
   mutating func run(_ transaction: borrowing WriteTransaction) throws {
@@ -221,5 +212,16 @@ struct BatchPartners {
       let row = try newest(address, transaction)
     else { return }
     try writing.setReference(relationship, of: row, address.key, to: 0, transaction)
+  }
+}
+
+extension BatchUpdate {
+  /// The to-one relationships that get a value and whose other end is a to-one relationship, too.
+  func partnerships(_ schema: Schema) -> [RelationshipSchema] {
+    assignments.compactMap { assignment in
+      request.entity.relationship(slot: assignment.slot).flatMap {
+        schema.inverse(of: $0)?.isToMany == false ? $0 : nil
+      }
+    }
   }
 }

@@ -253,11 +253,7 @@ final class BatchWriting {
 
   /// The newest row, as the transaction shows it.
   func row(_ address: RowAddress, _ transaction: borrowing ReadTransaction) throws -> StoredRow? {
-    guard let keyspace = parts.rows[address.hierarchy] else { return nil }
-    guard let bytes = try PrimaryKeyBytes.with(address.key, { try transaction.get(keyspace, $0) }) else {
-      return nil
-    }
-    return try reader.row(bytes, primaryKey: address.key, of: address.hierarchy)
+    try reader.row(address.key, of: address.hierarchy, transaction)
   }
 
   /// Clears or sets one reference of a stored row that is not the one the batch is about.

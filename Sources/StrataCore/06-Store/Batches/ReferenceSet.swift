@@ -21,12 +21,8 @@ struct ReferenceSet {
   private func isSorted(_ key: UInt64) -> Bool {
     let wanted = Reference.bits(key, entityCode: 0)
     return sorted.withUnsafeBufferPointer { sorted in
-      var (low, high) = (0, sorted.count)
-      while low < high {
-        let middle = (low + high) / 2
-        if sorted[middle] < wanted { low = middle + 1 } else { high = middle }
-      }
-      return low < sorted.count && Reference.primaryKey(sorted[low]) == key
+      let place = sorted.indices.partitioningIndex { sorted[$0] >= wanted }
+      return place < sorted.count && Reference.primaryKey(sorted[place]) == key
     }
   }
 

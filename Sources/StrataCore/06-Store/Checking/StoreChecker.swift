@@ -43,14 +43,10 @@ struct StoreChecker {
     guard let journal = parts.journal else { return }
     // Whatever the stamp's identity: a salvaged store takes over that of the old one before it is checked.
     let newest = CommitStamp(try parts.meta.bytes("stamp", transaction))?.commitNumber ?? 0
-    try transaction.withCursor(journal.keyspace) { cursor in
-      var entry = try cursor.first()
-      while let found = entry {
-        let number = PrimaryKeyBytes.whole(found.key)
-        if number.map({ $0 == 0 || $0 > newest }) ?? true || JournalEntry(found.value) == nil {
-          report(.journalDamaged, "commit \(Self.hex(found.key))")
-        }
-        entry = try cursor.next()
+    try transaction.forEach(in: journal.keyspace) { found in
+      let number = PrimaryKeyBytes.whole(found.key)
+      if number.map({ $0 == 0 || $0 > newest }) ?? true || JournalEntry(found.value) == nil {
+        report(.journalDamaged, "commit \(found.key.hexadecimal)")
       }
     }
   }
@@ -74,17 +70,13 @@ struct StoreChecker {
   {
     guard let keyspace = parts.rows[hierarchy.number] else { return }
     let counter = try parts.counter(hierarchy.number, transaction)
-    try transaction.withCursor(keyspace) { cursor in
-      var entry = try cursor.first()
-      while let found = entry {
-        result.rowCount += 1
-        if let key = PrimaryKeyBytes.whole(found.key), key > 0, key < PrimaryKeyAllocator.limit {
-          if key >= counter { report(.keyBeyondCounter, "\(hierarchy.rootName) p\(key), counter \(counter)") }
-          checkRow(found.value, key, hierarchy)
-        } else {
-          report(.keyMalformed, "\(hierarchy.rootName) \(Self.hex(found.key))")
-        }
-        entry = try cursor.next()
+    try transaction.forEach(in: keyspace) { found in
+      result.rowCount += 1
+      if let key = PrimaryKeyBytes.whole(found.key), key > 0, key < PrimaryKeyAllocator.limit {
+        if key >= counter { report(.keyBeyondCounter, "\(hierarchy.rootName) p\(key), counter \(counter)") }
+        checkRow(found.value, key, hierarchy)
+      } else {
+        report(.keyMalformed, "\(hierarchy.rootName) \(found.key.hexadecimal)")
       }
     }
   }
@@ -149,18 +141,14 @@ struct StoreChecker {
     let covered = Set(parts.schema.entities[index.owner].subtree)
     let expected = IndexChanges()
     var keys = IndexKeyMaker(index: index, reader: reader)
-    try transaction.withCursor(rows) { cursor in
-      var entry = try cursor.first()
-      while let found = entry {
-        // Unreadable rows have been reported; their entries show as stray.
-        if let key = PrimaryKeyBytes.whole(found.key),
-          let row = try? reader.row(found.value, primaryKey: key),
-          covered.contains(row.entity),
-          (try? keys.make(row, key, externals: [], transaction)) != nil
-        {
-          keys.append(to: &expected.insertions)
-        }
-        entry = try cursor.next()
+    try transaction.forEach(in: rows) { found in
+      // Unreadable rows have been reported; their entries show as stray.
+      if let key = PrimaryKeyBytes.whole(found.key),
+        let row = try? reader.row(found.value, primaryKey: key),
+        covered.contains(row.entity),
+        (try? keys.make(row, key, externals: [], transaction)) != nil
+      {
+        keys.append(to: &expected.insertions)
       }
     }
     expected.sort()
@@ -189,7 +177,7 @@ struct StoreChecker {
           place += 1
         } else {
           result.indexEntryCount += 1
-          if order > 0, let entry { report(.indexEntryStray, "\(index.name) \(Self.hex(entry.key))") }
+          if order > 0, let entry { report(.indexEntryStray, "\(index.name) \(entry.key.hexadecimal)") }
           if order == 0 { place += 1 }
           entry = try cursor.next()
         }
@@ -224,7 +212,7 @@ struct StoreChecker {
     for part in index.parts {
       var values: [AttributeValue] = []
       for key in [key, other] {
-        guard let bytes = try PrimaryKeyBytes.with(key, { try transaction.get(keyspace, $0) }) else {
+        guard let bytes = try transaction.get(keyspace, key) else {
           return false
         }
         let row = try reader.row(bytes, primaryKey: key)
@@ -239,18 +227,14 @@ struct StoreChecker {
 
   private mutating func checkLargeValues(_ transaction: borrowing ReadTransaction) throws {
     if let large = parts.large {
-      try transaction.withCursor(large) { cursor in
-        var entry = try cursor.first()
-        while let found = entry {
-          result.largeValueCount += 1
-          if let key = LargeValueKey(found.key), let count = references.removeValue(forKey: key) {
-            if count != UInt64(found.value.count) {
-              report(.largeValueMissing, "p\(key.primaryKey): \(found.value.count) of \(count) bytes")
-            }
-          } else {
-            report(.largeValueStray, Self.hex(found.key))
+      try transaction.forEach(in: large) { found in
+        result.largeValueCount += 1
+        if let key = LargeValueKey(found.key), let count = references.removeValue(forKey: key) {
+          if count != UInt64(found.value.count) {
+            report(.largeValueMissing, "p\(key.primaryKey): \(found.value.count) of \(count) bytes")
           }
-          entry = try cursor.next()
+        } else {
+          report(.largeValueStray, found.key.hexadecimal)
         }
       }
     }
@@ -259,7 +243,6 @@ struct StoreChecker {
     }
   }
 
-  private static func hex(_ bytes: UnsafeRawBufferPointer) -> String { StoreDump.hex(bytes) }
 }
 
 extension StoreCheck {

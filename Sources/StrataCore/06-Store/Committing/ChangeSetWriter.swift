@@ -223,7 +223,7 @@ extension ChangeSetWriter {
     var all = conflicts.sorted { $0.place < $1.place }.map(\.conflict)
     for check in changeSet.checks {
       let rows = try rows(check.hierarchy)
-      let bytes = try PrimaryKeyBytes.with(check.primaryKey) { try transaction.get(rows, $0) }
+      let bytes = try transaction.get(rows, check.primaryKey)
       let (_, conflict) = try stored(bytes, check.hierarchy, check.primaryKey, base: check.baseVersion)
       if let conflict { all.append(conflict) }
     }
@@ -302,14 +302,11 @@ extension ChangeSetWriter {
       let hierarchy = hierarchy(ofEntity: changeSet.inserts[place].entity)
       if hierarchy != lastHierarchy {
         lastHierarchy = hierarchy
-        let rows = try rows(hierarchy)
-        last = try transaction.withCursor(rows) { cursor in
-          try cursor.last().flatMap { PrimaryKeyBytes.whole($0.key) }
-        }
-        keyspace = rows
+        keyspace = try rows(hierarchy)
+        last = try parts.lastKey(hierarchy, transaction)
       }
       guard let last, key <= last, let keyspace else { continue }
-      if let bytes = try PrimaryKeyBytes.with(key, { try transaction.get(keyspace, $0) }) {
+      if let bytes = try transaction.get(keyspace, key) {
         let row = try reader.row(bytes, primaryKey: key)
         conflicts.append(
           RowConflict(hierarchy: hierarchy, primaryKey: key, stored: reader.fetchedRow(row, primaryKey: key)))
@@ -468,10 +465,8 @@ extension ChangeSetWriter {
           guard let reference = change.row.externalReference(value.slot, entity.layout) else {
             throw parts.damaged("A row of \(entity.name) lacks the reference to a large value.")
           }
-          let key = LargeValueKey(
-            hierarchyCode: catalogue.hierarchyCodes[entity.hierarchyNumber], primaryKey: change.primaryKey,
-            attributeCode: catalogue.attributeCodes[change.entity][value.slot],
-            version: reference.version)
+          let key = reader.largeValueKey(
+            entity: change.entity, value.slot, primaryKey: change.primaryKey, version: reference.version)
           try key.withBytes { key in
             try value.bytes.withUnsafeBytes { try transaction.put(large, key, $0) }
           }

@@ -112,25 +112,14 @@ extension RowReader {
   }
 }
 
-extension LMDBStore {
-  /// The rows that have the keys, in their order; nil for a key that no row has.
-  /// - Throws: ``StorageError``.
+extension LMDBReading {
+  /// See ``StoreReading``. Throws ``StorageError``.
   public func rows(_ lookup: UniqueLookup) throws -> [FetchedRow?] {
-    let found = try read { reader, transaction in
-      // Another process may have struck an index that it could not maintain.
-      let generation = try parts.meta.number("generation", UInt64.self, transaction) ?? 0
-      if generation != reader.catalogue.generation {
-        throw UnknownCode(detail: "The catalogue changes again and again.")
-      }
+    let found = try source.read { reader, transaction in
+      try source.requireCurrent(reader, transaction)
       return try reader.rows(lookup, transaction)
     }
     // The index was struck, or could not be made in a store that is only read.
     return try found ?? rowsOneByOne(lookup)
-  }
-}
-
-extension LMDBSnapshot {
-  func rows(_ lookup: UniqueLookup) throws -> [FetchedRow?] {
-    try read { reader, transaction in try reader.rows(lookup, transaction) } ?? rowsOneByOne(lookup)
   }
 }

@@ -125,7 +125,7 @@ extension ChangeSetWriter {
         change.storedRow, slot, primaryKey: key, externals: change.externals, transaction)
     }
     let keyspace = try rows(hierarchy)
-    guard let bytes = try PrimaryKeyBytes.with(key, { try transaction.get(keyspace, $0) }) else {
+    guard let bytes = try transaction.get(keyspace, key) else {
       return .null
     }
     return try reader.value(

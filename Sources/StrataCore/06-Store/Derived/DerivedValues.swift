@@ -47,12 +47,9 @@ struct DerivedValues {
     _ slot: Int, ofRow key: UInt64, _ relationship: RelationshipSchema,
     _ transaction: borrowing ReadTransaction
   ) throws -> AttributeValue {
-    guard let keyspace = reader.parts.rows[relationship.destinationHierarchy],
-      let bytes = try PrimaryKeyBytes.with(key, { try transaction.get(keyspace, $0) })
-    else {
+    guard let row = try reader.row(key, of: relationship.destinationHierarchy, transaction) else {
       return .null
     }
-    let row = try reader.row(bytes, primaryKey: key, of: relationship.destinationHierarchy)
     return try reader.value(row, slot, primaryKey: key, externals: [], transaction)
   }
 

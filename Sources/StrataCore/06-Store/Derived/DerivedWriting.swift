@@ -138,7 +138,7 @@ struct DerivedWriting: ~Copyable {
   {
     let keyspace = try writer.rows(address.hierarchy)
     let reader = writer.reader
-    let stored = try PrimaryKeyBytes.with(address.key) { try transaction.get(keyspace, $0) }.map {
+    let stored = try transaction.read.get(keyspace, address.key).map {
       try reader.row($0, primaryKey: address.key)
     }
     guard let stored, let baseline = parts.schema.entities[stored.entity].baselineSlot else { return }
@@ -229,7 +229,7 @@ struct DerivedWriting: ~Copyable {
     guard let large = parts.large else { return }
     let reader = writer.reader
     func key(_ slot: Int, _ version: UInt32) -> LargeValueKey {
-      reader.largeValueKey(new, slot, primaryKey: address.key, version: version)
+      reader.largeValueKey(entity: new.entity, slot, primaryKey: address.key, version: version)
     }
     for derived in entity.derived {
       guard let reference = old.externalReference(derived.slot, entity.layout),

@@ -5,15 +5,11 @@ extension StoreChecker {
     for hierarchy in schema.hierarchies
     where hierarchy.memberNumbers.contains(where: { schema.entities[$0].baselineSlot != nil }) {
       guard let keyspace = reader.parts.rows[hierarchy.number] else { continue }
-      try transaction.withCursor(keyspace) { cursor in
-        var entry = try cursor.first()
-        while let found = entry {
-          if let key = PrimaryKeyBytes.whole(found.key),
-            let row = try? reader.row(found.value, primaryKey: key, of: hierarchy.number)
-          {
-            checkDerived(row, key, transaction)
-          }
-          entry = try cursor.next()
+      try transaction.forEach(in: keyspace) { found in
+        if let key = PrimaryKeyBytes.whole(found.key),
+          let row = try? reader.row(found.value, primaryKey: key, of: hierarchy.number)
+        {
+          checkDerived(row, key, transaction)
         }
       }
     }

@@ -36,10 +36,6 @@ enum EdgeKey {
   @inline(__always)
   static func code(_ prefix: UInt64) -> UInt16 { UInt16(prefix >> 48) }
 
-  /// The relationship's code alone.
-  @inline(__always)
-  static func plainCode(_ prefix: UInt64) -> UInt16 { UInt16(prefix >> 48) & largestCode }
-
   @inline(__always)
   static func owner(_ prefix: UInt64) -> UInt64 { prefix & 0xFFFF_FFFF_FFFF }
 

@@ -46,7 +46,7 @@ extension RowReader {
     var entry = try EdgeKey.withCount(start) { try cursor.seek(atLeast: $0) }
     while let found = entry, found.key.count >= 8, EdgeKey.word(found.key, 0) == start {
       guard found.key.count == EdgeKey.orderLength else {
-        throw parts.damaged("The edge \(StoreDump.hex(found.key)) has a key of another length.")
+        throw parts.damaged("The edge \(found.key.hexadecimal) has a key of another length.")
       }
       members.append(EdgeKey.word(found.key, 2))
       entry = try cursor.next()
@@ -127,56 +127,29 @@ extension RowReader {
   }
 }
 
-extension LMDBStore {
-  /// See ``StoreReading``.
-  /// - Throws: ``StorageError``.
+extension LMDBReading {
+  /// See ``StoreReading``. Throws ``StorageError``.
   public func members(_ edges: EdgeSet, of owner: UInt64) throws -> [UInt64] {
-    try read { try $0.members(edges, of: owner, $1) }
+    try source.read { try $0.members(edges, of: owner, $1) }
   }
 
-  /// See ``StoreReading``.
-  /// - Throws: ``StorageError``.
+  /// See ``StoreReading``. Throws ``StorageError``.
   public func members(_ edges: EdgeSet, of owners: [UInt64]) throws -> [[UInt64]] {
-    try read { try $0.members(edges, of: owners, $1) }
+    try source.read { try $0.members(edges, of: owners, $1) }
   }
 
-  /// See ``StoreReading``.
-  /// - Throws: ``StorageError``.
+  /// See ``StoreReading``. Throws ``StorageError``.
   public func memberCount(_ edges: EdgeSet, of owner: UInt64) throws -> Int {
-    try read { try $0.memberCount(edges, of: owner, $1) }
+    try source.read { try $0.memberCount(edges, of: owner, $1) }
   }
 
-  /// See ``StoreReading``.
-  /// - Throws: ``StorageError``.
+  /// See ``StoreReading``. Throws ``StorageError``.
   public func hasMember(_ edges: EdgeSet, of owner: UInt64, _ member: UInt64) throws -> Bool {
-    try read { try $0.hasMember(edges, of: owner, member, $1) }
+    try source.read { try $0.hasMember(edges, of: owner, member, $1) }
   }
 
-  /// See ``StoreReading``.
-  /// - Throws: ``StorageError``.
+  /// See ``StoreReading``. Throws ``StorageError``.
   public func placedMembers(_ edges: EdgeSet, of owner: UInt64) throws -> [PlacedMember] {
-    try read { try $0.placedMembers(edges, of: owner, $1) }
-  }
-}
-
-extension LMDBSnapshot {
-  func members(_ edges: EdgeSet, of owner: UInt64) throws -> [UInt64] {
-    try read { try $0.members(edges, of: owner, $1) }
-  }
-
-  func members(_ edges: EdgeSet, of owners: [UInt64]) throws -> [[UInt64]] {
-    try read { try $0.members(edges, of: owners, $1) }
-  }
-
-  func memberCount(_ edges: EdgeSet, of owner: UInt64) throws -> Int {
-    try read { try $0.memberCount(edges, of: owner, $1) }
-  }
-
-  func hasMember(_ edges: EdgeSet, of owner: UInt64, _ member: UInt64) throws -> Bool {
-    try read { try $0.hasMember(edges, of: owner, member, $1) }
-  }
-
-  func placedMembers(_ edges: EdgeSet, of owner: UInt64) throws -> [PlacedMember] {
-    try read { try $0.placedMembers(edges, of: owner, $1) }
+    try source.read { try $0.placedMembers(edges, of: owner, $1) }
   }
 }

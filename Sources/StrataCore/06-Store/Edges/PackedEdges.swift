@@ -34,29 +34,6 @@ enum PackedEdges {
     return length
   }
 
-  @inline(__always)
-  static func append(varint: UInt64, to bytes: inout ContiguousArray<UInt8>) {
-    var rest = varint
-    while rest >= 0x80 {
-      bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
-      rest >>= 7
-    }
-    bytes.append(UInt8(truncatingIfNeeded: rest))
-  }
-
-  /// A run of keys from `first` to `last`, told from `end`, the key after the run before it.
-  static func append(
-    runFrom first: UInt64, to last: UInt64, after end: UInt64, to bytes: inout ContiguousArray<UInt8>
-  ) {
-    let change = (first - end) << 1
-    if last == first {
-      append(varint: change, to: &bytes)
-    } else {
-      append(varint: change | 1, to: &bytes)
-      append(varint: last - first - 1, to: &bytes)
-    }
-  }
-
   /// Packs the members in `range`, which ascend, behind what `bytes` holds.
   static func append(
     _ members: ContiguousArray<UInt64>, _ range: Range<Int>, to bytes: inout ContiguousArray<UInt8>
@@ -66,11 +43,10 @@ enum PackedEdges {
       let change = (Reference.primaryKey(member) &- Reference.primaryKey(previous)) << 1
       let code = Reference.entityCode(member)
       if code == Reference.entityCode(previous) {
-        append(varint: change, to: &bytes)
+        bytes.append(varint: change)
       } else {
-        append(varint: change | 1, to: &bytes)
-        bytes.append(UInt8(truncatingIfNeeded: code))
-        bytes.append(UInt8(truncatingIfNeeded: code >> 8))
+        bytes.append(varint: change | 1)
+        bytes.append(littleEndian: code)
       }
       previous = member
     }
@@ -79,39 +55,33 @@ enum PackedEdges {
 
 /// Steps through packed members.
 struct PackedMembers {
-  private let bytes: UnsafeRawBufferPointer
-  private var place: Int
+  private var reader: ByteReader
   private var previous: UInt64 = 0
   /// Whether the bytes are no packed members; then there are no more of them.
   private(set) var isDamaged = false
 
   /// The members of a chunk.
-  init(chunk bytes: UnsafeRawBufferPointer) {
-    self.bytes = bytes
-    place = 0
-  }
+  init(chunk bytes: UnsafeRawBufferPointer) { reader = ByteReader(bytes) }
 
   /// The members of a head, and how many its owner has in all; nil for damaged ones.
   init?(head bytes: UnsafeRawBufferPointer, count: inout Int) {
-    self.bytes = bytes
-    place = 0
-    guard let found = varint(), found > 0, let number = Int(exactly: found) else { return nil }
-    count = number
+    reader = ByteReader(bytes)
+    guard let found = reader.varint(), found > 0, found <= PrimaryKeyAllocator.limit else { return nil }
+    count = Int(found)
   }
 
   /// What has not been read yet.
-  var rest: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[place...]) }
+  var rest: UnsafeRawBufferPointer { reader.rest }
 
   @inline(__always)
   mutating func next() -> UInt64? {
-    if place == bytes.count { return nil }
-    guard let change = varint() else { return damaged() }
+    if reader.isAtEnd { return nil }
+    guard let change = reader.varint() else { return damaged() }
     let key = Reference.primaryKey(previous) &+ change >> 1
     var code = Reference.entityCode(previous)
     if change & 1 == 1 {
-      guard place + 2 <= bytes.count else { return damaged() }
-      code = UInt16(bytes[place]) | UInt16(bytes[place + 1]) << 8
-      place += 2
+      guard let other = reader.number(UInt16.self) else { return damaged() }
+      code = other
     }
     let member = Reference.bits(key, entityCode: code)
     guard key < PrimaryKeyAllocator.limit, member > previous else { return damaged() }
@@ -119,25 +89,10 @@ struct PackedMembers {
     return member
   }
 
-  /// At most 49 bits: twice a primary key.
-  @inline(__always)
-  private mutating func varint() -> UInt64? {
-    var value: UInt64 = 0
-    var shift: UInt64 = 0
-    while place < bytes.count, shift < 49 {
-      let byte = bytes[place]
-      place += 1
-      value |= UInt64(byte & 0x7F) << shift
-      if byte < 0x80 { return value }
-      shift += 7
-    }
-    return nil
-  }
-
   @inline(never)
   private mutating func damaged() -> UInt64? {
     isDamaged = true
-    place = bytes.count
+    reader.end()
     return nil
   }
 

@@ -180,7 +180,7 @@ extension FetchExecutor {
       } else {
         // A value too long for its key.
         let found = try view.withTransaction { transaction in
-          try PrimaryKeyBytes.with(key) { try transaction.get(rows, $0) }
+          try transaction.get(rows, key)
         }
         guard let found else { throw parts.damaged("An index names the row p\(key), which does not exist.") }
         isTrue = try view.withTransaction { try match(found, key, $0) } != nil

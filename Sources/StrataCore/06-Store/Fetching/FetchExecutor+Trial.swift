@@ -23,7 +23,7 @@ extension FetchExecutor {
         return false
       }
       left -= 1
-      guard let bytes = try PrimaryKeyBytes.with(key, { try transaction.get(keyspace, $0) }) else {
+      guard let bytes = try transaction.get(keyspace, key) else {
         throw parts.damaged("An index names the row p\(key), which does not exist.")
       }
       guard let row = try match(bytes, key, transaction) else { return true }

@@ -188,7 +188,7 @@ extension FetchExecutor {
       try with(plan.finding(keys)).forEachMatch(transaction, body)
     case .index where streamsIndex:
       try forEachKey(transaction) { key in
-        guard let bytes = try PrimaryKeyBytes.with(key, { try transaction.get(keyspace, $0) }) else {
+        guard let bytes = try transaction.get(keyspace, key) else {
           throw parts.damaged("An index names the row p\(key), which does not exist.")
         }
         guard let row = try match(bytes, key, transaction) else { return true }

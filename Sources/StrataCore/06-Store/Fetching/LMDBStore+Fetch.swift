@@ -1,49 +1,69 @@
 import Foundation
 
-extension LMDBStore {
-  /// The rows that match `request`. See ``StoreReading``.
-  /// - Throws: ``StorageError``; ``FetchError``; `CancellationError` when the request's monitor stops it.
-  public func fetch(_ request: ResolvedFetchRequest, mode: FetchMode) throws -> FetchedRows {
-    try read { reader, transaction in
-      try fetch(request, mode: mode, StoredView(reader, transaction), transaction, counters: nil)
+/// A store or a snapshot of one: both read in the same way, and differ in where a read begins.
+public protocol LMDBReading: StoreReading {
+  /// Begins the reads.
+  var source: LMDBSource { get }
+}
+
+/// Where the reads of an LMDB store or of a snapshot begin.
+public struct LMDBSource: Sendable {
+  enum Kind {
+    case newest(LMDBStore)
+    case pinned(LMDBSnapshot)
+  }
+  private let kind: Kind
+
+  @inline(__always)
+  init(_ kind: Kind) { self.kind = kind }
+
+  /// Runs `body` with a reader of rows in a read transaction. The newest commit is read again when it has a code that the catalogue lacks.
+  @inline(__always)
+  func read<R>(_ body: (RowReader, borrowing ReadTransaction) throws -> R) throws -> R {
+    switch kind {
+    case .newest(let store): try store.read(body)
+    case .pinned(let snapshot): try snapshot.read(body)
     }
   }
 
-  /// Gives the collector's matching rows to it. See ``StoreReading``.
-  /// - Throws: ``StorageError``; ``FetchError``; `CancellationError` when the request's monitor stops it.
+  /// Throws when the catalogue is not that of the commit: another process may have struck an index that it could not maintain, or added one.
+  /// A snapshot has the catalogue of its commit.
+  @inline(__always)
+  func requireCurrent(_ reader: RowReader, _ transaction: borrowing ReadTransaction) throws {
+    guard case .newest = kind else { return }
+    let generation = try reader.parts.meta.number("generation", UInt64.self, transaction) ?? 0
+    if generation != reader.catalogue.generation {
+      throw UnknownCode(detail: "The catalogue changes again and again.")
+    }
+  }
+}
+
+extension LMDBReading {
+  /// See ``StoreReading``. Throws ``StorageError``, ``FetchError``, and `CancellationError` when the request's monitor stops it.
+  public func fetch(_ request: ResolvedFetchRequest, mode: FetchMode) throws -> FetchedRows {
+    try source.read { reader, transaction in
+      let view = StoredView(reader, transaction)
+      let plan = try view.plan(request, mode: mode)
+      if plan.usesIndexes || request.travels || !plan.isNarrow {
+        try source.requireCurrent(reader, transaction)
+      }
+      return try FetchExecutor(request: request, plan: plan, mode: mode, view: view).run(transaction)
+    }
+  }
+
+  /// See ``StoreReading``. Throws ``StorageError``, ``FetchError``, and `CancellationError` when the request's monitor stops it.
   public func collect(into collector: DictionaryCollector) throws {
     // Begins again when the catalogue turns out to be old: then nothing has been collected yet.
-    try read { reader, transaction in
-      let generation = try parts.meta.number("generation", UInt64.self, transaction) ?? 0
-      if generation != reader.catalogue.generation {
-        throw UnknownCode(detail: "The catalogue changes again and again.")
-      }
+    try source.read { reader, transaction in
+      try source.requireCurrent(reader, transaction)
       try StoredView(reader, transaction).collect(into: collector, transaction)
     }
   }
 
-  func fetch(
-    _ request: ResolvedFetchRequest, mode: FetchMode, _ view: StoredView,
-    _ transaction: borrowing ReadTransaction,
-    counters: FetchCounters?
-  ) throws -> FetchedRows {
-    let plan = try view.plan(request, mode: mode)
-    if plan.usesIndexes || request.travels || !plan.isNarrow {
-      // Another process may have struck an index that it could not maintain, or added one.
-      let generation = try parts.meta.number("generation", UInt64.self, transaction) ?? 0
-      if generation != view.reader.catalogue.generation {
-        throw UnknownCode(detail: "The catalogue changes again and again.")
-      }
-    }
-    return try FetchExecutor(request: request, plan: plan, mode: mode, view: view, counters: counters)
-      .run(transaction)
-  }
-
-  /// The rows with these keys, nil where there is none. See ``StoreReading``.
-  /// - Throws: ``StorageError``.
+  /// See ``StoreReading``. Throws ``StorageError``.
   public func rows(hierarchy: Int, primaryKeys: [UInt64]) throws -> [FetchedRow?] {
-    try read { reader, transaction in
-      guard let keyspace = parts.rows[hierarchy] else { return primaryKeys.map { _ in nil } }
+    try source.read { reader, transaction in
+      guard let keyspace = reader.parts.rows[hierarchy] else { return primaryKeys.map { _ in nil } }
       var slab = RowSlabWriter()
       var rows: [FetchedRow?] = []
       rows.reserveCapacity(primaryKeys.count)
@@ -61,13 +81,39 @@ extension LMDBStore {
     }
   }
 
+  /// See ``StoreReading``. Throws ``StorageError``.
+  public func row(hierarchy: Int, primaryKey: UInt64) throws -> FetchedRow? {
+    try checkedRow(hierarchy, primaryKey)
+  }
+
+  @inline(never)
+  func checkedRow(_ hierarchy: Int, _ primaryKey: UInt64) throws -> FetchedRow? {
+    try source.read { reader, transaction in
+      try reader.row(primaryKey, of: hierarchy, transaction).map {
+        reader.fetchedRow($0, primaryKey: primaryKey)
+      }
+    }
+  }
+
+  /// See ``StoreReading``. Throws ``StorageError``.
+  public func externalValue(entity: Int, primaryKey: UInt64, slot: Int, version: UInt32) throws -> Data? {
+    try source.read { reader, transaction in
+      let key = reader.largeValueKey(entity: entity, slot, primaryKey: primaryKey, version: version)
+      return try reader.parts.largeValue(key, transaction).map { Data($0) }
+    }
+  }
+}
+
+extension LMDBStore: LMDBReading {
+  public var source: LMDBSource { LMDBSource(.newest(self)) }
+
   /// The row with this key, or nil. See ``StoreReading``.
   /// - Throws: ``StorageError``.
   public func row(hierarchy: Int, primaryKey: UInt64) throws -> FetchedRow? {
     switch try plainRow(hierarchy, primaryKey) {
     case .found(let row): row
     case .missing: nil
-    case .unusual: try unusualRow(hierarchy, primaryKey)
+    case .unusual: try checkedRow(hierarchy, primaryKey)
     }
   }
 
@@ -88,7 +134,7 @@ extension LMDBStore {
       guard !parts.verifiesChecksums, let keyspace = parts.rowHandles[hierarchy] else { return .unusual }
       return try Unmanaged.passUnretained(parts.environment)._withUnsafeGuaranteedRef { environment in
         try environment.read { transaction in
-          guard let bytes = try PrimaryKeyBytes.with(primaryKey, { try transaction.get(keyspace, $0) }) else {
+          guard let bytes = try transaction.get(keyspace, primaryKey) else {
             return .missing
           }
           guard let entry = catalogue._withUnsafeGuaranteedRef({ $0.codes.entry(bytes) }),
@@ -100,42 +146,5 @@ extension LMDBStore {
         }
       }
     }
-  }
-
-  @inline(never)
-  private func unusualRow(_ hierarchy: Int, _ primaryKey: UInt64) throws -> FetchedRow? {
-    try read { reader, transaction in
-      guard let keyspace = parts.rows[hierarchy] else { return nil }
-      return try PrimaryKeyBytes.with(primaryKey) { key in
-        guard let bytes = try transaction.get(keyspace, key) else { return nil }
-        return reader.fetchedRow(
-          try reader.row(bytes, primaryKey: primaryKey, of: hierarchy), primaryKey: primaryKey)
-      }
-    }
-  }
-
-  /// A value that is kept outside its row, or nil. See ``StoreReading``.
-  /// - Throws: ``StorageError``.
-  public func externalValue(entity: Int, primaryKey: UInt64, slot: Int, version: UInt32) throws -> Data? {
-    try read { reader, transaction in
-      let key = LargeValueKey(
-        hierarchyCode: reader.catalogue.hierarchyCodes[parts.schema.entities[entity].hierarchyNumber],
-        primaryKey: primaryKey, attributeCode: reader.catalogue.attributeCodes[entity][slot], version: version
-      )
-      return try parts.largeValue(key, transaction).map { Data($0) }
-    }
-  }
-
-  /// The plan of a request, for `explain`.
-  public func plan(_ request: ResolvedFetchRequest, mode: FetchMode = .rows) -> FetchPlan {
-    let indexes = catalogue.indexes
-    let rowCount = { [parts] (hierarchy: Int) -> Int in
-      guard let keyspace = parts.rows[hierarchy] else { return 0 }
-      return (try? parts.environment.read { try $0.entryCount(keyspace) }) ?? 0
-    }
-    return FetchPlanner.plan(
-      request, mode: mode, storeIdentifier: identifier,
-      isUsable: { indexes.isUsable($0.number) }, rowCount: rowCount,
-      addedIndexes: { indexes.addedByEntity[$0] })
   }
 }

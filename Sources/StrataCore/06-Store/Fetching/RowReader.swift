@@ -86,6 +86,14 @@ struct RowReader {
     return row
   }
 
+  /// The row of a hierarchy that has the key; nil when there is none.
+  func row(_ key: UInt64, of hierarchy: Int, _ transaction: borrowing ReadTransaction) throws -> StoredRow? {
+    guard let keyspace = parts.rows[hierarchy], let bytes = try transaction.get(keyspace, key) else {
+      return nil
+    }
+    return try row(bytes, primaryKey: key, of: hierarchy)
+  }
+
   /// A row that says it is of an entity that has no rows where it was found.
   func isAstray(_ primaryKey: UInt64) -> StorageError {
     parts.damaged("The row p\(primaryKey) is of an entity of another hierarchy.")
@@ -155,7 +163,7 @@ struct RowReader {
     if let value = externals.first(where: { $0.slot == slot }) {
       return RowBytes.externalValue(value.bytes, kind: kind) ?? .null
     }
-    let key = largeValueKey(row, slot, primaryKey: primaryKey, version: reference.version)
+    let key = largeValueKey(entity: row.entity, slot, primaryKey: primaryKey, version: reference.version)
     guard let bytes = try parts.largeValue(key, transaction) else {
       throw parts.damaged(
         "The large value “\(attribute(of: row, slot).name)” of the row p\(primaryKey) is missing.")
@@ -163,11 +171,11 @@ struct RowReader {
     return RowBytes.externalValue(Data(bytes), kind: kind) ?? .null
   }
 
-  func largeValueKey(_ row: StoredRow, _ slot: Int, primaryKey: UInt64, version: UInt32) -> LargeValueKey {
-    let hierarchy = parts.schema.entities[row.entity].hierarchyNumber
+  func largeValueKey(entity: Int, _ slot: Int, primaryKey: UInt64, version: UInt32) -> LargeValueKey {
+    let hierarchy = parts.schema.entities[entity].hierarchyNumber
     return LargeValueKey(
       hierarchyCode: catalogue.hierarchyCodes[hierarchy], primaryKey: primaryKey,
-      attributeCode: catalogue.attributeCodes[row.entity][slot], version: version)
+      attributeCode: catalogue.attributeCodes[entity][slot], version: version)
   }
 
   /// Calls `body` with every slot whose value lies outside the row.
@@ -178,7 +186,8 @@ struct RowReader {
     let layout = layout(of: row)
     for slot in 0..<layout.slotCount {
       if let reference = row.externalReference(slot, layout) {
-        try body(slot, largeValueKey(row, slot, primaryKey: primaryKey, version: reference.version))
+        try body(
+          slot, largeValueKey(entity: row.entity, slot, primaryKey: primaryKey, version: reference.version))
       }
     }
   }

@@ -18,7 +18,7 @@ final class SemiJoin {
   private let request: ResolvedFetchRequest
   /// How many more members may be looked at one by one.
   private var budget: Int
-  private var counts: KeyCounts?
+  private var counts: KeyTable<Int>?
 
   init(_ test: RelatedTest, _ view: StoredView) throws {
     self.test = test
@@ -40,11 +40,11 @@ final class SemiJoin {
   func count(
     _ owner: UInt64, atMost: Int, _ view: StoredView, _ evaluation: Evaluation<StoredView>
   ) throws -> Int {
-    if let counts { return counts[owner] }
+    if let counts { return counts[owner] ?? 0 }
     if budget <= 0 {
       let counts = try countAll(plan, view)
       self.counts = counts
-      return counts[owner]
+      return counts[owner] ?? 0
     }
     let hierarchy = test.relationship.destinationHierarchy
     var count = 0
@@ -62,54 +62,17 @@ final class SemiJoin {
     return count
   }
 
-  private func countAll(_ plan: FetchPlan, _ view: StoredView) throws -> KeyCounts {
-    let counts = KeyCounts()
+  private func countAll(_ plan: FetchPlan, _ view: StoredView) throws -> KeyTable<Int> {
+    var counts = KeyTable(blank: 0)
     let slot = inverse.slot
     try view.withTransaction { transaction in
       let executor = FetchExecutor(request: request, plan: plan, mode: .rows, view: view)
       try executor.forEachMatch(transaction) { _, row in
         let owner = RowBytes.reference(row.base, view.reader.layout(of: row).entry(of: slot))
-        if owner != 0 { counts.add(Reference.primaryKey(owner)) }
+        if owner != 0 { counts.update(Reference.primaryKey(owner)) { $0 += 1 } }
         return true
       }
     }
     return counts
-  }
-}
-
-/// A number for each primary key, in a hash table without values of its own.
-final class KeyCounts {
-  /// 0 where nothing is: no object has that key.
-  private var keys = ContiguousArray<UInt64>(repeating: 0, count: 1024)
-  private var counts = ContiguousArray<Int>(repeating: 0, count: 1024)
-  private var count = 0
-
-  subscript(key: UInt64) -> Int { counts[place(of: key)] }
-
-  @inline(__always)
-  func add(_ key: UInt64, _ number: Int = 1) {
-    if count * 2 >= keys.count { grow() }
-    let place = place(of: key)
-    if keys[place] == 0 {
-      keys[place] = key
-      count += 1
-    }
-    counts[place] += number
-  }
-
-  @inline(__always)
-  private func place(of key: UInt64) -> Int {
-    let mask = keys.count - 1
-    var place = Int(truncatingIfNeeded: (key &* 0x9E37_79B9_7F4A_7C15) >> 32) & mask
-    while keys[place] != 0, keys[place] != key { place = (place + 1) & mask }
-    return place
-  }
-
-  private func grow() {
-    let (oldKeys, oldCounts) = (keys, counts)
-    keys = ContiguousArray(repeating: 0, count: oldKeys.count * 2)
-    counts = ContiguousArray(repeating: 0, count: oldKeys.count * 2)
-    count = 0
-    for (place, key) in oldKeys.enumerated() where key != 0 { add(key, oldCounts[place]) }
   }
 }

@@ -56,23 +56,12 @@ extension StoredView {
   }
 }
 
-extension LMDBStore {
-  /// How this store executes `request`. See ``StoreReading``.
-  /// - Throws: what `fetch(_:mode:)` throws.
+extension LMDBReading {
+  /// See ``StoreReading``. Throws ``StorageError``, ``FetchError``, and `CancellationError` when the request's monitor stops it.
   public func explain(_ request: ResolvedFetchRequest, mode: FetchMode, isExecuting: Bool) throws
     -> FetchExplanation.StorePart?
   {
-    try read { reader, transaction in
-      try StoredView(reader, transaction).explain(request, mode: mode, isExecuting: isExecuting, transaction)
-    }
-  }
-}
-
-extension LMDBSnapshot {
-  func explain(_ request: ResolvedFetchRequest, mode: FetchMode, isExecuting: Bool) throws
-    -> FetchExplanation.StorePart?
-  {
-    try read { reader, transaction in
+    try source.read { reader, transaction in
       try StoredView(reader, transaction).explain(request, mode: mode, isExecuting: isExecuting, transaction)
     }
   }

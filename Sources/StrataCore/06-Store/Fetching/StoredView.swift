@@ -80,11 +80,7 @@ final class StoredView: ObjectView {
   private func read(_ key: UInt64, _ hierarchy: Int) throws -> StoredNode? {
     guard hierarchy >= 0, hierarchy < reader.parts.rows.count, let keyspace = reader.parts.rows[hierarchy]
     else { return nil }
-    guard
-      let bytes = try withTransaction({ transaction in
-        try PrimaryKeyBytes.with(key) { try transaction.get(keyspace, $0) }
-      })
-    else { return nil }
+    guard let bytes = try withTransaction({ try $0.get(keyspace, key) }) else { return nil }
     return StoredNode(row: try row(bytes, key, hierarchy), primaryKey: key)
   }
 

@@ -138,7 +138,7 @@ struct HistoryOfChanges {
   /// Nil when there is no such row (any more).
   private func entity(at address: RowAddress, _ transaction: borrowing ReadTransaction) throws -> Int? {
     guard let rows = parts.rows[address.hierarchy],
-      let bytes = try PrimaryKeyBytes.with(address.key, { try transaction.get(rows, $0) })
+      let bytes = try transaction.get(rows, address.key)
     else { return nil }
     return try writer.reader.entity(of: bytes, primaryKey: address.key)
   }

@@ -71,20 +71,3 @@ final class HistoryKeeping: Sendable {
     }
   }
 }
-
-extension StoreParts {
-  /// What writes down the changes of commit `number`; nil while the store records no history.
-  func makeHistoryWriter(
-    _ number: UInt64, _ origin: ChangeOrigin, _ catalogue: StoreCatalogue, at now: Date
-  ) -> HistoryWriter? {
-    catalogue.history.map { HistoryWriter(number, history.header(origin, at: now), $0, catalogue) }
-  }
-
-  /// Ends a transaction that has recorded something: releases what is too old, now and then.
-  func trimHistory(_ catalogue: StoreCatalogue, at now: Date, _ transaction: borrowing WriteTransaction)
-    throws
-  {
-    guard let keyspace = catalogue.history, history.isTrimDue(at: now) else { return }
-    try HistoryTrim(meta: meta, keyspace: keyspace).run(history.retention, at: now, transaction)
-  }
-}

@@ -18,9 +18,6 @@ struct HistoryList: Sendable, Equatable {
   var runs: [ClosedRange<UInt64>] = []
   /// Of `buried`.
   var tombstones: [HistoryTombstone] = []
-
-  /// How many rows.
-  var count: Int { tombstones.count + runs.reduce(0) { $0 + Int($1.upperBound - $1.lowerBound) + 1 } }
 }
 
 /// What stays of a deleted row.
@@ -42,7 +39,7 @@ struct HistoryPart {
 
   /// Nil for bytes that are no part. Without `readsLists` only the header is looked at.
   init?(_ bytes: UnsafeRawBufferPointer, isFirst: Bool, readsLists: Bool = true) {
-    var reader = HistoryByteReader(bytes)
+    var reader = ByteReader(bytes)
     guard reader.byte() == HistoryFormat.format else { return nil }
     header = isFirst ? reader.header() : nil
     if isFirst, header == nil { return nil }
@@ -55,55 +52,12 @@ struct HistoryPart {
   }
 }
 
-/// Takes values from bytes, nil as soon as there is none.
-struct HistoryByteReader {
-  private let bytes: UnsafeRawBufferPointer
-  private var place = 0
-
-  init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
-
-  var isAtEnd: Bool { place >= bytes.count }
-  private var rest: Int { bytes.count - place }
-
-  mutating func byte() -> UInt8? {
-    guard place < bytes.count else { return nil }
-    defer { place += 1 }
-    return bytes[place]
-  }
-
-  mutating func number<N: FixedWidthInteger>(_ type: N.Type) -> N? {
-    guard rest >= MemoryLayout<N>.size else { return nil }
-    defer { place += MemoryLayout<N>.size }
-    return N(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: N.self))
-  }
-
-  mutating func varint() -> UInt64? {
-    var (value, shift) = (UInt64(0), UInt64(0))
-    while shift < 63, let byte = byte() {
-      value |= UInt64(byte & 0x7F) << shift
-      if byte & 0x80 == 0 { return value }
-      shift += 7
-    }
-    return nil
-  }
-
-  /// A number of things that take at least a byte each.
-  private mutating func count() -> Int? {
-    guard let count = varint(), count <= UInt64(rest) else { return nil }
-    return Int(count)
-  }
-
-  private mutating func take(_ count: Int) -> UnsafeRawBufferPointer? {
-    guard count <= rest else { return nil }
-    defer { place += count }
-    return UnsafeRawBufferPointer(rebasing: bytes[place..<place + count])
-  }
-
+extension ByteReader {
   /// A text, or none; nil for neither.
   private mutating func text() -> String?? {
     guard let length = varint() else { return nil }
     if length == 0 { return .some(nil) }
-    guard length - 1 <= UInt64(rest), let bytes = take(Int(length - 1)) else { return nil }
+    guard length - 1 <= UInt64(count), let bytes = take(Int(length - 1)) else { return nil }
     return String(decoding: bytes, as: UTF8.self)
   }
 
@@ -125,40 +79,27 @@ struct HistoryByteReader {
     }
     var list = HistoryList(kind: kind, entityCode: code)
     if kind == .updated {
-      guard let count = count(), count * 2 <= rest else { return nil }
-      for _ in 0..<count {
+      guard let codes = itemCount(), codes * 2 <= count else { return nil }
+      for _ in 0..<codes {
         guard let code = number(UInt16.self) else { return nil }
         list.properties.append(code)
       }
     }
-    guard let count = count() else { return nil }
-    var next: UInt64 = 0
+    if kind != .buried {
+      guard let runs = runs() else { return nil }
+      list.runs = runs
+      return list
+    }
+    guard let count = itemCount() else { return nil }
     for _ in 0..<count {
-      if kind == .buried {
-        guard let tombstone = tombstone() else { return nil }
-        list.tombstones.append(tombstone)
-      } else {
-        guard let run = run(after: next) else { return nil }
-        list.runs.append(run)
-        next = run.upperBound + 1
-      }
+      guard let tombstone = tombstone() else { return nil }
+      list.tombstones.append(tombstone)
     }
     return list
   }
 
-  private mutating func run(after next: UInt64) -> ClosedRange<UInt64>? {
-    guard let change = varint(), change >> 1 < PrimaryKeyAllocator.limit else { return nil }
-    let first = next + change >> 1
-    var last = first
-    if change & 1 != 0 {
-      guard let more = varint(), more < PrimaryKeyAllocator.limit else { return nil }
-      last += more + 1
-    }
-    return last < PrimaryKeyAllocator.limit ? first...last : nil
-  }
-
   private mutating func tombstone() -> HistoryTombstone? {
-    guard let key = varint(), key < PrimaryKeyAllocator.limit, let count = count() else { return nil }
+    guard let key = varint(), key < PrimaryKeyAllocator.limit, let count = itemCount() else { return nil }
     var tombstone = HistoryTombstone(primaryKey: key, values: [])
     for _ in 0..<count {
       guard let code = number(UInt16.self), let value = value() else { return nil }
@@ -181,7 +122,7 @@ struct HistoryByteReader {
       }
     case UInt8(ascii: "z"): return take(16).map { .uuid(UUID(uuid: $0.loadUnaligned(as: uuid_t.self))) }
     case UInt8(ascii: "S"), UInt8(ascii: "D"), UInt8(ascii: "U"), UInt8(ascii: "N"):
-      guard let count = count(), let bytes = take(count) else { return nil }
+      guard let length = itemCount(), let bytes = take(length) else { return nil }
       switch letter {
       case UInt8(ascii: "S"): return .string(String(decoding: bytes, as: UTF8.self))
       case UInt8(ascii: "D"): return .data(Data(bytes))

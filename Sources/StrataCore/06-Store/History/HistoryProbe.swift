@@ -39,7 +39,7 @@ enum HistoryProbe {
     var writer = HistoryByteWriter(bytes: [])
     writer.append(value)
     writer.bytes.withUnsafeBytes { bytes in
-      var reader = HistoryByteReader(bytes)
+      var reader = ByteReader(bytes)
       precondition(reader.value() == value && reader.isAtEnd, "what is written is read again")
     }
   }

@@ -80,7 +80,7 @@ public struct HistoryConsumer: Sendable, Hashable {
   {
     try meta.entries(HistoryFormat.consumerPrefix, transaction).compactMap { name, bytes in
       bytes.withUnsafeBytes { bytes in
-        var reader = HistoryByteReader(bytes)
+        var reader = ByteReader(bytes)
         guard let number = reader.number(UInt64.self), let bits = reader.number(UInt64.self), reader.isAtEnd,
           Double(bitPattern: bits).isFinite
         else { return nil }

@@ -5,10 +5,10 @@ struct HistoryByteWriter {
   var bytes: ContiguousArray<UInt8> = [HistoryFormat.format]
 
   mutating func append<N: FixedWidthInteger>(_ number: N) {
-    withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
+    bytes.append(littleEndian: number)
   }
 
-  mutating func append(varint: Int) { PackedEdges.append(varint: UInt64(varint), to: &bytes) }
+  mutating func append(varint: Int) { bytes.append(varint: UInt64(varint)) }
 
   private mutating func append(_ text: String?) {
     guard let text else { return append(varint: 0) }
@@ -69,19 +69,12 @@ final class HistoryWriter {
     let kind: HistoryFormat.Kind
     let entity: Int
     let slots: SlotBitmap
-    var count = 0
-    var body = ContiguousArray<UInt8>()
-    /// The run that is not in `body` yet, and the key after the one before it.
-    var first: UInt64 = 0
-    var last: UInt64 = 0
-    var end: UInt64 = 0
+    var keys: KeyRuns
+    /// Of `buried`, in the place of the keys.
+    var tombstones = ContiguousArray<UInt8>()
+    var tombstoneCount: UInt64 = 0
 
-    mutating func endRun() {
-      if kind == .buried { return }
-      PackedEdges.append(runFrom: first, to: last, after: end, to: &body)
-      count += 1
-      end = last + 1
-    }
+    var isFull: Bool { keys.bytes.count + tombstones.count >= HistoryFormat.partLength }
   }
 
   private let keyspace: Keyspace
@@ -90,7 +83,8 @@ final class HistoryWriter {
   private let catalogue: StoreCatalogue
   // `@exclusivity(unchecked)`: one frame on one thread uses it, and there are no calls back.
   @exclusivity(unchecked) private var writer = HistoryByteWriter()
-  @exclusivity(unchecked) private var list = List(kind: .inserted, entity: 0, slots: SlotBitmap())
+  @exclusivity(unchecked) private var list = List(
+    kind: .inserted, entity: 0, slots: SlotBitmap(), keys: KeyRuns(0))
   @exclusivity(unchecked) private var hasList = false
   @exclusivity(unchecked) private var part: UInt32 = 0
   @exclusivity(unchecked) private var isEmpty = true
@@ -111,19 +105,13 @@ final class HistoryWriter {
     _ kind: HistoryFormat.Kind, _ key: UInt64, of entity: Int, _ slots: SlotBitmap,
     _ transaction: borrowing WriteTransaction
   ) throws {
-    if hasList, list.kind == kind, list.entity == entity, list.last < key,
-      list.body.count < HistoryFormat.partLength, list.slots == slots
+    if hasList, list.kind == kind, list.entity == entity, list.keys.last < key, !list.isFull,
+      list.slots == slots
     {
-      if list.last + 1 == key {
-        list.last = key
-      } else {
-        list.endRun()
-        (list.first, list.last) = (key, key)
-      }
-      return
+      return list.keys.append(key)
     }
     try endList(transaction)
-    list = List(kind: kind, entity: entity, slots: slots, first: key, last: key)
+    list = List(kind: kind, entity: entity, slots: slots, keys: KeyRuns(key))
     hasList = true
   }
 
@@ -132,22 +120,20 @@ final class HistoryWriter {
     _ key: UInt64, of entity: Int, _ values: [(slot: Int, value: AttributeValue)],
     _ transaction: borrowing WriteTransaction
   ) throws {
-    if !hasList || list.kind != .buried || list.entity != entity
-      || list.body.count >= HistoryFormat.partLength
-    {
+    if !hasList || list.kind != .buried || list.entity != entity || list.isFull {
       try endList(transaction)
-      list = List(kind: .buried, entity: entity, slots: SlotBitmap())
+      list = List(kind: .buried, entity: entity, slots: SlotBitmap(), keys: KeyRuns(0))
       hasList = true
     }
     var item = HistoryByteWriter(bytes: [])
-    PackedEdges.append(varint: key, to: &item.bytes)
+    item.bytes.append(varint: key)
     item.append(varint: values.count)
     for (slot, value) in values {
       item.append(catalogue.attributeCodes[entity][slot])
       item.append(value)
     }
-    list.body.append(contentsOf: item.bytes)
-    list.count += 1
+    list.tombstones.append(contentsOf: item.bytes)
+    list.tombstoneCount += 1
   }
 
   /// Whether this was not said of the row before.
@@ -163,7 +149,7 @@ final class HistoryWriter {
     if !hasList { return }
     hasList = false
     isEmpty = false
-    list.endRun()
+    list.keys.endRun()
     writer.bytes.append(list.kind.rawValue)
     writer.append(catalogue.entityCodes[list.entity])
     if list.kind == .updated {
@@ -175,8 +161,9 @@ final class HistoryWriter {
       writer.append(varint: codes.count)
       for code in codes { writer.append(code) }
     }
-    writer.append(varint: list.count)
-    writer.bytes.append(contentsOf: list.body)
+    let isBuried = list.kind == .buried
+    writer.bytes.append(varint: isBuried ? list.tombstoneCount : list.keys.count)
+    writer.bytes.append(contentsOf: isBuried ? list.tombstones : list.keys.bytes)
     if writer.bytes.count >= HistoryFormat.partLength { try endPart(transaction) }
   }
 

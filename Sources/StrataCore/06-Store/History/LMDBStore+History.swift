@@ -114,13 +114,6 @@ extension LMDBStore {
     }
     adopt(catalogue: fresh, metadata: nil)
   }
-
-  private func requireWritable() throws {
-    try requireOpen()
-    if isReadOnly {
-      throw CoreDataError(.persistentStoreSave, "The store at \(parts.environment.path) is read-only.")
-    }
-  }
 }
 
 /// Reads a stretch of a history within one transaction.

@@ -18,20 +18,16 @@ struct IndexBuilder {
     let changes = IndexChanges()
     var keys = IndexKeyMaker(index: index, reader: reader)
     try transaction.clear(keyspace)
-    try transaction.read.withCursor(rows) { cursor in
-      var entry = try cursor.first()
-      while let found = entry {
-        let key = PrimaryKeyBytes.last(of: found.key)
-        do {
-          let row = try reader.row(found.value, primaryKey: key)
-          if covered.contains(row.entity) {
-            try keys.make(row, key, externals: [], transaction.read)
-            keys.append(to: &changes.insertions)
-          }
-        } catch let unknown as UnknownCode {
-          throw parts.damaged(unknown.detail)
+    try transaction.read.forEach(in: rows) { found in
+      let key = PrimaryKeyBytes.last(of: found.key)
+      do {
+        let row = try reader.row(found.value, primaryKey: key)
+        if covered.contains(row.entity) {
+          try keys.make(row, key, externals: [], transaction.read)
+          keys.append(to: &changes.insertions)
         }
-        entry = try cursor.next()
+      } catch let unknown as UnknownCode {
+        throw parts.damaged(unknown.detail)
       }
     }
     changes.sort()

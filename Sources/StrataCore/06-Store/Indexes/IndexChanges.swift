@@ -55,13 +55,7 @@ extension IndexChanges {
 extension IndexEntries {
   /// The place of the first entry after `key`. Only after `sort`.
   func firstPlace(after key: UnsafeRawBufferPointer) -> Int {
-    var low = 0
-    var high = count
-    while low < high {
-      let middle = (low + high) / 2
-      if Self.order(self.key(middle), key) > 0 { high = middle } else { low = middle + 1 }
-    }
-    return low
+    (0..<count).partitioningIndex { Self.order(self.key($0), key) > 0 }
   }
 }
 

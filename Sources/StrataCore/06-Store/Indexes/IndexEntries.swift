@@ -81,15 +81,8 @@ struct IndexEntries: ~Copyable {
 
   /// Whether a key is among those here. Only after `sort`.
   func contains(_ key: UnsafeRawBufferPointer) -> Bool {
-    var low = 0
-    var high = count
-    while low < high {
-      let middle = (low + high) / 2
-      let order = Self.order(key, self.key(middle))
-      if order == 0 { return true }
-      if order < 0 { high = middle } else { low = middle + 1 }
-    }
-    return false
+    let place = (0..<count).partitioningIndex { Self.order(self.key($0), key) >= 0 }
+    return place < count && Self.order(self.key(place), key) == 0
   }
 
   /// Sorts the entries by their bytes.

@@ -5,18 +5,7 @@ final class JournalRecorder {
   private struct List {
     let entity: Int
     let kind: JournalFormat.Kind
-    var runCount: UInt64 = 0
-    var bytes: ContiguousArray<UInt8> = []
-    /// The run that is being written, and the key after the one before it.
-    var first: UInt64
-    var last: UInt64
-    var end: UInt64 = 0
-
-    mutating func endRun() {
-      PackedEdges.append(runFrom: first, to: last, after: end, to: &bytes)
-      runCount += 1
-      end = last + 1
-    }
+    var keys: KeyRuns
   }
 
   private let limits: JournalFormat.Limits
@@ -45,11 +34,7 @@ final class JournalRecorder {
       // Mostly the next key of the same kind.
       let isNext = lists.withUnsafeMutableBufferPointer { lists in
         let list = lists.baseAddress.unsafelyUnwrapped + current
-        if list.pointee.last &+ 1 == key, list.pointee.entity == entity, list.pointee.kind == kind {
-          list.pointee.last = key
-          return true
-        }
-        return false
+        return list.pointee.entity == entity && list.pointee.kind == kind && list.pointee.keys.extend(to: key)
       }
       if isNext { return }
     }
@@ -69,32 +54,26 @@ final class JournalRecorder {
       return
     }
     let place = entity << 3 | Int(kind.rawValue)
-    if let known = places[place], lists[known].last <= key {
+    if let known = places[place], lists[known].keys.last <= key {
       current = known
-      if lists[known].last == key { return }
-      if lists[known].last + 1 == key {
-        lists[known].last = key
-        return
-      }
-      lists[known].endRun()
-      (lists[known].first, lists[known].last) = (key, key)
+      if lists[known].keys.last < key { lists[known].keys.append(key) }
       return
     }
     places[place] = lists.count
     current = lists.count
-    lists.append(List(entity: entity, kind: kind, first: key, last: key))
+    lists.append(List(entity: entity, kind: kind, keys: KeyRuns(key)))
   }
 
   /// The entry. `codes` are the store's, by entity number.
   func entry(codes: [UInt16]) -> ContiguousArray<UInt8> {
     var bytes: ContiguousArray<UInt8> = [JournalFormat.format]
-    withUnsafeBytes(of: writer.littleEndian) { bytes.append(contentsOf: $0) }
+    bytes.append(littleEndian: writer)
     if !isTooLong {
       for var list in lists {
-        list.endRun()
+        list.keys.endRun()
         append(codes[list.entity], list.kind, to: &bytes)
-        PackedEdges.append(varint: list.runCount, to: &bytes)
-        bytes.append(contentsOf: list.bytes)
+        bytes.append(varint: list.keys.count)
+        bytes.append(contentsOf: list.keys.bytes)
       }
       if bytes.count <= limits.entryBytes { return bytes }
       bytes.removeSubrange(JournalFormat.headerLength...)
@@ -104,8 +83,7 @@ final class JournalRecorder {
   }
 
   private func append(_ code: UInt16, _ kind: JournalFormat.Kind, to bytes: inout ContiguousArray<UInt8>) {
-    bytes.append(UInt8(truncatingIfNeeded: code))
-    bytes.append(UInt8(truncatingIfNeeded: code >> 8))
+    bytes.append(littleEndian: code)
     bytes.append(kind.rawValue)
   }
 }

@@ -68,15 +68,11 @@ struct StoreHeader: Sendable {
   /// The names in LMDB's unnamed database, which every transaction knows under the number 1.
   static func keyspaceNames(_ environment: Environment) throws -> [String] {
     try environment.read { transaction in
-      try transaction.withCursor(Keyspace(handle: 1, name: "")) { cursor in
-        var names: [String] = []
-        var entry = try cursor.first()
-        while let found = entry {
-          names.append(String(decoding: found.key, as: UTF8.self))
-          entry = try cursor.next()
-        }
-        return names
+      var names: [String] = []
+      try transaction.forEach(in: Keyspace(handle: 1, name: "")) {
+        names.append(String(decoding: $0.key, as: UTF8.self))
       }
+      return names
     }
   }
 

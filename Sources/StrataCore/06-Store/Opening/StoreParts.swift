@@ -72,15 +72,6 @@ final class StoreParts: Sendable {
     }
   }
 
-  /// Puts what was written down into the journal, as commit `number`.
-  func write(
-    _ recorder: JournalRecorder?, _ number: UInt64, _ catalogue: StoreCatalogue,
-    _ transaction: borrowing WriteTransaction
-  ) throws {
-    guard let recorder, let journal else { return }
-    try journal.write(number, recorder.entry(codes: catalogue.entityCodes), transaction)
-  }
-
   /// The catalogue as a transaction sees it, for this transaction when it writes, and for later ones. For one that reads, `open` are
   /// the keyspaces that were open before it began.
   func readCatalogue(_ transaction: borrowing ReadTransaction, open: [Keyspace]? = nil) throws

@@ -16,13 +16,16 @@ enum PredicateProbe {
     for mode in [FetchMode.rows, .count] {
       _ = FetchPlanner.plan(resolved, mode: mode, storeIdentifier: UUID()).description
     }
-    guard let program = resolved.program, program.isLocal else { return true }
-    evaluate(program, resolved.entity, &recipe)
+    let program = resolved.binder(storeIdentifier: identifier).compile(
+      resolved.predicate, resolved.entity.number)
+    if program.isLocal { evaluate(program, resolved.entity, schema, &recipe) }
     return true
   }
 
   /// On values and on the row of these values the answer must be the same.
-  private static func evaluate(_ program: CompiledPredicate, _ entity: EntitySchema, _ recipe: inout Recipe) {
+  private static func evaluate(
+    _ program: CompiledPredicate, _ entity: EntitySchema, _ schema: Schema, _ recipe: inout Recipe
+  ) {
     let values = entity.attributes.map { attribute in
       attribute.isTransient
         ? AttributeValue.null : AttributeValue(recipe.value().anyValue, type: attribute.type) ?? .null
@@ -34,11 +37,8 @@ enum PredicateProbe {
         base: nil, draft: RowDraft.make(entity.layout, defaults: values), into: &writer),
       row.externals.isEmpty
     else { return }
-    let token = StoreEntityToken.token(
-      storeIdentifier: identifier, entityName: entity.name, entityNumber: entity.number, rootName: "Whole")
-    let inMemory = try? program.evaluate(identifier: ManagedObjectID(token: token, primaryKey: 1)) {
-      values[$0]
-    }
+    let inMemory = try? Evaluation(ValuesView(schema, identifier, entity)).matches(
+      program, ValuesView.Node(primaryKey: 1, values: values))
     let stored = row.snapshot.withBytes { bytes in
       try? program.evaluate(
         row: bytes.baseAddress.unsafelyUnwrapped, table: entity.layout.table, primaryKey: 1,
@@ -59,6 +59,31 @@ enum PredicateProbe {
       }
     }
   }
+}
+
+/// Values in memory as an object without relations.
+final class ValuesView: ObjectView {
+  struct Node {
+    let primaryKey: UInt64
+    /// By slot; those beyond are null.
+    let values: [AttributeValue]
+  }
+  let schema: Schema
+  let storeIdentifier: UUID
+  private let entity: EntitySchema
+
+  init(_ schema: Schema, _ storeIdentifier: UUID, _ entity: EntitySchema) {
+    (self.schema, self.storeIdentifier, self.entity) = (schema, storeIdentifier, entity)
+  }
+
+  func reference(_ node: Node) -> UInt64 { Reference.bits(node.primaryKey, entityCode: 1) }
+  func entityName(_ node: Node) -> String { entity.name }
+  func value(_ node: Node, _ slot: Int) -> AttributeValue {
+    slot < node.values.count ? node.values[slot] : .null
+  }
+  func node(_ reference: UInt64, hierarchy: Int) -> Node? { nil }
+  func members(_ node: Node, _ relationship: RelationshipSchema) -> [UInt64] { [] }
+  func memberCount(_ node: Node, _ relationship: RelationshipSchema) -> Int { 0 }
 }
 
 /// Bytes as choices; zeros when they run out.

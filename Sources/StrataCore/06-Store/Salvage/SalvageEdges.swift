@@ -130,14 +130,10 @@ struct SalvageReferences {
       try parts.rows.map { keyspace in
         var rows: ContiguousArray<UInt64> = []
         guard let keyspace else { return rows }
-        try transaction.withCursor(keyspace) { cursor in
-          var entry = try cursor.first()
-          while let found = entry {
-            let key = PrimaryKeyBytes.last(of: found.key)
-            let entity = try reader.entity(of: found.value, primaryKey: key)
-            rows.append(Reference.bits(key, entityCode: reader.catalogue.entityCodes[entity]))
-            entry = try cursor.next()
-          }
+        try transaction.forEach(in: keyspace) { found in
+          let key = PrimaryKeyBytes.last(of: found.key)
+          let entity = try reader.entity(of: found.value, primaryKey: key)
+          rows.append(Reference.bits(key, entityCode: reader.catalogue.entityCodes[entity]))
         }
         return rows
       }
@@ -193,7 +189,7 @@ struct SalvageReferences {
     guard let inverse, !inverse.isToMany else { return true }
     // One-to-one: the partner must refer back.
     let keyspace = parts.rows[relationship.destinationHierarchy]
-    guard let keyspace, let bytes = try PrimaryKeyBytes.with(target, { try transaction.get(keyspace, $0) })
+    guard let keyspace, let bytes = try transaction.get(keyspace, target)
     else {
       return false
     }

@@ -150,7 +150,7 @@ import Testing
 
   /// Every function can be written, and is read as itself.
   @Test(arguments: FetchFunction.allCases) func everyFunctionHasAName(function: FetchFunction) throws {
-    var arguments = (0..<function.formatArguments.lowerBound).map { key("a\($0)") }
+    var arguments = (0..<function.argumentCounts.lowerBound).map { key("a\($0)") }
     if function == .cast { arguments[1] = .constant("date") }
     let expression = FetchExpression.function(function, arguments)
     #expect(try FetchExpression(format: expression.description) == expression)

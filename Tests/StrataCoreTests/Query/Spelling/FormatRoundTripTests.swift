@@ -93,7 +93,7 @@ private struct RandomTrees {
     case 9: return .conditional(predicate(depth + 1), expression(depth + 1), expression(depth + 1))
     default:
       let function = random.pick(FetchFunction.allCases)
-      var arguments = (0..<function.formatArguments.lowerBound).map { _ in expression(depth + 1) }
+      var arguments = (0..<function.argumentCounts.lowerBound).map { _ in expression(depth + 1) }
       if function == .cast {
         arguments[1] = .constant(.string(random.pick(["date", "decimal", "string", "integer16"])))
       }

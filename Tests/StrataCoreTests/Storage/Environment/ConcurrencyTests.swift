@@ -226,7 +226,7 @@ import Testing
       for number in 0..<200 {
         environment.submitWrite { transaction in
           try transaction.put(rows, "\(number)", "x")
-          return transaction.id
+          return transaction.read.id
         } completion: { result in
           order.withLock { $0.append((try? result.get()) ?? -1) }
           if number == 199 { done.signal() }

@@ -11,7 +11,6 @@ struct LogFormatTests {
   private func recorded(_ body: (LogRecorder) -> Void) -> [UInt8] {
     let recorder = LogRecorder()
     body(recorder)
-    recorder.settle()
     return recorder.bytes
   }
 
@@ -41,23 +40,6 @@ struct LogFormatTests {
     }
     #expect(
       try words(bytes) == ["in rows:Shop", "a=1", "in meta", "b=2", "in rows:Shop", "-c", "clear", "d="])
-  }
-
-  @Test func aReservedValueIsReadAtTheNextChangeOrAtTheEnd() throws {
-    var first: [UInt8] = [0, 0]
-    var second: [UInt8] = [0]
-    let recorder = LogRecorder()
-    first.withUnsafeMutableBytes { room in
-      "a".bytes { recorder.put(Self.rows, $0, laterAt: UnsafeRawBufferPointer(room)) }
-      room.copyBytes(from: Array("xy".utf8))
-      "b".bytes { recorder.delete(Self.rows, $0) }
-    }
-    second.withUnsafeMutableBytes { room in
-      "c".bytes { recorder.put(Self.rows, $0, laterAt: UnsafeRawBufferPointer(room)) }
-      room[0] = 0x7A
-      recorder.settle()
-    }
-    #expect(try words(recorder.bytes) == ["in rows:Shop", "a=xy", "-b", "c=z"])
   }
 
   @Test func whatIsTakenBackIsNotThere() throws {

@@ -57,18 +57,6 @@ struct LogRecoveryTests {
             if try key.bytes({ try cursor.seek(exactly: $0) }) != nil { try cursor.delete() }
           }
         }
-      case 8..<11:
-        contents[name]?[key] = value
-        steps.append { transaction in
-          try key.bytes { try transaction.reserve(keyspace, $0, value.count).copyBytes(from: value) }
-        }
-      case 11..<13:
-        if contents[name]?[key] == nil { contents[name]?[key] = value }
-        steps.append { transaction in
-          _ = try key.bytes { key in
-            try value.withUnsafeBytes { try transaction.insert(keyspace, key, $0) }
-          }
-        }
       default:
         contents[name]?[key] = value
         steps.append { transaction in

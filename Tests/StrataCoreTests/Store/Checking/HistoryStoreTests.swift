@@ -120,7 +120,7 @@ struct HistoryStoreTests {
     writer.bytes.append(HistoryFormat.Kind.inserted.rawValue)
     writer.append(fixture.store.catalogue.entityCodes[fixture.entity("Special").number])
     writer.bytes += [1, 1]
-    PackedEdges.append(varint: (1 << 48) - 9, to: &writer.bytes)
+    writer.bytes.append(varint: (1 << 48) - 9)
     let bytes = writer.bytes
     try parts.environment.write { transaction in
       try HistoryFormat.Key(1).withBytes { key in

@@ -100,9 +100,7 @@ import Testing
         while !isDone.load(ordering: .relaxed) {
           do {
             let rows = try store.fetch(request, mode: .rows).rows
-            let sum = rows.reduce(Int64(0)) {
-              $0 + ($1.snapshot?.integer(slot, schema.entities[$1.entity].layout) ?? 0)
-            }
+            let sum = rows.reduce(0) { $0 + $1.integer(slot, schema) }
             if rows.count != 50 || sum != 5000 {
               failures.withLock { $0.append("\(rows.count) rows, sum \(sum)") }
             }
@@ -118,7 +116,7 @@ import Testing
       let rows = try keys.map { try #require(try fixture.row("Item", $0)) }
       guard rows.count == 2 else { continue }
       let amount = Int64(random.below(2))
-      let values = rows.map { $0.snapshot?.integer(slot, entity.layout) ?? 0 }
+      let values = rows.map { $0.integer(slot, fixture.schema) }
       guard values[0] >= amount else { continue }
       try fixture.commit(updates: [
         fixture.update(rows[0], ["i64": .integer(values[0] - amount)]),
@@ -187,7 +185,7 @@ import Testing
     }
     #expect(try outcome() == nil)
     _ = try store.parts.environment.write { try batch.run($0) }
-    #expect(try outcome()?.results.count == 1)
+    #expect(try outcome()?.value.count == 1)
     try fixture.commit(inserts: [fixture.insert("Place", [:])])
     #expect(try outcome() == nil)
   }
@@ -201,6 +199,13 @@ import Testing
       try fixture.commit(updates: [fixture.update(row, ["x": 1])], deletes: [fixture.delete(row)])
     }
     #expect(try fixture.fetch("Place", mode: .count).count == 1)
+  }
+}
+
+extension FetchedRow {
+  fileprivate func integer(_ slot: Int, _ schema: Schema) -> Int64 {
+    guard case .integer(let number)? = snapshot?.value(slot, schema.entities[entity].layout) else { return 0 }
+    return number
   }
 }
 

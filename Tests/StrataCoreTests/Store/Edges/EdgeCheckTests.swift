@@ -246,7 +246,7 @@ struct EdgeWorkbench: Sendable {
 
   private func pack(_ members: [UInt64], count: UInt64? = nil) -> [UInt8] {
     var bytes: ContiguousArray<UInt8> = []
-    if let count { PackedEdges.append(varint: count, to: &bytes) }
+    if let count { bytes.append(varint: count) }
     PackedEdges.append(ContiguousArray(members), members.indices, to: &bytes)
     return Array(bytes)
   }

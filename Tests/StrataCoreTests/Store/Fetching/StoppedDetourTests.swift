@@ -93,7 +93,7 @@ struct StoppedDetourTests {
     } else {
       request = try resolve(entity, format)
     }
-    #expect(store.plan(request, mode: mode).description.contains(words))
+    #expect(try store.plan(request, mode: mode).description.contains(words))
     let whole = FetchMonitor()
     request.monitor = whole
     let found = try store.fetch(request, mode: mode)

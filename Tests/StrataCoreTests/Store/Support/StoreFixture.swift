@@ -228,3 +228,10 @@ extension StoreFixture {
 final class Later: @unchecked Sendable {
   var monitor: FetchMonitor?
 }
+
+extension LMDBStore {
+  /// How the store would find the rows of a request.
+  func plan(_ request: ResolvedFetchRequest, mode: FetchMode = .rows) throws -> FetchPlan {
+    try read { reader, transaction in try StoredView(reader, transaction).plan(request, mode: mode) }
+  }
+}

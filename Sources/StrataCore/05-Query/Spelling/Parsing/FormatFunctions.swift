@@ -41,24 +41,6 @@ enum FormatFunction: Hashable {
   private static let names = Dictionary(uniqueKeysWithValues: named.map { ($1, $0) })
 }
 
-extension FetchFunction {
-  /// How many arguments a call has.
-  var formatArguments: ClosedRange<Int> {
-    switch self {
-    case .add, .subtract, .multiply, .divide, .modulus, .power, .bitwiseAnd, .bitwiseOr, .bitwiseXor,
-      .leftShift,
-      .rightShift, .cast:
-      2...2
-    case .negate, .absolute, .squareRoot, .exponential, .naturalLogarithm, .logarithm, .ceiling, .floor,
-      .truncate,
-      .onesComplement, .lowercase, .uppercase, .canonical, .length:
-      1...1
-    case .concatenate, .coalesce: 1...1_000
-    case .now: 0...0
-    }
-  }
-}
-
 extension FetchAggregate {
   /// The aggregate of `@count` and its like, without the sign.
   init?(collectionOperator name: String) {

@@ -114,7 +114,7 @@ extension FormatParser {
       let (expression, type) = try cast(elements, start)
       return FormatCast.function(expression, type)
     case .function(let kind):
-      let range = kind.formatArguments
+      let range = kind.argumentCounts
       guard range.contains(elements.count) else {
         let words =
           range.count == 1 ? "\(range.lowerBound)" : "\(range.lowerBound) to \(range.upperBound)"

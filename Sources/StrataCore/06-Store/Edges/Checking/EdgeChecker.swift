@@ -82,7 +82,7 @@ struct EdgeChecker {
       var entry = try cursor.first()
       while let found = entry {
         guard found.key.count >= 8 else {
-          report(.edgeStray, StoreDump.hex(found.key))
+          report(.edgeStray, found.key.hexadecimal)
           entry = try cursor.next()
           continue
         }
@@ -91,7 +91,7 @@ struct EdgeChecker {
           if code == .max { return }
           entry = try EdgeKey.withCount(EdgeKey.prefix(code + 1, 0)) { try cursor.seek(atLeast: $0) }
         } else {
-          report(.edgeStray, StoreDump.hex(found.key))
+          report(.edgeStray, found.key.hexadecimal)
           entry = try cursor.next()
         }
       }
@@ -134,7 +134,7 @@ struct EdgeChecker {
         } else {
           report(.edgeOrderWrong, "\(name) p\(EdgeKey.owner(prefix)) → p\(Reference.primaryKey(member))")
         }
-      default: report(.edgeStray, "\(name) \(StoreDump.hex(key))")
+      default: report(.edgeStray, "\(name) \(key.hexadecimal)")
       }
     }
     finishOwner()
@@ -161,14 +161,14 @@ struct EdgeChecker {
         (owner, stored, counted, last) = (prefix, 0, 0, 0)
       }
       guard let place = PackedPlace(Cursor.Entry(key: key, value: value)) else {
-        return report(.edgeStray, "\(name) \(StoreDump.hex(key))")
+        return report(.edgeStray, "\(name) \(key.hexadecimal)")
       }
       let packed = place.bound == nil ? PackedMembers(head: value, count: &stored) : place.members()
       guard var packed else {
-        return report(.edgeCountWrong, "\(name) p\(EdgeKey.owner(prefix)): \(StoreDump.hex(value))")
+        return report(.edgeCountWrong, "\(name) p\(EdgeKey.owner(prefix)): \(value.hexadecimal)")
       }
       if let bound = place.bound, bound <= last {
-        report(.edgeOrderWrong, "\(name) \(StoreDump.hex(key)) begins below p\(Reference.primaryKey(last))")
+        report(.edgeOrderWrong, "\(name) \(key.hexadecimal) begins below p\(Reference.primaryKey(last))")
       }
       let lowest = place.bound ?? 1
       while let member = packed.next() {
@@ -179,7 +179,7 @@ struct EdgeChecker {
         counted += 1
         found.append(Edge(prefix: prefix, member: member))
       }
-      if packed.isDamaged { report(.edgeStray, "\(name) \(StoreDump.hex(key)): \(StoreDump.hex(value))") }
+      if packed.isDamaged { report(.edgeStray, "\(name) \(key.hexadecimal): \(value.hexadecimal)") }
     }
     finishOwner()
     EdgeSort.sort(&found)
@@ -208,7 +208,7 @@ struct EdgeChecker {
     }
     try forEach(code | EdgeKey.order, keyspace, transaction) { key, _ in
       guard key.count == EdgeKey.orderLength else {
-        return report(.edgeStray, "\(name) \(StoreDump.hex(key))")
+        return report(.edgeStray, "\(name) \(key.hexadecimal)")
       }
       while place < expected.count, isBefore(expected[place], key) { missing() }
       if place < expected.count, expected[place].prefix | EdgeKey.orderPrefix == EdgeKey.word(key, 0),
@@ -216,7 +216,7 @@ struct EdgeChecker {
       {
         place += 1
       } else {
-        report(.edgeOrderWrong, "\(name) \(StoreDump.hex(key)) is out of order")
+        report(.edgeOrderWrong, "\(name) \(key.hexadecimal) is out of order")
       }
     }
     while place < expected.count { missing() }

@@ -281,12 +281,8 @@ extension EdgeCollection {
         }
         let partner = Reference.primaryKey(reference)
         if !referrers[inverse, default: Referrers(self, inverse)].spares(partner, of: key) { continue }
-        let keyspace = try writer.rows(relationship.destinationHierarchy)
-        guard let bytes = try PrimaryKeyBytes.with(partner, { try transaction.get(keyspace, $0) }) else {
-          continue
-        }
-        let stored = try writer.reader.row(
-          bytes, primaryKey: partner, of: relationship.destinationHierarchy)
+        let hierarchy = relationship.destinationHierarchy
+        guard let stored = try writer.reader.row(partner, of: hierarchy, transaction) else { continue }
         let back = codes.referenceSlots[stored.entity].first { $0.relationship == inverse }
         if let back, Reference.primaryKey(RowBytes.reference(stored.base, back.entry)) == key {
           report(inverse, source: partner, target: key, isLeftBehind: true)

@@ -92,10 +92,8 @@ extension EdgeCollection {
       guard let slot else { return nil }
       return Reference.primaryKey(RowBytes.reference(update.row.base, slot.entry)) == target
     }
-    let keyspace = try writer.rows(hierarchy)
-    guard let bytes = try PrimaryKeyBytes.with(key, { try transaction.get(keyspace, $0) }) else { return nil }
-    let stored = try writer.reader.row(bytes, primaryKey: key, of: hierarchy)
-    guard let slot = codes.referenceSlots[stored.entity].first(where: { $0.relationship == relationship })
+    guard let stored = try writer.reader.row(key, of: hierarchy, transaction),
+      let slot = codes.referenceSlots[stored.entity].first(where: { $0.relationship == relationship })
     else { return nil }
     return Reference.primaryKey(RowBytes.reference(stored.base, slot.entry)) == target
   }

@@ -92,11 +92,7 @@ struct ReferenceFinder {
         step *= 2
       }
       high = min(high, references.count)
-      while low < high {
-        let middle = (low + high) / 2
-        if references[middle] < wanted { low = middle + 1 } else { high = middle }
-      }
-      place = low
+      place = (low..<high).partitioningIndex { references[$0] >= wanted }
     }
   }
 }

@@ -85,7 +85,7 @@ struct PackedEdgeWriting {
       return
     }
     bytes.removeAll(keepingCapacity: true)
-    PackedEdges.append(varint: UInt64(count), to: &bytes)
+    bytes.append(varint: UInt64(count))
     bytes += head
     try EdgeKey.withCount(prefix) { key in try bytes.withUnsafeBytes { try cursor.put(key, $0) } }
   }
@@ -170,7 +170,7 @@ struct PackedEdgeWriting {
     _ prefix: UInt64, bound: UInt64?, count: Int, _ range: Range<Int>, append: Bool, _ cursor: inout Cursor
   ) throws {
     bytes.removeAll(keepingCapacity: true)
-    if bound == nil { PackedEdges.append(varint: UInt64(count), to: &bytes) }
+    if bound == nil { bytes.append(varint: UInt64(count)) }
     PackedEdges.append(members, range, to: &bytes)
     try bytes.withUnsafeBytes { value in
       if let bound {

@@ -7,7 +7,8 @@ struct EntryIndex {
   private var leaves: ContiguousArray<EntryNode?>
   private var freeNumbers: [Int] = []
   /// Made when an entry is looked up for the first time.
-  private var table: EntryTable?
+  /// Identity → number of the leaf: twelve bytes for a place, about half of the places in use.
+  private var table: KeyTable<UInt32>?
   /// By the number of the section's name.
   private(set) var sectionCounts: ContiguousArray<Int>
   /// How many sections have entries.
@@ -117,9 +118,9 @@ struct EntryIndex {
   }
 
   private mutating func makeTable() {
-    var table = EntryTable(capacity: list.count)
+    var table = KeyTable<UInt32>(capacity: list.count, blank: 0)
     list.forEach { leaf, place in
-      table.set(leaf.identities[place], leaf.number)
+      table.set(leaf.identities[place], UInt32(leaf.number))
       return true
     }
     self.table = table
@@ -128,7 +129,7 @@ struct EntryIndex {
   /// The entry of an object as it was reported last.
   mutating func entry(_ identity: UInt64) -> ResultEntry? {
     if table == nil { makeTable() }
-    guard let number = table?[identity], let leaf = leaves[number],
+    guard let number = table?[identity], let leaf = leaves[Int(number)],
       let place = leaf.identities.firstIndex(of: identity)
     else { return nil }
     return leaf.entry(place)
@@ -137,7 +138,7 @@ struct EntryIndex {
   /// The position of an object's entry.
   mutating func position(_ identity: UInt64) -> Int? {
     if table == nil { makeTable() }
-    guard let number = table?[identity], let leaf = leaves[number],
+    guard let number = table?[identity], let leaf = leaves[Int(number)],
       let place = leaf.identities.firstIndex(of: identity)
     else { return nil }
     return leaf.withKey(place) { list.position(of: $0, identity) }
@@ -219,11 +220,11 @@ struct EntryIndex {
     if node.isLeaf {
       let place = entry.key.withUnsafeBytes { node.lowerBound($0, entry.identity) }
       node.insert(entry, at: place)
-      table?.set(entry.identity, node.number)
+      table?.set(entry.identity, UInt32(node.number))
       if node.identities.count <= EntryNode.mostEntries { return nil }
       let right = makeLeaf()
       node.moveEntries(from: node.identities.count / 2, to: right)
-      for identity in right.identities { table?.set(identity, right.number) }
+      for identity in right.identities { table?.set(identity, UInt32(right.number)) }
       return right
     }
     let place = entry.key.withUnsafeBytes { node.child(for: $0, entry.identity) }
@@ -265,7 +266,7 @@ struct EntryIndex {
     let source = editable(node.children[left + 1])
     let moved = source.identities
     source.moveEntries(from: 0, to: target)
-    for identity in moved { table?.set(identity, target.number) }
+    for identity in moved { table?.set(identity, UInt32(target.number)) }
     giveBack(source)
     node.replace(left, by: target)
     node.removeChild(left + 1)

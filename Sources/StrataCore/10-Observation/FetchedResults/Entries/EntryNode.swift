@@ -156,28 +156,16 @@ final class EntryNode: @unchecked Sendable {
 
   /// How many of the leaf's entries come before the key.
   func lowerBound(_ key: UnsafeRawBufferPointer, _ identity: UInt64) -> Int {
-    var low = 0
-    var high = identities.count
-    while low < high {
-      let middle = (low + high) / 2
-      let isBefore = withKey(middle) { Self.order($0, identities[middle], key, identity) < 0 }
-      if isBefore { low = middle + 1 } else { high = middle }
+    identities.indices.partitioningIndex { place in
+      withKey(place) { Self.order($0, identities[place], key, identity) >= 0 }
     }
-    return low
   }
 
   /// The child in which an entry with the key is, or belongs.
   func child(for key: UnsafeRawBufferPointer, _ identity: UInt64) -> Int {
-    var low = 1
-    var high = children.count
-    while low < high {
-      let middle = (low + high) / 2
-      let isBehind = bounds[middle].withUnsafeBytes {
-        Self.order($0, boundIdentities[middle], key, identity) > 0
-      }
-      if isBehind { high = middle } else { low = middle + 1 }
-    }
-    return low - 1
+    (1..<children.count).partitioningIndex { place in
+      bounds[place].withUnsafeBytes { Self.order($0, boundIdentities[place], key, identity) > 0 }
+    } - 1
   }
 
   // MARK: Changing leaves

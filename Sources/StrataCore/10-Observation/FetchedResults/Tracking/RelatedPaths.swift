@@ -25,8 +25,6 @@ struct RelatedPaths {
     }
   }
 
-  var isEmpty: Bool { steps.isEmpty }
-
   /// The hierarchies whose objects have a say.
   var hierarchies: Set<Int> { Set(steps.map { schema.relationships[$0].destinationHierarchy }) }
 

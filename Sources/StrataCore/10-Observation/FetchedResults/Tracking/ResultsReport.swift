@@ -170,12 +170,7 @@ enum Increasing {
     var ends: [Int] = []
     var before = [Int](repeating: -1, count: values.count)
     for (place, value) in values.enumerated() {
-      var low = 0
-      var high = ends.count
-      while low < high {
-        let middle = (low + high) / 2
-        if values[ends[middle]] < value { low = middle + 1 } else { high = middle }
-      }
+      let low = ends.indices.partitioningIndex { values[ends[$0]] >= value }
       if low > 0 { before[place] = ends[low - 1] }
       if low == ends.count { ends.append(place) } else { ends[low] = place }
     }
@@ -209,11 +204,7 @@ struct PathFinder {
       let section = list.run(at: position)
       return IndexPath(indexes: [section, position - list.start(ofRun: section)])
     }
-    var (low, high) = (0, starts.count)
-    while low + 1 < high {
-      let middle = (low + high) / 2
-      if starts[middle] <= position { low = middle } else { high = middle }
-    }
-    return IndexPath(indexes: [low, position - starts[low]])
+    let section = (1..<starts.count).partitioningIndex { starts[$0] > position } - 1
+    return IndexPath(indexes: [section, position - starts[section]])
   }
 }

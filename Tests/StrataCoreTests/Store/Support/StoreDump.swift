@@ -1,6 +1,8 @@
 import Foundation
 
-/// A store as sorted text: one line per entry of every keyspace. For tests and for eyes.
+@testable import StrataCore
+
+/// A store as sorted text: one line per entry of every keyspace.
 enum StoreDump {
   static func text(_ reader: RowReader, _ transaction: borrowing ReadTransaction) throws -> String {
     var lines: [String] = []
@@ -16,7 +18,7 @@ enum StoreDump {
       guard let keyspace = indexes.keyspaces[index.number] else { continue }
       try forEach(keyspace, transaction) { key, _ in
         lines.append(
-          "index:\(index.name) \(hex(UnsafeRawBufferPointer(rebasing: key.dropLast(8)))) p\(PrimaryKeyBytes.last(of: key))"
+          "index:\(index.name) \(UnsafeRawBufferPointer(rebasing: key.dropLast(8)).hexadecimal) p\(PrimaryKeyBytes.last(of: key))"
         )
       }
     }
@@ -26,7 +28,9 @@ enum StoreDump {
       }
     }
     if let large = parts.large {
-      try forEach(large, transaction) { key, value in lines.append("large \(hex(key)) \(value.count) bytes") }
+      try forEach(large, transaction) {
+        lines.append("large \($0.hexadecimal) \($1.count) bytes")
+      }
     }
     if let journal = parts.journal {
       try forEach(journal.keyspace, transaction) { lines += Self.journal($0, $1, reader) }
@@ -42,14 +46,11 @@ enum StoreDump {
         || name.hasPrefix("layout/")
       let text =
         isText
-        ? String(decoding: value, as: UTF8.self) : value.count > 64 ? "\(value.count) bytes" : hex(value)
+        ? String(decoding: value, as: UTF8.self)
+        : value.count > 64 ? "\(value.count) bytes" : value.hexadecimal
       lines.append("meta \(name) = \(text.replacingOccurrences(of: "\n", with: " "))")
     }
     return lines.joined(separator: "\n") + "\n"
-  }
-
-  static func hex(_ bytes: UnsafeRawBufferPointer) -> String {
-    bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
   }
 
   /// One line for each edge and each number of members.
@@ -59,7 +60,7 @@ enum StoreDump {
     let names = reader.catalogue.relationships
     guard [8, 16, 24].contains(key.count),
       let number = names.relationship(code: EdgeKey.code(EdgeKey.word(key, 0)))
-    else { return ["\(hex(key)) \(hex(value))"] }
+    else { return ["\(key.hexadecimal) \(value.hexadecimal)"] }
     let code = EdgeKey.code(EdgeKey.word(key, 0))
     let owner = "p\(EdgeKey.owner(EdgeKey.word(key, 0)))"
     let name =
@@ -76,14 +77,14 @@ enum StoreDump {
         key.count == 8 ? PackedMembers(head: value, count: &count) : PackedMembers(chunk: value)
       var lines = key.count == 8 ? ["\(name) \(owner) has \(count)"] : []
       while let found = packed?.next() { lines.append("\(name) \(owner) → \(member(found))") }
-      return packed?.isDamaged == false ? lines : lines + ["\(name) \(hex(key)) \(hex(value))"]
+      return packed?.isDamaged == false ? lines : lines + ["\(name) \(key.hexadecimal) \(value.hexadecimal)"]
     }
-    let word = EdgeKey.number(value).map(String.init) ?? hex(value)
+    let word = EdgeKey.number(value).map(String.init) ?? value.hexadecimal
     return switch (key.count, code & EdgeKey.order != 0) {
     case (8, false): ["\(name) \(owner) has \(word)"]
     case (16, false): ["\(name) \(owner) → \(member(EdgeKey.word(key, 1))) at \(word)"]
     case (24, true): ["\(name) \(owner) at \(EdgeKey.word(key, 1)) → \(member(EdgeKey.word(key, 2)))"]
-    default: ["\(name) \(hex(key)) \(hex(value))"]
+    default: ["\(name) \(key.hexadecimal) \(value.hexadecimal)"]
     }
   }
 
@@ -92,7 +93,7 @@ enum StoreDump {
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ reader: RowReader
   ) -> [String] {
     guard let number = PrimaryKeyBytes.whole(key), let entry = JournalEntry(value) else {
-      return ["journal \(hex(key)) \(hex(value))"]
+      return ["journal \(key.hexadecimal) \(value.hexadecimal)"]
     }
     if entry.lists.isEmpty { return ["journal \(number) nothing"] }
     return entry.lists.map { list in
@@ -109,7 +110,7 @@ enum StoreDump {
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ reader: RowReader
   ) -> String {
     guard let key = PrimaryKeyBytes.whole(key), let row = try? reader.row(value, primaryKey: key) else {
-      return "\(hex(key)) unreadable \(hex(value))"
+      return "\(key.hexadecimal) unreadable \(value.hexadecimal)"
     }
     let entity = reader.parts.schema.entities[row.entity]
     let values = entity.attributes.filter { !$0.isTransient }.map { attribute in
@@ -139,5 +140,37 @@ extension LMDBStore {
   /// Everything the store holds as sorted text.
   func textDump() throws -> String {
     try read { reader, transaction in try StoreDump.text(reader, transaction) }
+  }
+}
+
+extension StoreDump {
+  /// One line for each list of a part. Time and program are left out: they differ from run to run.
+  static func history(
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ reader: RowReader
+  ) -> [String] {
+    guard let place = HistoryFormat.Key(key), let part = HistoryPart(value, isFirst: place.part == 0) else {
+      return ["history \(key.hexadecimal) \(value.hexadecimal)"]
+    }
+    let name = "history \(place.number).\(place.part)"
+    var lines: [String] = []
+    if let origin = part.header?.origin {
+      lines.append("\(name) by \(origin.author ?? "nobody") in \(origin.contextName ?? "nothing")")
+    }
+    let names = Dictionary(
+      reader.catalogue.attributeCodesByName.map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+    for list in part.lists {
+      let entity = reader.catalogue.entity(code: list.entityCode)
+      var words = [name, "\(list.kind)", entity.map { reader.parts.schema.entities[$0].name } ?? "?"]
+      words += list.runs.map {
+        $0.count == 1 ? "p\($0.lowerBound)" : "p\($0.lowerBound)–\($0.upperBound)"
+      }
+      words += list.properties.map { names[$0] ?? "?" }
+      for tombstone in list.tombstones {
+        words.append("p\(tombstone.primaryKey)")
+        words += tombstone.values.map { "\(names[$0.code] ?? "?")=\($0.value)" }
+      }
+      lines.append(words.joined(separator: " "))
+    }
+    return lines
   }
 }
