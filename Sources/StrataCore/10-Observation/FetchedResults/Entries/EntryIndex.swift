@@ -85,7 +85,7 @@ struct EntryIndex {
     list.forEach { leaf, place in
       let entry = leaf.entry(place)
       if let last, entry.isBefore(last) { broken.append("entry \(count) is before the one in front of it") }
-      if let table, table[entry.identity] != leaf.number {
+      if let table, table[entry.identity].map(Int.init) != leaf.number {
         broken.append("entry \(count) is looked up elsewhere")
       }
       if leaves[leaf.number] !== leaf { broken.append("entry \(count) is in an old version of its leaf") }
