@@ -13,7 +13,7 @@ import PackageDescription
   let appleSpelledDependencies: [Target.Dependency] = ["CoreData"]
   let appleSpelledTargets: [Target] = [
     .target(name: "CoreData", dependencies: ["StrataCore"]),
-    .testTarget(name: "CoreDataTests", dependencies: ["CoreData", "RandomStacks"]),
+    .testTarget(name: "CoreDataTests", dependencies: ["CoreData", "RandomStacks", "ReadInterposer"]),
     .executableTarget(
       name: "RandomStacks",
       dependencies: [
@@ -69,6 +69,7 @@ let package = Package(
     .testTarget(name: "StrataCoreTests", dependencies: ["StrataCore", "CLMDBShim"]),
     .target(name: "TortureKit", dependencies: ["Strata", "StrataCore"], path: "Tests/TortureKit"),
     .target(name: "StoreInterposer", path: "Tests/Interposer"),
+    .target(name: "ReadInterposer", dependencies: ["CLMDBShim"], path: "Tests/ReadInterposer"),
     .executableTarget(
       name: "Torture",
       dependencies: [
@@ -79,7 +80,7 @@ let package = Package(
     .testTarget(
       name: "StrataTests",
       dependencies: [
-        "Strata", "CLMDBShim", "FlightLog", "TortureKit", "Torture", "StrataCommand",
+        "Strata", "CLMDBShim", "FlightLog", "TortureKit", "Torture", "StrataCommand", "ReadInterposer",
       ],
       exclude: ["Models/Shop.xcdatamodeld"]),
     // Apart: what it imports by Core Data's names would be seen in every other file of its module.

@@ -91,16 +91,17 @@ final class ResultsSource {
 
   /// All objects; nil before they were fetched (rule 243).
   var fetchedObjects: [ManagedObject]? {
-    if let objects { return objects }
     guard let found = followed?.fetchedObjects else { return nil }
+    if let objects { return objects }
     let objects = Array(found)
     self.objects = objects
     return objects
   }
 
   var fetchedSections: [FetchedSection]? {
+    guard let followed, followed.fetchedObjects != nil else { return nil }
     if let sections { return sections }
-    guard let found = followed?.sections else { return nil }
+    guard let found = followed.sections else { return nil }
     let sections = found.map { section in
       FetchedSection(
         name: section.name, indexTitle: indexTitle(section.name), numberOfObjects: section.numberOfObjects

@@ -32,8 +32,22 @@ struct Stories: ParsableCommand {
     }
     say("seed \(seed) failed:\n\(outcome.words)\nthe model:\n\(ModelPlan.random(seed: seed))")
     let (steps, words) = story.shortened(outcome, attempts: attempts)
-    say("seed \(seed), shortened to steps \(steps.map(String.init).joined(separator: " ")):\n\(words)")
+    say("seed \(seed), shortened to steps \(Self.ranges(of: steps)):\n\(words)")
     return false
+  }
+
+  /// Numbers as short as they can be told: `1–40 52`.
+  private static func ranges(of steps: [Int]) -> String {
+    var ranges: [ClosedRange<Int>] = []
+    for step in steps.sorted() {
+      if let last = ranges.last, step <= last.upperBound + 1 {
+        ranges[ranges.count - 1] = last.lowerBound...max(step, last.upperBound)
+      } else {
+        ranges.append(step...step)
+      }
+    }
+    return ranges.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)–\($0.upperBound)" }
+      .joined(separator: " ")
   }
 
   private func say(_ text: String) {

@@ -9,7 +9,7 @@ extension StoreChecker {
         if let key = PrimaryKeyBytes.whole(found.key),
           let row = try? reader.row(found.value, primaryKey: key, of: hierarchy.number)
         {
-          checkDerived(row, key, transaction)
+          try checkDerived(row, key, transaction)
         }
       }
     }
@@ -17,7 +17,7 @@ extension StoreChecker {
 
   private mutating func checkDerived(
     _ row: StoredRow, _ key: UInt64, _ transaction: borrowing ReadTransaction
-  ) {
+  ) throws {
     let values = DerivedValues(reader: reader, row: row, primaryKey: key, now: nil)
     let entity = reader.parts.schema.entities[row.entity]
     for derived in entity.derived {
@@ -26,6 +26,9 @@ extension StoreChecker {
         let found = try reader.value(row, derived.slot, primaryKey: key, externals: [], transaction)
         if found == expected { continue }
         report(.derivedValueWrong, "\(entity.name).\(entity.attributes[derived.slot].name) p\(key)")
+      } catch let error as StorageError where error.kind != .damaged {
+        // What cannot be read now is not wrong.
+        throw error
       } catch {
         report(.derivedValueWrong, "\(entity.name).\(entity.attributes[derived.slot].name) p\(key): \(error)")
       }

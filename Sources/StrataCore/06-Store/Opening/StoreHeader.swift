@@ -24,10 +24,16 @@ struct StoreHeader: Sendable {
         detail: "The store is of format \(format), this version reads \(MetaKeyspace.currentFormat).")
     }
     let stamp = CommitStamp(try meta.bytes("stamp", transaction))
+    let notes: (lineage: StoreLineage, replaced: [ReplacedFile])?
+    do {
+      notes = (try meta.lineage(transaction), try meta.replacedFiles(transaction))
+    } catch let error as StorageError where error.kind != .damaged {
+      // What cannot be read now is not damaged.
+      throw error
+    } catch { notes = nil }
     guard let identity = try meta.bytes("identity", transaction), identity.count == 16, let stamp,
       let versions = try meta.data("versions", transaction),
-      let decoded = try? BoundedJSON.decode(StoredVersions.self, from: versions),
-      let lineage = try? meta.lineage(transaction), let replaced = try? meta.replacedFiles(transaction)
+      let decoded = try? BoundedJSON.decode(StoredVersions.self, from: versions), let notes
     else {
       throw StorageError(
         .damaged, operation: "read header", path: path,
@@ -35,8 +41,8 @@ struct StoreHeader: Sendable {
     }
     identifier = UUID(uuid: identity.loadUnaligned(as: uuid_t.self))
     self.versions = decoded
-    self.lineage = lineage
-    self.replaced = replaced
+    self.lineage = notes.lineage
+    self.replaced = notes.replaced
     commitNumber = stamp.commitNumber
     guard let data = try meta.data("metadata", transaction) else {
       metadata = StoreMetadata()

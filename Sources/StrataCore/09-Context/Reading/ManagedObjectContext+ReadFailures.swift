@@ -9,10 +9,13 @@ struct ReadFailures {
   fileprivate var isTelling = false
   /// How many there have been.
   fileprivate(set) var count = 0
+  /// How many edits have been postponed.
+  fileprivate var editCount = 0
 }
 
 /// An edit that could not be made in full because something it needs could not be read: the next save finishes it first.
 struct UnfinishedEdit {
+  let number: Int
   let object: ManagedObject
   /// Does what was left. What cannot be read is reported, as always.
   let finish: () throws -> Void
@@ -79,7 +82,10 @@ extension ManagedObjectContext {
 
   /// `object` was edited although something that the edit needs could not be read. The save does the rest, or fails.
   func postpone(_ object: ManagedObject, _ finish: @escaping () throws -> Void) {
-    unfinished.append(UnfinishedEdit(object: object, finish: finish))
+    failures.editCount += 1
+    let edit = UnfinishedEdit(number: failures.editCount, object: object, finish: finish)
+    unfinished.append(edit)
+    undoRecorder?.postponed.append(edit)
   }
 
   /// Before a save: what edits had to leave is done now.

@@ -98,20 +98,56 @@ extension ManagedObjectContext {
     guard let undoRecorder else { return }
     // Observers of the manager's groups may edit the objects.
     encodingAhead?.wait()
-    var states: [ObjectUndoState] = []
-    for var state in undoRecorder.takeStates() where state.seal(in: self) { states.append(state) }
-    guard !states.allSatisfy(\.isAlongside), undoRecorder.isEnabled else { return }
-    undoRecorder.manager.messages.registerUndo(withTarget: self) { [weak self, states] _ in
-      self?.takeBack(states)
+    let action = undoRecorder.takeEvent()
+    action.seal(in: self)
+    let isIdle =
+      action.states.allSatisfy(\.isAlongside) && action.postponed.isEmpty && action.withdrawn.isEmpty
+    guard !isIdle, undoRecorder.isEnabled else { return }
+    for place in action.unsealed {
+      // A save may write over what is to come back.
+      postpone(action.states[place].object) { [weak self, weak action] in
+        if let self { action?.sealRest(in: self) }
+      }
+    }
+    undoRecorder.postponed = []
+    undoRecorder.manager.messages.registerUndo(withTarget: self) { [weak self] _ in
+      self?.takeBack(action)
     }
   }
 
   // MARK: Undo and redo
 
-  /// Makes the objects what they were. What that changes is noted as in every event: for redo, while an undo is running.
-  private func takeBack(_ states: [ObjectUndoState]) {
+  /// Makes the objects of an event what they were. What that changes is noted as in every event: for redo, while an undo is running.
+  private func takeBack(_ action: UndoEvent) {
     checkAccess()
     drainReceived()
+    withdraw(action.postponed)
+    for edit in action.withdrawn { postpone(edit.object, edit.finish) }
+    action.sealRest(in: self)
+    // What an object was is unknown as long as it cannot be read: the next save finds out and takes it back, or fails.
+    let waiting = action.takeUnsealed()
+    if let first = waiting.first {
+      let rest = UndoEvent(unsealed: waiting)
+      postpone(first.object) { [weak self] in self?.takeBackSealed(rest) }
+    }
+    takeBack(action.states)
+  }
+
+  /// Seals an action and takes it back, or fails and does nothing.
+  private func takeBackSealed(_ action: UndoEvent) {
+    action.sealRest(in: self)
+    if action.unsealed.isEmpty { takeBack(action.states) }
+  }
+
+  /// Edits that wait for something to be read are not made.
+  private func withdraw(_ edits: [UnfinishedEdit]) {
+    if edits.isEmpty { return }
+    let numbers = Set(edits.map(\.number))
+    undoRecorder?.withdrawn += unfinished.filter { numbers.contains($0.number) }
+    unfinished.removeAll { numbers.contains($0.number) }
+  }
+
+  private func takeBack(_ states: [ObjectUndoState]) {
     if states.contains(where: \.waitsForSave) { joinFlight() }
     var listed = ListedInserted()
     var woken: [(object: ManagedObject, flags: SnapshotEventType)] = []

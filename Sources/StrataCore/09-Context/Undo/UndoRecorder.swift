@@ -9,6 +9,10 @@ final class UndoRecorder {
   /// In the order of their first changes.
   private var states: [ObjectUndoState] = []
   private var known: Set<ObjectIdentifier> = []
+  /// Edits of this event that wait for something to be read.
+  var postponed: [UnfinishedEdit] = []
+  /// Edits that waited and have been taken back in this event.
+  var withdrawn: [UnfinishedEdit] = []
   /// How many saves the context has made since it has the recorder.
   private(set) var saveCount = 0
   private var observation: (any NSObjectProtocol)?
@@ -35,12 +39,14 @@ final class UndoRecorder {
   }
 
   /// What the event has changed; forgets it.
-  func takeStates() -> [ObjectUndoState] {
+  func takeEvent() -> UndoEvent {
     defer {
       states = []
       known = []
+      postponed = []
+      withdrawn = []
     }
-    return states
+    return UndoEvent(states: states, postponed: postponed, withdrawn: withdrawn)
   }
 
   func noteSave() { saveCount += 1 }
@@ -50,7 +56,65 @@ final class UndoRecorder {
 
   /// Forgets what could be undone or redone (rules 18, 237).
   func removeAll() {
-    _ = takeStates()
+    _ = takeEvent()
     manager.messages.removeAllActions()
+  }
+}
+
+/// What one event has changed, to be taken back as a whole.
+///
+/// An object whose row or members could not be read when the event was over is not sealed then: the next save seals it first, or fails;
+/// an undo before that seals it. Lives on the context's queue.
+final class UndoEvent {
+  private(set) var states: [ObjectUndoState]
+  /// The places of states that are not sealed.
+  private(set) var unsealed: [Int] = []
+  /// Edits that wait for something to be read: taken back by not being made.
+  let postponed: [UnfinishedEdit]
+  /// Edits that waited and were withdrawn by an undo: done again by waiting again.
+  let withdrawn: [UnfinishedEdit]
+
+  init(states: [ObjectUndoState], postponed: [UnfinishedEdit], withdrawn: [UnfinishedEdit]) {
+    (self.states, self.postponed, self.withdrawn) = (states, postponed, withdrawn)
+  }
+
+  /// States of an event that is over, none of which is sealed.
+  convenience init(unsealed states: [ObjectUndoState]) {
+    self.init(states: states, postponed: [], withdrawn: [])
+    unsealed = Array(states.indices)
+  }
+
+  /// The event is over.
+  func seal(in context: ManagedObjectContext) {
+    var sealed: [ObjectUndoState] = []
+    for state in states {
+      var new = state
+      var isNeeded = false
+      if context.readsAll({ isNeeded = new.seal(in: context) }) {
+        if isNeeded { sealed.append(new) }
+      } else {
+        unsealed.append(sealed.count)
+        sealed.append(state)
+      }
+    }
+    states = sealed
+  }
+
+  /// Seals what could not be sealed, as far as it can be read now; what cannot is reported.
+  func sealRest(in context: ManagedObjectContext) {
+    unsealed.removeAll { place in
+      var new = states[place]
+      guard context.readsAll({ _ = new.seal(in: context) }) else { return false }
+      states[place] = new
+      return true
+    }
+  }
+
+  /// Takes out the states that are not sealed.
+  func takeUnsealed() -> [ObjectUndoState] {
+    let taken = unsealed.map { states[$0] }
+    for place in unsealed.reversed() { states.remove(at: place) }
+    unsealed = []
+    return taken
   }
 }

@@ -175,13 +175,15 @@ struct UpsertPlan {
         "\(object.home.entity.name)/p\(object.primaryKey) has the key of a record of \(entity.name), which is another entity.",
         userInfo: [CoreDataError.Key.affectedObjects: [object]])
     }
+    let ahead = try readAhead(objects)
+    defer { withExtendedLifetime(ahead) {} }
     var (inserted, updated) = (0, 0)
     for place in keys.indices {
       if let object = objects[place] {
-        if apply(changes[place], to: object) { updated += 1 }
+        if apply(changes[place], to: object, ahead.members[place]) { updated += 1 }
       } else {
         let object = context.insertNew(entity)
-        _ = apply(changes[place], to: object)
+        _ = apply(changes[place], to: object, nil)
         objects[place] = object
         inserted += 1
       }
@@ -193,8 +195,75 @@ struct UpsertPlan {
       unchangedCount: keys.count - inserted - updated)
   }
 
+  /// What was read before anything is changed.
+  private struct Ahead {
+    /// The other ends that were read, held until the changes are made.
+    var held: [ManagedObject] = []
+    /// By place in `keys`, then by slot: which of the members to be merged are there. A look-up in the store is not remembered otherwise.
+    var members: [Int: [Int: Set<ObjectIdentifier>]] = [:]
+  }
+
+  /// Reads what the changes will look at.
+  ///
+  /// - Throws: the error of what cannot be read, as long as nothing is changed.
+  private func readAhead(_ objects: [ManagedObject?]) throws -> Ahead {
+    try context.throwingFailures {
+      var ahead = Ahead()
+      for (place, object) in objects.enumerated() {
+        object?.fire()
+        for (slot, change) in changes[place] {
+          switch change {
+          case .value:
+            guard let object, object.snapshot?.externalReference(slot, object.home.layout) != nil else {
+              continue
+            }
+            _ = object.currentValue(slot)
+          case .transient, .keyed: continue
+          case .members(let targets):
+            guard let relationship = entity.relationship(slot: slot) else { continue }
+            let others = targets.map(self.object)
+            ahead.held += others
+            if let object {
+              readAhead(object, relationship, others, place, &ahead)
+            } else {
+              for other in others { other.fire() }
+            }
+          }
+        }
+      }
+      return ahead
+    }
+  }
+
+  /// Reads what `relate` compares with, and the other ends that it edits.
+  private func readAhead(
+    _ object: ManagedObject, _ relationship: RelationshipSchema, _ others: [ManagedObject], _ place: Int,
+    _ ahead: inout Ahead
+  ) {
+    let inverse = context.schema.inverse(of: relationship)
+    let isOrdered = relationship.isOrdered || inverse?.isOrdered == true
+    var members: [ManagedObject] = []
+    if !relationship.isToMany {
+      members = object.relatedObject(relationship).map { [$0] } ?? []
+    } else if isOrdered || !merged.contains(relationship.slot) {
+      members = object.members(relationship)
+    }
+    ahead.held += members
+    if merged.contains(relationship.slot) {
+      let there = others.filter { object.hasMember(relationship, $0) }
+      if inverse?.isToMany != false {
+        ahead.members[place, default: [:]][relationship.slot] = Set(there.map(ObjectIdentifier.init))
+      }
+      for other in Set(others).subtracting(there) { other.fire() }
+    } else {
+      for other in Set(members).symmetricDifference(others) { other.fire() }
+    }
+  }
+
   /// Whether something had another value.
-  private func apply(_ changes: [Int: Change], to object: ManagedObject) -> Bool {
+  private func apply(
+    _ changes: [Int: Change], to object: ManagedObject, _ known: [Int: Set<ObjectIdentifier>]?
+  ) -> Bool {
     var hasChanged = false
     for slot in changes.keys.sorted() {
       switch changes[slot] {
@@ -212,7 +281,7 @@ struct UpsertPlan {
         object.setKeyedValue(value, slot, isPrimitive: false)
       case .members(let targets):
         guard let relationship = entity.relationship(slot: slot) else { continue }
-        if !relate(object, relationship, targets.map(self.object)) { continue }
+        if !relate(object, relationship, targets.map(self.object), known?[slot]) { continue }
       case nil: continue
       }
       hasChanged = true
@@ -227,16 +296,24 @@ struct UpsertPlan {
     }
   }
 
-  private func relate(_ object: ManagedObject, _ relationship: RelationshipSchema, _ targets: [ManagedObject])
-    -> Bool
-  {
+  private func relate(
+    _ object: ManagedObject, _ relationship: RelationshipSchema, _ targets: [ManagedObject],
+    _ known: Set<ObjectIdentifier>?
+  ) -> Bool {
     if !relationship.isToMany {
       if object.relatedObject(relationship) === targets.first { return false }
       object.setRelatedObject(relationship, targets.first)
       return true
     }
     if merged.contains(relationship.slot) {
-      let missing = targets.filter { !object.hasMember(relationship, $0) }
+      let state = known == nil ? nil : object.relationState(relationship)
+      let missing = targets.filter { target in
+        // What this upsert has changed since counts.
+        if let known, state?.lastChange(target.referenceBits) == nil {
+          return !known.contains(ObjectIdentifier(target))
+        }
+        return !object.hasMember(relationship, target)
+      }
       for target in missing { object.addMember(relationship, target) }
       return !missing.isEmpty
     }

@@ -106,7 +106,7 @@ public final class FetchedResultsController<Result: ManagedObject> {
     guard let sections else {
       trap(
         "a fetched results controller of \(fetchRequest.entityName) was asked for an object before performFetch(), or after its context was "
-          + "reset, its store removed, or following failed: call performFetch() first.")
+          + "reset, its store removed, or its sections broken: call performFetch() first.")
     }
     guard indexPath.count == 2, sections.indices.contains(indexPath[0]) else {
       trap("there is no section at \(indexPath): \(sections.count) sections are there.")
@@ -183,9 +183,9 @@ public final class FetchedResultsController<Result: ManagedObject> {
   /// What changes from now on, beginning with the list as it is (`isInitial`) if it has been fetched, without a gap in between.
   ///
   /// Each sequence has a buffer of its own, without limit, and may be iterated anywhere, by one task: a task that is cancelled while
-  /// it waits ends the sequence. It ends with the controller, when a store of the list is removed, and when the list cannot be
-  /// followed (rule 256); ask for another one after the next `performFetch()`. After `reset()` of the context it waits and goes on with
-  /// the list that is fetched next.
+  /// it waits ends the sequence. It ends with the controller, when a store of the list is removed, and when sections would not stand
+  /// together any more (rules 242, 256); ask for another one after the next `performFetch()`. While the store cannot be read it waits.
+  /// After `reset()` of the context it waits and goes on with the list that is fetched next.
   public var changes: AsyncStream<FetchedResultsChange> {
     let stream = consumers.makeStream(
       currentReader == nil ? nil : FetchedResultsChange(initial: makeSnapshot([])),
@@ -318,6 +318,14 @@ extension FetchedResultsController: ResultsReceiver {
       let object = unsafeDowncast(reader.object(item.identity, item.code), to: Result.self)
       delegate.controller(
         self, didChange: object, at: item.oldPath, for: item.kind, newIndexPath: item.newPath)
+    }
+  }
+
+  func resultsDidLag(_ error: any Error) {
+    if let delegate {
+      delegate.controller(self, didFailWith: error)
+    } else {
+      managedObjectContext.tell(ReadFailure(error, []))
     }
   }
 

@@ -26,8 +26,12 @@ public protocol FetchedResultsControllerDelegate<Result>: AnyObject {
   )
     -> String?
 
-  /// The list cannot be followed any more: the store could not be read, or sections would not stand together. The controller is as it
-  /// was before `performFetch()`. The default writes the error to standard error.
+  /// The list could not be followed.
+  ///
+  /// When the store could not be read, the controller still shows the list of before; with the next change in the context it reads the list
+  /// anew and tells what has changed since. `performFetch()` does so at once. When sections would not stand together, the controller is as it
+  /// was before `performFetch()`: `fetchedObjects` is nil. The default hands what could not be read to the context's `readFailureHandler`, and writes
+  /// other errors to standard error.
   func controller(_ controller: FetchedResultsController<Result>, didFailWith error: any Error)
 }
 
@@ -39,7 +43,10 @@ extension FetchedResultsControllerDelegate {
   }
 
   public func controller(_ controller: FetchedResultsController<Result>, didFailWith error: any Error) {
-    let text = "Strata: a fetched results controller cannot follow its context any more: \(error)\n"
+    if controller.fetchedObjects != nil {
+      return controller.managedObjectContext.tell(ReadFailure(error, []))
+    }
+    let text = "Strata: a fetched results controller could not follow its context: \(error)\n"
     FileHandle.standardError.write(Data(text.utf8))
   }
 }

@@ -93,7 +93,10 @@ extension ResultsTracker {
     for run in 0..<index.list.runCount {
       let (leaf, place) = index.list.find(index.list.start(ofRun: run))
       let section = leaf.sections[place]
-      if !seen.insert(section).inserted { throw plan.groupingError(names.names[Int(section)]) }
+      if !seen.insert(section).inserted {
+        hasBrokenSections = true
+        throw plan.groupingError(names.names[Int(section)])
+      }
     }
   }
 

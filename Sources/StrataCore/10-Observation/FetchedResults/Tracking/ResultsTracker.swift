@@ -8,6 +8,8 @@ protocol ResultsReceiver: AnyObject {
   func resultsDidChange(_ report: ResultsReport)
   /// A delegate has fetched the list again in its *will change* call: there is nothing more to report.
   func resultsWereFetched()
+  /// The list could not be read, and is what it was; it is read anew with the next change.
+  func resultsDidLag(_ error: any Error)
   /// There is no list any more.
   func resultsDidEnd(_ reason: ResultsEnd)
 }
@@ -18,7 +20,7 @@ enum ResultsEnd {
   case reset
   /// A store of the list was removed.
   case storeRemoved
-  /// The list could not be followed.
+  /// Its sections would not stand together any more.
   case failed(any Error)
 }
 
@@ -50,6 +52,10 @@ final class ResultsTracker: ContextObserver {
   /// Events have gone by unseen since the list was read.
   private var isBehind = false
   private var isListening = false
+  /// What has changed in events that could not be followed: told of when the list can be read again.
+  private var unseen: Set<ManagedObjectID> = []
+  /// The sections of the list that was read last do not stand together.
+  var hasBrokenSections = false
 
   init(_ context: ManagedObjectContext, _ names: SectionNames) {
     self.context = context
@@ -65,13 +71,14 @@ final class ResultsTracker: ContextObserver {
       end(.storeRemoved)
       stores = []
     }
-    let index = try context.throwingFailures { try load(plan) }
-    lastOwners = try loadOwners(plan)
+    let (index, owners) = try read(plan)
+    lastOwners = owners
     relatedValues = RelatedValues()
     self.plan = plan
     self.index = index
     shown = index.list
     isBehind = !isListening
+    unseen = []
   }
 
   /// Whether changes are followed (rule 244). What has changed while they were not comes with the first change afterwards.
@@ -94,6 +101,7 @@ final class ResultsTracker: ContextObserver {
 
   private func end(_ reason: ResultsEnd) {
     index = nil
+    unseen = []
     shown = .empty
     receiver?.resultsDidEnd(reason)
   }
@@ -138,8 +146,9 @@ final class ResultsTracker: ContextObserver {
     defer { withExtendedLifetime(receiver) {} }
     if hasLostStore { return end(.storeRemoved) }
     if change.isEverythingInvalidated { return end(.reset) }
+    hasBrokenSections = false
     do {
-      guard let report = try context.throwingFailures({ try follow(change, plan) }) else { return }
+      guard let report = try follow(change, plan) else { return }
       if report.isEmpty {
         // Positions are the same; the keys may not be.
         shown = index?.list ?? .empty
@@ -154,7 +163,10 @@ final class ResultsTracker: ContextObserver {
       shown = index.list
       receiver?.resultsDidChange(report)
     } catch {
-      end(.failed(error))
+      if hasBrokenSections { return end(.failed(error)) }
+      isBehind = true
+      change.forEach { unseen.insert($0) }
+      receiver?.resultsDidLag(error)
     }
   }
 
@@ -163,16 +175,20 @@ final class ResultsTracker: ContextObserver {
     guard var index else { return nil }
     var touched = Touched(self, plan)
     change.forEach { touched.add($0) }
+    for id in unseen { touched.add(id) }
     if isBehind || change.isAllRefreshed { return try reload(plan, touched) }
     if touched.isEmpty { return nil }
     context.flushAncestors()
     let layers = context.takeLayers()
-    try touched.addRelated(plan, layers, &relatedValues, &lastOwners)
+    // What cannot be read fails here, before anything of the list is changed.
+    try context.throwingFailures {
+      try touched.addRelated(plan, layers, &relatedValues, &lastOwners)
+    }
     if touched.mustReload { return try reload(plan, touched) }
     if touched.direct.isEmpty, touched.related.isEmpty { return nil }
     if touched.count > max(256, index.list.count / 4) { return try reload(plan, touched) }
     if plan.request.offset > 0 { return try reload(plan, touched) }
-    var touches = try touched.entries(plan, layers)
+    var touches = try context.throwingFailures { try touched.entries(plan, layers) }
     for place in touches.indices { touches[place].old = index.entry(touches[place].identity) }
     let limit = plan.request.limit
     let isFull = limit > 0 && index.list.count >= limit
@@ -193,7 +209,7 @@ final class ResultsTracker: ContextObserver {
     }
     if touches.contains(where: \.isMoved) {
       // When it is not held elsewhere, the table of a long list is changed where it lies. A window may have to be read again and compared
-      // with what was before; its table is small. An error ends the list.
+      // with what was before; its table is small. From here on only broken sections are an error, which ends the list.
       if limit == 0 { self.index = nil }
       let moved = touches.filter(\.isMoved)
       let (removed, inserted) = (moved.compactMap(\.old), moved.compactMap(\.new))
@@ -241,11 +257,18 @@ final class ResultsTracker: ContextObserver {
     touches.removeAll { $0.old == nil && $0.new == nil }
   }
 
-  /// Reads the list again and compares.
+  /// The list as it is now, and whom its members belong to.
+  ///
+  /// - Throws: also what could not be read on the way, such as a fault that fired.
+  private func read(_ plan: ResultsPlan) throws -> (EntryIndex, LastOwners) {
+    try context.throwingFailures { (try load(plan), try loadOwners(plan)) }
+  }
+
+  /// Reads the list anew and compares.
   private func reload(_ plan: ResultsPlan, _ touched: Touched) throws -> ResultsReport? {
     guard var before = index else { return nil }
-    let after = try load(plan)
-    lastOwners = try loadOwners(plan)
+    let (after, owners) = try read(plan)
+    lastOwners = owners
     // What was seen before belongs to the list of before.
     relatedValues = RelatedValues()
     isBehind = !isListening
@@ -281,6 +304,7 @@ final class ResultsTracker: ContextObserver {
       return true
     }
     index = after
+    unseen = []
     return ResultsReport(
       old: before.list, new: after.list, touches, oldCounts: before.sectionCounts,
       newCounts: after.sectionCounts, hasSections: plan.section != nil, names: names.names, stores: stores)
