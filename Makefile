@@ -8,13 +8,14 @@
 
 strict := --scratch-path .build/strict -Xswiftc -warnings-as-errors
 
-.PHONY: help setup run test check-nsmanaged race torture fuzz check docs format bench bench-gate
+.PHONY: help setup run test check-nsmanaged race asan torture fuzz check docs format bench bench-gate
 
 help:
 	@echo "make run [DATA=dir]  import real flight data into a store, query it, edit it, reopen it, check it"
 	@echo "make test            build and run all tests"
 	@echo "make check-nsmanaged the sample of @NSManaged in a release build"
 	@echo "make race            run the tests under the thread sanitizer"
+	@echo "make asan            run the tests under the address sanitizer"
 	@echo "make torture [MINUTES=60] [ONLY=kinds] [SEED=n]  the long mode of the torture tests; prints totals"
 	@echo "make fuzz [DECODER=row] [SECONDS=60]  libFuzzer on one decoder, or on all of them by turns"
 	@echo "make check           formatting, floor order, file lengths, cited rules, links of the documents, what functions throw, build with warnings as errors"
@@ -42,7 +43,10 @@ check-nsmanaged: setup
 	@Scripts/check-nsmanaged $(ARGUMENTS)
 
 race: setup
-	swift test --sanitize=thread --scratch-path .build/race $(ARGUMENTS)
+	@Scripts/sanitize thread $(ARGUMENTS)
+
+asan: setup
+	@Scripts/sanitize address $(ARGUMENTS)
 
 torture: setup
 	swift run -c release Torture --minutes $(or $(MINUTES),60) $(if $(ONLY),--only $(ONLY)) $(if $(SEED),--seed $(SEED)) $(ARGUMENTS)

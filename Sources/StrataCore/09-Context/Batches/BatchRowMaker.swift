@@ -87,6 +87,7 @@ struct BatchRowMaker: ~Copyable {
       table: scratch.stores.tables(for: store).tables[bound.hierarchyNumber],
       generation: context.coordinator.storesGeneration)
     let given = rows.keepsGiven ? GivenSlots(in: scratch) : nil
+    scratch.givenSlots = given
     while true {
       try stopNowAndThen(progress)
       scratch.lastHome = home

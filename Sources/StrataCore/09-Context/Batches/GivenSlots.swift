@@ -31,6 +31,11 @@ final class GivenSlots {
     object.draft?.primitive = SlotBitmap()
   }
 
+  /// `object` was given nil for a to-one relationship that is nil: that is no edit, in whichever event it is done.
+  func note(_ slot: Int, of object: ManagedObject) {
+    if object === self.object { earlier.insert(slot) }
+  }
+
   private func endEvent() {
     guard let object else { return }
     earlier = slots(of: object)

@@ -186,6 +186,8 @@ public final class ManagedObjectContext: @unchecked Sendable {
   @exclusivity(unchecked) var lostVersions: [ManagedObjectID: UInt32] = [:]
   /// The observers of what the context shows, apart from notifications.
   @exclusivity(unchecked) var observation = ContextObservation()
+  /// In the scratch context of a batch: which slots its handler gives values.
+  @exclusivity(unchecked) weak var givenSlots: GivenSlots?
   /// What an event changes, for the undo manager; nil without one.
   @exclusivity(unchecked) var undoRecorder: UndoRecorder?
   /// Duplicates that a merge policy has merged into other records since the last save: children may know them.

@@ -68,9 +68,7 @@ extension ManagedObject {
     let bits = new?.referenceBits ?? 0
     if old == bits, !isFault {
       // A new object has been given it all the same: batches ask what that was.
-      if bits == 0, !relationship.isTransient, state.contains(.inserted), !state.contains(.draftFrozen) {
-        draft?.eventChanged.insert(relationship.slot)
-      }
+      if bits == 0, !relationship.isTransient { context.givenSlots?.note(relationship.slot, of: self) }
       return
     }
     storeReference(bits, relationship)
