@@ -26,7 +26,7 @@ public func !== (left: NSFetchedResultsList?, right: NSFetchedResultsList?) -> B
 /// may be changed before the next `performFetch()`, which takes it as it is then; there is no cache that would have to be deleted.
 ///
 /// When the store cannot be read while a change is followed, the list stays as it was, the context's `readFailureHandler` receives the error, and
-/// the next change in the context reads the list anew and tells what was missed. `performFetch()` does so at once, or throws.
+/// the next change in the context reads the list again and tells what was missed. `performFetch()` does so at once, or throws.
 open class NSFetchedResultsController<ResultType>: NSFetchedResultsList {
   /// Makes a controller, which has no results before `performFetch()` (rule 243).
   ///

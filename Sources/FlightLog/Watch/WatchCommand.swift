@@ -7,7 +7,7 @@ struct WatchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "watch",
     abstract:
-      "Shows the newest delayed flights, and shows them anew whenever any process has changed the log.",
+      "Shows the newest delayed flights, and shows them again whenever any process has changed the log.",
     discussion: """
       Start it in one terminal and flight-log in another, which must have begun. It ends with Ctrl-C, and when the log is \
       deleted or replaced, as flight-log --fresh does. In a pipe or a file each board is written below the one before.

@@ -117,6 +117,7 @@ struct NestedStoryTests {
     main.persistentStoreCoordinator = coordinator
     let child = NSManagedObjectContext(concurrencyType: .mainQueueConcurrencyType)
     child.parent = main
+    // Set on the main thread alone, where the notification is posted.
     nonisolated(unsafe) var told = 0
     let token = NotificationCenter.default.addObserver(
       forName: NSNotification.Name.NSManagedObjectContextObjectsDidChange, object: main, queue: nil

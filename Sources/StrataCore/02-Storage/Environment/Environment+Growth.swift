@@ -63,7 +63,7 @@ extension Environment {
     guard pool.isCurrentThreadInside else { return }
     throw StorageError(
       code == MDB_PANIC ? .io : .busy, code: code, operation: "mdb_txn_begin", path: path,
-      detail: "The store must be mapped anew, which cannot happen inside a read; try again after it.")
+      detail: "The store must be mapped again, which cannot happen inside a read; try again after it.")
   }
 
   private func remap(

@@ -252,7 +252,7 @@ final class Environment: @unchecked Sendable {
     guard ForkGuard.generation == forkGeneration, ForkGuard.process == process else {
       throw StorageError(
         .forked, operation: "fork", path: path,
-        detail: "The store was opened by the parent process; after fork, the child must open it anew.")
+        detail: "The store was opened by the parent process; after fork, the child must open it again.")
     }
   }
 }

@@ -36,7 +36,7 @@ struct LMDBVersion: Equatable, CustomStringConvertible {
         Strata needs liblmdb 0.9; 1.0 and later keep files of another format, which 0.9 cannot read, and cannot read those of 0.9. The program was \
         built with the headers of liblmdb \(headers) and runs with liblmdb \(library). Nothing was touched. Install liblmdb 0.9 (Debian and \
         Ubuntu: liblmdb-dev of a release that has 0.9; elsewhere: LMDB_0.9.33 from https://git.openldap.org/openldap/openldap, or an older \
-        package) and build the program anew.
+        package) and build the program again.
         """)
   }
 }

@@ -37,7 +37,7 @@ final class BatchReader {
   func object(at place: Int) -> ManagedObject {
     checkAccess()
     let first = place / size * size
-    // Objects that the context has let go of, as by a reset, are made anew.
+    // Objects that the context has let go of, as by a reset, are made again.
     if let known = held.first(where: { $0.first == first }),
       known.objects[place - first].context === context
     {
@@ -72,7 +72,7 @@ extension ManagedObjectContext {
   /// The object of a reference that a fetch has found. Traps when its store has been removed.
   func fetchedObject(_ reference: UInt64, _ storeIndex: Int) -> ManagedObject {
     guard let object = object(reference, inStore: storeIndex) else {
-      trap("the store of a fetched object has been removed from the coordinator: fetch anew.")
+      trap("the store of a fetched object has been removed from the coordinator: fetch again.")
     }
     return object
   }

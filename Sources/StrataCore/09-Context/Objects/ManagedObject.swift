@@ -490,5 +490,4 @@ struct ObjectState: OptionSet {
   static let anyDeleted: ObjectState = [.deleted, .receivedDelete, .flyingDelete, .departed]
   static let noted: ObjectState = [.notedInsert, .notedUpdate, .notedDelete, .notedRefresh]
   static let notedOrFlushed = noted.union(.flushed)
-  static let listed: ObjectState = [.listedInserted, .listedUpdated, .listedDeleted]
 }

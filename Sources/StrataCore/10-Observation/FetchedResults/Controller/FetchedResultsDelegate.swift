@@ -29,7 +29,7 @@ public protocol FetchedResultsControllerDelegate<Result>: AnyObject {
   /// The list could not be followed.
   ///
   /// When the store could not be read, the controller still shows the list of before; with the next change in the context it reads the list
-  /// anew and tells what has changed since. `performFetch()` does so at once. When sections would not stand together, the controller is as it
+  /// again and tells what has changed since. `performFetch()` does so at once. When sections would not stand together, the controller is as it
   /// was before `performFetch()`: `fetchedObjects` is nil. The default hands what could not be read to the context's `readFailureHandler`, and writes
   /// other errors to standard error.
   func controller(_ controller: FetchedResultsController<Result>, didFailWith error: any Error)

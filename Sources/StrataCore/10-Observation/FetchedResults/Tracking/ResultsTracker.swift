@@ -8,7 +8,7 @@ protocol ResultsReceiver: AnyObject {
   func resultsDidChange(_ report: ResultsReport)
   /// A delegate has fetched the list again in its *will change* call: there is nothing more to report.
   func resultsWereFetched()
-  /// The list could not be read, and is what it was; it is read anew with the next change.
+  /// The list could not be read, and is what it was; it is read again with the next change.
   func resultsDidLag(_ error: any Error)
   /// There is no list any more.
   func resultsDidEnd(_ reason: ResultsEnd)
@@ -264,7 +264,7 @@ final class ResultsTracker: ContextObserver {
     try context.throwingFailures { (try load(plan), try loadOwners(plan)) }
   }
 
-  /// Reads the list anew and compares.
+  /// Reads the list again and compares.
   private func reload(_ plan: ResultsPlan, _ touched: Touched) throws -> ResultsReport? {
     guard var before = index else { return nil }
     let (after, owners) = try read(plan)
