@@ -275,4 +275,23 @@ struct BatchConflictTests {
     let error = #expect(throws: CoreDataError.self) { try context.save() }
     #expect(error?.code == .managedObjectMerge)
   }
+
+  @Test("rule 199: so too when the child saves without waiting")
+  func childSavesAsynchronously() async throws {
+    let made = store.context()
+    made.make(Employee.self, "ann")
+    try made.save()
+    let parent = store.context(.privateQueue)
+    let child = ManagedObjectContext(.privateQueue, parent: parent)
+    try await child.perform { try child.find(Employee.self, "ann").level = 7 }
+    try await parent.perform { try deleteAll(Employee.self, "ann", in: parent) }
+    try await child.saveAsynchronously()
+    let error = await #expect(throws: CoreDataError.self) { try await parent.perform { try parent.save() } }
+    #expect(error?.code == .managedObjectMerge)
+    try await parent.perform {
+      parent.mergePolicy = .mergeByPropertyObjectTrump
+      try parent.save()
+    }
+    #expect(try store.fresh { try $0.find(Employee.self, "ann").level } == 7)
+  }
 }

@@ -60,7 +60,6 @@ extension ManagedObjectContext {
   }
 
   private func handOver() throws -> SaveOutcome {
-    guard let parent else { trap("a context without a parent saves to its coordinator") }
     let saves = try throwingFailures { try makePendingSaves(except: []) }
     var rows: [StratumRow] = []
     var objects: [ManagedObject?] = []
@@ -70,18 +69,7 @@ extension ManagedObjectContext {
       objects += made.objects
     }
     var outcome = SaveOutcome()
-    var dropped: [Int] = []
-    if !rows.isEmpty {
-      let (coordinator, outlived) = (coordinator, outlivedDeletions)
-      let result = try parent.strata.receive(
-        rows, store: { coordinator.binding($0) },
-        beneath: { change in
-          let place = StratumLayer.Place(table: change.table, primaryKey: change.primaryKey)
-          return try parent.rowBeneath(change) ?? (outlived.contains(place) ? change.rowThatWas : nil)
-        },
-        inspect: detectsConflictsWithParent ? { try self.findConflicts(rows, in: $0) } : nil)
-      dropped = result
-    }
+    let dropped = try makeDelivery().hand(rows)
     for save in saves { save.adoptUnsaved(into: &outcome) }
     outcome.notices = notices(of: rows)
     let gone = Set(dropped.compactMap { objects[$0] })
@@ -91,8 +79,15 @@ extension ManagedObjectContext {
       outcome.updated.removeAll(where: gone.contains)
       for object in gone where !object.isDeleted { dropVanished(object) }
     }
-    if !rows.isEmpty { parent.scheduleMerge() }
     return outcome
+  }
+
+  /// What it takes to give rows to the parent, on any thread.
+  func makeDelivery() -> Delivery {
+    guard let parent else { trap("a context without a parent saves to its coordinator") }
+    return Delivery(
+      parent: parent, coordinator: coordinator, outlived: outlivedDeletions,
+      findConflicts: detectsConflictsWithParent ? { @Sendable in try self.findConflicts($0, in: $1) } : nil)
   }
 
   /// These rows were written although the save as a whole failed: they are not pending any more.
@@ -197,6 +192,32 @@ extension ManagedObjectContext {
     object.claim(unsaved, from: binding)
     if let index { frozenRows.remove(at: index) }
     return object
+  }
+}
+
+/// How a child's rows get to its parent.
+struct Delivery: Sendable {
+  let parent: ManagedObjectContext
+  let coordinator: PersistentStoreCoordinator
+  /// Records that count as deleted here although the parent has them not any more.
+  let outlived: Set<StratumLayer.Place>
+  let findConflicts: (@Sendable ([StratumRow], [StratumRow?]) throws -> Void)?
+
+  /// Gives `rows` to the parent as one layer, which merges them when its queue gets to it; returns the places of those that the parent
+  /// has deleted.
+  ///
+  /// - Throws: `ParentConflict`; why the parent cannot read or encode a record.
+  func hand(_ rows: [StratumRow]) throws -> [Int] {
+    if rows.isEmpty { return [] }
+    let dropped = try parent.strata.receive(
+      rows, store: { coordinator.binding($0) },
+      beneath: { change in
+        let place = StratumLayer.Place(table: change.table, primaryKey: change.primaryKey)
+        return try parent.rowBeneath(change) ?? (outlived.contains(place) ? change.rowThatWas : nil)
+      },
+      inspect: findConflicts.map { find in { try find(rows, $0) } })
+    parent.scheduleMerge()
+    return dropped
   }
 }
 

@@ -76,8 +76,8 @@ extension ManagedObjectContext {
     }
     switch flight.ending {
     case .saved, nil: for rider in riders { rider.resume() }
-    case .failed(let error, _): for rider in riders { rider.resume(throwing: error) }
-    case .refused, .disputed, .dangling, .violated:
+    case .failed(let error): for rider in riders { rider.resume(throwing: error) }
+    case .refused, .disputed:
       guard number < Self.mostAttempts else {
         for rider in riders { rider.resume(throwing: conflictsGoOn) }
         break

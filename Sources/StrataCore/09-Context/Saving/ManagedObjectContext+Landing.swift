@@ -18,30 +18,17 @@ extension ManagedObjectContext {
         all || queue.type != .mainQueue ? nil : DispatchTime.now().uptimeNanoseconds + Self.sliceLength
       guard adopt(flight, until: end) else { return false }
       finish(flight)
-    case .refused(let conflict, let store):
-      unsettled[store.index] = nil
+    case .refused(let refusal, let store):
       putBack(flight)
       // A save that has come in between settles conflicts by itself.
       if !all {
-        settle(flight) {
-          let conflicts = makeMergeConflicts(conflict, in: store)
-          defer { note(conflicts) }
-          if !conflicts.isEmpty { try mergePolicy.resolve(mergeConflicts: conflicts) }
-        }
+        settle(flight) { try settle(conflicts(of: refusal, in: store), runsHooks: false) }
       }
-    case .violated(let violation, let store):
-      putBack(flight)
-      if !all {
-        settle(flight) { try settle(makeConstraintConflicts(violation, in: store), isPreparedAnew: true) }
-      }
-    case .dangling(let dangling, let store):
-      putBack(flight)
-      if !all { settle(flight) { try resolve(dangling, in: store) } }
     case .disputed(let conflict):
       putBack(flight)
       if !all { settle(flight) { try settle(conflict) } }
-    case .failed(let error, _):
-      flight.fail(describe(error, having: flight.parts.filter(\.isWritten)))
+    case .failed(let error):
+      flight.fail(describe(error, in: flight))
       putBack(flight)
     case nil: trap("a save was brought home before it had ended")
     }
@@ -52,16 +39,11 @@ extension ManagedObjectContext {
   private func settle(_ flight: SaveFlight, _ ask: () throws -> Void) {
     isSaving = true
     defer { isSaving = false }
-    do { try throwingFailures(ask) } catch {
-      flight.fail(describe(error, having: flight.parts.filter(\.isWritten)))
-    }
+    do { try throwingFailures(ask) } catch { flight.fail(describe(error, in: flight)) }
   }
 
-  private func describe(_ error: any Error, having written: [SaveFlight.Part]) -> any Error {
-    if written.isEmpty { return error }
-    return CoreDataError(
-      .persistentStoreIncompleteSave, "Only some of the stores could be saved: \(error)",
-      userInfo: [NSUnderlyingErrorKey: error])
+  private func describe(_ error: any Error, in flight: SaveFlight) -> any Error {
+    flight.parts.contains(where: \.isWritten) ? CoreDataError.incompleteSave(error) : error
   }
 
   // MARK: Saved
@@ -139,6 +121,7 @@ extension ManagedObjectContext {
     unsettled = [:]
     if parent == nil { generation.advance() }
     undoRecorder?.noteSave()
+    outlivedDeletions.subtract(flight.outlivedDeletions)
     // Others may have been inserted again since.
     if !lostVersions.isEmpty { flight.forEachObject { object, _ in lostVersions[object.objectID] = nil } }
     var outcome = SaveOutcome()

@@ -130,75 +130,51 @@ extension ManagedObjectContext {
     var outcome = SaveOutcome()
     unsettled = [:]
     forgetObjectsOfRemovedStores()
-    for attempt in 0..<Self.mostAttempts {
-      var conflicts: [Any] = []
-      var isRefused = false
-      outcome.sets = nil
-      // What was settled has become an edit of this context's own.
-      if attempt > 0, !frozenRows.isEmpty { frozenRows.removeAll(where: isOwnEdit) }
-      let saves: [PendingSave]
-      do {
-        saves = try throwingFailures { try makePendingSaves(except: Set(written.keys)) }
-      } catch {
-        throw written.isEmpty ? error : incomplete(error, having: written)
-      }
-      for save in saves {
-        do {
-          if !save.changes.isEmpty || save.hasMetadata {
-            outcome.sets = nil
-            let notice = try commit(save, &outcome)
-            save.notice = notice
-            outcome.notices.append(notice)
+    do {
+      for attempt in 0..<Self.mostAttempts {
+        // What was settled has become an edit of this context's own.
+        if attempt > 0, !frozenRows.isEmpty { frozenRows.removeAll(where: isOwnEdit) }
+        guard let conflicts = try writeOnce(&written, &outcome) else {
+          for save in written.values.sorted(by: { $0.store.index < $1.store.index }) {
+            save.adopt(into: &outcome)
           }
-          written[save.store.index] = save
-        } catch let conflict as CommitConflict {
-          isRefused = true
-          unsettled[save.store.index] = nil
-          do {
-            conflicts.append(
-              contentsOf: try throwingFailures { makeMergeConflicts(conflict, in: save.store) })
-          } catch {
-            throw written.isEmpty ? error : incomplete(error, having: written)
-          }
-        } catch let violation as UniquenessViolation {
-          isRefused = true
-          do {
-            conflicts.append(
-              contentsOf: try throwingFailures { try makeConstraintConflicts(violation, in: save.store) })
-          } catch {
-            throw written.isEmpty ? error : incomplete(error, having: written)
-          }
-          // Perhaps the policy refuses: then as little as possible has been written (rule 136).
-          break
-        } catch let dangling as DanglingReferences {
-          isRefused = true
-          do {
-            try throwingFailures { try resolve(dangling, in: save.store) }
-          } catch {
-            throw written.isEmpty ? error : incomplete(error, having: written)
-          }
-        } catch {
-          throw written.isEmpty ? error : incomplete(error, having: written)
+          if written.count > 1 || !outcome.received.isEmpty { outcome.sets = nil }
+          return outcome
         }
-      }
-      if !isRefused {
-        for save in written.values.sorted(by: { $0.store.index < $1.store.index }) {
-          save.adopt(into: &outcome)
-        }
-        if written.count > 1 || !outcome.received.isEmpty { outcome.sets = nil }
-        return outcome
-      }
-      do {
         try throwingFailures {
           try settle(conflicts)
           try finishEdits()
         }
+      }
+      throw conflictsGoOn
+    } catch {
+      throw written.isEmpty ? error : incomplete(error, having: written)
+    }
+  }
+
+  /// Writes to the stores that have not been written; returns what the merge policy is to be asked when one refuses, else nil.
+  private func writeOnce(_ written: inout [Int: PendingSave], _ outcome: inout SaveOutcome) throws -> [Any]? {
+    var conflicts: [Any] = []
+    var isRefused = false
+    outcome.sets = nil
+    for save in try throwingFailures({ try makePendingSaves(except: Set(written.keys)) }) {
+      do {
+        if !save.changes.isEmpty || save.hasMetadata {
+          outcome.sets = nil
+          let notice = try commit(save, &outcome)
+          save.notice = notice
+          outcome.notices.append(notice)
+        }
+        written[save.store.index] = save
       } catch {
-        throw written.isEmpty ? error : incomplete(error, having: written)
+        guard let refusal = SaveRefusal(error) else { throw error }
+        isRefused = true
+        conflicts += try throwingFailures { try self.conflicts(of: refusal, in: save.store) }
+        // Perhaps the policy refuses: then as little as possible has been written (rule 136).
+        if case .violation = refusal { break }
       }
     }
-    let error = conflictsGoOn
-    throw written.isEmpty ? error : incomplete(error, having: written)
+    return isRefused ? conflicts : nil
   }
 
   private func commit(_ save: PendingSave, _ outcome: inout SaveOutcome) throws -> CommitNotice {
@@ -225,16 +201,6 @@ extension ManagedObjectContext {
     }
   }
 
-  static let mostAttempts = 100
-
-  /// What a save throws that was refused as often as it is tried.
-  var conflictsGoOn: CoreDataError {
-    CoreDataError(
-      .persistentStoreSaveConflicts,
-      "The store refused this save \(Self.mostAttempts) times, whatever the merge policy settled: other writers went on changing the "
-        + "same rows, or each conflict about uniqueness that was settled led to another. Nothing was saved.")
-  }
-
   /// Objects found inaccessible whose store has been removed have nothing left to save (rule 48).
   func forgetObjectsOfRemovedStores() {
     for object in changes.deleted
@@ -242,19 +208,6 @@ extension ManagedObjectContext {
       changes.undelete(object)
       changes.unupdate(object)
       letGo(object)
-    }
-  }
-
-  func makeMergeConflicts(_ error: CommitConflict, in binding: StoreBinding) -> [MergeConflict] {
-    let tables = stores.tables(for: binding).tables
-    return error.conflicts.compactMap { row in
-      guard let object = objectInConflict(row, binding, tables[row.hierarchy]) else { return nil }
-      if row.stored == nil, object.isDeleted {
-        // Both sides deleted the row: no conflict, nothing left to write.
-        object.state.insert(.rowGone)
-        return nil
-      }
-      return MergeConflict(object, stored: row.stored?.snapshot, newestVersion: error.newestVersion)
     }
   }
 
@@ -270,9 +223,7 @@ extension ManagedObjectContext {
     unpublished += outcome.inserted + outcome.updated + outcome.deleted
     changes.forgetSaved(outcome.inserted + outcome.updated + outcome.deleted)
     for object in outcome.deleted { letGo(object, of: .rowGone) }
-    return CoreDataError(
-      .persistentStoreIncompleteSave, "Only some of the stores could be saved: \(error)",
-      userInfo: [NSUnderlyingErrorKey: error])
+    return .incompleteSave(error)
   }
 
   // MARK: After the store

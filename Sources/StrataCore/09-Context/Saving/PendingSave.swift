@@ -50,18 +50,7 @@ final class PendingSave {
     }
   }
 
-  func add(inserted object: ManagedObject) throws {
-    changes.inserts.append(try encodeNew(object, &writer))
-    inserted.append(object)
-    try collectEdges(of: [object])
-  }
-
-  func add(updated object: ManagedObject) throws {
-    try collectEdges(of: [object])
-    add(updated: object, try encodeUpdated(object, &writer))
-  }
-
-  /// The same for many objects of this store.
+  /// All of `objects` are edited and of this store.
   func add(updated objects: [ManagedObject]) throws {
     try collectEdges(of: objects)
     let parts = Self.encodingParts(objects.count)
@@ -133,15 +122,10 @@ final class PendingSave {
   func encodeNew(_ object: ManagedObject, _ writer: inout RowSlabWriter) throws -> RowChange {
     guard object.hasDraft else { trap("\(object) is new and has no values") }
     return try object.withHome { home in
-      let counted = lostVersions.isEmpty ? 0 : lostVersions[object.objectID] ?? 0
-      let (row, externals) = try object.withDraft { draft in
-        try RowEncoder.encode(
-          layout: home.layout, stamp: home.stamp, primaryKey: object.primaryKey, version: counted &+ 1,
-          base: nil, draft: draft, into: &writer)
+      let lost = lostVersions.isEmpty ? 0 : lostVersions[object.objectID] ?? 0
+      return try object.withDraft {
+        try .inserted(home, object.primaryKey, $0, countingFrom: lost, into: &writer)
       }
-      return RowChange(
-        entity: home.entityNumber, primaryKey: object.primaryKey, baseVersion: 0, row: row,
-        externals: externals, changedSlots: home.persistentSlots)
     }
   }
 
@@ -150,16 +134,7 @@ final class PendingSave {
   private func encodeUpdated(_ object: ManagedObject, _ writer: inout RowSlabWriter) throws -> RowChange? {
     guard object.hasDraft, let base = object.snapshot else { return nil }
     return try object.withHome { home in
-      try object.withDraft { draft in
-        let slots = ManagedObject.slotsThatDiffer(draft, from: base, home)
-        if slots.isEmpty { return nil }
-        let (row, externals) = try RowEncoder.encode(
-          layout: home.layout, stamp: home.stamp, primaryKey: object.primaryKey, version: base.version &+ 1,
-          base: base, draft: draft, into: &writer)
-        return RowChange(
-          entity: home.entityNumber, primaryKey: object.primaryKey, baseVersion: base.version, row: row,
-          externals: externals, changedSlots: slots)
-      }
+      try object.withDraft { try .updated(home, object.primaryKey, $0, over: base, into: &writer) }
     }
   }
 
@@ -230,14 +205,10 @@ final class PendingSave {
     var rows: [StratumRow] = []
     var objects: [ManagedObject?] = []
     func add(_ object: ManagedObject, _ change: RowChange?, _ kind: StratumRow.Kind) {
-      let base = kind == .insert ? nil : object.snapshot
-      let row = change?.row ?? (kind == .delete ? nil : base)
       rows.append(
         StratumRow(
-          kind, object.home, object.primaryKey, row: row,
-          externals: change.map { change in change.externals.map { StratumValue($0, of: change.row) } } ?? [],
-          changedSlots: change?.changedSlots ?? SlotBitmap(), base: base,
-          isBaseStored: kind == .insert || !object.state.contains(.unsavedRow), isFinal: change != nil,
+          kind, object.home, object.primaryKey, change, base: object.snapshot,
+          isBaseStored: kind == .insert || !object.state.contains(.unsavedRow),
           transients: TransientValues(object.transients), edges: object.stratumEdges))
       objects.append(object)
     }
@@ -326,52 +297,33 @@ extension ManagedObjectContext {
   /// The context's changes by store, in the order the stores were attached.
   func makePendingSaves(except done: Set<Int>) throws -> [PendingSave] {
     var saves: [PendingSave] = []
-    func position(_ object: ManagedObject) throws -> Int? { try position(object.home.storeIndex) }
     func position(_ index: Int) throws -> Int? {
       if let position = saves.firstIndex(where: { $0.store.index == index }) { return position }
       if done.contains(index) { return nil }
       saves.append(PendingSave(store: try writableStore(index), lostVersions: lostVersions))
       return saves.count - 1
     }
-    func addOneByOne(_ inserted: [ManagedObject]) throws {
-      for object in inserted {
-        if let position = try position(object) { try saves[position].add(inserted: object) }
-      }
-    }
     let inserted = changes.inserted
     let ahead = encodingAhead?.rows(of: inserted, asOf: changes.editCount)
     encodingAhead = nil
-    if let first = inserted.first?.home.storeIndex, ahead != nil || inserted.allAreOf(store: first) {
-      if let position = try position(inserted[0]) { try saves[position].add(inserted: inserted, rows: ahead) }
-    } else {
-      try addOneByOne(inserted)
+    try inserted.forEachStore { index, objects in
+      if let position = try position(index) { try saves[position].add(inserted: objects, rows: ahead) }
     }
-    let updated = changes.updated
-    if let first = updated.first?.home.storeIndex, updated.allAreOf(store: first) {
-      if let position = try position(first) { try saves[position].add(updated: updated) }
-    } else {
-      for object in updated {
-        if let position = try position(object) { try saves[position].add(updated: object) }
-      }
+    try changes.updated.forEachStore { index, objects in
+      if let position = try position(index) { try saves[position].add(updated: objects) }
     }
     for object in changes.deleted {
-      if let position = try position(object) { try saves[position].add(deleted: object) }
+      if let position = try position(object.home.storeIndex) { try saves[position].add(deleted: object) }
     }
     for row in frozenRows {
       if let position = try position(row.bound.storeIndex) { try saves[position].add(received: row) }
     }
     if parent != nil { return saves }
     for object in changes.locked where !object.hasChanges && object.state.contains(.locked) {
-      if let position = try position(object) { saves[position].add(locked: object) }
+      if let position = try position(object.home.storeIndex) { saves[position].add(locked: object) }
     }
-    for index in coordinator.storesWithPendingMetadata where !done.contains(index) {
-      if let position = saves.firstIndex(where: { $0.store.index == index }) {
-        saves[position].hasMetadata = true
-      } else {
-        let save = PendingSave(store: try writableStore(index), lostVersions: lostVersions)
-        save.hasMetadata = true
-        saves.append(save)
-      }
+    for index in coordinator.storesWithPendingMetadata {
+      if let position = try position(index) { saves[position].hasMetadata = true }
     }
     return saves.sorted { $0.store.index < $1.store.index }
   }
@@ -392,6 +344,15 @@ extension ManagedObjectContext {
 }
 
 extension [ManagedObject] {
+  /// Calls `body` with the objects of each store, the stores in the order in which they are met; nearly always there is one.
+  fileprivate func forEachStore(_ body: (Int, [ManagedObject]) throws -> Void) rethrows {
+    guard let first = self.first?.home.storeIndex else { return }
+    if allAreOf(store: first) { return try body(first, self) }
+    var order: [Int] = []
+    for object in self where !order.contains(object.home.storeIndex) { order.append(object.home.storeIndex) }
+    for index in order { try body(index, filter { $0.home.storeIndex == index }) }
+  }
+
   /// Whether every object belongs to the store attached as number `index`.
   func allAreOf(store index: Int) -> Bool {
     var found = true

@@ -65,15 +65,11 @@ final class SaveFlight: @unchecked Sendable {
 
   enum Ending {
     case saved
-    /// Rows have changed underneath: the merge policy is to be asked.
-    case refused(CommitConflict, StoreBinding)
-    /// Rows have the same values where the model says they are unique: the merge policy is to be asked.
-    case violated(UniquenessViolation, StoreBinding)
-    /// References would lead nowhere: another context has deleted, or referred to, the same objects.
-    case dangling(DanglingReferences, StoreBinding)
+    /// The context settles it, with the merge policy, and tries again.
+    case refused(SaveRefusal, StoreBinding)
     /// The parent's records are not what the changes are based on: the merge policy is to be asked.
     case disputed(ParentConflict)
-    case failed(any Error, StoreBinding?)
+    case failed(any Error)
   }
 
   let parts: [Part]
@@ -84,6 +80,8 @@ final class SaveFlight: @unchecked Sendable {
   /// Places, among all entries, of changes to what the parent has deleted.
   private(set) var dropped: Set<Int> = []
   private(set) var unsavedRows: [StratumRow] = []
+  /// Edited objects whose rows a batch has deleted, when the flight began.
+  private(set) var outlivedDeletions: Set<StratumLayer.Place> = []
   /// How far adoption has come, counted over all parts.
   var landedCount = 0
   private var known: Set<ManagedObject>?
@@ -122,36 +120,27 @@ final class SaveFlight: @unchecked Sendable {
     _ context: ManagedObjectContext, _ coordinator: PersistentStoreCoordinator,
     done: @escaping @Sendable () -> Void
   ) {
-    let parent = context.parent
+    let delivery = context.parent == nil ? nil : context.makeDelivery()
+    outlivedDeletions = context.outlivedDeletions
     let origin = ObjectIdentifier(context)
     let author = context.changeOrigin
     let strata = context.strata
-    let inspect: (@Sendable ([StratumRow], [StratumRow?]) throws -> Void)? =
-      context.detectsConflictsWithParent ? { @Sendable in try context.findConflicts($0, in: $1) } : nil
     running.enter()
     DispatchQueue.global(qos: .userInitiated).async { [self] in
       do {
-        if let parent {
-          try handDown(to: parent, coordinator, inspect: inspect)
+        if let delivery {
+          try handDown(delivery)
         } else {
           for part in parts { try commit(part, coordinator, origin, author, strata) }
           ending = .saved
         }
         makeSets()
-      } catch let refusal as Refusal {
-        if let conflict = refusal.error as? CommitConflict {
-          ending = .refused(conflict, refusal.store)
-        } else if let dangling = refusal.error as? DanglingReferences {
-          ending = .dangling(dangling, refusal.store)
-        } else if let violation = refusal.error as? UniquenessViolation {
-          ending = .violated(violation, refusal.store)
-        } else {
-          ending = .failed(refusal.error, refusal.store)
-        }
+      } catch let refused as Refused {
+        ending = .refused(refused.refusal, refused.store)
       } catch let conflict as ParentConflict {
         ending = .disputed(conflict)
       } catch {
-        ending = .failed(error, nil)
+        ending = .failed(error)
       }
       running.leave()
       done()
@@ -162,10 +151,10 @@ final class SaveFlight: @unchecked Sendable {
   func wait() { running.wait() }
 
   /// What comes of a refused attempt, when the merge policy has spoken.
-  func fail(_ error: any Error) { ending = .failed(error, nil) }
+  func fail(_ error: any Error) { ending = .failed(error) }
 
-  private struct Refusal: Error {
-    let error: any Error
+  private struct Refused: Error {
+    let refusal: SaveRefusal
     let store: StoreBinding
   }
 
@@ -188,7 +177,8 @@ final class SaveFlight: @unchecked Sendable {
       if !notice.derivedRows.isEmpty { part.takeDerived(notice.derivedRows) }
       part.isWritten = true
     } catch {
-      throw Refusal(error: error, store: part.store)
+      guard let refusal = SaveRefusal(error) else { throw error }
+      throw Refused(refusal: refusal, store: part.store)
     }
   }
 
@@ -214,27 +204,11 @@ final class SaveFlight: @unchecked Sendable {
       if entry.hasRelations {
         changes.touched.append(RowTouch(entity: home.entityNumber, primaryKey: entry.primaryKey))
       }
-      let isInsert = entry.kind == .insert
-      guard let draft = entry.draft else {
-        part.rows.append(nil)
-        continue
-      }
-      let slots =
-        isInsert ? home.persistentSlots : ManagedObject.slotsThatDiffer(draft, from: entry.base, home)
-      if !isInsert, slots.isEmpty {
-        part.rows.append(nil)
-        continue
-      }
-      let version = isInsert ? entry.lostVersion : entry.base?.version ?? 0
-      let (row, externals) = try RowEncoder.encode(
-        layout: home.layout, stamp: home.stamp, primaryKey: entry.primaryKey, version: version &+ 1,
-        base: isInsert ? nil : entry.base, draft: draft, into: &writer)
-      let change = RowChange(
-        entity: home.entityNumber, primaryKey: entry.primaryKey, baseVersion: entry.base?.version ?? 0,
-        row: row,
-        externals: externals, changedSlots: slots)
+      let change = try entry.encoded(home, into: &writer)
       part.rows.append(change)
-      if isInsert { changes.inserts.append(change) } else { changes.updates.append(change) }
+      if let change {
+        if entry.kind == .insert { changes.inserts.append(change) } else { changes.updates.append(change) }
+      }
     }
     for unsaved in part.received {
       part.receivedRows.append((unsaved, try unsaved.add(to: &changes, for: part.store, &writer)))
@@ -242,10 +216,7 @@ final class SaveFlight: @unchecked Sendable {
     return changes
   }
 
-  private func handDown(
-    to parent: ManagedObjectContext, _ coordinator: PersistentStoreCoordinator,
-    inspect: (([StratumRow], [StratumRow?]) throws -> Void)?
-  ) throws {
+  private func handDown(_ delivery: Delivery) throws {
     var rows: [StratumRow] = []
     var places: [Int?] = []
     var place = 0
@@ -261,13 +232,7 @@ final class SaveFlight: @unchecked Sendable {
       rows += part.received
       places += part.received.map { _ in nil }
     }
-    if !rows.isEmpty {
-      let result = try parent.strata.receive(
-        rows, store: { coordinator.binding($0) }, beneath: { try parent.rowBeneath($0) },
-        inspect: inspect.map { inspect in { try inspect(rows, $0) } })
-      dropped = Set(result.compactMap { places[$0] })
-      parent.scheduleMerge()
-    }
+    dropped = Set(try delivery.hand(rows).compactMap { places[$0] })
     for part in parts { part.isWritten = true }
     unsavedRows = rows
     ending = .saved
@@ -335,19 +300,23 @@ final class SaveFlight: @unchecked Sendable {
 }
 
 extension SaveFlight.Entry {
+  /// The row that is written; nil where there is nothing to write.
+  fileprivate func encoded(_ home: BoundEntity, into writer: inout RowSlabWriter) throws -> RowChange? {
+    guard let draft else { return nil }
+    if kind == .insert {
+      return try .inserted(home, primaryKey, draft, countingFrom: lostVersion, into: &writer)
+    }
+    guard let base else { return nil }
+    return try .updated(home, primaryKey, draft, over: base, into: &writer)
+  }
+
   /// The entry as a parent takes it.
   fileprivate func stratumRow(_ change: RowChange?) -> StratumRow? {
-    let home = home.takeUnretainedValue()
-    if kind == .delete {
-      guard let base else { return nil }
-      return StratumRow(.delete, home, primaryKey, row: nil, base: base, isBaseStored: isBaseStored)
+    if kind == .delete ? base == nil : change == nil && (base == nil || transients == nil && !hasRelations) {
+      return nil
     }
-    guard let row = change?.row ?? base else { return nil }
-    if change == nil, transients == nil, !hasRelations { return nil }
     return StratumRow(
-      kind, home, primaryKey, row: row,
-      externals: change.map { change in change.externals.map { StratumValue($0, of: row) } } ?? [],
-      changedSlots: change?.changedSlots ?? SlotBitmap(), base: kind == .insert ? nil : base,
-      isBaseStored: isBaseStored, isFinal: change != nil, transients: transients, edges: edges)
+      kind, home.takeUnretainedValue(), primaryKey, change, base: base, isBaseStored: isBaseStored,
+      transients: transients, edges: edges)
   }
 }

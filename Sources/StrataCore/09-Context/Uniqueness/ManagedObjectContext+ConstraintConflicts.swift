@@ -5,8 +5,8 @@ extension ManagedObjectContext {
 
   /// Asks the merge policy about everything that refused one attempt of a save, together, and brings the context in line with what it
   /// has done. The save is tried again afterwards.
-  /// - Parameter isPreparedAnew: Whether the hooks are all called again then, so that they are not called here.
-  func settle(_ conflicts: [Any], isPreparedAnew: Bool = false) throws {
+  /// - Parameter runsHooks: Whether `willSave()` is called on what is left. An attempt that begins with all hooks needs none here.
+  func settle(_ conflicts: [Any], runsHooks: Bool = true) throws {
     if conflicts.isEmpty { return }
     statistics.conflicts += conflicts.count
     defer { note(conflicts) }
@@ -26,7 +26,7 @@ extension ManagedObjectContext {
     let pending = concerned.filter {
       $0.context === self && $0.hasChanges && seen.insert(ObjectIdentifier($0)).inserted
     }
-    let changed = isPreparedAnew ? [] : try runWillSave(on: pending)
+    let changed = runsHooks ? try runWillSave(on: pending) : []
     // What hooks have deleted.
     settleDeletions()
     undoRecorder?.endEvent()

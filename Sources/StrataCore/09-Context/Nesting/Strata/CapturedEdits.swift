@@ -117,27 +117,26 @@ struct CapturedRecord: @unchecked Sendable {
   /// - Throws: `RowError` for a value that cannot be encoded.
   func stratumRow() throws -> StratumRow? {
     guard let kind, let home = home?.takeUnretainedValue() else { return nil }
-    if kind == .delete {
-      return StratumRow(.delete, home, primaryKey, row: nil, base: base, isBaseStored: isBaseStored)
-    }
     let transients = TransientValues(rest?.transients)
     let edges = edges
-    guard let draft else {
-      guard let base, transients != nil || !edges.isEmpty else { return nil }
+    guard kind != .delete, let draft else {
+      if kind != .delete, base == nil || transients == nil && edges.isEmpty { return nil }
       return StratumRow(
-        .update, home, primaryKey, row: base, base: base, isBaseStored: isBaseStored, isFinal: false,
-        transients: transients, edges: edges)
+        kind, home, primaryKey, nil, base: base, isBaseStored: isBaseStored, transients: transients,
+        edges: edges)
     }
     var writer = RowSlabWriter()
-    let (row, externals) = try RowEncoder.encode(
-      layout: home.layout, stamp: home.stamp, primaryKey: primaryKey, version: (base?.version ?? 0) &+ 1,
-      base: base, draft: draft, into: &writer)
+    // An edit back to what lies beneath is a record as well: it replaces what was published of the object before.
+    let change =
+      if let base {
+        try RowChange.updated(
+          home, primaryKey, draft, ManagedObject.slotsThatDiffer(draft, from: base, home), over: base,
+          into: &writer)
+      } else { try RowChange.inserted(home, primaryKey, draft, into: &writer) }
     return StratumRow(
-      kind, home, primaryKey, row: row,
-      externals: externals.map { StratumValue($0, of: row) } + keptValues(in: row, home),
-      changedSlots: kind == .insert
-        ? home.persistentSlots : ManagedObject.slotsThatDiffer(draft, from: base, home),
-      base: base, isBaseStored: isBaseStored, isFinal: true, transients: transients, edges: edges)
+      kind, home, primaryKey, change, base: base, isBaseStored: isBaseStored, transients: transients,
+      edges: edges,
+      kept: keptValues(in: change.row, home))
   }
 
   private var edges: StratumEdges {
