@@ -1,0 +1,64 @@
+import Foundation
+import Testing
+
+@_spi(Testing) @testable import StrataCore
+
+/// The check of a context's state finds what is wrong with it: each test breaks one thing by hand.
+struct InvariantTests {
+  private let context: ManagedObjectContext
+  private let saved: ManagedObject
+  private let new: ManagedObject
+
+  init() throws {
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: StoreFixture.model())
+    try coordinator.addPersistentStore(.inMemory)
+    context = ManagedObjectContext(.confinement, coordinator: coordinator)
+    saved = try EntityDescription.insertNewObject(forEntityName: "Item", into: context)
+    try context.save()
+    new = try EntityDescription.insertNewObject(forEntityName: "Item", into: context)
+    context.processPendingChanges()
+    #expect(context.brokenInvariants() == [])
+  }
+
+  /// What a test breaks and what the check says of it.
+  enum Fault: String, CaseIterable, Sendable {
+    case countedWrongly = "are counted as inserted"
+    case inNoList = "has changes and is in no list of changed objects"
+    case newAndEdited = "is both new and edited"
+    case newAndDeleted = "is both new and deleted"
+    case newAndFault = "is new and a fault"
+    case notedNowhere = "is noted for a notification and not in its list"
+    case inNoSave = "belongs to a save, and none is under way"
+    case leaving = "is being deleted, and no deletion runs"
+    case underAnotherKey = "is registered under another key"
+    case doesNotKnow = "does not know that it is there"
+    case frozenForNothing = "a layer waits for a save, and none is under way"
+  }
+
+  @Test("a broken state is found and named", arguments: Fault.allCases)
+  func isFound(_ fault: Fault) throws {
+    switch fault {
+    case .countedWrongly: new.state.remove(.inserted)
+    case .inNoList: saved.state.insert(.updated)
+    case .newAndEdited: new.state.insert(.updated)
+    case .newAndDeleted: new.state.insert(.deleted)
+    case .newAndFault: new.state.insert(.fault)
+    case .notedNowhere: saved.state.insert(.notedUpdate)
+    case .inNoSave: saved.state.insert(.inFlight)
+    case .leaving: new.state.insert(.leaving)
+    case .underAnotherKey:
+      let table = try #require(context.stores.table(for: saved.home))
+      table.remove(saved.primaryKey)
+      table.insert(saved, for: saved.primaryKey + 1_000)
+    case .doesNotKnow: new.state.remove(.listedInserted)
+    case .frozenForNothing:
+      // A child sees the edits, so that they are in a layer.
+      let child = ManagedObjectContext(.confinement, parent: context)
+      _ = try child.count(for: FetchRequest<ManagedObject>(entityName: "Item"))
+      _ = context.strata.freeze()
+      withExtendedLifetime(child) {}
+    }
+    let broken = context.brokenInvariants()
+    #expect(broken.contains { $0.contains(fault.rawValue) }, "\(broken)")
+  }
+}
