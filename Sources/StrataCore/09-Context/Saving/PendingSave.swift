@@ -238,7 +238,9 @@ final class PendingSave {
           externals: change.map { change in change.externals.map { StratumValue($0, of: change.row) } } ?? [],
           changedSlots: change?.changedSlots ?? SlotBitmap(), base: base,
           isBaseStored: kind == .insert || !object.state.contains(.unsavedRow), isFinal: change != nil,
-          transients: TransientValues(object.transients), edges: object.stratumEdges))
+          transients: TransientValues(object.transients),
+          edges: kind == .delete ? object.stratumEdges.removals : object.stratumEdges,
+          leftReferences: kind == .delete ? object.leftReferences : SlotBitmap()))
       objects.append(object)
     }
     for (place, object) in inserted.enumerated() { add(object, changes.inserts[place], .insert) }

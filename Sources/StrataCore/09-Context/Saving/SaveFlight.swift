@@ -28,6 +28,8 @@ final class SaveFlight: @unchecked Sendable {
     let lostVersion: UInt32
     /// What happens to relationships that are not in rows.
     let edges: StratumEdges
+    /// Of a deletion that a parent is told.
+    let leftReferences: SlotBitmap
     /// Whether members have changed, by whatever means.
     let hasRelations: Bool
   }
@@ -340,7 +342,9 @@ extension SaveFlight.Entry {
     let home = home.takeUnretainedValue()
     if kind == .delete {
       guard let base else { return nil }
-      return StratumRow(.delete, home, primaryKey, row: nil, base: base, isBaseStored: isBaseStored)
+      return StratumRow(
+        .delete, home, primaryKey, row: nil, base: base, isBaseStored: isBaseStored, edges: edges.removals,
+        leftReferences: leftReferences)
     }
     guard let row = change?.row ?? base else { return nil }
     if change == nil, transients == nil, !hasRelations { return nil }
