@@ -26,7 +26,8 @@ extension StratumEdges {
   /// What they take out.
   var removals: StratumEdges {
     if isEmpty { return self }
-    return mapValues { members in members.filter { $0.value == MemberChanges.removed } }.filter { !$1.isEmpty }
+    return mapValues { members in members.filter { $0.value == MemberChanges.removed } }
+      .filter { !$0.value.isEmpty }
   }
 
   /// As a store takes them, for the record `owner`.
