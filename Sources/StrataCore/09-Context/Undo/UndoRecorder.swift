@@ -70,10 +70,14 @@ final class UndoRecorder {
   }
 
   /// The event that a deletion belongs to which could not be followed then.
-  func lateEvent(of object: ManagedObject) -> UndoEvent? { late.isEmpty ? nil : late[ObjectIdentifier(object)] }
+  func lateEvent(of object: ManagedObject) -> UndoEvent? {
+    late.isEmpty ? nil : late[ObjectIdentifier(object)]
+  }
 
   /// `object` was deleted because of a deletion in `event`.
-  func note(_ object: ManagedObject, deletedLateIn event: UndoEvent) { late[ObjectIdentifier(object)] = event }
+  func note(_ object: ManagedObject, deletedLateIn event: UndoEvent) {
+    late[ObjectIdentifier(object)] = event
+  }
 
   /// `old` is being taken back, and `new` is what is left of it.
   func moveLate(from old: UndoEvent, to new: UndoEvent) { late = late.mapValues { $0 === old ? new : $0 } }
