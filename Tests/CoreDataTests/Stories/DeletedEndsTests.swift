@@ -229,6 +229,62 @@ struct DeletedEndsTests {
     #expect(owner.value(forKey: key) as? Set<NSManagedObject> == (comesBack ? [thing] : []))
   }
 
+  @Test(
+    "Rules 24, 153, 212: under no action a reference to what was never saved does not hinder the save of whichever context",
+    arguments: [0, 1, 2, 3], [false, true])
+  func neverSavedUnderNoAction(place: Int, isEdited: Bool) throws {
+    let parent = context()
+    let tool = make("Tool", parent)
+    try parent.save()
+    func child(of context: NSManagedObjectContext) -> NSManagedObjectContext {
+      let child = NSManagedObjectContext(concurrencyType: .confinementConcurrencyType)
+      child.parent = context
+      return child
+    }
+    let middle = child(of: parent)
+    if isEdited {
+      tool.setValue("hammer", forKey: "label")
+      parent.processPendingChanges()
+    }
+    switch place {
+    case 0:
+      // All of it in one context.
+      let site = make("Site", parent)
+      tool.setValue(site, forKey: "site")
+      parent.processPendingChanges()
+      parent.delete(site)
+    case 1:
+      let site = make("Site", middle)
+      middle.object(with: tool.objectID).setValue(site, forKey: "site")
+      middle.processPendingChanges()
+      middle.delete(site)
+      try middle.save()
+    case 2:
+      // One child inserts, another deletes.
+      let site = make("Site", middle)
+      middle.object(with: tool.objectID).setValue(site, forKey: "site")
+      try middle.save()
+      let other = child(of: parent)
+      other.delete(other.object(with: site.objectID))
+      try other.save()
+    default:
+      let top = child(of: middle)
+      let site = make("Site", top)
+      top.object(with: tool.objectID).setValue(site, forKey: "site")
+      try top.save()
+      middle.delete(middle.object(with: site.objectID))
+      try middle.save()
+    }
+    try parent.save()
+    parent.refreshAllObjects()
+    let found = try parent.fetch(NSFetchRequest<NSManagedObject>(entityName: "Tool"))
+    #expect(found == [tool])
+    tool.setValue(nil, forKey: "site")
+    try parent.save()
+    #expect(tool.value(forKey: "site") == nil)
+    #expect(try parent.count(for: NSFetchRequest<NSManagedObject>(entityName: "Site")) == 0)
+  }
+
   @Test("Rules 19, 212: rollback brings a member back whose end took no action")
   func rollbackOfNoAction() throws {
     let context = context()

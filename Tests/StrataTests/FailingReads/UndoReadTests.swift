@@ -67,4 +67,50 @@ struct UndoReadTests {
           try #expect(world.picture() == ["4 t4 40 on b []", "b(1): 4", "new of ", "old of "])
         }, edits: true))
   }
+
+  @Test(arguments: [false, true])
+  func undoOfADeletionOfWhatCouldNotBeRead(isSaved: Bool) throws {
+    try forEveryFailingRead(
+      ReadStory(
+        prepare: { world in
+          world.context.undoManager = UndoManager()
+          try world.holdFaults()
+        },
+        act: { world in
+          world.context.delete(world.held[0])
+          world.context.processPendingChanges()
+        },
+        complete: { _ in },
+        finished: { world in
+          if isSaved { try world.context.save() }
+          world.context.undo()
+          #expect(world.held.allSatisfy { !$0.isDeleted && $0.managedObjectContext === world.context })
+          try world.context.save()
+          try #expect(world.picture().contains("1 t1 10 on a [old] cover"))
+        }, edits: true))
+  }
+
+  @Test func undoOfAnInsertionAndRedo() throws {
+    try forEveryFailingRead(
+      ReadStory(
+        prepare: { world in
+          world.context.undoManager = UndoManager()
+          let tag = try world.tag("old")
+          world.held = [
+            world.context.new(
+              "Book", ["isbn": 6, "title": "six", "shelf": try world.shelf("a"), "tags": Set([tag])])
+          ]
+          try world.context.save()
+          world.context.refreshAllObjects()
+        },
+        act: { world in
+          world.context.undo()
+          world.context.redo()
+        },
+        complete: { _ in },
+        finished: { world in
+          try world.context.save()
+          try #expect(world.picture().contains("6 six 0 on a [old]"))
+        }, edits: true))
+  }
 }

@@ -77,6 +77,7 @@ extension ManagedObject {
       for relationship in home.entity.relationships where unsaved.changesReference(relationship) {
         adoptMembership(relationship, from: unsaved.base?.reference(relationship, home) ?? 0, to: 0)
       }
+      leaveEnds(before: unsaved)
       return
     }
     let draft = draftAsRead(unsaved, from: binding)

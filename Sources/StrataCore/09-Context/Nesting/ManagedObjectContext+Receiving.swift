@@ -178,6 +178,7 @@ extension ManagedObjectContext {
       } else if object.state.contains(.deleted) {
         if !deletedBefore.contains(ObjectIdentifier(object)) { changes.note(object, .notedDelete) }
       } else {
+        object.leaveEnds(before: change)
         changes.delete(object)
       }
     case .update:

@@ -204,6 +204,7 @@ extension ManagedObjectContext {
             transients: object.transients == nil ? nil : TransientValues(object.transients),
             lostVersion: lost.isEmpty ? 0 : lost[object.objectID] ?? 0,
             edges: object.relations == nil ? [:] : object.stratumEdges,
+            leftReferences: kind == .delete ? object.leftReferences : SlotBitmap(),
             hasRelations: object.relations?.hasChanges ?? false))
         object.relations?.takeOff()
         // While the object is at hand: from here on it is in flight and in no list.

@@ -209,7 +209,8 @@ final class PendingSave {
         StratumRow(
           kind, object.home, object.primaryKey, change, base: object.snapshot,
           isBaseStored: kind == .insert || !object.state.contains(.unsavedRow),
-          transients: TransientValues(object.transients), edges: object.stratumEdges))
+          transients: TransientValues(object.transients), edges: object.stratumEdges,
+          leftReferences: kind == .delete ? object.leftReferences : SlotBitmap()))
       objects.append(object)
     }
     for (place, object) in inserted.enumerated() { add(object, changes.inserts[place], .insert) }

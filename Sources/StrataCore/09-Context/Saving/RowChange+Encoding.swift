@@ -49,16 +49,20 @@ extension StratumRow {
   /// A record as a save hands it down and as children see it.
   /// - Parameters:
   ///   - change: what was encoded; nil for a deletion, and where only relationships or transient values have changed.
+  ///   - leftReferences: of a deletion, the references that it had given up before.
   ///   - kept: large values of `base` that are in no store.
   convenience init(
     _ kind: Kind, _ bound: BoundEntity, _ primaryKey: UInt64, _ change: RowChange?, base: RowSnapshot?,
-    isBaseStored: Bool, transients: TransientValues?, edges: StratumEdges, kept: [StratumValue] = []
+    isBaseStored: Bool, transients: TransientValues?, edges: StratumEdges,
+    leftReferences: SlotBitmap = SlotBitmap(),
+    kept: [StratumValue] = []
   ) {
     self.init(
       kind, bound, primaryKey, row: change?.row ?? (kind == .delete ? nil : base),
       externals: (change.map { change in change.externals.map { StratumValue($0, of: change.row) } } ?? [])
         + kept,
       changedSlots: change?.changedSlots ?? SlotBitmap(), base: kind == .insert ? nil : base,
-      isBaseStored: isBaseStored, isFinal: change != nil, transients: transients, edges: edges)
+      isBaseStored: isBaseStored, isFinal: change != nil, transients: transients,
+      edges: kind == .delete ? edges.removals : edges, leftReferences: leftReferences)
   }
 }

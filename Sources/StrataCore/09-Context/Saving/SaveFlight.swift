@@ -28,6 +28,8 @@ final class SaveFlight: @unchecked Sendable {
     let lostVersion: UInt32
     /// What happens to relationships that are not in rows.
     let edges: StratumEdges
+    /// Of a deletion that a parent is told.
+    let leftReferences: SlotBitmap
     /// Whether members have changed, by whatever means.
     let hasRelations: Bool
   }
@@ -317,6 +319,6 @@ extension SaveFlight.Entry {
     }
     return StratumRow(
       kind, home.takeUnretainedValue(), primaryKey, change, base: base, isBaseStored: isBaseStored,
-      transients: transients, edges: edges)
+      transients: transients, edges: edges, leftReferences: leftReferences)
   }
 }

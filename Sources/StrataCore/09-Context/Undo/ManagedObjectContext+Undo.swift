@@ -102,14 +102,10 @@ extension ManagedObjectContext {
     action.seal(in: self)
     let isIdle =
       action.states.allSatisfy(\.isAlongside) && action.postponed.isEmpty && action.withdrawn.isEmpty
-    guard !isIdle, undoRecorder.isEnabled else { return }
-    for place in action.unsealed {
-      // A save may write over what is to come back.
-      postpone(action.states[place].object) { [weak self, weak action] in
-        if let self { action?.sealRest(in: self) }
-      }
-    }
+    guard !isIdle, undoRecorder.isEnabled else { return undoRecorder.endDeletions(of: nil) }
+    action.waitForSeal(in: self)
     undoRecorder.postponed = []
+    undoRecorder.endDeletions(of: action)
     undoRecorder.manager.messages.registerUndo(withTarget: self) { [weak self] _ in
       self?.takeBack(action)
     }
@@ -128,6 +124,7 @@ extension ManagedObjectContext {
     let waiting = action.takeUnsealed()
     if let first = waiting.first {
       let rest = UndoEvent(unsealed: waiting)
+      undoRecorder?.moveLate(from: action, to: rest)
       postpone(first.object) { [weak self] in self?.takeBackSealed(rest) }
     }
     takeBack(action.states)
@@ -136,7 +133,9 @@ extension ManagedObjectContext {
   /// Seals an action and takes it back, or fails and does nothing.
   private func takeBackSealed(_ action: UndoEvent) {
     action.sealRest(in: self)
-    if action.unsealed.isEmpty { takeBack(action.states) }
+    guard action.unsealed.isEmpty else { return }
+    withdraw(action.postponed)
+    takeBack(action.states)
   }
 
   /// Edits that wait for something to be read are not made.

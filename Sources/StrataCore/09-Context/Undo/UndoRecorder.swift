@@ -13,6 +13,10 @@ final class UndoRecorder {
   var postponed: [UnfinishedEdit] = []
   /// Edits that waited and have been taken back in this event.
   var withdrawn: [UnfinishedEdit] = []
+  /// Deletions of this event of which something could not be read.
+  private var unread: [ManagedObject] = []
+  /// Deletions of earlier events of which something could not be read: what follows from them is taken back with them.
+  private var late: [ObjectIdentifier: UndoEvent] = [:]
   /// How many saves the context has made since it has the recorder.
   private(set) var saveCount = 0
   private var observation: (any NSObjectProtocol)?
@@ -49,6 +53,45 @@ final class UndoRecorder {
     return UndoEvent(states: states, postponed: postponed, withdrawn: withdrawn)
   }
 
+  // MARK: Deletions that wait
+
+  /// All that could be read of deletions has been: `objects` are those of which something could not.
+  func noteUnread(_ objects: [ManagedObject]) {
+    if objects.isEmpty && late.isEmpty { return }
+    let waiting = Set(objects.map(ObjectIdentifier.init))
+    late = late.filter { waiting.contains($0.key) }
+    unread = objects.filter { late[ObjectIdentifier($0)] == nil }
+  }
+
+  /// `event` has been registered: what is still to follow from its deletions belongs to it. Nil when it cannot be undone.
+  func endDeletions(of event: UndoEvent?) {
+    if let event { for object in unread { late[ObjectIdentifier(object)] = event } }
+    unread = []
+  }
+
+  /// The event that a deletion belongs to which could not be followed then.
+  func lateEvent(of object: ManagedObject) -> UndoEvent? {
+    late.isEmpty ? nil : late[ObjectIdentifier(object)]
+  }
+
+  /// `object` was deleted because of a deletion in `event`.
+  func note(_ object: ManagedObject, deletedLateIn event: UndoEvent) {
+    late[ObjectIdentifier(object)] = event
+  }
+
+  /// `old` is being taken back, and `new` is what is left of it.
+  func moveLate(from old: UndoEvent, to new: UndoEvent) { late = late.mapValues { $0 === old ? new : $0 } }
+
+  /// Runs `body`, which does what an earlier event had to leave, and adds it to that event. What this event has noted already stays
+  /// noted here.
+  func adding(to event: UndoEvent, in context: ManagedObjectContext, _ body: () -> Void) {
+    let outer = (states: states, known: known, postponed: postponed, withdrawn: withdrawn)
+    (states, postponed, withdrawn) = ([], [], [])
+    body()
+    event.add(UndoEvent(states: states, postponed: postponed, withdrawn: []), in: context)
+    (states, known, postponed, withdrawn) = outer
+  }
+
   func noteSave() { saveCount += 1 }
 
   /// Ends the manager's group of this event.
@@ -57,6 +100,7 @@ final class UndoRecorder {
   /// Forgets what could be undone or redone (rules 18, 237).
   func removeAll() {
     _ = takeEvent()
+    (unread, late) = ([], [:])
     manager.messages.removeAllActions()
   }
 }
@@ -70,7 +114,7 @@ final class UndoEvent {
   /// The places of states that are not sealed.
   private(set) var unsealed: [Int] = []
   /// Edits that wait for something to be read: taken back by not being made.
-  let postponed: [UnfinishedEdit]
+  private(set) var postponed: [UnfinishedEdit]
   /// Edits that waited and were withdrawn by an undo: done again by waiting again.
   let withdrawn: [UnfinishedEdit]
 
@@ -107,6 +151,24 @@ final class UndoEvent {
       guard context.readsAll({ _ = new.seal(in: context) }) else { return false }
       states[place] = new
       return true
+    }
+  }
+
+  /// Takes in what has followed from this event only now.
+  fileprivate func add(_ later: UndoEvent, in context: ManagedObjectContext) {
+    later.seal(in: context)
+    for place in later.unsealed { unsealed.append(states.count + place) }
+    states += later.states
+    postponed += later.postponed
+    if !later.unsealed.isEmpty { waitForSeal(in: context) }
+  }
+
+  /// A save may write over what is to come back: it seals first what is not sealed.
+  func waitForSeal(in context: ManagedObjectContext) {
+    for place in unsealed {
+      context.postpone(states[place].object) { [weak context, weak self] in
+        if let context { self?.sealRest(in: context) }
+      }
     }
   }
 

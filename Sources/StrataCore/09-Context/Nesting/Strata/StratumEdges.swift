@@ -23,6 +23,13 @@ extension StratumEdges {
     return merging(later) { $0.merging($1) { $1 } }
   }
 
+  /// What they take out.
+  var removals: StratumEdges {
+    if isEmpty { return self }
+    return mapValues { members in members.filter { $0.value == MemberChanges.removed } }
+      .filter { !$0.value.isEmpty }
+  }
+
   /// As a store takes them, for the record `owner`.
   func changes(of owner: UInt64) -> [EdgeChange] {
     flatMap { relationship, members in
@@ -56,6 +63,32 @@ extension ManagedObject {
       result[number] = StratumEdges.Value(state.changes.entries)
     }
     return result
+  }
+
+  /// The references that are not those of the row.
+  final var leftReferences: SlotBitmap {
+    var result = SlotBitmap()
+    guard let draft, let snapshot else { return result }
+    for relationship in home.entity.relationships where !relationship.isToMany && !relationship.isTransient {
+      guard draft.isChanged(relationship.slot) else { continue }
+      let old = snapshot.reference(relationship, home)
+      let isSame =
+        if case .reference(let bits) = draft[relationship.slot] { bits == old } else { old == 0 }
+      if !isSame { result.insert(relationship.slot) }
+    }
+    return result
+  }
+
+  /// A child has deleted the object: what it had taken it out of before does not lead to it, nor it there (rule 213).
+  final func leaveEnds(before deletion: StratumRow) {
+    adoptEdges(deletion.edges)
+    if deletion.leftReferences.isEmpty { return }
+    fire()
+    let draft = editableDraft()
+    deletion.leftReferences.forEach { slot in
+      draft[slot] = .null
+      draft.primitive.remove(slot)
+    }
   }
 
   /// What a child has done to relationships becomes a change of this object's own.

@@ -27,16 +27,19 @@ final class StratumRow: Sendable {
   let isFinal: Bool
   /// Values of transient attributes that travel with the record (rule 165).
   let transients: TransientValues?
-  /// Changes of to-many relationships that are not in the rows.
+  /// Changes of to-many relationships that are not in the rows; of a deletion only what had been removed before.
   let edges: StratumEdges
+  /// Of a deletion: the references that were no longer those of `base` when the record was deleted. None of them forbids the deletion.
+  let leftReferences: SlotBitmap
 
   init(
     _ kind: Kind, _ bound: BoundEntity, _ primaryKey: UInt64, row: RowSnapshot?,
     externals: [StratumValue] = [],
     changedSlots: SlotBitmap = SlotBitmap(), base: RowSnapshot?, isBaseStored: Bool, isFinal: Bool = false,
-    transients: TransientValues? = nil, edges: StratumEdges = [:]
+    transients: TransientValues? = nil, edges: StratumEdges = [:], leftReferences: SlotBitmap = SlotBitmap()
   ) {
     self.edges = edges
+    self.leftReferences = leftReferences
     self.kind = kind
     self.bound = bound
     self.primaryKey = primaryKey
@@ -105,7 +108,7 @@ extension StratumRow {
   func followed(by change: StratumRow, in store: StoreBinding) throws -> StratumRow? {
     switch change.kind {
     case .insert: return revived(by: change)
-    case .delete: return kind == .insert ? nil : deletion()
+    case .delete: return kind == .insert ? nil : deletion(change)
     case .update:
       let (row, externals) = try combined(with: change, in: store)
       return StratumRow(
@@ -120,7 +123,10 @@ extension StratumRow {
   func covered(by change: StratumRow, in store: StoreBinding) throws -> StratumRow {
     switch change.kind {
     case .insert: return change
-    case .delete: return StratumRow(.delete, bound, primaryKey, row: nil, base: row, isBaseStored: false)
+    case .delete:
+      return StratumRow(
+        .delete, bound, primaryKey, row: nil, base: row, isBaseStored: false, edges: change.edges,
+        leftReferences: change.leftReferences)
     case .update:
       let (row, externals) = try combined(with: change, in: store)
       return StratumRow(
@@ -136,7 +142,9 @@ extension StratumRow {
     -> StratumRow
   {
     if kind == .delete {
-      return StratumRow(.delete, bound, primaryKey, row: nil, base: row, isBaseStored: isStored)
+      return StratumRow(
+        .delete, bound, primaryKey, row: nil, base: row, isBaseStored: isStored, edges: edges,
+        leftReferences: leftReferences)
     }
     var (result, externals) = (self.row, kept + self.externals)
     if base?.base != row.base { (result, externals) = try laid(over: row, keeping: kept, in: store) }
@@ -159,7 +167,7 @@ extension StratumRow {
   func merged(with older: StratumRow) -> StratumRow? {
     switch (older.kind, kind) {
     case (.insert, .delete): nil
-    case (_, .delete): older.deletion()
+    case (_, .delete): older.deletion(self)
     case (_, .insert): older.revived(by: self)
     case (.delete, .update): older
     case (_, .update):
@@ -181,9 +189,19 @@ extension StratumRow {
       transients: insertion.transients)
   }
 
-  /// The deletion of what this changes.
-  private func deletion() -> StratumRow {
-    StratumRow(.delete, bound, primaryKey, row: nil, base: base, isBaseStored: isBaseStored)
+  /// `deletion` of what this changes.
+  private func deletion(_ deletion: StratumRow) -> StratumRow {
+    var left = deletion.leftReferences
+    if kind == .update {
+      for relationship in bound.entity.relationships where changesReference(relationship) {
+        left.insert(relationship.slot)
+      }
+    } else {
+      left.formUnion(leftReferences)
+    }
+    return StratumRow(
+      .delete, bound, primaryKey, row: nil, base: base, isBaseStored: isBaseStored,
+      edges: edges.removals.followed(by: deletion.edges), leftReferences: left)
   }
 
   /// This one's row with the changed values of `change`.

@@ -8,7 +8,10 @@ extension ManagedObjectContext {
   func propagateDeletions() {
     var place = 0
     var unread: [ManagedObject] = []
-    defer { deletionsToPropagate = unread }
+    defer {
+      deletionsToPropagate = unread
+      undoRecorder?.noteUnread(unread)
+    }
     while place < deletionsToPropagate.count {
       let end = min(place + Self.propagationStep, deletionsToPropagate.count)
       let batch = Array(deletionsToPropagate[place..<end])
@@ -16,7 +19,7 @@ extension ManagedObjectContext {
       fulfil(faults.filter { !$0.home.entity.relationships.isEmpty })
       for object in batch where object.context === self && object.state.contains(.deleted) {
         // What follows from the deletion of one that cannot be read must wait: the save tries again, or fails.
-        if !readsAll({ propagateDeletion(of: object) }) { unread.append(object) }
+        if !readsAllPropagating(object) { unread.append(object) }
       }
       // These rows were never looked at, and the save needs none of them.
       for object in faults where object.isFault && !object.hasDraft && parent == nil {
@@ -34,6 +37,18 @@ extension ManagedObjectContext {
   }
 
   private static let propagationStep = 1_024
+
+  /// Applies the delete rules of one object. What an earlier event could not read belongs to that event when it is undone.
+  private func readsAllPropagating(_ object: ManagedObject) -> Bool {
+    guard let undoRecorder, let event = undoRecorder.lateEvent(of: object) else {
+      return readsAll { propagateDeletion(of: object) }
+    }
+    let count = deletionsToPropagate.count
+    var isRead = false
+    undoRecorder.adding(to: event, in: self) { isRead = readsAll { propagateDeletion(of: object) } }
+    for next in deletionsToPropagate.dropFirst(count) { undoRecorder.note(next, deletedLateIn: event) }
+    return isRead
+  }
 
   /// Applies what is left of the delete rules before a save, until nothing more is deleted by it.
   func settleDeletions() {

@@ -5,14 +5,21 @@ extension ManagedObjectContext {
     return identifier(bits, inStore: index).map(vanished.contains) ?? false
   }
 
-  /// References without inverse to new objects that have been deleted again are cleared: no store will ever hold what they lead to,
-  /// and no other context can have deleted it (rules 24, 212).
+  /// References to new objects that have been deleted again, and which their deletion has left where they were, are cleared: no store will
+  /// ever hold what they lead to, and no other context can have deleted it (rules 24, 212). Of what a deletion here has left, these are
+  /// those without inverse, and those of which the other end has the rule *no action*; a child need not have known of any.
   func clearReferencesToWithdrawn() {
-    let withdrawn = changes.withdrawn.map { (home: $0.home, primaryKey: $0.primaryKey) } + withdrawnByChildren
-    if withdrawn.isEmpty { return }
-    let hierarchies = Set(withdrawn.map(\.home.hierarchyNumber))
-    let relationships = schema.relationships.filter {
-      $0.inverse == nil && !$0.isTransient && hierarchies.contains($0.destinationHierarchy)
+    let (own, byChildren) = (changes.withdrawn, withdrawnByChildren)
+    if own.isEmpty && byChildren.isEmpty { return }
+    let withdrawn = own.map { (home: $0.home, primaryKey: $0.primaryKey) } + byChildren
+    let ownHierarchies = Set(own.map(\.home.hierarchyNumber))
+    let theirHierarchies = Set(byChildren.map(\.home.hierarchyNumber))
+    let relationships = schema.relationships.filter { relationship in
+      if relationship.isTransient { return false }
+      if theirHierarchies.contains(relationship.destinationHierarchy) { return true }
+      let inverse = schema.inverse(of: relationship)
+      return (inverse == nil || inverse?.deleteRule == .noAction)
+        && ownHierarchies.contains(relationship.destinationHierarchy)
     }
     if relationships.isEmpty { return }
     var gone: [Int: Set<UInt64>] = [:]
@@ -47,7 +54,7 @@ extension ManagedObjectContext {
 
   private func clear(_ object: ManagedObject, _ relationship: RelationshipSchema, _ gone: Set<UInt64>) {
     if !relationship.isToMany {
-      if gone.contains(object.reference(relationship)) { object.setRelatedObject(relationship, nil) }
+      if gone.contains(object.reference(relationship)) { object.storeReference(0, relationship) }
       return
     }
     guard let state = object.relations?.known(relationship), state.hasChanges else { return }
