@@ -55,4 +55,57 @@ struct UndoRelationshipTests {
       try store.fresh { try $0.find(Project.self, "Red").milestones.namesInOrder } == ["c", "b", "a"])
     #expect(try store.problems() == [])
   }
+
+  /// Relationships of every kind: the owner's entity, the relationship, the entity of its members.
+  static let kinds = [
+    ["Department", "employees", "Employee"], ["Department", "keys", "Key"],
+    ["Project", "members", "Employee"],
+    ["Project", "watchers", "Employee"], ["Project", "milestones", "Milestone"],
+    ["Project", "labels", "Label"], ["Employee", "friends", "Employee"],
+  ]
+
+  @Test(
+    "rule 235: what one event has made of an object's members before it deleted the object is undone with the deletion, before and after its save",
+    arguments: kinds, [false, true])
+  func changedAndDeleted(_ kind: [String], isSaved: Bool) throws {
+    let types: [String: Named.Type] = [
+      "Department": Department.self, "Employee": Employee.self, "Key": Key.self, "Project": Project.self,
+      "Milestone": Milestone.self, "Label": Label.self,
+    ]
+    func make(_ entity: String, _ name: String) throws -> Named {
+      try #require(types[entity]).init(name, in: context)
+    }
+    let owner = try make(kind[0], "owner")
+    let names = ["kept", "lost", "new"]
+    let members = try names.map { try make(kind[2], $0) }
+    owner.setValue([members[0], members[1]], forKey: kind[1])
+    try context.save()
+    context.undoManager?.removeAllActions()
+    func shown() -> [String] {
+      owner.objectIDs(forRelationshipNamed: kind[1]).map { id in
+        members.firstIndex { $0.objectID == id }.map { names[$0] } ?? "?"
+      }.sorted()
+    }
+    owner.setValue([members[2], members[0]], forKey: kind[1])
+    #expect(shown() == ["kept", "new"])
+    context.delete(owner)
+    context.processPendingChanges()
+    if isSaved { try context.save() }
+    context.undo()
+    #expect(shown() == ["kept", "lost"])
+    // One that was given an owner and lost it in the event counts as edited, with nothing to write.
+    let changes = context.updatedObjects.flatMap { $0.changedValues().keys }
+    #expect(isSaved || context.insertedObjects.isEmpty && context.deletedObjects.isEmpty && changes.isEmpty)
+    context.redo()
+    #expect(isSaved ? !owner.isInserted : owner.isDeleted)
+    context.undo()
+    #expect(shown() == ["kept", "lost"])
+    try context.save()
+    let id = owner.objectID
+    let found = try store.fresh { context in
+      try context.existingObject(with: id).objectIDs(forRelationshipNamed: kind[1])
+    }
+    #expect(Set(found) == [members[0].objectID, members[1].objectID])
+    #expect(try store.problems() == [])
+  }
 }

@@ -54,11 +54,20 @@ struct RelationUndoState {
   mutating func keepAll(of object: ManagedObject) {
     hasChanged = !object.home.entity.relationships.isEmpty
     if object.context != nil {
-      for relationship in object.home.entity.relationships where relationship.isKeptHere {
+      for relationship in object.home.entity.relationships where relationship.isToMany {
         let old = before.first { $0.state.relationship === relationship }
-        let base = object.loadedState(relationship).base ?? []
-        let all = RelationState.apply(old.map { [$0.flying, $0.changes] } ?? [], to: base, relationship)
-        for member in all { members.append((relationship, member.member, member.position)) }
+        var earlier: Set<UInt64> = []
+        if relationship.isKeptHere {
+          let base = object.loadedState(relationship).base ?? []
+          let all = RelationState.apply(old.map { [$0.flying, $0.changes] } ?? [], to: base, relationship)
+          for member in all { members.append((relationship, member.member, member.position)) }
+          earlier = Set(all.map(\.member))
+        } else if let old {
+          for changes in [old.flying, old.changes] {
+            for entry in changes.effective where !entry.isRemoval { earlier.insert(entry.member) }
+          }
+        }
+        keepAdded(to: object, relationship, since: earlier)
       }
     } else {
       // It was new: what had been done is all there is.
@@ -69,6 +78,24 @@ struct RelationUndoState {
       }
     }
     before = []
+  }
+
+  /// What the event has added before the object went is no member when it returns. One that refers to the object still puts that back itself.
+  private mutating func keepAdded(
+    to object: ManagedObject, _ relationship: RelationshipSchema, since earlier: Set<UInt64>
+  ) {
+    guard let context = object.context, let state = object.relations?.known(relationship), state.hasChanges
+    else { return }
+    let inverse = context.schema.inverse(of: relationship)
+    for entry in state.changes.effective where !entry.isRemoval && !earlier.contains(entry.member) {
+      if let inverse, !inverse.isToMany,
+        let member = context.knownObject(entry.member, inStore: object.home.storeIndex),
+        member.isPresent(in: context), member.reference(inverse) == object.referenceBits
+      {
+        continue
+      }
+      members.append((relationship, entry.member, nil))
+    }
   }
 
   /// Makes the relationships what they were. What is done at the other ends is put back by those.
