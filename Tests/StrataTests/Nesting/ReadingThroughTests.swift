@@ -60,6 +60,44 @@ struct ReadingThroughTests {
     #expect(try top.fetch(ids).count == 4, "what contexts below have not saved counts as stored (rule 87)")
   }
 
+  @Test(
+    "rule 159: large values that only a context below has are compared by, also in records of which something else has changed since",
+    arguments: ["nothing", "members", "level"], [false, true])
+  func largeUnsavedValues(changed: String, isLoaded: Bool) throws {
+    let store = try TemporaryStore(TeamModel.make())
+    let parent = store.context()
+    let middle = ManagedObjectContext(.confinement, parent: parent)
+    let top = ManagedObjectContext(.confinement, parent: middle)
+    let rest = String(repeating: "x", count: 20_000)
+    let names = ["a", "b", "c"]
+    let ids = ["c", "a", "b"].map { parent.make(Employee.self, $0 + rest).objectID }
+    parent.processPendingChanges()
+    for id in ids {
+      let employee = try #require(try middle.existingObject(with: id) as? Employee)
+      if isLoaded { #expect(employee.name?.count == 20_001) }
+      if changed == "members" { employee.projects.insert(middle.make(Project.self, "Red")) }
+      if changed == "level" { employee.level = 2 }
+    }
+    middle.processPendingChanges()
+    middle.refreshAllObjects()
+    for context in [middle, top, ManagedObjectContext(.confinement, parent: top)] {
+      for isAscending in [true, false] {
+        let found = try context.fetch(
+          FetchRequest<Employee>(
+            entityName: "Employee", sortDescriptors: [FetchSort("name", ascending: isAscending)]))
+        let initials = found.map { String($0.name?.prefix(1) ?? "?") }
+        #expect(initials == (isAscending ? names : names.reversed()))
+      }
+      for name in names {
+        #expect(try context.find(Employee.self, name + rest).name?.first?.description == name)
+      }
+    }
+    try middle.save()
+    try parent.save()
+    #expect(try store.fresh { try $0.find(Employee.self, "b" + rest).level } == (changed == "level" ? 2 : 0))
+    #expect(try store.problems() == [])
+  }
+
   @Test("rule 160: a fault takes the values the parent has, saved or not, inserted or edited")
   func faultsTakeUnsavedValues() throws {
     let id = try store.save("Bells")[0]

@@ -25,8 +25,10 @@ extension ContextFetch {
     let isSortedHere = request.sorts.contains { !$0.steps.isEmpty }
     let asked = storeRequest(mode: mode)
     var wide = asked.request
+    let layers = overlay.rows.isEmpty ? [] : overlay.ownLayers + overlay.layersBelow
     func isBefore(_ left: FetchMatch, _ right: FetchMatch) throws -> Bool {
-      let order = try request.compare(left.value, left.primaryKey, right.value, right.primaryKey)
+      let order = try request.compare(
+        { try left.value($0, layers) }, left.primaryKey, { try right.value($0, layers) }, right.primaryKey)
       return order != 0 ? order < 0 : left.storeIndex < right.storeIndex
     }
     func isBehindStart(_ match: FetchMatch) throws -> Bool {

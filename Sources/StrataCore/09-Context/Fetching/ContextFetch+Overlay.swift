@@ -43,7 +43,8 @@ extension ContextFetch {
     var layers: [(layer: StratumLayer, isOwn: Bool)] = []
     // Seen from here, what contexts below have not saved is what is stored (rule 87).
     if specification.includesPendingChanges { layers = overlay.ownLayers.map { ($0, true) } }
-    for strata in context.ancestors where !strata.isEmpty { layers += strata.layers.map { ($0, false) } }
+    for strata in context.ancestors where !strata.isEmpty { overlay.layersBelow += strata.layers }
+    layers += overlay.layersBelow.map { ($0, false) }
     if layers.isEmpty { return }
     for binding in bindings {
       let table = StratumLayer.Table(storeIndex: binding.index, hierarchy: request.hierarchyNumber)

@@ -66,7 +66,7 @@ final class ContextView: ObjectView {
   func value(_ node: Node, _ slot: Int) throws -> AttributeValue {
     switch node {
     case .object(let object): return object.currentValue(slot)
-    case .unsaved(let row): return try row.value(slot, in: binding)
+    case .unsaved(let row): return try row.value(slot, among: ownLayers + layersBelow, in: binding)
     case .row(let row, let bound):
       guard let snapshot = row.snapshot else { return .null }
       return try binding.value(of: snapshot, slot, bound, row.primaryKey, in: store)

@@ -13,11 +13,11 @@ enum FetchMatch {
     }
   }
 
-  /// The value that takes part in sorting.
-  func value(_ slot: Int) throws -> AttributeValue {
+  /// The value that takes part in sorting; `layers` are the unsaved ones that the fetch sees, newest first.
+  func value(_ slot: Int, _ layers: [StratumLayer]) throws -> AttributeValue {
     switch self {
     case .object(let object): return object.currentValue(slot)
-    case .unsaved(let row, let store, _): return try row.value(slot, in: store)
+    case .unsaved(let row, let store, _): return try row.value(slot, among: layers, in: store)
     case .row(let row, let store):
       guard let snapshot = row.snapshot, let bound = store.binding.entities[row.entity] else { return .null }
       return try store.binding.value(of: snapshot, slot, bound, row.primaryKey, in: store.view)

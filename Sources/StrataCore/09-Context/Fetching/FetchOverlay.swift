@@ -8,6 +8,8 @@ struct FetchOverlay {
   var hidden = 0
   /// The layers of the context itself, newest first, as they were when the fetch began.
   var ownLayers: [StratumLayer] = []
+  /// Those of the contexts below, newest first.
+  var layersBelow: [StratumLayer] = []
   /// The keys of stored rows that unsaved rows hide, by store.
   var hiddenKeys: [Int: Set<UInt64>] = [:]
   /// Whether what is not saved may have a say in whether stored rows match, or where they stand: objects that they refer to have
