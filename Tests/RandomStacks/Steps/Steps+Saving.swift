@@ -30,14 +30,14 @@ extension GraphRun {
       throw Disagreement("\(place.name): saved in spite of \(violations)")
     }
     let details = error.userInfo[NSDetailedErrorsKey] as? [NSError] ?? [error]
-    try expect(
-      (error.code == NSValidationMultipleErrorsError) == (violations.count > 1),
-      "\(place.name): \(error.code) for \(violations)")
     let found = try details.map { one in
       PlainViolation(
         number: try number(one.userInfo[NSValidationObjectErrorKey] as? NSManagedObject) ?? 0,
         key: one.userInfo[NSValidationKeyErrorKey] as? String ?? "", code: one.code)
     }
+    try expect(
+      (error.code == NSValidationMultipleErrorsError) == (violations.count > 1),
+      "\(place.name): \(error.code), of \(found), for \(violations)")
     try expect(Set(found) == Set(violations), "\(place.name): refused for \(found), not for \(violations)")
     place.forgetUndo()
     try checkChanges(place)

@@ -202,4 +202,74 @@ struct NestedRelationshipTests {
     #expect(try root.find(Project.self, "Red").milestones.namesInOrder == ["m", "a"])
     #expect(try root.find(Project.self, "Red").sponsor == nil)
   }
+
+  /// How the parent comes to have the deletion as an edit of its own.
+  enum Claim: CaseIterable { case none, undo, edited, linked, related, relatedByOwner }
+
+  @Test(
+    "rule 213: what a child may delete, its parent saves: the child has taken out before what the rule deny would keep",
+    arguments: Claim.allCases, [false, true])
+  func allowedDeletion(claim: Claim, isOneSave: Bool) throws {
+    let store = try TemporaryStore(
+      TeamModel.make { $0["Employee"]?.relationshipsByName["department"]?.deleteRule = .deny })
+    let parent = store.context()
+    let (sales, audit) = (parent.make(Department.self, "Sales"), parent.make(Department.self, "Audit"))
+    let (ann, bob) = (parent.make(Employee.self, "Ann"), parent.make(Employee.self, "Bob"))
+    ann.department = sales
+    bob.manager = ann
+    ann.projects.insert(parent.make(Project.self, "Red"))
+    audit.auditors.insert(bob)
+    try parent.save()
+    switch claim {
+    case .none: break
+    case .undo: parent.undoManager = UndoManager()
+    case .edited: (ann.level, audit.name) = (2, "Audits")
+    case .linked:
+      ann.department = parent.make(Department.self, "Support")
+      audit.auditors.insert(ann)
+    case .related:
+      ann.friends.insert(bob)
+      bob.department = audit
+    case .relatedByOwner: (bob.level, sales.name) = (2, "Sale")
+    }
+    parent.processPendingChanges()
+    let child = ManagedObjectContext(.confinement, parent: parent)
+    func theirs<T: Named>(_ object: T) throws -> T {
+      try #require(try child.existingObject(with: object.objectID) as? T)
+    }
+    try theirs(ann).department = nil
+    try theirs(audit).auditors.removeAll()
+    if !isOneSave { try child.save() }
+    child.delete(try theirs(ann))
+    child.delete(try theirs(audit))
+    try child.save()
+    #expect(bob.manager == nil && sales.employees.isEmpty)
+    parent.refreshAllObjects()
+    try parent.save()
+    #expect(try store.fresh { try $0.fetch(FetchRequest<Employee>(entityName: "Employee")).names } == ["Bob"])
+    #expect(
+      try store.fresh { try $0.fetch(FetchRequest<Department>(entityName: "Department")).names }
+        == (claim == .relatedByOwner ? ["Sale"] : claim == .linked ? ["Sales", "Support"] : ["Sales"]))
+    #expect(try store.problems() == [])
+  }
+
+  @Test("rule 213: what the parent has related meanwhile still denies the deletion that a child has saved")
+  func deniedMeanwhile() throws {
+    let store = try TemporaryStore(
+      TeamModel.make { $0["Employee"]?.relationshipsByName["department"]?.deleteRule = .deny })
+    let parent = store.context()
+    let (sales, support) = (parent.make(Department.self, "Sales"), parent.make(Department.self, "Support"))
+    let ann = parent.make(Employee.self, "Ann")
+    ann.department = sales
+    try parent.save()
+    let child = ManagedObjectContext(.confinement, parent: parent)
+    let theirs = try child.find(Employee.self, "Ann")
+    theirs.department = nil
+    ann.department = support
+    parent.processPendingChanges()
+    child.delete(theirs)
+    try child.save()
+    let error = #expect(throws: CoreDataError.self) { try parent.save() }
+    #expect(error?.code == .validationRelationshipDeniedDelete)
+  }
 }
