@@ -12,7 +12,7 @@ struct FlightLogWatchTests {
     defer { folder.remove() }
     let store = try await Self.emptyLog(folder)
     let watch = try ChildProcess(
-      FlightLogProgramTests.program, ["watch", "--store", store, "--rows", "5", "--seconds", "120"])
+      FlightLogProgramTests.program, ["watch", "--store", store, "--rows", "5", "--seconds", "3600"])
     #expect(watch.readLine() == "0 flights, 0 delayed; the newest:")
     #expect(watch.readLine()?.hasPrefix("date") == true)
     let importing = try ChildProcess(FlightLogProgramTests.program, ["--store", store])
@@ -66,7 +66,7 @@ struct FlightLogWatchTests {
     let watch = try ChildProcess(
       "/bin/sh",
       [
-        "-c", #"exec "$0" watch --store "$1" --rows 5 --seconds 300 2>"$2""#,
+        "-c", #"exec "$0" watch --store "$1" --rows 5 --seconds 3600 2>"$2""#,
         FlightLogProgramTests.program, store, errors,
       ])
     #expect(watch.readLine() == "0 flights, 0 delayed; the newest:")

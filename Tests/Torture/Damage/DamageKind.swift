@@ -13,8 +13,8 @@ struct DamageKind: TortureKind {
 
   /// How many files are made of one store.
   private static let filesPerStore = 200
-  /// A file that takes longer than this hangs.
-  private static let patience: UInt32 = 30
+  /// A file that takes more seconds of the processor's time than this hangs.
+  private static let patience = 30
 
   private var random: SeededGenerator
   private let folder: ScratchFolder
@@ -26,13 +26,13 @@ struct DamageKind: TortureKind {
   }
 
   mutating func round() throws -> Int {
-    defer { alarm(0) }
-    alarm(Self.patience)
+    defer { HangGuard.disarm() }
+    HangGuard.arm(seconds: Self.patience)
     let isForeign = random.chance(15)
     let image = isForeign ? try foreignImage() : try DamageModel.image(&random, path: folder("sound"))
     let damaged = DamagedImage(image)
     for number in 0..<Self.filesPerStore {
-      alarm(Self.patience)
+      HangGuard.arm(seconds: Self.patience)
       var copy = damaged
       let damage = random.pick(Damage.allCases)
       damage.apply(&copy, &random)

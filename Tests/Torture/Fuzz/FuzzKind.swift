@@ -30,8 +30,8 @@ struct FuzzKind<Decoder: FuzzedDecoder>: TortureKind {
   }
 
   mutating func round() throws -> Int {
-    defer { alarm(0) }
-    alarm(120)
+    defer { HangGuard.disarm() }
+    HangGuard.arm(seconds: 120)
     for sample in mutator.samples where Decoder.probe != .predicate && Decoder.probe != .format {
       guard sample.withUnsafeBytes({ Decoder.probe.run($0) }) else {
         throw TortureViolation("a valid input was refused: \(sample)")
@@ -39,7 +39,8 @@ struct FuzzKind<Decoder: FuzzedDecoder>: TortureKind {
     }
     let count = 10_000
     var accepted = 0
-    for _ in 0..<count {
+    for number in 0..<count {
+      if number % 500 == 0 { HangGuard.arm(seconds: 120) }
       let input = mutator.next()
       if input.withUnsafeBytes({ Decoder.probe.run($0) }) {
         accepted += 1

@@ -79,15 +79,20 @@ extension ManagedObject {
     return result
   }
 
-  /// A child has deleted the object: what it had taken it out of before does not lead to it, nor it there (rule 213).
+  /// A child has deleted the object: what it had taken it out of before does not lead to it, nor it there (rule 213). A reference that was
+  /// set here meanwhile stays.
   final func leaveEnds(before deletion: StratumRow) {
     adoptEdges(deletion.edges)
-    if deletion.leftReferences.isEmpty { return }
+    let left = home.entity.relationships.filter {
+      !$0.isToMany && deletion.leftReferences.contains($0.slot)
+        && reference($0) == deletion.base?.reference($0, home) ?? 0
+    }
+    if left.isEmpty { return }
     fire()
     let draft = editableDraft()
-    deletion.leftReferences.forEach { slot in
-      draft[slot] = .null
-      draft.primitive.remove(slot)
+    for relationship in left {
+      draft[relationship.slot] = .null
+      draft.primitive.remove(relationship.slot)
     }
   }
 
