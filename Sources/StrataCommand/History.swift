@@ -23,7 +23,8 @@ struct History: StoreTask {
     description.isReadOnly = true
     description.followsOtherProcesses = false
     let opened = try coordinator.addPersistentStore(description)
-    defer { opened.close() }
+    // It is attached, so it can be removed.
+    defer { try? coordinator.remove(opened) }
     var request = PersistentHistoryRequest.fetchHistory(after: .beginning)
     request.isNewestFirst = true
     if let author {

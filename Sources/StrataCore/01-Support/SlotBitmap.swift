@@ -1,35 +1,35 @@
 /// A set of slot numbers (property positions in an entity).
 ///
 /// The first 64 slots live inline in one word, so sets of ordinary entities never allocate.
-public struct SlotBitmap: Hashable, Sendable {
+package struct SlotBitmap: Hashable, Sendable {
   @usableFromInline var low: UInt64 = 0
   /// The words of slots 64 and up, without zeros at the end; nil rather than empty, which costs nothing to copy.
   @usableFromInline var high: [UInt64]?
 
   /// The empty set.
-  @inlinable public init() {}
+  @inlinable package init() {}
 
   /// The set of all slots below `count`.
-  public init(allBelow count: Int) {
+  package init(allBelow count: Int) {
     low = count >= 64 ? .max : (1 << UInt64(count)) &- 1
     guard count > 64 else { return }
     high = stride(from: count - 64, to: 0, by: -64).map { $0 >= 64 ? .max : (1 << UInt64($0)) &- 1 }
   }
 
   /// Whether no slot is in the set.
-  @inlinable public var isEmpty: Bool { low == 0 && high == nil }
+  @inlinable package var isEmpty: Bool { low == 0 && high == nil }
 
   /// How many slots are in the set.
-  public var count: Int { (high ?? []).reduce(low.nonzeroBitCount) { $0 + $1.nonzeroBitCount } }
+  package var count: Int { (high ?? []).reduce(low.nonzeroBitCount) { $0 + $1.nonzeroBitCount } }
 
   /// Whether `slot` is in the set. Constant time.
-  @inlinable @inline(__always) public func contains(_ slot: Int) -> Bool {
+  @inlinable @inline(__always) package func contains(_ slot: Int) -> Bool {
     if slot < 64 { return low & (1 << UInt64(slot)) != 0 }
     return containsHigh(slot)
   }
 
   /// Puts `slot` into the set.
-  @inlinable public mutating func insert(_ slot: Int) {
+  @inlinable package mutating func insert(_ slot: Int) {
     if slot < 64 {
       low |= 1 << UInt64(slot)
     } else {
@@ -66,7 +66,7 @@ public struct SlotBitmap: Hashable, Sendable {
   }
 
   /// Takes `slot` out of the set.
-  public mutating func remove(_ slot: Int) {
+  package mutating func remove(_ slot: Int) {
     if slot < 64 {
       low &= ~(1 << UInt64(slot))
     } else if containsHigh(slot), var words = high.take() {
@@ -77,7 +77,7 @@ public struct SlotBitmap: Hashable, Sendable {
   }
 
   /// Adds every slot of `other`.
-  public mutating func formUnion(_ other: SlotBitmap) {
+  package mutating func formUnion(_ other: SlotBitmap) {
     low |= other.low
     guard let others = other.high else { return }
     var words = high.take() ?? []
@@ -87,12 +87,12 @@ public struct SlotBitmap: Hashable, Sendable {
   }
 
   /// Whether the two sets share a slot.
-  public func intersects(_ other: SlotBitmap) -> Bool {
+  package func intersects(_ other: SlotBitmap) -> Bool {
     low & other.low != 0 || zip(high ?? [], other.high ?? []).contains { $0 & $1 != 0 }
   }
 
   /// Calls `body` with every slot of the set, in ascending order.
-  @inlinable public func forEach(_ body: (Int) throws -> Void) rethrows {
+  @inlinable package func forEach(_ body: (Int) throws -> Void) rethrows {
     var word = low
     while word != 0 {
       try body(word.trailingZeroBitCount)

@@ -15,7 +15,7 @@ import Synchronization
 /// is never free while a save waits: a thread that comes later never goes first. Large saves go to the store's own thread, since the thread that
 /// saves has work to do beside it (Decisions/0003), and so do batches.
 final class CommitQueue: Sendable {
-  private let store: any PersistentStore
+  private let store: any StoreEngine
   private let state = Mutex(State())
 
   private struct State {
@@ -97,7 +97,7 @@ final class CommitQueue: Sendable {
   /// The most rows of a save that its own thread writes.
   static let mostInSmall = 256
 
-  init(store: any PersistentStore) { self.store = store }
+  init(store: any StoreEngine) { self.store = store }
 
   /// Writes `changes`, waits until they are as durable as the store promises. `committed` is called in commit order,
   /// before any later save is reported; it must not wait. `meanwhile` runs on the calling thread, while the store writes if another thread does that.

@@ -29,7 +29,7 @@ extension PersistentStoreCoordinator {
   }
 
   /// Follows what others commit to the store attached as number `index`.
-  func makeFollower(of store: any PersistentStore, _ index: Int) -> StoreFollower? {
+  func makeFollower(of store: any StoreEngine, _ index: Int) -> StoreFollower? {
     guard let store = store as? LMDBStore, store.watchedPath != nil else { return nil }
     let listener = StoreFollower.Listener(
       commit: { [weak self] commit in self?.tellObservers(Self.notice(commit, index)) },

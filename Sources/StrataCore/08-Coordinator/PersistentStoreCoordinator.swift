@@ -54,6 +54,9 @@ public final class PersistentStoreCoordinator: Sendable {
   /// The attached stores, oldest first.
   @_disfavoredOverload public var persistentStores: [any PersistentStore] { bindings.map(\.store) }
 
+  /// The same as what they are below the joint.
+  package var engines: [any StoreEngine] { bindings.map(\.store) }
+
   /// Opens a store and attaches it.
   ///
   /// A store that was written with another version of the model is migrated first, unless the description says otherwise; see
@@ -123,12 +126,12 @@ public final class PersistentStoreCoordinator: Sendable {
 
   /// Attaches a store of any engine that was opened with this coordinator's schema.
   /// - Throws: as `addPersistentStore(_:)`, but nothing of files.
-  public func attach(_ store: any PersistentStore) throws {
+  package func attach(_ store: any StoreEngine) throws {
     try Self.requireDeclaredSlots(try compiled.get())
     try attach(store, follows: true, postsRemoteChanges: false)
   }
 
-  private func attach(_ store: any PersistentStore, follows: Bool, postsRemoteChanges: Bool) throws {
+  private func attach(_ store: any StoreEngine, follows: Bool, postsRemoteChanges: Bool) throws {
     let schema = try compiled.get()
     try StoreBinding.requireTransformers(schema)
     let (binding, hasListeners) = try state.withLock { state in
@@ -166,7 +169,7 @@ public final class PersistentStoreCoordinator: Sendable {
     binding?.follower?.stop()
     storeCount.subtract(1, ordering: .releasing)
     generation.add(1, ordering: .releasing)
-    store.close()
+    binding?.store.close()
     post(Self.storesDidChangeNotification, ["removed": [store]])
   }
 

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Stands for the store of objects that have none yet: made in no context, or inserted before a store was attached. Holds nothing, keeps
 /// nothing; its keys are unique in the process, so that such objects can move from one to another and stay who they are.
-final class ProvisionalStore: PersistentStore, EmptyReading {
+final class ProvisionalStore: StoreEngine, EmptyReading {
   /// The UUID that stands for no store in IDs.
   static let noStore = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
   private static let keys = Atomic<UInt64>(0)
@@ -53,7 +53,7 @@ final class ProvisionalStore: PersistentStore, EmptyReading {
 }
 
 /// What holds no rows.
-protocol EmptyReading: StoreReading {}
+package protocol EmptyReading: StoreReading {}
 
 extension EmptyReading {
   func rows(hierarchy: Int, primaryKeys: [UInt64]) throws -> [FetchedRow?] { primaryKeys.map { _ in nil } }

@@ -109,7 +109,7 @@ final class BoundEntity: Sendable {
 
 /// A store as a coordinator holds it: the engine, its entities bound, and the queue of saves waiting for it.
 final class StoreBinding: Sendable {
-  let store: any PersistentStore
+  let store: any StoreEngine
   /// The number of the store in the order of attaching; never reused, so an index always means the same store.
   let index: Int
   /// Per entity number; nil when the store's configuration does not hold the entity.
@@ -127,7 +127,7 @@ final class StoreBinding: Sendable {
   private let entitiesByCode: [BoundEntity?]
 
   init(
-    store: any PersistentStore, index: Int, schema: Schema, follower: StoreFollower? = nil,
+    store: any StoreEngine, index: Int, schema: Schema, follower: StoreFollower? = nil,
     postsRemoteChanges: Bool = false
   ) throws {
     self.follower = follower

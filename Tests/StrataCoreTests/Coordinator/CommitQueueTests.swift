@@ -205,7 +205,7 @@ private final class SlowStore: CommitOnlyStore {
 }
 
 /// A store that can commit and do nothing else.
-private protocol CommitOnlyStore: PersistentStore {}
+private protocol CommitOnlyStore: StoreEngine {}
 
 private struct Unsupported: Error {}
 

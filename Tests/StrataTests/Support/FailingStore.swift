@@ -50,7 +50,7 @@ extension ManagedObjectID {
 }
 
 /// An engine below the coordinator that hands everything on, but for reads that are to fail.
-final class FailingStore: PersistentStore {
+final class FailingStore: StoreEngine {
   private let engine: LMDBStore
   private let faults: ReadFaults
 

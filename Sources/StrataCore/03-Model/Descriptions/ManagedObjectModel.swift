@@ -77,7 +77,7 @@ public final class ManagedObjectModel: @unchecked Sendable {
   /// Freezes the model (rule 298) and compiles it; later calls return the same schema.
   ///
   /// - Throws: ``ModelError`` with every sentence that applies. The model then stays changeable.
-  public func schema() throws -> Schema {
+  package func schema() throws -> Schema {
     try compiled.withLock { compiled in
       if let compiled { return compiled }
       let sentences = ModelValidation.sentences(of: self)

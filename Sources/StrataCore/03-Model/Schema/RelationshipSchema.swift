@@ -8,34 +8,34 @@
 ///   to-many otherwise            edges of its own, and those of the inverse
 ///   without inverse              as above, with hidden edges that lead back
 /// ```
-public final class RelationshipSchema: Sendable {
+package final class RelationshipSchema: Sendable {
   /// The index in ``Schema/relationships``.
-  public let number: Int
+  package let number: Int
   /// The relationship's name.
-  public let name: String
+  package let name: String
   /// The number of the entity that declares it; its subentities inherit it.
-  public let owner: Int
+  package let owner: Int
   /// `Entity.name`, unique in the model.
-  public let qualifiedName: String
+  package let qualifiedName: String
   /// The property's slot in the owner and all its subentities. A to-many's slot takes no bytes in rows.
-  public let slot: Int
+  package let slot: Int
   /// The number of the destination entity.
-  public let destination: Int
+  package let destination: Int
   /// The number of the destination's hierarchy.
-  public let destinationHierarchy: Int
+  package let destinationHierarchy: Int
   /// The number of the relationship that leads back; nil without one.
-  public let inverse: Int?
-  public let isToMany: Bool
-  public let isOrdered: Bool
-  public let isOptional: Bool
-  public let isTransient: Bool
+  package let inverse: Int?
+  package let isToMany: Bool
+  package let isOrdered: Bool
+  package let isOptional: Bool
+  package let isTransient: Bool
   /// The fewest objects at the other end of a relationship that is not empty (rule 220).
-  public let minCount: Int
+  package let minCount: Int
   /// The most objects at the other end; 0 for any number.
-  public let maxCount: Int
-  public let deleteRule: DeleteRule
+  package let maxCount: Int
+  package let deleteRule: DeleteRule
   /// Whether the inverse is a to-one relationship.
-  public let isInverseToOne: Bool
+  package let isInverseToOne: Bool
 
   init(
     number: Int, owner: Int, slot: Int, destination: Int, destinationHierarchy: Int, inverse: Int?,
@@ -60,9 +60,9 @@ public final class RelationshipSchema: Sendable {
   }
 
   /// Whether the members are kept as edges, and nowhere else.
-  public var isEdgeStored: Bool { isToMany && !isInverseToOne && !isTransient }
+  package var isEdgeStored: Bool { isToMany && !isInverseToOne && !isTransient }
   /// Whether the number of members is bound.
   var isCounted: Bool { isToMany && (minCount > 0 || maxCount > 0) }
   /// Whether hidden edges lead back from the destination.
-  public var hasHiddenInverse: Bool { inverse == nil && !isTransient }
+  package var hasHiddenInverse: Bool { inverse == nil && !isTransient }
 }

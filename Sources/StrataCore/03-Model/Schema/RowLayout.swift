@@ -1,7 +1,7 @@
 import Foundation
 
 /// How a slot's value lies in a row.
-public enum SlotKind: UInt8, Sendable, Hashable, CaseIterable {
+@usableFromInline package enum SlotKind: UInt8, Sendable, Hashable, CaseIterable {
   /// Takes no bytes besides its nil bit, which is always set.
   case transient = 0
   case int16 = 1
@@ -80,18 +80,18 @@ extension String {
 ///
 /// Values of one width lie in slot order. A layout is described completely by its ``signature``, which the
 /// store keeps, so rows written with an older layout stay readable.
-public final class RowLayout: @unchecked Sendable {
+package final class RowLayout: @unchecked Sendable {
   // @unchecked Sendable: every stored property is constant, and the pointers lead to memory that is written
   // in `init` and never again.
 
   /// What one slot is called and how it is stored.
-  public struct Slot: Sendable, Hashable {
+  package struct Slot: Sendable, Hashable {
     /// The attribute's name.
-    public let name: String
+    package let name: String
     /// The attribute's renaming identifier when it has one of its own, else the name.
-    public let canonicalName: String
+    package let canonicalName: String
     /// How the value is stored.
-    public let kind: SlotKind
+    package let kind: SlotKind
   }
 
   /// The byte after the header, where the nil bitmap starts.
@@ -100,13 +100,13 @@ public final class RowLayout: @unchecked Sendable {
   static let maximumRowLength = 60_000
 
   /// The slots in order.
-  public let slots: [Slot]
+  package let slots: [Slot]
   /// How many slots there are.
-  public let slotCount: Int
+  package let slotCount: Int
   /// The first byte after the fixed part, where the variable tail starts.
-  public let fixedEnd: Int
+  package let fixedEnd: Int
   /// The layout as text; see `init(signature:)`.
-  public let signature: String
+  package let signature: String
 
   /// Per slot the kind in the high 8 bits and the byte offset in the low 24. Immortal.
   @usableFromInline let table: UnsafePointer<UInt32>
@@ -146,7 +146,7 @@ public final class RowLayout: @unchecked Sendable {
   }
 
   /// The kind of a slot's value.
-  @inlinable public func kind(of slot: Int) -> SlotKind {
+  @inlinable package func kind(of slot: Int) -> SlotKind {
     // The table is filled from `SlotKind` values, so the number is one of theirs.
     unsafeBitCast(UInt8(truncatingIfNeeded: entry(of: slot) >> 24), to: SlotKind.self)
   }
@@ -179,7 +179,7 @@ extension RowLayout {
   /// one, a tab and the canonical name.
   ///
   /// - Throws: ``ModelError`` when the text is not a signature.
-  public convenience init(signature: String) throws(ModelError) {
+  package convenience init(signature: String) throws(ModelError) {
     try self.init(slots: try Self.slots(ofSignature: signature))
     guard self.signature == signature else { throw ModelError("The row layout is damaged.") }
   }

@@ -1,17 +1,17 @@
 import Foundation
 
 /// A model frozen and compiled: entities, slots, layouts and indexes by number. Immutable.
-public final class Schema: Sendable {
+package final class Schema: Sendable {
   /// The model it was compiled from, frozen.
-  public let model: ManagedObjectModel
+  package let model: ManagedObjectModel
   /// The entities; the index is the entity's number. Sorted by name.
-  public let entities: [EntitySchema]
+  package let entities: [EntitySchema]
   /// The hierarchies; the index is the hierarchy's number.
-  public let hierarchies: [HierarchySchema]
+  package let hierarchies: [HierarchySchema]
   /// All indexes; the index is the index's number.
-  public let indexes: [IndexSchema]
+  package let indexes: [IndexSchema]
   /// All relationships; the index is the relationship's number.
-  public let relationships: [RelationshipSchema]
+  package let relationships: [RelationshipSchema]
 
   /// The relationship that leads back, if there is one.
   func inverse(of relationship: RelationshipSchema) -> RelationshipSchema? {
@@ -40,19 +40,19 @@ public final class Schema: Sendable {
   }
 
   /// The entity of that name.
-  public func entity(named name: String) -> EntitySchema? { numbers[name].map { entities[$0] } }
+  package func entity(named name: String) -> EntitySchema? { numbers[name].map { entities[$0] } }
 }
 
 /// The entities below one root. Their rows share a keyspace and a sequence of primary keys.
-public final class HierarchySchema: Sendable {
+package final class HierarchySchema: Sendable {
   /// The index in ``Schema/hierarchies``.
-  public let number: Int
+  package let number: Int
   /// The root entity's name.
-  public let rootName: String
+  package let rootName: String
   /// The root entity's number.
-  public let root: Int
+  package let root: Int
   /// The numbers of all member entities, ascending.
-  public let memberNumbers: [Int]
+  package let memberNumbers: [Int]
 
   init(number: Int, rootName: String, root: Int, memberNumbers: [Int]) {
     self.number = number
@@ -63,50 +63,50 @@ public final class HierarchySchema: Sendable {
 }
 
 /// One property of a compiled entity: an attribute, or a relationship.
-public struct AttributeSchema: Sendable {
+package struct AttributeSchema: Sendable {
   /// The property's name.
-  public let name: String
+  package let name: String
   /// The type of its values; `objectID` for a to-one relationship. Rows hold values of type `transformable` as data.
-  public let type: AttributeType
+  package let type: AttributeType
   /// Whether the value may be nil in a saved object.
-  public let isOptional: Bool
+  package let isOptional: Bool
   /// Whether the value is not in rows: it is kept in memory only, is a to-many relationship, or is composed of its elements.
-  public let isTransient: Bool
+  package let isTransient: Bool
   /// The property's position in the entity.
-  public let slot: Int
+  package let slot: Int
   /// What a new object starts with.
-  public let defaultValue: AttributeValue
+  package let defaultValue: AttributeValue
   /// The relationship's number in the schema; nil for an attribute.
-  public let relationship: Int?
+  package let relationship: Int?
   /// The slots of a composite attribute's own elements; empty for every other property.
-  public let elements: [Int]
+  package let elements: [Int]
   /// The slot of the outermost composite attribute that this is an element of.
-  public let composite: Int?
+  package let composite: Int?
 }
 
 /// One entity of a compiled model.
-public final class EntitySchema: @unchecked Sendable {
+package final class EntitySchema: @unchecked Sendable {
   // @unchecked Sendable: every stored property is constant; only `AnyClass` is not known to be Sendable.
 
   /// The index in ``Schema/entities``.
-  public let number: Int
+  package let number: Int
   /// The entity's name.
-  public let name: String
+  package let name: String
   /// The index in ``Schema/hierarchies``.
-  public let hierarchyNumber: Int
+  package let hierarchyNumber: Int
   /// The number of the superentity.
-  public let superNumber: Int?
+  package let superNumber: Int?
   /// Whether the entity has no instances of its own.
-  public let isAbstract: Bool
+  package let isAbstract: Bool
   /// The numbers of the entity and everything below it, ascending.
-  public let subtree: [Int]
+  package let subtree: [Int]
   /// The properties; the index is the slot. Inherited ones first; then own attributes, then own relationships, each in
   /// declaration order.
-  public let attributes: [AttributeSchema]
+  package let attributes: [AttributeSchema]
   /// The relationships, inherited ones first, in declaration order.
-  public let relationships: [RelationshipSchema]
+  package let relationships: [RelationshipSchema]
   /// The relationships of any entity that may lead to objects of this one.
-  public let inbound: [RelationshipSchema]
+  package let inbound: [RelationshipSchema]
   private let relationshipsBySlot: [RelationshipSchema?]
   /// Whether the number of members of some relationship is bound.
   let hasCountedRelationships: Bool
@@ -132,21 +132,21 @@ public final class EntitySchema: @unchecked Sendable {
   /// values have changed, nil when others changed last. What is based on that version is based on the row.
   let baselineSlot: Int?
   /// The slots of attributes, not of relationships.
-  public let attributeSlots: SlotBitmap
+  package let attributeSlots: SlotBitmap
   /// Where the values lie in a row.
-  public let layout: RowLayout
+  package let layout: RowLayout
   /// The indexes that cover this entity, own and inherited.
-  public let indexes: [IndexSchema]
+  package let indexes: [IndexSchema]
   /// The properties without values of their own by name: fetched ones.
   let computed: [String: PropertyDescription]
   /// The default values by slot.
-  public let defaults: [AttributeValue]
+  package let defaults: [AttributeValue]
   /// The description it was compiled from, frozen.
-  public let entityDescription: EntityDescription
+  package let entityDescription: EntityDescription
   /// The class of the entity's objects; nil means the plain one.
-  public let managedObjectClass: AnyClass?
+  package let managedObjectClass: AnyClass?
   /// The entity's version hash (rule 299).
-  public let versionHash: Data
+  package let versionHash: Data
 
   private let slots: [String: Int]
 
@@ -207,37 +207,37 @@ public final class EntitySchema: @unchecked Sendable {
   func takesScalar(_ slot: Int) -> Bool { relationship(slot: slot) == nil && attributes[slot].type.isScalar }
 
   /// The slot of the property of that name. One hash lookup.
-  public func slot(named name: String) -> Int? { slots[name] }
+  package func slot(named name: String) -> Int? { slots[name] }
 }
 
 /// One index of a compiled model, from a fetch index or a uniqueness constraint.
-public final class IndexSchema: Sendable {
+package final class IndexSchema: Sendable {
   /// One attribute of the index.
-  public struct Part: Sendable, Hashable {
+  package struct Part: Sendable, Hashable {
     /// The slot in the owner's numbering, which is the same in all its subentities.
-    public let slot: Int
+    package let slot: Int
     /// The direction in which the index sorts the attribute.
-    public let isAscending: Bool
+    package let isAscending: Bool
     /// How the attribute is stored.
-    public let kind: SlotKind
+    package let kind: SlotKind
     /// The most bytes of the encoded value that go into the key; longer ones are cut (strings, data, URLs).
-    public let keyLimit: Int
+    package let keyLimit: Int
   }
 
   /// The index in ``Schema/indexes``.
-  public let number: Int
+  package let number: Int
   /// `Entity.index`, or `Entity.unique(a,b)` for a uniqueness constraint. Unique in the schema.
-  public let name: String
+  package let name: String
   /// The number of the entity that declares it; the index covers the entity's subtree.
-  public let owner: Int
+  package let owner: Int
   /// The attributes in sort order.
-  public let parts: [Part]
+  package let parts: [Part]
   /// Whether it stands for a uniqueness constraint.
-  public let isUnique: Bool
+  package let isUnique: Bool
   /// Stable text of attribute names, kinds, directions and limits: keys are comparable when it is equal.
-  public let signature: String
+  package let signature: String
   /// The indexed slots.
-  public let slots: SlotBitmap
+  package let slots: SlotBitmap
 
   init(number: Int, name: String, owner: Int, parts: [Part], isUnique: Bool, signature: String) {
     self.number = number

@@ -38,14 +38,14 @@ enum RowFormat {
 }
 
 /// The store's numbers for a row's layout and entity.
-public struct RowStamp: Sendable, Hashable {
+package struct RowStamp: Sendable, Hashable {
   /// The store's number of the row's layout.
-  public var layoutNumber: UInt16
+  package var layoutNumber: UInt16
   /// The store's number of the row's entity.
-  public var entityCode: UInt16
+  package var entityCode: UInt16
 
   /// The stamp with these numbers.
-  public init(layoutNumber: UInt16, entityCode: UInt16) {
+  package init(layoutNumber: UInt16, entityCode: UInt16) {
     self.layoutNumber = layoutNumber
     self.entityCode = entityCode
   }

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// Copying costs one reference count. Has passed `RowDecoder.checkBounds` with the layout it is read with, so
 /// no read leaves the row. Slots are read with the layout of the row's entity.
-public struct RowSnapshot: @unchecked Sendable {
+package struct RowSnapshot: @unchecked Sendable {
   // @unchecked Sendable: the bytes are immutable once a snapshot of them exists, and held by `owner`.
 
   @usableFromInline let owner: RowSlab
@@ -35,20 +35,20 @@ public struct RowSnapshot: @unchecked Sendable {
   // MARK: Header
 
   /// Counts the saves of the object from 1.
-  @inlinable public var version: UInt32 { withExtendedLifetime(owner) { RowBytes.version(base) } }
+  @inlinable package var version: UInt32 { withExtendedLifetime(owner) { RowBytes.version(base) } }
   /// The store's number of the layout.
   var layoutNumber: UInt16 { withExtendedLifetime(owner) { RowBytes.layoutNumber(base) } }
   /// The store's number of the entity.
   var entityCode: UInt16 { withExtendedLifetime(owner) { RowBytes.entityCode(base) } }
   /// Whether some value lies outside the row.
-  @inlinable public var hasExternalValues: Bool {
+  @inlinable package var hasExternalValues: Bool {
     withExtendedLifetime(owner) { RowBytes.hasExternalValues(base) }
   }
 
   // MARK: Values
 
   /// Whether the slot's value is nil.
-  @inlinable public func isNil(_ slot: Int, _ layout: RowLayout) -> Bool {
+  @inlinable package func isNil(_ slot: Int, _ layout: RowLayout) -> Bool {
     _ = layout.entry(of: slot)
     return withExtendedLifetime(owner) { RowBytes.isNil(base, slot) }
   }
@@ -67,7 +67,7 @@ public struct RowSnapshot: @unchecked Sendable {
 }
 
 extension RowSnapshot: CustomDebugStringConvertible {
-  public var debugDescription: String {
+  package var debugDescription: String {
     "row of \(count) bytes, version \(version), layout \(layoutNumber), entity \(entityCode)"
   }
 }

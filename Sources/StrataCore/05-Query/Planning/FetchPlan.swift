@@ -1,5 +1,5 @@
 /// How a store will execute a fetch: a value that explains itself.
-public struct FetchPlan: Sendable {
+package struct FetchPlan: Sendable {
   /// Where the candidate rows come from.
   indirect enum Access: Sendable, Hashable {
     /// Nothing can match: the store is not touched.
@@ -45,7 +45,7 @@ public struct FetchPlan: Sendable {
   /// The names of the indexes that are used, those of related entities too.
   var indexNames: [String] = []
   /// The explanation.
-  public internal(set) var description: String
+  package internal(set) var description: String
 
   /// A plan in a box: plans cannot hold plans.
   final class Alternative: Sendable {

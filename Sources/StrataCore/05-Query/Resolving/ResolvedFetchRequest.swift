@@ -5,25 +5,25 @@ import Foundation
 ///
 /// Immutable apart from its window; made once per execution, shared by the stores and the overlay of unsaved
 /// changes.
-public struct ResolvedFetchRequest: Sendable {
+package struct ResolvedFetchRequest: Sendable {
   /// The schema the names were resolved against.
-  public let schema: Schema
+  package let schema: Schema
   /// The entity whose objects are fetched.
-  public let entity: EntitySchema
+  package let entity: EntitySchema
   /// The numbers of the entities whose rows take part, ascending.
-  public let entityNumbers: [Int]
+  package let entityNumbers: [Int]
   /// The predicate with slots and typed values, in its simplest form.
   private(set) var predicate: ResolvedPredicate
   /// Whether the predicate looks at other objects than the one it is about, along relationships.
-  public private(set) var travels: Bool
+  package private(set) var travels: Bool
   /// The sort keys.
   private(set) var sorts: [ResolvedSort]
   /// At most this many objects; 0 for no limit.
-  public var limit: Int
+  package var limit: Int
   /// How many matching objects are skipped.
-  public var offset: Int
+  package var offset: Int
   /// The monitor of the rows that are looked at, which may stop the fetch.
-  public var monitor: FetchMonitor?
+  package var monitor: FetchMonitor?
   /// Behind what the result begins; nil for at its beginning.
   var start: FetchStart?
   /// Whether rows that no sort key tells apart come in the order of primary keys even when there are no sort keys.
@@ -32,7 +32,7 @@ public struct ResolvedFetchRequest: Sendable {
   /// Looks up the names of `request`.
   ///
   /// - Throws: ``FetchError`` for an unknown entity or key, a value of the wrong type, a negative window.
-  public init<R>(_ request: FetchRequest<R>, schema: Schema) throws {
+  package init<R>(_ request: FetchRequest<R>, schema: Schema) throws {
     try self.init(request, schema: schema, now: Date())
   }
 
@@ -73,10 +73,10 @@ public struct ResolvedFetchRequest: Sendable {
   }
 
   /// The number of the hierarchy whose rows are fetched.
-  public var hierarchyNumber: Int { entity.hierarchyNumber }
+  package var hierarchyNumber: Int { entity.hierarchyNumber }
 
   /// The number of matches in order that fill the window; nil without limit.
-  public var windowEnd: Int? {
+  package var windowEnd: Int? {
     let (end, isBeyondAll) = offset.addingReportingOverflow(limit)
     return limit == 0 || isBeyondAll ? nil : end
   }
@@ -130,7 +130,7 @@ public struct ResolvedFetchRequest: Sendable {
 
   /// The order of two objects in the result by their own values: negative when the first comes first, never 0 for different
   /// keys. Not for requests that sort by what relationships lead to.
-  public func compare(
+  package func compare(
     _ left: (_ slot: Int) throws -> AttributeValue, _ leftKey: UInt64,
     _ right: (_ slot: Int) throws -> AttributeValue, _ rightKey: UInt64
   ) rethrows -> Int {

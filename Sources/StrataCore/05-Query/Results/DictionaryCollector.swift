@@ -6,7 +6,7 @@ import Foundation
 /// than about twice the window. The rows of the stores are looked at where they lie. Used by one thread.
 ///
 /// Part of the joint to other engines, which hand it to the default of `StoreReading.collect(into:)`.
-public final class DictionaryCollector {
+package final class DictionaryCollector {
   let request: ResolvedDictionaryRequest
   /// The store at hand.
   private(set) var storeIdentifier = UUID()

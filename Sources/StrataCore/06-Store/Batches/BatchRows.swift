@@ -13,13 +13,13 @@ import Foundation
 /// Who may have to give only some of a row's values to a record that is there already asks to keep which slots were given any.
 ///
 /// Filled by one thread, read afterwards by another, more than once if need be.
-public final class BatchRows: @unchecked Sendable {
+package final class BatchRows: @unchecked Sendable {
   // Unchecked: `append` is called by one thread, before the batch is handed over; afterwards nothing changes.
 
   /// The entity's number in the schema.
-  public let entity: Int
+  package let entity: Int
   /// How many rows there are.
-  public private(set) var count = 0
+  package private(set) var count = 0
   /// The entity's stored slots.
   let slots: SlotBitmap
   /// Whether it is kept which slots of each row were given values.

@@ -1,7 +1,7 @@
 import Foundation
 
 extension LMDBStore {
-  public func execute(
+  package func execute(
     _ batch: StoreBatch, deadline: Duration?,
     completion: @escaping @Sendable (Result<BatchOutcome, any Error>) -> Void
   ) {

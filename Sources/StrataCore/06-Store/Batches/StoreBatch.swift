@@ -3,9 +3,9 @@ import Foundation
 /// Many rows inserted, updated or deleted straight in a store, in one transaction: all of it happens or nothing (rules 266–275).
 ///
 /// A value, made by code that knows names and types; the store only knows slots and bytes.
-public struct StoreBatch: Sendable {
+package struct StoreBatch: Sendable {
   /// What is to happen.
-  public enum Operation: Sendable {
+  package enum Operation: Sendable {
     /// New rows; what happens to those that share values with a record there is.
     case insert(BatchRows, duplicates: DuplicateRule = .refuse)
     /// New values for the rows that match.
@@ -15,16 +15,16 @@ public struct StoreBatch: Sendable {
   }
 
   /// What is to happen.
-  public let operation: Operation
+  package let operation: Operation
   /// Counts the rows as they are written, and stops the batch when it is cancelled: then nothing is written.
-  public let progress: BatchProgress
+  package let progress: BatchProgress
   /// The author and context of the changes, for the store's history.
-  public var origin = ChangeOrigin()
+  package var origin = ChangeOrigin()
   /// How many rows are written at a time.
   let step: Int
 
   /// A batch that does `operation`.
-  public init(_ operation: Operation, progress: BatchProgress = BatchProgress()) {
+  package init(_ operation: Operation, progress: BatchProgress = BatchProgress()) {
     self.init(operation, progress: progress, step: BatchRows.chunkCount)
   }
 
@@ -37,7 +37,7 @@ public struct StoreBatch: Sendable {
 
 /// What happens to a row of a batch insert that has the values of a uniqueness constraint in common with a record there is already, or
 /// with an earlier row of the batch (rules 205, 273).
-public enum DuplicateRule: Sendable {
+package enum DuplicateRule: Sendable {
   /// Nothing of the batch is written: `BatchDuplicates`.
   case refuse
   /// It is left out.
@@ -49,7 +49,7 @@ public enum DuplicateRule: Sendable {
 }
 
 /// Which rows get which values.
-public struct BatchUpdate: Sendable {
+package struct BatchUpdate: Sendable {
   /// A slot and what goes into it.
   struct Assignment: Sendable {
     /// What goes into a slot.
@@ -65,7 +65,7 @@ public struct BatchUpdate: Sendable {
   }
 
   /// Which rows; its window counts.
-  public let request: ResolvedFetchRequest
+  package let request: ResolvedFetchRequest
   /// What they get, each slot at most once.
   let assignments: [Assignment]
 
@@ -77,7 +77,7 @@ public struct BatchUpdate: Sendable {
 }
 
 /// Which rows go, and with them those that the delete rules take along.
-public enum BatchDeletion: Sendable {
+package enum BatchDeletion: Sendable {
   /// The rows that match; the window counts.
   case matching(ResolvedFetchRequest)
   /// The rows of a hierarchy with these keys. Those that do not exist are gone already.
@@ -85,15 +85,15 @@ public enum BatchDeletion: Sendable {
 }
 
 /// What a batch did.
-public struct BatchChanges: Sendable {
+package struct BatchChanges: Sendable {
   /// The rows that are new, in the order in which they were made.
-  public internal(set) var inserted: BatchKeys
+  package internal(set) var inserted: BatchKeys
   /// The rows that matched and have the values now.
-  public internal(set) var updated: BatchKeys
+  package internal(set) var updated: BatchKeys
   /// The rows that matched, or that delete rules took along.
-  public internal(set) var deleted: BatchKeys
+  package internal(set) var deleted: BatchKeys
   /// Other rows that have changed: what referred to a deleted row, the other ends of one-to-one relationships, derived values.
-  public internal(set) var touched: BatchKeys
+  package internal(set) var touched: BatchKeys
   /// Rows whose relationships have changed, but not they themselves: owners of deleted members; of other processes' commits, all.
   var related: BatchKeys
   /// The entities of which any row may have changed, been inserted or deleted: it was not recorded which. Other processes'
@@ -128,14 +128,14 @@ struct BatchRecord: Sendable {
 }
 
 /// Primary keys by entity: eight bytes for each row a batch has changed.
-public struct BatchKeys: Sendable {
+package struct BatchKeys: Sendable {
   /// By entity number.
-  public internal(set) var lists: [[UInt64]]
+  package internal(set) var lists: [[UInt64]]
 
   init(entityCount: Int) { lists = Array(repeating: [], count: entityCount) }
 
   /// How many there are.
-  public var count: Int { lists.reduce(0) { $0 + $1.count } }
+  package var count: Int { lists.reduce(0) { $0 + $1.count } }
 
   @inline(__always)
   mutating func append(_ key: UInt64, of entity: Int) { lists[entity].append(key) }
@@ -155,11 +155,11 @@ public struct BatchKeys: Sendable {
 }
 
 /// A batch that a store has carried out.
-public struct BatchOutcome: Sendable {
+package struct BatchOutcome: Sendable {
   /// The store's own count of its commits.
-  public let commitNumber: UInt64
+  package let commitNumber: UInt64
   /// What has changed.
-  public let changes: BatchChanges
+  package let changes: BatchChanges
 }
 
 extension PersistentStore {
@@ -170,7 +170,7 @@ extension PersistentStore {
   }
 
   /// For engines that know no batches: fails with `CoreDataError` 134091.
-  public func execute(
+  package func execute(
     _ batch: StoreBatch, deadline: Duration?,
     completion: @escaping @Sendable (Result<BatchOutcome, any Error>) -> Void
   ) {

@@ -2,12 +2,12 @@ import Foundation
 import Synchronization
 
 extension LMDBStore {
-  public func commit(
+  package func commit(
     _ changeSets: [ChangeSet], deadline: Duration?,
     completion: @escaping @Sendable ([Result<CommitResult, any Error>]) -> Void
   ) { commit(changeSets, deadline: deadline, here: false, completion: completion) }
 
-  public func commitHere(
+  package func commitHere(
     _ changeSets: [ChangeSet], deadline: Duration?,
     completion: @escaping @Sendable ([Result<CommitResult, any Error>]) -> Void
   ) { commit(changeSets, deadline: deadline, here: true, completion: completion) }

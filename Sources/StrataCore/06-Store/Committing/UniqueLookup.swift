@@ -1,15 +1,15 @@
 import Foundation
 
 /// Which rows have given values of a uniqueness constraint.
-public struct UniqueLookup: Sendable {
+package struct UniqueLookup: Sendable {
   /// The schema the index belongs to.
-  public let schema: Schema
+  package let schema: Schema
   /// The constraint's index.
-  public let index: IndexSchema
+  package let index: IndexSchema
   /// The values looked for, each in the order of the index's parts; none of them is nil.
-  public let keys: [[AttributeValue]]
+  package let keys: [[AttributeValue]]
 
-  public init(schema: Schema, index: IndexSchema, keys: [[AttributeValue]]) {
+  package init(schema: Schema, index: IndexSchema, keys: [[AttributeValue]]) {
     self.schema = schema
     self.index = index
     self.keys = keys
@@ -19,7 +19,7 @@ public struct UniqueLookup: Sendable {
 extension StoreReading {
   /// One request per key: the default, for engines without a better way.
   /// - Throws: what the engine's `fetch` throws.
-  public func rows(_ lookup: UniqueLookup) throws -> [FetchedRow?] { try rowsOneByOne(lookup) }
+  package func rows(_ lookup: UniqueLookup) throws -> [FetchedRow?] { try rowsOneByOne(lookup) }
 
   func rowsOneByOne(_ lookup: UniqueLookup) throws -> [FetchedRow?] {
     let owner = lookup.schema.entities[lookup.index.owner]
@@ -114,7 +114,7 @@ extension RowReader {
 
 extension LMDBReading {
   /// See ``StoreReading``. Throws ``StorageError``.
-  public func rows(_ lookup: UniqueLookup) throws -> [FetchedRow?] {
+  package func rows(_ lookup: UniqueLookup) throws -> [FetchedRow?] {
     let found = try source.read { reader, transaction in
       try source.requireCurrent(reader, transaction)
       return try reader.rows(lookup, transaction)

@@ -1,13 +1,13 @@
 import Foundation
 
 /// A store or a snapshot of one: both read in the same way, and differ in where a read begins.
-public protocol LMDBReading: StoreReading {
+package protocol LMDBReading: StoreReading {
   /// Begins the reads.
   var source: LMDBSource { get }
 }
 
 /// Where the reads of an LMDB store or of a snapshot begin.
-public struct LMDBSource: Sendable {
+package struct LMDBSource: Sendable {
   enum Kind {
     case newest(LMDBStore)
     case pinned(LMDBSnapshot)
@@ -40,7 +40,7 @@ public struct LMDBSource: Sendable {
 
 extension LMDBReading {
   /// See ``StoreReading``. Throws ``StorageError``, ``FetchError``, and `CancellationError` when the request's monitor stops it.
-  public func fetch(_ request: ResolvedFetchRequest, mode: FetchMode) throws -> FetchedRows {
+  package func fetch(_ request: ResolvedFetchRequest, mode: FetchMode) throws -> FetchedRows {
     try source.read { reader, transaction in
       let view = StoredView(reader, transaction)
       let plan = try view.plan(request, mode: mode)
@@ -52,7 +52,7 @@ extension LMDBReading {
   }
 
   /// See ``StoreReading``. Throws ``StorageError``, ``FetchError``, and `CancellationError` when the request's monitor stops it.
-  public func collect(into collector: DictionaryCollector) throws {
+  package func collect(into collector: DictionaryCollector) throws {
     // Begins again when the catalogue turns out to be old: then nothing has been collected yet.
     try source.read { reader, transaction in
       try source.requireCurrent(reader, transaction)
@@ -61,7 +61,7 @@ extension LMDBReading {
   }
 
   /// See ``StoreReading``. Throws ``StorageError``.
-  public func rows(hierarchy: Int, primaryKeys: [UInt64]) throws -> [FetchedRow?] {
+  package func rows(hierarchy: Int, primaryKeys: [UInt64]) throws -> [FetchedRow?] {
     try source.read { reader, transaction in
       guard let keyspace = reader.parts.rows[hierarchy] else { return primaryKeys.map { _ in nil } }
       var slab = RowSlabWriter()
@@ -82,7 +82,7 @@ extension LMDBReading {
   }
 
   /// See ``StoreReading``. Throws ``StorageError``.
-  public func row(hierarchy: Int, primaryKey: UInt64) throws -> FetchedRow? {
+  package func row(hierarchy: Int, primaryKey: UInt64) throws -> FetchedRow? {
     try checkedRow(hierarchy, primaryKey)
   }
 
@@ -96,7 +96,7 @@ extension LMDBReading {
   }
 
   /// See ``StoreReading``. Throws ``StorageError``.
-  public func externalValue(entity: Int, primaryKey: UInt64, slot: Int, version: UInt32) throws -> Data? {
+  package func externalValue(entity: Int, primaryKey: UInt64, slot: Int, version: UInt32) throws -> Data? {
     try source.read { reader, transaction in
       let key = reader.largeValueKey(entity: entity, slot, primaryKey: primaryKey, version: version)
       return try reader.parts.largeValue(key, transaction).map { Data($0) }
@@ -105,11 +105,11 @@ extension LMDBReading {
 }
 
 extension LMDBStore: LMDBReading {
-  public var source: LMDBSource { LMDBSource(.newest(self)) }
+  package var source: LMDBSource { LMDBSource(.newest(self)) }
 
   /// The row with this key, or nil. See ``StoreReading``.
   /// - Throws: ``StorageError``.
-  public func row(hierarchy: Int, primaryKey: UInt64) throws -> FetchedRow? {
+  package func row(hierarchy: Int, primaryKey: UInt64) throws -> FetchedRow? {
     switch try plainRow(hierarchy, primaryKey) {
     case .found(let row): row
     case .missing: nil

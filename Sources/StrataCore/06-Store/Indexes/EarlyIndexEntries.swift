@@ -41,7 +41,7 @@ final class EarlyIndexEntries: Sendable {
 }
 
 extension LMDBStore {
-  public func workAlongside(_ changes: inout ChangeSet) -> (() -> Void)? {
+  package func workAlongside(_ changes: inout ChangeSet) -> (() -> Void)? {
     guard changes.count >= EarlyIndexEntries.fewestRows, isWorthEarlyEntries(changes) else { return nil }
     let (parts, catalogue, changeSet) = (parts, catalogue, changes)
     let early = EarlyIndexEntries(generation: catalogue.generation)

@@ -1,24 +1,24 @@
 import Foundation
 
 /// One save as a value: what a context wants the store to look like afterwards.
-public struct ChangeSet: Sendable {
+package struct ChangeSet: Sendable {
   /// Rows that are new.
-  public var inserts: [RowChange]
+  package var inserts: [RowChange]
   /// Rows that replace a row of an earlier version.
-  public var updates: [RowChange]
+  package var updates: [RowChange]
   /// Rows that go.
-  public var deletes: [RowDeletion]
+  package var deletes: [RowDeletion]
   /// Rows that stay but must still be of the version the context knows (rule 189, `detectConflicts(for:)`).
-  public var checks: [RowCheck]
+  package var checks: [RowCheck]
   /// What happens to relationships that are not in rows.
-  public var edges: [EdgeChange]
+  package var edges: [EdgeChange]
   /// Rows that stay as they are although their relationships change: for those who merge the commit, the store does not look
   /// at them.
-  public var touched: [RowTouch] = []
+  package var touched: [RowTouch] = []
   /// The author and context of the changes, for the store's history.
-  public var origin = ChangeOrigin()
+  package var origin = ChangeOrigin()
   /// New metadata of the store; the standard keys are kept whatever it says (rule 148).
-  public var metadata: StoreMetadata?
+  package var metadata: StoreMetadata?
   /// Index entries that another thread is making.
   var earlyEntries: EarlyIndexEntries?
   /// Whether references must lead to rows. A salvage looks after them when it has found all rows.
@@ -30,7 +30,7 @@ public struct ChangeSet: Sendable {
   /// Whether values that must be unique are looked for. A batch update does so when it has written everything.
   var checksUniqueness = true
 
-  public init(
+  package init(
     inserts: [RowChange] = [], updates: [RowChange] = [], deletes: [RowDeletion] = [],
     checks: [RowCheck] = [], edges: [EdgeChange] = [], metadata: StoreMetadata? = nil
   ) {
@@ -49,7 +49,7 @@ public struct ChangeSet: Sendable {
   var isOnlyInserts: Bool { updates.isEmpty && deletes.isEmpty }
 
   /// Whether there is nothing to write and nothing to check.
-  public var isEmpty: Bool {
+  package var isEmpty: Bool {
     inserts.isEmpty && updates.isEmpty && deletes.isEmpty && checks.isEmpty && edges.isEmpty
       && metadata == nil
   }
@@ -80,25 +80,25 @@ extension ChangeSet {
 }
 
 /// A row that is inserted or replaced, already encoded.
-public struct RowChange: Sendable {
+package struct RowChange: Sendable {
   /// The entity's number in the schema.
-  public let entity: Int
+  package let entity: Int
   /// The row's key.
-  public let primaryKey: UInt64
+  package let primaryKey: UInt64
   /// The version the change is based on; 0 for an insert.
-  public let baseVersion: UInt32
+  package let baseVersion: UInt32
   /// The encoded row; its version is `baseVersion + 1`, its stamp the store's.
-  public let row: RowSnapshot
+  package let row: RowSnapshot
   /// The values that are too large for the row.
-  public let externals: [ExternalValue]
+  package let externals: [ExternalValue]
   /// The slots whose values differ from the base; all for an insert.
-  public let changedSlots: SlotBitmap
+  package let changedSlots: SlotBitmap
 
   /// The row's bytes, valid as long as this lives.
   @inline(__always)
   var rowBytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: row.base, count: Int(row.count)) }
 
-  public init(
+  package init(
     entity: Int, primaryKey: UInt64, baseVersion: UInt32, row: RowSnapshot, externals: [ExternalValue],
     changedSlots: SlotBitmap
   ) {
@@ -112,18 +112,18 @@ public struct RowChange: Sendable {
 }
 
 /// A row that is deleted.
-public struct RowDeletion: Sendable, Hashable {
+package struct RowDeletion: Sendable, Hashable {
   /// The entity's number in the schema.
-  public let entity: Int
+  package let entity: Int
   /// The row's key.
-  public let primaryKey: UInt64
+  package let primaryKey: UInt64
   /// The version the context knows; `anyVersion` when it never read the row.
-  public let baseVersion: UInt32
+  package let baseVersion: UInt32
 
   /// The row goes whatever its version is.
-  public static let anyVersion = UInt32.max
+  package static let anyVersion = UInt32.max
 
-  public init(entity: Int, primaryKey: UInt64, baseVersion: UInt32) {
+  package init(entity: Int, primaryKey: UInt64, baseVersion: UInt32) {
     self.entity = entity
     self.primaryKey = primaryKey
     self.baseVersion = baseVersion
@@ -131,28 +131,28 @@ public struct RowDeletion: Sendable, Hashable {
 }
 
 /// A row whose relationships change, but not its columns.
-public struct RowTouch: Sendable, Hashable {
+package struct RowTouch: Sendable, Hashable {
   /// The entity's number in the schema.
-  public let entity: Int
+  package let entity: Int
   /// The row's key.
-  public let primaryKey: UInt64
+  package let primaryKey: UInt64
 
-  public init(entity: Int, primaryKey: UInt64) {
+  package init(entity: Int, primaryKey: UInt64) {
     self.entity = entity
     self.primaryKey = primaryKey
   }
 }
 
 /// A row that must not have changed.
-public struct RowCheck: Sendable, Hashable {
+package struct RowCheck: Sendable, Hashable {
   /// The hierarchy's number in the schema.
-  public let hierarchy: Int
+  package let hierarchy: Int
   /// The row's key.
-  public let primaryKey: UInt64
+  package let primaryKey: UInt64
   /// The version the context knows.
-  public let baseVersion: UInt32
+  package let baseVersion: UInt32
 
-  public init(hierarchy: Int, primaryKey: UInt64, baseVersion: UInt32) {
+  package init(hierarchy: Int, primaryKey: UInt64, baseVersion: UInt32) {
     self.hierarchy = hierarchy
     self.primaryKey = primaryKey
     self.baseVersion = baseVersion

@@ -3,7 +3,7 @@ import Foundation
 extension LMDBStore {
   /// A view of the newest commit. See ``PersistentStore``.
   /// - Throws: ``StorageError``.
-  public func makeSnapshot() throws -> (any StoreSnapshot)? {
+  package func makeSnapshot() throws -> (any StoreSnapshot)? {
     try requireOpen()
     // Taken before the pin, which knows no later keyspace.
     let open = parts.openKeyspaces

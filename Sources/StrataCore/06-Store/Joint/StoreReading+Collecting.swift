@@ -4,7 +4,7 @@ extension StoreReading {
   /// Hands every row that matches to `collector`, which makes rows of values from them. The default reads the rows with `fetch` and
   /// what they lead to row by row.
   /// - Throws: what the engine's `fetch` and `rows` throw.
-  public func collect(into collector: DictionaryCollector) throws {
+  package func collect(into collector: DictionaryCollector) throws {
     let request = collector.request.fetch
     let view = ReadingView(self, schema: request.schema, storeIdentifier: collector.storeIdentifier)
     let evaluation = Evaluation(view, entityName: request.entity.name)

@@ -3,7 +3,7 @@ import Foundation
 /// What can be read of a store: of its newest commit, or of the one a snapshot shows.
 ///
 /// All methods may be called from any thread and concurrently.
-public protocol StoreReading: Sendable {
+package protocol StoreReading: Sendable {
   /// The rows that match, in order, windowed.
   func fetch(_ request: ResolvedFetchRequest, mode: FetchMode) throws -> FetchedRows
 
@@ -48,7 +48,7 @@ public protocol StoreReading: Sendable {
 /// One commit of a store, readable until it is released.
 ///
 /// While it lives the store cannot use again the space of what has been replaced since: its file grows (rule 296).
-public protocol StoreSnapshot: AnyObject, StoreReading {
+package protocol StoreSnapshot: AnyObject, StoreReading {
   /// How long it has been held.
   var age: Duration { get }
   /// Releases the commit; later reads throw `StorageError` of kind `closed`. Calling it again does nothing.

@@ -55,7 +55,7 @@ public struct LMDBStoreOptions: Sendable {
 /// Any thread may use it. Reads run on the calling thread against the newest commit and never wait for a save;
 /// commits run one after another on the environment's own thread. Every row that leaves the store is a checked
 /// copy in the schema's current layout.
-public final class LMDBStore: PersistentStore {
+public final class LMDBStore: StoreEngine {
   /// The type of stores in a file.
   public static let type = "LMDB"
   /// The type of stores in memory: the same engine on a file without a name.
@@ -96,7 +96,7 @@ public final class LMDBStore: PersistentStore {
   ///   entities when it was written with another model (rules 304, 316), 134080 for an unknown configuration.
   ///   A refused file is not changed. `.busy` when something must be written first, a keyspace or an index that the model is new to, and
   ///   another process kept the store locked for writing for `writerDeadline`: what fits already is opened while others write.
-  public init(
+  package init(
     url: URL?, schema: Schema, configurationName: String? = nil,
     options: LMDBStoreOptions = LMDBStoreOptions()
   ) throws {
@@ -129,7 +129,7 @@ public final class LMDBStore: PersistentStore {
 
   /// A key that was never given out before. See ``PersistentStore``.
   /// - Throws: ``StorageError`` when the hierarchy has no keys left.
-  public func makePrimaryKey(hierarchy: Int) throws -> UInt64 {
+  package func makePrimaryKey(hierarchy: Int) throws -> UInt64 {
     // The store keeps its allocators: nothing to count.
     try Unmanaged.passUnretained(allocators[hierarchy])._withUnsafeGuaranteedRef { allocator in
       try allocator.next { count in try reserveKeys(count, hierarchy, allocator) }
@@ -162,7 +162,7 @@ public final class LMDBStore: PersistentStore {
     }
   }
 
-  public func rowStamp(entity: Int) -> RowStamp {
+  package func rowStamp(entity: Int) -> RowStamp {
     let catalogue = catalogue
     return RowStamp(
       layoutNumber: catalogue.layoutNumbers[entity], entityCode: catalogue.entityCodes[entity])

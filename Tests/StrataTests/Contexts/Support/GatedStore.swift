@@ -66,7 +66,7 @@ final class StoreGate: Sendable {
 }
 
 /// An engine below the coordinator that hands everything on, commits through a gate and notifies it of fetches.
-final class GatedStore: PersistentStore {
+final class GatedStore: StoreEngine {
   private let engine: LMDBStore
   private let gate: StoreGate
 

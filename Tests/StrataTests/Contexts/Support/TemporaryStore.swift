@@ -59,7 +59,7 @@ final class TemporaryStore: Sendable {
   var coordinator: PersistentStoreCoordinator { container.persistentStoreCoordinator }
   var folderURL: URL { folder.folder.url }
   /// The one store.
-  var store: any PersistentStore { coordinator.persistentStores[0] }
+  var store: any StoreEngine { coordinator.engines[0] }
   /// The store's own UUID.
   var identifier: UUID { store.identifier }
 

@@ -1,7 +1,7 @@
 /// Rows of a batch insert that share the values of uniqueness constraints with records there are, or with each other: nothing was written.
-public struct BatchDuplicates: Error, Sendable {
+package struct BatchDuplicates: Error, Sendable {
   /// Why a batch is refused.
-  public enum Reason: Sendable {
+  package enum Reason: Sendable {
     /// The rule is to refuse.
     case rule
     /// A row has values of several records, or would give one record the values of another.
@@ -11,7 +11,7 @@ public struct BatchDuplicates: Error, Sendable {
   }
 
   /// The records that have the values, too.
-  public enum Other: Sendable, Hashable {
+  package enum Other: Sendable, Hashable {
     /// An earlier row of the batch, by its place, from 0.
     case row(Int)
     /// A stored record: the number of its entity in the schema, and its key.
@@ -19,21 +19,21 @@ public struct BatchDuplicates: Error, Sendable {
   }
 
   /// A row and one that has the same values.
-  public struct Duplicate: Sendable {
+  package struct Duplicate: Sendable {
     /// The row's place in the batch, from 0.
-    public let row: Int
+    package let row: Int
     /// The attributes of the constraint.
-    public let constraint: [String]
+    package let constraint: [String]
     /// The values of these that are shared.
-    public let values: [AttributeValue]
+    package let values: [AttributeValue]
     /// The records that have them.
-    public let other: Other
+    package let other: Other
   }
 
   /// Why.
-  public let reason: Reason
+  package let reason: Reason
   /// Some of the rows, in their order: a hundred at most.
-  public let duplicates: [Duplicate]
+  package let duplicates: [Duplicate]
 }
 
 /// Says of which rows and records a refusal is.

@@ -1,11 +1,9 @@
 import Foundation
 
-/// What a coordinator needs of a store: the joint below which another engine may be put.
+/// A store that is attached to a coordinator, of whatever engine.
 ///
-/// Batch-sized: one call per request, not per object. All methods may be called from any thread and
-/// concurrently; reads never wait for writers. Entity and hierarchy numbers are those of the schema the store
-/// was opened with.
-public protocol PersistentStore: AnyObject, StoreReading {
+/// All properties may be read from any thread.
+public protocol PersistentStore: AnyObject, Sendable {
   /// The store's UUID, the same for the life of the store.
   var identifier: UUID { get }
   /// Where the store is; nil for a store in memory.
@@ -18,7 +16,14 @@ public protocol PersistentStore: AnyObject, StoreReading {
   var isReadOnly: Bool { get }
   /// The metadata as last committed or read by this process, the standard keys included (rule 303).
   var metadata: StoreMetadata { get }
+}
 
+/// What a coordinator needs of a store: the joint below which another engine may be put. Engines are part of this package.
+///
+/// Batch-sized: one call per request, not per object. All methods may be called from any thread and
+/// concurrently; reads never wait for writers. Entity and hierarchy numbers are those of the schema the store
+/// was opened with.
+package protocol StoreEngine: PersistentStore, StoreReading {
   /// A primary key no object of the hierarchy ever had.
   ///
   /// Takes from a reserved block without I/O; only when that runs out, a small write reserves more.
@@ -61,27 +66,27 @@ public protocol PersistentStore: AnyObject, StoreReading {
   func close()
 }
 
-extension PersistentStore {
+extension StoreEngine {
   /// Nil: an engine without snapshots.
   /// - Throws: nothing here; an engine's own method throws ``StorageError``.
-  public func makeSnapshot() throws -> (any StoreSnapshot)? { nil }
-  public func workAlongside(_ changes: inout ChangeSet) -> (() -> Void)? { nil }
-  public func commitHere(
+  package func makeSnapshot() throws -> (any StoreSnapshot)? { nil }
+  package func workAlongside(_ changes: inout ChangeSet) -> (() -> Void)? { nil }
+  package func commitHere(
     _ changeSets: [ChangeSet], deadline: Duration?,
     completion: @escaping @Sendable ([Result<CommitResult, any Error>]) -> Void
   ) { commit(changeSets, deadline: deadline, completion: completion) }
 }
 
 /// A row of a store.
-public struct FetchedRow: Sendable {
+package struct FetchedRow: Sendable {
   /// The row's key within its hierarchy.
-  public let primaryKey: UInt64
+  package let primaryKey: UInt64
   /// The number of the row's entity in the schema.
-  public let entity: Int
+  package let entity: Int
   /// The row's values in the layout the schema has now; nil when only identifiers were asked for.
-  public let snapshot: RowSnapshot?
+  package let snapshot: RowSnapshot?
 
-  @inlinable public init(primaryKey: UInt64, entity: Int, snapshot: RowSnapshot?) {
+  @inlinable package init(primaryKey: UInt64, entity: Int, snapshot: RowSnapshot?) {
     self.primaryKey = primaryKey
     self.entity = entity
     self.snapshot = snapshot
@@ -89,11 +94,11 @@ public struct FetchedRow: Sendable {
 }
 
 /// The result of a fetch.
-public struct FetchedRows: Sendable {
+package struct FetchedRows: Sendable {
   /// The rows in order; empty when only a count was asked for.
-  public var rows: ContiguousArray<FetchedRow>
+  package var rows: ContiguousArray<FetchedRow>
   /// How many rows are in the window.
-  public var count: Int
+  package var count: Int
   /// How they were found.
-  public let plan: FetchPlan
+  package let plan: FetchPlan
 }
