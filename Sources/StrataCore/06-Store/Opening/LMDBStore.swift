@@ -127,7 +127,7 @@ public final class LMDBStore: StoreEngine {
     return user.adding(identifier: identifier, type: storeType, versions: versions)
   }
 
-  /// A key that was never given out before. See ``PersistentStore``.
+  /// A key that was never given out before. See ``StoreEngine``.
   /// - Throws: ``StorageError`` when the hierarchy has no keys left.
   package func makePrimaryKey(hierarchy: Int) throws -> UInt64 {
     // The store keeps its allocators: nothing to count.
