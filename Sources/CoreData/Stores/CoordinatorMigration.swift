@@ -21,7 +21,7 @@ extension NSPersistentStoreCoordinator {
           .persistentStoreInvalidType, "A store can be moved to a file only, not to type “\(storeType)”.")
       }
       // Other coordinators that have it open would go on with a file that is invisible here.
-      if !LMDBStore.isInMemory(source.url) { try requireSoleUse(of: source) }
+      if !LMDBStore.isInMemory(source.url) { try source.requireSoleUse() }
       try source.backup(to: storeURL)
       let (type, url, old) = (store.type, store.url, store.options)
       try remove(store)

@@ -1,17 +1,14 @@
 import Foundation
 
-extension PersistentStore {
+extension LMDBStore {
   /// What an error of a write means: when the file was exchanged since another process has migrated it, ``CoreDataError`` 134100 with
   /// what differs and the error below it; otherwise the error itself. Looks at the file only after it was replaced.
-  func explained(_ error: any Error) -> any Error {
-    guard let replaced = error as? StorageError, replaced.kind == .replaced, let store = self as? LMDBStore
-    else { return error }
-    return store.migratedElsewhere(replaced) ?? error
+  package func explained(_ error: any Error) -> any Error {
+    guard let replaced = error as? StorageError, replaced.kind == .replaced else { return error }
+    return migratedElsewhere(replaced) ?? error
   }
-}
 
-extension LMDBStore {
-  fileprivate func migratedElsewhere(_ error: StorageError) -> CoreDataError? {
+  private func migratedElsewhere(_ error: StorageError) -> CoreDataError? {
     guard let url, let found = try? LMDBStore.metadata(at: url),
       found[StoreMetadata.identifierKey] == .string(identifier.uuidString)
     else { return nil }

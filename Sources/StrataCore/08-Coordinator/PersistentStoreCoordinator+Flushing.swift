@@ -8,7 +8,7 @@ extension PersistentStoreCoordinator {
     var failure: (any Error)?
     for binding in bindings {
       do {
-        try (binding.store as? LMDBStore)?.flush()
+        try binding.store.flush()
       } catch {
         failure = failure ?? error
       }

@@ -58,14 +58,14 @@ extension PersistentStoreCoordinator {
     try requireAttached(store).indexes()
   }
 
-  private func requireAttached(_ store: any PersistentStore) throws -> LMDBStore {
-    guard bindings.contains(where: { $0.store === store }) else {
+  private func requireAttached(_ store: any PersistentStore) throws -> any IndexingStore {
+    guard let engine = engine(store) else {
       throw CoreDataError(.persistentStoreOperation, "The store is not attached to this coordinator.")
     }
-    guard let store = store as? LMDBStore else {
+    guard let store = engine.indexingStore else {
       throw CoreDataError(
         .persistentStoreOperation,
-        "Stores of type \(store.storeType) keep no indexes that can be added or removed.")
+        "Stores of type \(engine.storeType) keep no indexes that can be added or removed.")
     }
     return store
   }

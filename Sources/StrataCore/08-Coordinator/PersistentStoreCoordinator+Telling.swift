@@ -23,14 +23,15 @@ extension PersistentStoreCoordinator {
   /// The newest commit of a store, to be compared with those of remote-change notifications.
   /// - Throws: `StorageError` when the store cannot be read; nil for an engine that does not count its commits.
   public func currentHistoryToken(for store: any PersistentStore) throws -> PersistentHistoryToken? {
-    guard let store = store as? LMDBStore else { return nil }
-    let moment = try store.currentHistoryMoment() ?? HistoryMoment(number: try store.commitNumber())
+    guard let engine = store as? any StoreEngine, let counting = engine.followedStore else { return nil }
+    let moment =
+      try engine.historyStore?.currentHistoryMoment() ?? HistoryMoment(number: try counting.commitNumber())
     return PersistentHistoryToken(storeIdentifier: store.identifier, moment)
   }
 
   /// Follows what others commit to the store attached as number `index`.
   func makeFollower(of store: any StoreEngine, _ index: Int) -> StoreFollower? {
-    guard let store = store as? LMDBStore, store.watchedPath != nil else { return nil }
+    guard let store = store.followedStore, store.watchedPath != nil else { return nil }
     let listener = StoreFollower.Listener(
       commit: { [weak self] commit in self?.tellObservers(Self.notice(commit, index)) },
       changed: { [weak self] newest, others in self?.postRemoteChange(newest, others, index) })
@@ -71,7 +72,7 @@ extension PersistentStoreCoordinator {
   private func postRemoteChange(_ newest: UInt64, _ others: [JournaledCommit], _ index: Int) {
     guard let binding = binding(index), binding.postsRemoteChanges else { return }
     // A store that cannot be read now is still reported.
-    let mark = try? (binding.store as? LMDBStore)?.historyMark(upTo: newest)
+    let mark = try? binding.store.historyStore?.historyMark(upTo: newest)
     var userInfo: [AnyHashable: Any] = [
       RemoteChangeKey.storeUUID.rawValue: binding.store.identifier.uuidString,
       RemoteChangeKey.historyToken.rawValue: PersistentHistoryToken(

@@ -57,6 +57,11 @@ public final class PersistentStoreCoordinator: Sendable {
   /// The same as what they are below the joint.
   package var engines: [any StoreEngine] { bindings.map(\.store) }
 
+  /// An attached store below the joint; nil for one that is not attached here.
+  package func engine(_ store: any PersistentStore) -> (any StoreEngine)? {
+    bindings.first { $0.store === store }?.store
+  }
+
   /// Opens a store and attaches it.
   ///
   /// A store that was written with another version of the model is migrated first, unless the description says otherwise; see
@@ -185,8 +190,8 @@ public final class PersistentStoreCoordinator: Sendable {
   ///   nothing is changed. `.permission` and what else keeps a file from being written.
   public func destroyPersistentStore(at url: URL) throws {
     if LMDBStore.isInMemory(url) { return }
-    if let store = attachedFile(at: url) {
-      try store.parts.environment.requireSoleUse()
+    if let store = persistentStore(for: url) {
+      try engine(store)?.requireSoleUse()
       try remove(store)
     }
     try LMDBStore.empty(at: url)
@@ -197,14 +202,6 @@ public final class PersistentStoreCoordinator: Sendable {
   /// - Throws: see ``LMDBStore/replace(at:with:)``.
   public func replacePersistentStore(at url: URL, withPersistentStoreFrom source: URL) throws {
     try LMDBStore.replace(at: url, with: source)
-  }
-
-  /// Refuses to take away the file of a store that is attached here while another coordinator uses it, which would go on with an invisible file.
-  /// - Throws: ``StorageError`` `.busy` when another coordinator of this process or another process has the store open.
-  package func requireSoleUse(of store: LMDBStore) throws { try store.parts.environment.requireSoleUse() }
-
-  private func attachedFile(at url: URL) -> LMDBStore? {
-    self.persistentStore(for: url) as? LMDBStore
   }
 
   /// The store's metadata, including what was set and awaits the next save.

@@ -34,7 +34,7 @@ final class StoreFollower: @unchecked Sendable {
     let changed: @Sendable (_ newest: UInt64, _ others: [JournaledCommit]) -> Void
   }
 
-  private let store: LMDBStore
+  private let store: any FollowedStore
   private let state: Mutex<State>
   /// Held while observers are called. Observers must not wait.
   private let order = NSLock()
@@ -58,7 +58,7 @@ final class StoreFollower: @unchecked Sendable {
   private static let patience = 200
 
   /// Follows nothing yet.
-  init(store: LMDBStore, _ listener: Listener) {
+  init(store: any FollowedStore, _ listener: Listener) {
     self.store = store
     self.listener = listener
     state = Mutex(State(told: store.firstCommitNumber))

@@ -90,7 +90,7 @@ final class MigrationRun {
 
   /// The destination has been what the source has been, too: programs put it in the source's place.
   private func handDownLineage() throws {
-    let stores = coordinators.compactMap { $0.persistentStores.first as? LMDBStore }
+    let stores = coordinators.compactMap { $0.engines.first }
     guard stores.count == 2 else { return }
     try stores[1].addLineage(of: stores[0])
   }

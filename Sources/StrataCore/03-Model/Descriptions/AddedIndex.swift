@@ -1,7 +1,7 @@
 /// An index that was added to a store while it was in use: its model need not know of it. What the store keeps of it.
 ///
 /// The same in every process that has the store open: it compiles to the same keys wherever the entity and its attributes are known.
-struct AddedIndex: Sendable, Hashable, Codable {
+package struct AddedIndex: Sendable, Hashable, Codable {
   struct Element: Sendable, Hashable, Codable {
     var property: String
     var isAscending: Bool

@@ -30,7 +30,7 @@ enum HistoryMark {
 }
 
 /// A moment of a store's history.
-struct HistoryMoment: Sendable, Hashable {
+package struct HistoryMoment: Sendable, Hashable {
   /// The store's own count of its commits.
   var number: UInt64
   /// See ``HistoryMark``. Nil where it is unknown: in tokens of stores without a history, and in those that say nothing of it.
@@ -39,7 +39,7 @@ struct HistoryMoment: Sendable, Hashable {
 
 extension LMDBStore {
   /// The newest commit and its mark; nil for a store that records no history.
-  func currentHistoryMoment() throws -> HistoryMoment? {
+  package func currentHistoryMoment() throws -> HistoryMoment? {
     try read { reader, transaction in
       let number = try parts.stamp(transaction).commitNumber
       return try mark(upTo: number, reader, transaction).map { HistoryMoment(number: number, mark: $0) }
@@ -47,13 +47,13 @@ extension LMDBStore {
   }
 
   /// A commit as a moment of the history; nil for a store that records none. Without a mark when the store cannot be read now.
-  func historyMoment(ofCommit number: UInt64) -> HistoryMoment? {
+  package func historyMoment(ofCommit number: UInt64) -> HistoryMoment? {
     if catalogue.history == nil { return nil }
     return HistoryMoment(number: number, mark: (try? historyMark(upTo: number)) ?? nil)
   }
 
   /// The mark of the newest transaction up to commit `number`; nil when the history no longer has it, or there is none.
-  func historyMark(upTo number: UInt64) throws -> UInt64? {
+  package func historyMark(upTo number: UInt64) throws -> UInt64? {
     try read { reader, transaction in try mark(upTo: number, reader, transaction) }
   }
 

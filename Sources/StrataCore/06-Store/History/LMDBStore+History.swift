@@ -1,7 +1,7 @@
 import Foundation
 
 /// What one save or batch has changed, as the history keeps it, in the terms of this process's model.
-struct StoredHistoryTransaction: Sendable {
+package struct StoredHistoryTransaction: Sendable {
   /// The store's own count of its commits.
   let number: UInt64
   /// See ``HistoryMark``.
@@ -23,7 +23,7 @@ struct StoredHistoryList: Sendable {
 }
 
 /// Which part of a history is read next.
-struct HistoryQuestion {
+package struct HistoryQuestion {
   /// Beyond this commit.
   var after: UInt64
   /// Before this one.
@@ -36,7 +36,7 @@ struct HistoryQuestion {
 }
 
 /// Some of a history.
-struct HistoryBatch {
+package struct HistoryBatch {
   var transactions: [StoredHistoryTransaction] = []
   /// The last commit that was looked at; nil when there are no more.
   var last: UInt64?
@@ -44,7 +44,7 @@ struct HistoryBatch {
 
 extension LMDBStore {
   /// The newest commit that the history no longer has, and the newest of all; nil for a store that records no history.
-  func historyBounds() throws -> (purged: UInt64, newest: UInt64)? {
+  package func historyBounds() throws -> (purged: UInt64, newest: UInt64)? {
     try read { reader, transaction in
       guard let purged = try parts.meta.number(HistoryFormat.metaKey, UInt64.self, transaction) else {
         return nil
@@ -54,7 +54,7 @@ extension LMDBStore {
   }
 
   /// Some transactions of the history, in order. One read transaction; not many more bytes at a time than the largest commit has.
-  func history(_ question: HistoryQuestion) throws -> HistoryBatch {
+  package func history(_ question: HistoryQuestion) throws -> HistoryBatch {
     try read { reader, transaction in
       guard let keyspace = reader.catalogue.history else {
         if reader.catalogue.missingKeyspaces.contains(HistoryFormat.keyspaceName) {
@@ -68,7 +68,7 @@ extension LMDBStore {
   }
 
   /// Deletes what is older than commit `number`, or than `date`: neither it nor anything later. How many transactions are gone.
-  func deleteHistory(before number: UInt64? = nil, date: Date? = nil) throws -> Int {
+  package func deleteHistory(before number: UInt64? = nil, date: Date? = nil) throws -> Int {
     try requireWritable()
     let known = catalogue
     guard let keyspace = known.history else { return 0 }
@@ -81,7 +81,7 @@ extension LMDBStore {
   }
 
   /// Remembers how far a consumer has come; nil forgets him.
-  func setHistoryConsumer(named name: String, to number: UInt64?) throws {
+  package func setHistoryConsumer(named name: String, to number: UInt64?) throws {
     try requireWritable()
     guard (1...200).contains(name.utf8.count) else {
       throw CoreDataError(.persistentStoreOperation, "The name of a consumer has 1 to 200 bytes.")
@@ -94,12 +94,12 @@ extension LMDBStore {
     }
   }
 
-  func historyConsumers() throws -> [HistoryConsumer] {
+  package func historyConsumers() throws -> [HistoryConsumer] {
     try read { _, transaction in try HistoryConsumer.all(parts.meta, transaction) }
   }
 
   /// Deletes the history and records none from now on, until the store is opened with the option again.
-  func endHistory() throws {
+  package func endHistory() throws {
     try requireWritable()
     let (parts, known) = (parts, catalogue)
     let fresh = try parts.environment.write { transaction in

@@ -9,7 +9,7 @@ extension LMDBStore {
   /// - Parameter report: Called after each transaction, on no thread in particular.
   /// - Throws: ``CoreDataError`` when another index has the name; ``StorageError``; `CancellationError`. Then the index is not there, unless
   ///   another caller wanted it already.
-  func addIndex(
+  package func addIndex(
     _ added: AddedIndex, report: (@Sendable (IndexProgress) -> Void)? = nil
   ) async throws {
     let compiled = try requireRoom(for: added)
@@ -77,7 +77,7 @@ extension LMDBStore {
 
   /// Removes an index that was added, complete or not. Fetches and commits that have begun are not disturbed.
   /// - Throws: ``CoreDataError`` when no such index was added to the store; ``StorageError``.
-  func removeIndex(named name: String) async throws {
+  package func removeIndex(named name: String) async throws {
     try requireOpen()
     let parts = parts
     let keyspace = try parts.environment.keyspaces([StoredIndexes.keyspaceName(name)])[0]
@@ -104,7 +104,7 @@ extension LMDBStore {
   }
 
   /// What the newest commit has of indexes, by name.
-  func indexes() throws -> [StoredIndex] {
+  package func indexes() throws -> [StoredIndex] {
     try requireOpen()
     // Taken before the view begins, which knows no later keyspace.
     let open = parts.openKeyspaces

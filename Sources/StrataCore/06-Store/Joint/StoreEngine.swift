@@ -62,6 +62,30 @@ package protocol StoreEngine: PersistentStore, StoreReading {
   /// may wait for it. The default returns nil.
   func workAlongside(_ changes: inout ChangeSet) -> (() -> Void)?
 
+  /// Makes every commit durable that has returned. The default does nothing: commits are durable when they return.
+  /// - Throws: ``StorageError``.
+  func flush() throws
+
+  /// Refuses while another coordinator of this process, or another process, has the store open. The default refuses nothing.
+  /// - Throws: ``StorageError`` `.busy`.
+  func requireSoleUse() throws
+
+  /// What an error of a write means for a program, where the engine knows more than the error says. The default is the error.
+  func explained(_ error: any Error) -> any Error
+
+  /// Notes that this store was made from `source`, and has been of the versions that `source` was of. The default does nothing.
+  /// - Throws: ``StorageError``.
+  func addLineage(of source: any StoreEngine) throws
+
+  /// The store as one that may record a history; the default is nil, for an engine that cannot.
+  var historyStore: (any HistoryStore)? { get }
+
+  /// The store as one that others may write to while it is open; the default is nil.
+  var followedStore: (any FollowedStore)? { get }
+
+  /// The store as one whose indexes can be added and removed; the default is nil.
+  var indexingStore: (any IndexingStore)? { get }
+
   /// Gives back what the store holds. Every later call throws ``StorageError`` of kind `closed`.
   func close()
 }
@@ -70,6 +94,13 @@ extension StoreEngine {
   /// Nil: an engine without snapshots.
   /// - Throws: nothing here; an engine's own method throws ``StorageError``.
   package func makeSnapshot() throws -> (any StoreSnapshot)? { nil }
+  package func flush() throws {}
+  package func requireSoleUse() throws {}
+  package func explained(_ error: any Error) -> any Error { error }
+  package func addLineage(of source: any StoreEngine) throws {}
+  package var historyStore: (any HistoryStore)? { nil }
+  package var followedStore: (any FollowedStore)? { nil }
+  package var indexingStore: (any IndexingStore)? { nil }
   package func workAlongside(_ changes: inout ChangeSet) -> (() -> Void)? { nil }
   package func commitHere(
     _ changeSets: [ChangeSet], deadline: Duration?,

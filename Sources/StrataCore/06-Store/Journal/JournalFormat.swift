@@ -44,7 +44,7 @@ enum JournalFormat {
 }
 
 /// A commit of the journal's, as far as this process's model knows the entities.
-struct JournaledCommit: Sendable {
+package struct JournaledCommit: Sendable {
   /// The store's own count of its commits.
   let number: UInt64
   /// Whether this store object has made it.
@@ -56,7 +56,7 @@ struct JournaledCommit: Sendable {
 }
 
 /// What the journal has about the time since a commit.
-struct JournalReading: Sendable {
+package struct JournalReading: Sendable {
   /// Commits in order. One of unknown contents stands for all those before its number that are not listed.
   var commits: [JournaledCommit] = []
   /// The newest commit of the store.

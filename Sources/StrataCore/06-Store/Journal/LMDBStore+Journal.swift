@@ -3,7 +3,7 @@ import Foundation
 extension LMDBStore {
   /// What has been committed after commit `number`, by whomever, in order. One read of the store; nearly nothing when there is
   /// nothing new.
-  func journal(after number: UInt64) throws -> JournalReading {
+  package func journal(after number: UInt64) throws -> JournalReading {
     try read { reader, transaction in
       let newest = try parts.stamp(transaction).commitNumber
       var reading = JournalReading(newest: newest)
@@ -29,7 +29,7 @@ extension LMDBStore {
   }
 
   /// Commits up to that number whose changes are unknown.
-  func unknownCommit(_ number: UInt64) -> JournaledCommit {
+  package func unknownCommit(_ number: UInt64) -> JournaledCommit {
     var changes = BatchChanges(entityCount: parts.schema.entities.count)
     changes.uncertain = parts.held.indices.filter { parts.held[$0] }
     return JournaledCommit(number: number, isOwn: false, changes: changes, isUnknown: true)
@@ -67,12 +67,12 @@ extension LMDBStore {
   }
 
   /// Whether the file still lies where it was opened.
-  var isInPlace: Bool {
+  package var isInPlace: Bool {
     (try? parts.environment.file.status())?.identity == parts.environment.identity
   }
 
   /// The file to watch for other processes' commits; nil when no other can write to it.
-  var watchedPath: String? { url == nil ? nil : parts.environment.path }
+  package var watchedPath: String? { url == nil ? nil : parts.environment.path }
 }
 
 extension BatchKeys {

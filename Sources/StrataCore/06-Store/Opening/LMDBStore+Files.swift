@@ -44,7 +44,8 @@ extension LMDBStore {
   }
 
   /// Notes that this store has been of the versions that `source` is and was of: what was in it comes from there.
-  func addLineage(of source: LMDBStore) throws {
+  package func addLineage(of source: any StoreEngine) throws {
+    guard let source = source as? LMDBStore else { return }
     let past = try source.read { reader, transaction in
       let header = try StoreHeader(reader.parts.meta, transaction, path: reader.parts.environment.path)
       var past = header.lineage

@@ -55,7 +55,7 @@ public struct LMDBStoreOptions: Sendable {
 /// Any thread may use it. Reads run on the calling thread against the newest commit and never wait for a save;
 /// commits run one after another on the environment's own thread. Every row that leaves the store is a checked
 /// copy in the schema's current layout.
-public final class LMDBStore: StoreEngine {
+public final class LMDBStore: StoreEngine, HistoryStore, FollowedStore, IndexingStore {
   /// The type of stores in a file.
   public static let type = "LMDB"
   /// The type of stores in memory: the same engine on a file without a name.
@@ -73,7 +73,7 @@ public final class LMDBStore: StoreEngine {
   let allocators: [PrimaryKeyAllocator]
   private let versions: StoredVersions
   /// The newest commit when the store was opened.
-  let firstCommitNumber: UInt64
+  package let firstCommitNumber: UInt64
 
   private struct State {
     /// The newest catalogue is the last. The earlier ones stay, a few at most: readers do not count references to theirs.

@@ -3,13 +3,13 @@ import Foundation
 /// Reads the history of one attached store, some transactions at a time: nothing is held of it but these.
 final class HistoryCursor {
   let binding: StoreBinding
-  private let store: LMDBStore
+  private let store: any HistoryStore
   private var question: HistoryQuestion
   private var buffer: [StoredHistoryTransaction] = []
   private var place = 0
   private var isAtEnd = false
 
-  init(_ binding: StoreBinding, _ store: LMDBStore, _ question: HistoryQuestion) {
+  init(_ binding: StoreBinding, _ store: any HistoryStore, _ question: HistoryQuestion) {
     self.binding = binding
     self.store = store
     self.question = question

@@ -51,7 +51,7 @@ final class HistoryCursors {
   }
 
   /// Where to begin.
-  private static func start(_ place: PersistentHistoryRequest.Place, _ store: LMDBStore) throws -> (
+  private static func start(_ place: PersistentHistoryRequest.Place, _ store: any HistoryStore) throws -> (
     number: UInt64, date: Date?
   ) {
     switch place {
@@ -71,7 +71,9 @@ final class HistoryCursors {
 
   /// The number of a moment from which on the store's history tells everything.
   /// - Throws: `CoreDataError` 134301 when it does not.
-  private static func require(_ moment: HistoryMoment, in store: LMDBStore, _ who: String) throws -> UInt64 {
+  private static func require(_ moment: HistoryMoment, in store: any HistoryStore, _ who: String) throws
+    -> UInt64
+  {
     if try !isTold(moment, by: store, who) {
       let purged = try store.historyBounds()?.purged ?? 0
       throw expired(
@@ -82,7 +84,8 @@ final class HistoryCursors {
 
   /// Whether the store's history still has everything after that moment.
   /// - Throws: `CoreDataError` 134301 for a moment that the store has never been at.
-  static func isTold(_ moment: HistoryMoment, by store: LMDBStore, _ who: String = "The history token") throws
+  static func isTold(_ moment: HistoryMoment, by store: any HistoryStore, _ who: String = "The history token")
+    throws
     -> Bool
   {
     guard let bounds = try store.historyBounds() else { return false }

@@ -12,7 +12,7 @@ extension PersistentStoreCoordinator {
   {
     var moments: [UUID: HistoryMoment] = [:]
     for binding in bindings where stores?.contains(where: { $0 === binding.store }) ?? true {
-      guard let store = binding.store as? LMDBStore, let moment = try store.currentHistoryMoment() else {
+      guard let store = binding.store.historyStore, let moment = try store.currentHistoryMoment() else {
         continue
       }
       moments[store.identifier] = moment
@@ -119,16 +119,16 @@ extension PersistentStoreCoordinator {
     for (_, store) in stores {
       switch place {
       case .beginning: break
-      case .date(let date): result.count += try store.deleteHistory(date: date)
+      case .date(let date): result.count += try store.deleteHistory(before: nil, date: date)
       case .token(let token):
         // What lies before a moment that the history no longer has is deleted already.
         guard let moment = token.moment(of: store.identifier), try HistoryCursors.isTold(moment, by: store)
         else { continue }
-        result.count += try store.deleteHistory(before: moment.number)
+        result.count += try store.deleteHistory(before: moment.number, date: nil)
       case .consumer(let name):
         guard let consumer = try store.historyConsumers().first(where: { $0.name == name }) else { continue }
         // What he has seen goes.
-        result.count += try store.deleteHistory(before: consumer.commitNumber + 1)
+        result.count += try store.deleteHistory(before: consumer.commitNumber + 1, date: nil)
       }
     }
     return result
@@ -138,7 +138,7 @@ extension PersistentStoreCoordinator {
   /// expired for good.
   /// - Throws: `CoreDataError` 134070 when the store is not attached here or of another engine, 134030 when it is read-only; `StorageError`.
   public func endHistory(of store: any PersistentStore) throws {
-    guard bindings.contains(where: { $0.store === store }), let store = store as? LMDBStore else {
+    guard let store = engine(store)?.historyStore else {
       throw CoreDataError(
         .persistentStoreOperation, "The store is not attached to this coordinator, or keeps no history.")
     }
@@ -166,15 +166,15 @@ extension PersistentStoreCoordinator {
   /// The named readers of the history of `store`, and how far each has read.
   /// - Throws: `StorageError`.
   public func historyConsumers(of store: any PersistentStore) throws -> [HistoryConsumer] {
-    try (store as? LMDBStore)?.historyConsumers() ?? []
+    try (store as? any StoreEngine)?.historyStore?.historyConsumers() ?? []
   }
 
   // MARK: Stores
 
   /// - Throws: `CoreDataError` 134091 when there is none.
-  func storesWithHistory(_ affected: Set<UUID>?) throws -> [(StoreBinding, LMDBStore)] {
-    let stores = try bindings.compactMap { binding -> (StoreBinding, LMDBStore)? in
-      guard affected?.contains(binding.store.identifier) ?? true, let store = binding.store as? LMDBStore,
+  func storesWithHistory(_ affected: Set<UUID>?) throws -> [(StoreBinding, any HistoryStore)] {
+    let stores = try bindings.compactMap { binding -> (StoreBinding, any HistoryStore)? in
+      guard affected?.contains(binding.store.identifier) ?? true, let store = binding.store.historyStore,
         try store.historyBounds() != nil
       else { return nil }
       return (binding, store)

@@ -196,7 +196,7 @@ extension ManagedObjectContext {
     var result = SavedMoment()
     var moments: [UUID: HistoryMoment] = [:]
     for notice in notices {
-      guard let store = coordinator.binding(notice.storeIndex)?.store as? LMDBStore else { continue }
+      guard let store = coordinator.binding(notice.storeIndex)?.store.historyStore else { continue }
       if let moment = store.historyMoment(ofCommit: notice.commitNumber) {
         moments[store.identifier] = moment
       }

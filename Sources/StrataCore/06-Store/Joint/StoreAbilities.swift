@@ -1,0 +1,80 @@
+import Foundation
+
+// What some engines can do and others cannot. A coordinator asks the joint for them: ``StoreEngine/historyStore`` and so on.
+
+/// A store that records a history of its commits when it is asked to.
+///
+/// All methods may be called from any thread. They throw ``StorageError`` when the store cannot be read or written.
+package protocol HistoryStore: StoreEngine {
+  /// The newest commit and its mark; nil while no history is recorded.
+  func currentHistoryMoment() throws -> HistoryMoment?
+
+  /// A commit as a moment of the history; nil while none is recorded. Without a mark when the store cannot be read now.
+  func historyMoment(ofCommit number: UInt64) -> HistoryMoment?
+
+  /// The mark of the newest transaction up to commit `number`; nil when the history no longer has it, or there is none.
+  func historyMark(upTo number: UInt64) throws -> UInt64?
+
+  /// The newest commit that the history no longer has, and the newest of all; nil while no history is recorded.
+  func historyBounds() throws -> (purged: UInt64, newest: UInt64)?
+
+  /// Some of the history, as `question` asks.
+  func history(_ question: HistoryQuestion) throws -> HistoryBatch
+
+  /// Deletes what is older than a commit or a date; returns how many transactions.
+  func deleteHistory(before number: UInt64?, date: Date?) throws -> Int
+
+  /// Notes that a named reader has seen everything up to a commit; nil forgets the reader.
+  func setHistoryConsumer(named name: String, to number: UInt64?) throws
+
+  /// The named readers, and how far each has read.
+  func historyConsumers() throws -> [HistoryConsumer]
+
+  /// Deletes the history and records none until the store is opened with one again.
+  func endHistory() throws
+}
+
+/// A store that counts its commits and says what others, such as another process, have committed.
+///
+/// All methods may be called from any thread. They throw ``StorageError`` when the store cannot be read.
+package protocol FollowedStore: StoreEngine {
+  /// The number of the newest commit.
+  func commitNumber() throws -> UInt64
+
+  /// The number of the newest commit when the store was opened.
+  var firstCommitNumber: UInt64 { get }
+
+  /// The file that changes when others commit; nil for a store that nothing else can write to.
+  var watchedPath: String? { get }
+
+  /// Whether that file is still the store.
+  var isInPlace: Bool { get }
+
+  /// What was committed since commit `number`.
+  func journal(after number: UInt64) throws -> JournalReading
+
+  /// A commit of which nothing is known.
+  func unknownCommit(_ number: UInt64) -> JournaledCommit
+}
+
+/// A store whose indexes can be added and removed while it is in use.
+package protocol IndexingStore: StoreEngine {
+  /// Adds an index, step by step beside other writers.
+  /// - Throws: see `addIndex(_:toEntityNamed:in:)` of the coordinator.
+  func addIndex(_ added: AddedIndex, report: (@Sendable (IndexProgress) -> Void)?) async throws
+
+  /// Removes an index that was added.
+  /// - Throws: see `removeIndex(named:ofEntityNamed:in:)` of the coordinator.
+  func removeIndex(named name: String) async throws
+
+  /// The indexes that there are, also those being built.
+  /// - Throws: ``StorageError``.
+  func indexes() throws -> [StoredIndex]
+}
+
+extension LMDBStore {
+  package var historyStore: (any HistoryStore)? { self }
+  package var followedStore: (any FollowedStore)? { self }
+  package var indexingStore: (any IndexingStore)? { self }
+  package func requireSoleUse() throws { try parts.environment.requireSoleUse() }
+}
