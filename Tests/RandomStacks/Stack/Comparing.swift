@@ -126,7 +126,8 @@ extension GraphRun {
       try expect(context.hasChanges || !mustHave, "\(place.name): has no changes")
       try expect(
         !context.hasChanges || !place.everTouched.isEmpty || place.mayHaveMissing,
-        "\(place.name): has changes")
+        "\(place.name): has changes: inserted \(label(inserted.sorted())), updated \(label(updated.sorted())), "
+          + "deleted \(label(deleted.sorted()))")
     }
   }
 

@@ -100,6 +100,10 @@ extension GraphRun {
     let request = NSBatchDeleteRequest(objectIDs: [id])
     request.resultType = .resultTypeObjectIDs
     _ = try inside(place) { try place.context.execute(request) }
+    // Where a context merges it, objects that it holds of these records count as deleted there (rule 174).
+    for other in places where other === place || other.context.automaticallyMergesChangesFromParent {
+      other.mayHaveMissing = true
+    }
     count("batch delete")
     try compareStore()
   }
