@@ -63,10 +63,10 @@ int64_t ri_fired(int number) {
   return fired;
 }
 
-/// What a read of this transaction is to fail with; 0 when it is to pass.
-static int failure(MDB_txn *transaction) {
+/// What a read of this environment is to fail with; 0 when it is to pass.
+static int environment_failure(MDB_env *environment) {
   const char *path = NULL;
-  if (transaction == NULL || mdb_env_get_path(mdb_txn_env(transaction), &path) != 0 || path == NULL) return 0;
+  if (environment == NULL || mdb_env_get_path(environment, &path) != 0 || path == NULL) return 0;
   int code = 0;
   pthread_mutex_lock(&lock);
   for (int number = 0; number < MOST_PLANS && code == 0; number++) {
@@ -80,6 +80,10 @@ static int failure(MDB_txn *transaction) {
   }
   pthread_mutex_unlock(&lock);
   return code;
+}
+
+static int failure(MDB_txn *transaction) {
+  return transaction == NULL ? 0 : environment_failure(mdb_txn_env(transaction));
 }
 
 /// The library's own function, looked up at the first call. Two threads may look it up at once and find the same.
@@ -96,6 +100,11 @@ static int failure(MDB_txn *transaction) {
 
 REAL(mdb_get, MDB_txn *, MDB_dbi, MDB_val *, MDB_val *)
 REAL(mdb_cursor_get, MDB_cursor *, MDB_val *, MDB_val *, MDB_cursor_op)
+REAL(mdb_txn_begin, MDB_env *, MDB_txn *, unsigned int, MDB_txn **)
+REAL(mdb_txn_renew, MDB_txn *)
+REAL(mdb_cursor_open, MDB_txn *, MDB_dbi, MDB_cursor **)
+REAL(mdb_stat, MDB_txn *, MDB_dbi, MDB_stat *)
+REAL(mdb_dbi_open, MDB_txn *, const char *, unsigned int, MDB_dbi *)
 
 int mdb_get(MDB_txn *transaction, MDB_dbi database, MDB_val *key, MDB_val *value) {
   if (atomic_load_explicit(&armed, memory_order_relaxed) > 0) {
@@ -111,4 +120,45 @@ int mdb_cursor_get(MDB_cursor *cursor, MDB_val *key, MDB_val *value, MDB_cursor_
     if (code != 0) return code;
   }
   return find_mdb_cursor_get()(cursor, key, value, operation);
+}
+
+/// Only transactions that read: the beginning of one that writes is not a read.
+int mdb_txn_begin(MDB_env *environment, MDB_txn *parent, unsigned int flags, MDB_txn **transaction) {
+  if (atomic_load_explicit(&armed, memory_order_relaxed) > 0 && (flags & MDB_RDONLY)) {
+    int code = environment_failure(environment);
+    if (code != 0) return code;
+  }
+  return find_mdb_txn_begin()(environment, parent, flags, transaction);
+}
+
+int mdb_txn_renew(MDB_txn *transaction) {
+  if (atomic_load_explicit(&armed, memory_order_relaxed) > 0) {
+    int code = failure(transaction);
+    if (code != 0) return code;
+  }
+  return find_mdb_txn_renew()(transaction);
+}
+
+int mdb_cursor_open(MDB_txn *transaction, MDB_dbi database, MDB_cursor **cursor) {
+  if (atomic_load_explicit(&armed, memory_order_relaxed) > 0) {
+    int code = failure(transaction);
+    if (code != 0) return code;
+  }
+  return find_mdb_cursor_open()(transaction, database, cursor);
+}
+
+int mdb_stat(MDB_txn *transaction, MDB_dbi database, MDB_stat *statistics) {
+  if (atomic_load_explicit(&armed, memory_order_relaxed) > 0) {
+    int code = failure(transaction);
+    if (code != 0) return code;
+  }
+  return find_mdb_stat()(transaction, database, statistics);
+}
+
+int mdb_dbi_open(MDB_txn *transaction, const char *name, unsigned int flags, MDB_dbi *database) {
+  if (atomic_load_explicit(&armed, memory_order_relaxed) > 0) {
+    int code = failure(transaction);
+    if (code != 0) return code;
+  }
+  return find_mdb_dbi_open()(transaction, name, flags, database);
 }

@@ -2,7 +2,8 @@ import Foundation
 
 /// Figures of an earlier state of the code, and what they were counted with.
 struct Baseline {
-  /// Compiler, processor family, C library: counts made with others are not comparable.
+  /// Compiler, C library, processor and the vector instructions that the C library chooses its routines by: counts made with others are
+  /// not comparable.
   let conditions: String
   let figures: [String: Figures]
 
@@ -45,7 +46,9 @@ struct Baseline {
 
   struct Verdict {
     let text: String
-    let isPassed: Bool
+    /// Operations above the tolerance.
+    let failed: [String]
+    var isPassed: Bool { failed.isEmpty }
   }
 
   func compare(_ counted: [String: Figures], tolerance: Double) throws -> Verdict {
@@ -68,7 +71,7 @@ struct Baseline {
     }
     if !isComparable {
       lines.append("Not compared: the baseline was counted with \(conditions); here is \(here).")
-      return Verdict(text: lines.joined(separator: "\n"), isPassed: true)
+      return Verdict(text: lines.joined(separator: "\n"), failed: [])
     }
     lines.append(
       failed.isEmpty
@@ -76,7 +79,7 @@ struct Baseline {
         : "More than \(tolerance) % above the baseline, or not in it: \(failed.joined(separator: ", ")). "
           + "If that is meant, say why in the commit and write the baseline with make bench-gate ARGUMENTS=--record."
     )
-    return Verdict(text: lines.joined(separator: "\n"), isPassed: failed.isEmpty)
+    return Verdict(text: lines.joined(separator: "\n"), failed: failed)
   }
 
   private static func growth(_ now: Double, _ before: Double?) -> Double? {
@@ -111,7 +114,12 @@ struct Baseline {
         String.init) ?? "unknown"
     let library = try output(of: ["getconf", "GNU_LIBC_VERSION"]).trimmingCharacters(
       in: .whitespacesAndNewlines)
-    return "Swift \(version), \(library), \(processor)"
+    return "Swift \(version), \(library), \(processor)\(vectors())"
+  }
+
+  private static func vectors() -> String {
+    guard let text = try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8) else { return "" }
+    return text.contains(" avx2 ") ? " with AVX2" : ""
   }
 
   private static func output(of command: [String]) throws -> String {

@@ -4,6 +4,11 @@ import Foundation
 struct Figures: Equatable {
   var instructions: Double
   var allocations: Double
+
+  func least(_ other: Figures) -> Figures {
+    Figures(
+      instructions: min(instructions, other.instructions), allocations: min(allocations, other.allocations))
+  }
 }
 
 /// Runs this program under callgrind, which counts instructions on all threads. They do not depend on how busy the machine is.

@@ -50,7 +50,18 @@ struct Compare: ParsableCommand {
       print("Written: \(baseline)")
       return
     }
-    let verdict = try Baseline(from: file).compare(counted, tolerance: tolerance)
+    let earlier = try Baseline(from: file)
+    var least = counted
+    var verdict = try earlier.compare(least, tolerance: tolerance)
+    // Operations with threads differ a little from run to run. What costs more costs more each time.
+    for _ in 0..<2 where !verdict.isPassed {
+      FileHandle.standardError.write(
+        Data("Counting again: \(verdict.failed.joined(separator: ", ")).\n".utf8))
+      for (name, again) in try Counting().count(verdict.failed) {
+        least[name] = least[name]?.least(again) ?? again
+      }
+      verdict = try earlier.compare(least, tolerance: tolerance)
+    }
     print(verdict.text)
     if !verdict.isPassed { throw ExitCode(1) }
   }

@@ -1,6 +1,6 @@
 // Stands between a store and liblmdb: makes reads fail.
 //
-// A program that links this target defines liblmdb's reading calls itself. They pass every call on to the library, except
+// A program that links this target defines liblmdb's reading calls itself, and those that begin a read. They pass every call on to the library, except
 // the ones that are to fail. Each plan concerns the files below one folder, so that tests that run side by side do not
 // disturb each other. Nothing fails where the loader cannot find the library's own calls.
 #ifndef READ_INTERPOSER_H

@@ -27,6 +27,31 @@ struct ReadingTests {
         }))
   }
 
+  /// Which calls of liblmdb are made to fail, by the names in their errors: not only the lookups, also what a read begins with.
+  @Test func everyCallOfAReadIsMadeToFail() throws {
+    let world = try ReadWorld()
+    var calls: Set<String> = []
+    var nth = 1
+    while true {
+      world.context.reset()
+      var request = FetchRequest<ManagedObject>(
+        entityName: "Book", predicate: Attribute("title") >= "t1", sortDescriptors: [FetchSort("title")])
+      request.returnsObjectsAsFaults = false
+      let reads = try FailingReads(below: world.store.folderURL, nth: nth, .all)
+      let error = failure {
+        for book in try world.context.fetch(request) {
+          _ = try world.context.existingObject(with: book.objectID)
+        }
+      }
+      guard reads.mend() > 0 else { break }
+      let told = try #require(error as? StorageError, "read \(nth)")
+      #expect(told.kind == .io)
+      calls.insert(told.operation)
+      nth += 1
+    }
+    #expect(calls.isSuperset(of: ["mdb_txn_begin", "mdb_cursor_open", "mdb_cursor_get"]), "\(calls)")
+  }
+
   @Test func prefetchesThrow() throws {
     try forEveryFailingRead(
       ReadStory(
