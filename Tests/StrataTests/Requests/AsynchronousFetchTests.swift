@@ -223,17 +223,25 @@ struct AsynchronousFetchTests {
   func endOfProgress() async throws {
     let none = FetchRequest<Sale>(predicate: Attribute("region") == "West")
     #expect(try await run(none) { $0.progress.isFinished || $0.progress.totalUnitCount == 0 })
+    // The fetch has read the store, and goes on when it has been cancelled.
+    let gate = StoreGate()
+    let slow = try TemporaryStore(behind: gate)
+    try slow.save("a", rating: 1)
+    let context = slow.context(.privateQueue)
+    let isCancelled = DispatchSemaphore(value: 0)
+    gate.afterNextFetch { isCancelled.wait() }
     let told = try await withCheckedThrowingContinuation { continuation in
-      context.perform { [context] in
+      context.perform {
         do {
           let result = try context.execute(
-            AsynchronousFetchRequest(FetchRequest<Sale>(), estimatedResultCount: 100) { result in
+            AsynchronousFetchRequest(FetchRequest<Entry>(), estimatedResultCount: 100) { result in
               continuation.resume(returning: [
                 result.progress.isCancelled, result.progress.isFinished,
                 result.progress.totalUnitCount == 100,
               ])
             })
           result.cancel()
+          isCancelled.signal()
         } catch {
           continuation.resume(throwing: error)
         }
