@@ -42,13 +42,18 @@ package struct ChangeSet: Sendable {
     self.metadata = metadata
   }
 
+  // Inlined: a call would copy the change set of an object.
+
   /// How many rows are inserted, updated and deleted.
+  @inline(__always)
   var count: Int { inserts.count + updates.count + deletes.count }
 
   /// Whether all that happens to rows is that there are new ones.
+  @inline(__always)
   var isOnlyInserts: Bool { updates.isEmpty && deletes.isEmpty }
 
   /// Whether there is nothing to write and nothing to check.
+  @inline(__always)
   package var isEmpty: Bool {
     inserts.isEmpty && updates.isEmpty && deletes.isEmpty && checks.isEmpty && edges.isEmpty
       && metadata == nil

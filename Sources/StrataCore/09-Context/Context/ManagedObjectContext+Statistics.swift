@@ -89,11 +89,11 @@ extension ManagedObjectContext {
   }
 
   /// A store has written, or refused, a save.
-  func noteTime(since start: ContinuousClock.Instant, of changes: ChangeSet, failed: Bool) {
+  func noteTime(since start: ContinuousClock.Instant, of changes: @autoclosure () -> ChangeSet, failed: Bool) {
     let time = ContinuousClock.now - start
     statistics.timeInStore += time
     if DebugOutput.current.isEmpty { return }
-    tell(failed ? "save, refused" : "save", rows: Self.text(changes), time)
+    tell(failed ? "save, refused" : "save", rows: Self.text(changes()), time)
   }
 
   /// A store has carried out a batch.

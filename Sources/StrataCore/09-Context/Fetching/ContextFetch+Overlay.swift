@@ -4,15 +4,19 @@ extension ContextFetch {
     overlay.ownLayers = context.takeLayers()
     overlay.isDisturbed = isDisturbed
     try addUnsavedRows()
-    let changes = context.changes
-    guard specification.includesPendingChanges, changes.hasChanges || context.flight != nil else { return }
-    for object in changes.inserted where isConcerned(object) { try addIfMatching(object) }
+    guard specification.includesPendingChanges, context.changes.hasChanges || context.flight != nil else {
+      return
+    }
+    // As they are now: predicates may call code of the program.
+    let (inserted, updated, deleted) =
+      (context.changes.inserted, context.changes.updated, context.changes.deleted)
+    for object in inserted where isConcerned(object) { try addIfMatching(object) }
     // Of an object of which only relationships have changed, the stored row is the one it has.
-    for object in changes.updated where object.hidesStoredRow && isConcerned(object) {
+    for object in updated where object.hidesStoredRow && isConcerned(object) {
       overlay.hidden += 1
       try addIfMatching(object)
     }
-    for object in changes.deleted where isConcerned(object) { overlay.hidden += 1 }
+    for object in deleted where isConcerned(object) { overlay.hidden += 1 }
     // What is being saved and was not edited since.
     var flying: [ManagedObject] = []
     context.flight?.forEachObject { object, kind in
@@ -85,9 +89,9 @@ extension ContextFetch {
     guard specification.includesPendingChanges else { return false }
     if overlay.ownLayers.contains(where: isTouched) { return true }
     func isTouched(_ object: ManagedObject) -> Bool { hierarchies.contains(object.home.hierarchyNumber) }
-    let changes = context.changes
-    if changes.inserted.contains(where: isTouched) || changes.updated.contains(where: isTouched)
-      || changes.deleted.contains(where: isTouched)
+    if context.changes.inserted.contains(where: isTouched)
+      || context.changes.updated.contains(where: isTouched)
+      || context.changes.deleted.contains(where: isTouched)
     {
       return true
     }

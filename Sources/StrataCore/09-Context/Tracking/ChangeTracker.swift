@@ -5,7 +5,7 @@ import CLMDBShim
 /// Each list only grows until a save: an object that leaves a state leaves its entry behind, and readers skip entries whose
 /// object is no longer in the state. So every change of state is constant time, whatever the number of changed objects.
 /// Lives on the context's queue.
-struct ChangeTracker {
+struct ChangeTracker: ~Copyable {
   private var insertedList: [ManagedObject] = []
   private var updatedList: [ManagedObject] = []
   private var deletedList: [ManagedObject] = []

@@ -158,26 +158,25 @@ extension ManagedObjectContext {
     // What was saved to a parent is merged by reading it there.
     let notices = parent == nil ? outcome.notices : []
     let moment = savedMoment(notices)
-    var (objects, ids) = (SavedInfo.noObjects, SavedInfo.noIdentifiers)
-    if !sets.inserted.isEmpty { objects[NotificationKey.insertedObjects.rawValue] = sets.inserted }
-    if !sets.updated.isEmpty { objects[NotificationKey.updatedObjects.rawValue] = sets.updated }
-    if !sets.deleted.isEmpty { objects[NotificationKey.deletedObjects.rawValue] = sets.deleted }
-    if !sets.insertedIDs.isEmpty { ids[NotificationKey.insertedObjectIDs.rawValue] = sets.insertedIDs }
-    if !sets.updatedIDs.isEmpty { ids[NotificationKey.updatedObjectIDs.rawValue] = sets.updatedIDs }
-    if !sets.deletedIDs.isEmpty { ids[NotificationKey.deletedObjectIDs.rawValue] = sets.deletedIDs }
-    if notices.isEmpty { objects[Self.identifiersKey] = ids }
-    let tokenKey = PersistentStoreCoordinator.RemoteChangeKey.historyToken.rawValue
-    if let token = moment.token {
-      objects[tokenKey] = token
-      ids[tokenKey] = token
+    let form =
+      notices.isEmpty
+      ? SavedInfoForm.toParent
+      : moment.token == nil ? SavedInfoForm.toStores : SavedInfoForm.toStoresWithHistory
+    var objects = form.objects.userInfo(sets.inserted, sets.updated, sets.deleted)
+    var ids = form.identifiers.userInfo(sets.insertedIDs, sets.updatedIDs, sets.deletedIDs)
+    if notices.isEmpty {
+      form.objects.put(ids, other: 0, into: &objects)
+    } else {
+      form.objects.put(notices, other: 0, into: &objects)
+      form.identifiers.put(notices, other: 0, into: &ids)
+      if let token = moment.token {
+        form.objects.put(token, other: 1, into: &objects)
+        form.identifiers.put(token, other: 1, into: &ids)
+      }
     }
     if let generation = moment.generation {
       objects[NotificationKey.queryGeneration.rawValue] = generation
       ids[NotificationKey.queryGeneration.rawValue] = generation
-    }
-    if !notices.isEmpty {
-      objects[Self.noticesKey] = notices
-      ids[Self.noticesKey] = notices
     }
     NotificationCenter.default.post(
       name: Self.didSaveObjectsNotification, object: self, userInfo: objects)
@@ -217,24 +216,6 @@ extension ManagedObjectContext {
   func post(_ name: Notification.Name, _ userInfo: [AnyHashable: Any]?) {
     NotificationCenter.default.post(name: name, object: self, userInfo: userInfo)
     postMessage(name, userInfo)
-  }
-}
-
-/// User info of the did-save notifications, to begin with: they carry empty sets, too, and most of a save's sets are empty. Made once, and
-/// copied, which is much less work than to make them.
-private enum SavedInfo {
-  // Unsafe: constant, of empty sets.
-  nonisolated(unsafe) static let noObjects = empty(
-    [.insertedObjects, .updatedObjects, .deletedObjects], Set<ManagedObject>())
-  nonisolated(unsafe) static let noIdentifiers = empty(
-    [.insertedObjectIDs, .updatedObjectIDs, .deletedObjectIDs], Set<ManagedObjectID>())
-
-  private static func empty(_ keys: [ManagedObjectContext.NotificationKey], _ set: Any) -> [AnyHashable: Any]
-  {
-    // With room for what may be added.
-    var result = [AnyHashable: Any](minimumCapacity: 6)
-    for key in keys { result[key.rawValue] = set }
-    return result
   }
 }
 

@@ -357,7 +357,7 @@ extension AttributeValue {
 struct ListedInserted {
   private var identifiers: Set<ObjectIdentifier>?
 
-  mutating func contains(_ object: ManagedObject, _ changes: ChangeTracker) -> Bool {
+  mutating func contains(_ object: ManagedObject, _ changes: borrowing ChangeTracker) -> Bool {
     guard object.state.contains(.listedInserted) else { return false }
     let known = identifiers ?? changes.identifiersOfListedInserted
     identifiers = known
