@@ -38,19 +38,19 @@ struct InvariantTests {
   @Test("a broken state is found and named", arguments: Fault.allCases)
   func isFound(_ fault: Fault) throws {
     switch fault {
-    case .countedWrongly: new.state.remove(.inserted)
-    case .inNoList: saved.state.insert(.updated)
-    case .newAndEdited: new.state.insert(.updated)
-    case .newAndDeleted: new.state.insert(.deleted)
-    case .newAndFault: new.state.insert(.fault)
-    case .notedNowhere: saved.state.insert(.notedUpdate)
-    case .inNoSave: saved.state.insert(.inFlight)
-    case .leaving: new.state.insert(.leaving)
+    case .countedWrongly: new.state.uninsert()
+    case .inNoList: saved.state.update()
+    case .newAndEdited: new.state.update()
+    case .newAndDeleted: new.state.delete()
+    case .newAndFault: new.state.becomeFault()
+    case .notedNowhere: saved.state.note(.update)
+    case .inNoSave: saved.state.takeOff(.update, hasDraft: false)
+    case .leaving: new.state.beginLeaving()
     case .underAnotherKey:
       let table = try #require(context.stores.table(for: saved.home))
       table.remove(saved.primaryKey)
       table.insert(saved, for: saved.primaryKey + 1_000)
-    case .doesNotKnow: new.state.remove(.listedInserted)
+    case .doesNotKnow: new.state.unlist(.insert)
     case .frozenForNothing:
       // A child sees the edits, so that they are in a layer.
       let child = ManagedObjectContext(.confinement, parent: context)

@@ -47,7 +47,7 @@ extension ManagedObjectContext {
       object.settleFastRow()
       if change.baseVersion == 0 || object.isFault || object.isDeleted { continue }
       // Of the objects that were saved more has changed.
-      if !change.changedSlots.intersects(bound.persistentSlots) { changes.note(object, .notedRefresh) }
+      if !change.changedSlots.intersects(bound.persistentSlots) { changes.note(object, .refresh) }
     }
     take(notice.unsaidTouches, tables, binding)
   }
@@ -65,7 +65,7 @@ extension ManagedObjectContext {
       guard let object = tables[bound.hierarchyNumber].object(for: touch.primaryKey), object.context === self,
         !object.isFault, !object.isDeleted
       else { continue }
-      changes.note(object, .notedRefresh)
+      changes.note(object, .refresh)
     }
   }
 }

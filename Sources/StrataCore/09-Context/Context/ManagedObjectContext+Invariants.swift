@@ -29,7 +29,7 @@ extension ManagedObjectContext {
       broken.append("\(name(object)) is registered under another key")
     }
     let state = object.state
-    let changed: ObjectState = [.inserted, .updated, .deleted]
+    let changed: ObjectState.Flags = [.inserted, .updated, .deleted]
     if !state.isDisjoint(with: changed), !listed.contains(ObjectIdentifier(object)) {
       broken.append("\(name(object)) has changes and is in no list of changed objects")
     }

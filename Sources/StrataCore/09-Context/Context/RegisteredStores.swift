@@ -130,7 +130,7 @@ extension ManagedObjectContext {
     guard let known = table.object(for: key) else { return nil }
     if known.boundReference?.toOpaque() == Unmanaged.passUnretained(bound).toOpaque() { return known }
     changes.undelete(known)
-    letGo(known, of: .rowGone)
+    letGo(known, rowIsGone: true)
     return nil
   }
 

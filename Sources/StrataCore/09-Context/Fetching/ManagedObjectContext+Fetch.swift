@@ -128,7 +128,7 @@ extension ManagedObjectContext {
     object.primaryKey = key
     object.context = self
     object.snapshot = row
-    object.state = .fault
+    object.state = .newFault
   }
 
   /// The one object for a fetched row. `layers` are the context's own.

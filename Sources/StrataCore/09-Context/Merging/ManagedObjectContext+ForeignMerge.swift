@@ -59,7 +59,7 @@ extension ManagedObjectContext {
       guard let known = store.tables[bound.hierarchyNumber].object(for: key), !known.isFault, !known.isDeleted
       else { continue }
       merged.refreshed.insert(id)
-      changes.note(known, .notedRefresh)
+      changes.note(known, .refresh)
     }
   }
 

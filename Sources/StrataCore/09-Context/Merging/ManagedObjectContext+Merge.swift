@@ -216,7 +216,7 @@ extension ManagedObjectContext {
       let object = makeObject(key, row.row, bound, table)
       object.readAt = SnapshotClock.now
       if let unsaved = row.unsaved { object.take(unsaved, isOwn: false) }
-      changes.note(object, .notedInsert)
+      changes.note(object, .insert)
     }
     merged.inserted.insert(ManagedObjectID(token: bound.token, primaryKey: key))
     noteRow(key, bound, \.inserted)
@@ -270,7 +270,7 @@ extension ManagedObjectContext {
       object.take(unsaved, isOwn: false)
     } else {
       object.take(row.row)
-      object.state.subtract([.unsavedRow, .unstored])
+      object.state.standOnStoredRow()
     }
     if let old, object.isUpdated || object.isDeleted { object.leaveOwnersOfOthers(since: old) }
     if object.isFault {
@@ -279,7 +279,7 @@ extension ManagedObjectContext {
       return false
     }
     object.settleFastRow()
-    changes.note(object, .notedRefresh)
+    changes.note(object, .refresh)
     object.awake(fromSnapshotEvents: .refresh)
     return true
   }
@@ -288,14 +288,14 @@ extension ManagedObjectContext {
   /// first time after it was looked for here. What only that made a deleted object is none any more, and its edits count again; what was
   /// deleted here stays so, and its save deletes the new row.
   func bringBack(_ object: ManagedObject) {
-    object.state.subtract([.rowGone, .batchDeleted])
+    object.state.regainRow()
     guard object.state.contains(.missing) else { return }
     changes.undelete(object)
     object.restoreMemberships()
     if object.state.contains(.notedDelete) {
-      object.state.remove(.notedDelete)
+      object.state.forgetNoteOfDeletion()
     } else {
-      changes.note(object, .notedInsert)
+      changes.note(object, .insert)
     }
   }
 
@@ -334,17 +334,12 @@ extension ManagedObjectContext {
       return
     }
     if known.isFault, known.snapshot != nil { known.fire() }
-    known.state.insert(.rowGone)
+    known.state.loseRow()
     if known.isDeleted {
       return
     }
-    if byBatch {
-      known.state.insert(.batchDeleted)
-      hasBatchDeletions = true
-    } else {
-      known.state.remove(.batchDeleted)
-    }
-    known.state.insert(.missing)
+    known.state.becomeMissing(byBatch: byBatch)
+    if byBatch { hasBatchDeletions = true }
     // Only edits have changed its owners; what was not edited may be a fault, and need not be read.
     if known.isUpdated { known.withdrawMemberships() }
     changes.delete(known)
@@ -374,7 +369,7 @@ extension ManagedObjectContext {
       merged.updated.insert(id)
       if known.isFault || known.isDeleted { continue }
       merged.refreshed.insert(id)
-      changes.note(known, .notedRefresh)
+      changes.note(known, .refresh)
     }
   }
 

@@ -21,7 +21,7 @@ extension ManagedObjectContext {
     if object.state.contains(.inFlight), !mergeChanges {
       changes.undelete(object)
       object.discardEdits(takingRow: nil)
-      changes.note(object, .notedRefresh)
+      changes.note(object, .refresh)
       return
     }
     if mergeChanges {
@@ -32,13 +32,12 @@ extension ManagedObjectContext {
       changes.undelete(object)
       changes.unupdate(object)
       // Whether there is a row, the fault will find out.
-      object.state.subtract([.notedUpdate, .notedDelete, .rowGone, .receivedUpdate, .receivedDelete])
-      object.state.subtract([.unsavedRow, .unstored])
+      object.state.refresh()
       if strata.holdsEdits { forgetUnsaved(object) }
       object.noteWhetherStored()
       object.withdrawDeletion()
       object.turnIntoFault()
-      changes.note(object, .notedRefresh)
+      changes.note(object, .refresh)
     }
   }
 
@@ -51,7 +50,7 @@ extension ManagedObjectContext {
     object.becomeNewFault()
     unfinished.removeAll { $0.object === object }
     changes.countEdit()
-    changes.note(object, .notedRefresh)
+    changes.note(object, .refresh)
     noteFirstEdit()
   }
 
@@ -72,7 +71,7 @@ extension ManagedObjectContext {
         refreshKeepingChanges(object)
       } else {
         object.turnIntoFault()
-        changes.note(object, .notedRefresh)
+        changes.note(object, .refresh)
       }
     }
     if observation.isObserved { observation.pending.isAllRefreshed = true }
@@ -121,7 +120,7 @@ extension ManagedObjectContext {
     if object.state.contains(.rowGone) { bringBack(object) }
     if let old, object.isUpdated || object.isDeleted { object.leaveOwnersOfOthers(since: old) }
     object.settleFastRow()
-    changes.note(object, .notedRefresh)
+    changes.note(object, .refresh)
     object.awake(fromSnapshotEvents: .refresh)
   }
 
@@ -134,7 +133,10 @@ extension ManagedObjectContext {
     stores.forEachLive { identifiers.append($0.objectID) }
     stores.forEach { $0.becomeForgotten() }
     changes.forEachListed { $0.becomeForgotten() }
-    for object in changes.takeNoted() { object.state.subtract([.departed, .flushed]) }
+    for object in changes.takeNoted() {
+      object.state.endDeparture()
+      object.state.touch()
+    }
     changes.removeAllPending()
     deletionsToPropagate = []
     vanished = []
@@ -173,7 +175,7 @@ extension ManagedObjectContext {
     for object in untied where object.state.isDisjoint(with: .ownChange) { sets.refreshed.append(object) }
     for object in changes.inserted {
       changes.uninsert(object)
-      letGo(object, of: .rowGone)
+      letGo(object, rowIsGone: true)
       sets.deleted.append(object)
     }
     for object in changes.deleted {
@@ -191,7 +193,10 @@ extension ManagedObjectContext {
     }
     rollBackReceived(&sets)
     noteUnsavedRows()
-    for object in changes.takeNoted() { object.state.subtract(ObjectState.notedOrFlushed.union(.departed)) }
+    for object in changes.takeNoted() {
+      object.state.endEvent()
+      object.state.endDeparture()
+    }
     changes.removeAllPending()
     lostVersions = [:]
     hasBatchDeletions = false
@@ -221,7 +226,7 @@ extension ManagedObjectContext {
   /// - Throws: why a value cannot be read; nothing has changed then.
   func reinsert(_ object: ManagedObject, newestVersion: UInt32) throws {
     if object.isDeleted {
-      object.state.insert(.rowGone)
+      object.state.loseRow()
       return
     }
     try object.keepEveryValue()
@@ -241,11 +246,11 @@ extension ManagedObjectContext {
   func dropVanished(_ object: ManagedObject) {
     changes.undelete(object)
     changes.unupdate(object)
-    object.state.remove(.locked)
+    object.state.unlock()
     object.withdrawMemberships()
     withdrawSaved(object)
-    letGo(object, of: .rowGone)
-    changes.note(object, .notedDelete)
+    letGo(object, rowIsGone: true)
+    changes.note(object, .delete)
   }
 
   /// The object is not deleted after all.

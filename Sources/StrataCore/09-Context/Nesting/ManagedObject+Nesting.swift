@@ -4,19 +4,12 @@ extension ManagedObject {
   /// Takes an unsaved row as what the object looks like: one that a child of this context has saved (`isOwn`), or one that a
   /// context below has not saved yet.
   final func take(_ unsaved: StratumRow, isOwn: Bool) {
-    state.subtract(.received)
-    if isOwn {
-      switch unsaved.kind {
-      case .insert: state.insert(.receivedInsert)
-      case .update: state.insert(.receivedUpdate)
-      case .delete: state.insert(.receivedDelete)
-      }
-    }
+    if isOwn { state.receive(unsaved.kind) } else { state.endReceived() }
     guard let row = unsaved.row ?? unsaved.base else { return }
     take(row)
-    state.insert(.unsavedRow)
-    state.remove(.unstored)
-    if context?.isUnstored(unsaved) == true { state.insert(.unstored) }
+    state.standOnUnsavedRow()
+    state.becomeStored()
+    if context?.isUnstored(unsaved) == true { state.becomeUnstored() }
     keepUnsavedValues(of: unsaved)
     if let values = unsaved.transients?.values {
       transients = (transients ?? [:]).merging(values) { $1 }
@@ -45,7 +38,7 @@ extension ManagedObject {
     guard let context else { return true }
     if state.contains(.inFlight), snapshot == nil { return true }
     if context.isUnstored(self) { return true }
-    state.remove(.unstored)
+    state.becomeStored()
     return false
   }
 
@@ -59,7 +52,7 @@ extension ManagedObject {
     guard let unsaved = context.strata.row(table, primaryKey),
       let binding = context.coordinator.binding(home.storeIndex)
     else {
-      state.subtract(.received)
+      state.endReceived()
       return
     }
     claim(unsaved, from: binding)
@@ -69,11 +62,11 @@ extension ManagedObject {
   final func claim(_ unsaved: StratumRow, from binding: StoreBinding) {
     guard let context else { return }
     fire()
-    state.subtract(.received)
+    state.endReceived()
     fastRow = nil
     if unsaved.kind == .delete {
       takeBase(of: unsaved)
-      context.changes.adopt(self, as: .deleted)
+      context.changes.adopt(self, as: .delete)
       for relationship in home.entity.relationships where unsaved.changesReference(relationship) {
         adoptMembership(relationship, from: unsaved.base?.reference(relationship, home) ?? 0, to: 0)
       }
@@ -83,7 +76,7 @@ extension ManagedObject {
     let draft = draftAsRead(unsaved, from: binding)
     takeBase(of: unsaved)
     self.draft = draft
-    context.changes.adopt(self, as: unsaved.kind == .insert ? .inserted : .updated)
+    context.changes.adopt(self, as: unsaved.kind == .insert ? .insert : .update)
     if unsaved.kind == .update, unsaved.changedSlots == home.persistentSlots, slotsThatDiffer.isEmpty {
       // Of `wholeIfOnlyLinked`: no value differs, and still it has to meet the absence of its row.
       context.detectConflicts(for: self)
@@ -131,9 +124,9 @@ extension ManagedObject {
 
   /// What lies beneath the context's own changes is the object's row again.
   final func settleBase(isStored: Bool) {
-    state.subtract([.unsavedRow, .unstored])
+    state.standOnStoredRow()
     if isStored { return }
-    state.insert(.unsavedRow)
+    state.standOnUnsavedRow()
     noteWhetherStored()
     guard let row = snapshot, let context else { return }
     // Other contexts that have them may be rolled back.
@@ -148,7 +141,7 @@ extension ManagedObject {
   /// A context below may have inserted the record and not saved it.
   final func noteWhetherStored() {
     guard let context, !context.ancestors.isEmpty, context.isUnstored(self) else { return }
-    state.insert(.unstored)
+    state.becomeUnstored()
   }
 }
 

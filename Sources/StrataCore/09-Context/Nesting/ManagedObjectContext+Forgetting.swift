@@ -42,14 +42,14 @@ extension ManagedObjectContext {
     for object in received {
       let state = object.state
       let base = unsavedRow(for: object)?.row
-      object.state.subtract(.received)
+      object.state.endReceived()
       if state.contains(.receivedInsert) {
-        letGo(object, of: .rowGone)
+        letGo(object, rowIsGone: true)
         sets.deleted.append(object)
         continue
       }
       guard let row = base?.base else {
-        object.state.subtract([.unsavedRow, .unstored])
+        object.state.standOnStoredRow()
         object.turnIntoFault()
         sets.refreshed.append(object)
         continue

@@ -95,7 +95,8 @@ extension ManagedObjectContext {
     repeat { drainReceived() } while !strata.publish(rows.map { ($0.table, $0.primaryKey, nil) })
     stores.forEachLive { object in
       if !object.state.isDisjoint(with: .received), unsavedRow(for: object) == nil {
-        object.state.subtract([.receivedInsert, .receivedUpdate, .receivedDelete, .unsavedRow, .unstored])
+        object.state.endReceived()
+        object.state.standOnStoredRow()
       }
     }
   }
@@ -150,13 +151,13 @@ extension ManagedObjectContext {
         }
         continue
       }
-      object.state.subtract(.received)
+      object.state.endReceived()
       if unsaved.kind == .delete {
         outcome.deleted.append(object)
         continue
       }
       if object.snapshot?.base == unsaved.row?.base { object.take(row) }
-      object.state.subtract([.unsavedRow, .unstored])
+      object.state.standOnStoredRow()
       if parent != nil {
         object.settleBase(isStored: false)
         object.keepUnsavedValues(of: unsaved)

@@ -40,7 +40,7 @@ extension ManagedObjectContext {
       guard let object = objectInConflict(row, binding, table) else { continue }
       if current == nil, object.isDeleted {
         // Both sides deleted the record.
-        object.state.insert(.rowGone)
+        object.state.loseRow()
         continue
       }
       conflicts.append(MergeConflict(object, stored: current, newestVersion: change.base?.version ?? 0))
@@ -48,7 +48,7 @@ extension ManagedObjectContext {
     }
     defer { note(conflicts) }
     if !conflicts.isEmpty { try mergePolicy.resolve(mergeConflicts: conflicts) }
-    for object in unsaved where object.context === self { object.state.insert(.unsavedRow) }
+    for object in unsaved where object.context === self { object.state.standOnUnsavedRow() }
   }
 }
 

@@ -85,7 +85,7 @@ extension ManagedObjectContext {
         if !isHere, object.contextReference != nil { return }
         do {
           if isHere, let record = try object.captured() {
-            if record.draft != nil { object.state.insert(.draftShared) }
+            if record.draft != nil { object.state.shareDraft() }
             records.append(record)
           } else if takesBack {
             records.append(CapturedRecord(nil, object.boundReference, object.primaryKey))

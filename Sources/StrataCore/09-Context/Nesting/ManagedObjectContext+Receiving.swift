@@ -116,9 +116,9 @@ extension ManagedObjectContext {
     object.claim(row, from: binding)
     noteFirstEdit()
     switch row.kind {
-    case .insert: changes.note(object, .notedInsert)
-    case .update: changes.note(object, .notedUpdate)
-    case .delete: changes.note(object, .notedDelete)
+    case .insert: changes.note(object, .insert)
+    case .update: changes.note(object, .update)
+    case .delete: changes.note(object, .delete)
     }
   }
 
@@ -140,19 +140,18 @@ extension ManagedObjectContext {
     let wasInserted = object.isInserted
     guard let row = strata.row(change.table, change.primaryKey) else {
       // Inserted by one child, deleted by another; or rolled back here since.
-      if change.kind == .delete { letGo(object, of: .rowGone) }
-      if wasInserted { changes.note(object, .notedDelete) }
+      if change.kind == .delete { letGo(object, rowIsGone: true) }
+      if wasInserted { changes.note(object, .delete) }
       return
     }
     if row.kind == .delete {
       if object.isFault, object.snapshot != nil { object.fire() }
-      object.state.subtract(.received)
-      object.state.insert(.receivedDelete)
-      changes.note(object, .notedDelete)
+      object.state.receive(.delete)
+      changes.note(object, .delete)
       return
     }
     object.take(row, isOwn: true)
-    changes.note(object, change.kind == .insert ? .notedInsert : .notedUpdate)
+    changes.note(object, change.kind == .insert ? .insert : .update)
   }
 
   private func applyToEdited(
@@ -163,7 +162,7 @@ extension ManagedObjectContext {
     switch change.kind {
     case .insert:
       // It became an edit here when what leads to it was brought in line: that it is new is still to be told.
-      if object.state.contains(.inserted) { return changes.note(object, .notedInsert) }
+      if object.state.contains(.inserted) { return changes.note(object, .insert) }
       // The child had deleted it before, and has taken that back.
       guard object.state.contains(.deleted), !object.state.contains(.rowGone) else { return }
       changes.undelete(object)
@@ -174,9 +173,9 @@ extension ManagedObjectContext {
       }
       if object.state.contains(.inserted) {
         changes.uninsert(object)
-        letGo(object, of: .rowGone)
+        letGo(object, rowIsGone: true)
       } else if object.state.contains(.deleted) {
-        if !deletedBefore.contains(ObjectIdentifier(object)) { changes.note(object, .notedDelete) }
+        if !deletedBefore.contains(ObjectIdentifier(object)) { changes.note(object, .delete) }
       } else {
         object.leaveEnds(before: change)
         changes.delete(object)
@@ -184,7 +183,7 @@ extension ManagedObjectContext {
     case .update:
       if object.state.isDeletedByBatch {
         // It was not deleted here: the save finds out that the row is gone (rule 199).
-        object.state.subtract([.rowGone, .batchDeleted])
+        object.state.regainRow()
         changes.undelete(object)
         detectConflicts(for: object)
       }
@@ -212,7 +211,7 @@ extension ManagedObjectContext {
       object.transients = (object.transients ?? [:]).merging(values) { $1 }
     }
     changes.update(object)
-    changes.note(object, .notedUpdate)
+    changes.note(object, .update)
   }
 
   // MARK: Telling of it
@@ -256,9 +255,9 @@ extension ManagedObjectContext {
     }
     if !object.state.isDisjoint(with: .ownChange) { willChange(object) }
     switch change.kind {
-    case .insert: changes.note(object, .notedInsert)
-    case .update: changes.note(object, .notedUpdate)
-    case .delete: changes.note(object, .notedDelete)
+    case .insert: changes.note(object, .insert)
+    case .update: changes.note(object, .update)
+    case .delete: changes.note(object, .delete)
     }
   }
 

@@ -15,7 +15,7 @@ extension ManagedObject {
     }
     if state.contains(.inserted) {
       // Refreshed before it was ever saved: nothing was read, and nothing is.
-      state.remove(.fault)
+      state.endFault()
       return
     }
     if snapshot == nil || isStale {
@@ -30,12 +30,12 @@ extension ManagedObject {
         return
       }
     }
-    state.remove(.fault)
+    state.endFault()
     if hasDraft { settleUnreadEdits() }
     settleFastRow()
-    state.insert(.awaking)
+    state.beginAwaking()
     awakeFromFetch()
-    state.remove(.awaking)
+    state.endAwaking()
   }
 
   /// Reads the object's row from its store. Leaves the object as it is when there is none, or it cannot be read.
@@ -58,7 +58,7 @@ extension ManagedObject {
       else { return .gone }
       guard row.entity == home.entity.number else {
         // Made for an ID with another entity's name: the row is not this object's, there is none that is.
-        context.letGo(self, of: .rowGone)
+        context.letGo(self, rowIsGone: true)
         return .gone
       }
       takeStored(row.snapshot, readAt: SnapshotClock.now)
@@ -112,9 +112,9 @@ extension ManagedObject {
         "could not fulfil a fault: the row of \(home.token.entityName)/p\(primaryKey) is gone, and "
           + "shouldDeleteInaccessibleFaults is off in \(context).")
     }
-    state.remove(.fault)
-    state.insert(.rowGone)
-    if !isDeleted { state.insert(.missing) }
+    state.endFault()
+    state.loseRow()
+    if !isDeleted { state.becomeMissing(byBatch: state.contains(.batchDeleted)) }
     context.noteFirstEdit()
     context.changes.delete(self)
   }
@@ -132,7 +132,7 @@ extension ManagedObject {
   @inline(__always)
   final func takeStored(_ row: RowSnapshot?, readAt: UInt32) {
     if transients != nil { forgetLoadedValues() }
-    state.subtract([.unsavedRow, .unstored])
+    state.standOnStoredRow()
     snapshot = row
     self.readAt = readAt
   }
@@ -185,7 +185,7 @@ extension ManagedObject {
     transients = nil
     snapshot = nil
     fastRow = nil
-    state.insert(.fault)
+    state.becomeFault()
     didTurnIntoFault()
   }
 
@@ -197,7 +197,7 @@ extension ManagedObject {
     draft = home.makeDraft()
     transients = home.hasTransientDefaults ? home.transientDefaults : nil
     fastRow = nil
-    state.insert(.fault)
+    state.becomeFault()
     didTurnIntoFault()
   }
 
@@ -205,14 +205,14 @@ extension ManagedObject {
   final func forgetRow() {
     snapshot = nil
     fastRow = nil
-    state.insert(.fault)
+    state.becomeFault()
     relations?.dropBases()
   }
 
   /// The context has forgotten the object: a fault, which goes on showing the last values that were known.
   final func becomeForgotten() {
     context = nil
-    state.insert(.fault)
+    state.becomeFault()
     fastRow = nil
     transients = transients?.filter { $0.key < 0 }
   }
@@ -234,7 +234,7 @@ extension ManagedObject {
     if state.contains(.inFlight), let frozen = context?.flight?.draft(of: self) {
       // What is being saved stays as it is.
       draft = frozen
-      state.insert(.draftFrozen)
+      state.freezeDraft()
       return
     }
     draft = nil

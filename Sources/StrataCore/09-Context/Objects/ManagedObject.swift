@@ -31,7 +31,7 @@ open class ManagedObject: NSObject, SlotDeclaring {
   /// How many slots `table` has.
   @exclusivity(unchecked) @usableFromInline final var slotCount: Int32 = 0
   /// What the object is to its context.
-  @exclusivity(unchecked) final var state: ObjectState = []
+  @exclusivity(unchecked) final var state = ObjectState()
   /// The entity in its store (in no store, for an object made without a context). Nil only while the object is being made.
   /// Unmanaged: immortal, and not worth counting references for.
   @exclusivity(unchecked) final var boundReference: Unmanaged<BoundEntity>?
@@ -52,7 +52,7 @@ open class ManagedObject: NSObject, SlotDeclaring {
     get { storedDraft }
     set {
       storedDraft = newValue
-      state.remove(.draftShared)
+      state.ownDraft()
       edits = newValue?.pointers
     }
   }
@@ -144,7 +144,7 @@ open class ManagedObject: NSObject, SlotDeclaring {
     withHome {
       ManagedObjectID(
         token: $0.token, primaryKey: primaryKey,
-        isTemporary: !state.isDisjoint(with: ObjectState.anyInserted.union(.loose)) || $0.storeIndex < 0
+        isTemporary: !state.isDisjoint(with: [.anyInserted, .loose]) || $0.storeIndex < 0
           || state.contains(.unstored) && isStillUnstored)
     }
   }
@@ -202,7 +202,7 @@ open class ManagedObject: NSObject, SlotDeclaring {
   public final var faultingState: Int { state.isDisjoint(with: [.fault, .awaking]) ? 0 : 1 }
 
   /// Whether the context must keep the object although it is held nowhere else.
-  final var hasPendingState: Bool { !state.isDisjoint(with: ObjectState.pending) }
+  final var hasPendingState: Bool { !state.isDisjoint(with: .pending) }
 
   // MARK: Hooks, called on the context's queue
 
@@ -400,94 +400,4 @@ public struct SnapshotEventType: OptionSet, Sendable {
   public static let refresh = SnapshotEventType(rawValue: 32)
   /// A merge policy changed the values while saving.
   public static let mergePolicy = SnapshotEventType(rawValue: 64)
-}
-
-/// What a managed object is to its context, one bit each.
-struct ObjectState: OptionSet {
-  let rawValue: UInt32
-
-  /// New, never saved.
-  static let inserted = ObjectState(rawValue: 1 << 0)
-  /// Edited since it was read or saved.
-  static let updated = ObjectState(rawValue: 1 << 1)
-  /// To be deleted by the next save.
-  static let deleted = ObjectState(rawValue: 1 << 2)
-  /// Values not looked at yet.
-  static let fault = ObjectState(rawValue: 1 << 3)
-  /// `awakeFromFetch` is running: edits are not tracked.
-  static let awaking = ObjectState(rawValue: 1 << 4)
-  /// The row is gone from the store: deleted and saved, deleted elsewhere, or never there.
-  static let rowGone = ObjectState(rawValue: 1 << 5)
-  /// Noted for the next did-change notification.
-  static let notedInsert = ObjectState(rawValue: 1 << 6)
-  static let notedUpdate = ObjectState(rawValue: 1 << 7)
-  static let notedDelete = ObjectState(rawValue: 1 << 8)
-  static let notedRefresh = ObjectState(rawValue: 1 << 9)
-  /// Has an entry in the tracker's list of that name; entries of objects that left the state are skipped.
-  static let listedInserted = ObjectState(rawValue: 1 << 10)
-  static let listedUpdated = ObjectState(rawValue: 1 << 11)
-  static let listedDeleted = ObjectState(rawValue: 1 << 12)
-  /// `detectConflicts(for:)` was asked for: the next save checks the row although it is not changed.
-  static let locked = ObjectState(rawValue: 1 << 13)
-  /// What a child has saved to the context and the context not handed down yet, until it is edited here: the row is
-  /// the child's, and the context's strata know what lies beneath.
-  static let receivedInsert = ObjectState(rawValue: 1 << 14)
-  static let receivedUpdate = ObjectState(rawValue: 1 << 15)
-  static let receivedDelete = ObjectState(rawValue: 1 << 16)
-  /// The row is one that another context has not saved yet.
-  static let unsavedRow = ObjectState(rawValue: 1 << 17)
-  /// The record was in no store when the row was read or saved.
-  static let unstored = ObjectState(rawValue: 1 << 18)
-  /// Part of a save that is under way off the context's queue.
-  static let inFlight = ObjectState(rawValue: 1 << 19)
-  /// The draft is that save's: it is copied before the object is edited.
-  static let draftFrozen = ObjectState(rawValue: 1 << 20)
-  /// That save deletes the object.
-  static let flyingDelete = ObjectState(rawValue: 1 << 21)
-  /// A probe: a fault in no context that never fires, on which key paths are followed (see `ProbeRecording`).
-  static let probe = ObjectState(rawValue: 1 << 22)
-  /// Deleted here because a batch has deleted its row, not by this context.
-  static let batchDeleted = ObjectState(rawValue: 1 << 24)
-  /// Deleted here only because its row was found gone, or it was deleted elsewhere: comes back when a merge tells that it is there again.
-  static let missing = ObjectState(rawValue: 1 << 25)
-  /// An observer is to be notified when a property changes that it has read.
-  static let observed = ObjectState(rawValue: 1 << 23)
-  /// A new object that is being deleted: only while `delete(_:)` runs.
-  static let leaving = ObjectState(rawValue: 1 << 26)
-  /// A new object that was deleted, until a did-change notification has reported it.
-  static let departed = ObjectState(rawValue: 1 << 27)
-  /// In no context, but related to others in none: see `LooseObjects`.
-  static let loose = ObjectState(rawValue: 1 << 28)
-
-  /// The draft belongs to what children may see of an event that is over: it is copied before the object is edited.
-  static let draftShared = ObjectState(rawValue: 1 << 29)
-  /// Noted for the next did-change notification, and finished for children as it is.
-  static let flushed = ObjectState(rawValue: 1 << 30)
-
-  /// An object in one of these states is kept by its context.
-  static let pending: ObjectState = [
-    .inserted, .updated, .deleted, .notedInsert, .notedUpdate, .notedDelete, .notedRefresh, .locked,
-    .inFlight, .loose,
-  ]
-  /// What the context itself has changed and not saved, a save that is under way included.
-  static let ownChange: ObjectState = [.inserted, .updated, .deleted, .inFlight]
-  /// Whether an edit changes nothing but the value: the object counts as changed and as noted in this event.
-  var isBeingEdited: Bool {
-    rawValue & (Self.notedInsert.rawValue | Self.notedUpdate.rawValue) != 0
-      && rawValue & (Self.inserted.rawValue | Self.updated.rawValue) != 0
-      && rawValue
-        & (Self.fault.rawValue | Self.awaking.rawValue | Self.deleted.rawValue | Self.observed.rawValue
-          | Self.draftShared.rawValue | Self.flushed.rawValue) == 0
-  }
-
-  /// Whether nothing leads to the object any more, although references to it may be pending.
-  var isDeletedByBatch: Bool { isSuperset(of: [.deleted, .rowGone, .batchDeleted]) }
-
-  static let received: ObjectState = [.receivedInsert, .receivedUpdate, .receivedDelete]
-  /// There is something to save, by whomever.
-  static let unsaved: ObjectState = [.inserted, .updated, .deleted, .received]
-  static let anyInserted: ObjectState = [.inserted, .receivedInsert]
-  static let anyDeleted: ObjectState = [.deleted, .receivedDelete, .flyingDelete, .departed]
-  static let noted: ObjectState = [.notedInsert, .notedUpdate, .notedDelete, .notedRefresh]
-  static let notedOrFlushed = noted.union(.flushed)
 }

@@ -53,7 +53,7 @@ extension ManagedObject {
       observation = ObjectObservation(registrar)
       context.spareRegistrar = ObservationRegistrar()
     }
-    state.insert(.observed)
+    state.beginObserved()
     edits = draft?.pointers
     // What is read is the value, not that the object was a fault.
     if slot >= 0, home.entity.relationship(slot: slot)?.isToMany != true { fire() }
@@ -154,7 +154,7 @@ extension ManagedObject {
 
   private final func tell(_ slot: Int) {
     guard let observation, observation.seen.removeValue(forKey: slot) != nil else { return }
-    if observation.seen.isEmpty { state.remove(.observed) }
+    if observation.seen.isEmpty { state.endObserved() }
     let path = ObservedSlot.keyPath(slot)
     observation.registrar.willSet(self, keyPath: path)
     observation.registrar.didSet(self, keyPath: path)

@@ -90,7 +90,7 @@ extension ManagedObject {
       other.contextReference?.toOpaque() == contextReference.toOpaque(), snapshot == nil,
       !edits.header.pointee.present.contains(slot), relations?.foreign.isEmpty ?? true,
       state.contains(.inserted), state.isDisjoint(with: .received),
-      other.state.isDisjoint(with: ObjectState.received.union(.anyDeleted))
+      other.state.isDisjoint(with: [.received, .anyDeleted])
     else { return false }
     // The context lives while it is used, and what an object is bound to as long as the context.
     return contextReference._withUnsafeGuaranteedRef { context in
@@ -172,7 +172,7 @@ extension ManagedObject {
         state.remove(bits)
       }
       if owner.state.isDisjoint(with: [.inserted, .updated, .deleted, .flyingDelete]) {
-        context.changes.adopt(owner, as: .updated)
+        context.changes.adopt(owner, as: .update)
       }
     }
   }

@@ -208,15 +208,7 @@ extension ManagedObjectContext {
             hasRelations: object.relations?.hasChanges ?? false))
         object.relations?.takeOff()
         // While the object is at hand: from here on it is in flight and in no list.
-        var state = object.state.subtracting(
-          [.inserted, .updated, .deleted, .listedInserted, .listedUpdated, .listedDeleted])
-        state.insert(.inFlight)
-        switch kind {
-        case .insert: state.formUnion([.draftFrozen, .unstored])
-        case .update: if object.hasDraft { state.insert(.draftFrozen) }
-        case .delete: state.insert(.flyingDelete)
-        }
-        object.state = state
+        object.state.takeOff(kind, hasDraft: object.hasDraft)
       }
     }
 

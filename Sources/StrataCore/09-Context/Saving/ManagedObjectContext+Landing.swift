@@ -81,12 +81,11 @@ extension ManagedObjectContext {
     let object = entry.object
     // Reset meanwhile.
     guard object.context === self else { return }
-    object.state.subtract([.inFlight, .flyingDelete])
     let isFrozen = object.state.contains(.draftFrozen)
-    object.state.remove(.draftFrozen)
+    object.state.land()
     if entry.kind == .delete {
       changes.undelete(object)
-      letGo(object, of: .rowGone)
+      letGo(object, rowIsGone: true)
       object.didSave()
       return
     }
@@ -103,11 +102,11 @@ extension ManagedObjectContext {
     if let change {
       object.take(change.row)
       if parent != nil {
-        object.state.insert(.unsavedRow)
-        if entry.kind == .insert { object.state.insert(.unstored) }
+        object.state.standOnUnsavedRow()
+        if entry.kind == .insert { object.state.becomeUnstored() }
         object.keep(change.externals)
       } else {
-        object.state.subtract([.unsavedRow, .unstored])
+        object.state.standOnStoredRow()
       }
     }
     // Edited since: what is the same as it was saved is no change.
@@ -163,7 +162,7 @@ extension ManagedObjectContext {
         storeIndex: object.home.storeIndex, hierarchy: object.home.hierarchyNumber)
       guard let unsaved = strata.row(table, object.primaryKey), unsaved.isBaseStored else { continue }
       object.take(unsaved.base)
-      object.state.subtract([.unsavedRow, .unstored])
+      object.state.standOnStoredRow()
     }
   }
 
@@ -199,9 +198,7 @@ extension ManagedObjectContext {
   private func putBack(_ entry: SaveFlight.Entry) {
     let object = entry.object
     guard object.context === self else { return }
-    // What was captured of it is pending again, and shares the draft.
-    if object.state.contains(.draftFrozen) { object.state.insert(.draftShared) }
-    object.state.subtract([.inFlight, .flyingDelete, .draftFrozen])
+    object.state.comeBack()
     object.relations?.comeBack()
     switch entry.kind {
     case .insert:
@@ -209,15 +206,15 @@ extension ManagedObjectContext {
         changes.undelete(object)
         changes.unupdate(object)
         if !strata.publishes { withdraw(object) }
-        letGo(object, of: .rowGone)
+        letGo(object, rowIsGone: true)
         return
       }
       changes.unupdate(object)
-      changes.adopt(object, as: .inserted)
+      changes.adopt(object, as: .insert)
     case .update:
-      if object.state.isDisjoint(with: [.updated, .deleted]) { changes.adopt(object, as: .updated) }
+      if object.state.isDisjoint(with: [.updated, .deleted]) { changes.adopt(object, as: .update) }
     case .delete:
-      if !object.state.contains(.deleted) { changes.adopt(object, as: .deleted) }
+      if !object.state.contains(.deleted) { changes.adopt(object, as: .delete) }
     }
   }
 }
@@ -225,7 +222,7 @@ extension ManagedObjectContext {
 extension ManagedObject {
   /// The draft is being saved, or children may see it, and the object is edited: from now on it has a draft of its own.
   final func thawedDraft(_ frozen: RowDraft) -> RowDraft {
-    state.remove(.draftFrozen)
+    state.thawDraft()
     let copy = frozen.copy(home.layout)
     copy.eventChanged = frozen.eventChanged
     let isSlow = edits == nil

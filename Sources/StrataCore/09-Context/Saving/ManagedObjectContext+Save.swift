@@ -222,7 +222,7 @@ extension ManagedObjectContext {
     // What was published of their edits goes as well.
     unpublished += outcome.inserted + outcome.updated + outcome.deleted
     changes.forgetSaved(outcome.inserted + outcome.updated + outcome.deleted)
-    for object in outcome.deleted { letGo(object, of: .rowGone) }
+    for object in outcome.deleted { letGo(object, rowIsGone: true) }
     return .incompleteSave(error)
   }
 

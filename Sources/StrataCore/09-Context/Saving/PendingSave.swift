@@ -186,7 +186,7 @@ final class PendingSave {
     if !isAdopted { adoptInserted() }
     for place in updated.indices {
       updated[place].adoptSaved(changes.updates[place].row, isFast: !checksEveryAccess)
-      updated[place].state.subtract([.unsavedRow, .unstored])
+      updated[place].state.standOnStoredRow()
     }
     for object in unchanged { object.adoptSaved(object.snapshot, isFast: !checksEveryAccess) }
     settleRelations()
@@ -239,14 +239,14 @@ final class PendingSave {
       object.adoptSaved(change?.row ?? object.snapshot, isFast: false)
       if let kept, !kept.isEmpty { object.transients?.merge(kept) { $1 } }
       if let change {
-        object.state.insert(.unsavedRow)
+        object.state.standOnUnsavedRow()
         object.keep(change.externals)
       }
       object.settleFastRow()
     }
     for (place, object) in inserted.enumerated() {
       adopt(object, changes.inserts[place])
-      object.state.insert(.unstored)
+      object.state.becomeUnstored()
     }
     for (place, object) in updated.enumerated() { adopt(object, changes.updates[place]) }
     for object in unchanged { adopt(object, nil) }

@@ -42,7 +42,7 @@ extension ManagedObjectContext {
       guard let object = objectInConflict(row, binding, tables[row.hierarchy]) else { return nil }
       if row.stored == nil, object.isDeleted {
         // Both sides deleted the row: no conflict, nothing left to write.
-        object.state.insert(.rowGone)
+        object.state.loseRow()
         return nil
       }
       return MergeConflict(object, stored: row.stored?.snapshot, newestVersion: error.newestVersion)

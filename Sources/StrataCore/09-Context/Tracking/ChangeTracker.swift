@@ -68,7 +68,7 @@ struct ChangeTracker: ~Copyable {
   /// `object` is about to change, or has: if it was finished for children as it was, it is not any more.
   mutating func touch(_ object: ManagedObject) {
     guard object.state.contains(.flushed) else { return }
-    object.state.remove(.flushed)
+    object.state.touch()
     retouched.append(object)
   }
 
@@ -88,10 +88,10 @@ struct ChangeTracker: ~Copyable {
     editCount &+= 1
     insertedCount += 1
     if object.state.contains(.listedInserted) {
-      object.state.insert(.inserted)
-      note(object, .notedInsert)
+      object.state.insert()
+      note(object, .insert)
     } else {
-      object.state.formUnion([.inserted, .listedInserted, .notedInsert])
+      object.state.insertNoted()
       insertedList.append(object)
     }
   }
@@ -101,47 +101,53 @@ struct ChangeTracker: ~Copyable {
     editCount &+= 1
     touch(object)
     unupdate(object)
-    insertedCount += 1
-    if !object.state.contains(.listedInserted) { insertedList.append(object) }
-    object.state.formUnion([.inserted, .listedInserted])
+    countInserted(object)
   }
 
   /// `object` was to be written again, but its row is back: it counts as edited.
   mutating func unreinsert(_ object: ManagedObject) {
     editCount &+= 1
     touch(object)
-    object.state.remove(.inserted)
+    object.state.uninsert()
     insertedCount -= 1
-    object.state.insert(.updated)
-    updatedCount += 1
-    if !object.state.contains(.listedUpdated) {
-      object.state.insert(.listedUpdated)
-      updatedList.append(object)
-    }
+    countUpdated(object)
   }
 
   /// What a child did to `object` counts as done here. It is not reported again.
-  mutating func adopt(_ object: ManagedObject, as state: ObjectState) {
+  mutating func adopt(_ object: ManagedObject, as kind: StratumRow.Kind) {
     editCount &+= 1
     touch(object)
-    switch state {
-    case .inserted:
-      insertedCount += 1
-      if !object.state.contains(.listedInserted) { insertedList.append(object) }
-      object.state.formUnion([.inserted, .listedInserted])
+    switch kind {
+    case .insert:
+      countInserted(object)
       // The end of the list is for what was inserted in this event.
       if !object.state.contains(.notedInsert), eventStart == insertedList.count - 1 {
         eventStart = insertedList.count
       }
-    case .updated:
-      updatedCount += 1
-      if !object.state.contains(.listedUpdated) { updatedList.append(object) }
-      object.state.formUnion([.updated, .listedUpdated])
-    default:
-      deletedCount += 1
-      if !object.state.contains(.listedDeleted) { deletedList.append(object) }
-      object.state.formUnion([.deleted, .listedDeleted])
+    case .update: countUpdated(object)
+    case .delete: countDeleted(object)
     }
+  }
+
+  @inline(__always)
+  private mutating func countInserted(_ object: ManagedObject) {
+    insertedCount += 1
+    if !object.state.contains(.listedInserted) { insertedList.append(object) }
+    object.state.insert()
+  }
+
+  @inline(__always)
+  private mutating func countUpdated(_ object: ManagedObject) {
+    updatedCount += 1
+    if !object.state.contains(.listedUpdated) { updatedList.append(object) }
+    object.state.update()
+  }
+
+  @inline(__always)
+  private mutating func countDeleted(_ object: ManagedObject) {
+    deletedCount += 1
+    if !object.state.contains(.listedDeleted) { deletedList.append(object) }
+    object.state.delete()
   }
 
   /// `object` has been edited.
@@ -150,16 +156,9 @@ struct ChangeTracker: ~Copyable {
     touch(object)
     // An object that goes stays one that goes, and so does one whose deletion is being saved.
     if object.state.contains(.flyingDelete) { return }
-    if object.state.isDisjoint(with: [.inserted, .updated, .deleted]) {
-      object.state.insert(.updated)
-      updatedCount += 1
-      if !object.state.contains(.listedUpdated) {
-        object.state.insert(.listedUpdated)
-        updatedList.append(object)
-      }
-    }
+    if object.state.isDisjoint(with: [.inserted, .updated, .deleted]) { countUpdated(object) }
     // An object inserted in this event is only in the inserted set (rule 123).
-    if object.state.isDisjoint(with: [.notedInsert, .notedUpdate, .deleted]) { note(object, .notedUpdate) }
+    if object.state.isDisjoint(with: [.notedInsert, .notedUpdate, .deleted]) { note(object, .update) }
   }
 
   /// `object`, which is not new, is to be deleted.
@@ -168,14 +167,9 @@ struct ChangeTracker: ~Copyable {
     touch(object)
     if object.state.contains(.deleted) { return }
     if object.state.contains(.updated) { updatedCount -= 1 }
-    object.state.insert(.deleted)
-    deletedCount += 1
-    if !object.state.contains(.listedDeleted) {
-      object.state.insert(.listedDeleted)
-      deletedList.append(object)
-    }
-    object.state.subtract([.notedInsert, .notedUpdate, .notedRefresh])
-    note(object, .notedDelete)
+    countDeleted(object)
+    object.state.forgetNotes()
+    note(object, .delete)
   }
 
   /// `object` is no longer to be deleted. Its edits, if any, count again.
@@ -183,7 +177,7 @@ struct ChangeTracker: ~Copyable {
     editCount &+= 1
     touch(object)
     guard object.state.contains(.deleted) else { return }
-    object.state.subtract([.deleted, .missing])
+    object.state.undelete()
     deletedCount -= 1
     if object.state.contains(.updated) { updatedCount += 1 }
   }
@@ -193,12 +187,12 @@ struct ChangeTracker: ~Copyable {
     editCount &+= 1
     touch(object)
     guard object.state.contains(.inserted) else { return }
-    object.state.remove(.inserted)
+    object.state.uninsert()
     insertedCount -= 1
     // Its end is reported, also when its insertion was not.
-    object.state.subtract([.notedInsert, .notedUpdate])
-    note(object, .notedDelete)
-    object.state.insert(.departed)
+    object.state.forgetNotes()
+    note(object, .delete)
+    object.state.depart()
   }
 
   /// `object` has no edits left.
@@ -206,16 +200,16 @@ struct ChangeTracker: ~Copyable {
     editCount &+= 1
     touch(object)
     guard object.state.contains(.updated) else { return }
-    object.state.remove(.updated)
+    object.state.unupdate()
     if !object.state.contains(.deleted) { updatedCount -= 1 }
   }
 
   /// The next did-change notification reports `object`.
-  mutating func note(_ object: ManagedObject, _ what: ObjectState) {
+  mutating func note(_ object: ManagedObject, _ what: ObjectState.Note) {
     editCount &+= 1
     touch(object)
     if object.state.isDisjoint(with: .noted) { notedList.append(object) }
-    object.state.insert(what)
+    object.state.note(what)
   }
 
   // MARK: Taking stock
@@ -254,9 +248,7 @@ struct ChangeTracker: ~Copyable {
     if noted.isEmpty, inserted.isEmpty, retouched.isEmpty { return [] }
     let objects = retouched + noted + inserted
     retouched = []
-    ManagedObject.forEach(objects) { object in
-      if !object.state.isDisjoint(with: .noted) { object.state.insert(.flushed) }
-    }
+    ManagedObject.forEach(objects) { $0.state.flush() }
     return objects
   }
 
@@ -265,21 +257,11 @@ struct ChangeTracker: ~Copyable {
     editCount &+= 1
     keepNotes()
     ManagedObject.forEach(insertedList) { object in
-      if !isElsewhere(object) { object.state.subtract([.listedInserted, .inserted]) }
+      if !isElsewhere(object) { object.state.settle(.insert) }
     }
-    ManagedObject.forEach(updatedList) { $0.state.subtract([.listedUpdated, .updated]) }
-    ManagedObject.forEach(deletedList) { $0.state.subtract([.listedDeleted, .deleted]) }
-    for object in locked { object.state.remove(.locked) }
-    insertedList = []
-    updatedList = []
-    deletedList = []
-    locked = []
-    silentlyUntied = []
-    withdrawnByChildren = []
-    eventStart = 0
-    insertedCount = 0
-    updatedCount = 0
-    deletedCount = 0
+    ManagedObject.forEach(updatedList) { $0.state.settle(.update) }
+    ManagedObject.forEach(deletedList) { $0.state.settle(.delete) }
+    clearLists()
   }
 
   /// Everything in the lists belongs to a save that is under way, and its states say so already; but for what had left its state before,
@@ -288,11 +270,15 @@ struct ChangeTracker: ~Copyable {
     editCount &+= 1
     keepNotes()
     if insertedList.count != insertedCount {
-      for object in insertedList where !isElsewhere(object) { object.state.remove(.listedInserted) }
+      for object in insertedList where !isElsewhere(object) { object.state.unlist(.insert) }
     }
-    if updatedList.count != updatedCount { for object in updatedList { object.state.remove(.listedUpdated) } }
-    if deletedList.count != deletedCount { for object in deletedList { object.state.remove(.listedDeleted) } }
-    for object in locked { object.state.remove(.locked) }
+    if updatedList.count != updatedCount { for object in updatedList { object.state.unlist(.update) } }
+    if deletedList.count != deletedCount { for object in deletedList { object.state.unlist(.delete) } }
+    clearLists()
+  }
+
+  private mutating func clearLists() {
+    for object in locked { object.state.unlock() }
     insertedList = []
     updatedList = []
     deletedList = []
@@ -309,9 +295,7 @@ struct ChangeTracker: ~Copyable {
   mutating func forgetSaved(_ objects: [ManagedObject]) {
     editCount &+= 1
     keepNotes()
-    for object in objects {
-      object.state.subtract([.inserted, .updated, .deleted, .listedInserted, .listedUpdated, .listedDeleted])
-    }
+    for object in objects { object.state.settleAll() }
     insertedList.removeAll { !$0.state.contains(.listedInserted) }
     eventStart = insertedList.count
     updatedList.removeAll { !$0.state.contains(.listedUpdated) }
@@ -385,7 +369,9 @@ extension ChangeTracker {
   /// What is not as it must be, in sentences; empty when everything is. Looks at every changed object.
   func brokenInvariants() -> [String] {
     var broken: [String] = []
-    func check(_ list: [ManagedObject], _ name: String, listed: ObjectState, state: ObjectState, count: Int) {
+    func check(
+      _ list: [ManagedObject], _ name: String, listed: ObjectState.Flags, state: ObjectState.Flags, count: Int
+    ) {
       let own = list.filter { $0.contextReference?.toOpaque() == owner?.toOpaque() }
       if Set(own.map(ObjectIdentifier.init)).count != own.count {
         broken.append("an object is twice in the list of \(name) objects")

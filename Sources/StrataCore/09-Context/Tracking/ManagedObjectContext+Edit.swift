@@ -121,9 +121,7 @@ extension ManagedObjectContext {
       try? object.keepEveryValue()
       object.snapshot = nil
     }
-    let isShared = object.state.contains(.draftShared)
-    object.state = changes.lists(inserted: object) ? .listedInserted : []
-    if isShared { object.state.insert(.draftShared) }
+    object.state.beginAnew(isListed: changes.lists(inserted: object), keeping: .draftShared)
   }
 
   @inline(__always)
@@ -203,17 +201,17 @@ extension ManagedObjectContext {
   public func detectConflicts(for object: ManagedObject) {
     checkAccess(object.home.token.entityName)
     guard object.context === self, !object.isInserted, !object.state.contains(.locked) else { return }
-    object.state.insert(.locked)
+    object.state.lock()
     changes.locked.append(object)
   }
 
   // MARK: Shared steps
 
   /// Takes `object` out of the context for good. Its last values stay readable.
-  func letGo(_ object: ManagedObject, of state: ObjectState = []) {
+  func letGo(_ object: ManagedObject, rowIsGone: Bool = false) {
     stores.table(for: object.home)?.remove(object.primaryKey)
     object.context = nil
-    object.state.formUnion(state)
+    if rowIsGone { object.state.loseRow() }
   }
 
   /// The same for many whose deletion has been saved, each held by the array.
@@ -229,7 +227,7 @@ extension ManagedObjectContext {
       }
       table?.remove(object.primaryKey)
       object.context = nil
-      object.state.insert(.rowGone)
+      object.state.loseRow()
     }
   }
 
@@ -280,7 +278,7 @@ extension ManagedObject {
   /// Makes an empty object a probe of its entity: see `ProbeRecording`.
   func becomeProbe(_ entity: EntityDescription) {
     become(UnattachedEntities.bound(entity))
-    state = [.fault, .probe]
+    state = .newProbe
   }
 }
 

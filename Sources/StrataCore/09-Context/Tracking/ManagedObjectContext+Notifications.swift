@@ -102,7 +102,7 @@ extension ManagedObjectContext {
       ManagedObject.forEach(noted) { object in
         if object.state.contains(.observed) { observed.append((object, object.observedChanges())) }
         hasMerged = hasMerged || !object.state.contains(.inserted)
-        object.state.subtract(.notedOrFlushed)
+        object.state.endEvent()
         object.relations?.endEvent()
       }
       sets.inserted = noted
@@ -112,7 +112,7 @@ extension ManagedObjectContext {
       let state = object.state
       guard !state.isDisjoint(with: .noted), !isElsewhere(object) else { continue }
       if state.contains(.observed) { observed.append((object, object.observedChanges())) }
-      object.state.subtract(.notedOrFlushed)
+      object.state.endEvent()
       object.relations?.endEvent()
       if state.contains(.notedDelete) {
         sets.deleted.append(object)
@@ -136,7 +136,7 @@ extension ManagedObjectContext {
     // Observers may edit the objects.
     encodingAhead?.wait()
     post(Self.didChangeObjectsNotification, sets.userInfo(inserted: inserted))
-    for object in sets.deleted { object.state.remove(.departed) }
+    for object in sets.deleted { object.state.endDeparture() }
   }
 
   /// Whether `object`, which was new here and was deleted, has been inserted into another context since, which reports it.

@@ -78,7 +78,7 @@ extension ManagedObjectContext {
     guard let bound = binding.entities[object.home.entityNumber] else { return }
     object.context = self
     object.become(bound)
-    object.state.insert(.loose)
+    object.state.becomeLoose()
     object.ownRelations.looseObjects = self
     stores.tables(for: binding).tables[bound.hierarchyNumber].insert(object, for: object.primaryKey)
   }
@@ -99,7 +99,7 @@ extension ManagedObjectContext {
     stores.removeAll()
     for object in objects {
       object.context = nil
-      object.state.remove(.loose)
+      object.state.endLoose()
       object.relations?.looseObjects = nil
     }
     return objects.sorted { $0.primaryKey < $1.primaryKey }

@@ -172,7 +172,7 @@ extension ManagedObjectContext {
     if object.isInserted {
       changes.uninsert(object)
       withdraw(object)
-      letGo(object, of: .rowGone)
+      letGo(object, rowIsGone: true)
     } else {
       changes.delete(object)
       if !object.home.entity.relationships.isEmpty { deletionsToPropagate.append(object) }
@@ -205,10 +205,10 @@ extension ManagedObjectContext {
         }
       }
       changes.undelete(other)
-      letGo(other, of: .rowGone)
+      letGo(other, rowIsGone: true)
     }
-    object.state = listed.contains(object, changes) ? .listedInserted : []
-    if object.observation?.seen.isEmpty == false { object.state.insert(.observed) }
+    object.state.beginAnew(isListed: listed.contains(object, changes))
+    if object.observation?.seen.isEmpty == false { object.state.beginObserved() }
     object.become(home)
     object.primaryKey = primaryKey
     object.context = self

@@ -220,7 +220,7 @@ struct ObjectUndoState {
         putBackEdits(whole, in: context)
         // Members that were deleted with it have left, and may have stood in an order.
         relations.putBack(object)
-        context.changes.note(object, .notedInsert)
+        context.changes.note(object, .insert)
         context.noteFirstEdit()
         return true
       }

@@ -147,7 +147,7 @@ struct ConstraintSettlement {
     context.willChange(object)
     if type == .rollback {
       object.discardEdits(takingRow: object.snapshot)
-      context.changes.note(object, .notedRefresh)
+      context.changes.note(object, .refresh)
     } else if let saved = object.snapshot {
       for slot in slots { object.edit(slot, object.storedValue(slot, in: saved)) }
     }

@@ -152,10 +152,10 @@ extension ManagedObjectContext {
     }
     if object.state.contains(.rowGone) {
       // It was gone, and so the object taken for deleted; another context has written it again since.
-      object.state.remove(.rowGone)
+      object.state.regainRow()
       changes.undelete(object)
       object.discardEdits(takingRow: row.snapshot)
-      changes.note(object, .notedInsert)
+      changes.note(object, .insert)
       return object
     }
     // A child may have related others to it.
@@ -166,7 +166,7 @@ extension ManagedObjectContext {
     {
       object.take(new)
       object.settleFastRow()
-      changes.note(object, .notedRefresh)
+      changes.note(object, .refresh)
     }
     return object
   }

@@ -32,7 +32,7 @@ extension ManagedObject {
         // One-to-one: the partner's own edit goes with this one.
         if end == saved || other.reference(inverse) == referenceBits {
           other.editableDraft().clear(inverse.slot)
-          context.changes.note(other, .notedRefresh)
+          context.changes.note(other, .refresh)
         }
       }
     }
@@ -98,7 +98,7 @@ extension ManagedObject {
           other.changingState(inverse).add(referenceBits)
         }
         if other.state.isDisjoint(with: [.inserted, .updated, .deleted]) {
-          context.changes.adopt(other, as: .updated)
+          context.changes.adopt(other, as: .update)
         }
       }
     }
@@ -108,7 +108,7 @@ extension ManagedObject {
   private final func forgetWithdrawn(_ member: UInt64, _ relationship: RelationshipSchema) {
     guard let state = relations?.known(relationship), state.hasChanges else { return }
     state.forget(member)
-    context?.changes.note(self, .notedRefresh)
+    context?.changes.note(self, .refresh)
   }
 }
 

@@ -93,16 +93,16 @@ extension ManagedObjectContext {
     // A cycle of cascades, or a hook, leads back to an object that is being deleted already.
     if object.state.contains(.leaving) { return false }
     willChange(object)
-    if object.isInserted { object.state.insert(.leaving) }
+    if object.isInserted { object.state.beginLeaving() }
     object.prepareForDeletion()
     guard object.context === self, !object.isDeleted else {
-      object.state.remove(.leaving)
+      object.state.endLeaving()
       return false
     }
     object.claim()
     if object.isInserted { return true }
     // Perhaps the hook has saved it.
-    object.state.remove(.leaving)
+    object.state.endLeaving()
     takeOut(object)
     return false
   }
@@ -134,7 +134,7 @@ extension ManagedObjectContext {
         if !deletionsToPropagate.isEmpty { vanished.insert(next.objectID) }
         takeOut(next)
       }
-      next.state.remove(.leaving)
+      next.state.endLeaving()
     }
   }
 
