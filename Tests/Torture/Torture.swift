@@ -14,7 +14,11 @@ struct Torture: ParsableCommand {
     ]
     #if os(Linux)
       // They stand between liblmdb and libc, or use what only Linux has.
-      kinds += [PowerCuts.self, LyingDisk.self, Faults.self, Limits.self, Processes.self]
+      kinds += [
+        PowerCuts.self, LyingDisk.self, LogCuts.self, LogMutants.self, LogFaults.self, Faults.self,
+        Limits.self,
+        Processes.self,
+      ]
     #endif
     return kinds
   }()

@@ -25,6 +25,8 @@ enum TortureSettings {
 
   /// `STRATA_CRASH_STATES=n`: how many states after power cuts are opened.
   static let crashStates = number("STRATA_CRASH_STATES") ?? 5_000
+  /// `STRATA_LOG_CRASH_STATES=n`: how many states of a data file and its log after power cuts are opened.
+  static let logCrashStates = number("STRATA_LOG_CRASH_STATES") ?? 3_000
   /// `STRATA_FAULTS=n`: how many calls fail.
   static let faults = number("STRATA_FAULTS") ?? 1_000
   /// Whether the system lets the torture program stand between liblmdb and libc.

@@ -15,6 +15,7 @@ import Foundation
 struct LogRecovery {
   let file: StoreFile
   let identity: FileSystem.Identity
+  var policy = LogPolicy()
 
   /// What opening must know.
   struct Outcome {
@@ -59,7 +60,8 @@ struct LogRecovery {
           turn.end()
           continue
         }
-        let isOurs = try LogRecovery(file: file, identity: identity).run(log, canWrite: canWrite)
+        let isOurs = try LogRecovery(file: file, identity: identity, policy: options.log).run(
+          log, canWrite: canWrite)
         return Outcome(turn: turn, isLogAbsent: !isOurs)
       } catch {
         turn.end()
@@ -146,7 +148,9 @@ struct LogRecovery {
   }
 
   /// Reads the log to its end and checks all of it.
-  static func plan(_ log: Int32, _ data: Int32, _ head: LogHead, _ file: StoreFile) throws -> Plan {
+  static func plan(
+    _ log: Int32, _ data: Int32, _ head: LogHead, _ file: StoreFile, _ policy: LogPolicy = LogPolicy()
+  ) throws -> Plan {
     guard case .success(let status) = file.system.statusOfDescriptor(log),
       status.size <= LogFormat.mostFileBytes
     else { throw damage(file, "it is larger than any log") }
@@ -155,7 +159,9 @@ struct LogRecovery {
     guard anchor.magic == MetaPage.magic, MetaPage.pageSizes.contains(anchor.pageSize),
       anchor.pageSize & (anchor.pageSize - 1) == 0, anchor.transactionID < MetaPage.transactionLimit
     else { throw damage(file, "its checkpoint is no anchor") }
-    var records = bytes.withUnsafeBytes { LogRecord.all($0, generation: head.generation) }
+    var records = bytes.withUnsafeBytes {
+      LogRecord.all($0, generation: head.generation, isChecked: !policy.ignoresChain)
+    }
     for (number, record) in records.enumerated() {
       guard record.transactionID == anchor.transactionID + UInt64(number) + 1,
         record.kind == .changes || number == records.count - 1
@@ -208,7 +214,7 @@ struct LogRecovery {
   // MARK: Recovering
 
   private func recover(_ log: Int32, _ data: Int32, _ head: LogHead) throws {
-    let plan = try Self.plan(log, data, head, file)
+    let plan = try Self.plan(log, data, head, file, policy)
     do {
       try FileInspection(file: Self.view(file, data, plan.anchor), descriptor: data).run(.full)
     } catch var error as StorageError {
@@ -232,8 +238,8 @@ struct LogRecovery {
     try empty.bytes.withUnsafeBytes { try file.system.writeAll(log, $0, at: 0, path: file.logPath) }
     code = file.system.syncData(log)
     if code != 0 { throw StorageError(-code, "fdatasync", path: file.logPath) }
-    LogMark.remove(file, data)
-    LogFile.remove(file, log)
+    // An empty log that stays does no harm; a mark without a log would be reported as a loss.
+    if LogMark.remove(file, data) { LogFile.remove(file, log) }
   }
 }
 

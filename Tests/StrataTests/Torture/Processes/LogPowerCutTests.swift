@@ -1,0 +1,19 @@
+import Testing
+
+/// Power cuts at every point of stories of a store with a log of small commits: any of the unflushed writes to the data file and to the log, checkpoints
+/// and recoveries cut at each call.
+///
+/// `STRATA_LOG_CRASH_STATES=n` sets how many distinct pairs of files are opened, `STRATA_SEED=n` which.
+@Suite(.enabled(if: TortureSettings.canInterpose, "calls of liblmdb are recorded on Linux only"))
+struct LogPowerCutTests {
+  @Test func afterAPowerCutDataFileAndLogHoldWhatWasPromised() async throws {
+    try await TortureWorker.run(
+      "log-crash-states", cases: TortureSettings.logCrashStates, seed: TortureWorker.seed)
+  }
+
+  /// The test of the test: on a disk that ignores flushes, without the pin, without the chain of checksums, and when the record of a failed commit
+  /// stays, violations must be found.
+  @Test func whatIsWrongWithALogIsFound() async throws {
+    try await TortureWorker.run("log-mutants", cases: 1, seed: TortureWorker.seed, processes: 1)
+  }
+}
