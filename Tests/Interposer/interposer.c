@@ -200,6 +200,7 @@ static _Atomic int64_t fired;
 static _Atomic int fails_forever;
 static _Atomic int fails_late;
 static _Atomic int stops;
+static _Atomic int kills;
 static _Atomic int fault_code;
 
 void si_arm(uint32_t functions, int64_t nth, uint32_t how, int code) {
@@ -209,6 +210,7 @@ void si_arm(uint32_t functions, int64_t nth, uint32_t how, int code) {
   atomic_store(&fails_forever, (how & SI_FOREVER) != 0);
   atomic_store(&fails_late, (how & SI_LATE) != 0);
   atomic_store(&stops, (how & SI_STOP) != 0);
+  atomic_store(&kills, (how & SI_KILL) != 0);
   atomic_store(&fault_code, code);
   atomic_store(&armed, functions);
 }
@@ -223,6 +225,7 @@ static int is_due(uint32_t function) {
   int due = left == 1 || (left < 1 && atomic_load(&fails_forever));
   if (!due) return 0;
   atomic_fetch_add(&fired, 1);
+  if (atomic_load(&kills)) raise(SIGKILL);
   if (!atomic_load(&stops)) return 1;
   raise(SIGSTOP);
   return 0;
@@ -243,7 +246,8 @@ static int64_t allowed(uint32_t function, uint64_t inode, size_t length, int *la
   *late = 0;
   if (inode == 0 || !is_due(function)) return (int64_t)length;
   int code = atomic_load(&fault_code);
-  if (code == 0) return (int64_t)(length / 2);
+  // The system takes something, or says why not.
+  if (code == 0) return (int64_t)((length + 1) / 2);
   if (atomic_load(&fails_late)) {
     *late = code;
     return (int64_t)length;

@@ -70,6 +70,8 @@ enum {
   SI_LATE = 1 << 1,
   /// Nothing fails: the process stops itself (SIGSTOP) before the call, which passes once it is continued.
   SI_STOP = 1 << 2,
+  /// Nothing fails: the process is killed (SIGKILL) before the call.
+  SI_KILL = 1 << 3,
 };
 
 /// From now on the `nth` call (1 is the next) of one of `functions` fails with `code`. With `code` 0 a write is short by half

@@ -100,6 +100,7 @@ struct Fault: CustomStringConvertible {
     case EROFS: [.readOnlyMedia]
     case ENOMEM, EMFILE: [.outOfMemory]
     case EACCES: [.permission]
+    case ENOLCK: [.other]
     // Half a write: the cause is unspecified, but a full disk does so.
     case 0: [.io, .diskFull]
     default: [.io]

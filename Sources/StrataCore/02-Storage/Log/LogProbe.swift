@@ -66,19 +66,14 @@ package final class LogProbe: Sendable {
   ///
   /// - Parameter here: whether the calling thread may write by itself.
   package func commit(_ changes: [Change], here: Bool = false) throws {
-    try write(here: here) { _ in changes }
+    try update(here: here) { _ in changes }
   }
 
-  /// The same with changes that depend on what lies under a key.
+  /// The same with changes that depend on what lies under keys; `body` may be called again.
   package func update(
-    keyspace: Int, key: [UInt8], here: Bool = false,
-    _ body: @escaping @Sendable (_ value: [UInt8]?) throws -> [Change]
-  ) throws {
-    try write(here: here) { try body($0(keyspace, key)) }
-  }
-
-  private func write(
-    here: Bool, _ body: @escaping @Sendable ((Int, [UInt8]) throws -> [UInt8]?) throws -> [Change]
+    here: Bool = false,
+    _ body:
+      @escaping @Sendable (_ value: (_ keyspace: Int, _ key: [UInt8]) throws -> [UInt8]?) throws -> [Change]
   ) throws {
     let keyspaces = try environment.keyspaces(names).compactMap { $0 }
     let work: @Sendable (borrowing WriteTransaction) throws -> Void = { transaction in
@@ -159,6 +154,77 @@ package final class LogProbe: Sendable {
       else { return }
       isInForce = true
       recordCount = log.withUnsafeBytes { LogRecord.all($0, generation: head.generation).count }
+    }
+  }
+}
+
+extension LogProbe {
+  /// Reads bytes of any origin as the head of a log and its records, without the zeros between; whether they are a log with records whose changes can be
+  /// carried out.
+  package static func decode(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    let head = Array(bytes.prefix(LogFormat.headSize))
+    let gap = [UInt8](repeating: 0, count: LogFormat.recordStart - head.count)
+    return (head + gap + bytes.dropFirst(LogFormat.headSize)).withUnsafeBytes { log in
+      var generation: UInt64 = 0
+      var isSound = false
+      if case .head(let head) = LogHead.read(head) {
+        generation = head.generation
+        isSound = true
+      }
+      let records = LogRecord.all(log, generation: generation)
+      isSound = isSound && !records.isEmpty
+      for record in records { isSound = canBeCarriedOut(.init(rebasing: log[record.body])) && isSound }
+      // Behind checksums that happen to be right.
+      for record in LogRecord.all(log, generation: generation, isChecked: false) {
+        _ = canBeCarriedOut(.init(rebasing: log[record.body]))
+      }
+      return isSound
+    }
+  }
+
+  private static func canBeCarriedOut(_ body: UnsafeRawBufferPointer) -> Bool {
+    var count = 0
+    do {
+      try LogChange.forEach(body) { change in
+        switch change {
+        case .keyspace(let name): count += name.utf8.count
+        // Every byte is touched.
+        case .put(let key, let value): count += key.reduce(value.count) { $0 ^ Int($1) } & 1
+        case .delete(let key): count += Int(key[0])
+        case .clear: count += 1
+        }
+      }
+    } catch { return false }
+    return count >= 0
+  }
+
+  /// Valid logs, small ones.
+  package static func samples() -> [[UInt8]] {
+    [[1], [3, 40, 0, 2], [200]].map { sizes in
+      let anchor = [UInt8](repeating: 7, count: MetaPage.size)
+      let head = LogHead(
+        state: .inForce, identity: LogIdentity(high: 1, low: 2), generation: 77, anchor: anchor)
+      var bytes = head.bytes
+      var chain = head.generation
+      for (number, size) in sizes.enumerated() {
+        let recorder = LogRecorder()
+        for name in ["rows", "edges", "rows"] {
+          let keyspace = Keyspace(handle: name == "rows" ? 2 : 3, name: name)
+          let key = Array("key \(number)".utf8)
+          key.withUnsafeBytes { key in
+            [UInt8](repeating: 9, count: size).withUnsafeBytes { recorder.put(keyspace, key, $0) }
+            recorder.delete(keyspace, key)
+          }
+          recorder.clear(keyspace)
+        }
+        recorder.bytes.withUnsafeBytes { body in
+          let header = LogRecord.header(.changes, 8 + UInt64(number), body: body, chain: chain)
+          chain = header.checksum
+          bytes += header.bytes + body
+        }
+        bytes += [UInt8](repeating: 0, count: bytes.count.roundedUp(to: LogFormat.alignment) - bytes.count)
+      }
+      return bytes + [UInt8](repeating: 0, count: 64)
     }
   }
 }

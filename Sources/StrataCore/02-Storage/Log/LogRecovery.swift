@@ -80,7 +80,9 @@ struct LogRecovery {
     }
     if data < 0 { throw StorageError(-data, "open for reading", path: file.path) }
     defer { _ = file.system.close(data) }
-    guard case .success(let status) = file.system.statusOfDescriptor(data), status.identity == identity else {
+    let found = file.system.statusOfDescriptor(data)
+    if case .failure(let code) = found { throw StorageError(code.number, "fstat", path: file.path) }
+    guard case .success(let status) = found, status.identity == identity else {
       throw StorageError(
         .replaced, operation: "fstat", path: file.path,
         detail: "Another file took the store's name while it was being opened.")
@@ -151,9 +153,12 @@ struct LogRecovery {
   static func plan(
     _ log: Int32, _ data: Int32, _ head: LogHead, _ file: StoreFile, _ policy: LogPolicy = LogPolicy()
   ) throws -> Plan {
-    guard case .success(let status) = file.system.statusOfDescriptor(log),
-      status.size <= LogFormat.mostFileBytes
-    else { throw damage(file, "it is larger than any log") }
+    let status: FileSystem.Status
+    switch file.system.statusOfDescriptor(log) {
+    case .success(let found): status = found
+    case .failure(let code): throw StorageError(code.number, "fstat", path: file.logPath)
+    }
+    guard status.size <= LogFormat.mostFileBytes else { throw damage(file, "it is larger than any log") }
     let bytes = try LogFile.read(log, 0..<status.size, file)
     let anchor = MetaPage(head.anchor)
     guard anchor.magic == MetaPage.magic, MetaPage.pageSizes.contains(anchor.pageSize),
@@ -268,8 +273,9 @@ private struct LogReplay {
     var descriptor: mdb_filehandle_t = -1
     mdb_env_get_fd(environment, &descriptor)
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-    guard case .success(let status) = file.system.statusOfDescriptor(descriptor), status.identity == identity
-    else {
+    let found = file.system.statusOfDescriptor(descriptor)
+    if case .failure(let code) = found { throw StorageError(code.number, "fstat", path: file.path) }
+    guard case .success(let status) = found, status.identity == identity else {
       throw StorageError(
         .replaced, operation: "fstat", path: file.path,
         detail: "Another file took the store's name while it was being opened.")

@@ -16,4 +16,14 @@ struct LogPowerCutTests {
   @Test func whatIsWrongWithALogIsFound() async throws {
     try await TortureWorker.run("log-mutants", cases: 1, seed: TortureWorker.seed, processes: 1)
   }
+
+  /// Each call on data file and log fails in turn, in each task.
+  @Test func failingCallsLoseNothing() async throws {
+    try await TortureWorker.run("log-faults", cases: 2, seed: TortureWorker.seed)
+  }
+
+  /// Two and three processes write by turns and are killed at any call.
+  @Test func processesThatAreKilledLoseNothing() async throws {
+    try await TortureWorker.run("log-processes", cases: TortureSettings.logKills, seed: TortureWorker.seed)
+  }
 }
