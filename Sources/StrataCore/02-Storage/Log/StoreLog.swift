@@ -566,6 +566,8 @@ final class StoreLog: @unchecked Sendable {
 
 /// When a store's small commits use a log.
 struct LogPolicy: Sendable {
+  /// Whether stores keep a log unless their options say otherwise.
+  static let isKeptByDefault = false
   /// How many commits use no log: a program that saves once and closes does not pay for one.
   var commitsBefore = 4
   /// By how many pages the file may grow between two checkpoints. Large files may grow by an eighth, up to 64 MiB.
