@@ -16,7 +16,8 @@ struct Torture: ParsableCommand {
     #if os(Linux)
       // They stand between liblmdb and libc, or use what only Linux has.
       kinds += [
-        PowerCuts.self, LyingDisk.self, LogCuts.self, LogMutants.self, LogFaults.self, LogProcesses.self,
+        PowerCuts.self, LyingDisk.self, LogPowerCuts.self, LogCuts.self, LogMutants.self, LogFaults.self,
+        LogProcesses.self,
         Faults.self,
         Limits.self,
         Processes.self,

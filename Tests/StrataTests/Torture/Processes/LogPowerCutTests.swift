@@ -26,4 +26,9 @@ struct LogPowerCutTests {
   @Test func processesThatAreKilledLoseNothing() async throws {
     try await TortureWorker.run("log-processes", cases: TortureSettings.logKills, seed: TortureWorker.seed)
   }
+
+  /// The same stories as without a log, through contexts, with groups of saves and backups.
+  @Test func afterAPowerCutAStoreWithALogHoldsWhatWasPromised() async throws {
+    try await TortureWorker.run("log-store-crash-states", cases: 1_500, seed: TortureWorker.seed)
+  }
 }
