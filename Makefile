@@ -52,7 +52,7 @@ torture: setup
 	swift run -c release Torture --minutes $(or $(MINUTES),60) $(if $(ONLY),--only $(ONLY)) $(if $(SEED),--seed $(SEED)) $(ARGUMENTS)
 
 fuzz: setup
-	@for decoder in $(or $(DECODER),row key uri model metadata predicate format xcode); do \
+	@for decoder in $(or $(DECODER),row key uri model metadata predicate format xcode history log); do \
 	  Tests/Fuzz/run $$decoder $(or $(SECONDS),60) || exit 1; done
 
 check: setup

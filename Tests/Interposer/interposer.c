@@ -32,6 +32,7 @@ uint64_t si_hash(const void *bytes, uint64_t count) {
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -72,6 +73,10 @@ REAL(ssize_t, pwrite64, int, const void *, size_t, off64_t)
 REAL(int, fsync, int)
 REAL(int, fdatasync, int)
 REAL(int, ftruncate64, int, off64_t)
+REAL(int, fstat, int, struct stat *)
+REAL(int, lstat, const char *, struct stat *)
+REAL(ssize_t, pread64, int, void *, size_t, off64_t)
+REAL(int, flock, int, int)
 REAL(int, rename, const char *, const char *)
 REAL(int, unlink, const char *)
 REAL(void *, mmap, void *, size_t, int, int, int, off_t)
@@ -195,6 +200,7 @@ static _Atomic int64_t fired;
 static _Atomic int fails_forever;
 static _Atomic int fails_late;
 static _Atomic int stops;
+static _Atomic int kills;
 static _Atomic int fault_code;
 
 void si_arm(uint32_t functions, int64_t nth, uint32_t how, int code) {
@@ -204,6 +210,7 @@ void si_arm(uint32_t functions, int64_t nth, uint32_t how, int code) {
   atomic_store(&fails_forever, (how & SI_FOREVER) != 0);
   atomic_store(&fails_late, (how & SI_LATE) != 0);
   atomic_store(&stops, (how & SI_STOP) != 0);
+  atomic_store(&kills, (how & SI_KILL) != 0);
   atomic_store(&fault_code, code);
   atomic_store(&armed, functions);
 }
@@ -218,6 +225,7 @@ static int is_due(uint32_t function) {
   int due = left == 1 || (left < 1 && atomic_load(&fails_forever));
   if (!due) return 0;
   atomic_fetch_add(&fired, 1);
+  if (atomic_load(&kills)) raise(SIGKILL);
   if (!atomic_load(&stops)) return 1;
   raise(SIGSTOP);
   return 0;
@@ -238,7 +246,8 @@ static int64_t allowed(uint32_t function, uint64_t inode, size_t length, int *la
   *late = 0;
   if (inode == 0 || !is_due(function)) return (int64_t)length;
   int code = atomic_load(&fault_code);
-  if (code == 0) return (int64_t)(length / 2);
+  // The system takes something, or says why not.
+  if (code == 0) return (int64_t)((length + 1) / 2);
   if (atomic_load(&fails_late)) {
     *late = code;
     return (int64_t)length;
@@ -279,7 +288,7 @@ static int opened(const char *path, int flags, mode_t mode, int is64) {
   int descriptor = is64 ? find_open64()(path, flags, mode) : find_open()(path, flags, mode);
   if (descriptor >= 0 && descriptor < MOST_DESCRIPTORS) {
     uint64_t inode = 0;
-    if (watched && fstat(descriptor, &status) == 0) inode = status.st_ino;
+    if (watched && find_fstat()(descriptor, &status) == 0) inode = status.st_ino;
     atomic_store_explicit(&inodes[descriptor], inode, memory_order_relaxed);
     if (recording) {
       note_text(SI_OPENED, (is_new ? 1 : 0) | ((flags & O_TRUNC) ? 2 : 0), inode, path, NULL);
@@ -336,7 +345,7 @@ ssize_t pwrite64(int descriptor, const void *bytes, size_t length, off64_t offse
 static off_t position(int descriptor) {
   struct stat status;
   int flags = fcntl(descriptor, F_GETFL);
-  if (flags >= 0 && (flags & O_APPEND) && fstat(descriptor, &status) == 0) return status.st_size;
+  if (flags >= 0 && (flags & O_APPEND) && find_fstat()(descriptor, &status) == 0) return status.st_size;
   return lseek(descriptor, 0, SEEK_CUR);
 }
 
@@ -375,7 +384,12 @@ ssize_t writev(int descriptor, const struct iovec *parts, int part_count) {
 
 static int synced(int descriptor, uint32_t function) {
   uint64_t inode = inode_of(descriptor);
-  if (fails(function, inode != 0)) return -1;
+  if (fails(function, inode != 0)) {
+    int refused = begin_record(inode != 0);
+    if (refused) note(SI_SYNCED, 1, inode, 0, 0);
+    end_record(refused);
+    return -1;
+  }
   int recording = begin_record(inode != 0);
   int code = function == SI_FSYNC ? find_fsync()(descriptor) : find_fdatasync()(descriptor);
   if (recording && code == 0) note(SI_SYNCED, 0, inode, 0, 0);
@@ -417,6 +431,36 @@ int unlink(const char *path) {
   if (recording && code == 0) note_text(SI_UNLINKED, 0, 0, path, NULL);
   end_record(recording);
   return code;
+}
+
+// Not what goes through the 64-bit names, which nothing here uses: glibc has made them the same.
+
+int fstat(int descriptor, struct stat *status) {
+  if (fails(SI_STAT, inode_of(descriptor) != 0)) return -1;
+  return find_fstat()(descriptor, status);
+}
+
+int lstat(const char *path, struct stat *status) {
+  if (fails(SI_STAT, is_watched(path))) return -1;
+  return find_lstat()(path, status);
+}
+
+static ssize_t read_at(int descriptor, void *bytes, size_t length, off64_t offset) {
+  if (fails(SI_PREAD, inode_of(descriptor) != 0)) return -1;
+  return find_pread64()(descriptor, bytes, length, offset);
+}
+
+ssize_t pread(int descriptor, void *bytes, size_t length, off_t offset) {
+  return read_at(descriptor, bytes, length, offset);
+}
+
+ssize_t pread64(int descriptor, void *bytes, size_t length, off64_t offset) {
+  return read_at(descriptor, bytes, length, offset);
+}
+
+int flock(int descriptor, int operation) {
+  if (fails(SI_FLOCK, inode_of(descriptor) != 0)) return -1;
+  return find_flock()(descriptor, operation);
 }
 
 /// Renaming without replacing.

@@ -10,11 +10,18 @@ struct Torture: ParsableCommand {
       DamageKind.self, ValidStoresKind.self, FuzzKind<RowDecoding>.self, FuzzKind<KeyDecoding>.self,
       FuzzKind<URIDecoding>.self, FuzzKind<ModelDecoding>.self, FuzzKind<MetadataDecoding>.self,
       FuzzKind<PredicateDecoding>.self, FuzzKind<FormatDecoding>.self,
-      FuzzKind<XcodeDecoding>.self, FuzzKind<HistoryDecoding>.self, Kills.self, FetchedResultsKind.self,
+      FuzzKind<XcodeDecoding>.self, FuzzKind<HistoryDecoding>.self, FuzzKind<LogDecoding>.self, Kills.self,
+      FetchedResultsKind.self,
     ]
     #if os(Linux)
       // They stand between liblmdb and libc, or use what only Linux has.
-      kinds += [PowerCuts.self, LyingDisk.self, Faults.self, Limits.self, Processes.self]
+      kinds += [
+        PowerCuts.self, LyingDisk.self, LogPowerCuts.self, LogCuts.self, LogMutants.self, LogFaults.self,
+        LogProcesses.self,
+        Faults.self,
+        Limits.self,
+        Processes.self,
+      ]
     #endif
     return kinds
   }()
@@ -24,7 +31,10 @@ struct Torture: ParsableCommand {
       Run.self, Worker.self, WriterCommand.self, LiveWriterCommand.self,
     ]
     #if os(Linux)
-      commands += [LimitCommand.self, MemberCommand.self]
+      commands += [
+        LimitCommand.self, MemberCommand.self, LogMemberCommand.self, LogLookCommand.self,
+        ShutDownCommand.self,
+      ]
     #endif
     return commands
   }()

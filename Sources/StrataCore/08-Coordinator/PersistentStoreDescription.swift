@@ -65,6 +65,10 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   public var timeout: Duration = .seconds(30)
   /// Whether classes that declare no slots are taken, since they find their properties by name: those written for Core Data do.
   package var takesUndeclaredSlots = false
+  /// Whether small saves go into a log beside the store; nil for the default.
+  package var keepsLog: Bool?
+  /// After how many commits of this process a log begins; nil for the default.
+  package var commitsBeforeLog: Int?
 
   /// A store in the file at `url`; in memory for `/dev/null`.
   public init(url: URL) {
@@ -102,6 +106,8 @@ public struct PersistentStoreDescription: Sendable, Hashable {
     options.keepsReplacedFiles = keepsReplacedFiles
     options.recordsHistory = recordsHistory
     options.historyRetention = historyRetention
+    if let keepsLog { options.keepsLog = keepsLog }
+    if let commitsBeforeLog { options.commitsBeforeLog = commitsBeforeLog }
     return options
   }
 }

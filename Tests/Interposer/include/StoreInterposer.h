@@ -17,7 +17,7 @@ void si_watch(const char *prefix);
 enum {
   SI_OPENED = 1,     // payload: path; flags: 1 when the file was created, 2 when it was cut to nothing
   SI_WRITTEN = 2,    // payload: bytes; flags: 1 when they were durable on return (O_DSYNC, O_SYNC)
-  SI_SYNCED = 3,     // fsync or fdatasync, of a file or a directory
+  SI_SYNCED = 3,     // fsync or fdatasync, of a file or a directory; flags: 1 when it was made to fail
   SI_TRUNCATED = 4,  // offset: the new size
   SI_RENAMED = 5,    // payload: from, zero, to
   SI_UNLINKED = 6,   // payload: path
@@ -57,6 +57,10 @@ enum {
   SI_UNLINK = 1 << 9,
   /// malloc, calloc, realloc, posix_memalign and strdup when liblmdb calls them, whatever is watched.
   SI_MALLOC = 1 << 10,
+  /// fstat and lstat.
+  SI_STAT = 1 << 11,
+  SI_PREAD = 1 << 12,
+  SI_FLOCK = 1 << 13,
 };
 
 enum {
@@ -66,6 +70,8 @@ enum {
   SI_LATE = 1 << 1,
   /// Nothing fails: the process stops itself (SIGSTOP) before the call, which passes once it is continued.
   SI_STOP = 1 << 2,
+  /// Nothing fails: the process is killed (SIGKILL) before the call.
+  SI_KILL = 1 << 3,
 };
 
 /// From now on the `nth` call (1 is the next) of one of `functions` fails with `code`. With `code` 0 a write is short by half

@@ -5,7 +5,8 @@ import Strata
 /// A way in which calls of the operating system fail.
 struct Fault: CustomStringConvertible {
   enum Function: String, CaseIterable {
-    case open, write, pwrite, writev, fdatasync, fsync, mmap, rename, ftruncate, unlink, malloc
+    case open, write, pwrite, writev, fdatasync, fsync, mmap, rename, ftruncate, unlink, malloc, stat, pread,
+      flock
 
     var mask: UInt32 {
       let bit =
@@ -21,6 +22,9 @@ struct Fault: CustomStringConvertible {
         case .ftruncate: SI_FTRUNCATE
         case .unlink: SI_UNLINK
         case .malloc: SI_MALLOC
+        case .stat: SI_STAT
+        case .pread: SI_PREAD
+        case .flock: SI_FLOCK
         }
       return UInt32(bit)
     }
@@ -35,6 +39,9 @@ struct Fault: CustomStringConvertible {
       case .mmap: ordinary + [ENOMEM]
       case .rename, .ftruncate, .unlink: ordinary
       case .malloc: [ENOMEM]
+      case .stat: [EIO, EACCES]
+      case .pread: [EIO, EINTR]
+      case .flock: [EIO, ENOLCK, EINTR]
       }
     }
   }
@@ -59,8 +66,15 @@ struct Fault: CustomStringConvertible {
   let code: Int32
   let manner: Manner
 
-  /// All faults, in order.
-  static let all: [Fault] = Function.allCases.flatMap { function in
+  /// All faults in what stores without a log call, in order.
+  static let all = faults(Function.allCases.filter { ![.stat, .pread, .flock].contains($0) })
+
+  /// All faults in some functions, in order.
+  static func faults(_ functions: [Function]) -> [Fault] {
+    functions.flatMap(faults)
+  }
+
+  private static func faults(_ function: Function) -> [Fault] {
     function.codes.flatMap { code -> [Fault] in
       var manners: [Manner] = [.once]
       // An interrupted call is tried again, without limit.
@@ -85,6 +99,8 @@ struct Fault: CustomStringConvertible {
     case ENOSPC, EDQUOT: [.diskFull]
     case EROFS: [.readOnlyMedia]
     case ENOMEM, EMFILE: [.outOfMemory]
+    case EACCES: [.permission]
+    case ENOLCK: [.other]
     // Half a write: the cause is unspecified, but a full disk does so.
     case 0: [.io, .diskFull]
     default: [.io]

@@ -16,6 +16,7 @@ enum PredicateDecoding: FuzzedDecoder { static let probe = DecoderProbe.predicat
 enum FormatDecoding: FuzzedDecoder { static let probe = DecoderProbe.format }
 enum XcodeDecoding: FuzzedDecoder { static let probe = DecoderProbe.xcode }
 enum HistoryDecoding: FuzzedDecoder { static let probe = DecoderProbe.history }
+enum LogDecoding: FuzzedDecoder { static let probe = DecoderProbe.log }
 
 /// Valid inputs of a decoder, mutated repeatedly. A trap or a hang ends the process, which counts.
 struct FuzzKind<Decoder: FuzzedDecoder>: TortureKind {

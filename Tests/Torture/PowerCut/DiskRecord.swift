@@ -32,7 +32,7 @@ enum DiskRecord {
     case SI_WRITTEN:
       return .written(
         inode: event.inode, offset: Int(event.offset), bytes: Array(payload), isDurable: event.flags & 1 != 0)
-    case SI_SYNCED: return .synced(inode: event.inode)
+    case SI_SYNCED: return event.flags & 1 == 0 ? .synced(inode: event.inode) : .refused(inode: event.inode)
     case SI_TRUNCATED: return .truncated(inode: event.inode, size: Int(event.offset))
     case SI_RENAMED:
       let parts = text.split(separator: "\0", omittingEmptySubsequences: false).map(String.init)

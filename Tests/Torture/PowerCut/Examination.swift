@@ -6,38 +6,45 @@ import TortureKit
 /// Opens what a power cut left, once for each distinct content.
 final class Examination {
   private let folder: ScratchFolder
+  private let keepsLog: Bool
   private var random: SeededGenerator
   /// By a hash of the content, what was found in it.
   private var seen: [UInt64: Result<LedgerState, TortureViolation>] = [:]
   /// How many distinct stores and backups were opened.
   var count: Int { seen.count }
 
-  init(seed: UInt64) throws {
+  init(seed: UInt64, keepsLog: Bool) throws {
+    self.keepsLog = keepsLog
     folder = try ScratchFolder()
     random = SeededGenerator(seed: seed)
   }
 
   /// Whether `content` was examined before; its state.
-  func examine(_ content: [UInt8]) throws(TortureViolation) -> (isNew: Bool, state: LedgerState) {
-    let hash = content.withUnsafeBytes { si_hash($0.baseAddress, UInt64($0.count)) }
+  func examine(
+    _ content: [UInt8], log: [UInt8]? = nil
+  ) throws(TortureViolation) -> (isNew: Bool, state: LedgerState) {
+    var hash = content.withUnsafeBytes { si_hash($0.baseAddress, UInt64($0.count)) }
+    if let log { hash = hash &* 31 ^ log.withUnsafeBytes { si_hash($0.baseAddress, UInt64($0.count)) } }
     if let known = seen[hash] { return (false, try known.get()) }
     let path = folder("Ledger.strata")
     let result: Result<LedgerState, TortureViolation>
     do {
       try put(content, at: path)
+      if let log { try Self.write(log, path + "-log") }
       result = .success(try reopen(path))
     } catch {
       result = .failure(error as? TortureViolation ?? TortureViolation("reopening failed: \(error)"))
     }
     unlink(path)
     unlink(path + "-lock")
+    unlink(path + "-log")
     seen[hash] = result
     return (true, try result.get())
   }
 
   /// Opens the store, reads and checks it, and makes a further save.
   private func reopen(_ path: String) throws -> LedgerState {
-    let container = try Ledger.open(path, createsIfMissing: false)
+    let container = try Ledger.open(path, createsIfMissing: false, keepsLog: keepsLog)
     defer { try? Ledger.close(container) }
     let state = try LedgerState(container)
     let writer = random.pick([1, 2, 3, 4])

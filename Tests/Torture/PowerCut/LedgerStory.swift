@@ -9,12 +9,14 @@ import TortureKit
 struct LedgerStory {
   let path: String
   let durability: Durability
+  let keepsLog: Bool
   private var random: SeededGenerator
   private var plans: [Int: LedgerPlan] = [:]
   private var backups = 0
 
-  init(path: String, durability: Durability, seed: UInt64) {
+  init(path: String, durability: Durability, keepsLog: Bool, seed: UInt64) {
     self.path = path
+    self.keepsLog = keepsLog
     self.durability = durability
     random = SeededGenerator(seed: seed)
   }
@@ -23,7 +25,7 @@ struct LedgerStory {
 
   mutating func tell() throws {
     for chapter in 0..<2 {
-      let container = try Ledger.open(path, durability: durability, mapSize: 1 << 18)
+      let container = try Ledger.open(path, durability: durability, mapSize: 1 << 18, keepsLog: keepsLog)
       Promises.Mark.opened.note()
       try saveAlone(container, saves: 6 + random.below(4))
       if random.chance(50) { try flush(container) }

@@ -25,6 +25,29 @@ struct PowerCuts: TortureKind {
   }
 }
 
+/// The same with a log of small commits: any of the unflushed writes to both files.
+struct LogPowerCuts: TortureKind {
+  static let name = "log-store-crash-states"
+  static let cases = "crash states of stores with a log"
+
+  private let seed: UInt64
+  private(set) var details: [String: Int] = [:]
+
+  init(seed: UInt64) { self.seed = seed }
+
+  mutating func round() throws -> Int {
+    let cuts = try CutRecord(seed: seed, durability: seed % 2 == 1 ? .relaxed : .full, keepsLog: true)
+    var violation: TortureViolation?
+    let count = try cuts.examine(ignoringFlushes: false) { found in
+      if violation == nil { violation = found }
+    }
+    details["cuts"] = cuts.events.count
+    details["stories with .\(cuts.durability)"] = 1
+    if let violation { throw violation }
+    return count
+  }
+}
+
 /// The same on a disk that forgets to flush: here violations must be found, or the harness proves nothing.
 struct LyingDisk: TortureKind {
   static let name = "lying-disk"
@@ -46,17 +69,20 @@ struct LyingDisk: TortureKind {
 private struct CutRecord {
   let seed: UInt64
   let durability: Durability
+  let keepsLog: Bool
   let events: [DiskEvent]
   private let folder: String
 
   /// Runs a story and records it.
-  init(seed: UInt64, durability: Durability) throws {
+  init(seed: UInt64, durability: Durability, keepsLog: Bool = false) throws {
     self.seed = seed
+    self.keepsLog = keepsLog
     self.durability = durability
     let scratch = try ScratchFolder()
     folder = scratch.path
     events = try DiskRecord.of(scratch.path) {
-      var story = LedgerStory(path: scratch("Ledger.strata"), durability: durability, seed: seed)
+      var story = LedgerStory(
+        path: scratch("Ledger.strata"), durability: durability, keepsLog: keepsLog, seed: seed)
       try story.tell()
     }
   }
@@ -64,9 +90,10 @@ private struct CutRecord {
   /// Cuts after every event, examines states, and reports those that break a promise; how many distinct ones there were.
   func examine(ignoringFlushes: Bool, report: (TortureViolation) -> Void) throws -> Int {
     var disk = SimulatedDisk(folder: folder, ignoresFlushes: ignoringFlushes)
-    var promises = Promises(undoable: durability == .full ? 0 : 1)
+    // With a log no save is flushed before the next checkpoint.
+    var promises = Promises(undoable: durability == .full ? 0 : keepsLog ? 1 << 30 : 1)
     var random = SeededGenerator(seed: seed ^ 0xC0FFEE)
-    let examination = try Examination(seed: seed)
+    let examination = try Examination(seed: seed, keepsLog: keepsLog)
     for (number, event) in events.enumerated() {
       try disk.apply(event)
       if case .marked(let kind, let value) = event { try promises.take(kind: kind, value: value) }
@@ -87,7 +114,7 @@ private struct CutRecord {
     var objections: [String?] = []
     do {
       let found = try state.files["Ledger.strata"].map { content throws(TortureViolation) in
-        try examination.examine(content).state
+        try examination.examine(content, log: state.files["Ledger.strata-log"]).state
       }
       objections.append(promises.objection(to: found))
     }

@@ -29,10 +29,10 @@ public enum Ledger {
   /// How many places a writer has.
   static let placeCount = 8
 
-  /// Opens the store at `path`. A small map keeps opening cheap and makes the store outgrow it.
+  /// Opens the store at `path`, with a log of small commits that begins soon, or without. A small map keeps opening cheap and makes the store outgrow it.
   public static func open(
     _ path: String, durability: Durability = .full, createsIfMissing: Bool = true, isReadOnly: Bool = false,
-    mapSize: Int? = 1 << 24
+    mapSize: Int? = 1 << 24, keepsLog: Bool = false
   ) throws -> PersistentContainer {
     let container = PersistentContainer(name: "Ledger", model: model)
     var options = LMDBStoreOptions()
@@ -40,6 +40,8 @@ public enum Ledger {
     options.createsIfMissing = createsIfMissing
     options.isReadOnly = isReadOnly
     options.mapSize = mapSize
+    options.keepsLog = keepsLog
+    if keepsLog { options.commitsBeforeLog = 1 }
     let store = try LMDBStore(url: URL(fileURLWithPath: path), schema: model.schema(), options: options)
     do {
       try container.persistentStoreCoordinator.attach(store)

@@ -6,6 +6,8 @@ public enum DiskEvent: Sendable {
   case written(inode: UInt64, offset: Int, bytes: [UInt8], isDurable: Bool)
   /// A file or the folder was flushed.
   case synced(inode: UInt64)
+  /// A flush failed: what was to be flushed may never be, even when later flushes succeed.
+  case refused(inode: UInt64)
   case truncated(inode: UInt64, size: Int)
   case renamed(from: String, to: String)
   case unlinked(path: String)

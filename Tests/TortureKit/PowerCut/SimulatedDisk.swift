@@ -19,6 +19,8 @@ public struct SimulatedDisk: Sendable {
     var durable: [UInt8] = []
     /// Since the last flush, in order. Those that were durable at once are kept in their place, but certain.
     var pending: [(change: Change, isCertain: Bool)] = []
+    /// How many of `pending` a flush has refused, the first ones: no later flush makes sure of them.
+    var refused = 0
     /// What the program has made of its size.
     var size = 0
   }
@@ -46,6 +48,16 @@ public struct SimulatedDisk: Sendable {
     self.ignoresFlushes = ignoresFlushes
   }
 
+  /// A folder in which files lie already.
+  public init(folder: String, files contents: [String: [UInt8]]) {
+    self.init(folder: folder)
+    for (name, bytes) in contents {
+      names[name] = files.count
+      files.append(File(durable: bytes, size: bytes.count))
+    }
+    durableNames = names
+  }
+
   /// Lets something happen.
   public mutating func apply(_ event: DiskEvent) throws {
     switch event {
@@ -62,8 +74,9 @@ public struct SimulatedDisk: Sendable {
         let name = try name(path)
         names[name] = files.count - 1
         pendingNames.append(.created(name, files.count - 1))
-      } else if isCut {
-        try truncate(inode, 0)
+      } else {
+        if fileByInode[inode] == nil { fileByInode[inode] = names[try name(path)] }
+        if isCut { try truncate(inode, 0) }
       }
     case .written(let inode, let offset, let bytes, let isDurable):
       try write(file(inode), offset, bytes, isDurable: isDurable && !ignoresFlushes)
@@ -76,6 +89,10 @@ public struct SimulatedDisk: Sendable {
       } else {
         flush(try file(inode))
       }
+    case .refused(let inode):
+      if folderInodes.contains(inode) { return }
+      let file = try file(inode)
+      files[file].refused = files[file].pending.count
     case .renamed(let from, let to):
       let (from, to) = (try name(from), try name(to))
       guard let file = names.removeValue(forKey: from) else { throw unknown(from) }
@@ -116,8 +133,33 @@ public struct SimulatedDisk: Sendable {
   }
 
   private mutating func flush(_ file: Int) {
-    for (change, _) in files[file].pending { Self.apply(change, to: &files[file].durable) }
-    files[file].pending = []
+    guard files[file].refused > 0 else {
+      for (change, _) in files[file].pending { Self.apply(change, to: &files[file].durable) }
+      files[file].pending = []
+      return
+    }
+    // What was refused stays open until something certain lies over it.
+    for index in files[file].pending.indices.dropFirst(files[file].refused) {
+      files[file].pending[index].isCertain = true
+    }
+    var covered: Set<Int> = []
+    var kept: [(change: Change, isCertain: Bool)] = []
+    var refused = 0
+    for (index, item) in files[file].pending.enumerated().reversed() {
+      guard case .piece(let offset, let bytes) = item.change else {
+        kept.append(item)
+        if index < files[file].refused { refused += 1 }
+        continue
+      }
+      let sector = offset / Self.sectorSize
+      if covered.contains(sector) { continue }
+      if item.isCertain && bytes.count == Self.sectorSize { covered.insert(sector) }
+      kept.append(item)
+      if index < files[file].refused { refused += 1 }
+    }
+    files[file].pending = kept.reversed()
+    files[file].refused = refused
+    if refused == 0 { flush(file) }
   }
 
   /// Cuts a write where sectors end.

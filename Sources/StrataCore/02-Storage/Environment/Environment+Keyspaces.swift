@@ -51,12 +51,14 @@ extension Environment {
     try write(within: patience) { transaction in
       try names.map { name in
         var handle: MDB_dbi = 0
-        let code = mdb_dbi_open(transaction.read.handle, name, UInt32(MDB_CREATE), &handle)
+        var code = mdb_dbi_open(transaction.read.handle, name, 0, &handle)
+        let isNew = code == MDB_NOTFOUND
+        if isNew { code = mdb_dbi_open(transaction.read.handle, name, UInt32(MDB_CREATE), &handle) }
         guard code == 0 else {
           transaction.firstFailure.pointee = code
           throw StorageError(code, "mdb_dbi_open", transaction: transaction.read.handle)
         }
-        transaction.recorder?._withUnsafeGuaranteedRef { $0.note(handle, name) }
+        transaction.recorder?._withUnsafeGuaranteedRef { $0.note(handle, name, isNew: isNew) }
         return Keyspace(handle: handle, name: name)
       }
     }

@@ -331,7 +331,9 @@ extension Environment {
   /// An input/output error of the log can mean that the disk is full, too.
   private func logError(_ error: any Error) -> any Error {
     guard let error = error as? StorageError, error.code == EIO else { return error }
-    return writeError(error.code, error.operation)
+    var found = writeError(error.code, error.operation)
+    found.isOutcomeUnknown = error.isOutcomeUnknown
+    return found
   }
 
   /// LMDB reports a short write as EIO. Mostly that is a full disk.

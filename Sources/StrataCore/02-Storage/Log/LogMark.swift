@@ -49,11 +49,11 @@ enum LogMark {
     }
   }
 
-  /// Removes the note, not flushed. A note that stays although the log is empty only costs reading the log. Returns whether it is gone.
-  @discardableResult
+  /// Removes the note, and flushes that: the log may go afterwards. Returns whether it is gone for good; a note that stays although the log is empty only
+  /// costs reading the log.
   static func remove(_ file: StoreFile, _ descriptor: Int32) -> Bool {
     [UInt8](repeating: 0, count: size).withUnsafeBytes { bytes in
       file.system.write(descriptor, bytes, offset) == size
-    }
+    } && file.system.syncData(descriptor) == 0
   }
 }

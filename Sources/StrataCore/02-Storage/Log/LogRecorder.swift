@@ -9,7 +9,7 @@ final class LogRecorder {
   private(set) var bytes: [UInt8] = []
   /// Whether the transaction changed more than a record holds.
   private(set) var isTooLarge = false
-  /// Whether there is more than names of keyspaces: LMDB commits nothing when nothing was changed.
+  /// Whether there is more than names of keyspaces that exist: LMDB commits nothing when nothing was changed.
   private(set) var hasChanges = false
   /// The keyspaces that have a number in the record, in the order of the numbers.
   private var keyspaces: [MDB_dbi] = []
@@ -24,8 +24,9 @@ final class LogRecorder {
     current = -1
   }
 
-  /// Records that the changes that follow concern this keyspace, which may be new.
-  func note(_ handle: MDB_dbi, _ name: @autoclosure () -> String) {
+  /// Records that the changes that follow concern this keyspace. One that was made just now is a change by itself.
+  func note(_ handle: MDB_dbi, _ name: @autoclosure () -> String, isNew: Bool = false) {
+    if isNew { hasChanges = true }
     if isTooLarge || current >= 0 && keyspaces[current] == handle { return }
     if let known = keyspaces.firstIndex(of: handle) {
       current = known

@@ -15,6 +15,7 @@ import Foundation
 struct LogRecovery {
   let file: StoreFile
   let identity: FileSystem.Identity
+  var policy = LogPolicy()
 
   /// What opening must know.
   struct Outcome {
@@ -59,7 +60,8 @@ struct LogRecovery {
           turn.end()
           continue
         }
-        let isOurs = try LogRecovery(file: file, identity: identity).run(log, canWrite: canWrite)
+        let isOurs = try LogRecovery(file: file, identity: identity, policy: options.log).run(
+          log, canWrite: canWrite)
         return Outcome(turn: turn, isLogAbsent: !isOurs)
       } catch {
         turn.end()
@@ -78,7 +80,9 @@ struct LogRecovery {
     }
     if data < 0 { throw StorageError(-data, "open for reading", path: file.path) }
     defer { _ = file.system.close(data) }
-    guard case .success(let status) = file.system.statusOfDescriptor(data), status.identity == identity else {
+    let found = file.system.statusOfDescriptor(data)
+    if case .failure(let code) = found { throw StorageError(code.number, "fstat", path: file.path) }
+    guard case .success(let status) = found, status.identity == identity else {
       throw StorageError(
         .replaced, operation: "fstat", path: file.path,
         detail: "Another file took the store's name while it was being opened.")
@@ -146,16 +150,23 @@ struct LogRecovery {
   }
 
   /// Reads the log to its end and checks all of it.
-  static func plan(_ log: Int32, _ data: Int32, _ head: LogHead, _ file: StoreFile) throws -> Plan {
-    guard case .success(let status) = file.system.statusOfDescriptor(log),
-      status.size <= LogFormat.mostFileBytes
-    else { throw damage(file, "it is larger than any log") }
+  static func plan(
+    _ log: Int32, _ data: Int32, _ head: LogHead, _ file: StoreFile, _ policy: LogPolicy = LogPolicy()
+  ) throws -> Plan {
+    let status: FileSystem.Status
+    switch file.system.statusOfDescriptor(log) {
+    case .success(let found): status = found
+    case .failure(let code): throw StorageError(code.number, "fstat", path: file.logPath)
+    }
+    guard status.size <= LogFormat.mostFileBytes else { throw damage(file, "it is larger than any log") }
     let bytes = try LogFile.read(log, 0..<status.size, file)
     let anchor = MetaPage(head.anchor)
     guard anchor.magic == MetaPage.magic, MetaPage.pageSizes.contains(anchor.pageSize),
       anchor.pageSize & (anchor.pageSize - 1) == 0, anchor.transactionID < MetaPage.transactionLimit
     else { throw damage(file, "its checkpoint is no anchor") }
-    var records = bytes.withUnsafeBytes { LogRecord.all($0, generation: head.generation) }
+    var records = bytes.withUnsafeBytes {
+      LogRecord.all($0, generation: head.generation, isChecked: !policy.ignoresChain)
+    }
     for (number, record) in records.enumerated() {
       guard record.transactionID == anchor.transactionID + UInt64(number) + 1,
         record.kind == .changes || number == records.count - 1
@@ -208,7 +219,7 @@ struct LogRecovery {
   // MARK: Recovering
 
   private func recover(_ log: Int32, _ data: Int32, _ head: LogHead) throws {
-    let plan = try Self.plan(log, data, head, file)
+    let plan = try Self.plan(log, data, head, file, policy)
     do {
       try FileInspection(file: Self.view(file, data, plan.anchor), descriptor: data).run(.full)
     } catch var error as StorageError {
@@ -232,8 +243,8 @@ struct LogRecovery {
     try empty.bytes.withUnsafeBytes { try file.system.writeAll(log, $0, at: 0, path: file.logPath) }
     code = file.system.syncData(log)
     if code != 0 { throw StorageError(-code, "fdatasync", path: file.logPath) }
-    LogMark.remove(file, data)
-    LogFile.remove(file, log)
+    // An empty log that stays does no harm; a mark without a log would be reported as a loss.
+    if LogMark.remove(file, data) { LogFile.remove(file, log) }
   }
 }
 
@@ -262,8 +273,9 @@ private struct LogReplay {
     var descriptor: mdb_filehandle_t = -1
     mdb_env_get_fd(environment, &descriptor)
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-    guard case .success(let status) = file.system.statusOfDescriptor(descriptor), status.identity == identity
-    else {
+    let found = file.system.statusOfDescriptor(descriptor)
+    if case .failure(let code) = found { throw StorageError(code.number, "fstat", path: file.path) }
+    guard case .success(let status) = found, status.identity == identity else {
       throw StorageError(
         .replaced, operation: "fstat", path: file.path,
         detail: "Another file took the store's name while it was being opened.")

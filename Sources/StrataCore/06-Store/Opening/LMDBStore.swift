@@ -29,6 +29,10 @@ public struct LMDBStoreOptions: Sendable {
   public var historyRetention = HistoryRetention()
   /// Whether saves leave the files beside the store that a migration has put it in the place of. They remove them otherwise.
   public var keepsReplacedFiles = false
+  /// Whether small saves go into a log beside the store. Not for stores in memory.
+  package var keepsLog = LogPolicy.isKeptByDefault
+  /// After how many commits of this process a log begins.
+  package var commitsBeforeLog = LogPolicy().commitsBefore
   /// Tells the time of saves.
   var historyClock: @Sendable () -> Date = { Date() }
   /// Whether nothing is written without being asked for: the store is opened for a migration that replaces it.

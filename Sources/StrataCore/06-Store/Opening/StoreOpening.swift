@@ -93,6 +93,8 @@ struct StoreOpening {
     var environment = EnvironmentOptions()
     environment.isReadOnly = options.isReadOnly
     environment.durability = options.durability
+    environment.keepsLog = options.keepsLog && options.durability != .none
+    environment.log.commitsBefore = options.commitsBeforeLog
     environment.allowsNetworkFileSystem = options.allowsNetworkFileSystem
     environment.writerDeadline = options.writerDeadline
     environment.patience = patience
@@ -101,6 +103,7 @@ struct StoreOpening {
     environment.maxKeyspaces = 128 + schema.hierarchies.count + schema.indexes.count * 2
     guard let url else {
       environment.isTemporary = true
+      environment.keepsLog = false
       environment.durability = .none
       environment.create = .mustBeNew
       let name = "strata-\(UUID().uuidString).strata"

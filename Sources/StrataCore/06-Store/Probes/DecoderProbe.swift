@@ -22,6 +22,8 @@ import Foundation
   case xcode
   /// Parts and keys of a history, texts of tokens.
   case history
+  /// Logs of small commits: heads, chains of records, what records say was done.
+  case log
 
   /// Feeds the decoder; whether it took the bytes for valid.
   public func run(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -35,6 +37,7 @@ import Foundation
     case .format: FormatProbe.run(bytes)
     case .xcode: XcodeProbe.run(bytes)
     case .history: HistoryProbe.run(bytes)
+    case .log: LogProbe.decode(bytes)
     }
   }
 
@@ -58,6 +61,7 @@ import Foundation
     case .format: FormatProbe.samples()
     case .xcode: XcodeProbe.samples()
     case .history: HistoryProbe.samples()
+    case .log: LogProbe.samples()
     }
   }
 

@@ -21,7 +21,7 @@ import Testing
 
 /// Decoders fed with mutated inputs neither trap nor hang, and keep their words about what they accept.
 @Suite struct FuzzTests {
-  @Test(arguments: ["row", "key", "uri", "model", "metadata", "predicate", "format", "xcode"])
+  @Test(arguments: ["row", "key", "uri", "model", "metadata", "predicate", "format", "xcode", "log"])
   func mutatedInputsNeverTrap(decoder: String) async throws {
     try await TortureWorker.run(
       "fuzz-\(decoder)", cases: TortureSettings.fuzzInputs(decoder), seed: TortureWorker.seed)

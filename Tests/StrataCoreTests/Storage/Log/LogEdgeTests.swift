@@ -1,0 +1,87 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import StrataCore
+
+/// What power cuts and failing calls have brought to light, one by one.
+struct LogEdgeTests {
+  /// A keyspace that was made behind the checkpoint, and has nothing in it.
+  @Test func aKeyspaceThatWasMadeIsInTheLog() throws {
+    let store = try LoggedStore()
+    let environment = try store.open()
+    let rows = try environment.keyspace("rows")
+    for number in 1...3 { try environment.put(rows, "a", "\(number)") }
+    let before = try #require(try environment.logState()?.recordCount)
+    _ = try environment.keyspace("later")
+    #expect(try environment.logState()?.recordCount == before + 1)
+    let image = try store.image()
+    environment.close()
+    let copy = try LoggedStore()
+    try image.put(copy)
+    // Opened and closed for good: recovered.
+    try copy.open().close()
+    var options = EnvironmentOptions()
+    options.create = .never
+    options.isReadOnly = true
+    let opened = try copy.open(options)
+    defer { opened.close() }
+    #expect(try opened.keyspaces(["later"])[0] != nil)
+  }
+
+  /// A power cut between both would be reported as the loss of a log.
+  @Test func theMarkIsRemovedForGoodBeforeTheLogGoes() throws {
+    let store = try LoggedStore()
+    let calls = Mutex<[String]>([])
+    try withExtendedLifetime(store) {
+      var options = LoggedStore.options()
+      let system = options.fileSystem
+      options.fileSystem.write = { descriptor, bytes, offset in
+        if offset == LogMark.offset { calls.withLock { $0.append("mark") } }
+        return system.write(descriptor, bytes, offset)
+      }
+      options.fileSystem.syncData = { descriptor in
+        calls.withLock { $0.append("flush") }
+        return system.syncData(descriptor)
+      }
+      options.fileSystem.unlink = { path in
+        calls.withLock { $0.append("remove") }
+        return system.unlink(path)
+      }
+      let environment = try store.open(options)
+      let rows = try environment.keyspace("rows")
+      for number in 1...3 { try environment.put(rows, "a", "\(number)") }
+      environment.close()
+    }
+    #expect(calls.withLock { $0.suffix(3) } == ["mark", "flush", "remove"])
+  }
+
+  @Test func aLogWhoseSizeCannotBeReadIsNoDamagedOne() throws {
+    let store = try LoggedStore()
+    let environment = try store.open()
+    let rows = try environment.keyspace("rows")
+    for number in 1...3 { try environment.put(rows, "a", "\(number)") }
+    let image = try store.image()
+    environment.close()
+    // Whatever call it is: none is taken for damage, or for another file.
+    for nth in 1...12 {
+      let copy = try LoggedStore()
+      try image.put(copy)
+      let count = Atomic<Int>(0)
+      try withExtendedLifetime(copy) {
+        var options = LoggedStore.options()
+        options.fileSystem.statusOfDescriptor = { [status = options.fileSystem.statusOfDescriptor] in
+          count.add(1, ordering: .relaxed).newValue == nth
+            ? .failure(FileSystem.Code(number: EIO)) : status($0)
+        }
+        do {
+          let opened = try copy.open(options)
+          defer { opened.close() }
+          #expect(try opened.get(try opened.keyspace("rows"), "a") == "3")
+        } catch let error as StorageError {
+          #expect(error.kind == .io, "call \(nth)")
+        }
+      }
+    }
+  }
+}

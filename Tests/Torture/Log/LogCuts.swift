@@ -1,0 +1,122 @@
+import Foundation
+import Strata
+import StrataCore
+import TortureKit
+
+/// Cuts the power at every point of a recorded story of a store with a log, and opens what may be left of both files.
+struct LogCuts: TortureKind {
+  static let name = "log-crash-states"
+  static let cases = "crash states of data file and log"
+
+  private let seed: UInt64
+  private(set) var details: [String: Int] = [:]
+
+  init(seed: UInt64) { self.seed = seed }
+
+  mutating func round() throws -> Int {
+    let record = try LogCutRecord(seed: seed)
+    var violation: TortureViolation?
+    let examined = try record.examine { found in
+      if violation == nil { violation = found }
+    }
+    details = examined.details
+    details["cuts"] = record.events.count
+    details["stories with .\(record.durability)"] = 1
+    details["failed commits"] = record.failures
+    if let violation { throw violation }
+    return examined.count
+  }
+}
+
+/// The same where something is wrong on purpose: violations must be found, or the harness proves nothing.
+struct LogMutants: TortureKind {
+  static let name = "log-mutants"
+  static let cases = "violations in logs with a fault"
+
+  private let seed: UInt64
+  private(set) var details: [String: Int] = [:]
+
+  init(seed: UInt64) { self.seed = seed }
+
+  mutating func round() throws -> Int {
+    var total = 0
+    for mutant in LogProbe.Mutant.allCases.map(Optional.some) + [nil] {
+      let name = mutant?.rawValue ?? "ignoring flushes"
+      var count = 0
+      // One story need not come into the situation.
+      for number in 0..<20 where count == 0 {
+        let record = try LogCutRecord(seed: seed &+ UInt64(number) &* 7_919, mutant: mutant)
+        _ = try record.examine(ignoringFlushes: mutant == nil, recoveryCuts: 0) { _ in count += 1 }
+        details["stories"] = (details["stories"] ?? 0) + 1
+      }
+      details["found \(name)"] = count
+      if count == 0 { throw TortureViolation("nothing was wrong \(name)") }
+      total += count
+    }
+    return total
+  }
+}
+
+/// A recorded story and what was promised in it.
+struct LogCutRecord {
+  let seed: UInt64
+  let durability: Durability
+  let events: [DiskEvent]
+  let failures: Int
+  private let mutant: LogProbe.Mutant?
+  private let states: [Int: LogProbe.Contents]
+  private let folder: String
+
+  /// Runs a story and records it.
+  init(seed: UInt64, mutant: LogProbe.Mutant? = nil) throws {
+    self.seed = seed
+    self.mutant = mutant
+    durability = seed % 3 == 2 ? .relaxed : .full
+    let scratch = try ScratchFolder()
+    folder = scratch.path
+    var settings = LogProbe.Settings()
+    settings.durability = durability
+    settings.mutant = mutant
+    settings.mostPages = [12, 40, 200][Int(seed / 3 % 3)]
+    settings.commitsBefore = Int(seed / 9 % 3)
+    settings.mapSize = 1 << 22
+    var story = LogStory(path: scratch(LogExamination.name), settings: settings, seed: seed)
+    events = try DiskRecord.of(scratch.path) { try story.tell() }
+    states = story.states
+    failures = story.failures
+  }
+
+  /// Cuts after every event, examines states, and reports those that break a promise; how many distinct ones there were.
+  func examine(
+    ignoringFlushes: Bool = false, recoveryCuts: Int = 4, report: (TortureViolation) -> Void
+  ) throws -> (count: Int, details: [String: Int]) {
+    var disk = SimulatedDisk(folder: folder, ignoresFlushes: ignoringFlushes)
+    var promises = LogPromises(durability)
+    var random = SeededGenerator(seed: seed ^ 0xC0FFEE)
+    let examination = try LogExamination(
+      seed: seed, states: states, mutant: mutant, recoveryCuts: recoveryCuts)
+    for (number, event) in events.enumerated() {
+      try disk.apply(event)
+      if case .marked(let kind, let value) = event { try promises.take(kind: kind, value: value) }
+      disk.forEachState(atMost: 8, &random) { state in
+        do throws(TortureViolation) {
+          let found = try examination.examine(state.files)
+          if let objection = promises.objection(to: found) { throw TortureViolation(objection) }
+        } catch {
+          report(
+            TortureViolation(
+              "cut after event \(number) of \(events.count), .\(durability), \(Self.kind(event)): \(error)"))
+        }
+      }
+    }
+    return (examination.count, examination.details)
+  }
+
+  private static func kind(_ event: DiskEvent) -> String {
+    switch event {
+    case .written(let inode, let offset, let bytes, let isDurable):
+      "\(bytes.count) bytes at \(offset) of \(inode)\(isDurable ? ", durable" : "")"
+    default: "\(event)"
+    }
+  }
+}

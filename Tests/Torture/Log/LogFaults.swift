@@ -1,0 +1,265 @@
+import Foundation
+import StoreInterposer
+import Strata
+import StrataCore
+import TortureKit
+
+/// Lets the first, second, third … call of each function fail with each error, in each task of a store with a log.
+struct LogFaults: TortureKind {
+  static let name = "log-faults"
+  static let cases = "faults with a log"
+
+  private let seed: UInt64
+  private(set) var details: [String: Int] = [:]
+
+  init(seed: UInt64) { self.seed = seed }
+
+  /// What LMDB asks for memory fails as it does without a log.
+  private static let functions = Fault.Function.allCases.filter { $0 != .malloc }
+
+  mutating func round() throws -> Int {
+    let folder = try ScratchFolder()
+    let durability = seed % 2 == 0 ? Durability.relaxed : .full
+    var count = 0
+    var violations: [String] = []
+    // Threads and descriptors that this process keeps.
+    if try LogFaultCase.probe(in: folder, durability) {
+      throw TortureViolation("a call failed that was not to")
+    }
+    for stage in LogFaultCase.Stage.allCases {
+      for fault in Fault.faults(Self.functions) {
+        do {
+          var nth = 1
+          while try LogFaultCase(
+            stage: stage, fault: fault, nth: nth, durability: durability, folder: folder
+          ).run() {
+            count += 1
+            details["in \(fault.function.rawValue)", default: 0] += 1
+            details["while \(stage.rawValue)", default: 0] += 1
+            nth += 1
+          }
+        } catch {
+          violations.append("\(error)")
+        }
+      }
+    }
+    if !violations.isEmpty {
+      throw TortureViolation("\(violations.count): " + violations.prefix(40).joined(separator: "\n"))
+    }
+    return count
+  }
+}
+
+/// One fault in one task: the error has the right name or the task was done in another way, nothing that was acknowledged is lost, nothing that failed
+/// comes back, and once the disk is well again the task succeeds.
+struct LogFaultCase {
+  enum Stage: String, CaseIterable {
+    /// The log is made.
+    case beginning
+    /// Records are appended.
+    case committing
+    /// Each commit makes a checkpoint.
+    case checkpointing
+    /// The log grows.
+    case growing
+    /// A commit is too large for the log.
+    case large = "committing much"
+    case flushing
+    case closing
+    /// A store that was not closed is opened.
+    case recovering
+  }
+
+  let stage: Stage
+  let fault: Fault
+  let nth: Int
+  let durability: Durability
+  let folder: ScratchFolder
+  var isCounting = true
+
+  private static let keyspaces = ["journal", "rows"]
+  private static let key = Array("n".utf8)
+  private var path: String { folder("Log.strata") }
+
+  private func settings() -> LogProbe.Settings {
+    var settings = LogProbe.Settings()
+    settings.durability = durability
+    settings.mapSize = 1 << 22
+    settings.writerDeadline = .seconds(5)
+    settings.commitsBefore = stage == .beginning ? 1 : 0
+    if stage == .checkpointing { settings.mostPages = 1 }
+    return settings
+  }
+
+  /// All stages without a fault.
+  static func probe(in folder: ScratchFolder, _ durability: Durability) throws -> Bool {
+    try Stage.allCases.reduce(false) { didFire, stage in
+      let fault = Fault(function: .rename, code: EIO, manner: .once)
+      let one = LogFaultCase(
+        stage: stage, fault: fault, nth: .max, durability: durability, folder: folder, isCounting: false)
+      return try one.run() || didFire
+    }
+  }
+
+  /// Tries it; false when there is no such call, and then the task succeeded.
+  func run() throws -> Bool {
+    do {
+      for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) { unlink(folder(name)) }
+      si_watch(folder.path)
+      defer {
+        _ = Fault.heal()
+        si_watch(nil)
+      }
+      let descriptors = try Self.descriptorCount()
+      let didFire = try perform()
+      let left = try Self.descriptorCount()
+      guard left == descriptors || !isCounting else {
+        throw TortureViolation("\(descriptors) descriptors became \(left)")
+      }
+      return didFire
+    } catch {
+      throw TortureViolation("\(stage.rawValue), .\(durability), \(fault), call \(nth): \(error)")
+    }
+  }
+
+  /// Does the task; whether the fault occurred.
+  private func perform() throws -> Bool {
+    var store = try LogProbe(path, keyspaces: Self.keyspaces, settings())
+    var saved = 0
+    for _ in 0..<(stage == .beginning ? 1 : 3) {
+      saved += 1
+      try Self.commit(store, saved, size: 100)
+    }
+    if stage == .recovering {
+      let image = try files()
+      store.close()
+      try put(image)
+    }
+    fault.arm(nth)
+    var failure: (any Error)?
+    do {
+      switch stage {
+      case .beginning, .committing, .checkpointing:
+        for _ in 0..<3 {
+          try Self.commit(store, saved + 1, size: 100)
+          saved += 1
+        }
+      case .growing:
+        for _ in 0..<4 {
+          try Self.commit(store, saved + 1, size: 30_000)
+          saved += 1
+        }
+      case .large:
+        try Self.commit(store, saved + 1, size: 1_100_000)
+        saved += 1
+        try Self.commit(store, saved + 1, size: 100)
+        saved += 1
+      case .flushing: try store.flush()
+      case .closing: store.close()
+      case .recovering: store = try LogProbe(path, keyspaces: Self.keyspaces, settings())
+      }
+    } catch {
+      failure = error
+    }
+    let count = Fault.heal()
+    if let failure { try check(failure, count) }
+    let isClosed = stage == .closing || stage == .recovering && failure != nil
+    if isClosed {
+      store = try LogProbe(path, keyspaces: Self.keyspaces, settings())
+    } else if failure != nil {
+      let found = try Self.number(store)
+      // A commit that failed is there only when that could not be helped, and then as a whole.
+      guard found == saved || isOpen(failure) && found == saved + 1 else {
+        throw TortureViolation(
+          "after a failed commit \(saved + 1) the store has \(found): \(failure.map { "\($0)" } ?? "")")
+      }
+      saved = found
+    }
+    // What is there after a kill, or an opening by another process.
+    if !isClosed { try examine(try files(), saved, orNext: isOpen(failure)) }
+    guard try Self.number(store) == saved else { throw TortureViolation("\(saved) is not there any more") }
+    do {
+      saved += 1
+      try Self.commit(store, saved, size: 200)
+      saved += 1
+      try Self.commit(store, saved, size: 200)
+      try store.flush()
+    } catch {
+      throw TortureViolation(
+        "failed again once all was well: \(error) (before: \(failure.map { "\($0)" } ?? "no error"))")
+    }
+    try examine(try files(), saved)
+    store.close()
+    guard access(path + "-log", F_OK) != 0 else { throw TortureViolation("the log is left after closing") }
+    try examine(try files(), saved)
+    return count > 0
+  }
+
+  private func isOpen(_ failure: (any Error)?) -> Bool {
+    (failure as? StorageError)?.isOutcomeUnknown == true
+  }
+
+  private func check(_ failure: any Error, _ count: Int) throws {
+    if failure is TortureViolation { throw failure }
+    guard count > 0 else { throw TortureViolation("a failure without a fault: \(failure)") }
+    guard let storage = failure as? StorageError else {
+      throw TortureViolation("not a StorageError: \(failure)")
+    }
+    guard fault.kinds.contains(storage.kind) else {
+      throw TortureViolation("called \(storage.kind): \(storage)")
+    }
+  }
+
+  // MARK: The store
+
+  private static func commit(_ store: LogProbe, _ number: Int, size: Int) throws {
+    let text = Array("\(number)".utf8)
+    let value = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: size)
+    try store.commit([
+      .put(keyspace: 0, key: key, value: text), .put(keyspace: 1, key: text, value: value),
+    ])
+  }
+
+  /// The last commit in the store, which has all those before, too.
+  private static func number(_ store: LogProbe) throws -> Int {
+    let contents = try store.contents()
+    let number = contents[0][key].flatMap { Int(String(decoding: $0, as: UTF8.self)) } ?? 0
+    let expected = Set((1..<number + 1).map { Array("\($0)".utf8) })
+    guard Set(contents[1].keys) == expected else {
+      throw TortureViolation("commit \(number) is not whole: \(contents[1].count) rows")
+    }
+    return number
+  }
+
+  // MARK: Files
+
+  /// What a store finds that is opened after this process was killed now.
+  private func files() throws -> [String: Data] {
+    var files: [String: Data] = [:]
+    for name in ["", "-log"] {
+      if let data = FileManager.default.contents(atPath: path + name) { files[name] = data }
+    }
+    return files
+  }
+
+  private func put(_ files: [String: Data]) throws {
+    for name in ["", "-log", "-lock"] { unlink(path + name) }
+    for (name, data) in files { try data.write(to: URL(fileURLWithPath: path + name)) }
+  }
+
+  private func examine(_ files: [String: Data], _ expected: Int, orNext: Bool = false) throws {
+    let copy = try ScratchFolder()
+    for (name, data) in files { try data.write(to: copy.url("Log.strata" + name)) }
+    let store = try LogProbe(copy("Log.strata"), keyspaces: Self.keyspaces, settings())
+    defer { store.close() }
+    let found = try Self.number(store)
+    guard found == expected || orNext && found == expected + 1 else {
+      throw TortureViolation("after a kill the store has \(found), not \(expected)")
+    }
+  }
+
+  /// How many descriptors this process has open.
+  private static func descriptorCount() throws -> Int {
+    try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+  }
+}
