@@ -5,7 +5,9 @@ extension ContextFetch {
     overlay.isDisturbed = isDisturbed
     try addUnsavedRows()
     let changes = context.changes
-    guard specification.includesPendingChanges, changes.hasChanges || context.flight != nil else { return }
+    guard specification.includesPendingChanges, changes.hasChanges || context.saving.flight != nil else {
+      return
+    }
     for object in changes.inserted where isConcerned(object) { try addIfMatching(object) }
     // Of an object of which only relationships have changed, the stored row is the one it has.
     for object in changes.updated where object.hidesStoredRow && isConcerned(object) {
@@ -15,7 +17,7 @@ extension ContextFetch {
     for object in changes.deleted where isConcerned(object) { overlay.hidden += 1 }
     // What is being saved and was not edited since.
     var flying: [ManagedObject] = []
-    context.flight?.forEachObject { object, kind in
+    context.saving.flight?.forEachObject { object, kind in
       guard object.context === context, object.state.isDisjoint(with: [.inserted, .updated, .deleted]),
         object.state.contains(.inFlight), isConcerned(object)
       else { return }
@@ -92,7 +94,7 @@ extension ContextFetch {
       return true
     }
     var isFlying = false
-    context.flight?.forEachObject { object, _ in if isTouched(object) { isFlying = true } }
+    context.saving.flight?.forEachObject { object, _ in if isTouched(object) { isFlying = true } }
     return isFlying
   }
 }
