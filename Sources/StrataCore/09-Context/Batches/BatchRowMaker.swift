@@ -90,7 +90,7 @@ struct BatchRowMaker: ~Copyable {
     scratch.givenSlots = given
     while true {
       try stopNowAndThen(progress)
-      scratch.lastHome = home
+      scratch.latest.home = home
       let object = ThreadScope.current.materializing { type.init(materializing: home.entity) }
       scratch.adoptNew(object, entity: home.entity)
       given?.begin(object)

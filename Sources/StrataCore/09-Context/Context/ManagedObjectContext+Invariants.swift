@@ -6,10 +6,10 @@ extension ManagedObjectContext {
     var broken = changes.brokenInvariants()
     let (listed, noted) = (changes.listedObjects, changes.notedObjects)
     stores.forEach { check($0, listed, noted, &broken) }
-    for object in deletionsToPropagate where object.context === self && !object.isDeleted {
+    for object in deletions.toPropagate where object.context === self && !object.isDeleted {
       broken.append("\(name(object)) waits for its delete rules and is not deleted")
     }
-    broken += strata.brokenInvariants(isSaving: flight != nil || isFrozen)
+    broken += strata.brokenInvariants(isSaving: saving.holdsStrata)
     return broken
   }
 
@@ -43,7 +43,7 @@ extension ManagedObjectContext {
     if !state.isDisjoint(with: .noted), !noted.contains(ObjectIdentifier(object)) {
       broken.append("\(name(object)) is noted for a notification and not in its list")
     }
-    if flight == nil, !state.isDisjoint(with: [.inFlight, .flyingDelete]) {
+    if saving.flight == nil, !state.isDisjoint(with: [.inFlight, .flyingDelete]) {
       broken.append("\(name(object)) belongs to a save, and none is under way")
     }
     if state.contains(.leaving) { broken.append("\(name(object)) is being deleted, and no deletion runs") }

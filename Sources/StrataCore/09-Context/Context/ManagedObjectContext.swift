@@ -90,20 +90,13 @@ public final class ManagedObjectContext: @unchecked Sendable {
   @exclusivity(unchecked) public var readFailureHandler: ((ReadFailure) -> Void)?
   /// What is done about it.
   @exclusivity(unchecked) var failures = ReadFailures()
-  /// The fault that could not be read just now, by the accessor that goes on.
-  @exclusivity(unchecked) var failedFault: ObjectIdentifier?
-  /// Edits that wait for something that could not be read.
-  @exclusivity(unchecked) var unfinished: [UnfinishedEdit] = []
 
   /// See `init(foundation:)`. Set before the context is used.
   @exclusivity(unchecked) var speaksFoundation = false
 
   /// Classes by entity and entities by class.
   @exclusivity(unchecked) private(set) var classes: EntityClasses
-  /// The class of the last object that was made by its class, and its entity.
-  @exclusivity(unchecked) var lastClass: (key: ObjectIdentifier, entity: EntityDescription)?
-  /// Where the last new object went, and the next of its entity goes while the coordinator's stores stay the same.
-  @exclusivity(unchecked) var lastHome: HomeForNew?
+  @exclusivity(unchecked) var latest = LatestNew()
 
   final class HomeForNew {
     let entity: EntityDescription
@@ -128,82 +121,30 @@ public final class ManagedObjectContext: @unchecked Sendable {
   @exclusivity(unchecked) private(set) var stores: RegisteredStores
   /// Children that ask to be notified of this context's saves.
   let children = ChildObservers()
-  /// What children have saved that no did-change notification has reported yet.
-  @exclusivity(unchecked) var untold: [StratumRow] = []
-  @exclusivity(unchecked) var untoldStart = 0
-  /// What children have saved and the save that is under way hands down.
-  @exclusivity(unchecked) var frozenRows: [StratumRow] = []
-  /// What children had saved and a save that failed as a whole has written all the same.
-  @exclusivity(unchecked) var settledRows: [StratumRow] = []
-  /// A save that is under way off the context's queue.
-  @exclusivity(unchecked) var flight: SaveFlight?
-  /// Those who asked for a save while one was under way.
-  @exclusivity(unchecked) var waitingForFlight: [CheckedContinuation<Void, any Error>] = []
-  /// A save has frozen the strata.
-  @exclusivity(unchecked) var isFrozen = false
+  @exclusivity(unchecked) var untold = UntoldRows()
+  @exclusivity(unchecked) var saving = SavingState()
   /// Commits that are being merged automatically.
   @exclusivity(unchecked) var mergeBacklog = MergeBacklog()
   /// By relationship number: grows when another context may have changed members, so that members are loaded again.
   @exclusivity(unchecked) var relationEpochs: [UInt32]
-  /// Deleted objects whose delete rules have not been applied yet.
-  @exclusivity(unchecked) var deletionsToPropagate: [ManagedObject] = []
-  /// New objects that went while there were such deletions, which may still refer to them.
-  @exclusivity(unchecked) var vanished: Set<ManagedObjectID> = []
-  /// Objects whose published edits are not those they have.
-  @exclusivity(unchecked) var unpublished: [ManagedObject] = []
-  /// A save is about to write what is edited: that need not be captured for a first child.
-  @exclusivity(unchecked) var isAboutToSave = false
-  /// The save under way writes what was not captured: a first child that comes meanwhile does not see it.
-  @exclusivity(unchecked) var savesUncaptured = false
-  /// New records that are deleted again and still published, until the event ends: no context may see half of an event.
-  @exclusivity(unchecked) var withdrawn: Set<StratumLayer.Place> = []
-  /// Objects were inserted before there was a store for them, and have provisional IDs.
-  @exclusivity(unchecked) var hasProvisional = false
-  /// For which of the coordinator's lists of stores those that could move have done so.
-  @exclusivity(unchecked) var provisionalGeneration = -1
-  /// A child has saved such objects here. Set on the child's thread.
+  @exclusivity(unchecked) var deletions = DeletionState()
+  @exclusivity(unchecked) var unpublished = UnpublishedEdits()
+  @exclusivity(unchecked) var duplicates = DuplicateState()
+  @exclusivity(unchecked) var event = EventState()
+  @exclusivity(unchecked) var provisional = ProvisionalState()
+  /// A child has saved objects here that have provisional IDs. Set on the child's thread.
   let awaitsProvisional = Atomic<Bool>(false)
   /// What has changed since the last save, and since the last did-change notification.
   // `@exclusivity(unchecked)`: its methods call no user code and come back before other code looks.
   @exclusivity(unchecked) var changes = ChangeTracker()
-  /// An end-of-event job is on its way to the main queue.
-  @exclusivity(unchecked) var hasScheduledProcessing = false
-  /// A `perform` block is running, whose end processes pending changes.
-  @exclusivity(unchecked) var isRunningEvent = false
-  /// The inserted objects that the last did-change notification reported, until the save or rollback that ends it.
-  @exclusivity(unchecked) var lastInserted: Set<ManagedObject>?
-  /// While validation runs: the changes reported meanwhile, which it made.
-  @exclusivity(unchecked) var toldInValidation: [ManagedObject]?
-  /// Rows of new objects that another thread encodes while a save reports the objects.
-  @exclusivity(unchecked) var encodingAhead: EncodingAhead?
-  /// Whether objects may be deleted here because a batch has deleted their rows, and others may refer to them in pending edits.
-  @exclusivity(unchecked) var hasBatchDeletions = false
   /// While a request is explained: how long each answer of a store took.
   @exclusivity(unchecked) var askedTimes: [Duration]?
-  /// Edited objects whose rows a batch has deleted: that is for the next save to settle.
-  @exclusivity(unchecked) var outlivedDeletions: Set<StratumLayer.Place> = []
-  /// For objects whose row is gone and that are to be written again: the version their rows count on from.
-  @exclusivity(unchecked) var lostVersions: [ManagedObjectID: UInt32] = [:]
   /// The observers of what the context shows, apart from notifications.
   @exclusivity(unchecked) var observation = ContextObservation()
   /// In the scratch context of a batch: which slots its handler gives values.
   @exclusivity(unchecked) weak var givenSlots: GivenSlots?
   /// What an event changes, for the undo manager; nil without one.
   @exclusivity(unchecked) var undoRecorder: UndoRecorder?
-  /// Duplicates that a merge policy has merged into other records since the last save: children may know them.
-  @exclusivity(unchecked) var absorbed: [(home: BoundEntity, primaryKey: UInt64)] = []
-  /// What has taken the place of duplicates that children may know.
-  @exclusivity(unchecked) var successors: [StratumLayer.Place: ManagedObjectID] = [:]
-  /// Violated constraints the merge policy was last asked about, by store, while a save is being tried again.
-  @exclusivity(unchecked) var unsettled: [Int: [ConstraintViolation]] = [:]
-  /// Guards against hooks and observers that call back into a save.
-  var isSaving = false
-  /// What the last fetch with relationships to prefetch has brought in: without this they would not be held until they are asked for. Until the `perform` block ends, the next such fetch, or `reset()`.
-  @exclusivity(unchecked) var prefetched: [ManagedObject] = []
-  /// See `observesObjects`.
-  @exclusivity(unchecked) var storedObservesObjects = false
-  /// For the next observed object.
-  @exclusivity(unchecked) var spareRegistrar = ObservationRegistrar()
   /// Counts what the context did, for tests and for people who look for waste.
   @exclusivity(unchecked) public internal(set) var statistics = Statistics()
 
@@ -253,8 +194,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
     stores = RegisteredStores(hierarchyCount: schema.hierarchies.count)
     stores.setRetainsObjects(retainsRegisteredObjects)
     relationEpochs = Array(repeating: 0, count: schema.relationships.count)
-    lastClass = nil
-    lastHome = nil
+    latest = LatestNew()
     if automaticallyMergesChangesFromParent { listen() }
   }
 

@@ -4,7 +4,8 @@ extension ContextFetch {
     overlay.ownLayers = context.takeLayers()
     overlay.isDisturbed = isDisturbed
     try addUnsavedRows()
-    guard specification.includesPendingChanges, context.changes.hasChanges || context.flight != nil else {
+    guard specification.includesPendingChanges, context.changes.hasChanges || context.saving.flight != nil
+    else {
       return
     }
     // As they are now: predicates may call code of the program.
@@ -19,7 +20,7 @@ extension ContextFetch {
     for object in deleted where isConcerned(object) { overlay.hidden += 1 }
     // What is being saved and was not edited since.
     var flying: [ManagedObject] = []
-    context.flight?.forEachObject { object, kind in
+    context.saving.flight?.forEachObject { object, kind in
       guard object.context === context, object.state.isDisjoint(with: [.inserted, .updated, .deleted]),
         object.state.contains(.inFlight), isConcerned(object)
       else { return }
@@ -96,7 +97,7 @@ extension ContextFetch {
       return true
     }
     var isFlying = false
-    context.flight?.forEachObject { object, _ in if isTouched(object) { isFlying = true } }
+    context.saving.flight?.forEachObject { object, _ in if isTouched(object) { isFlying = true } }
     return isFlying
   }
 }

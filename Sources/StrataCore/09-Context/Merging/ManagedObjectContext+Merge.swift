@@ -262,7 +262,7 @@ extension ManagedObjectContext {
       let isStored = row.unsaved == nil && !object.state.contains(.unsavedRow)
       if isStored, old.version >= row.row.version { return false }
       // It is based on a row that this context is handing down, which is newer than any that a merge can report.
-      if object.state.contains(.unsavedRow), isFrozen, strata.isHandingDown(object) { return false }
+      if object.state.contains(.unsavedRow), saving.isFrozen, strata.isHandingDown(object) { return false }
     }
     if object.state.contains(.rowGone) { bringBack(object) }
     let old = object.snapshot
@@ -275,7 +275,7 @@ extension ManagedObjectContext {
     if let old, object.isUpdated || object.isDeleted { object.leaveOwnersOfOthers(since: old) }
     if object.isFault {
       // Nothing is reported, but what has been published of its relationships is based on the former row.
-      if !object.state.isDisjoint(with: .ownChange) { unpublished.append(object) }
+      if !object.state.isDisjoint(with: .ownChange) { unpublished.objects.append(object) }
       return false
     }
     object.settleFastRow()
@@ -327,7 +327,7 @@ extension ManagedObjectContext {
       // Nothing that was edited goes in silence: the save finds the conflict, and the merge policy settles it (rule 199).
       detectConflicts(for: known)
       known.rejoinOwners()
-      outlivedDeletions.insert(
+      deletions.outlived.insert(
         StratumLayer.Place(
           table: StratumLayer.Table(storeIndex: bound.storeIndex, hierarchy: bound.hierarchyNumber),
           primaryKey: key))
@@ -339,7 +339,7 @@ extension ManagedObjectContext {
       return
     }
     known.state.becomeMissing(byBatch: byBatch)
-    if byBatch { hasBatchDeletions = true }
+    if byBatch { deletions.includeBatches = true }
     // Only edits have changed its owners; what was not edited may be a fault, and need not be read.
     if known.isUpdated { known.withdrawMemberships() }
     changes.delete(known)

@@ -28,7 +28,7 @@ extension ManagedObjectContext {
       object.claim()
       refreshKeepingChanges(object)
     } else {
-      if !unfinished.isEmpty { unfinished.removeAll { $0.object === object } }
+      if !failures.unfinished.isEmpty { failures.unfinished.removeAll { $0.object === object } }
       changes.undelete(object)
       changes.unupdate(object)
       // Whether there is a row, the fault will find out.
@@ -48,7 +48,7 @@ extension ManagedObjectContext {
     guard object.state.contains(.inserted) else { return }
     willChange(object)
     object.becomeNewFault()
-    unfinished.removeAll { $0.object === object }
+    failures.unfinished.removeAll { $0.object === object }
     changes.countEdit()
     changes.note(object, .refresh)
     noteFirstEdit()
@@ -106,7 +106,7 @@ extension ManagedObjectContext {
     if object.isFault, !object.state.contains(.rowGone) {
       object.snapshot = nil
       // Children see its edits over the row of before.
-      if !object.state.isDisjoint(with: .ownChange) { unpublished.append(object) }
+      if !object.state.isDisjoint(with: .ownChange) { unpublished.objects.append(object) }
       return
     }
     if object.state.contains(.inFlight) { return }
@@ -137,17 +137,11 @@ extension ManagedObjectContext {
       object.state.endDeparture()
       object.state.touch()
     }
-    changes.removeAllPending()
-    deletionsToPropagate = []
-    vanished = []
-    lostVersions = [:]
-    hasBatchDeletions = false
-    outlivedDeletions = []
-    unfinished = []
-    absorbed = []
-    successors = [:]
-    lastInserted = nil
-    prefetched = []
+    forgetPending()
+    deletions.stopPropagating()
+    failures.unfinished = []
+    duplicates = DuplicateState()
+    event.prefetched = []
     stores.removeAll()
     forgetStrata()
     if parent == nil { generation.advance() }
@@ -158,14 +152,20 @@ extension ManagedObjectContext {
     tellObservers()
   }
 
+  /// Nothing is pending any more: it is saved, or given up.
+  func forgetPending() {
+    changes.removeAllPending()
+    deletions.forgetPending()
+    saving.forgetPending()
+  }
+
   /// Takes back everything since the last save: new objects go, deleted ones return, edited ones have their saved values
   /// (rules 19, 20). Needs no undo manager; one there is forgets everything (rule 237).
   public func rollback() {
     checkAccess()
     tellChanges()
     strata.dropCaptured()
-    deletionsToPropagate = []
-    vanished = []
+    deletions.stopPropagating()
     let untied = changes.silentlyUntied
     for objects in [changes.inserted, changes.updated, changes.deleted, untied] {
       for object in objects { object.relations?.dropChanges() }
@@ -197,13 +197,9 @@ extension ManagedObjectContext {
       object.state.endEvent()
       object.state.endDeparture()
     }
-    changes.removeAllPending()
-    lostVersions = [:]
-    hasBatchDeletions = false
-    outlivedDeletions = []
-    unfinished = []
-    absorbed = []
-    lastInserted = nil
+    forgetPending()
+    failures.unfinished = []
+    duplicates.absorbed = []
     if !strata.isEmpty { forgetAllMembers() }
     forgetStrata()
     undoRecorder?.removeAll()
@@ -231,14 +227,14 @@ extension ManagedObjectContext {
     }
     try object.keepEveryValue()
     object.take(nil)
-    lostVersions[object.objectID] = newestVersion
+    saving.lostVersions[object.objectID] = newestVersion
     changes.reinsert(object)
     object.rejoinOwners()
   }
 
   /// An object that was to be written again finds that another context has done so: an edited object, as before.
   func unreinsert(_ object: ManagedObject) {
-    lostVersions[object.objectID] = nil
+    saving.lostVersions[object.objectID] = nil
     changes.unreinsert(object)
   }
 

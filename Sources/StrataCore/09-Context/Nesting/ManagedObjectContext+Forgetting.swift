@@ -1,10 +1,8 @@
 extension ManagedObjectContext {
   /// The context was rolled back or reset: what children have saved to it is gone as well.
   func forgetStrata() {
-    untold = []
-    untoldStart = 0
-    unpublished = []
-    withdrawn = []
+    untold = UntoldRows()
+    unpublished.removeAll()
     if strata.holdsEdits || strata.mustMerge { strata.removeAll() }
   }
 
@@ -13,21 +11,21 @@ extension ManagedObjectContext {
     if !strata.holdsEdits { return }
     let table = StratumLayer.Table(
       storeIndex: object.home.storeIndex, hierarchy: object.home.hierarchyNumber)
-    withdrawn.insert(StratumLayer.Place(table: table, primaryKey: object.primaryKey))
+    unpublished.withdrawn.insert(StratumLayer.Place(table: table, primaryKey: object.primaryKey))
     // Without children what has left the context is passed over.
-    if strata.publishes { unpublished.removeAll { $0 === object } }
+    if strata.publishes { unpublished.remove(object) }
   }
 
   /// A merge policy has dropped what `object` was to be saved as: what was published of it does not count any more.
   func withdrawSaved(_ object: ManagedObject) {
-    if isFrozen, object.state.isDisjoint(with: .ownChange) { withdraw(object) }
+    if saving.isFrozen, object.state.isDisjoint(with: .ownChange) { withdraw(object) }
   }
 
   /// What this context or its children have changed of one record is dropped.
   func forgetUnsaved(_ object: ManagedObject) {
     let table = StratumLayer.Table(
       storeIndex: object.home.storeIndex, hierarchy: object.home.hierarchyNumber)
-    unpublished.removeAll { $0 === object }
+    unpublished.remove(object)
     let place = StratumLayer.Place(table: table, primaryKey: object.primaryKey)
     if strata.capture([CapturedRecord(nothingAt: place)], pending: pendingCount) { return }
     repeat { drainReceived() } while !strata.publish([(table, object.primaryKey, nil)])

@@ -9,23 +9,22 @@ extension ManagedObjectContext {
     // What hooks have deleted again is not saved.
     publishEdits()
     // willSave() and validation may have taken time: what children have saved since takes part.
-    frozenRows = receivedRows(in: freezeStrata())
-    defer { frozenRows = [] }
+    saving.frozenRows = receivedRows(in: freezeStrata())
+    defer { saving.frozenRows = [] }
     do {
       let outcome = try save()
-      savesUncaptured = !isCaptured
       if !isCaptured {
+        saving.leaveUncaptured()
         // Saved now.
-        unpublished = []
-        withdrawn = []
+        unpublished.removeAll()
       }
       return outcome
     } catch {
-      isFrozen = false
-      isAboutToSave = false
+      saving.thaw()
+      saving.stopWriting()
       strata.thaw()
-      if !settledRows.isEmpty { forgetSettled(settledRows) }
-      settledRows = []
+      let settled = saving.takeSettledRows()
+      if !settled.isEmpty { forgetSettled(settled) }
       publishEdits()
       tellObservers()
       throw error
@@ -37,7 +36,7 @@ extension ManagedObjectContext {
     while true {
       drainReceived()
       if let layer = strata.freeze() {
-        isFrozen = true
+        saving.freeze()
         return layer
       }
     }
@@ -86,7 +85,7 @@ extension ManagedObjectContext {
   func makeDelivery() -> Delivery {
     guard let parent else { trap("a context without a parent saves to its coordinator") }
     return Delivery(
-      parent: parent, coordinator: coordinator, outlived: outlivedDeletions,
+      parent: parent, coordinator: coordinator, outlived: deletions.outlived,
       findConflicts: detectsConflictsWithParent ? { @Sendable in try self.findConflicts($0, in: $1) } : nil)
   }
 
@@ -132,13 +131,12 @@ extension ManagedObjectContext {
 
   /// A save has handed down what children had saved: the objects that are here show it as saved, and the layer goes.
   func settleReceived(_ outcome: inout SaveOutcome) {
-    if isFrozen { strata.drop { parent == nil ? movedOntoFound($0) : $0 } }
-    if savesUncaptured, !strata.isEmpty {
+    if saving.isFrozen { strata.drop { parent == nil ? movedOntoFound($0) : $0 } }
+    if saving.leavesUncaptured, !strata.isEmpty {
       // The first child came while the save was under way, and what it saved is based on what was there before.
       strata.rebaseAll(movedOntoFound)
     }
-    isFrozen = false
-    savesUncaptured = false
+    saving.settle()
     for (unsaved, row) in outcome.received {
       // Children may have changed the record again since.
       let newest = strata.row(unsaved.table, unsaved.primaryKey) ?? unsaved
@@ -185,13 +183,13 @@ extension ManagedObjectContext {
     let place = StratumLayer.Table(storeIndex: binding.index, hierarchy: row.hierarchy)
     let known = table.object(for: row.primaryKey)
     if let known, known.state.isDisjoint(with: .received) { return known }
-    let index = frozenRows.firstIndex { $0.primaryKey == row.primaryKey && $0.table == place }
+    let index = saving.frozenRows.firstIndex { $0.primaryKey == row.primaryKey && $0.table == place }
     // After a save off the queue everything is pending again.
-    guard let unsaved = index.map({ frozenRows[$0] }) ?? strata.row(place, row.primaryKey),
+    guard let unsaved = index.map({ saving.frozenRows[$0] }) ?? strata.row(place, row.primaryKey),
       let object = known ?? object(for: unsaved, isOwn: true)
     else { return nil }
     object.claim(unsaved, from: binding)
-    if let index { frozenRows.remove(at: index) }
+    if let index { saving.frozenRows.remove(at: index) }
     return object
   }
 }

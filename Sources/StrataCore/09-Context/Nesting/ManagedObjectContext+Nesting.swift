@@ -31,7 +31,7 @@ extension ManagedObjectContext {
   private func flushIfAccessible() {
     var context: ManagedObjectContext? = self
     while let next = context {
-      if next.isAccessible, next.changes.hasNoted || next.hasUnpublishedEdits || next.strata.mustMerge {
+      if next.isAccessible, next.changes.hasNoted || !next.unpublished.isEmpty || next.strata.mustMerge {
         next.tellChanges()
       }
       context = next.parent
@@ -65,7 +65,9 @@ extension ManagedObjectContext {
 
   /// What the context's own layers say of a record that has not been deleted again.
   private func ownRow(_ table: StratumLayer.Table, _ key: UInt64) -> StratumRow? {
-    if !withdrawn.isEmpty, withdrawn.contains(StratumLayer.Place(table: table, primaryKey: key)) {
+    if !unpublished.withdrawn.isEmpty,
+      unpublished.withdrawn.contains(StratumLayer.Place(table: table, primaryKey: key))
+    {
       return nil
     }
     return strata.row(table, key)
@@ -135,7 +137,9 @@ extension ManagedObjectContext {
 
   /// Whether `row` is what this context published of an object it has edited itself.
   func isOwnEdit(_ row: StratumRow) -> Bool {
-    if withdrawn.contains(StratumLayer.Place(table: row.table, primaryKey: row.primaryKey)) { return true }
+    if unpublished.withdrawn.contains(StratumLayer.Place(table: row.table, primaryKey: row.primaryKey)) {
+      return true
+    }
     guard let object = stores.table(for: row.bound)?.object(for: row.primaryKey) else { return false }
     return !object.state.isDisjoint(with: .ownChange)
   }

@@ -9,34 +9,31 @@ extension ManagedObjectContext {
 
   /// A block is over: what it has edited is there for children, although it is not reported (rule 4).
   func flushEdits() {
-    unpublished += changes.takeUnflushed()
+    unpublished.objects += changes.takeUnflushed()
     publishEdits()
   }
 
   /// Makes what has been edited visible to children; in a context without children keeps it for the first one. Cheap when nothing was.
   func publishEdits() {
-    guard hasUnpublishedEdits else { return }
+    guard !unpublished.isEmpty else { return }
     // A save that blocks this queue has frozen what it saves: what its hooks and policies change is part of it, and what is
     // published above it would outlive it.
-    if isFrozen, flight == nil { return }
+    if saving.blocksWhileFrozen { return }
     if !strata.publishes {
-      if isAboutToSave || captureEdits() { return }
+      if saving.isAboutToWrite || captureEdits() { return }
       // The first child has come in between.
     }
-    let (objects, gone) = (unpublished, withdrawn.map { ($0.table, $0.primaryKey, StratumRow?.none) })
-    unpublished = []
-    withdrawn = []
+    let edits = unpublished.take()
+    let gone = edits.withdrawn.map { ($0.table, $0.primaryKey, StratumRow?.none) }
     var unread: [ManagedObject] = []
     repeat {
       // A child may have saved in between: its changes are part of the objects first.
       drainReceived()
       unread = []
-    } while !strata.publish(gone + objects.compactMap { publication(of: $0, &unread) })
+    } while !strata.publish(gone + edits.objects.compactMap { publication(of: $0, &unread) })
     // Published when their rows can be read.
-    unpublished += unread
+    unpublished.objects += unread
   }
-
-  var hasUnpublishedEdits: Bool { !unpublished.isEmpty || !withdrawn.isEmpty }
 
   /// What children should see of `object`; nil, and noted, when the row beneath its edits cannot be read.
   private func publication(of object: ManagedObject, _ unread: inout [ManagedObject])
@@ -67,9 +64,9 @@ extension ManagedObjectContext {
   /// Keeps what has been edited for the first child. False, and all is as before, when there is one.
   private func captureEdits() -> Bool {
     var records = ContiguousArray<CapturedRecord>()
-    let objects = unpublished
-    records.reserveCapacity(objects.count + withdrawn.count)
-    for place in withdrawn { records.append(CapturedRecord(nothingAt: place)) }
+    let objects = unpublished.objects
+    records.reserveCapacity(objects.count + unpublished.withdrawn.count)
+    for place in unpublished.withdrawn { records.append(CapturedRecord(nothingAt: place)) }
     var unread: [ManagedObject] = []
     let takesBack = strata.capturesEdits
     let own = Unmanaged.passUnretained(self).toOpaque()
@@ -97,8 +94,8 @@ extension ManagedObjectContext {
       }
     }
     guard strata.capture(records, pending: pendingCount) else { return false }
-    unpublished = unread + unpublished.dropFirst(objects.count)
-    withdrawn = []
+    unpublished.objects = unread + unpublished.objects.dropFirst(objects.count)
+    unpublished.withdrawn = []
     return true
   }
 
@@ -107,7 +104,7 @@ extension ManagedObjectContext {
   /// What is pending is not what was captured of it any more, because a save that was under way has ended.
   func captureAnew() {
     if strata.publishes { return }
-    unpublished += changes.inserted + changes.updated + changes.deleted
+    unpublished.objects += changes.inserted + changes.updated + changes.deleted
     publishEdits()
   }
 }

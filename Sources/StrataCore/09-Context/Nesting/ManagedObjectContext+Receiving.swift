@@ -36,11 +36,11 @@ extension ManagedObjectContext {
 
   private func drainNow() {
     // What children have changed of new objects comes into these.
-    encodingAhead?.wait()
+    saving.encodingAhead?.wait()
     for save in strata.takeReceived() {
       let lost = goneForGood(among: save)
-      vanished.formUnion(lost)
-      defer { vanished.subtract(lost) }
+      deletions.vanished.formUnion(lost)
+      defer { deletions.vanished.subtract(lost) }
       // All of them first: making one record's changes an edit here touches those it is related to.
       if undoRecorder?.isEnabled == true { for change in save { noteForUndo(change) } }
       let deletedBefore = objectsDeletedHere(among: save)
@@ -222,19 +222,15 @@ extension ManagedObjectContext {
     let isSliced = !all && queue.type == .mainQueue
     let end = DispatchTime.now().uptimeNanoseconds + Self.sliceLength
     repeat {
-      while untoldStart < untold.count {
+      while !untold.isEmpty {
         if isSliced, DispatchTime.now().uptimeNanoseconds >= end { break }
-        let next = min(untoldStart + Self.sliceStep, untold.count)
-        for place in untoldStart..<next { tell(untold[place]) }
-        untoldStart = next
+        for row in untold.take(Self.sliceStep) { tell(row) }
       }
       // Children may save meanwhile, and observers look: then there is more to tell.
       tellChanges()
-    } while !isSliced && untoldStart < untold.count
-    if untoldStart == untold.count {
-      let old = untold
-      untold = []
-      untoldStart = 0
+    } while !isSliced && !untold.isEmpty
+    if untold.isEmpty {
+      let old = untold.removeAll()
       Garbage.release(old, count: old.count)
     } else {
       DispatchQueue.main.async { [weak self] in

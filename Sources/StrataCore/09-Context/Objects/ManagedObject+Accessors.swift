@@ -298,7 +298,7 @@ extension ManagedObject {
       checkConfinementHere()
       fire()
       // The slow half follows: once is enough.
-      if state.contains(.fault) { context?.failedFault = ObjectIdentifier(self) }
+      if state.contains(.fault) { context?.failures.fault = ObjectIdentifier(self) }
     }
     return fastRow
   }
@@ -306,8 +306,8 @@ extension ManagedObject {
   /// The value in `slot` when the fast half of a read did not have it.
   final func slowRead(_ slot: Int, _ kind: SlotKind) -> AttributeValue {
     checkSlot(slot, kind)
-    if state.contains(.fault), let context, context.failedFault == ObjectIdentifier(self) {
-      context.failedFault = nil
+    if state.contains(.fault), let context, context.failures.fault == ObjectIdentifier(self) {
+      context.failures.fault = nil
     } else {
       willAccess(slot)
     }

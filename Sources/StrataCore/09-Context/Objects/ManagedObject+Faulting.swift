@@ -231,7 +231,7 @@ extension ManagedObject {
     withdrawRelationships()
     context?.changes.unupdate(self)
     if transients != nil { forgetRefusedValues() }
-    if state.contains(.inFlight), let frozen = context?.flight?.draft(of: self) {
+    if state.contains(.inFlight), let frozen = context?.saving.flight?.draft(of: self) {
       // What is being saved stays as it is.
       draft = frozen
       state.freezeDraft()

@@ -1,3 +1,5 @@
+import Observation
+
 /// What one event or one merge has changed in what a context shows: the IDs of objects and of rows that are no objects here.
 ///
 /// An ID may stand in several of the lists, and more than once.
@@ -55,6 +57,10 @@ struct ContextObservation {
   var holds = 0
   /// Observers are being told: what they change is told when they have come back.
   var isTelling = false
+  /// See `observesObjects`.
+  var includesObjects = false
+  /// For the next observed object.
+  var spareRegistrar = ObservationRegistrar()
 
   mutating func add(_ observer: any ContextObserver) {
     observers.removeAll { $0.object == nil || $0.object === observer }
@@ -130,8 +136,8 @@ extension ManagedObjectContext {
     else { return }
     // While a save blocks this queue, what is published stands still, and what its merge policy changes does not show there: it is told
     // when the save is over.
-    if isFrozen, flight == nil { return }
-    encodingAhead?.wait()
+    if saving.blocksWhileFrozen { return }
+    saving.encodingAhead?.wait()
     observation.isTelling = true
     defer { observation.isTelling = false }
     // Observers may change more, within reason.

@@ -46,12 +46,12 @@ extension ManagedObject {
     let scope = ThreadScope.current
     scope.hasHashedSlot = false
     // Taken by the first object that is tracked: no object needs one before.
-    let registrar = observation?.registrar ?? context.spareRegistrar
+    let registrar = observation?.registrar ?? context.observation.spareRegistrar
     registrar.access(self, keyPath: path)
     guard scope.hasHashedSlot else { return }
     if observation == nil {
       observation = ObjectObservation(registrar)
-      context.spareRegistrar = ObservationRegistrar()
+      context.observation.spareRegistrar = ObservationRegistrar()
     }
     state.beginObserved()
     edits = draft?.pointers
@@ -165,17 +165,17 @@ extension ManagedObjectContext {
   /// Whether `withObservationTracking` sees what is read of this context's objects (see ``ManagedObject``). Default false: reading an
   /// attribute then costs a nanosecond; with it, some ten. For contexts whose objects are shown.
   public var observesObjects: Bool {
-    get { storedObservesObjects }
+    get { observation.includesObjects }
     set {
       checkAccess()
-      storedObservesObjects = newValue
+      observation.includesObjects = newValue
       stores.forEach { $0.settleFastRow() }
     }
   }
 
   /// After a save, or a rollback, which puts back members without saying which.
   func tellObserved(_ objects: @autoclosure () -> [ManagedObject], includingMembers: Bool = false) {
-    if !storedObservesObjects { return }
+    if !observation.includesObjects { return }
     let objects = objects()
     fulfilObserved(objects)
     for object in objects where object.state.contains(.observed) {
@@ -185,7 +185,7 @@ extension ManagedObjectContext {
 
   /// After a batch, which does not say which owners have other members now.
   func tellObservedMembers() {
-    if !storedObservesObjects { return }
+    if !observation.includesObjects { return }
     var observed: [ManagedObject] = []
     stores.forEachLive { if $0.state.contains(.observed) { observed.append($0) } }
     tellObserved(observed)
@@ -194,10 +194,10 @@ extension ManagedObjectContext {
   /// Reads the rows of observed objects that have become faults: whether they are different cannot be told otherwise. They
   /// stay faults.
   func fulfilObserved(_ objects: [ManagedObject]) {
-    if !storedObservesObjects { return }
+    if !observation.includesObjects { return }
     let faults = objects.filter { $0.state.contains(.observed) && $0.isFault && $0.snapshot == nil }
     if faults.isEmpty { return }
-    encodingAhead?.wait()
+    saving.encodingAhead?.wait()
     fulfil(faults)
   }
 }

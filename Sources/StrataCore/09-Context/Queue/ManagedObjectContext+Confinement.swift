@@ -135,7 +135,7 @@ extension ManagedObjectContext {
       try ThreadScope.current.run(in: self, servingMainQueue: servesMainQueue) {
         if strata.mustMerge { mergeReceived() }
         defer {
-          prefetched = []
+          event.prefetched = []
           flushEdits()
         }
         return try block()
@@ -187,13 +187,12 @@ extension ManagedObjectContext {
   /// Runs one enqueued block as an event of its own.
   func runAsEvent<R>(_ block: () -> R) -> R {
     ThreadScope.current.run(in: self) {
-      isRunningEvent = true
+      event.begin()
       // What children have saved comes before any block (contexts 6).
       if strata.mustMerge { mergeReceived() }
       let result = block()
       processPendingChanges()
-      prefetched = []
-      isRunningEvent = false
+      event.end()
       return result
     }
   }
@@ -202,10 +201,9 @@ extension ManagedObjectContext {
   private func flushCurrentContext() {
     if let current = ThreadScope.current.current, current !== self {
       // Also in the middle of a save of its own, which the other may outlast.
-      let isAboutToSave = current.isAboutToSave
-      current.isAboutToSave = false
+      let wasAboutToWrite = current.saving.pauseWriting()
       current.tellChanges()
-      current.isAboutToSave = isAboutToSave
+      current.saving.resumeWriting(wasAboutToWrite)
     }
     flushAncestors()
   }

@@ -11,6 +11,10 @@ struct ReadFailures {
   fileprivate(set) var count = 0
   /// How many edits have been postponed.
   fileprivate var editCount = 0
+  /// The fault that could not be read just now, by the accessor that goes on.
+  var fault: ObjectIdentifier?
+  /// Edits that wait for something that could not be read.
+  var unfinished: [UnfinishedEdit] = []
 }
 
 /// An edit that could not be made in full because something it needs could not be read: the next save finishes it first.
@@ -84,7 +88,7 @@ extension ManagedObjectContext {
   func postpone(_ object: ManagedObject, _ finish: @escaping () throws -> Void) {
     failures.editCount += 1
     let edit = UnfinishedEdit(number: failures.editCount, object: object, finish: finish)
-    unfinished.append(edit)
+    failures.unfinished.append(edit)
     undoRecorder?.postponed.append(edit)
   }
 
@@ -92,15 +96,15 @@ extension ManagedObjectContext {
   ///
   /// - Throws: the error of what still cannot be read. The edits wait on then.
   func finishEdits() throws {
-    if unfinished.isEmpty { return }
-    let waiting = unfinished
-    unfinished = []
+    if failures.unfinished.isEmpty { return }
+    let waiting = failures.unfinished
+    failures.unfinished = []
     for place in waiting.indices where waiting[place].object.context === self {
       do {
         try throwingFailures { try waiting[place].finish() }
       } catch {
         // What it has postponed again is the same once more.
-        unfinished = Array(waiting[place...])
+        failures.unfinished = Array(waiting[place...])
         throw error
       }
     }

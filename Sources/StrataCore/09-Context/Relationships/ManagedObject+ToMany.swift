@@ -44,7 +44,7 @@ extension ManagedObject {
       // A deleted object cannot leave a relationship that does not lead back (rule 216).
       members = members.filter { !context.isDeletedHere($0.member, inStore: home.storeIndex) }
     }
-    guard context.hasBatchDeletions, state.hasChanges else { return members }
+    guard context.deletions.includeBatches, state.hasChanges else { return members }
     return members.filter { member in
       guard let bits = state.lastChange(member.member)?.member else { return true }
       return context.object(bits, inStore: home.storeIndex).map {
@@ -86,7 +86,7 @@ extension ManagedObject {
     checkConfinementHere()
     noteRead(relationship.slot)
     guard let context, !relationship.isTransient, !isInserted, context.strata.isEmpty,
-      context.ancestors.isEmpty, !context.hasBatchDeletions,
+      context.ancestors.isEmpty, !context.deletions.includeBatches,
       relationship.inverse != nil || !context.hasDeletions
     else { return memberList(relationship).count }
     let known = relations?.known(relationship)
@@ -122,7 +122,7 @@ extension ManagedObject {
     noteRead(relationship.slot)
     guard let context, member.contextReference?.toOpaque() == contextReference?.toOpaque(),
       member.home.storeIndex == home.storeIndex,
-      !context.hasBatchDeletions || !context.isHidden(member, from: relationship)
+      !context.deletions.includeBatches || !context.isHidden(member, from: relationship)
     else { return false }
     if let inverse = context.schema.inverse(of: relationship), !inverse.isToMany {
       return member.reference(inverse) == referenceBits

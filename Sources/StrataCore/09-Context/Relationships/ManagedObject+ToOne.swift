@@ -43,7 +43,7 @@ extension ManagedObject {
     let bits = isFault ? knownReference(relationship) : reference(relationship)
     if bits == 0 { return nil }
     guard let context, let other = context.object(bits, inStore: home.storeIndex) else { return nil }
-    if context.hasBatchDeletions, context.isHidden(other, from: relationship) { return nil }
+    if context.deletions.includeBatches, context.isHidden(other, from: relationship) { return nil }
     return other
   }
 

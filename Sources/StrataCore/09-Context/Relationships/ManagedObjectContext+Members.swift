@@ -82,7 +82,7 @@ extension ManagedObjectContext {
 
   /// Whether there may be records that are deleted and not saved to the store as such, here or below.
   var hasDeletions: Bool {
-    changes.deletedCount > 0 || !strata.isEmpty || !ancestors.isEmpty || flight != nil
+    changes.deletedCount > 0 || !strata.isEmpty || !ancestors.isEmpty || saving.flight != nil
   }
 
   /// Whether what a reference leads to is deleted here, or was by a child or below.

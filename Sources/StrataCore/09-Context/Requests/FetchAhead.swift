@@ -117,7 +117,7 @@ extension ManagedObjectContext {
     _ specification: FetchSpecification, _ type: FetchResultType
   ) throws -> ManagedObjectContext {
     let reader: ManagedObjectContext
-    if type != .dictionary, specification.includesPendingChanges, hasChanges || flight != nil {
+    if type != .dictionary, specification.includesPendingChanges, hasChanges || saving.flight != nil {
       reader = ManagedObjectContext(.privateQueue, parent: self)
     } else if let parent {
       reader = ManagedObjectContext(.privateQueue, parent: parent)

@@ -134,7 +134,7 @@ extension ManagedObjectContext {
     if !specification.relationshipKeyPathsForPrefetching.isEmpty,
       let entity = schema.entity(named: specification.entityName)
     {
-      prefetched = try prefetch(specification.relationshipKeyPathsForPrefetching, of: objects, entity)
+      event.prefetched = try prefetch(specification.relationshipKeyPathsForPrefetching, of: objects, entity)
     }
     if !specification.returnsObjectsAsFaults { for object in objects { object.fire() } }
     return objects

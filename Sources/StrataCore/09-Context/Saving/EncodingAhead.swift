@@ -42,7 +42,7 @@ final class EncodingAhead: @unchecked Sendable {
 extension ManagedObjectContext {
   /// Begins to encode the new objects when they are many, of one store, and the only changes.
   func startEncodingAhead() -> EncodingAhead? {
-    guard changes.insertedCount >= PendingSave.fewestAhead, changes.hasNoted, lostVersions.isEmpty,
+    guard changes.insertedCount >= PendingSave.fewestAhead, changes.hasNoted, saving.lostVersions.isEmpty,
       changes.updatedCount == 0, changes.deletedCount == 0
     else { return nil }
     let objects = changes.inserted

@@ -43,18 +43,16 @@ extension ManagedObjectContext {
 
   /// A caller that asks while a save is under way shares the next one with the other waiting callers: it saves what is pending then.
   private func request(_ continuation: CheckedContinuation<Void, any Error>) {
-    waitingForFlight.append(continuation)
-    if flight == nil { begin() }
+    saving.waiting.append(continuation)
+    if saving.flight == nil { begin() }
   }
 
   private func begin() {
-    let riders = waitingForFlight
-    waitingForFlight = []
-    attempt(riders, 1)
+    attempt(saving.takeWaiting(), 1)
   }
 
   private func attempt(_ riders: [CheckedContinuation<Void, any Error>], _ number: Int) {
-    if number == 1 { unsettled = [:] }
+    if number == 1 { saving.unsettled = [:] }
     do {
       let flight = try takeOff()
       statistics.saveAttempts += 1
@@ -83,28 +81,23 @@ extension ManagedObjectContext {
         break
       }
       // The merge policy has spoken. Another save may be under way by now.
-      if self.flight == nil { return attempt(riders + takeWaiting(), number + 1) }
-      waitingForFlight = riders + waitingForFlight
+      if saving.flight == nil { return attempt(riders + saving.takeWaiting(), number + 1) }
+      saving.waiting = riders + saving.waiting
     }
-    if self.flight == nil, !waitingForFlight.isEmpty { begin() }
-  }
-
-  private func takeWaiting() -> [CheckedContinuation<Void, any Error>] {
-    defer { waitingForFlight = [] }
-    return waitingForFlight
+    if saving.flight == nil, !saving.waiting.isEmpty { begin() }
   }
 
   // MARK: Taking off
 
   private func takeOff() throws -> SaveFlight {
-    if isSaving {
+    if saving.isRunning {
       throw CoreDataError(
         .recursiveSave, "saveAsynchronously() was called inside a save of the same context.")
     }
     flushAncestors()
     drainReceived()
     tellChanges()
-    defer { isSaving = false }
+    defer { saving.endHooks() }
     try throwingFailures {
       try prepareToSave()
       if parent != nil, checksUniquenessAtParent { try checkUniqueness() }
@@ -142,14 +135,14 @@ extension ManagedObjectContext {
       if parent == nil { try parts.addChecks(changes.locked) }
       for row in receivedRows(in: layer) { try parts.add(row) }
     } catch {
-      isFrozen = false
+      saving.thaw()
       strata.thaw()
       throw error
     }
-    let new = SaveFlight(parts.list, isForParent: parent != nil, known: lastInserted)
-    lastInserted = nil
+    let new = SaveFlight(parts.list, isForParent: parent != nil, known: saving.lastInserted)
+    saving.lastInserted = nil
     changes.handOver()
-    flight = new
+    saving.flight = new
     return new
   }
 
@@ -183,7 +176,7 @@ extension ManagedObjectContext {
       guard let first = objects.first else { return }
       var part = try part(first.home.storeIndex)
       if list.count == 1 { part.entries.reserveCapacity(part.entries.count + objects.count) }
-      let lost = context.lostVersions
+      let lost = context.saving.lostVersions
       var place = 0
       try ManagedObject.forEach(objects) { object in
         // Its draft is kept as well, which means looking at it.

@@ -4,7 +4,7 @@ import Foundation
 extension ManagedObjectContext {
   /// A save that is under way comes first: waits for its writing, and brings what came of it into the objects.
   func joinFlight() {
-    guard let flight else { return }
+    guard let flight = saving.flight else { return }
     flight.wait()
     _ = land(flight, all: true)
   }
@@ -37,8 +37,8 @@ extension ManagedObjectContext {
   }
 
   private func settle(_ flight: SaveFlight, _ ask: () throws -> Void) {
-    isSaving = true
-    defer { isSaving = false }
+    saving.begin()
+    defer { saving.endHooks() }
     do { try throwingFailures(ask) } catch { flight.fail(describe(error, in: flight)) }
   }
 
@@ -116,13 +116,15 @@ extension ManagedObjectContext {
   }
 
   private func finish(_ flight: SaveFlight) {
-    self.flight = nil
-    unsettled = [:]
+    saving.flight = nil
+    saving.unsettled = [:]
     if parent == nil { generation.advance() }
     undoRecorder?.noteSave()
-    outlivedDeletions.subtract(flight.outlivedDeletions)
+    deletions.outlived.subtract(flight.outlivedDeletions)
     // Others may have been inserted again since.
-    if !lostVersions.isEmpty { flight.forEachObject { object, _ in lostVersions[object.objectID] = nil } }
+    if !saving.lostVersions.isEmpty {
+      flight.forEachObject { object, _ in saving.lostVersions[object.objectID] = nil }
+    }
     var outcome = SaveOutcome()
     outcome.received = flight.parts.flatMap(\.receivedRows)
     let hasReceived = !outcome.received.isEmpty
@@ -171,7 +173,7 @@ extension ManagedObjectContext {
   /// The changes are pending again, but for those of stores that were written.
   private func putBack(_ flight: SaveFlight) {
     propagateDeletions(ofUnsaved: flight)
-    self.flight = nil
+    saving.flight = nil
     var released: [RowDraft] = []
     var settled: [(unsaved: StratumRow, row: RowSnapshot?)] = []
     for part in flight.parts {
@@ -184,12 +186,12 @@ extension ManagedObjectContext {
       }
       if part.isWritten { settled += part.receivedRows }
     }
-    if isFrozen {
-      isFrozen = false
+    if saving.isFrozen {
+      saving.thaw()
       strata.thaw()
       if !settled.isEmpty { forgetSettled(settled.map(\.unsaved)) }
       // What was published of edits that a store has taken is no edit any more; a later save would hand it on as a child's.
-      for part in flight.parts where part.isWritten { unpublished += part.entries.map(\.object) }
+      for part in flight.parts where part.isWritten { unpublished.objects += part.entries.map(\.object) }
       captureAnew()
       publishEdits()
     }

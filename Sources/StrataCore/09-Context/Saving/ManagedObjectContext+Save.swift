@@ -20,31 +20,26 @@ extension ManagedObjectContext {
   /// notification that begins a save, `didSave()` and observers of the did-save notifications may save.
   @_disfavoredOverload public func save() throws {
     checkAccess()
-    if isSaving {
+    if saving.isRunning {
       throw CoreDataError(
         .recursiveSave,
         "save() was called inside a save of the same context (from willSave, an observer of the will-save notification, "
           + "validation or a merge policy); observers of the did-save notification may save.")
     }
-    isAboutToSave = true
-    defer {
-      isSaving = false
-      isAboutToSave = false
-      encodingAhead = nil
-    }
+    saving.announce()
+    defer { saving.end() }
     let outcome: SaveOutcome
     do {
       outcome = try write()
     } catch {
       // What was not saved is finished all the same.
-      isAboutToSave = false
+      saving.stopWriting()
       flushEdits()
       assertInvariants()
       throw error
     }
     // It is done: an observer may save again.
-    isSaving = false
-    isAboutToSave = false
+    saving.end()
     finish(outcome)
   }
 
@@ -54,23 +49,23 @@ extension ManagedObjectContext {
     drainReceived()
     joinFlight()
     finishMergeBacklog()
-    encodingAhead = startEncodingAhead()
+    saving.encodingAhead = startEncodingAhead()
     // An observer of the changes may save them: then there is nothing left to do.
     tellChanges()
-    encodingAhead?.wait()
+    saving.encodingAhead?.wait()
     try throwingFailures { try prepareToSave() }
     return try saveFrozen { try parent == nil ? writePendingChanges() : handToParent() }
   }
 
   // MARK: Before the store
 
-  /// What comes between the end of the event and the store: hooks, will-save, validation. `isSaving` is true afterwards.
+  /// What comes between the end of the event and the store: hooks, will-save, validation. `saving.isRunning` afterwards.
   func prepareToSave() throws {
     if !untold.isEmpty { tellReceived(all: true) }
     try finishEdits()
     settleDeletions()
     clearReferencesToWithdrawn()
-    isSaving = true
+    saving.begin()
     try runWillSave()
     postWillSave()
     settleDeletions()
@@ -128,12 +123,12 @@ extension ManagedObjectContext {
   private func writePendingChanges() throws -> SaveOutcome {
     var written: [Int: PendingSave] = [:]
     var outcome = SaveOutcome()
-    unsettled = [:]
+    saving.unsettled = [:]
     forgetObjectsOfRemovedStores()
     do {
       for attempt in 0..<Self.mostAttempts {
         // What was settled has become an edit of this context's own.
-        if attempt > 0, !frozenRows.isEmpty { frozenRows.removeAll(where: isOwnEdit) }
+        if attempt > 0, !saving.frozenRows.isEmpty { saving.frozenRows.removeAll(where: isOwnEdit) }
         guard let conflicts = try writeOnce(&written, &outcome) else {
           for save in written.values.sorted(by: { $0.store.index < $1.store.index }) {
             save.adopt(into: &outcome)
@@ -187,7 +182,7 @@ extension ManagedObjectContext {
           // This thread has nothing to do while the store writes, and nearly every save has one store.
           // What was inserted or taken back since the last event, by observers of the will-save notification, has been noted.
           if outcome.notices.isEmpty {
-            outcome.sets = save.didSaveSets(known: changes.hasNoted ? nil : lastInserted)
+            outcome.sets = save.didSaveSets(known: changes.hasNoted ? nil : saving.lastInserted)
           }
           save.adoptEarly()
         }
@@ -218,9 +213,9 @@ extension ManagedObjectContext {
       save.adopt(into: &outcome)
       if let notice = save.notice { takeDerived(notice) }
     }
-    settledRows = outcome.received.map(\.unsaved)
+    saving.settledRows = outcome.received.map(\.unsaved)
     // What was published of their edits goes as well.
-    unpublished += outcome.inserted + outcome.updated + outcome.deleted
+    unpublished.objects += outcome.inserted + outcome.updated + outcome.deleted
     changes.forgetSaved(outcome.inserted + outcome.updated + outcome.deleted)
     for object in outcome.deleted { letGo(object, rowIsGone: true) }
     return .incompleteSave(error)
@@ -234,11 +229,7 @@ extension ManagedObjectContext {
     settleReceived(&outcome)
     for notice in outcome.notices where notice.hasMoreThanWasSaid { takeDerived(notice) }
     undoRecorder?.noteSave()
-    changes.removeAllPending()
-    lostVersions = [:]
-    hasBatchDeletions = false
-    outlivedDeletions = []
-    lastInserted = nil
+    forgetPending()
     letGo(deleted: outcome.deleted)
     forgetMembers(left: outcome.notices)
     if !outcome.notices.isEmpty { statistics.saves += 1 }

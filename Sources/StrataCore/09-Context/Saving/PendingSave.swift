@@ -301,12 +301,12 @@ extension ManagedObjectContext {
     func position(_ index: Int) throws -> Int? {
       if let position = saves.firstIndex(where: { $0.store.index == index }) { return position }
       if done.contains(index) { return nil }
-      saves.append(PendingSave(store: try writableStore(index), lostVersions: lostVersions))
+      saves.append(PendingSave(store: try writableStore(index), lostVersions: saving.lostVersions))
       return saves.count - 1
     }
     let inserted = changes.inserted
-    let ahead = encodingAhead?.rows(of: inserted, asOf: changes.editCount)
-    encodingAhead = nil
+    let ahead = saving.encodingAhead?.rows(of: inserted, asOf: changes.editCount)
+    saving.encodingAhead = nil
     try inserted.forEachStore { index, objects in
       if let position = try position(index) { try saves[position].add(inserted: objects, rows: ahead) }
     }
@@ -316,7 +316,7 @@ extension ManagedObjectContext {
     for object in changes.deleted {
       if let position = try position(object.home.storeIndex) { try saves[position].add(deleted: object) }
     }
-    for row in frozenRows {
+    for row in saving.frozenRows {
       if let position = try position(row.bound.storeIndex) { try saves[position].add(received: row) }
     }
     if parent != nil { return saves }

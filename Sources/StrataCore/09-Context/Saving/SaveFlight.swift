@@ -123,7 +123,7 @@ final class SaveFlight: @unchecked Sendable {
     done: @escaping @Sendable () -> Void
   ) {
     let delivery = context.parent == nil ? nil : context.makeDelivery()
-    outlivedDeletions = context.outlivedDeletions
+    outlivedDeletions = context.deletions.outlived
     let origin = ObjectIdentifier(context)
     let author = context.changeOrigin
     let strata = context.strata

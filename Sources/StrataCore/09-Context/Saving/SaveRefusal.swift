@@ -27,7 +27,7 @@ extension ManagedObjectContext {
   func conflicts(of refusal: SaveRefusal, in store: StoreBinding) throws -> [Any] {
     switch refusal {
     case .conflict(let conflict):
-      unsettled[store.index] = nil
+      saving.unsettled[store.index] = nil
       return makeMergeConflicts(conflict, in: store)
     case .violation(let violation): return try makeConstraintConflicts(violation, in: store)
     case .dangling(let dangling):

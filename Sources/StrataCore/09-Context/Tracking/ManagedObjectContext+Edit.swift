@@ -68,7 +68,7 @@ extension ManagedObjectContext {
   /// What `init(entity:insertInto:)` does for an object that is born into this context.
   func adoptNew(_ object: ManagedObject, entity: EntityDescription) {
     checkAccess(entity.name)
-    // Kept by `lastHome` all the while: nothing to count.
+    // Kept by `latest` all the while: nothing to count.
     Unmanaged.passUnretained(boundForNew(entity))._withUnsafeGuaranteedRef { home in
       checkClass(of: object, home)
       if home.bound.hasTransientDefaults { object.transients = home.bound.transientDefaults }
@@ -139,7 +139,7 @@ extension ManagedObjectContext {
 
   func boundForNew(_ entity: EntityDescription) -> HomeForNew {
     let generation = coordinator.storesGeneration
-    if let last = lastHome, last.entity === entity, last.generation == generation {
+    if let last = latest.home, last.entity === entity, last.generation == generation {
       return last
     }
     // What was inserted before stands beside the new object.
@@ -156,11 +156,11 @@ extension ManagedObjectContext {
     guard let bound = binding.entities[compiled.number] else {
       trap("the store for new objects of \(entity.name ?? "?") does not hold them")
     }
-    if binding.store is ProvisionalStore { hasProvisional = true }
+    if binding.store is ProvisionalStore { provisional.noteObject() }
     let home = HomeForNew(
       entity: entity, store: binding, bound: bound,
       table: stores.tables(for: binding).tables[compiled.hierarchyNumber], generation: generation)
-    lastHome = home
+    latest.home = home
     return home
   }
 
@@ -175,9 +175,9 @@ extension ManagedObjectContext {
   /// The one entity of the model that has this class.
   func entityDescription(for type: ManagedObject.Type) -> EntityDescription {
     let key = ObjectIdentifier(type)
-    if let lastClass, lastClass.key == key { return lastClass.entity }
+    if let last = latest.type, last.key == key { return last.entity }
     if let known = classes.entities[key] {
-      lastClass = (key, known.entityDescription)
+      latest.type = (key, known.entityDescription)
       return known.entityDescription
     }
     trap(
@@ -235,16 +235,16 @@ extension ManagedObjectContext {
   /// (rule 127; contexts 5).
   @inline(__always)
   func noteFirstEdit() {
-    if queue.type == .mainQueue, !hasScheduledProcessing { scheduleProcessing() }
+    if queue.type == .mainQueue, !event.isEndScheduled { scheduleProcessing() }
   }
 
   private func scheduleProcessing() {
     // Inside a perform block its end is the end of the event. performAndWait ends none (rule 4).
-    if isRunningEvent { return }
-    hasScheduledProcessing = true
+    if event.isRunning { return }
+    event.isEndScheduled = true
     DispatchQueue.main.async { [weak self] in
       guard let self else { return }
-      self.hasScheduledProcessing = false
+      self.event.isEndScheduled = false
       self.runAsEvent {}
     }
   }

@@ -56,7 +56,7 @@ extension ManagedObjectContext {
     checkAccess()
     settleProvisional()
     drainReceived()
-    if propagatesDeletesAtEndOfEvent, !deletionsToPropagate.isEmpty { propagateDeletions() }
+    if propagatesDeletesAtEndOfEvent, !deletions.toPropagate.isEmpty { propagateDeletions() }
     // Observers may change more; what they change is told in a notification of its own, within reason.
     var rounds = 0
     while true {
@@ -67,7 +67,7 @@ extension ManagedObjectContext {
       publishEdits()
       tellObservers()
       if !changes.hasNoted || rounds == Self.mostNotificationRounds || observation.isTelling { return }
-      if propagatesDeletesAtEndOfEvent, !deletionsToPropagate.isEmpty { propagateDeletions() }
+      if propagatesDeletesAtEndOfEvent, !deletions.toPropagate.isEmpty { propagateDeletions() }
     }
   }
 
@@ -81,13 +81,13 @@ extension ManagedObjectContext {
     let hasFlushed = changes.hasFlushed
     let noted = changes.takeNoted()
     if hasFlushed {
-      unpublished += noted.filter { !$0.state.contains(.flushed) }
-    } else if unpublished.isEmpty {
-      unpublished = noted
+      unpublished.objects += noted.filter { !$0.state.contains(.flushed) }
+    } else if unpublished.objects.isEmpty {
+      unpublished.objects = noted
     } else {
-      unpublished += noted
+      unpublished.objects += noted
     }
-    if toldInValidation != nil { toldInValidation? += noted }
+    if saving.toldInValidation != nil { saving.toldInValidation? += noted }
     fulfilObserved(noted)
     // A large import: everything noted is new, and what is noted is the list of it.
     var isAllNew = true
@@ -125,16 +125,16 @@ extension ManagedObjectContext {
       }
     }
     // Observers may edit.
-    if !observed.isEmpty { encodingAhead?.wait() }
+    if !observed.isEmpty { saving.encodingAhead?.wait() }
     for (object, slots) in observed { object.tell(slots) }
     if sets.isEmpty { return }
     note(sets)
     let inserted = Set.roomy(sets.inserted)
     // Most saves follow the event in which their objects were inserted, and report the same set. Objects inserted
     // elsewhere and merged are not kept: they will not be saved here.
-    lastInserted = hasMerged ? nil : inserted
+    saving.lastInserted = hasMerged ? nil : inserted
     // Observers may edit the objects.
-    encodingAhead?.wait()
+    saving.encodingAhead?.wait()
     post(Self.didChangeObjectsNotification, sets.userInfo(inserted: inserted))
     for object in sets.deleted { object.state.endDeparture() }
   }

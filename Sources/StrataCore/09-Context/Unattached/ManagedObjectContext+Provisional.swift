@@ -11,18 +11,18 @@ extension ManagedObjectContext {
   /// Gives provisional objects their places in the stores that have come.
   @inline(__always)
   func settleProvisional() {
-    if hasProvisional || awaitsProvisional.load(ordering: .acquiring) { moveProvisional() }
+    if provisional.hasObjects || awaitsProvisional.load(ordering: .acquiring) { moveProvisional() }
   }
 
   private func moveProvisional() {
     guard
-      coordinator.storesGeneration != provisionalGeneration || awaitsProvisional.load(ordering: .acquiring),
-      coordinator.hasStores, storedParent == nil, flight == nil, !isSaving, !hasChildren,
-      let provisional = coordinator.knownProvisional, let place = stores.registered(provisional.index)
+      coordinator.storesGeneration != provisional.generation || awaitsProvisional.load(ordering: .acquiring),
+      coordinator.hasStores, storedParent == nil, saving.flight == nil, !saving.isRunning, !hasChildren,
+      let binding = coordinator.knownProvisional, let place = stores.registered(binding.index)
     else { return }
     drainReceived()
     // What children have saved becomes an edit of this context's own, which can move.
-    for object in receivedObjects(.insert) where object.home.storeIndex == provisional.index {
+    for object in receivedObjects(.insert) where object.home.storeIndex == binding.index {
       object.claim()
     }
     var moving: [ManagedObject] = []
@@ -36,8 +36,7 @@ extension ManagedObjectContext {
         }
       }
     }
-    hasProvisional = isWaiting
-    provisionalGeneration = coordinator.storesGeneration
+    provisional.settle(generation: coordinator.storesGeneration, isWaiting: isWaiting)
     awaitsProvisional.store(false, ordering: .releasing)
     if moving.isEmpty { return }
     moving.sort { $0.primaryKey < $1.primaryKey }
@@ -54,7 +53,7 @@ extension ManagedObjectContext {
     for object in moving { bind(object, to: boundForNew(object.entity)) }
     for object in moving { object.replaceReferences { moved[$0] } }
     linkForeign(identifiers)
-    unpublished += moving
+    unpublished.objects += moving
     // Without children the end of the event is early enough.
     if strata.publishes { publishEdits() }
   }

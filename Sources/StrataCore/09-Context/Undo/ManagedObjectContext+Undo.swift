@@ -97,7 +97,7 @@ extension ManagedObjectContext {
   func registerUndo() {
     guard let undoRecorder else { return }
     // Observers of the manager's groups may edit the objects.
-    encodingAhead?.wait()
+    saving.encodingAhead?.wait()
     let action = undoRecorder.takeEvent()
     action.seal(in: self)
     let isIdle =
@@ -142,8 +142,8 @@ extension ManagedObjectContext {
   private func withdraw(_ edits: [UnfinishedEdit]) {
     if edits.isEmpty { return }
     let numbers = Set(edits.map(\.number))
-    undoRecorder?.withdrawn += unfinished.filter { numbers.contains($0.number) }
-    unfinished.removeAll { numbers.contains($0.number) }
+    undoRecorder?.withdrawn += failures.unfinished.filter { numbers.contains($0.number) }
+    failures.unfinished.removeAll { numbers.contains($0.number) }
   }
 
   private func takeBack(_ states: [ObjectUndoState]) {
@@ -175,7 +175,7 @@ extension ManagedObjectContext {
       letGo(object, rowIsGone: true)
     } else {
       changes.delete(object)
-      if !object.home.entity.relationships.isEmpty { deletionsToPropagate.append(object) }
+      if !object.home.entity.relationships.isEmpty { deletions.toPropagate.append(object) }
     }
   }
 
@@ -218,7 +218,7 @@ extension ManagedObjectContext {
     object.draft = draft
     if !draft.primitive.isEmpty { object.edits = nil }
     table.insert(object, for: primaryKey)
-    if let lostVersion { lostVersions[object.objectID] = lostVersion }
+    if let lostVersion { saving.lostVersions[object.objectID] = lostVersion }
     noteFirstEdit()
     changes.insert(object)
     return true

@@ -51,7 +51,8 @@ struct ObjectUndoState {
       Whole(
         draft: object.draft?.copy(object.home.layout), snapshot: object.snapshot,
         transients: object.transients,
-        lostVersion: context.lostVersions.isEmpty ? nil : context.lostVersions[object.objectID]))
+        lostVersion: context.saving.lostVersions.isEmpty ? nil : context.saving.lostVersions[object.objectID])
+    )
   }
 
   /// `object` is about to be inserted.

@@ -83,7 +83,7 @@ struct KeyedRecords {
     for object in context.changes.deleted where !object.state.contains(.rowGone) {
       look(at: object, matches: false)
     }
-    guard let flight = context.flight else { return }
+    guard let flight = context.saving.flight else { return }
     var flying: [(ManagedObject, Bool)] = []
     flight.forEachObject { object, kind in
       if object.context === context, object.state.isDisjoint(with: [.inserted, .updated, .deleted]) {

@@ -14,11 +14,11 @@ extension ManagedObjectContext {
     let constraints = conflicts.compactMap { $0 as? ConstraintConflict }
     if constraints.isEmpty { return }
     // What children have saved and the policy has edited is no longer handed on as they left it.
-    if !frozenRows.isEmpty { frozenRows.removeAll(where: isOwnEdit) }
+    if !saving.frozenRows.isEmpty { saving.frozenRows.removeAll(where: isOwnEdit) }
     let settled = changes.noted
     processPendingChanges()
     settleDeletions()
-    lastInserted = nil
+    saving.lastInserted = nil
     let concerned =
       constraints.flatMap { $0.conflictingObjects + [$0.databaseObject].compactMap { $0 } } + settled
     // What is left is about to be saved: it is told so, again perhaps (rules 135, 137).
@@ -50,14 +50,15 @@ extension ManagedObjectContext {
   /// A duplicate leaves the context: as a new object that is deleted again, but without its delete rules, since its ties have been
   /// moved.
   func takeOutDuplicate(_ object: ManagedObject) {
-    if !lostVersions.isEmpty { lostVersions[object.objectID] = nil }
-    if strata.publishes { absorbed.append((object.home, object.primaryKey)) }
+    if !saving.lostVersions.isEmpty { saving.lostVersions[object.objectID] = nil }
+    if strata.publishes { duplicates.absorbed.append((object.home, object.primaryKey)) }
     takeOut(object)
   }
 
   /// Tells children what a save has written, and which records that they may know it has not.
   func tellChildren(_ notices: [CommitNotice]) {
     var notices = notices
+    let absorbed = duplicates.takeAbsorbed()
     if !absorbed.isEmpty {
       // An object that came back by an undo is there again.
       let gone = absorbed.filter { stores.table(for: $0.home)?.object(for: $0.primaryKey) == nil }
@@ -70,7 +71,6 @@ extension ManagedObjectContext {
             storeIndex: store, commitNumber: 0, origin: ObjectIdentifier(self),
             changes: ChangeSet(deletes: deletions)))
       }
-      absorbed = []
     }
     if !notices.isEmpty { children.tell(notices) }
   }
@@ -88,10 +88,10 @@ extension ManagedObjectContext {
     let conflicts = makeConflicts(groups, try storedObjects(groups.stored, in: binding), in: binding)
     // The object in the way has gone meanwhile.
     if conflicts.isEmpty { return [] }
-    if unsettled[binding.index] == refusal.violations {
+    if saving.unsettled[binding.index] == refusal.violations {
       throw CoreDataError.unresolved(conflicts, "The merge policy has left them as they were.")
     }
-    unsettled[binding.index] = refusal.violations
+    saving.unsettled[binding.index] = refusal.violations
     return conflicts
   }
 
@@ -150,11 +150,11 @@ extension ManagedObjectContext {
       } else {
         missing.insert(place)
         // After a save off the queue everything is pending again.
-        if frozenRows.isEmpty { received[place] = strata.row(place.table, place.primaryKey) }
+        if saving.frozenRows.isEmpty { received[place] = strata.row(place.table, place.primaryKey) }
       }
     }
     if missing.isEmpty { return result }
-    for row in frozenRows {
+    for row in saving.frozenRows {
       let place = StratumLayer.Place(table: row.table, primaryKey: row.primaryKey)
       if missing.contains(place) { received[place] = row }
     }
@@ -163,7 +163,9 @@ extension ManagedObjectContext {
       object.claim(row, from: binding)
       result[place] = object
     }
-    frozenRows.removeAll { received[StratumLayer.Place(table: $0.table, primaryKey: $0.primaryKey)] != nil }
+    saving.frozenRows.removeAll {
+      received[StratumLayer.Place(table: $0.table, primaryKey: $0.primaryKey)] != nil
+    }
     return result
   }
 
@@ -187,7 +189,7 @@ extension ManagedObjectContext {
   /// What only children have saved and refers to something that `isGone`, by a relationship without inverse, becomes an edit here.
   func claimReferrers(_ owners: SlotBitmap, _ relationships: [RelationshipSchema], isGone: (UInt64) -> Bool) {
     if strata.isEmpty { return }
-    let rows = frozenRows.isEmpty ? receivedRows(in: strata.top) : frozenRows
+    let rows = saving.frozenRows.isEmpty ? receivedRows(in: strata.top) : saving.frozenRows
     for row in rows where owners.contains(row.bound.entityNumber) && row.kind != .delete {
       guard let binding = coordinator.binding(row.bound.storeIndex) else { continue }
       let refers = relationships.contains { relationship in

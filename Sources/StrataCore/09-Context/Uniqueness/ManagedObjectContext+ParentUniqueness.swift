@@ -55,7 +55,7 @@ extension ManagedObjectContext {
     for object in changes.updated where object.hasDraft && object.home.storeIndex == binding.index {
       add(object.home, object.primaryKey, changed: object.slotsThatDiffer) { object.currentValue($0) }
     }
-    for row in frozenRows.isEmpty ? receivedRows(in: strata.top) : frozenRows
+    for row in saving.frozenRows.isEmpty ? receivedRows(in: strata.top) : saving.frozenRows
     where row.kind != .delete && row.bound.storeIndex == binding.index {
       try add(row.bound, row.primaryKey, changed: row.kind == .insert ? nil : row.changedSlots) {
         try row.value($0, in: binding)

@@ -9,7 +9,8 @@ extension ManagedObjectContext {
   /// `duplicate`, which is new, is about to leave, and `object` has taken its place.
   func noteSuccessor(_ object: ManagedObject, of duplicate: ManagedObject) {
     guard strata.publishes else { return }
-    successors[place(duplicate.home, duplicate.primaryKey)] = object.objectID.with(isTemporary: false)
+    duplicates.successors[place(duplicate.home, duplicate.primaryKey)] = object.objectID.with(
+      isTemporary: false)
   }
 
   /// Makes references to duplicates lead to what has taken their place; returns the others.
@@ -18,7 +19,7 @@ extension ManagedObjectContext {
   func redirectToSuccessors(_ references: [DanglingReferences.Reference], in binding: StoreBinding) throws
     -> [DanglingReferences.Reference]
   {
-    if successors.isEmpty { return references }
+    if duplicates.successors.isEmpty { return references }
     var rest: [DanglingReferences.Reference] = []
     var redirected:
       [(reference: DanglingReferences.Reference, source: StratumLayer.Place, target: ManagedObject)] = []
@@ -65,7 +66,7 @@ extension ManagedObjectContext {
   ///
   /// - Throws: why that cannot be read.
   private func successor(of place: StratumLayer.Place) throws -> ManagedObject? {
-    var next = successors[place]
+    var next = duplicates.successors[place]
     var found: ManagedObject?
     while let id = next {
       do {
@@ -73,7 +74,7 @@ extension ManagedObjectContext {
       } catch let error as CoreDataError where error.code == .managedObjectReferentialIntegrity {
         found = nil
       }
-      next = locate(id).flatMap { successors[self.place($0.bound, id.primaryKey)] }
+      next = locate(id).flatMap { duplicates.successors[self.place($0.bound, id.primaryKey)] }
     }
     return found.flatMap { $0.isDeleted ? nil : $0 }
   }

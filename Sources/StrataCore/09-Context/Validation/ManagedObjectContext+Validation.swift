@@ -10,11 +10,11 @@ extension ManagedObjectContext {
     if changes.hasNoted { tellChanges() }
     var before: [ObjectIdentifier: ValidatedState] = [:]
     for _ in 0..<Self.mostValidationRounds {
-      toldInValidation = []
+      saving.toldInValidation = []
       let failures = collectFailures()
       let noted = changes.noted
-      let changed = (toldInValidation ?? []) + noted
-      toldInValidation = nil
+      let changed = (saving.toldInValidation ?? []) + noted
+      saving.toldInValidation = nil
       if changed.isEmpty { return try CoreDataError.throwAll(failures) }
       tellChanges()
       // Validation may set what is there already, as often as it likes.

@@ -9,12 +9,12 @@ extension ManagedObjectContext {
     var place = 0
     var unread: [ManagedObject] = []
     defer {
-      deletionsToPropagate = unread
+      deletions.toPropagate = unread
       undoRecorder?.noteUnread(unread)
     }
-    while place < deletionsToPropagate.count {
-      let end = min(place + Self.propagationStep, deletionsToPropagate.count)
-      let batch = Array(deletionsToPropagate[place..<end])
+    while place < deletions.toPropagate.count {
+      let end = min(place + Self.propagationStep, deletions.toPropagate.count)
+      let batch = Array(deletions.toPropagate[place..<end])
       let faults = batch.filter { $0.context === self && $0.isFault && $0.snapshot == nil && !$0.hasDraft }
       fulfil(faults.filter { !$0.home.entity.relationships.isEmpty })
       for object in batch where object.context === self && object.state.contains(.deleted) {
@@ -29,11 +29,11 @@ extension ManagedObjectContext {
       }
       place = end
       if place >= 16 * Self.propagationStep {
-        deletionsToPropagate.removeFirst(place)
+        deletions.toPropagate.removeFirst(place)
         place = 0
       }
     }
-    if unread.isEmpty { vanished = [] }
+    if unread.isEmpty { deletions.vanished = [] }
   }
 
   private static let propagationStep = 1_024
@@ -43,16 +43,16 @@ extension ManagedObjectContext {
     guard let undoRecorder, let event = undoRecorder.lateEvent(of: object) else {
       return readsAll { propagateDeletion(of: object) }
     }
-    let count = deletionsToPropagate.count
+    let count = deletions.toPropagate.count
     var isRead = false
     undoRecorder.adding(to: event, in: self) { isRead = readsAll { propagateDeletion(of: object) } }
-    for next in deletionsToPropagate.dropFirst(count) { undoRecorder.note(next, deletedLateIn: event) }
+    for next in deletions.toPropagate.dropFirst(count) { undoRecorder.note(next, deletedLateIn: event) }
     return isRead
   }
 
   /// Applies what is left of the delete rules before a save, until nothing more is deleted by it.
   func settleDeletions() {
-    if deletionsToPropagate.isEmpty { return }
+    if deletions.toPropagate.isEmpty { return }
     propagateDeletions()
     processPendingChanges()
   }
@@ -60,16 +60,16 @@ extension ManagedObjectContext {
   /// New objects that were deleted while the save that was to write them was under way go when it is refused. Cuts the ties of those whose
   /// deletion has not been propagated by then, while they are there.
   func propagateDeletions(ofUnsaved flight: SaveFlight) {
-    while !deletionsToPropagate.isEmpty {
+    while !deletions.toPropagate.isEmpty {
       var unsaved: Set<ObjectIdentifier> = []
       flight.forEachObject { object, kind in
         if kind == .insert, object.context === self, object.state.contains(.deleted) {
           unsaved.insert(ObjectIdentifier(object))
         }
       }
-      let vanishing = deletionsToPropagate.filter { unsaved.contains(ObjectIdentifier($0)) }
+      let vanishing = deletions.toPropagate.filter { unsaved.contains(ObjectIdentifier($0)) }
       if vanishing.isEmpty { return }
-      deletionsToPropagate.removeAll { unsaved.contains(ObjectIdentifier($0)) }
+      deletions.toPropagate.removeAll { unsaved.contains(ObjectIdentifier($0)) }
       // May take others of the save along.
       for object in vanishing { propagateDeletion(of: object) }
     }
@@ -131,7 +131,7 @@ extension ManagedObjectContext {
     for next in leaving.reversed() {
       if isStillLeaving(next) {
         // What the cascade has marked as deleted still refers to it.
-        if !deletionsToPropagate.isEmpty { vanished.insert(next.objectID) }
+        if !deletions.toPropagate.isEmpty { deletions.vanished.insert(next.objectID) }
         takeOut(next)
       }
       next.state.endLeaving()
@@ -156,11 +156,11 @@ extension ManagedObjectContext {
 
   /// Whether a deleted object refers to a new one that has gone already: there must be no fault of it.
   private func hasVanished(from object: ManagedObject, _ relationship: RelationshipSchema) -> Bool {
-    if vanished.isEmpty { return false }
+    if deletions.vanished.isEmpty { return false }
     guard let end = identifier(object.reference(relationship), inStore: object.home.storeIndex) else {
       return false
     }
-    return vanished.contains(end)
+    return deletions.vanished.contains(end)
   }
 
   /// Cuts the ties of one relationship of an object that is deleted, as its rule says.
@@ -282,7 +282,7 @@ extension ManagedObjectContext {
     object.claim()
     let table = StratumLayer.Table(
       storeIndex: object.home.storeIndex, hierarchy: object.home.hierarchyNumber)
-    frozenRows.removeAll { $0.primaryKey == object.primaryKey && $0.table == table }
+    saving.frozenRows.removeAll { $0.primaryKey == object.primaryKey && $0.table == table }
   }
 
   /// Whether this context itself deletes the object: what refers to it without an inverse is cleared.
@@ -350,7 +350,7 @@ extension ManagedObjectContext {
   private func unsavedObject(_ key: UInt64, _ hierarchy: Int, _ binding: StoreBinding) -> ManagedObject? {
     if let known = stores.tables(for: binding).tables[hierarchy].object(for: key) { return known }
     let table = StratumLayer.Table(storeIndex: binding.index, hierarchy: hierarchy)
-    let row = frozenRows.first { $0.primaryKey == key && $0.table == table } ?? strata.row(table, key)
+    let row = saving.frozenRows.first { $0.primaryKey == key && $0.table == table } ?? strata.row(table, key)
     return row.flatMap { object(for: $0, isOwn: true) }
   }
 

@@ -1,8 +1,8 @@
 extension ManagedObjectContext {
   /// Whether a reference leads to a new object that has gone and that must not be made a fault again.
   func isVanished(_ bits: UInt64, inStore index: Int) -> Bool {
-    if vanished.isEmpty || knownObject(bits, inStore: index) != nil { return false }
-    return identifier(bits, inStore: index).map(vanished.contains) ?? false
+    if deletions.vanished.isEmpty || knownObject(bits, inStore: index) != nil { return false }
+    return identifier(bits, inStore: index).map(deletions.vanished.contains) ?? false
   }
 
   /// References to new objects that have been deleted again, and which their deletion has left where they were, are cleared: no store will

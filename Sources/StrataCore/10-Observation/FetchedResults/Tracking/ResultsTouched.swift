@@ -176,7 +176,7 @@ struct Touched {
     }
     for object in context.changes.updated { try look(at: object) }
     var flying: [ManagedObject] = []
-    context.flight?.forEachObject { object, kind in if kind == .update { flying.append(object) } }
+    context.saving.flight?.forEachObject { object, kind in if kind == .update { flying.append(object) } }
     for object in flying { try look(at: object) }
     return owners
   }

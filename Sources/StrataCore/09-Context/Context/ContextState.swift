@@ -1,0 +1,196 @@
+// What a context keeps beside its objects and its changes, by concern. All of it belongs to the context's queue. What must change together
+// does so in one method.
+
+/// The save that is prepared, runs or is under way off the context's queue.
+struct SavingState {
+  /// A save that is under way off the context's queue.
+  var flight: SaveFlight?
+  /// Those who asked for a save while one was under way.
+  var waiting: [CheckedContinuation<Void, any Error>] = []
+  /// Guards against hooks and observers that call back into a save.
+  private(set) var isRunning = false
+  /// A save is about to write what is edited: that need not be captured for a first child.
+  private(set) var isAboutToWrite = false
+  /// A save has frozen the strata.
+  private(set) var isFrozen = false
+  /// The save under way writes what was not captured: a first child that comes meanwhile does not see it.
+  private(set) var leavesUncaptured = false
+  /// What children have saved and the save that is under way hands down.
+  var frozenRows: [StratumRow] = []
+  /// What children had saved and a save that failed as a whole has written all the same.
+  var settledRows: [StratumRow] = []
+  /// Rows of new objects that another thread encodes while a save reports the objects.
+  var encodingAhead: EncodingAhead?
+  /// Violated constraints the merge policy was last asked about, by store, while a save is being tried again.
+  var unsettled: [Int: [ConstraintViolation]] = [:]
+  /// While validation runs: the changes reported meanwhile, which it made.
+  var toldInValidation: [ManagedObject]?
+  /// The inserted objects that the last did-change notification reported, until the save or rollback that ends it.
+  var lastInserted: Set<ManagedObject>?
+  /// For objects whose row is gone and that are to be written again: the version their rows count on from.
+  var lostVersions: [ManagedObjectID: UInt32] = [:]
+
+  /// A flight that has not landed, or a save that blocks the queue, has frozen the strata.
+  var holdsStrata: Bool { flight != nil || isFrozen }
+  /// A save that blocks this queue has frozen what it saves.
+  var blocksWhileFrozen: Bool { isFrozen && flight == nil }
+
+  /// A save that blocks the queue begins.
+  mutating func announce() { isAboutToWrite = true }
+  /// It does not go on: what is edited counts as such again.
+  mutating func stopWriting() { isAboutToWrite = false }
+  /// Hooks and merge policies may run.
+  mutating func begin() { isRunning = true }
+  mutating func endHooks() { isRunning = false }
+  /// The save that blocked the queue is over.
+  mutating func end() {
+    isRunning = false
+    isAboutToWrite = false
+    encodingAhead = nil
+  }
+
+  /// Does something else in the middle of a save, which it may outlast.
+  mutating func pauseWriting() -> Bool {
+    defer { isAboutToWrite = false }
+    return isAboutToWrite
+  }
+  mutating func resumeWriting(_ wasAboutToWrite: Bool) { isAboutToWrite = wasAboutToWrite }
+
+  mutating func freeze() { isFrozen = true }
+  mutating func thaw() { isFrozen = false }
+  /// The strata are frozen, and what is saved has not been captured.
+  mutating func leaveUncaptured() { leavesUncaptured = true }
+  /// What was frozen is saved.
+  mutating func settle() {
+    isFrozen = false
+    leavesUncaptured = false
+  }
+
+  mutating func takeWaiting() -> [CheckedContinuation<Void, any Error>] {
+    defer { waiting = [] }
+    return waiting
+  }
+
+  mutating func takeSettledRows() -> [StratumRow] {
+    defer { settledRows = [] }
+    return settledRows
+  }
+
+  /// Nothing is pending any more.
+  mutating func forgetPending() {
+    lostVersions = [:]
+    lastInserted = nil
+  }
+}
+
+/// What deletions have left to be done, or to be known.
+struct DeletionState {
+  /// Deleted objects whose delete rules have not been applied yet.
+  var toPropagate: [ManagedObject] = []
+  /// New objects that went while there were such deletions, which may still refer to them.
+  var vanished: Set<ManagedObjectID> = []
+  /// Whether objects may be deleted here because a batch has deleted their rows, and others may refer to them in pending edits.
+  var includeBatches = false
+  /// Edited objects whose rows a batch has deleted: that is for the next save to settle.
+  var outlived: Set<StratumLayer.Place> = []
+
+  /// Delete rules that have not been applied are not any more.
+  mutating func stopPropagating() {
+    toPropagate = []
+    vanished = []
+  }
+
+  /// Nothing is pending any more.
+  mutating func forgetPending() {
+    includeBatches = false
+    outlived = []
+  }
+}
+
+/// What children do not see yet of this context's edits.
+struct UnpublishedEdits {
+  /// Objects whose published edits are not those they have.
+  var objects: [ManagedObject] = []
+  /// New records that are deleted again and still published, until the event ends: no context may see half of an event.
+  var withdrawn: Set<StratumLayer.Place> = []
+
+  var isEmpty: Bool { objects.isEmpty && withdrawn.isEmpty }
+
+  mutating func removeAll() { self = UnpublishedEdits() }
+  mutating func take() -> UnpublishedEdits {
+    defer { removeAll() }
+    return self
+  }
+  mutating func remove(_ object: ManagedObject) { objects.removeAll { $0 === object } }
+}
+
+/// What children have saved that no did-change notification has reported yet.
+struct UntoldRows {
+  private var rows: [StratumRow] = []
+  /// From here on.
+  private var start = 0
+
+  var isEmpty: Bool { start == rows.count }
+
+  mutating func append(_ row: StratumRow) { rows.append(row) }
+  /// At most `count` of them: they count as reported.
+  mutating func take(_ count: Int) -> ArraySlice<StratumRow> {
+    defer { start = min(start + count, rows.count) }
+    return rows[start...].prefix(count)
+  }
+  /// Ends the list; returns what was in it.
+  mutating func removeAll() -> [StratumRow] {
+    defer { self = UntoldRows() }
+    return rows
+  }
+}
+
+/// The event that is running.
+struct EventState {
+  /// An end-of-event job is on its way to the main queue.
+  var isEndScheduled = false
+  /// A `perform` block is running, whose end processes pending changes.
+  private(set) var isRunning = false
+  /// What the last fetch with relationships to prefetch has brought in: without this they would not be held until they are asked for. Until the `perform` block ends, the next such fetch, or `reset()`.
+  var prefetched: [ManagedObject] = []
+
+  mutating func begin() { isRunning = true }
+  mutating func end() {
+    prefetched = []
+    isRunning = false
+  }
+}
+
+/// Objects that were inserted before there was a store for them, and have provisional IDs.
+struct ProvisionalState {
+  private(set) var hasObjects = false
+  /// For which of the coordinator's lists of stores those that could move have done so.
+  private(set) var generation = -1
+
+  mutating func noteObject() { hasObjects = true }
+  mutating func settle(generation: Int, isWaiting: Bool) {
+    hasObjects = isWaiting
+    self.generation = generation
+  }
+}
+
+/// Duplicates that a merge policy has merged into other records.
+struct DuplicateState {
+  /// Since the last save: children may know them.
+  var absorbed: [(home: BoundEntity, primaryKey: UInt64)] = []
+  /// What has taken the place of duplicates that children may know.
+  var successors: [StratumLayer.Place: ManagedObjectID] = [:]
+
+  mutating func takeAbsorbed() -> [(home: BoundEntity, primaryKey: UInt64)] {
+    defer { absorbed = [] }
+    return absorbed
+  }
+}
+
+/// How the last new object was made: the next one probably likewise.
+struct LatestNew {
+  /// The class, and its entity.
+  var type: (key: ObjectIdentifier, entity: EntityDescription)?
+  /// Where it went, and the next of its entity goes while the coordinator's stores stay the same.
+  var home: ManagedObjectContext.HomeForNew?
+}
