@@ -16,6 +16,10 @@ struct Info: StoreTask {
     print("identifier  \(opened.identifier.uuidString)")
     print("saves       \(try opened.commitNumber())")
     print("bytes       \(statistics.fileSize), in pages of \(statistics.pageSize)")
+    let log = statistics.logSize
+    print(
+      "log         \(log == 0 ? "none" : "\(log) bytes, \(statistics.logRecordCount) saves since the checkpoint")"
+    )
     print("readers     \(statistics.readersInUse)")
     for (name, count) in statistics.entryCounts.sorted(by: { $0.key < $1.key }) {
       print("\(name): \(count) \(count == 1 ? "entry" : "entries")")

@@ -15,6 +15,7 @@ struct MigrationDraft {
     draft.allowsNetworkFileSystem = options.allowsNetworkFileSystem
     draft.mapSize = options.mapSize
     draft.durability = .relaxed
+    draft.keepsLog = false
     let store = try LMDBStore(
       url: self.draft.url, schema: schema, configurationName: configurationName, options: draft)
     self.draft.hold()
@@ -40,6 +41,7 @@ struct MigrationDraft {
     do {
       return try parts.environment.write(within: patience) { transaction in
         guard try parts.stamp(transaction.read).commitNumber == commit else { return false }
+        try parts.environment.retireLog(transaction)
         try Self.exchange(draft, destination, replaced)
         // Nothing is to be committed to the file that has gone.
         throw Unchanged()

@@ -20,8 +20,13 @@ final class SourceLock: @unchecked Sendable {
   /// Waits for the lock as a save does.
   /// - Throws: `StorageError` `.busy` when another process keeps it too long, `.replaced`.
   init(_ environment: Environment, _ patience: Patience?) throws {
-    environment.submitWrite(deadline: patience?.left) { _ in
-      try self.hold()
+    environment.submitWrite(deadline: patience?.left) { transaction in
+      guard let last = self.hold() else { throw NothingWritten() }
+      // The store's file is about to get another name.
+      try environment.retireLog(transaction)
+      try last()
+      // Nothing is to be committed, least of all to a file that has gone.
+      throw NothingWritten()
     } completion: {
       self.finish($0)
     }
@@ -48,9 +53,9 @@ final class SourceLock: @unchecked Sendable {
     }
   }
 
-  /// On the writer thread.
-  private func hold() throws {
-    let last = lock.withLock {
+  /// On the writer thread: waits for what is to be done last.
+  private func hold() -> (@Sendable () throws -> Void)? {
+    lock.withLock {
       state = .held
       lock.wakeAll()
       while true {
@@ -58,9 +63,6 @@ final class SourceLock: @unchecked Sendable {
         lock.wait()
       }
     }
-    try last?()
-    // Nothing is to be committed, least of all to a file that has gone.
-    throw NothingWritten()
   }
 
   private func finish(_ result: Result<Void, any Error>) {

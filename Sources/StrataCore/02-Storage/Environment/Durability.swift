@@ -1,5 +1,3 @@
-import CLMDBShim
-
 /// What a store promises about a save that has returned when the power fails right afterwards.
 ///
 /// The corruption promises below were measured with simulated power cuts on liblmdb 0.9.24; see
@@ -10,15 +8,7 @@ public enum Durability: String, Sendable, Hashable, CaseIterable {
   case full
   /// A power failure may undo the last saves, all of one or none of it; it never damages the store.
   case relaxed
-  /// Nothing is flushed. A power failure may damage the store: for scratch and in-memory stores only.
+  /// Nothing is flushed. A power failure may damage the store: for scratch and in-memory stores only. Where the store keeps a log of small saves, the
+  /// promise is that of ``relaxed``.
   case none
-
-  /// The flags for `mdb_env_open` that make LMDB keep this promise.
-  var environmentFlags: UInt32 {
-    switch self {
-    case .full: 0
-    case .relaxed: UInt32(MDB_NOMETASYNC)
-    case .none: UInt32(MDB_NOSYNC)
-    }
-  }
 }

@@ -283,7 +283,7 @@ extension Environment {
         throw StorageError(ENOENT, "open", path: file.path)
       }
       isOurs = try file.create(
-        durability: options.durability, allowsNetwork: options.allowsNetworkFileSystem)
+        isFlushed: options.flushesCommits, allowsNetwork: options.allowsNetworkFileSystem)
     }
   }
 
@@ -296,13 +296,6 @@ extension Environment {
           with .\(options.durability) at the same time.
           """)
     }
-    if options.keepsLog != self.options.keepsLog {
-      throw StorageError(
-        .invalid, operation: "open", path: path,
-        detail:
-          "The store is open in this process \(self.options.keepsLog ? "with" : "without") a log of small commits."
-      )
-    }
     if options.isReadOnly != isReadOnly {
       let modes = isReadOnly ? ("read-only", "for writing") : ("for writing", "read-only")
       throw StorageError(
@@ -311,6 +304,7 @@ extension Environment {
           The store is open in this process \(modes.0); it cannot be opened \(modes.1) at the same time.
           """)
     }
+    if options.keepsLog && self.options.flushesCommits { log?.keep() }
   }
 
   /// Removes both names; LMDB works on with its descriptors.

@@ -117,7 +117,7 @@ extension Environment {
   }
 
   /// Runs `job` on the calling thread if no other thread writes or waits to; false when it has to queue up.
-  private func lead(_ job: WriteJob) -> Bool {
+  func lead(_ job: WriteJob) -> Bool {
     guard queue.beginLeading() else { return false }
     defer { queue.endServing() }
     guard let transaction = beginWriteAtOnce() else { return false }
@@ -242,7 +242,7 @@ extension Environment {
   /// - Throws: ``StorageError`` when there is a log that cannot be written; nothing is committed then.
   private func commit(_ transaction: OpaquePointer, work: Duration) throws -> Int32 {
     if let log { return try log.commit(transaction, work: work) }
-    return FlushAhead.commit(transaction, flushes: options.durability != .none, work: work)
+    return FlushAhead.commit(transaction, flushes: options.flushesCommits, work: work)
   }
 
   private func run(_ job: WriteJob, _ transaction: OpaquePointer) -> WriteOutcome {

@@ -37,7 +37,7 @@ final class Environment: @unchecked Sendable {
   let queue = WriterQueue()
   /// The turn to write among processes. For who serves the queue.
   let turn: FileTurn
-  /// The log of small commits; nil unless the options ask for one.
+  /// The log of small commits, of this process or others; nil for a temporary store.
   let log: StoreLog?
   /// The line of those who open keyspaces.
   let handleTurn = HandleTurn()
@@ -75,15 +75,20 @@ final class Environment: @unchecked Sendable {
     self.file = file
     self.identity = identity
     self.options = options
-    log = options.usesLog && !options.isReadOnly ? StoreLog(file, options) : nil
     path = file.path
     isReadOnly = options.isReadOnly
     forkGeneration = ForkGuard.generation
     process = ForkGuard.process
-    turn = FileTurn(file, identity, isNeeded: !options.isTemporary)
+    let turn = FileTurn(file, identity, isNeeded: !options.isTemporary)
+    turn.announce()
+    self.turn = turn
+    log =
+      options.canHaveLog
+      ? StoreLog(file, options) { turn.areAnnounced(ReaderTable.processes($0)) } : nil
     pool = ReaderPool(capacity: max(options.maxReaders, 64), path: file.path)
     lockIdentity = opened.lockIdentity
     try pool.exclusively(until: .now.advanced(by: options.writerDeadline)) { _ in .success(opened.handle) }
+    log?.onQuiet = { [weak self] in self?.makeQuietCheckpoint() }
   }
 
   /// Runs `body` with a view of the last commit. `body` must be short: while it runs, the map cannot grow.
@@ -139,13 +144,15 @@ final class Environment: @unchecked Sendable {
 
   /// Makes every commit durable that has returned, also those that the environment's durability has not flushed.
   ///
-  /// Waits for no writer. Nothing to do in an environment that is read-only or temporary.
+  /// With a log it waits for its turn to write, to make a checkpoint; without, for no writer. Nothing to do in an environment that is read-only or
+  /// temporary.
   ///
   /// The corresponding LMDB function is `mdb_env_sync`.
   /// - Throws: `StorageError` `.io` when the medium fails; `.busy`, `.closed`, `.forked`.
   func flush() throws {
     if isReadOnly || options.isTemporary { return try checkProcess() }
-    if let log { return try flush(log) }
+    // Where there is no log now, LMDB has every commit that has returned.
+    if let log, log.hasFile { return try flush(log) }
     let (slot, environment) = try claimSection(isLong: true)
     defer { pool.leave(slot, isLong: true) }
     let code = mdb_env_sync(environment, 1)

@@ -1,3 +1,5 @@
+import CLMDBShim
+
 /// How an environment is opened. A value; the defaults are right for an ordinary store.
 struct EnvironmentOptions: Sendable {
   /// What to do when there is no file, or when there is one.
@@ -50,13 +52,9 @@ struct EnvironmentOptions: Sendable {
   /// The files are made new and unlinked right after opening: nothing is left when the process ends, however
   /// it ends.
   var isTemporary = false
-  /// Whether small commits go into a log beside the store. Not offered yet: no option of a store sets it, only tests of storage do.
-  ///
-  /// The log must first pass the power-cut tests over both files, with failing file calls and with several processes; salvage, inspection, backups and
-  /// older versions must know of it. Decision 28 lists what is missing. While this is false, no log is made, read, or looked for, so all environments
-  /// on one file must agree. Not with `Durability.none`.
+  /// Whether small commits go into a log beside the store. A log that is there already, of another process, is used in any case.
   var keepsLog = false
-  /// When a log is made and how much it may hold; only with `keepsLog`.
+  /// When a log is made and how much it may hold.
   var log = LogPolicy()
   /// The operating system's file calls.
   var fileSystem = FileSystem.system
@@ -66,8 +64,17 @@ struct EnvironmentOptions: Sendable {
 
 extension EnvironmentOptions {
   /// Whether the store can have a log. A temporary one has no name under which it could be recovered.
-  var usesLog: Bool {
-    precondition(!keepsLog || durability != .none, "A log serves commits that are to last.")
-    return keepsLog && !isTemporary
+  var canHaveLog: Bool { !isTemporary }
+
+  /// Whether a commit without a log is flushed. `.none` promises what `.relaxed` does where there can be a log.
+  var flushesCommits: Bool { durability != .none || keepsLog && canHaveLog }
+
+  /// The flags for `mdb_env_open` that make LMDB keep the durability's promise.
+  var environmentFlags: UInt32 {
+    switch durability {
+    case .full: 0
+    case .relaxed: UInt32(MDB_NOMETASYNC)
+    case .none: UInt32(flushesCommits ? MDB_NOMETASYNC : MDB_NOSYNC)
+    }
   }
 }

@@ -82,6 +82,11 @@ struct OpenedEnvironment {
     if !options.allowsNetworkFileSystem { try file.checkFileSystem(descriptor) }
     if isLogAbsent, try LogMark.read(file, descriptor) != nil {
       try inspectWithoutLog(file, descriptor)
+      // Said once, not at each opening, unless a process that has the store open still uses a log without a name.
+      if canWrite, try LogRecovery(file: file, identity: identity).isAlone() {
+        // Should it stay, the next opening says it again.
+        _ = LogMark.remove(file, descriptor)
+      }
     } else {
       try FileInspection(file: file, descriptor: descriptor).run(inspection)
     }
@@ -107,7 +112,7 @@ struct OpenedEnvironment {
   private static func map(
     _ file: StoreFile, options: EnvironmentOptions, canWrite: Bool
   ) throws -> OpaquePointer {
-    var flags = UInt32(MDB_NOSUBDIR | MDB_NOTLS) | options.durability.environmentFlags
+    var flags = UInt32(MDB_NOSUBDIR | MDB_NOTLS) | options.environmentFlags
     if !canWrite { flags |= UInt32(MDB_RDONLY) }
     let sizes =
       options.mapSize.map { [max($0, 1 << 16).roundedUp(to: 1 << 16)][...] }

@@ -80,6 +80,7 @@ extension Environment {
       let code = fileSystem.unlink(file.path)
       if code != 0 { throw StorageError(-code, "unlink", path: file.path) }
       try removeLockFile(file)
+      file.removeLog()
       try file.removeAllReplaced()
       try fileSystem.syncDirectory(file.directory)
     }
@@ -106,7 +107,7 @@ extension Environment {
       draft.remove()
       // There is room once the store has gone. If another program takes it: a missing file is no store, either.
       try destroy(path: path, fileSystem: fileSystem)
-      _ = try? file.create(durability: .full, allowsNetwork: true)
+      _ = try? file.create(isFlushed: true, allowsNetwork: true)
       return
     }
     try publish(draft, replacing: true)
@@ -160,12 +161,13 @@ extension Environment {
   }
 
   /// For a store that others may have open, which is exchanged below them: a migration. The lock file is removed before and after: a process that opens the
-  /// name in between holds a lock file that is gone, and its writes are refused.
+  /// name in between holds a lock file that is gone, and its writes are refused. The old file has no log any more (`StoreLog.retire`).
   static func move(_ draft: String, over destination: StoreFile) throws {
     try removeLockFile(destination)
     let code = destination.system.rename(draft, destination.path)
     if code != 0 { throw StorageError(-code, "rename", path: destination.path) }
     try removeLockFile(destination)
+    destination.removeLog()
     try destination.system.syncDirectory(destination.directory)
   }
 

@@ -64,7 +64,7 @@ extension StoreFile {
 
   private func removeReplaced(_ name: String) throws {
     let path = path(of: name)
-    for path in [path, path + "-lock"] {
+    for path in [path, path + "-lock", path + "-log"] {
       let code = system.unlink(path)
       if code != 0 && code != -ENOENT { throw StorageError(-code, "unlink", path: path) }
     }
@@ -93,6 +93,7 @@ extension Environment {
         -named, "rename", path: kept, detail: "The old file cannot be kept beside the store.")
     }
     try removeLockFile(destination)
+    destination.removeLog()
     try system.syncDirectory(destination.directory)
   }
 
@@ -117,7 +118,7 @@ extension Environment {
 
 extension StoreFile {
   /// Writes the file's bytes to a new, flushed file. It must not be written meanwhile.
-  fileprivate func copyBytes(to target: String) throws {
+  func copyBytes(to target: String) throws {
     let source = system.open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0)
     if source < 0 { throw StorageError(-source, "open", path: path) }
     defer { _ = system.close(source) }

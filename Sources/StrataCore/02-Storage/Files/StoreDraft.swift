@@ -73,6 +73,8 @@ final class StoreDraft: Sendable {
         code = system.rename(file.path, destination.path)
       }
       if code != 0 { throw StorageError(-code, "rename", path: destination.path) }
+      // One of the store that has gone, or of one that was deleted by hand.
+      destination.removeLog()
       do {
         try system.syncDirectory(destination.directory)
       } catch {
@@ -88,6 +90,7 @@ final class StoreDraft: Sendable {
   func remove() {
     _ = file.system.unlink(file.path)
     _ = file.system.unlink(file.lockPath)
+    _ = file.system.unlink(file.logPath)
     forget()
   }
 
@@ -110,7 +113,9 @@ final class StoreDraft: Sendable {
     for _ in 0..<200 where quietLooks < 5 {
       var hasFound = false
       for file in living.withLock({ Array($0.values) }) {
-        for path in [file.path, file.lockPath] where file.system.unlink(path) == 0 { hasFound = true }
+        for path in [file.path, file.lockPath, file.logPath] where file.system.unlink(path) == 0 {
+          hasFound = true
+        }
       }
       quietLooks = hasFound ? 0 : quietLooks + 1
       usleep(10_000)
@@ -127,6 +132,7 @@ final class StoreDraft: Sendable {
       else { continue }
       _ = file.system.unlink(path)
       _ = file.system.unlink(path + "-lock")
+      _ = file.system.unlink(path + "-log")
     }
     // Lock files whose drafts have gone.
     for name in names where name.hasPrefix(".strata-") && name.hasSuffix("-lock") {

@@ -16,7 +16,7 @@ struct StoreFile: Sendable {
   /// LMDB's lock file.
   var lockPath: String { path + "-lock" }
 
-  /// The log of small commits, which only environments with `EnvironmentOptions.keepsLog` have.
+  /// The log of small commits, while a process has the store open or when one was killed.
   var logPath: String { path + "-log" }
 
   /// Another name in a directory that was found already.
@@ -98,6 +98,12 @@ struct StoreFile: Sendable {
     }
   }
 
+  /// Removes a log from beside the file that has gone, or that another one has taken the place of: it is of no use any more, and other files ignore it.
+  func removeLog() {
+    guard case .success(let status) = system.status(logPath), status.kind == .regular else { return }
+    _ = system.unlink(logPath)
+  }
+
   /// Refuses a network file system.
   func checkFileSystem(_ descriptor: Int32) throws {
     guard let kind = system.remoteKind(descriptor) else { return }
@@ -113,7 +119,7 @@ struct StoreFile: Sendable {
   ///
   /// The image is written under another name and renamed, so that a crash never leaves half a store. False
   /// when another process has made the file meanwhile.
-  func create(durability: Durability, allowsNetwork: Bool) throws -> Bool {
+  func create(isFlushed: Bool, allowsNetwork: Bool) throws -> Bool {
     if !allowsNetwork {
       let descriptor = system.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
       if descriptor < 0 { throw StorageError(-descriptor, "open", path: path) }
@@ -121,13 +127,13 @@ struct StoreFile: Sendable {
       try checkFileSystem(descriptor)
     }
     let draft = temporaryName("new")
-    try writeEmptyStore(draft, flush: durability != .none)
+    try writeEmptyStore(draft, flush: isFlushed)
     var code = system.renameExclusively(draft, path)
     if code == -ENOSYS || code == -EINVAL || code == -ENOTSUP {
       // This file system cannot rename that way. Then the file itself is made exclusively.
       _ = system.unlink(draft)
       do {
-        try writeEmptyStore(path, flush: durability != .none)
+        try writeEmptyStore(path, flush: isFlushed)
         code = 0
       } catch let error as StorageError where error.kind == .exists {
         return false
@@ -138,7 +144,7 @@ struct StoreFile: Sendable {
       if code == -EEXIST { return false }
       throw StorageError(-code, "rename", path: path)
     }
-    if durability != .none { try system.syncDirectory(directory) }
+    if isFlushed { try system.syncDirectory(directory) }
     return true
   }
 

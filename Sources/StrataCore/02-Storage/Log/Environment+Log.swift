@@ -18,4 +18,19 @@ extension Environment {
       return openAgain()
     }
   }
+
+  /// A checkpoint in a quiet moment, so that a recovery has nothing to do. When another process writes, it is not quiet.
+  func makeQuietCheckpoint() {
+    guard !options.isReadOnly, (try? checkProcess()) != nil else { return }
+    // Never waits: where another thread or process writes, the next write of this process makes the checkpoint.
+    _ = lead(
+      TypedWriteJob<Void>(patience: .seconds(1)) { _ in
+      } completion: { _ in
+      })
+  }
+
+  /// Ends a log that is in force, because the store's file is to be renamed or replaced. No other process may have the store open.
+  func retireLog(_ transaction: borrowing WriteTransaction) throws {
+    try log?.retire(transaction.read.handle)
+  }
 }

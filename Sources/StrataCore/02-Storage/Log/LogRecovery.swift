@@ -32,7 +32,7 @@ struct LogRecovery {
   static func settle(
     _ file: StoreFile, _ identity: FileSystem.Identity, options: EnvironmentOptions
   ) throws -> Outcome {
-    guard options.usesLog else { return Outcome(turn: nil, isLogAbsent: false) }
+    guard options.canHaveLog else { return Outcome(turn: nil, isLogAbsent: false) }
     let deadline = ContinuousClock.now.advanced(by: options.writerDeadline)
     let system = file.system
     while true {
@@ -127,7 +127,7 @@ struct LogRecovery {
   }
 
   /// Whether no environment of any process has the store open. Opening the lock file is harmless here: this process has none on it.
-  private func isAlone() throws -> Bool {
+  func isAlone() throws -> Bool {
     try file.checkLockFile()
     guard let known = try file.lockIdentity() else { return true }
     if EnvironmentRegistry.current.usesLockFile(known) { return false }
@@ -135,6 +135,49 @@ struct LogRecovery {
     if lock < 0 { throw StorageError(-lock, "open for reading", path: file.lockPath) }
     defer { _ = file.system.close(lock) }
     return file.system.holderOfFirstByte(lock) == nil
+  }
+
+  /// The file as its recovery would make it, without the records; the file itself when it is whole. Nothing is written.
+  ///
+  /// - Throws: ``StorageError`` `.damaged` for a log that is not what it was.
+  static func asRecovered(_ file: StoreFile, _ data: Int32, _ identity: FileSystem.Identity) throws
+    -> StoreFile
+  {
+    var result = file
+    try whenUnclosed(file, data, identity) { log, head in
+      result = view(file, data, try plan(log, data, head, file).anchor)
+    }
+    return result
+  }
+
+  /// Whether the store was not closed and no process has it open, so that only the log makes it whole.
+  ///
+  /// - Throws: ``StorageError`` `.damaged` when the log's head is not what it was.
+  static func isUnclosed(_ file: StoreFile, _ data: Int32, _ identity: FileSystem.Identity) throws -> Bool {
+    var result = false
+    try whenUnclosed(file, data, identity) { _, _ in result = true }
+    return result
+  }
+
+  private static func whenUnclosed(
+    _ file: StoreFile, _ data: Int32, _ identity: FileSystem.Identity,
+    _ body: (_ log: Int32, LogHead) throws -> Void
+  ) throws {
+    guard let mark = try LogMark.read(file, data) else { return }
+    let registry = EnvironmentRegistry.current
+    let deadline = ContinuousClock.now.advanced(by: .seconds(30))
+    if let environment = try registry.acquire(identity, path: file.path, until: deadline) {
+      return environment.close()
+    }
+    defer { registry.settle(identity, nil) }
+    let log = file.system.open(file.logPath, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
+    if log == -ENOENT { return }
+    if log < 0 { throw StorageError(-log, "open for reading", path: file.logPath) }
+    defer { _ = file.system.close(log) }
+    guard let head = try head(log, of: mark, file), head.state == .inForce,
+      try LogRecovery(file: file, identity: identity).isAlone()
+    else { return }
+    try body(log, head)
   }
 
   // MARK: Looking

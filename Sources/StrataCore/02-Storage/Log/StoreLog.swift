@@ -18,49 +18,83 @@ import Foundation
 ///
 /// Unchecked: what concerns the log is touched by the thread that holds LMDB's write transaction, or the gate; the pin and the signs of idleness under `lock`.
 final class StoreLog: @unchecked Sendable {
-  private let file: StoreFile
-  private let durability: Durability
-  private let policy: LogPolicy
-  private let recorder = LogRecorder()
+  let file: StoreFile
+  let durability: Durability
+  let policy: LogPolicy
+  let recorder = LogRecorder()
 
   // What is known of the log that is in force; nothing while `descriptor` is negative.
-  private var descriptor: Int32 = -1
-  private var capacity = 0
-  private var headBytes: [UInt8] = []
-  private var head = LogHead.none
+  var descriptor: Int32 = -1
+  var capacity = 0
+  var headBytes: [UInt8] = []
+  var head = LogHead.none
   /// Behind the last record: where it ends, its checksum, its transaction.
-  private var tail = LogFormat.recordStart
-  private var chain: UInt64 = 0
-  private var lastID: UInt64 = 0
-  private var lastIsFlushed = false
+  var tail = LogFormat.recordStart
+  var chain: UInt64 = 0
+  var lastID: UInt64 = 0
+  var lastIsFlushed = false
   /// Whether nothing may be appended before there is a new checkpoint.
-  private var needsCheckpoint = false
+  var needsCheckpoint = false
   /// The file's last page at the checkpoint.
-  private var checkpointPage = 0
-  private var scratch: [UInt8] = []
+  var checkpointPage = 0
+  var scratch: [UInt8] = []
 
   /// Commits of this environment that went without a log.
-  private var plainCommits = 0
+  var plainCommits = 0
   /// Whether the transaction that is open is recorded.
-  private var isRecording = false
+  var isRecording = false
 
-  private let lock = SystemLock()
-  private var pin: OpaquePointer?
-  private var pinID: UInt64 = 0
-  private var isWriting = false
-  private var activity = 0
-  private var isWatched = false
-  private var flushIsWanted = false
-  private var suspicion: StorageError?
+  let lock = SystemLock()
+  var pin: OpaquePointer?
+  var pinID: UInt64 = 0
+  var isWriting = false
+  var activity = 0
+  var isWatched = false
+  var flushIsWanted = false
+  var suspicion: StorageError?
 
-  init(_ file: StoreFile, _ options: EnvironmentOptions) {
+  /// Whether this environment begins a log. One that is there is used in any case.
+  var isKept: Bool
+  /// Whether the file's format keeps out programs that know nothing of logs.
+  var isPermitted: Bool
+  /// Whether there are records after the checkpoint, and a quiet moment has not been used yet.
+  var hasRecords = false
+  /// Whether commits without a log are flushed, too.
+  let flushesPlainCommits: Bool
+  /// Whether all other programs that have the store open know of logs.
+  let othersKnowLogs: (OpaquePointer) -> Bool
+  /// Makes a checkpoint, on any thread. Set before the first use.
+  var onQuiet: @Sendable () -> Void = {}
+
+  init(
+    _ file: StoreFile, _ options: EnvironmentOptions, othersKnowLogs: @escaping (OpaquePointer) -> Bool
+  ) {
     self.file = file
     durability = options.durability
     policy = options.log
+    isKept = options.keepsLog
+    isPermitted = !options.log.awaitsPermission
+    flushesPlainCommits = options.flushesCommits
+    self.othersKnowLogs = othersKnowLogs
   }
+
+  /// From now on this environment may begin a log.
+  func keep() { lock.withLock { isKept = true } }
+
+  /// The file's format keeps out programs that know nothing of logs.
+  func permit() { lock.withLock { isPermitted = true } }
+
+  /// Whether a log is wanted, and only the file's format is in the way.
+  var needsPermission: Bool { lock.withLock { isKept && !isPermitted } }
 
   /// Why the store must be opened again, and thereby recovered, before the next write; nil when it need not.
   var reasonToRecover: StorageError? { lock.withLock { suspicion } }
+
+  /// Whether there is a log beside the store, of whichever process.
+  var hasFile: Bool {
+    if case .success = file.system.status(file.logPath) { return true }
+    return false
+  }
 
   /// The next transaction makes a checkpoint, or flushes the file while there is no log.
   func wantFlush() { lock.withLock { flushIsWanted = true } }
@@ -87,12 +121,17 @@ final class StoreLog: @unchecked Sendable {
     }
   }
 
-  private func begin(_ transaction: OpaquePointer, wantsFlush: Bool) throws -> LogRecorder? {
+  func begin(_ transaction: OpaquePointer, wantsFlush: Bool) throws -> LogRecorder? {
     let base = UInt64(mdb_txn_id(transaction)) - 1
-    if descriptor < 0 { try adopt(transaction) }
+    if descriptor < 0, let environment = mdb_txn_env(transaction) { try adopt(environment) }
     if descriptor < 0 {
       if wantsFlush { try flushData(transaction) }
-      guard plainCommits >= policy.commitsBefore else { return nil }
+      guard plainCommits >= policy.commitsBefore, lock.withLock({ isKept && isPermitted }) else { return nil }
+      // A program that knows nothing of logs would write without records, and over the checkpoint's pages.
+      guard let environment = mdb_txn_env(transaction), othersKnowLogs(environment) else {
+        plainCommits = 0
+        return nil
+      }
       guard try make(transaction, base) else { return nil }
     } else {
       try readHead()
@@ -113,6 +152,7 @@ final class StoreLog: @unchecked Sendable {
     lock.withLock {
       isWriting = false
       activity += 1
+      if tail == LogFormat.recordStart { hasRecords = false }
       if pin != nil && !isWatched { watch() }
     }
   }
@@ -123,7 +163,7 @@ final class StoreLog: @unchecked Sendable {
   /// - Throws: ``StorageError`` when the log cannot be written; nothing is committed then.
   func commit(_ transaction: OpaquePointer, work: Duration) throws -> Int32 {
     guard isRecording else {
-      let code = FlushAhead.commit(transaction, flushes: true, work: work)
+      let code = FlushAhead.commit(transaction, flushes: flushesPlainCommits, work: work)
       if code == 0 { plainCommits += 1 }
       return code
     }
@@ -167,15 +207,16 @@ final class StoreLog: @unchecked Sendable {
       throw error
     }
     (tail, chain, lastID, lastIsFlushed) = (end, appendedChecksum, transactionID, !isLogged)
+    lock.withLock { hasRecords = true }
     return 0
   }
 
-  private var appendedChecksum: UInt64 = 0
+  var appendedChecksum: UInt64 = 0
 
   // MARK: Records
 
   /// Appends a record of the transaction. The state stays as it was until `commit` updates it.
-  private func append(_ kind: LogRecord.Kind, _ transactionID: UInt64, _ size: Int) throws {
+  func append(_ kind: LogRecord.Kind, _ transactionID: UInt64, _ size: Int) throws {
     let empty = UnsafeRawBufferPointer(start: nil, count: 0)
     scratch.removeAll(keepingCapacity: true)
     recorder.bytes.withUnsafeBytes { bytes in
@@ -202,7 +243,7 @@ final class StoreLog: @unchecked Sendable {
   ///
   /// - Returns: false when the medium does not allow that. Should the process die before the next commit, which begins with a checkpoint, the failed one
   ///   can come back.
-  private func cutTail() -> Bool {
+  func cutTail() -> Bool {
     if policy.omitsCut { return true }
     let zeros = [UInt8](repeating: 0, count: LogFormat.recordHeader)
     do {
@@ -216,13 +257,13 @@ final class StoreLog: @unchecked Sendable {
   }
 
   /// No process appends to the log any more before there is a new checkpoint.
-  private func distrust() {
+  func distrust() {
     needsCheckpoint = true
     flag(.untrusted)
   }
 
   /// Notes that in the head for other processes, as far as possible.
-  private func flag(_ flags: LogHead.Flags) {
+  func flag(_ flags: LogHead.Flags) {
     head.flags.formUnion(flags)
     // What cannot be known is read again.
     headBytes = (try? writeHead(head)) ?? []
@@ -230,19 +271,19 @@ final class StoreLog: @unchecked Sendable {
   }
 
   /// Writes the head, not flushed. Returns its bytes.
-  private func writeHead(_ head: LogHead) throws -> [UInt8] {
+  func writeHead(_ head: LogHead) throws -> [UInt8] {
     let bytes = head.bytes
     try bytes.withUnsafeBytes { try file.system.writeAll(descriptor, $0, at: 0, path: file.logPath) }
     return bytes
   }
 
-  private func syncLog() throws {
+  func syncLog() throws {
     let code = file.system.syncData(descriptor)
     if code != 0 { throw StorageError(-code, "fdatasync", path: file.logPath) }
   }
 
   /// Reads the records that others have written, up to transaction `base`.
-  private func follow(to base: UInt64) throws {
+  func follow(to base: UInt64) throws {
     if lastID == base { return }
     guard lastID < base else {
       needsCheckpoint = true
@@ -270,7 +311,7 @@ final class StoreLog: @unchecked Sendable {
   // MARK: The head
 
   /// Checks whether another process has made a checkpoint.
-  private func readHead() throws {
+  func readHead() throws {
     let bytes = try read(0..<LogFormat.headSize)
     if bytes == headBytes { return }
     guard case .head(let found) = LogHead.read(bytes), found.state == .inForce,
@@ -295,14 +336,14 @@ final class StoreLog: @unchecked Sendable {
     (head, headBytes) = (found, bytes)
   }
 
-  private func size() throws -> Int {
+  func size() throws -> Int {
     switch file.system.statusOfDescriptor(descriptor) {
     case .success(let status): return min(status.size, LogFormat.mostFileBytes)
     case .failure(let code): throw StorageError(code.number, "fstat", path: file.logPath)
     }
   }
 
-  private func read(_ range: Range<Int>) throws -> [UInt8] {
+  func read(_ range: Range<Int>) throws -> [UInt8] {
     try LogFile.read(descriptor, range, file)
   }
 
@@ -311,7 +352,7 @@ final class StoreLog: @unchecked Sendable {
   /// Makes all that was committed durable in the data file, and begins a new log after it.
   ///
   /// - Parameter room: how large the log must be at least.
-  private func checkpoint(_ transaction: OpaquePointer, room: Int = 0) throws {
+  func checkpoint(_ transaction: OpaquePointer, room: Int = 0) throws {
     let isFull =
       room > capacity || capacity < LogFormat.sizes[LogFormat.sizes.count - 1] && tail * 2 > capacity
     try flushData(transaction)
@@ -338,7 +379,7 @@ final class StoreLog: @unchecked Sendable {
   }
 
   /// Flushes the data file.
-  private func flushData(_ transaction: OpaquePointer) throws {
+  func flushData(_ transaction: OpaquePointer) throws {
     let code = mdb_env_sync(mdb_txn_env(transaction), 1)
     if code == 0 { return }
     let error = StorageError(code, "fdatasync", path: file.path)
@@ -348,7 +389,7 @@ final class StoreLog: @unchecked Sendable {
     throw suspect(error)
   }
 
-  private func suspect(_ error: StorageError) -> StorageError {
+  func suspect(_ error: StorageError) -> StorageError {
     var error = error
     error.detail +=
       " The store is recovered from its log when it is opened next, or written next by its only process."
@@ -357,7 +398,7 @@ final class StoreLog: @unchecked Sendable {
   }
 
   /// The anchor on which the transaction stands.
-  private func readAnchor(_ transaction: OpaquePointer) throws -> [UInt8] {
+  func readAnchor(_ transaction: OpaquePointer) throws -> [UInt8] {
     let base = UInt64(mdb_txn_id(transaction)) - 1
     var statistics = MDB_stat()
     var data: mdb_filehandle_t = -1
@@ -374,7 +415,7 @@ final class StoreLog: @unchecked Sendable {
   }
 
   /// Makes the file larger, if that can be done.
-  private func enlarge(to least: Int) {
+  func enlarge(to least: Int) {
     guard let wanted = LogFormat.sizes.first(where: { $0 >= least }) ?? LogFormat.sizes.last,
       wanted > capacity,
       let _ = try? LogFile.fill(descriptor, capacity..<wanted, file)
@@ -382,185 +423,12 @@ final class StoreLog: @unchecked Sendable {
     capacity = wanted
   }
 
-  private var mostPages: Int { max(policy.mostPages, min(checkpointPage / 8, 16_384)) }
+  var mostPages: Int { max(policy.mostPages, min(checkpointPage / 8, 16_384)) }
 
-  private func pageCount(_ transaction: OpaquePointer) -> Int {
+  func pageCount(_ transaction: OpaquePointer) -> Int {
     var information = MDB_envinfo()
     mdb_env_info(mdb_txn_env(transaction), &information)
     return information.me_last_pgno
-  }
-
-  // MARK: The pin
-
-  /// Whether this process holds a pin that keeps the checkpoint's pages.
-  private var holdsPin: Bool { policy.omitsPin || lock.withLock { pin != nil && pinID <= head.checkpoint } }
-
-  /// Pins the commit on which the transaction stands.
-  private func movePin(_ transaction: OpaquePointer) throws {
-    if policy.omitsPin { return }
-    var next: OpaquePointer?
-    let environment = mdb_txn_env(transaction)
-    var code = mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &next)
-    if code == MDB_READERS_FULL, let environment, ReaderTable.check(environment) > 0 {
-      code = mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &next)
-    }
-    guard code == 0, let next else { throw StorageError(code, "mdb_txn_begin", path: file.path) }
-    let old = lock.withLock {
-      defer { (pin, pinID) = (next, UInt64(mdb_txn_id(next))) }
-      return pin
-    }
-    if let old { mdb_txn_abort(old) }
-  }
-
-  private static let idleTime = DispatchTimeInterval.milliseconds(500)
-
-  /// Checks later whether anything was written in between. Under `lock`.
-  private func watch() {
-    isWatched = true
-    let seen = activity
-    DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + Self.idleTime) { [weak self] in
-      self?.lookAfter(seen)
-    }
-  }
-
-  private func lookAfter(_ seen: Int) {
-    lock.withLock {
-      isWatched = false
-      if pin == nil { return }
-      if isWriting || activity != seen { return watch() }
-      endPin()
-    }
-  }
-
-  /// Under `lock`, outside of write transactions.
-  private func endPin() {
-    if let pin { mdb_txn_abort(pin) }
-    pin = nil
-  }
-
-  // MARK: Beginning and ending
-
-  /// Uses the log that another process has made, or this one before it opened the store again.
-  private func adopt(_ transaction: OpaquePointer) throws {
-    guard case .success(let status) = file.system.status(file.logPath), status.kind == .regular else {
-      return
-    }
-    var data: mdb_filehandle_t = -1
-    mdb_env_get_fd(mdb_txn_env(transaction), &data)
-    guard let identity = try LogMark.read(file, data) else { return }
-    let opened = try LogFile.open(file)
-    do {
-      let bytes = try LogFile.read(opened, 0..<min(status.size, LogFormat.headSize), file)
-      guard bytes.count == LogFormat.headSize, let found = try LogRecovery.head(opened, of: identity, file),
-        found.state == .inForce
-      else {
-        _ = file.system.close(opened)
-        return
-      }
-      (head, headBytes) = (found, [])
-      head.generation = 0
-      descriptor = opened
-      capacity = try size()
-    } catch {
-      _ = file.system.close(opened)
-      descriptor = -1
-      throw error
-    }
-  }
-
-  /// Makes a log, whose checkpoint is the commit on which the transaction stands. False when there is no room or no permission for one: commits are
-  /// flushed as before then, and a later one tries again.
-  private func make(_ transaction: OpaquePointer, _ base: UInt64) throws -> Bool {
-    plainCommits = 0
-    var data: mdb_filehandle_t = -1
-    mdb_env_get_fd(mdb_txn_env(transaction), &data)
-    let identity = LogIdentity()
-    do {
-      descriptor = try LogFile.make(file)
-      capacity = LogFormat.sizes[0]
-      try LogMark.leave(identity, file, data)
-    } catch {
-      // Should the mark stay, so does the log, which is empty: the next attempt makes another one.
-      if !withdraw(data) { detach() }
-      return false
-    }
-    head = .none
-    head.identity = identity
-    tail = LogFormat.recordStart
-    do {
-      try checkpoint(transaction)
-    } catch let error as StorageError {
-      // The head may be in force or not. The data file is what counts, as it is: before anything is committed, the next flush makes sure that it has no
-      // mark. Should the mark stay, the store is opened again first.
-      if !withdraw(data) { throw suspect(error) }
-      lock.withLock { suspicion = nil }
-      throw error
-    }
-    return true
-  }
-
-  /// The log was not put in force: it is removed. False when the data file keeps the mark.
-  private func withdraw(_ data: Int32) -> Bool {
-    guard LogMark.remove(file, data) else { return false }
-    abandon()
-    return true
-  }
-
-  private func abandon() {
-    if descriptor >= 0 {
-      _ = file.system.unlink(file.logPath)
-      _ = file.system.close(descriptor)
-    }
-    descriptor = -1
-  }
-
-  /// Before LMDB's environment is closed; the gate is shut. The log stays in force.
-  func detach() {
-    lock.withLock {
-      endPin()
-      suspicion = nil
-    }
-    if descriptor >= 0 { _ = file.system.close(descriptor) }
-    descriptor = -1
-    headBytes = []
-    head = .none
-    (tail, chain, lastID, lastIsFlushed) = (LogFormat.recordStart, 0, 0, false)
-    needsCheckpoint = false
-  }
-
-  /// The store is closed for good: the data file becomes whole without the log when no other process has it open. The gate is shut.
-  ///
-  /// - Returns: whether no log is in force any more.
-  func close(_ environment: OpaquePointer, isAlone: () -> Bool) -> Bool {
-    defer { detach() }
-    lock.withLock { endPin() }
-    if descriptor < 0 {
-      let isFlushed = durability == .full || mdb_env_sync(environment, 1) == 0
-      // Another process may have made a log since this one wrote last.
-      guard case .failure(let code) = file.system.status(file.logPath), code.number == ENOENT else {
-        return false
-      }
-      return isFlushed
-    }
-    let isInForce = (try? readHead()) != nil
-    guard isInForce, let turn = try? LogTurn.takeAtOnce(file, descriptor), isAlone() else {
-      if durability != .full { _ = file.system.syncData(descriptor) }
-      return false
-    }
-    defer { turn.end() }
-    guard mdb_env_sync(environment, 1) == 0 else {
-      flag(.suspect)
-      return false
-    }
-    head.state = .empty
-    head.flags = []
-    head.anchor = LogHead.none.anchor
-    guard (try? writeHead(head)) != nil, file.system.syncData(descriptor) == 0 else { return false }
-    var data: mdb_filehandle_t = -1
-    mdb_env_get_fd(environment, &data)
-    // An empty log that stays does no harm; a mark without a log would be reported as a loss.
-    if LogMark.remove(file, data) { LogFile.remove(file, descriptor) }
-    return true
   }
 }
 
@@ -568,6 +436,8 @@ final class StoreLog: @unchecked Sendable {
 struct LogPolicy: Sendable {
   /// Whether stores keep a log unless their options say otherwise.
   static let isKeptByDefault = false
+  /// Whether no log is made before ``StoreLog/permit()``.
+  var awaitsPermission = false
   /// How many commits use no log: a program that saves once and closes does not pay for one.
   var commitsBefore = 4
   /// By how many pages the file may grow between two checkpoints. Large files may grow by an eighth, up to 64 MiB.

@@ -76,9 +76,9 @@ struct CleanMark: Equatable {
 extension Environment {
   /// Notes that the store was closed in order. With the gate shut.
   func markClean(_ environment: OpaquePointer) {
-    if isReadOnly || options.isTemporary || options.durability == .none { return }
+    if isReadOnly || options.isTemporary || !options.flushesCommits { return }
     // What `.relaxed` has not flushed yet is flushed now.
-    guard options.durability != .relaxed || mdb_env_sync(environment, 1) == 0 else { return }
+    guard options.durability == .full || mdb_env_sync(environment, 1) == 0 else { return }
     var descriptor: mdb_filehandle_t = -1
     guard mdb_env_get_fd(environment, &descriptor) == 0 else { return }
     CleanMark.leave(in: FileInspection(file: file, descriptor: descriptor))

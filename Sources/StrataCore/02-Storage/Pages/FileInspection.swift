@@ -84,7 +84,7 @@ struct FileInspection {
 }
 
 extension Environment {
-  /// Looks at the file at `path` without opening it as a store.
+  /// Looks at the file at `path` without opening it as a store. Of one that was not closed it sees the last checkpoint, and the log.
   static func inspect(
     path: String, _ policy: EnvironmentOptions.Inspection, fileSystem: FileSystem = .system
   ) throws {
@@ -94,6 +94,7 @@ extension Environment {
     let descriptor = fileSystem.open(file.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
     if descriptor < 0 { throw StorageError(-descriptor, "open for reading", path: file.path) }
     defer { _ = fileSystem.close(descriptor) }
-    try FileInspection(file: file, descriptor: descriptor).run(policy)
+    let viewed = try LogRecovery.asRecovered(file, descriptor, status.identity)
+    try FileInspection(file: viewed, descriptor: descriptor).run(policy)
   }
 }

@@ -36,6 +36,23 @@ final class FileTurn: @unchecked Sendable {
     self.isNeeded = isNeeded
   }
 
+  /// Tells other processes that this one knows of logs. Without a descriptor to spare, or without permission to write, they begin no log meanwhile.
+  func announce() {
+    if !isNeeded { return }
+    guard let descriptor = openedDescriptor() else { return }
+    _ = file.system.lockByte(descriptor, Self.knowing + Int64(getpid()), false)
+  }
+
+  /// Whether each of these processes has announced itself.
+  func areAnnounced(_ processes: Set<Int32>) -> Bool {
+    for process in processes where process != getpid() {
+      guard let descriptor = openedDescriptor(),
+        file.system.isByteLocked(descriptor, Self.knowing + Int64(process))
+      else { return false }
+    }
+    return true
+  }
+
   /// Takes the turn if it is free and no other process has waited too long. Never waits.
   func tryTake() -> Bool {
     if !isNeeded { return true }
@@ -77,6 +94,8 @@ final class FileTurn: @unchecked Sendable {
 
   static let writing: Int64 = 0x7FFF_FFFF_FFFF_FF00
   static let waiting: Int64 = writing + 1
+  /// From here on a byte for each process that knows of logs and has the store open, by its number.
+  static let knowing: Int64 = 0x7FFF_FFFE_0000_0000
 
   /// The data file, opened once more; nil when that cannot be done now, or another file has its name, which the writer finds out by itself.
   private func openedDescriptor() -> Int32? {

@@ -29,4 +29,23 @@ enum ReaderTable {
     }
     return max(0, lines - 1)
   }
+
+  /// The processes that have slots, as good as all that have the store open: each keeps parked readers.
+  static func processes(_ environment: OpaquePointer) -> Set<Int32> {
+    var processes: Set<Int32> = []
+    withUnsafeMutablePointer(to: &processes) { found in
+      _ = mdb_reader_list(
+        environment,
+        { message, context in
+          // Neither is nil: LMDB passes its text and our own pointer.
+          guard let message, let context else { return 0 }
+          // A line begins with the number of the process; the heading has none.
+          if let first = String(cString: message).split(separator: " ").first, let number = Int32(first) {
+            context.assumingMemoryBound(to: Set<Int32>.self).pointee.insert(number)
+          }
+          return 0
+        }, found)
+    }
+    return processes
+  }
 }

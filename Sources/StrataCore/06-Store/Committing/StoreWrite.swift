@@ -109,12 +109,20 @@ struct WriteFrame {
   /// then.
   func end(_ number: UInt64, nonce: UInt64, _ transaction: borrowing WriteTransaction) throws {
     try parts.putStamp(number, nonce: nonce, transaction)
+    if let log = parts.environment.log, log.needsPermission { try parts.carryOver(log, transaction) }
     guard let keyspace = catalogue.history, parts.history.isTrimDue(at: now) else { return }
     try HistoryTrim(meta: parts.meta, keyspace: keyspace).run(parts.history.retention, at: now, transaction)
   }
 }
 
 extension StoreParts {
+  /// Gives the store the format of stores that may have a log. It permits the log once that is committed: in the next write.
+  func carryOver(_ log: StoreLog, _ transaction: borrowing WriteTransaction) throws {
+    let format = try meta.number("format", UInt32.self, transaction.read) ?? MetaKeyspace.plainFormat
+    if format >= MetaKeyspace.loggedFormat { return log.permit() }
+    try meta.put("format", number: MetaKeyspace.loggedFormat, transaction)
+  }
+
   /// The stamp of the last commit.
   /// - Throws: `StorageError` of kind `replaced` when the file holds another store by now.
   func stamp(_ transaction: borrowing ReadTransaction) throws -> CommitStamp {

@@ -133,12 +133,12 @@ extension LMDBStore {
     try parts.environment.copy(to: url.path, compacting: compacting)
   }
 
-  /// Makes every save durable that has returned, also those that ``Durability/relaxed`` and ``Durability/none`` have not flushed: they survive a power
-  /// failure that comes afterwards. With `.none` that holds until the next save begins, which may overwrite what was flushed.
+  /// Makes every save durable that has returned, also those that ``Durability/relaxed`` and ``Durability/none`` have not flushed: they survive a power failure that comes
+  /// afterwards. With `.none` and no log that holds until the next save begins, which may overwrite what was flushed.
   ///
-  /// Waits for no other save. Stores in memory, and stores that are open read-only, have nothing to flush. May be called from any thread.
-  /// - Throws: ``StorageError``: `.closed`, `.forked`; `.io` or `.diskFull` when the medium fails: then what was not durable before may not be now, and calling
-  ///   it again proves nothing, since systems report such a failure once.
+  /// While the store has a log it waits for its turn to write, as a save does. Stores in memory, and stores that are open read-only, have nothing to
+  /// flush. May be called from any thread.
+  /// - Throws: ``StorageError``: `.closed`, `.forked`, `.busy`; `.io` or `.diskFull` when the medium fails: then what was not durable before may not be now.
   public func flush() throws {
     try requireOpen()
     try parts.environment.flush()
@@ -156,6 +156,9 @@ extension LMDBStore {
     var result = StoreStatistics(
       fileSize: statistics.fileSize, pageSize: statistics.pageSize,
       pageCount: statistics.lastPage + 1, readersInUse: statistics.readersInUse)
+    if let log = try parts.environment.logState() {
+      (result.logSize, result.logRecordCount) = (log.fileSize, log.recordCount)
+    }
     for part in statistics.keyspaces { result.entryCounts[part.name] = part.entries }
     return result
   }
@@ -218,6 +221,10 @@ public struct StoreStatistics: Sendable, Hashable {
   public var pageCount: Int
   /// Reader slots in use, by all processes.
   public var readersInUse: Int
+  /// Bytes in the log beside the file; 0 while there is none.
+  public var logSize = 0
+  /// Transactions in the log since its last checkpoint: what a recovery would carry out again.
+  public var logRecordCount = 0
   /// Entries by keyspace: `rows:<root entity>`, `index:<name>`, `large`, `meta`.
   public var entryCounts: [String: Int] = [:]
 }

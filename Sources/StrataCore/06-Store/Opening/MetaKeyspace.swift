@@ -4,7 +4,7 @@ import Foundation
 ///
 /// ```
 ///   key                    value
-///   format                 u32            1
+///   format                 u32            1, or 2 when the store may have a log
 ///   identity               16 bytes       the store's UUID
 ///   stamp                  32 bytes       the UUID again, the commit number (u64), 8 random bytes
 ///   generation             u64            raised whenever one of the codes, layouts or indexes changes
@@ -29,7 +29,10 @@ import Foundation
 /// Numbers are little-endian.
 struct MetaKeyspace: Sendable {
   static let name = "meta"
-  static let currentFormat: UInt32 = 1
+  /// The format of stores that never had a log.
+  static let plainFormat: UInt32 = 1
+  /// That of stores that may have one: versions that know nothing of logs refuse it.
+  static let loggedFormat: UInt32 = 2
 
   let keyspace: Keyspace
 

@@ -3,6 +3,8 @@ import Foundation
 /// What a store says about itself before anything is known of its model.
 struct StoreHeader: Sendable {
   let identifier: UUID
+  /// Whether versions that know nothing of logs refuse the store.
+  let mayHaveLog: Bool
   let metadata: StoreMetadata
   let versions: StoredVersions
   let commitNumber: UInt64
@@ -18,11 +20,12 @@ struct StoreHeader: Sendable {
         .notADatabase, operation: "read header", path: path, detail: "The file is no store: it has no format."
       )
     }
-    guard format == MetaKeyspace.currentFormat else {
+    guard (MetaKeyspace.plainFormat...MetaKeyspace.loggedFormat).contains(format) else {
       throw StorageError(
         .unsupportedFormat, operation: "read header", path: path,
-        detail: "The store is of format \(format), this version reads \(MetaKeyspace.currentFormat).")
+        detail: "The store is of format \(format), this version reads up to \(MetaKeyspace.loggedFormat).")
     }
+    mayHaveLog = format >= MetaKeyspace.loggedFormat
     let stamp = CommitStamp(try meta.bytes("stamp", transaction))
     let notes: (lineage: StoreLineage, replaced: [ReplacedFile])?
     do {

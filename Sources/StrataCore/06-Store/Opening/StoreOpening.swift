@@ -58,6 +58,7 @@ struct StoreOpening {
     let versions = wantedVersions(held: held)
     if isNew { try initialize(environment, meta, versions) }
     let header = try environment.read { try StoreHeader(meta, $0, path: environment.path) }
+    if header.mayHaveLog { environment.log?.permit() }
     if !options.ignoresVersionHashes { try compare(header.versions, versions, environment, meta) }
     let parts = try openKeyspaces(environment, meta, held: held, identifier: header.identifier)
     try beginHistory(parts)
@@ -93,7 +94,8 @@ struct StoreOpening {
     var environment = EnvironmentOptions()
     environment.isReadOnly = options.isReadOnly
     environment.durability = options.durability
-    environment.keepsLog = options.keepsLog && options.durability != .none
+    environment.keepsLog = options.keepsLog && !options.isReadOnly && !options.opensAsItIs
+    environment.log.awaitsPermission = true
     environment.log.commitsBefore = options.commitsBeforeLog
     environment.allowsNetworkFileSystem = options.allowsNetworkFileSystem
     environment.writerDeadline = options.writerDeadline
@@ -132,7 +134,8 @@ struct StoreOpening {
       // Another process may have been faster.
       if try meta.bytes("format", transaction.read) != nil { return }
       let identifier = UUID()
-      try meta.put("format", number: MetaKeyspace.currentFormat, transaction)
+      let format = options.keepsLog ? MetaKeyspace.loggedFormat : MetaKeyspace.plainFormat
+      try meta.put("format", number: format, transaction)
       try meta.put("identity", withUnsafeBytes(of: identifier.uuid) { Array($0) }, transaction)
       let stamp = CommitStamp(identifier: identifier, commitNumber: 0)
       try meta.put("stamp", stamp.bytes + [UInt8](repeating: 0, count: 8), transaction)

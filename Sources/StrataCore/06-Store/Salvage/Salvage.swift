@@ -29,10 +29,13 @@ extension LMDBStore {
     try LMDBVersion.require(path: destination.path)
     let target = try StoreFile(destination.path, .system)
     if try target.status() != nil { throw StorageError(EEXIST, "salvage", path: target.path) }
-    let damaged = try DamagedFile(StoreFile(source.path, .system))
-    var salvage = Salvage(source: damaged, includesLoosePages: includesLoosePages, progress: progress)
-    let schema = try salvage.readMeta(model: model)
     StoreDraft.removeLeftovers(beside: target)
+    let recovered = try RecoveredCopy(of: StoreFile(source.path, .system), beside: target)
+    defer { recovered.remove() }
+    let damaged = try DamagedFile(recovered.file)
+    var salvage = Salvage(source: damaged, includesLoosePages: includesLoosePages, progress: progress)
+    if let remark = recovered.remark { salvage.report.remarks.append(remark) }
+    let schema = try salvage.readMeta(model: model)
     let draft = StoreDraft(.salvage, beside: target)
     do {
       let report = try salvage.run(schema, to: draft)
@@ -51,7 +54,7 @@ struct Salvage {
   let source: DamagedFile
   let includesLoosePages: Bool
   let progress: (SalvageProgress) throws -> Void
-  private var report = SalvageReport()
+  fileprivate(set) var report = SalvageReport()
   private var codes = SalvageCodes()
   /// The roots of the keyspaces, by name.
   private var roots: [String: TreeRecord] = [:]
@@ -141,6 +144,7 @@ struct Salvage {
     // It need not survive anything before it is flushed as a whole.
     var options = LMDBStoreOptions()
     options.durability = .relaxed
+    options.keepsLog = false
     var store = try LMDBStore(url: draft.url, schema: schema, options: options)
     defer { store.close() }
     draft.hold()

@@ -405,55 +405,21 @@ struct LogRecoveryTests {
   // MARK: Without a log
 
   @Test(arguments: Durability.allCases)
-  func noLogIsMadeOrLookedForUnlessTheOptionsAskForOne(durability: Durability) throws {
+  func noLogIsMadeUnlessTheOptionsAskForOne(durability: Durability) throws {
     let store = try LoggedStore()
-    let calls = Mutex<[String]>([])
-    try withExtendedLifetime(store) {
-      var options = EnvironmentOptions()
-      options.durability = durability
-      options.mapSize = 1 << 24
-      let system = options.fileSystem
-      let note: @Sendable (String) -> Void = { path in
-        if path.hasSuffix("-log") { calls.withLock { $0.append(path) } }
-      }
-      options.fileSystem.open = { path, flags, mode in
-        note(path)
-        return system.open(path, flags, mode)
-      }
-      options.fileSystem.status = { path in
-        note(path)
-        return system.status(path)
-      }
-      options.fileSystem.unlink = { path in
-        note(path)
-        return system.unlink(path)
-      }
-      options.fileSystem.syncData = { descriptor in
-        note("fdatasync-log")
-        return system.syncData(descriptor)
-      }
-      for _ in 0..<2 {
-        let environment = try store.open(options)
-        let rows = try environment.keyspace("rows")
-        for number in 0..<20 { try environment.put(rows, "a", "\(number)") }
-        try environment.flush()
-        environment.close()
-      }
-      let names = try FileManager.default.contentsOfDirectory(atPath: store.directory.path).sorted()
-      #expect(names == ["Test.strata", "Test.strata-lock"])
-      let mark = try fileBytes(store.path)[LogMark.offset..<LogMark.offset + LogMark.size]
-      #expect(mark.allSatisfy { $0 == 0 })
-      try Environment.destroy(path: store.path, fileSystem: options.fileSystem)
+    var options = EnvironmentOptions()
+    options.durability = durability
+    options.mapSize = 1 << 24
+    for _ in 0..<2 {
+      let environment = try store.open(options)
+      let rows = try environment.keyspace("rows")
+      for number in 0..<20 { try environment.put(rows, "a", "\(number)") }
+      try environment.flush()
+      environment.close()
     }
-    #expect(calls.withLock { $0 } == [])
-  }
-
-  @Test func environmentsOnOneFileAgreeOnTheLog() throws {
-    let store = try LoggedStore()
-    let environment = try store.open()
-    defer { environment.close() }
-    var options = LoggedStore.options()
-    options.keepsLog = false
-    #expect(try storageError { _ = try store.open(options) }.kind == .invalid)
+    let names = try FileManager.default.contentsOfDirectory(atPath: store.directory.path).sorted()
+    #expect(names == ["Test.strata", "Test.strata-lock"])
+    let mark = try fileBytes(store.path)[LogMark.offset..<LogMark.offset + LogMark.size]
+    #expect(mark.allSatisfy { $0 == 0 })
   }
 }

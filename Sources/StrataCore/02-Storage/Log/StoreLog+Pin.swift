@@ -1,0 +1,64 @@
+import CLMDBShim
+import Foundation
+
+/// The pin, and what happens when nothing is written for a while.
+extension StoreLog {
+  /// Whether this process holds a pin that keeps the checkpoint's pages.
+  var holdsPin: Bool { policy.omitsPin || lock.withLock { pin != nil && pinID <= head.checkpoint } }
+
+  /// Pins the commit on which the transaction stands.
+  func movePin(_ transaction: OpaquePointer) throws {
+    if policy.omitsPin { return }
+    var next: OpaquePointer?
+    let environment = mdb_txn_env(transaction)
+    var code = mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &next)
+    if code == MDB_READERS_FULL, let environment, ReaderTable.check(environment) > 0 {
+      code = mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &next)
+    }
+    guard code == 0, let next else { throw StorageError(code, "mdb_txn_begin", path: file.path) }
+    let old = lock.withLock {
+      defer { (pin, pinID) = (next, UInt64(mdb_txn_id(next))) }
+      return pin
+    }
+    if let old { mdb_txn_abort(old) }
+  }
+
+  private static let idleTime = DispatchTimeInterval.milliseconds(500)
+
+  /// Checks later whether anything was written in between. Under `lock`.
+  func watch() {
+    isWatched = true
+    let seen = activity
+    DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + Self.idleTime) { [weak self] in
+      self?.lookAfter(seen)
+    }
+  }
+
+  /// The first quiet moment makes a checkpoint, so that a recovery has nothing to do; the next releases the pin.
+  func lookAfter(_ seen: Int) {
+    let wantsCheckpoint = lock.withLock {
+      isWatched = false
+      if pin == nil { return false }
+      if isWriting || activity != seen {
+        watch()
+        return false
+      }
+      if hasRecords {
+        // When it fails, the next save of this process makes one.
+        hasRecords = false
+        flushIsWanted = true
+        watch()
+        return true
+      }
+      endPin()
+      return false
+    }
+    if wantsCheckpoint { onQuiet() }
+  }
+
+  /// Under `lock`, outside of write transactions.
+  func endPin() {
+    if let pin { mdb_txn_abort(pin) }
+    pin = nil
+  }
+}
