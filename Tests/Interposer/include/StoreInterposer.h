@@ -75,7 +75,7 @@ enum {
 };
 
 /// From now on the `nth` call (1 is the next) of one of `functions` fails with `code`. With `code` 0 a write is short by half
-/// and all else passes.
+/// and all else passes. Of just one sector nothing is cut off: systems write it as a whole or not at all.
 void si_arm(uint32_t functions, int64_t nth, uint32_t how, int code);
 void si_disarm(void);
 /// How many calls have failed or been cut short since `si_arm`.

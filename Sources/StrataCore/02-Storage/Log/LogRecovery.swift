@@ -113,7 +113,10 @@ struct LogRecovery {
   /// The head of a log that belongs to the data file with that mark; nil when it belongs to another store, or never was in force.
   static func head(_ log: Int32, of mark: LogIdentity, _ file: StoreFile) throws -> LogHead? {
     switch LogHead.read(try LogFile.read(log, 0..<LogFormat.headSize, file)) {
-    case .blank: return LogHead(state: .empty, identity: mark, generation: 0, anchor: LogHead.none.anchor)
+    case .blank:
+      // It was flushed at its first size before the mark was written: a shorter one was cut off, and what it held is gone.
+      guard try size(log, file) >= LogFormat.sizes[0] else { return nil }
+      return LogHead(state: .empty, identity: mark, generation: 0, anchor: LogHead.none.anchor)
     case .head(let head): return head.identity == mark ? head : nil
     case .newer(let version):
       throw StorageError(
@@ -123,6 +126,13 @@ struct LogRecovery {
       throw StorageError(
         .damaged, operation: "read log", path: file.logPath,
         detail: "The log beside the store, without which it is not whole, is damaged: \(reason).")
+    }
+  }
+
+  private static func size(_ log: Int32, _ file: StoreFile) throws -> Int {
+    switch file.system.statusOfDescriptor(log) {
+    case .success(let status): return status.size
+    case .failure(let code): throw StorageError(code.number, "fstat", path: file.logPath)
     }
   }
 
@@ -202,6 +212,7 @@ struct LogRecovery {
     case .failure(let code): throw StorageError(code.number, "fstat", path: file.logPath)
     }
     guard status.size <= LogFormat.mostFileBytes else { throw damage(file, "it is larger than any log") }
+    guard status.size >= LogFormat.sizes[0] else { throw damage(file, "it was cut off") }
     let bytes = try LogFile.read(log, 0..<status.size, file)
     let anchor = MetaPage(head.anchor)
     guard anchor.magic == MetaPage.magic, MetaPage.pageSizes.contains(anchor.pageSize),

@@ -84,4 +84,44 @@ struct LogEdgeTests {
       }
     }
   }
+
+  /// A log has its whole size before it is in force: one that is shorter has lost records.
+  @Test(arguments: [512, 513, 4_096, 4_200, 65_535])
+  func aLogThatWasCutOffIsRefusedAndNothingIsChanged(size: Int) throws {
+    var image = try unclosed()
+    image.log = image.log.map { Array($0.prefix(size)) }
+    let copy = try LoggedStore()
+    try image.put(copy)
+    #expect(try storageError { _ = try copy.open() }.kind == .damaged)
+    #expect(try copy.image() == image)
+  }
+
+  /// Without its head a log says nothing: as if it were missing, every page is looked at.
+  @Test(arguments: [0, 100, 511])
+  func aLogThatWasCutToNothingIsAMissingOne(size: Int) throws {
+    var image = try unclosed()
+    image.log = image.log.map { Array($0.prefix(size)) }
+    let copy = try LoggedStore()
+    try image.put(copy)
+    let opened = try copy.open()
+    #expect(try opened.get(try opened.keyspace("rows"), "a") == "3")
+    opened.close()
+    // A page that is not in order is found.
+    let anchors = [0, 4_096].map { MetaPage(Array(image.data[$0..<$0 + MetaPage.size])) }
+    let newest = try #require(anchors.max { $0.transactionID < $1.transactionID })
+    image.data[Int(newest.mainTree.root) * 4_096 + 10] = 0x7F
+    try image.put(copy)
+    #expect(try storageError { _ = try copy.open() }.kind == .damaged)
+    #expect(try copy.image() == image)
+  }
+
+  /// The files of a store with three commits, as a killed process leaves them.
+  private func unclosed() throws -> LoggedStore.Image {
+    let store = try LoggedStore()
+    let environment = try store.open()
+    defer { environment.close() }
+    let rows = try environment.keyspace("rows")
+    for number in 1...3 { try environment.put(rows, "a", "\(number)") }
+    return try store.image()
+  }
 }
