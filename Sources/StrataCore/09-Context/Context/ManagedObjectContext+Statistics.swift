@@ -89,7 +89,8 @@ extension ManagedObjectContext {
   }
 
   /// A store has written, or refused, a save.
-  func noteTime(since start: ContinuousClock.Instant, of changes: @autoclosure () -> ChangeSet, failed: Bool) {
+  func noteTime(since start: ContinuousClock.Instant, of changes: @autoclosure () -> ChangeSet, failed: Bool)
+  {
     let time = ContinuousClock.now - start
     statistics.timeInStore += time
     if DebugOutput.current.isEmpty { return }
