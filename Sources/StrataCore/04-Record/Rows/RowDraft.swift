@@ -168,6 +168,21 @@ extension RowDraft.Pointers {
     mark(slot)
   }
 
+  /// Sets a slot of any kind: the one way in for setters that take the slow half.
+  /// - Parameters:
+  ///   - isEvent: It is an edit of the current event, and not one in silence.
+  ///   - beginsEvent: It is the first edit of that event.
+  @inline(__always)
+  func edit(_ slot: Int, _ value: AttributeValue, isEvent: Bool, beginsEvent: Bool) {
+    precondition(slot >= 0 && slot < header.pointee.slotCount, "no such slot")
+    store(value, slot)
+    header.pointee.changed.insert(slot)
+    guard isEvent else { return }
+    if !header.pointee.primitive.isEmpty { header.pointee.primitive.remove(slot) }
+    if beginsEvent { header.pointee.eventChanged = SlotBitmap() }
+    header.pointee.eventChanged.insert(slot)
+  }
+
   @inline(__always)
   private func mark(_ slot: Int) {
     header.pointee.changed.insert(slot)

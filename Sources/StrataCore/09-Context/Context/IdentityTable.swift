@@ -14,7 +14,11 @@ import CLMDBShim
 final class IdentityTable {
   // `@exclusivity(unchecked)`: each access is one load or store on the context's queue.
   @exclusivity(unchecked) private var entries: UnsafeMutablePointer<Entry>
-  @exclusivity(unchecked) private var capacity: Int
+  @exclusivity(unchecked) private var capacity: Int {
+    didSet { shift = Self.shift(capacity) }
+  }
+  /// Leaves as many high bits of a product as there are runs of eight places.
+  @exclusivity(unchecked) private var shift: UInt64
   @exclusivity(unchecked) private(set) var count = 0
   /// When true, objects are kept although they are held nowhere else (`retainsRegisteredObjects`).
   @exclusivity(unchecked) var retainsObjects = false
@@ -31,6 +35,7 @@ final class IdentityTable {
 
   init() {
     capacity = 16
+    shift = Self.shift(16)
     entries = Self.allocate(16)
   }
 
@@ -147,12 +152,15 @@ final class IdentityTable {
   func add(_ keeper: MemberKeeper, of key: UInt64) { keepers[key, default: []].insert(keeper) }
 
   /// The place where the search for `key` begins. Eight neighbouring keys are eight neighbouring places, which is one cache
-  /// line: keys come in runs, and so do look-ups.
+  /// line: keys come in runs, and so do look-ups. The high bits of the product keep runs that follow one another apart; its
+  /// middle bits would put them side by side.
   @inline(__always)
   private func home(of key: UInt64) -> Int {
-    let run = Int(truncatingIfNeeded: ((key >> 3) &* 0x9E37_79B9_7F4A_7C15) >> 24)
-    return (run &<< 3 | Int(truncatingIfNeeded: key & 7)) & (capacity &- 1)
+    let run = Int(truncatingIfNeeded: ((key >> 3) &* 0x9E37_79B9_7F4A_7C15) &>> shift)
+    return run &<< 3 | Int(truncatingIfNeeded: key & 7)
   }
+
+  private static func shift(_ capacity: Int) -> UInt64 { UInt64(64 + 3 - capacity.trailingZeroBitCount) }
 
   /// Where `key` is, or the free place where it would go.
   @inline(__always)

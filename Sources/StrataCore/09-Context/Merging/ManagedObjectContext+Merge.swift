@@ -70,6 +70,7 @@ extension ManagedObjectContext {
     if parent == nil { generation.advance() }
     tellChanges()
     var merged = MergedIdentifiers()
+    merged.reserve(notices)
     tellingAfterwards {
       for notice in notices { merge(notice, 0..<notice.changes.count, &merged) }
     }
@@ -389,6 +390,13 @@ struct MergedIdentifiers {
   var updated: Set<ManagedObjectID> = []
   var deleted: Set<ManagedObjectID> = []
   var refreshed: Set<ManagedObjectID> = []
+
+  /// Makes room for what `notices` report, so that no set grows step by step.
+  mutating func reserve(_ notices: [CommitNotice]) {
+    inserted.reserveCapacity(notices.reduce(0) { $0 + $1.changes.inserts.count })
+    updated.reserveCapacity(notices.reduce(0) { $0 + $1.changes.updates.count })
+    deleted.reserveCapacity(notices.reduce(0) { $0 + $1.changes.deletes.count })
+  }
 
   var userInfo: [AnyHashable: Any] {
     [

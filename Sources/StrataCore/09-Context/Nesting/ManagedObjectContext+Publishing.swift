@@ -9,7 +9,12 @@ extension ManagedObjectContext {
 
   /// A block is over: what it has edited is there for children, although it is not reported (rule 4).
   func flushEdits() {
-    unpublished.objects += changes.takeUnflushed()
+    let unflushed = changes.takeUnflushed()
+    if unpublished.objects.isEmpty {
+      unpublished.objects = unflushed
+    } else {
+      unpublished.objects += unflushed
+    }
     publishEdits()
   }
 
@@ -94,7 +99,9 @@ extension ManagedObjectContext {
       }
     }
     guard strata.capture(records, pending: pendingCount) else { return false }
-    unpublished.objects = unread + unpublished.objects.dropFirst(objects.count)
+    unpublished.objects =
+      unpublished.objects.count == objects.count
+      ? unread : unread + unpublished.objects.dropFirst(objects.count)
     unpublished.withdrawn = []
     return true
   }

@@ -7,8 +7,40 @@ extension ManagedObject {
   ///
   /// A row that is gone makes the object a deleted one with nil values (rule 48); with
   /// `shouldDeleteInaccessibleFaults` off that traps. One that cannot be read leaves it a fault, which shows what it showed.
+  @inline(__always)
   final func fire() {
-    guard state.contains(.fault) else { return }
+    if state.contains(.fault) { fireFault() }
+  }
+
+  @inline(never)
+  private final func fireFault() {
+    if hasFreshRow {
+      // What happens after a fetch, object by object: nothing is read.
+      state.endFault()
+      settleFastRow()
+      wakeFromFetch()
+    } else {
+      fireSlowly()
+    }
+  }
+
+  /// Whether the row in memory is all that the fault needs. Counts no references.
+  @inline(__always)
+  private final var hasFreshRow: Bool {
+    guard let contextReference, snapshot != nil, !hasDraft, state.isDisjoint(with: [.inserted, .probe]) else {
+      return false
+    }
+    return contextReference._withUnsafeGuaranteedRef { $0.stalenessInterval < 0 }
+  }
+
+  @inline(__always)
+  private final func wakeFromFetch() {
+    state.beginAwaking()
+    awakeFromFetch()
+    state.endAwaking()
+  }
+
+  private final func fireSlowly() {
     if context == nil, !state.contains(.probe) {
       // It is not read for any more: what it shows is the last that was known.
       return
@@ -33,9 +65,7 @@ extension ManagedObject {
     state.endFault()
     if hasDraft { settleUnreadEdits() }
     settleFastRow()
-    state.beginAwaking()
-    awakeFromFetch()
-    state.endAwaking()
+    wakeFromFetch()
   }
 
   /// Reads the object's row from its store. Leaves the object as it is when there is none, or it cannot be read.
@@ -138,9 +168,10 @@ extension ManagedObject {
   }
 
   /// Decides whether attributes may be read without further questions.
+  @inline(__always)
   final func settleFastRow() {
-    if draft == nil, !state.contains(.fault), !ManagedObjectContext.checksEveryAccess,
-      let context, !context.observesObjects
+    if !hasDraft, !state.contains(.fault), !ManagedObjectContext.checksEveryAccess, let contextReference,
+      contextReference._withUnsafeGuaranteedRef({ !$0.observation.includesObjects })
     {
       fastRow = snapshot?.base
     } else {
@@ -310,6 +341,19 @@ extension ManagedObject {
     if case .float(let a) = left, case .float(let b) = right { return a.bitPattern == b.bitPattern }
     return left == right
   }
+
+  /// Makes the draft if there is none; counts no references where the object has one, or nothing but its row.
+  @inline(__always)
+  final func ensureEditableDraft() {
+    if !hasDraft, state.isDisjoint(with: Self.editedSlowly) {
+      draft = withHome { RowDraft.make($0.entity.layout) }
+      fastRow = nil
+    } else {
+      _ = editableDraft()
+    }
+  }
+
+  private static let editedSlowly: ObjectState.Flags = [.received, .fault]
 
   /// The draft, made if there is none. Does not say that the object changed.
   final func editableDraft() -> RowDraft {

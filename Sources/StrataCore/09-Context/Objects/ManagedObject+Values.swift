@@ -222,8 +222,9 @@ extension ManagedObject {
   final func forgetLoadedValues() { transients = transients?.filter { $0.key >= 0 } }
 
   /// Before a read: right queue, fault fulfilled.
+  @inline(__always)
   final func willAccess(_ slot: Int) {
-    context?.checkAccess(home.token.entityName)
+    checkConfinementHere()
     fire()
   }
 
@@ -238,21 +239,26 @@ extension ManagedObject {
 
   /// The one way an attribute is edited.
   final func edit(_ slot: Int, _ value: AttributeValue, isFired: Bool = false) {
-    if isFired { context?.checkAccess(home.token.entityName) } else { willAccess(slot) }
+    if isFired { checkConfinementHere() } else { willAccess(slot) }
     observedWillChange(slot, to: value)
-    if !state.contains(.awaking) { context?.willChange(self) }
-    let draft = editableDraft()
-    draft[slot] = value
+    if !state.contains(.awaking), recordsUndo { context?.willChange(self) }
+    ensureEditableDraft()
+    let beginsEvent = state.isDisjoint(with: [.notedInsert, .notedUpdate])
+    let isEvent = !state.contains(.awaking)
+    withDraft { $0.pointers.edit(slot, value, isEvent: isEvent, beginsEvent: beginsEvent) }
     forgetRefusal(slot)
-    if !state.contains(.awaking) {
-      draft.primitive.remove(slot)
-      if state.isDisjoint(with: [.notedInsert, .notedUpdate]) { draft.eventChanged = SlotBitmap() }
-      draft.eventChanged.insert(slot)
+    if isEvent {
       noteChange()
     } else {
       // awakeFromFetch may set values without dirtying the object (rule 55).
       noteSilentEdit(slot)
     }
+  }
+
+  /// Whether an undo manager is to know what the object was. Counts no references.
+  @inline(__always)
+  private final var recordsUndo: Bool {
+    contextReference?._withUnsafeGuaranteedRef { $0.undoRecorder != nil } ?? false
   }
 
   /// Sets a reference without the other end and without notifying observers.
@@ -325,13 +331,16 @@ extension ManagedObject {
   /// The object counts as changed.
   @inline(__always)
   final func noteChange() {
-    guard let context else { return }
-    if state.isDisjoint(with: [.notedInsert, .notedUpdate]) {
-      if state.contains(.loose) { return }
-      context.noteFirstEdit()
-      context.changes.update(self)
-    } else if state.isDisjoint(with: [.inserted, .updated, .deleted]) || state.contains(.flushed) {
-      context.changes.update(self)
+    guard let contextReference else { return }
+    // Nothing in here calls code of the program, which could let go of the context.
+    contextReference._withUnsafeGuaranteedRef { context in
+      if state.isDisjoint(with: [.notedInsert, .notedUpdate]) {
+        if state.contains(.loose) { return }
+        context.noteFirstEdit()
+        context.changes.update(self)
+      } else if state.isDisjoint(with: [.inserted, .updated, .deleted]) || state.contains(.flushed) {
+        context.changes.update(self)
+      }
     }
   }
 }

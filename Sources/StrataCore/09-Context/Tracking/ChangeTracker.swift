@@ -246,7 +246,13 @@ struct ChangeTracker: ~Copyable {
     firstUnflushedNote = notedList.count
     firstUnflushedInsert = insertedList.count
     if noted.isEmpty, inserted.isEmpty, retouched.isEmpty { return [] }
-    let objects = retouched + noted + inserted
+    // The common cases count no references.
+    let objects =
+      if retouched.isEmpty, inserted.isEmpty, noted.count == notedList.count {
+        notedList
+      } else if retouched.isEmpty, noted.isEmpty, inserted.count == insertedList.count { insertedList } else {
+        retouched + noted + inserted
+      }
     retouched = []
     ManagedObject.forEach(objects) { $0.state.flush() }
     return objects

@@ -175,6 +175,14 @@ extension ManagedObject {
       return CapturedRecord(
         .insert, boundReference, primaryKey, draft: draft, isBaseStored: !state.contains(.unsavedRow))
     }
+    if let snapshot, hasDraft, transients == nil, relations == nil,
+      state.isDisjoint(with: [.inserted, .deleted])
+    {
+      // Edited values of a saved record.
+      return CapturedRecord(
+        .update, boundReference, primaryKey, draft: draft, base: snapshot,
+        isBaseStored: !state.contains(.unsavedRow))
+    }
     return try capturedSlowly()
   }
 
