@@ -171,6 +171,8 @@ extension Operation {
         }
         return {
           try child.performAndWait { try child.save() }
+          // What the parent does about it on its own queue is part of it, however the threads run.
+          parent.performAndWait {}
           return World.people
         }
       },
