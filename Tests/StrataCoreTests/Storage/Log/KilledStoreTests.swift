@@ -66,7 +66,7 @@ struct KilledStoreTests {
 
   @Test func anInspectionTellsOfADamagedLog() throws {
     var image = image
-    image.log?[100] ^= 1
+    image.damageHeads(100) { $0 ^= 1 }
     try image.put(killed)
     #expect(try storageError { try Environment.inspect(path: killed.path, .full) }.kind == .damaged)
     #expect(try killed.image() == image)
