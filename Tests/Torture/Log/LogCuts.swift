@@ -115,6 +115,7 @@ struct LogCutRecord {
         }
       }
     }
+    try examination.notePairs()
     return (examination.count, examination.details)
   }
 

@@ -54,6 +54,17 @@ final class LogExamination {
     return try result.get()
   }
 
+  /// Appends the hashes of all pairs, 8 bytes each, to the file `STRATA_PAIRS`, where it is set: to count those that are distinct over all stories.
+  func notePairs() throws {
+    guard let path = ProcessInfo.processInfo.environment["STRATA_PAIRS"] else { return }
+    let descriptor = Foundation.open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
+    defer { close(descriptor) }
+    let hashes = Array(seen.keys)
+    let count = hashes.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
+    guard count == hashes.count * 8 else { throw POSIXError(.ENOSPC) }
+  }
+
   private static func hash(_ bytes: [UInt8]) -> UInt64 {
     bytes.withUnsafeBytes { si_hash($0.baseAddress, UInt64($0.count)) }
   }

@@ -63,21 +63,18 @@ final class StoreLog: @unchecked Sendable {
   var hasRecords = false
   /// Whether commits without a log are flushed, too.
   let flushesPlainCommits: Bool
-  /// Whether all other programs that have the store open know of logs.
-  let othersKnowLogs: (OpaquePointer) -> Bool
+  /// Whether all other programs that have the store open know of logs. Set before the first use.
+  var othersKnowLogs: @Sendable (OpaquePointer) -> Bool = { _ in false }
   /// Makes a checkpoint, on any thread. Set before the first use.
   var onQuiet: @Sendable () -> Void = {}
 
-  init(
-    _ file: StoreFile, _ options: EnvironmentOptions, othersKnowLogs: @escaping (OpaquePointer) -> Bool
-  ) {
+  init(_ file: StoreFile, _ options: EnvironmentOptions) {
     self.file = file
     durability = options.durability
     policy = options.log
     isKept = options.keepsLog
     isPermitted = !options.log.awaitsPermission
     flushesPlainCommits = options.flushesCommits
-    self.othersKnowLogs = othersKnowLogs
   }
 
   /// From now on this environment may begin a log.

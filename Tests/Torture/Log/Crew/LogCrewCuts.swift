@@ -118,6 +118,7 @@ import TortureKit
       details["cuts"] = events.count
       details["attempts"] = promises.previous.count
       details["attempts of the killed whose place was taken"] = promises.deadCount
+      try examination.notePairs()
       return (examination.count, details)
     }
   }
