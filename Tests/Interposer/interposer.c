@@ -85,8 +85,9 @@ REAL(long, syscall, long, ...)
 
 // MARK: What is watched
 
-enum { MOST_DESCRIPTORS = 1 << 16, MOST_EVENTS = 1 << 20 };
+enum { MOST_DESCRIPTORS = 1 << 16, MOST_EVENTS = 1 << 20, MOST_SHARED_EVENTS = 1 << 16 };
 static const uint64_t ARENA = 1ull << 32;
+static const uint64_t SHARED_ARENA = 1ull << 30;
 
 static char watched_prefix[1024];
 static _Atomic size_t watched_length;
@@ -113,13 +114,29 @@ static uint64_t inode_of(int descriptor) {
 
 // MARK: The record
 
-static pthread_mutex_t record_lock = PTHREAD_MUTEX_INITIALIZER;
+/// What there is of a record besides events and payloads. Of one that processes share it lies at the beginning of the file.
+typedef struct {
+  pthread_mutex_t lock;
+  int64_t event_count;
+  uint64_t arena_used;
+  uint64_t most_events;
+  uint64_t arena_size;
+  int has_overflowed;
+} record_head;
+
+static record_head own_head = {PTHREAD_MUTEX_INITIALIZER, 0, 0, MOST_EVENTS, 0, 0};
+/// Set once, before anything is watched.
+static record_head *head = &own_head;
 static _Atomic int is_recording;
+static si_event *own_events;
+static uint8_t *own_arena;
 static si_event *events;
-static int64_t event_count;
 static uint8_t *arena;
-static uint64_t arena_used;
-static int has_overflowed;
+
+static void lock_record(void) {
+  // A process that was killed while it held the lock was in no call (`is_due`).
+  if (pthread_mutex_lock(&head->lock) == EOWNERDEAD) pthread_mutex_consistent(&head->lock);
+}
 
 static void *reserve(size_t size) {
   void *memory = find_mmap()(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -127,44 +144,90 @@ static void *reserve(size_t size) {
 }
 
 int si_record(int on) {
-  pthread_mutex_lock(&record_lock);
+  if (on) head = &own_head;
+  lock_record();
   if (on) {
-    if (events == NULL) events = reserve(MOST_EVENTS * sizeof(si_event));
-    if (arena == NULL) arena = reserve(ARENA);
-    if (arena != NULL) madvise(arena, arena_used, MADV_DONTNEED);
-    event_count = 0;
-    arena_used = 0;
-    has_overflowed = 0;
+    if (own_events == NULL) own_events = reserve(MOST_EVENTS * sizeof(si_event));
+    if (own_arena == NULL) own_arena = reserve(ARENA);
+    if (own_arena != NULL) madvise(own_arena, head->arena_used, MADV_DONTNEED);
+    events = own_events;
+    arena = own_arena;
+    head->arena_size = ARENA;
+    head->event_count = 0;
+    head->arena_used = 0;
+    head->has_overflowed = 0;
   }
   int code = on && (events == NULL || arena == NULL) ? -1 : 0;
   atomic_store(&is_recording, on && code == 0);
-  pthread_mutex_unlock(&record_lock);
+  pthread_mutex_unlock(&head->lock);
   return code;
+}
+
+int si_record_together(const char *path, int makes) {
+  uint64_t events_at = 4096;
+  uint64_t arena_at = events_at + MOST_SHARED_EVENTS * sizeof(si_event);
+  uint64_t size = arena_at + SHARED_ARENA;
+  int descriptor = find_open()(path, O_RDWR | O_CLOEXEC | (makes ? O_CREAT | O_TRUNC : 0), 0600);
+  if (descriptor < 0) return -1;
+  uint8_t *memory = MAP_FAILED;
+  if (!makes || find_ftruncate64()(descriptor, (off64_t)size) == 0) {
+    memory = find_mmap()(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
+  }
+  find_close()(descriptor);
+  if (memory == MAP_FAILED) return -1;
+  head = (record_head *)memory;
+  events = (si_event *)(memory + events_at);
+  arena = memory + arena_at;
+  if (makes) {
+    pthread_mutexattr_t kind;
+    pthread_mutexattr_init(&kind);
+    pthread_mutexattr_setpshared(&kind, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setrobust(&kind, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(&head->lock, &kind);
+    pthread_mutexattr_destroy(&kind);
+    head->most_events = MOST_SHARED_EVENTS;
+    head->arena_size = SHARED_ARENA;
+  }
+  atomic_store(&is_recording, !makes);
+  return 0;
+}
+
+void si_hold(int on) {
+  if (on) lock_record();
+  else pthread_mutex_unlock(&head->lock);
+}
+
+void si_leave_together(void) {
+  if (head == &own_head) return;
+  atomic_store(&is_recording, 0);
+  munmap(head, 4096 + MOST_SHARED_EVENTS * sizeof(si_event) + SHARED_ARENA);
+  head = &own_head;
 }
 
 /// Takes the lock when something watched is to be recorded; whether it did.
 static int begin_record(int watched) {
   if (!watched || !atomic_load_explicit(&is_recording, memory_order_relaxed)) return 0;
-  pthread_mutex_lock(&record_lock);
+  lock_record();
   return 1;
 }
 
 static void end_record(int began) {
   int code = errno;
-  if (began) pthread_mutex_unlock(&record_lock);
+  if (began) pthread_mutex_unlock(&head->lock);
   errno = code;
 }
 
 /// Adds an event with room for `length` bytes. Under the lock.
 static uint8_t *note(uint32_t kind, uint32_t flags, uint64_t inode, uint64_t offset, uint64_t length) {
-  if (event_count >= MOST_EVENTS || arena_used + length > ARENA) {
-    has_overflowed = 1;
+  if ((uint64_t)head->event_count >= head->most_events || head->arena_used + length > head->arena_size) {
+    head->has_overflowed = 1;
     return NULL;
   }
-  uint8_t *payload = arena + arena_used;
-  arena_used += length;
-  events[event_count++] = (si_event){kind, flags, inode, offset, length, payload};
-  return payload;
+  uint64_t place = head->arena_used;
+  head->arena_used += length;
+  // Where a payload lies, not its address: other processes have the record elsewhere.
+  events[head->event_count++] = (si_event){kind, flags, inode, offset, length, (const uint8_t *)place};
+  return arena + place;
 }
 
 static void note_text(uint32_t kind, uint32_t flags, uint64_t inode, const char *first, const char *second) {
@@ -189,8 +252,13 @@ void si_mark(uint32_t kind, uint64_t value) {
   end_record(1);
 }
 
-int64_t si_event_count(void) { return has_overflowed ? -1 : event_count; }
-si_event si_event_at(int64_t index) { return events[index]; }
+int64_t si_event_count(void) { return head->has_overflowed ? -1 : head->event_count; }
+
+si_event si_event_at(int64_t index) {
+  si_event event = events[index];
+  event.payload = arena + (uint64_t)event.payload;
+  return event;
+}
 
 // MARK: Faults
 
@@ -225,7 +293,11 @@ static int is_due(uint32_t function) {
   int due = left == 1 || (left < 1 && atomic_load(&fails_forever));
   if (!due) return 0;
   atomic_fetch_add(&fired, 1);
-  if (atomic_load(&kills)) raise(SIGKILL);
+  if (atomic_load(&kills)) {
+    // No thread of this process is between a call and its note then.
+    if (atomic_load(&is_recording)) lock_record();
+    raise(SIGKILL);
+  }
   if (!atomic_load(&stops)) return 1;
   raise(SIGSTOP);
   return 0;
@@ -327,7 +399,6 @@ static ssize_t written_at(int descriptor, const void *bytes, size_t length, off6
   int late;
   int64_t count = allowed(SI_PWRITE, inode, length, &late);
   if (count < 0) return -1;
-  if (length == 512 && offset % 512 == 0) count = 512;
   int recording = begin_record(inode != 0);
   ssize_t done = find_pwrite64()(descriptor, bytes, (size_t)count, offset);
   struct iovec part = {(void *)bytes, (size_t)count};
@@ -570,6 +641,12 @@ char *strdup(const char *text) {
 // Not on this system: nothing is recorded and nothing fails.
 void si_watch(const char *prefix) { (void)prefix; }
 int si_record(int on) { return on ? -1 : 0; }
+int si_record_together(const char *path, int makes) {
+  (void)path, (void)makes;
+  return -1;
+}
+void si_hold(int on) { (void)on; }
+void si_leave_together(void) {}
 void si_mark(uint32_t kind, uint64_t value) { (void)kind, (void)value; }
 int64_t si_event_count(void) { return 0; }
 si_event si_event_at(int64_t index) { (void)index; return (si_event){0}; }

@@ -52,6 +52,33 @@ import TortureKit
     #expect(again.code == 1 && again.error.split(separator: "\n").count == 1, "\(again)")
   }
 
+  @Test func theLogOfAStoreThatIsOpenIsDescribed() throws {
+    let folder = try TemporaryFolder()
+    defer { folder.remove() }
+    let book = EntityDescription("Book", properties: [AttributeDescription("title", .string)])
+    let container = PersistentContainer(name: "Books", model: ManagedObjectModel(entities: [book]))
+    let description = PersistentStoreDescription(url: folder.url.appendingPathComponent("Books.strata"))
+    description.keepsLog = true
+    description.commitsBeforeLog = 0
+    let store = try container.persistentStoreCoordinator.addPersistentStore(description)
+    let context = container.newBackgroundContext()
+    try context.performAndWait {
+      for number in 0..<3 {
+        ManagedObject(entity: book, insertInto: context).setValue("title \(number)", forKey: "title")
+        try context.save()
+      }
+    }
+    let path = folder.url.appendingPathComponent("Books.strata").path
+    let open = try run("info", path)
+    // How many saves there are since the checkpoint depends on when there was a quiet moment.
+    #expect(
+      try open.code == 0 && open.output.contains(Regex("log +65536 bytes, [0-3] saves since the checkpoint")),
+      "\(open)")
+    try container.persistentStoreCoordinator.remove(store)
+    let closed = try run("info", path)
+    #expect(try closed.code == 0 && closed.output.contains(Regex("log +none")), "\(closed)")
+  }
+
   @Test func aDamagedStoreIsRefusedAndSalvaged() throws {
     let folder = try TemporaryFolder()
     defer { folder.remove() }

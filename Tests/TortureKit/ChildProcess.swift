@@ -82,6 +82,22 @@ public final class ChildProcess {
     }
   }
 
+  /// Sends the child a line, which it reads from its standard output: that is a connection both ways. Nothing happens when it has ended.
+  public func say(_ line: String) {
+    let bytes = Array((line + "\n").utf8)
+    #if os(Linux)
+      let flags = Int32(MSG_NOSIGNAL)
+    #else
+      let flags: Int32 = 0
+    #endif
+    var done = 0
+    while done < bytes.count {
+      let count = bytes[done...].withUnsafeBytes { send(output, $0.baseAddress, $0.count, flags) }
+      if count < 0 && errno != EINTR { return }
+      done += max(count, 0)
+    }
+  }
+
   /// Everything the child still has to say.
   public func readLines() -> [String] {
     var lines: [String] = []

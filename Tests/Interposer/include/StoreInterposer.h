@@ -30,12 +30,19 @@ typedef struct {
   uint64_t inode;
   uint64_t offset;
   uint64_t length;
-  /// Valid until the next `si_record`.
+  /// Valid until the next `si_record`, or `si_leave_together`.
   const uint8_t *payload;
 } si_event;
 
 /// Forgets the record and starts a new one (1), or stops recording (0). Returns 0, or -1 without memory.
 int si_record(int on);
+/// Records into the file `path`, which processes share: one makes it (1) and records nothing, the others (0) begin to record. The record's order is the order in
+/// which calls of all of them took effect. A process that `si_arm` kills leaves no call half recorded. Returns 0, or -1.
+int si_record_together(const char *path, int makes);
+/// Keeps all processes of a shared record from beginning calls that are recorded (1), or no longer (0): one that is killed meanwhile leaves none half recorded.
+void si_hold(int on);
+/// Gives the shared record back.
+void si_leave_together(void);
 /// Notes something in the record, such as a save that returned.
 void si_mark(uint32_t kind, uint64_t value);
 /// How many events there are; -1 when the record overflowed and is worthless.
@@ -75,7 +82,7 @@ enum {
 };
 
 /// From now on the `nth` call (1 is the next) of one of `functions` fails with `code`. With `code` 0 a write is short by half
-/// and all else passes. Of just one sector nothing is cut off: systems write it as a whole or not at all.
+/// and all else passes.
 void si_arm(uint32_t functions, int64_t nth, uint32_t how, int code);
 void si_disarm(void);
 /// How many calls have failed or been cut short since `si_arm`.

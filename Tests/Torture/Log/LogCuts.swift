@@ -22,6 +22,7 @@ struct LogCuts: TortureKind {
     details = examined.details
     details["cuts"] = record.events.count
     details["stories with .\(record.durability)"] = 1
+    details["stories with tears at \(record.tear) bytes"] = 1
     details["failed commits"] = record.failures
     if let violation { throw violation }
     return examined.count
@@ -40,7 +41,7 @@ struct LogMutants: TortureKind {
 
   mutating func round() throws -> Int {
     var total = 0
-    for mutant in LogProbe.Mutant.allCases.map(Optional.some) + [nil] {
+    for mutant in [.withoutPin, .withoutChain, .withoutCut, nil] as [LogProbe.Mutant?] {
       let name = mutant?.rawValue ?? "ignoring flushes"
       var count = 0
       // One story need not come into the situation.
@@ -63,6 +64,8 @@ struct LogCutRecord {
   let durability: Durability
   let events: [DiskEvent]
   let failures: Int
+  /// How the log is torn: nothing in its format relies on sectors.
+  let tear: Int
   private let mutant: LogProbe.Mutant?
   private let states: [Int: LogProbe.Contents]
   private let folder: String
@@ -80,6 +83,7 @@ struct LogCutRecord {
     settings.mostPages = [12, 40, 200][Int(seed / 3 % 3)]
     settings.commitsBefore = Int(seed / 9 % 3)
     settings.mapSize = 1 << 22
+    tear = [512, 256, 64][Int(seed / 27 % 3)]
     var story = LogStory(path: scratch(LogExamination.name), settings: settings, seed: seed)
     events = try DiskRecord.of(scratch.path) { try story.tell() }
     states = story.states
@@ -90,11 +94,13 @@ struct LogCutRecord {
   func examine(
     ignoringFlushes: Bool = false, recoveryCuts: Int = 4, report: (TortureViolation) -> Void
   ) throws -> (count: Int, details: [String: Int]) {
-    var disk = SimulatedDisk(folder: folder, ignoresFlushes: ignoringFlushes)
+    var disk = SimulatedDisk(
+      folder: folder, ignoresFlushes: ignoringFlushes, tears: [LogExamination.logName: tear])
     var promises = LogPromises(durability)
     var random = SeededGenerator(seed: seed ^ 0xC0FFEE)
+    let states = states
     let examination = try LogExamination(
-      seed: seed, states: states, mutant: mutant, recoveryCuts: recoveryCuts)
+      seed: seed, states: { states[$0] }, mutant: mutant, tear: tear, recoveryCuts: recoveryCuts)
     for (number, event) in events.enumerated() {
       try disk.apply(event)
       if case .marked(let kind, let value) = event { try promises.take(kind: kind, value: value) }
@@ -109,10 +115,11 @@ struct LogCutRecord {
         }
       }
     }
+    try examination.notePairs()
     return (examination.count, examination.details)
   }
 
-  private static func kind(_ event: DiskEvent) -> String {
+  static func kind(_ event: DiskEvent) -> String {
     switch event {
     case .written(let inode, let offset, let bytes, let isDurable):
       "\(bytes.count) bytes at \(offset) of \(inode)\(isDurable ? ", durable" : "")"

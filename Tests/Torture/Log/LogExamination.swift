@@ -11,7 +11,8 @@ final class LogExamination {
 
   private let folder: ScratchFolder
   private var random: SeededGenerator
-  private let states: [Int: LogProbe.Contents]
+  /// What the store has after an attempt.
+  private let states: (Int) -> LogProbe.Contents?
   private let settings: LogProbe.Settings
   /// By a hash of both files, the last commit that was found.
   private var seen: [UInt64: Result<Int, TortureViolation>] = [:]
@@ -20,10 +21,13 @@ final class LogExamination {
   private(set) var details: [String: Int] = [:]
   /// Cuts of a recovery are tried for so many images of a hundred.
   private let recoveryCuts: Int
+  private let tear: Int
 
   init(
-    seed: UInt64, states: [Int: LogProbe.Contents], mutant: LogProbe.Mutant?, recoveryCuts: Int = 4
+    seed: UInt64, states: @escaping (Int) -> LogProbe.Contents?, mutant: LogProbe.Mutant?, tear: Int,
+    recoveryCuts: Int = 4
   ) throws {
+    self.tear = tear
     folder = try ScratchFolder()
     random = SeededGenerator(seed: seed)
     self.states = states
@@ -50,6 +54,17 @@ final class LogExamination {
     return try result.get()
   }
 
+  /// Appends the hashes of all pairs, 8 bytes each, to the file `STRATA_PAIRS`, where it is set: to count those that are distinct over all stories.
+  func notePairs() throws {
+    guard let path = ProcessInfo.processInfo.environment["STRATA_PAIRS"] else { return }
+    let descriptor = Foundation.open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
+    defer { close(descriptor) }
+    let hashes = Array(seen.keys)
+    let count = hashes.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
+    guard count == hashes.count * 8 else { throw POSIXError(.ENOSPC) }
+  }
+
   private static func hash(_ bytes: [UInt8]) -> UInt64 {
     bytes.withUnsafeBytes { si_hash($0.baseAddress, UInt64($0.count)) }
   }
@@ -69,7 +84,9 @@ final class LogExamination {
     var found = 0
     let events = try DiskRecord.of(folder.path) { found = try reopen(path, saves: false) }
     try cutRecovery(
-      SimulatedDisk(folder: folder.path, files: [Self.name: data, Self.logName: log ?? []]), events, found)
+      SimulatedDisk(
+        folder: folder.path, files: [Self.name: data, Self.logName: log ?? []], tears: [Self.logName: tear]),
+      events, found)
     return found
   }
 
@@ -79,7 +96,7 @@ final class LogExamination {
     defer { store.close() }
     var contents = try store.contents()
     let found = try LogStory.lastAttempt(contents)
-    guard let expected = states[found] else { throw TortureViolation("there was no attempt \(found)") }
+    guard let expected = states(found) else { throw TortureViolation("there was no attempt \(found)") }
     guard contents == expected else { throw TortureViolation("commit \(found) is not whole") }
     guard saves else { return found }
     contents[2][LogStory.attemptKey] = [1]

@@ -128,34 +128,46 @@ struct LogStory {
 
   /// Random changes, and what the store has after them.
   private mutating func change(_ attempt: Int, _ isLarge: Bool) -> [LogProbe.Change] {
+    let changes = Self.changes(attempt, isLarge: isLarge, &random)
     var contents = states[last] ?? []
-    let number = Array("\(attempt)".utf8)
-    var changes = [LogProbe.Change.put(keyspace: 1, key: Self.attemptKey, value: number)]
-    contents[1][Self.attemptKey] = number
+    for change in changes { Self.carryOut(change, &contents) }
+    states[attempt] = contents
+    return changes
+  }
+
+  /// The random changes of an attempt.
+  static func changes(
+    _ attempt: Int, isLarge: Bool, _ random: inout SeededGenerator
+  ) -> [LogProbe.Change] {
+    var changes = [
+      LogProbe.Change.put(keyspace: 1, key: Self.attemptKey, value: Array("\(attempt)".utf8))
+    ]
     for _ in 0..<random.below(5) {
       let keyspace = random.pick([0, 2])
       let key = Array("key \(random.below(60))".utf8)
       switch random.below(16) {
-      case 0:
-        contents[keyspace] = [:]
-        changes.append(.clear(keyspace: keyspace))
-      case 1...4:
-        contents[keyspace][key] = nil
-        changes.append(.delete(keyspace: keyspace, key: key))
+      case 0: changes.append(.clear(keyspace: keyspace))
+      case 1...4: changes.append(.delete(keyspace: keyspace, key: key))
       default:
         let size = random.pick([0, 9, 60, 200, 700, 1_900, 9_000])
         let value = [UInt8](repeating: UInt8(truncatingIfNeeded: attempt), count: size)
-        contents[keyspace][key] = value
         changes.append(.put(keyspace: keyspace, key: key, value: value))
       }
     }
     if isLarge {
       let value = [UInt8](repeating: UInt8(truncatingIfNeeded: attempt), count: 1_100_000)
-      contents[2][Array("bulk".utf8)] = value
       changes.append(.put(keyspace: 2, key: Array("bulk".utf8), value: value))
     }
-    states[attempt] = contents
     return changes
+  }
+
+  /// What a change makes of the contents.
+  static func carryOut(_ change: LogProbe.Change, _ contents: inout LogProbe.Contents) {
+    switch change {
+    case .put(let keyspace, let key, let value): contents[keyspace][key] = value
+    case .delete(let keyspace, let key): contents[keyspace][key] = nil
+    case .clear(let keyspace): contents[keyspace] = [:]
+    }
   }
 
   static func lastAttempt(_ contents: LogProbe.Contents) throws -> Int {

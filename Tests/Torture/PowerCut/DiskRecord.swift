@@ -14,6 +14,11 @@ enum DiskRecord {
     }
     try body()
     _ = si_record(0)
+    return try events()
+  }
+
+  /// What there is in the record.
+  static func events() throws -> [DiskEvent] {
     let count = si_event_count()
     guard count > 0 else { throw TortureViolation("the record is \(count == 0 ? "empty" : "too long")") }
     return try (0..<count).map { try event(si_event_at($0)) }

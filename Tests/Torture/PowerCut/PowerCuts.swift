@@ -89,7 +89,8 @@ private struct CutRecord {
 
   /// Cuts after every event, examines states, and reports those that break a promise; how many distinct ones there were.
   func examine(ignoringFlushes: Bool, report: (TortureViolation) -> Void) throws -> Int {
-    var disk = SimulatedDisk(folder: folder, ignoresFlushes: ignoringFlushes)
+    var disk = SimulatedDisk(
+      folder: folder, ignoresFlushes: ignoringFlushes, tears: ["-log": [64, 256, 512][Int(seed % 3)]])
     // With a log no save is flushed before the next checkpoint.
     var promises = Promises(undoable: durability == .full ? 0 : keepsLog ? 1 << 30 : 1)
     var random = SeededGenerator(seed: seed ^ 0xC0FFEE)

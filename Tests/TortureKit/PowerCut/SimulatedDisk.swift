@@ -4,7 +4,8 @@
 ///     file size        as far as the surviving writes reach, or anything up to what the program made it
 ///     names            as the last flush of the folder left them  +  any of the changes since
 ///
-/// Assumed are sectors of 512 bytes that are written whole or not at all, and a flush that is honest.
+/// Assumed are sectors of 512 bytes that are written whole or not at all, and a flush that is honest. Files whose own format allows for it are torn into smaller
+/// pieces.
 public struct SimulatedDisk: Sendable {
   public static let sectorSize = 512
 
@@ -23,6 +24,8 @@ public struct SimulatedDisk: Sendable {
     var refused = 0
     /// What the program has made of its size.
     var size = 0
+    /// Bytes that are written whole or not at all.
+    var tear = SimulatedDisk.sectorSize
   }
 
   enum NameChange: Sendable {
@@ -34,6 +37,8 @@ public struct SimulatedDisk: Sendable {
   let folder: String
   /// Whether flushing does nothing, as on a disk that lies: for the test of the test.
   let ignoresFlushes: Bool
+  /// By the end of a file's name, how it is torn: powers of two, up to a sector.
+  let tears: [String: Int]
   private(set) var files: [File] = []
   private var fileByInode: [UInt64: Int] = [:]
   private var folderInodes: Set<UInt64> = []
@@ -43,17 +48,18 @@ public struct SimulatedDisk: Sendable {
   private var names: [String: Int] = [:]
 
   /// An empty folder.
-  public init(folder: String, ignoresFlushes: Bool = false) {
+  public init(folder: String, ignoresFlushes: Bool = false, tears: [String: Int] = [:]) {
     self.folder = folder
     self.ignoresFlushes = ignoresFlushes
+    self.tears = tears
   }
 
   /// A folder in which files lie already.
-  public init(folder: String, files contents: [String: [UInt8]]) {
-    self.init(folder: folder)
+  public init(folder: String, files contents: [String: [UInt8]], tears: [String: Int] = [:]) {
+    self.init(folder: folder, tears: tears)
     for (name, bytes) in contents {
       names[name] = files.count
-      files.append(File(durable: bytes, size: bytes.count))
+      files.append(File(durable: bytes, size: bytes.count, tear: tear(name)))
     }
     durableNames = names
   }
@@ -68,10 +74,10 @@ public struct SimulatedDisk: Sendable {
         return
       }
       if isNew {
-        files.append(File())
+        let name = try name(path)
+        files.append(File(tear: tear(name)))
         // The number may have belonged to a file that is gone.
         fileByInode[inode] = files.count - 1
-        let name = try name(path)
         names[name] = files.count - 1
         pendingNames.append(.created(name, files.count - 1))
       } else {
@@ -117,13 +123,17 @@ public struct SimulatedDisk: Sendable {
     return String(path.dropFirst(folder.count + 1))
   }
 
+  private func tear(_ name: String) -> Int {
+    tears.first { name.hasSuffix($0.key) }?.value ?? Self.sectorSize
+  }
+
   private func unknown(_ what: String) -> TortureViolation {
     TortureViolation("the record of the disk has no beginning for \(what)")
   }
 
   private mutating func write(_ file: Int, _ offset: Int, _ bytes: [UInt8], isDurable: Bool) {
     files[file].size = max(files[file].size, offset + bytes.count)
-    files[file].pending += Self.pieces(offset, bytes).map { ($0, isDurable) }
+    files[file].pending += Self.pieces(offset, bytes, files[file].tear).map { ($0, isDurable) }
   }
 
   private mutating func truncate(_ inode: UInt64, _ size: Int) throws {
@@ -151,9 +161,9 @@ public struct SimulatedDisk: Sendable {
         if index < files[file].refused { refused += 1 }
         continue
       }
-      let sector = offset / Self.sectorSize
-      if covered.contains(sector) { continue }
-      if item.isCertain && bytes.count == Self.sectorSize { covered.insert(sector) }
+      let place = offset / files[file].tear
+      if covered.contains(place) { continue }
+      if item.isCertain && bytes.count == files[file].tear { covered.insert(place) }
       kept.append(item)
       if index < files[file].refused { refused += 1 }
     }
@@ -162,12 +172,12 @@ public struct SimulatedDisk: Sendable {
     if refused == 0 { flush(file) }
   }
 
-  /// Cuts a write where sectors end.
-  private static func pieces(_ offset: Int, _ bytes: [UInt8]) -> [Change] {
+  /// Cuts a write where sectors end, or smaller pieces.
+  private static func pieces(_ offset: Int, _ bytes: [UInt8], _ tear: Int) -> [Change] {
     var pieces: [Change] = []
     var start = 0
     while start < bytes.count {
-      let end = min(bytes.count, start + sectorSize - (offset + start) % sectorSize)
+      let end = min(bytes.count, start + tear - (offset + start) % tear)
       pieces.append(.piece(offset: offset + start, bytes: bytes[start..<end]))
       start = end
     }

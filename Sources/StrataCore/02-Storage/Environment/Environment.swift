@@ -82,13 +82,12 @@ final class Environment: @unchecked Sendable {
     let turn = FileTurn(file, identity, isNeeded: !options.isTemporary)
     turn.announce()
     self.turn = turn
-    log =
-      options.canHaveLog
-      ? StoreLog(file, options) { turn.areAnnounced(ReaderTable.processes($0)) } : nil
+    log = options.canHaveLog ? StoreLog(file, options) : nil
     pool = ReaderPool(capacity: max(options.maxReaders, 64), path: file.path)
     lockIdentity = opened.lockIdentity
     try pool.exclusively(until: .now.advanced(by: options.writerDeadline)) { _ in .success(opened.handle) }
     log?.onQuiet = { [weak self] in self?.makeQuietCheckpoint() }
+    log?.othersKnowLogs = { [weak self] in self?.doOthersKnowLogs($0) ?? false }
   }
 
   /// Runs `body` with a view of the last commit. `body` must be short: while it runs, the map cannot grow.

@@ -94,7 +94,7 @@ extension Environment {
 
   /// A descriptor of the lock file, to ask who else has locked it; nil where there is none. It is kept until LMDB has closed its own: closing
   /// it earlier would drop LMDB's locks.
-  private func probeDescriptor() throws -> Int32? {
+  func probeDescriptor() throws -> Int32? {
     try lock.withLock {
       if let lockProbe { return lockProbe }
       guard let expected = lockIdentity, try file.lockIdentity() == expected else { return nil }

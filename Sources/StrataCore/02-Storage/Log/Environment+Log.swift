@@ -10,6 +10,22 @@ extension Environment {
     try write { _ in }
   }
 
+  /// Whether all processes that have the store open know of logs; false when anything is unclear.
+  ///
+  /// LMDB's table of readers has numbers of processes, but not where they mean something: two containers can have processes of the same number. LMDB itself has each of them
+  /// lock the byte of its number in the lock file. The system tells whose lock that is in terms of this process. So a number is believed when both agree, and the process of that
+  /// number has announced itself here.
+  func doOthersKnowLogs(_ environment: OpaquePointer) -> Bool {
+    ReaderTable.check(environment)
+    guard let space = file.system.processSpace(), let probe = try? probeDescriptor() else { return false }
+    return ReaderTable.processes(environment).allSatisfy { process in
+      guard case .success(let holder) = file.system.holderOfByte(probe, Int64(process)) else { return false }
+      // What this process has locked itself is not told.
+      if process == getpid() { return holder == nil }
+      return holder == process && turn.isAnnounced(process, in: space)
+    }
+  }
+
   /// Opens the store again when its pages may not have reached the medium: it is recovered from its log.
   func recoverIfNeeded(until deadline: ContinuousClock.Instant) throws {
     guard log?.reasonToRecover != nil else { return }

@@ -54,6 +54,47 @@ enum LogFile {
     return bytes
   }
 
+  // MARK: Heads
+
+  /// Puts the head that comes after `present` in force, and returns it. `present` must be durable in its place, or there must be none: the sector of its copy is
+  /// overwritten, and counts once it is flushed.
+  static func replace(
+    _ descriptor: Int32, _ present: LogHead, by next: LogHead, _ file: StoreFile
+  ) throws -> LogHead {
+    var next = next
+    next.number = present.number + 1
+    try ensure(descriptor, next, file)
+    return next
+  }
+
+  /// Writes a head where it belongs and flushes it, whatever is there.
+  static func ensure(_ descriptor: Int32, _ head: LogHead, _ file: StoreFile) throws {
+    try head.bytes.withUnsafeBytes {
+      try file.system.writeAll(descriptor, $0, at: head.place, path: file.logPath)
+    }
+    let code = file.system.syncData(descriptor)
+    if code != 0 { throw StorageError(-code, "fdatasync", path: file.logPath) }
+  }
+
+  /// Writes the copy of a head that is durable, and leaves it to the next flush. Returns what both heads are then, nothing when that is unknown.
+  static func copy(_ descriptor: Int32, _ head: LogHead, _ file: StoreFile) -> [UInt8] {
+    let bytes = head.bytes
+    let isWhole = bytes.withUnsafeBytes {
+      (try? file.system.writeAll(descriptor, $0, at: head.copyPlace, path: file.logPath)) != nil
+    }
+    return isWhole ? bytes + [UInt8](repeating: 0, count: LogFormat.headSpacing - bytes.count) + bytes : []
+  }
+
+  /// Removes the mark of the data file, and then the log, which is empty. The mark goes before the log: a mark without a log would speak of lost saves.
+  static func retire(_ file: StoreFile, log: Int32, data: Int32) {
+    if LogMark.remove(file, data) {
+      remove(file, log)
+    } else {
+      // It stays, and says in both heads that it is empty.
+      _ = file.system.syncData(log)
+    }
+  }
+
   /// Removes the log behind `descriptor`, if it still has its name.
   static func remove(_ file: StoreFile, _ descriptor: Int32) {
     guard case .success(let named) = file.system.status(file.logPath),

@@ -10,8 +10,10 @@ package final class LogProbe: Sendable {
     case withoutPin
     /// A record counts whatever its checksum is.
     case withoutChain
-    /// The record of a commit that failed stays.
+    /// The record of a commit that failed stays, also the one of a killed process.
     case withoutCut
+    /// A head that another process has written is believed to be durable.
+    case trusting
   }
 
   package struct Settings: Sendable {
@@ -39,6 +41,7 @@ package final class LogProbe: Sendable {
       options.log.omitsPin = mutant == .withoutPin
       options.log.ignoresChain = mutant == .withoutChain
       options.log.omitsCut = mutant == .withoutCut
+      options.log.trustsHeads = mutant == .trusting
       return options
     }
   }
@@ -149,7 +152,8 @@ package final class LogProbe: Sendable {
           low: UInt64(littleEndian: mark.loadUnaligned(fromByteOffset: 16, as: UInt64.self)))
       }
       hasMark = LogMark.bytes(identity) == Array(mark)
-      guard hasMark, let log, case .head(let head) = LogHead.read(Array(log.prefix(LogFormat.headSize))),
+      guard hasMark, let log,
+        case .head(let head) = LogHead.find(Array(log.prefix(LogFormat.headArea.count))),
         head.identity == identity, head.state == .inForce
       else { return }
       isInForce = true

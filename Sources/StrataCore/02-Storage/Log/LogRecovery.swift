@@ -112,21 +112,29 @@ struct LogRecovery {
 
   /// The head of a log that belongs to the data file with that mark; nil when it belongs to another store, or never was in force.
   static func head(_ log: Int32, of mark: LogIdentity, _ file: StoreFile) throws -> LogHead? {
-    switch LogHead.read(try LogFile.read(log, 0..<LogFormat.headSize, file)) {
-    case .blank:
-      // It was flushed at its first size before the mark was written: a shorter one was cut off, and what it held is gone.
-      guard try size(log, file) >= LogFormat.sizes[0] else { return nil }
+    switch LogHead.find(try LogFile.read(log, LogFormat.headArea, file)) {
+    case .blank where try size(log, file) < LogFormat.sizes[0]:
+      // It was flushed at its first size before the mark was written: it was cut off, and what it held is gone.
+      return nil
+    case .blank where try wasNeverInForce(log, file), .damaged where try wasNeverInForce(log, file):
       return LogHead(state: .empty, identity: mark, generation: 0, anchor: LogHead.none.anchor)
+    case .blank: throw damage(file, "it has no head")
+    case .damaged(let reason): throw damage(file, reason)
     case .head(let head): return head.identity == mark ? head : nil
-    case .newer(let version):
+    case .unsupported(let version):
       throw StorageError(
         .unsupportedFormat, operation: "read log", path: file.logPath,
         detail: "The log beside the store is of format \(version); format \(LogFormat.version) is supported.")
-    case .damaged(let reason):
-      throw StorageError(
-        .damaged, operation: "read log", path: file.logPath,
-        detail: "The log beside the store, without which it is not whole, is damaged: \(reason).")
     }
+  }
+
+  /// Whether the log was being made when it was cut off: of its first head there is a part, and nothing else.
+  private static func wasNeverInForce(_ log: Int32, _ file: StoreFile) throws -> Bool {
+    let bytes = try LogFile.read(log, 0..<min(size(log, file), LogFormat.mostFileBytes), file)
+    var first = LogHead.none
+    first.number = 1
+    let part = first.place..<first.place + LogFormat.headSize
+    return bytes.enumerated().allSatisfy { $1 == 0 || part.contains($0) }
   }
 
   private static func size(_ log: Int32, _ file: StoreFile) throws -> Int {
@@ -212,7 +220,9 @@ struct LogRecovery {
     case .failure(let code): throw StorageError(code.number, "fstat", path: file.logPath)
     }
     guard status.size <= LogFormat.mostFileBytes else { throw damage(file, "it is larger than any log") }
-    guard status.size >= LogFormat.sizes[0] else { throw damage(file, "it was cut off") }
+    guard status.size >= head.fileSize else {
+      throw damage(file, "of \(head.fileSize) bytes it has \(status.size)")
+    }
     let bytes = try LogFile.read(log, 0..<status.size, file)
     let anchor = MetaPage(head.anchor)
     guard anchor.magic == MetaPage.magic, MetaPage.pageSizes.contains(anchor.pageSize),
@@ -280,25 +290,20 @@ struct LogRecovery {
       error.detail += " The store was not closed, and cannot be recovered from its log."
       throw error
     }
+    // A process that was killed may have written the head and the records, and not flushed them. They must not be older after a power cut than what is
+    // made of the data file now.
+    if !policy.trustsHeads { try LogFile.ensure(log, head, file) }
     let pageSize = MetaPage(plan.anchor).pageSize
     for (number, bytes) in MetaPage.pair(plan.anchor).enumerated() {
       try bytes.withUnsafeBytes {
         try file.system.writeAll(data, $0, at: number * pageSize, path: file.path)
       }
     }
-    var code = file.system.sync(data)
+    let code = file.system.sync(data)
     if code != 0 { throw StorageError(-code, "fsync", path: file.path) }
     if !plan.records.isEmpty { try LogReplay(file: file, identity: identity, plan: plan).run() }
-    var empty = head
-    empty.state = .empty
-    empty.flags = []
-    empty.generation = .random(in: 1 ... .max)
-    empty.anchor = LogHead.none.anchor
-    try empty.bytes.withUnsafeBytes { try file.system.writeAll(log, $0, at: 0, path: file.logPath) }
-    code = file.system.syncData(log)
-    if code != 0 { throw StorageError(-code, "fdatasync", path: file.logPath) }
-    // An empty log that stays does no harm; a mark without a log would be reported as a loss.
-    if LogMark.remove(file, data) { LogFile.remove(file, log) }
+    _ = LogFile.copy(log, try LogFile.replace(log, head, by: head.emptied, file), file)
+    LogFile.retire(file, log: log, data: data)
   }
 }
 

@@ -13,17 +13,15 @@ extension StoreLog {
     guard let identity = try LogMark.read(file, data) else { return }
     let opened = try LogFile.open(file)
     do {
-      let bytes = try LogFile.read(opened, 0..<min(status.size, LogFormat.headSize), file)
-      guard bytes.count == LogFormat.headSize, let found = try LogRecovery.head(opened, of: identity, file),
-        found.state == .inForce
-      else {
+      guard let found = try LogRecovery.head(opened, of: identity, file), found.state == .inForce else {
         _ = file.system.close(opened)
         return
       }
-      (head, headBytes) = (found, [])
-      head.generation = 0
+      // As if nothing of it were known yet.
+      head = .none
+      head.identity = identity
+      headArea = []
       descriptor = opened
-      capacity = try size()
       useFlushes(environment)
     } catch {
       _ = file.system.close(opened)
@@ -94,7 +92,7 @@ extension StoreLog {
     }
     if descriptor >= 0 { _ = file.system.close(descriptor) }
     descriptor = -1
-    headBytes = []
+    headArea = []
     head = .none
     (tail, chain, lastID, lastIsFlushed) = (LogFormat.recordStart, 0, 0, false)
     needsCheckpoint = false
@@ -118,17 +116,10 @@ extension StoreLog {
 
   /// Takes the log out of force and removes it. Everything in the data file is flushed.
   private func empty(_ environment: OpaquePointer) -> Bool {
-    head.state = .empty
-    head.flags = []
-    head.anchor = LogHead.none.anchor
-    guard (try? writeHead(head)) != nil, file.system.syncData(descriptor) == 0 else {
-      headBytes = []
-      return false
-    }
+    guard (try? replaceHead(head.emptied)) != nil else { return false }
     var data: mdb_filehandle_t = -1
     mdb_env_get_fd(environment, &data)
-    // The mark goes before the log: a mark without a log would speak of lost saves.
-    if LogMark.remove(file, data) { LogFile.remove(file, descriptor) }
+    LogFile.retire(file, log: descriptor, data: data)
     return true
   }
 
@@ -149,15 +140,13 @@ extension StoreLog {
     }
     var flags: UInt32 = 0
     mdb_env_get_flags(environment, &flags)
-    let isInForce = (try? readHead()) != nil
-    guard flags & UInt32(MDB_RDONLY) == 0, isInForce,
-      let turn = try? LogTurn.takeAtOnce(file, descriptor)
-    else {
+    guard flags & UInt32(MDB_RDONLY) == 0, let turn = try? LogTurn.takeAtOnce(file, descriptor) else {
       if durability != .full { _ = file.system.syncData(descriptor) }
       return false
     }
     defer { turn.end() }
-    guard isAlone() else {
+    // Only who is alone may write a head outside of a transaction.
+    guard isAlone(), (try? readHead()) != nil else {
       if durability != .full { _ = file.system.syncData(descriptor) }
       return false
     }

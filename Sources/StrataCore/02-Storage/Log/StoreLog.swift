@@ -26,8 +26,10 @@ final class StoreLog: @unchecked Sendable {
   // What is known of the log that is in force; nothing while `descriptor` is negative.
   var descriptor: Int32 = -1
   var capacity = 0
-  var headBytes: [UInt8] = []
   var head = LogHead.none
+  /// What both heads of the file are, as far as this process knows; empty when it does not.
+  var headArea: [UInt8] = []
+  var areaBuffer = [UInt8](repeating: 0, count: LogFormat.headArea.count)
   /// Behind the last record: where it ends, its checksum, its transaction.
   var tail = LogFormat.recordStart
   var chain: UInt64 = 0
@@ -61,21 +63,18 @@ final class StoreLog: @unchecked Sendable {
   var hasRecords = false
   /// Whether commits without a log are flushed, too.
   let flushesPlainCommits: Bool
-  /// Whether all other programs that have the store open know of logs.
-  let othersKnowLogs: (OpaquePointer) -> Bool
+  /// Whether all other programs that have the store open know of logs. Set before the first use.
+  var othersKnowLogs: @Sendable (OpaquePointer) -> Bool = { _ in false }
   /// Makes a checkpoint, on any thread. Set before the first use.
   var onQuiet: @Sendable () -> Void = {}
 
-  init(
-    _ file: StoreFile, _ options: EnvironmentOptions, othersKnowLogs: @escaping (OpaquePointer) -> Bool
-  ) {
+  init(_ file: StoreFile, _ options: EnvironmentOptions) {
     self.file = file
     durability = options.durability
     policy = options.log
     isKept = options.keepsLog
     isPermitted = !options.log.awaitsPermission
     flushesPlainCommits = options.flushesCommits
-    self.othersKnowLogs = othersKnowLogs
   }
 
   /// From now on this environment may begin a log.
@@ -136,6 +135,7 @@ final class StoreLog: @unchecked Sendable {
     } else {
       try readHead()
       try follow(to: base)
+      try cutStranger(base)
       if wantsFlush || needsCheckpoint || lastID != base || lastIsFlushed || !holdsPin
         || head.flags.contains(.untrusted) || pageCount(transaction) - checkpointPage > mostPages
       {
@@ -262,24 +262,19 @@ final class StoreLog: @unchecked Sendable {
     flag(.untrusted)
   }
 
-  /// Notes that in the head for other processes, as far as possible.
-  func flag(_ flags: LogHead.Flags) {
-    head.flags.formUnion(flags)
-    // What cannot be known is read again.
-    headBytes = (try? writeHead(head)) ?? []
-    _ = file.system.syncData(descriptor)
-  }
-
-  /// Writes the head, not flushed. Returns its bytes.
-  func writeHead(_ head: LogHead) throws -> [UInt8] {
-    let bytes = head.bytes
-    try bytes.withUnsafeBytes { try file.system.writeAll(descriptor, $0, at: 0, path: file.logPath) }
-    return bytes
-  }
-
   func syncLog() throws {
     let code = file.system.syncData(descriptor)
     if code != 0 { throw StorageError(-code, "fdatasync", path: file.logPath) }
+  }
+
+  /// A process that was killed between its record and its commit leaves the record behind. Before anything else is committed it goes for good: after a power
+  /// cut it must not stand in for the transaction that gets its number, or vouch for that one's anchor.
+  func cutStranger(_ base: UInt64) throws {
+    if policy.omitsCut || lastID != base || tail + LogFormat.recordHeader > capacity { return }
+    let isThere = try read(tail..<tail + LogFormat.recordHeader).withUnsafeBytes {
+      LogRecord.claims($0, base + 1)
+    }
+    if isThere { _ = cutTail() }
   }
 
   /// Reads the records that others have written, up to transaction `base`.
@@ -308,45 +303,6 @@ final class StoreLog: @unchecked Sendable {
     }
   }
 
-  // MARK: The head
-
-  /// Checks whether another process has made a checkpoint.
-  func readHead() throws {
-    let bytes = try read(0..<LogFormat.headSize)
-    if bytes == headBytes { return }
-    guard case .head(let found) = LogHead.read(bytes), found.state == .inForce,
-      found.identity == head.identity
-    else {
-      throw StorageError(
-        .damaged, operation: "pread", path: file.logPath,
-        detail: "The log beside the store was overwritten while the store was open. Nothing was written.")
-    }
-    if found.flags.contains(.suspect) {
-      let error = suspect(StorageError(EIO, "fdatasync", path: file.path))
-      throw error
-    }
-    if found.generation != head.generation {
-      (tail, chain, lastID, lastIsFlushed) = (
-        LogFormat.recordStart, found.generation, found.checkpoint, false
-      )
-      needsCheckpoint = false
-      checkpointPage = Int(clamping: MetaPage(found.anchor).lastPage)
-      capacity = try size()
-    }
-    (head, headBytes) = (found, bytes)
-  }
-
-  func size() throws -> Int {
-    switch file.system.statusOfDescriptor(descriptor) {
-    case .success(let status): return min(status.size, LogFormat.mostFileBytes)
-    case .failure(let code): throw StorageError(code.number, "fstat", path: file.logPath)
-    }
-  }
-
-  func read(_ range: Range<Int>) throws -> [UInt8] {
-    try LogFile.read(descriptor, range, file)
-  }
-
   // MARK: Checkpoints
 
   /// Makes all that was committed durable in the data file, and begins a new log after it.
@@ -363,16 +319,11 @@ final class StoreLog: @unchecked Sendable {
     next.flags = []
     next.generation = .random(in: 1 ... .max)
     next.anchor = anchor
-    let bytes: [UInt8]
-    do {
-      bytes = try writeHead(next)
-      try syncLog()
-    } catch {
-      // Either head may be what the medium has: both lead to the same state, as long as nothing is appended and the pin stays.
-      distrust()
-      throw error
-    }
-    (head, headBytes, needsCheckpoint) = (next, bytes, false)
+    next.fileSize = capacity
+    // When that fails, either head may be what the medium has: both lead to the same state, as long as nothing is appended and the pin stays.
+    needsCheckpoint = true
+    try replaceHead(next)
+    needsCheckpoint = false
     (tail, chain, lastID, lastIsFlushed) = (LogFormat.recordStart, next.generation, next.checkpoint, false)
     checkpointPage = Int(clamping: MetaPage(anchor).lastPage)
     try movePin(transaction)
@@ -446,6 +397,8 @@ struct LogPolicy: Sendable {
   var omitsPin = false
   /// Carries out records without looking at the chain of checksums: for tests that have to notice it.
   var ignoresChain = false
-  /// Leaves the record of a commit that failed: for tests that have to notice it.
+  /// Leaves the record of a commit that failed, or of a process that was killed: for tests that have to notice it.
   var omitsCut = false
+  /// Does not flush a head that another process has written: for tests that have to notice it.
+  var trustsHeads = false
 }

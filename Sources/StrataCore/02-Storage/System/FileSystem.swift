@@ -36,6 +36,11 @@ struct FileSystem: Sendable {
   var lockFirstByte: @Sendable (_ descriptor: Int32) -> Int32
   /// The number of another process that has locked the first byte, for itself or with others; nil when there is none.
   var holderOfFirstByte: @Sendable (_ descriptor: Int32) -> Int32?
+  /// The number of another process that has locked a byte for itself or with others: 0 or less when it has none here, as a process of another container; nil
+  /// when no process has.
+  var holderOfByte: @Sendable (_ descriptor: Int32, _ place: Int64) -> Result<Int32?, Code>
+  /// Where this process's number means something; nil when that is unknown. See `ProcessSpace`.
+  var processSpace: @Sendable () -> UInt64?
   /// Locks a byte for this open file alone: 0 or negative errno. It need not lie within the file. -EAGAIN or -EACCES when another open file
   /// has it locked, unless the call waits for that.
   var lockByte: @Sendable (_ descriptor: Int32, _ place: Int64, _ waits: Bool) -> Int32
@@ -141,6 +146,12 @@ struct FileSystem: Sendable {
       guard fcntl(descriptor, F_GETLK, &range) == 0, range.l_type != Int16(F_UNLCK) else { return nil }
       return range.l_pid
     },
+    holderOfByte: { descriptor, place in
+      var range = byte(place, F_WRLCK)
+      if fcntl(descriptor, F_GETLK, &range) != 0 { return .failure(Code(number: errno)) }
+      return .success(range.l_type == Int16(F_UNLCK) ? nil : range.l_pid)
+    },
+    processSpace: { ProcessSpace.current() },
     lockByte: { descriptor, place, waits in
       var range = byte(place, F_WRLCK)
       return retrying {

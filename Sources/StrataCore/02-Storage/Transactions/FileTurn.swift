@@ -36,21 +36,18 @@ final class FileTurn: @unchecked Sendable {
     self.isNeeded = isNeeded
   }
 
-  /// Tells other processes that this one knows of logs. Without a descriptor to spare, or without permission to write, they begin no log meanwhile.
+  /// Tells other processes that this one knows of logs. Without a descriptor to spare, without permission to write, or where it is unknown what process numbers
+  /// mean, they begin no log meanwhile.
   func announce() {
     if !isNeeded { return }
-    guard let descriptor = openedDescriptor() else { return }
-    _ = file.system.lockByte(descriptor, Self.knowing + Int64(getpid()), false)
+    guard let space = file.system.processSpace(), let descriptor = openedDescriptor() else { return }
+    _ = file.system.lockByte(descriptor, Self.knowing(getpid(), in: space), false)
   }
 
-  /// Whether each of these processes has announced itself.
-  func areAnnounced(_ processes: Set<Int32>) -> Bool {
-    for process in processes where process != getpid() {
-      guard let descriptor = openedDescriptor(),
-        file.system.isByteLocked(descriptor, Self.knowing + Int64(process))
-      else { return false }
-    }
-    return true
+  /// Whether a process has announced itself, as one whose number is of that space.
+  func isAnnounced(_ process: Int32, in space: UInt64) -> Bool {
+    guard let descriptor = openedDescriptor() else { return false }
+    return file.system.isByteLocked(descriptor, Self.knowing(process, in: space))
   }
 
   /// Takes the turn if it is free and no other process has waited too long. Never waits.
@@ -94,8 +91,11 @@ final class FileTurn: @unchecked Sendable {
 
   static let writing: Int64 = 0x7FFF_FFFF_FFFF_FF00
   static let waiting: Int64 = writing + 1
-  /// From here on a byte for each process that knows of logs and has the store open, by its number.
-  static let knowing: Int64 = 0x7FFF_FFFE_0000_0000
+
+  /// The byte of a process that knows of logs and has the store open: by its number, which has 22 bits at most, behind 39 bits for the space of numbers.
+  static func knowing(_ process: Int32, in space: UInt64) -> Int64 {
+    0x4000_0000_0000_0000 | Int64(space & 0x7F_FFFF_FFFF) << 22 | Int64(process) & 0x3F_FFFF
+  }
 
   /// The data file, opened once more; nil when that cannot be done now, or another file has its name, which the writer finds out by itself.
   private func openedDescriptor() -> Int32? {

@@ -24,7 +24,7 @@ struct KilledStoreTests {
   }
 
   /// The image without the newest anchor.
-  private static func tear(_ image: LoggedStore.Image) throws -> LoggedStore.Image {
+  static func tear(_ image: LoggedStore.Image) throws -> LoggedStore.Image {
     var image = image
     let pageSize = MetaPage.systemPageSize
     let anchors = [0, pageSize].map { MetaPage(Array(image.data[$0..<$0 + MetaPage.size])).transactionID }
@@ -66,7 +66,7 @@ struct KilledStoreTests {
 
   @Test func anInspectionTellsOfADamagedLog() throws {
     var image = image
-    image.log?[100] ^= 1
+    image.damageHeads(100) { $0 ^= 1 }
     try image.put(killed)
     #expect(try storageError { try Environment.inspect(path: killed.path, .full) }.kind == .damaged)
     #expect(try killed.image() == image)
@@ -103,6 +103,81 @@ struct KilledStoreTests {
     #expect(try environment.get(rows, "a") == "8")
     let found = try environment.logState()?.recordCount ?? 0
     #expect(found > 0)
+  }
+
+  @Test func aBackupHasWhatOnlyTheLogHasAndNoMark() throws {
+    let target = LoggedStore(in: killed.directory, name: "Backup.strata")
+    for isCompact in [true, false] {
+      try image.put(killed)
+      // The log of a store that had the backup's name.
+      try Data(try #require(image.log)).write(to: URL(fileURLWithPath: target.logPath))
+      let environment = try killed.open()
+      try environment.copy(to: target.path, compacting: isCompact)
+      environment.close()
+      #expect(!hasLog(target))
+      let mark = try fileBytes(target.path)[LogMark.offset..<LogMark.offset + LogMark.size]
+      #expect(mark.allSatisfy { $0 == 0 })
+      #expect(try value(target) == "3")
+      unlink(target.path)
+    }
+  }
+
+  @Test func aBackupOfAStoreWhoseLogIsInUseHasEverySave() throws {
+    let store = try LoggedStore()
+    let environment = try store.open(LoggedStore.options(.relaxed))
+    defer { environment.close() }
+    let rows = try environment.keyspace("rows")
+    for number in 1...5 { try environment.put(rows, "a", "\(number)") }
+    let before = try #require(try environment.logState())
+    let target = LoggedStore(in: store.directory, name: "Backup.strata")
+    try environment.copy(to: target.path, compacting: true)
+    #expect(before.recordCount > 0 && !hasLog(target))
+    #expect(try value(target) == "5")
+  }
+
+  /// One that may not write the file leaves the log; the next one to open the store recovers it.
+  @Test(arguments: [true, false])
+  func aReadOnlyEnvironmentThatClosesLastRemovesTheLogIfItCan(mayWrite: Bool) async throws {
+    let store = try LoggedStore()
+    // Made first, so that there is something to open.
+    let first = try store.open()
+    _ = try first.keyspace("rows")
+    first.close()
+    let (path, written, opened) = (store.path, store.directory("written"), store.directory("opened"))
+    let outcome = Mutex<Result<Environment, any Error>?>(nil)
+    let thread = Thread {
+      let result = Result {
+        try waitFor(written)
+        var options = EnvironmentOptions()
+        (options.create, options.isReadOnly) = (.never, true)
+        let system = options.fileSystem
+        options.fileSystem.open = { name, flags, mode in
+          name == path && flags & O_ACCMODE == O_RDWR && !mayWrite ? -EACCES : system.open(name, flags, mode)
+        }
+        return try Environment.open(path: path, options: options)
+      }
+      outcome.withLock { $0 = result }
+      do { try announce(opened) } catch { Issue.record(error) }
+    }
+    thread.start()
+    await #expect(processExitsWith: .success) {
+      [path = path as String, written = written as String, opened = opened as String] in
+      let environment = try Environment.open(path: path, options: LoggedStore.options())
+      let rows = try environment.keyspace("rows")
+      for number in 1...3 { try environment.put(rows, "a", "\(number)") }
+      try announce(written)
+      try waitFor(opened)
+      environment.close()
+    }
+    let reader = try #require(outcome.withLock { $0 }).get()
+    #expect(hasLog(store))
+    #expect(try reader.get(try reader.keyspace("rows"), "a") == "3")
+    reader.close()
+    #expect(hasLog(store) == !mayWrite)
+    // As a power cut may leave it now.
+    if !mayWrite { try Self.tear(store.image()).put(store) }
+    #expect(try value(store) == "3")
+    #expect(!hasLog(store))
   }
 
   @Test func aStoreWithoutItsLogSaysSoOnce() throws {
@@ -216,23 +291,6 @@ struct LogInUseTests {
     let image = try store.image()
     #expect(try image.head.checkpoint == UInt64(environment.statistics().transactionID))
     #expect(try environment.logState()?.recordCount == 0)
-  }
-
-  @Test func aLogIsNotBegunBesideAProcessThatKnowsNothingOfLogs() throws {
-    let store = try LoggedStore()
-    try #require(try StoreFile(store.path, .system).create(isFlushed: false, allowsNetwork: true))
-    let file = try StoreFile(store.path, .system)
-    let identity = try #require(try file.status()).identity
-    let turn = FileTurn(file, identity, isNeeded: true)
-    defer { turn.close() }
-    // Process 1 has the store open, of all that this one can tell.
-    #expect(turn.areAnnounced([getpid()]))
-    #expect(!turn.areAnnounced([getpid(), 1]))
-    let other = open(store.path, O_RDWR | O_CLOEXEC)
-    #expect(FileSystem.system.lockByte(other, FileTurn.knowing + 1, false) == 0)
-    #expect(turn.areAnnounced([getpid(), 1]))
-    close(other)
-    #expect(!turn.areAnnounced([1]))
   }
 
   @Test func noneKeepsThePromiseOfRelaxedWithALog() throws {

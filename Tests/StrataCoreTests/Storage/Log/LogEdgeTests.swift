@@ -96,6 +96,60 @@ struct LogEdgeTests {
     #expect(try copy.image() == image)
   }
 
+  /// Also one that is cut off to a size that logs have.
+  @Test func aLogThatWasCutOffToAnEarlierSizeIsRefused() throws {
+    let store = try LoggedStore()
+    let environment = try store.open()
+    let rows = try environment.keyspace("rows")
+    let text = String(repeating: "x", count: 30_000)
+    for number in 0..<8 { try environment.put(rows, "key \(number)", text) }
+    var image = try store.image()
+    environment.close()
+    #expect(try image.head.fileSize == image.log?.count && image.log?.count ?? 0 > LogFormat.sizes[0])
+    image.log = image.log.map { Array($0.prefix(LogFormat.sizes[0])) }
+    let copy = try LoggedStore()
+    try image.put(copy)
+    #expect(try storageError { _ = try copy.open() }.kind == .damaged)
+    #expect(try copy.image() == image)
+  }
+
+  @Test(arguments: [0, LogFormat.headSpacing])
+  func oneDamagedHeadOfTwoDoesNoHarm(place: Int) throws {
+    for end in stride(from: 64, through: LogFormat.headSize, by: 64) {
+      var image = try unclosed()
+      for byte in place..<place + end { image.log?[byte] ^= 0x5A }
+      let copy = try LoggedStore()
+      try image.put(copy)
+      try Environment.inspect(path: copy.path, .full)
+      let opened = try copy.open()
+      defer { opened.close() }
+      #expect(try opened.get(try opened.keyspace("rows"), "a") == "3")
+    }
+  }
+
+  /// The first head was being written, and no record yet.
+  @Test func aLogWhoseFirstHeadWasCutOffWasNeverInForce() throws {
+    let image = try unclosed()
+    let head = try image.head
+    var first = head
+    first.number = 1
+    for end in stride(from: 64, to: LogFormat.headSize, by: 64) {
+      var log = [UInt8](repeating: 0, count: LogFormat.sizes[0])
+      log.replaceSubrange(first.place..<first.place + end, with: first.bytes[..<end])
+      let copy = try LoggedStore()
+      try LoggedStore.Image(data: image.data, log: log).put(copy)
+      let opened = try copy.open()
+      #expect(try opened.get(try opened.keyspace("rows"), "a") == "3")
+      opened.close()
+      // With a record behind it, it was in force.
+      log[LogFormat.recordStart] = 1
+      let damaged = LoggedStore.Image(data: image.data, log: log)
+      try damaged.put(copy)
+      #expect(try storageError { _ = try copy.open() }.kind == .damaged)
+      #expect(try copy.image() == damaged)
+    }
+  }
+
   /// Without its head a log says nothing: as if it were missing, every page is looked at.
   @Test(arguments: [0, 100, 511])
   func aLogThatWasCutToNothingIsAMissingOne(size: Int) throws {

@@ -102,18 +102,51 @@ struct LogFormatTests {
     var anchor = [UInt8](repeating: 0, count: MetaPage.size)
     for index in anchor.indices { anchor[index] = UInt8(truncatingIfNeeded: index &* 31) }
     let head = LogHead(
-      state: .inForce, flags: [.untrusted], identity: LogIdentity(), generation: 77, anchor: anchor)
+      state: .inForce, flags: [.untrusted], number: 9, identity: LogIdentity(), generation: 77,
+      anchor: anchor,
+      fileSize: LogFormat.sizes[1])
     #expect(LogHead.read(head.bytes) == .head(head))
     #expect(LogHead.read([UInt8](repeating: 0, count: 4_096)) == .blank)
-    #expect(LogHead.read([]) == .blank)
+    #expect(LogHead.read([UInt8]()) == .blank)
     for bit in 0..<512 * 8 {
       var bytes = head.bytes
       bytes[bit / 8] ^= 1 << UInt8(bit % 8)
       switch LogHead.read(bytes) {
-      case .damaged, .newer: break
+      case .damaged, .unsupported: break
       case let other: Issue.record("bit \(bit): \(other)")
       }
     }
+  }
+
+  @Test func ofTwoHeadsTheNewerOneThatIsWholeCounts() {
+    func head(_ number: UInt64) -> LogHead {
+      LogHead(
+        state: .inForce, number: number, identity: LogIdentity(high: 1, low: 2), generation: number,
+        anchor: LogHead.none.anchor)
+    }
+    func area(_ heads: LogHead...) -> [UInt8] {
+      var area = [UInt8](repeating: 0, count: LogFormat.headArea.count)
+      for head in heads {
+        area.replaceSubrange(head.place..<head.place + LogFormat.headSize, with: head.bytes)
+      }
+      return area
+    }
+    #expect(LogHead.find(area(head(7), head(8))) == .head(head(8)))
+    #expect(LogHead.find(area(head(9), head(8))) == .head(head(9)))
+    #expect(LogHead.find(area(head(1))) == .head(head(1)))
+    #expect(LogHead.find(area()) == .blank && LogHead.find([]) == .blank)
+    // Of the newer one, 64 bytes after the other have arrived.
+    let newer = head(9)
+    for end in stride(from: 64, to: LogFormat.headSize, by: 64) {
+      var torn = area(head(7), head(8))
+      torn.replaceSubrange(newer.place..<newer.place + end, with: newer.bytes[..<end])
+      #expect(LogHead.find(torn) == .head(end == LogFormat.headSize ? newer : head(8)), "\(end)")
+    }
+    var both = area(head(8), head(9))
+    for place in [100, LogFormat.headSpacing + 100] { both[place] ^= 1 }
+    #expect(LogHead.find(both) == .damaged("its head has a wrong checksum"))
+    both[LogFormat.headSpacing + 8] = 3
+    #expect(LogHead.find(both) == .unsupported(3))
   }
 
   @Test func changesThatContradictThemselvesAreRefused() {
@@ -137,7 +170,7 @@ struct LogFormatTests {
     let identity = LogIdentity(high: 0x0807_0605_0403_0201, low: 0x1817_1615_1413_1211)
     let generation: UInt64 = 0x2122_2324_2526_2728
     let head = LogHead(
-      state: .inForce, identity: identity, generation: generation, anchor: LogHead.none.anchor)
+      state: .inForce, number: 5, identity: identity, generation: generation, anchor: LogHead.none.anchor)
     #expect(try bytes("log head") == head.bytes)
     #expect(try bytes("log mark") == LogMark.bytes(identity))
     let changes = recorded { recorder in

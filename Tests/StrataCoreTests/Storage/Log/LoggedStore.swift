@@ -53,9 +53,15 @@ struct LoggedStore {
       if let log { try Data(log).write(to: URL(fileURLWithPath: store.logPath)) }
     }
 
+    /// Changes a byte of both heads.
+    mutating func damageHeads(_ offset: Int, _ change: (inout UInt8) -> Void) {
+      for place in [offset, LogFormat.headSpacing + offset] where log != nil { change(&log![place]) }
+    }
+
     var head: LogHead {
       get throws {
-        guard case .head(let head) = LogHead.read(Array(try #require(log).prefix(512))) else {
+        guard case .head(let head) = LogHead.find(Array(try #require(log).prefix(LogFormat.headArea.count)))
+        else {
           throw StorageError(.damaged, operation: "test", path: "", detail: "no head")
         }
         return head

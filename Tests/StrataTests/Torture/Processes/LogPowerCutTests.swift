@@ -27,6 +27,12 @@ struct LogPowerCutTests {
     try await TortureWorker.run("log-processes", cases: TortureSettings.logKills, seed: TortureWorker.seed)
   }
 
+  /// The power is cut while several processes write, any of which was killed at any call.
+  @Test func afterAKillAndAPowerCutTheStoreHoldsWhatWasPromised() async throws {
+    try await TortureWorker.run(
+      "log-crew-crash-states", cases: TortureSettings.logCrashStates, seed: TortureWorker.seed)
+  }
+
   /// The same stories as without a log, through contexts, with groups of saves and backups.
   @Test func afterAPowerCutAStoreWithALogHoldsWhatWasPromised() async throws {
     try await TortureWorker.run("log-store-crash-states", cases: 1_500, seed: TortureWorker.seed)

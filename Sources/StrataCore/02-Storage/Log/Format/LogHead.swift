@@ -1,57 +1,9 @@
 import Foundation
 
-/// The bytes of a store's log: a head of one sector, and records from `recordStart` on, one after the other.
+/// A head of a log: which store it belongs to, and from which state of the data file its records continue.
 ///
-/// ```
-///   0            512        4096                                         file size
-///   ┌────────────┬──────────┬──────────┬──────────┬──────────┬───────────┐
-///   │ head       │ 0        │ record   │ record   │ record   │ old bytes │
-///   └────────────┴──────────┴──────────┴──────────┴──────────┴───────────┘
-/// ```
-///
-/// `Docs/FileFormat.md` describes every byte. All numbers are little-endian, except for the anchor, which is LMDB's.
-enum LogFormat {
-  static let magic: UInt64 = 0x474F_4C54_4152_5453  // "STRATLOG"
-  static let version: UInt32 = 1
-  /// Bytes of the head: one sector, which a medium writes as a whole or not at all.
-  static let headSize = 512
-  /// Where the first record begins.
-  static let recordStart = 4096
-  /// Bytes before a record's changes.
-  static let recordHeader = 24
-  /// Records are followed by zeros up to a multiple of this.
-  static let alignment = 8
-  /// Transactions whose changes take more bytes are not recorded.
-  static let mostRecordBytes = 1 << 20
-  /// The sizes of the file: a log that was full gets the next one at the next checkpoint.
-  static let sizes = [1 << 16, 1 << 18, 1 << 20, 1 << 22]
-  /// A larger file is no log of ours.
-  static let mostFileBytes = 1 << 26
-
-  /// The checksum of `bytes` behind what `seed` stands for: finds accidents, not forgeries.
-  static func checksum(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> UInt64 {
-    var hash = fold((0x9E37_79B9_7F4A_7C15 ^ seed) &+ UInt64(bytes.count))
-    var place = 0
-    while place + 8 <= bytes.count {
-      hash = fold(hash ^ UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)))
-      place += 8
-    }
-    if place < bytes.count {
-      var word: UInt64 = 0
-      for index in (place..<bytes.count).reversed() { word = word << 8 | UInt64(bytes[index]) }
-      hash = fold(hash ^ word)
-    }
-    return fold(hash ^ 0xA076_1D64_78BD_642F)
-  }
-
-  @inline(__always)
-  private static func fold(_ value: UInt64) -> UInt64 {
-    let product = value.multipliedFullWidth(by: 0xA076_1D64_78BD_642F)
-    return product.high ^ product.low
-  }
-}
-
-/// The first sector of a log: which store it belongs to, and from which state of the data file its records continue.
+/// A log has two, one sector each. Head number `n` is written where `n` modulo 2 says, flushed, and then copied over the other one. So at any moment one of both is
+/// whole on the medium, and afterwards both are the same: a sector that is damaged later does not lead back to an older head.
 struct LogHead: Equatable {
   /// What the records mean.
   enum State: UInt32 {
@@ -71,17 +23,40 @@ struct LogHead: Equatable {
 
   var state: State
   var flags: Flags = []
+  /// Heads are counted: of two that are whole the one with the higher number counts. 0 for none.
+  var number: UInt64 = 0
   /// The same bytes as in the data file's log mark.
   var identity: LogIdentity
   /// A random number for each checkpoint: where the chain of checksums begins.
   var generation: UInt64
   /// The anchor of the checkpoint as it lies in the data file, `MetaPage.size` bytes; zeros when the state is `empty`.
   var anchor: [UInt8]
+  /// Bytes that the file has at least: a shorter one was cut off.
+  var fileSize = LogFormat.sizes[0]
 
   /// The number of the checkpoint's transaction.
   var checkpoint: UInt64 { MetaPage(anchor).transactionID }
 
+  /// What follows it when the data file is whole without the log.
+  var emptied: LogHead {
+    var next = self
+    next.state = .empty
+    next.flags = []
+    next.generation = .random(in: 1 ... .max)
+    next.anchor = LogHead.none.anchor
+    return next
+  }
+
+  /// Where it is written first.
+  var place: Int { Self.place(number) }
+  /// Where it is copied to.
+  var copyPlace: Int { Self.place(number &+ 1) }
+
+  private static func place(_ number: UInt64) -> Int { Int(number & 1) * LogFormat.headSpacing }
+
   private static let anchorOffset = 48
+  private static let numberOffset = anchorOffset + MetaPage.size
+  private static let fileSizeOffset = numberOffset + 8
   private static let checksumOffset = 504
 
   /// The sector.
@@ -97,6 +72,9 @@ struct LogHead: Equatable {
       buffer.storeBytes(of: generation.littleEndian, toByteOffset: 32, as: UInt64.self)
       buffer.storeBytes(of: flags.rawValue.littleEndian, toByteOffset: 40, as: UInt32.self)
       for (index, byte) in anchor.enumerated() { buffer[Self.anchorOffset + index] = byte }
+      buffer.storeBytes(of: number.littleEndian, toByteOffset: Self.numberOffset, as: UInt64.self)
+      buffer.storeBytes(
+        of: UInt64(fileSize).littleEndian, toByteOffset: Self.fileSizeOffset, as: UInt64.self)
       let checksum = LogFormat.checksum(
         UnsafeRawBufferPointer(rebasing: buffer[..<Self.checksumOffset]), seed: LogFormat.magic)
       buffer.storeBytes(of: checksum.littleEndian, toByteOffset: Self.checksumOffset, as: UInt64.self)
@@ -104,43 +82,62 @@ struct LogHead: Equatable {
     return bytes
   }
 
-  /// What a first sector can be.
+  /// What the sector of a head can be, and what both together can be.
   enum Reading: Equatable {
-    /// Nothing but zeros, or less than a sector: a log whose making was cut off. It has never been in force.
+    /// Nothing but zeros, or less than a sector.
     case blank
     case head(LogHead)
-    /// A log of a later version of Strata.
-    case newer(UInt32)
+    /// A log of another version of Strata.
+    case unsupported(UInt32)
     case damaged(String)
   }
 
-  /// Reads a first sector, of any origin.
-  static func read(_ bytes: [UInt8]) -> Reading {
-    guard bytes.count >= LogFormat.headSize, bytes[..<LogFormat.headSize].contains(where: { $0 != 0 }) else {
-      return .blank
-    }
+  /// Reads the sector of one head, of any origin.
+  static func read(_ bytes: some Collection<UInt8>) -> Reading {
+    let bytes = Array(bytes.prefix(LogFormat.headSize))
+    guard bytes.count == LogFormat.headSize, bytes.contains(where: { $0 != 0 }) else { return .blank }
     return bytes.withUnsafeBytes { buffer in
       func number<N: FixedWidthInteger>(_ offset: Int, _ type: N.Type) -> N {
         N(littleEndian: buffer.loadUnaligned(fromByteOffset: offset, as: N.self))
       }
       guard number(0, UInt64.self) == LogFormat.magic else { return .damaged("it does not begin as a log") }
       let version = number(8, UInt32.self)
-      if version > LogFormat.version { return .newer(version) }
       let checksum = LogFormat.checksum(
         UnsafeRawBufferPointer(rebasing: buffer[..<checksumOffset]), seed: LogFormat.magic)
-      guard version == LogFormat.version, number(checksumOffset, UInt64.self) == checksum else {
+      if version != LogFormat.version { return .unsupported(version) }
+      guard number(checksumOffset, UInt64.self) == checksum else {
         return .damaged("its head has a wrong checksum")
       }
       guard let state = State(rawValue: number(12, UInt32.self)) else {
         return .damaged("its head has an unknown state")
       }
+      let fileSize = number(fileSizeOffset, UInt64.self)
+      guard (UInt64(LogFormat.sizes[0])...UInt64(LogFormat.mostFileBytes)).contains(fileSize) else {
+        return .damaged("its head speaks of \(fileSize) bytes")
+      }
       let head = LogHead(
         state: state, flags: Flags(rawValue: number(40, UInt32.self)),
+        number: number(numberOffset, UInt64.self),
         identity: LogIdentity(high: number(16, UInt64.self), low: number(24, UInt64.self)),
         generation: number(32, UInt64.self),
-        anchor: Array(buffer[anchorOffset..<anchorOffset + MetaPage.size]))
+        anchor: Array(buffer[anchorOffset..<anchorOffset + MetaPage.size]), fileSize: Int(fileSize))
       return .head(head)
     }
+  }
+
+  /// Reads both heads: the newer one that is whole counts.
+  ///
+  /// - Parameter area: the log from its beginning on, `LogFormat.headArea` if it is so long.
+  static func find(_ area: [UInt8]) -> Reading {
+    let readings = [0, LogFormat.headSpacing].map { read(area.dropFirst($0)) }
+    let heads = readings.compactMap { reading in
+      if case .head(let head) = reading { head } else { nil }
+    }
+    if let newest = heads.max(by: { $0.number < $1.number }) { return .head(newest) }
+    // Of a sector that is no head, the version may be a part of the damage: what the other one says is worth more.
+    return readings.first {
+      if case .unsupported = $0 { true } else { false }
+    } ?? readings.first { $0 != .blank } ?? .blank
   }
 }
 
@@ -149,18 +146,4 @@ extension LogHead {
   static let none = LogHead(
     state: .empty, identity: LogIdentity(high: 0, low: 0), generation: 0,
     anchor: [UInt8](repeating: 0, count: MetaPage.size))
-}
-
-/// Which log belongs to which data file: 16 random bytes that both have.
-struct LogIdentity: Hashable, Sendable {
-  var high: UInt64
-  var low: UInt64
-
-  init(high: UInt64, low: UInt64) {
-    self.high = high
-    self.low = low
-  }
-
-  /// One that no other log has.
-  init() { self.init(high: .random(in: 1 ... .max), low: .random(in: 1 ... .max)) }
 }

@@ -49,6 +49,14 @@ struct LogRecord: Equatable {
     checksum = expected
   }
 
+  /// Whether the header of a record says that it is of that transaction; whether the record is whole is another matter.
+  static func claims(_ header: UnsafeRawBufferPointer, _ transactionID: UInt64) -> Bool {
+    guard header.count >= LogFormat.recordHeader else { return false }
+    let kind = UInt32(littleEndian: header.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
+    let number = UInt64(littleEndian: header.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+    return Kind(rawValue: kind) != nil && number == transactionID
+  }
+
   static func checksum(
     _ header: UnsafeRawBufferPointer, _ body: UnsafeRawBufferPointer, chain: UInt64
   ) -> UInt64 {
