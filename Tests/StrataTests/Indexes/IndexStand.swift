@@ -32,6 +32,8 @@ final class IndexStand: Sendable {
     folder = try other?.folder ?? TemporaryFolder()
     url = folder.url.appendingPathComponent("Harbour.strata")
     coordinator = PersistentStoreCoordinator(managedObjectModel: model)
+    // On a busy machine a test may take longer than generations live by default.
+    coordinator.queryGenerationLimit = .seconds(86_400)
     var options = LMDBStoreOptions()
     options.durability = .none
     options.rowsPerIndexStep = step

@@ -41,6 +41,8 @@ final class TemporaryStore: Sendable {
     self.folder = folder
     url = folder.folder.url.appendingPathComponent(fileName)
     container = PersistentContainer(name: "Journal", model: model)
+    // On a busy machine a test may take longer than generations live by default.
+    container.persistentStoreCoordinator.queryGenerationLimit = .seconds(86_400)
     var description = PersistentStoreDescription(url: url)
     configure(&description)
     if let gate {
