@@ -1,19 +1,5 @@
 import Foundation
 
-/// One sort key of a fetch request.
-public struct FetchSort: Sendable, Hashable {
-  /// The attribute to sort by.
-  public var key: String
-  /// Whether small values come first. Nil is the smallest value.
-  public var ascending: Bool
-
-  /// Sorts by the attribute `key`.
-  public init(_ key: String, ascending: Bool = true) {
-    self.key = key
-    self.ascending = ascending
-  }
-}
-
 /// A description of which objects to fetch, in what order, and how many of them.
 ///
 /// A value: names are only checked when a context executes the request (rule 103). Two requests that are

@@ -9,8 +9,9 @@ import Foundation
 /// What a key path reads of a probe while it is followed, and what it is given.
 ///
 /// Attributes answer a value that no accessor makes up; in the second round another one. A key path whose result is this value
-/// both times is the attribute; one that computes something of it is not. An accessor that traps on values it does not know, such as
-/// `Status(rawValue: raw)!`, traps: nothing can catch that. Docs/Queries.md says what to write instead.
+/// both times is the attribute; one that computes something of it is not. Where the key path leads to an enumeration, attributes answer the raw
+/// values of its cases, one in each round. An accessor that traps on other values it does not know traps: nothing can catch that.
+/// Docs/Queries.md says what to write instead.
 final class ProbeRecording: @unchecked Sendable {
   // @unchecked Sendable: made, used and dropped inside one call, on one thread; task-local values must be Sendable.
 
@@ -23,19 +24,29 @@ final class ProbeRecording: @unchecked Sendable {
     let slot: Int
   }
 
+  /// What attributes answer.
+  enum Answer {
+    /// A value that nobody writes.
+    case first
+    /// Another one.
+    case second
+    /// A raw value of an enumeration.
+    case raw(Any)
+  }
+
   private let schema: Schema
-  private let isSecondRound: Bool
+  private let answer: Answer
   private(set) var reads: [Read] = []
 
-  init(_ schema: Schema, isSecondRound: Bool) {
+  init(_ schema: Schema, _ answer: Answer) {
     self.schema = schema
-    self.isSecondRound = isSecondRound
+    self.answer = answer
   }
 
   /// What the attribute in `slot` of a probe answers.
   func value(_ slot: Int, of entity: EntitySchema) -> AttributeValue {
     note(slot, of: entity)
-    return Self.value(entity.attributes[slot].type, isSecondRound: isSecondRound)
+    return Self.value(entity.attributes[slot].type, answer)
   }
 
   /// What the to-one relationship of a probe leads to: another probe.
@@ -49,8 +60,14 @@ final class ProbeRecording: @unchecked Sendable {
     if !reads.contains(read) { reads.append(read) }
   }
 
-  /// The value that attributes of `type` answer in a round; nil of types that cannot be compared.
-  static func value(_ type: AttributeType, isSecondRound: Bool) -> AttributeValue {
+  /// The value that attributes of `type` answer; nil of types that cannot be compared.
+  static func value(_ type: AttributeType, _ answer: Answer) -> AttributeValue {
+    var isSecondRound = false
+    switch answer {
+    case .first: break
+    case .second: isSecondRound = true
+    case .raw(let raw): if let value = AttributeValue(raw, type: type) { return value }
+    }
     let number = isSecondRound ? -9_876.25 : 12_345.5
     switch type {
     case .integer16, .integer32, .integer64: return .integer(Int64(number.rounded(.towardZero)))

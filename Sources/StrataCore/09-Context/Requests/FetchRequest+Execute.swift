@@ -80,6 +80,7 @@ extension ManagedObjectContext {
     if specification.entityName.isEmpty, let type = Result.self as? ManagedObject.Type {
       specification.entityName = try entityName(of: type)
     }
+    specification = try specification.spelledOut(schema)
     if Result.fetchResultType != .dictionary { try checkColumns(of: specification) }
     return specification
   }
