@@ -7,16 +7,16 @@ import Strata
 //     Book   ──chapters──▶▶ Chapter, ordered      inverse book, cascade; unique: isbn
 //            ──tags──▶▶ Tag                       inverse books
 
-enum Format: String, CaseIterable, Sendable {
+enum Format: String, Codable, CaseIterable {
   case paper, audio, braille
 }
 
 /// An enumeration whose cases nobody can list.
-enum Shelf: String, Sendable {
+enum Shelf: String, Codable {
   case upper, lower
 }
 
-struct Language: RawRepresentable, Hashable, Sendable {
+struct Language: RawRepresentable, Codable, Hashable {
   let rawValue: String
   static let english = Language(rawValue: "en")
 }

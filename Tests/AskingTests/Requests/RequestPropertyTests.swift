@@ -50,6 +50,7 @@ import Testing
     let context = try await Reading().context
     var request = FetchRequest<Book>(where: #Predicate { $0.pages > 200 }, sortedBy: .reverse(\.pages))
     #expect(try context.fetchInBatches(request).map(\.pages) == [880, 474, 260, 249])
+    #expect(try context.fetch(request.returning(ManagedObjectID.self)).count == 4)
     #expect(try context.execute(request).count == 4)
     let page = try context.fetchPage(request, size: 3)
     #expect(page.results.map(\.pages) == [880, 474, 260])
@@ -78,6 +79,9 @@ import Testing
         propertiesToUpdate: ["isBorrowed": true]))
     #expect(updated.count == 2)
     #expect(try context.count(Book.self, where: #Predicate { $0.isBorrowed }) == 2)
+    let small = FetchRequest(where: #Predicate<Book> { $0.pages < 100 })
+    #expect(try context.execute(BatchDeleteRequest(fetchRequest: small)).count == 2)
+    #expect(try context.count(Book.self) == 4)
   }
 
   @Test func aPredicateOnAnotherClassIsRefused() async throws {

@@ -44,6 +44,8 @@ public struct FetchRequest<Result: FetchRequestResult>: Sendable {
   /// Which groups are returned: a predicate over columns, what is grouped by, and aggregates; a column may be called by its
   /// name, by its expression, or as a variable (rule 99). Default nil.
   public var havingPredicate: FetchPredicate?
+  /// Whose objects are asked about where no entity is named; nil: those of `Result`.
+  var subject: (any FetchRequestResult.Type)?
   /// Whether equal rows of values are returned once; looked at when there are `propertiesToFetch` (rule 100). Default false.
   public var returnsDistinctResults = false
 
@@ -84,6 +86,7 @@ public struct FetchRequest<Result: FetchRequestResult>: Sendable {
     other.propertiesToGroupBy = propertiesToGroupBy
     other.havingPredicate = havingPredicate
     other.returnsDistinctResults = returnsDistinctResults
+    other.subject = subject ?? Result.self
     return other
   }
 }

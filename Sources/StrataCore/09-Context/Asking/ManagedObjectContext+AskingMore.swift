@@ -28,9 +28,8 @@ extension ManagedObjectContext {
   /// - Throws: what `fetch(_:)` throws.
   public func exists<T: ManagedObject>(_ type: T.Type, where condition: FetchPredicate? = nil) throws -> Bool
   {
-    var request = FetchRequest<T>(predicate: condition, fetchLimit: 1).returning(ManagedObjectID.self)
-    request.entityName = try entityName(of: type)
-    return try !fetch(request).isEmpty
+    let request = FetchRequest<T>(predicate: condition, fetchLimit: 1)
+    return try !fetch(request.returning(ManagedObjectID.self)).isEmpty
   }
 
   /// The same with a `#Predicate`.

@@ -54,8 +54,10 @@ enum KeyPathNames {
   private static func follow(_ keyPath: AnyKeyPath, from entity: EntitySchema, _ schema: Schema) throws
     -> [ProbeRecording.Read]
   {
-    let answers = try answers(to: keyPath)
-    let (reads, result, probe) = try read(keyPath, of: entity, schema, ProbeRecording(schema, answers[0]))
+    let enumeration = enumeration(type(of: keyPath).valueType)
+    let answers = answers(of: enumeration)
+    let recording = ProbeRecording(schema, answers.first ?? .first)
+    let (reads, result, probe) = try read(keyPath, of: entity, recording)
     if reads.isEmpty, let identifier = result as? ManagedObjectID, identifier == probe.objectID { return [] }
     guard let last = reads.last else { throw fault(keyPath, "it reads no stored property") }
     try checkChain(reads, from: entity, schema, keyPath)
@@ -68,12 +70,22 @@ enum KeyPathNames {
       guard isWhole else { throw fault(keyPath, "it computes something of \(attribute.name)") }
       return reads
     }
+    if recording.opaque.contains(last), attribute.type != .transformable, attribute.type != .composite {
+      // Of a value that no probe could be given nothing was computed that could be seen.
+      return reads
+    }
     if ProbeRecording.value(attribute.type, .first).isNull {
       throw fault(keyPath, "\(attribute.name) is of type \(attribute.type), whose values are not compared")
     }
+    if answers.isEmpty, let enumeration {
+      throw fault(
+        keyPath,
+        "the cases of \(enumeration) are not known: let it conform to CaseIterable, or compare the stored property"
+      )
+    }
     // The same again with other values: what is computed does not follow them.
     for answer in answers {
-      let (again, result, _) = try read(keyPath, of: entity, schema, ProbeRecording(schema, answer))
+      let (again, result, _) = try read(keyPath, of: entity, ProbeRecording(schema, answer))
       guard again == reads, isStored(result, attribute, answer) else {
         throw fault(
           keyPath, "it computes something of \(attribute.name): only the stored value can be looked up")
@@ -83,7 +95,7 @@ enum KeyPathNames {
   }
 
   private static func read(
-    _ keyPath: AnyKeyPath, of entity: EntitySchema, _ schema: Schema, _ recording: ProbeRecording
+    _ keyPath: AnyKeyPath, of entity: EntitySchema, _ recording: ProbeRecording
   ) throws -> ([ProbeRecording.Read], Any, ManagedObject) {
     let probe = ManagedObject.probe(entity)
     let any: Any = probe
@@ -119,15 +131,10 @@ enum KeyPathNames {
 
   // MARK: Values
 
-  /// What the attribute answers in turn. For an enumeration these are its cases, since no accessor makes one of anything else.
-  private static func answers(to keyPath: AnyKeyPath) throws -> [ProbeRecording.Answer] {
-    guard let type = enumeration(type(of: keyPath).valueType) else { return [.first, .second] }
-    guard let raw = type.everyRawValue, !raw.isEmpty else {
-      throw fault(
-        keyPath,
-        "the cases of \(type) are not known: let it conform to CaseIterable, or compare the stored property")
-    }
-    return raw.map { .raw($0) }
+  /// What the attribute answers in turn. For an enumeration these are its cases, since no accessor makes one of anything else; none when they are not known.
+  private static func answers(of enumeration: (any RawRepresentable.Type)?) -> [ProbeRecording.Answer] {
+    guard let enumeration else { return [.first, .second] }
+    return enumeration.everyRawValue?.map { .raw($0) } ?? []
   }
 
   /// The type, or what it is an optional of, when it is an enumeration whose cases have raw values.
@@ -136,6 +143,20 @@ enum KeyPathNames {
     while let optional = type as? any OptionalValue.Type { type = optional.wrapped }
     guard let raw = type as? any RawRepresentable.Type, raw.takesSomeValuesOnly else { return nil }
     return raw
+  }
+
+  /// Whether a key path is `\.rawValue`, or says the same of every case.
+  static func isRawValue(_ keyPath: AnyKeyPath, of type: any RawRepresentable.Type) -> Bool {
+    func isRaw<T: RawRepresentable>(_ type: T.Type) -> Bool {
+      let raw = T.everyRawValue ?? T.unlikelyRawValues
+      let cases = raw.compactMap { ($0 as? T.RawValue).flatMap { T(rawValue: $0) } }
+      return !cases.isEmpty
+        && cases.allSatisfy { one in
+          guard let said = one[keyPath: keyPath as AnyKeyPath] as? T.RawValue else { return false }
+          return AttributeValue(said, type: .undefined) == AttributeValue(one.rawValue, type: .undefined)
+        }
+    }
+    return isRaw(type)
   }
 
   /// Whether a key path has handed out what the attribute has answered.
@@ -175,15 +196,20 @@ extension RawRepresentable {
 
   /// Whether there are raw values of which it makes nothing: so it is with enumerations, not with a structure around a value.
   static var takesSomeValuesOnly: Bool {
-    let unlikely: [Any]
+    let unlikely = unlikelyRawValues
+    return !unlikely.isEmpty
+      && !unlikely.allSatisfy { raw in (raw as? RawValue).flatMap { Self(rawValue: $0) } != nil }
+  }
+
+  /// Raw values that no enumeration has; none for types that raw values of attributes do not have.
+  static var unlikelyRawValues: [Any] {
     switch RawValue.self {
-    case is String.Type: unlikely = ["a probe of Strata"]
-    case is Double.Type: unlikely = [12_345.5]
-    case is Float.Type: unlikely = [12_345.5 as Float]
-    case let type as any FixedWidthInteger.Type: unlikely = type.unlikely
-    default: return false
+    case is String.Type: ["a probe of Strata", "a second probe of Strata"]
+    case is Double.Type: [12_345.5, -9_876.25]
+    case is Float.Type: [12_345.5 as Float, -9_876.25 as Float]
+    case let type as any FixedWidthInteger.Type: type.unlikely
+    default: []
     }
-    return !unlikely.allSatisfy { raw in (raw as? RawValue).flatMap { Self(rawValue: $0) } != nil }
   }
 }
 

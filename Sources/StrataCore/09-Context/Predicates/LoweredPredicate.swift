@@ -12,6 +12,8 @@ enum LoweredPart {
   case condition(FetchPredicate, guards: [FetchExpression])
   /// A value of the program.
   case constant(Any)
+  /// How two texts are ordered: a `ComparisonResult`.
+  case order(FetchExpression, FetchExpression, options: FetchComparison.StringOptions)
 }
 
 /// A part of a `#Predicate` that a store can look up. Foundation's expressions conform.
@@ -51,6 +53,8 @@ final class PredicateLowering {
       let value = FetchExpression.conditional(
         predicate, .constant(.boolean(true)), .constant(.boolean(false)))
       return guards.isEmpty ? value : .conditional(Self.allPresent(guards), value, .constant(.null))
+    case .order:
+      throw unsupported(expression, "what it says can only be compared with a constant ComparisonResult")
     case .constant(let any):
       do { return try FetchExpression(argument: any) } catch {
         throw unsupported(expression, "\(error)".trimmingSuffix("."))

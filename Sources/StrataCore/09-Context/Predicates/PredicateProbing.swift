@@ -32,11 +32,24 @@ final class ProbeRecording: @unchecked Sendable {
     case second
     /// A raw value of an enumeration.
     case raw(Any)
+    /// What a row of values has: the accessors make of it what they make of an object's.
+    case row
   }
 
   private let schema: Schema
   private let answer: Answer
   private(set) var reads: [Read] = []
+  /// Those whose values no probe can be given: nothing can be said of what is made of them.
+  private(set) var opaque: Set<Read> = []
+
+  /// Whether a row answers, so that the values are those of an object.
+  var isReplaying: Bool { if case .row = answer { true } else { false } }
+  /// The row that answers.
+  var row: [FetchedDictionary.Value] = []
+  /// Its columns for what the key path reads, one behind the other.
+  var steps: [Int] = []
+  /// How many relationships have been followed.
+  var depth = 0
 
   init(_ schema: Schema, _ answer: Answer) {
     self.schema = schema
@@ -45,14 +58,29 @@ final class ProbeRecording: @unchecked Sendable {
 
   /// What the attribute in `slot` of a probe answers.
   func value(_ slot: Int, of entity: EntitySchema) -> AttributeValue {
+    if case .row = answer {
+      if depth < steps.count, case .value(let value) = row[steps[depth]] { return value }
+      return .null
+    }
     note(slot, of: entity)
     return Self.value(entity.attributes[slot].type, answer)
   }
 
   /// What the to-one relationship of a probe leads to: another probe.
-  func target(_ relationship: RelationshipSchema, of entity: EntitySchema) -> ManagedObject {
+  func target(_ relationship: RelationshipSchema, of entity: EntitySchema) -> ManagedObject? {
+    if case .row = answer {
+      guard depth < steps.count, case .object = row[steps[depth]] else { return nil }
+      depth += 1
+      return ManagedObject.probe(schema.entities[relationship.destination])
+    }
     note(relationship.slot, of: entity)
     return ManagedObject.probe(schema.entities[relationship.destination])
+  }
+
+  /// A property is read that answers whatever value its type has.
+  func noteOpaque(_ slot: Int, of entity: EntitySchema) {
+    note(slot, of: entity)
+    opaque.insert(Read(entity: entity.number, slot: slot))
   }
 
   func note(_ slot: Int, of entity: EntitySchema) {
@@ -64,7 +92,7 @@ final class ProbeRecording: @unchecked Sendable {
   static func value(_ type: AttributeType, _ answer: Answer) -> AttributeValue {
     var isSecondRound = false
     switch answer {
-    case .first: break
+    case .first, .row: break
     case .second: isSecondRound = true
     case .raw(let raw): if let value = AttributeValue(raw, type: type) { return value }
     }
