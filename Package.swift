@@ -88,6 +88,8 @@ let package = Package(
       exclude: ["Models/Shop.xcdatamodeld"]),
     // Apart: what it imports by Core Data's names would be seen in every other file of its module.
     .testTarget(name: "QueryTests", dependencies: ["Strata", "TortureKit"] + appleSpelledDependencies),
+    // As a program sees the library: it imports Strata and nothing below it.
+    .testTarget(name: "AskingTests", dependencies: ["Strata"]),
   ] + appleSpelledTargets,
   swiftLanguageModes: [.v6]
 )

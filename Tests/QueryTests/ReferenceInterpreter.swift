@@ -33,6 +33,8 @@ struct ReferenceInterpreter {
     switch predicate {
     case .everything: true
     case .nothing: false
+    // Random trees hold none.
+    case .foundation(let predicate): preconditionFailure("\(predicate) is not interpreted")
     case .and(let parts): parts.allSatisfy { isTrue($0, scope) }
     case .or(let parts): parts.contains { isTrue($0, scope) }
     case .not(let part): !isTrue(part, scope)

@@ -63,6 +63,8 @@ enum SpelledQueries {
         switch tree {
         case .everything: return NSPredicate(value: true)
         case .nothing: return NSPredicate(value: false)
+        // Random trees hold none.
+        case .foundation(let predicate): preconditionFailure("\(predicate) has no NSPredicate")
         case .and(let parts):
           return NSCompoundPredicate(andPredicateWithSubpredicates: parts.map { predicate($0, &random) })
         case .or(let parts):

@@ -10,6 +10,8 @@ enum ReferencePredicate {
     switch predicate {
     case .everything: true
     case .nothing: false
+    // Random trees hold none.
+    case .foundation(let predicate): preconditionFailure("\(predicate) is not interpreted")
     case .and(let parts): parts.allSatisfy { matches($0, identifier: identifier, value: value) }
     case .or(let parts): parts.contains { matches($0, identifier: identifier, value: value) }
     case .not(let part): !matches(part, identifier: identifier, value: value)

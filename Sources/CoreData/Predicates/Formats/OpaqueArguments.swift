@@ -35,6 +35,9 @@ struct OpaqueArguments {
     switch tree {
     case .everything: ReadConstantPredicate(value: true)
     case .nothing: ReadConstantPredicate(value: false)
+    case .foundation(let predicate):
+      preconditionFailure(
+        "\(predicate) in a fetch request template has no NSPredicate; make it with FetchPredicate(_:model:).")
     case .and(let parts): ReadCompoundPredicate(type: .and, subpredicates: parts.map(predicate))
     case .or(let parts): ReadCompoundPredicate(type: .or, subpredicates: parts.map(predicate))
     case .not(let part): ReadCompoundPredicate(type: .not, subpredicates: [predicate(part)])

@@ -24,6 +24,8 @@ package final class Schema: Sendable {
   let derivedSources: DerivedSources?
 
   private let numbers: [String: Int]
+  /// What was found out about the classes of the entities.
+  let memo = Memo()
 
   init(
     model: ManagedObjectModel, entities: [EntitySchema], hierarchies: [HierarchySchema],

@@ -23,6 +23,8 @@ public indirect enum FetchPredicate: Sendable, Hashable {
   case everything
   /// True for no object.
   case nothing
+  /// What a `#Predicate` says, see `FetchPredicate.init(_:)`.
+  case foundation(FoundationPredicate)
 }
 
 /// Two expressions and how they are compared.

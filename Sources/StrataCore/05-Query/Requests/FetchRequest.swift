@@ -1,19 +1,5 @@
 import Foundation
 
-/// One sort key of a fetch request.
-public struct FetchSort: Sendable, Hashable {
-  /// The attribute to sort by.
-  public var key: String
-  /// Whether small values come first. Nil is the smallest value.
-  public var ascending: Bool
-
-  /// Sorts by the attribute `key`.
-  public init(_ key: String, ascending: Bool = true) {
-    self.key = key
-    self.ascending = ascending
-  }
-}
-
 /// A description of which objects to fetch, in what order, and how many of them.
 ///
 /// A value: names are only checked when a context executes the request (rule 103). Two requests that are
@@ -58,6 +44,8 @@ public struct FetchRequest<Result: FetchRequestResult>: Sendable {
   /// Which groups are returned: a predicate over columns, what is grouped by, and aggregates; a column may be called by its
   /// name, by its expression, or as a variable (rule 99). Default nil.
   public var havingPredicate: FetchPredicate?
+  /// Whose objects are asked about where no entity is named; nil: those of `Result`.
+  var subject: (any FetchRequestResult.Type)?
   /// Whether equal rows of values are returned once; looked at when there are `propertiesToFetch` (rule 100). Default false.
   public var returnsDistinctResults = false
 
@@ -98,6 +86,7 @@ public struct FetchRequest<Result: FetchRequestResult>: Sendable {
     other.propertiesToGroupBy = propertiesToGroupBy
     other.havingPredicate = havingPredicate
     other.returnsDistinctResults = returnsDistinctResults
+    other.subject = subject ?? Result.self
     return other
   }
 }

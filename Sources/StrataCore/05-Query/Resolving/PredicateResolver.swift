@@ -48,6 +48,8 @@ struct PredicateResolver {
     switch predicate {
     case .everything: return .all
     case .nothing: return .none
+    // Inside a sub-query it is about the objects of the request, as names without a variable are.
+    case .foundation(let predicate): return try resolve(predicate.translate(entity, schema), depth: depth + 1)
     case .and(let parts): return .conjunction(try parts.map { try resolve($0, depth: depth + 1) })
     case .or(let parts): return .disjunction(try parts.map { try resolve($0, depth: depth + 1) })
     case .not(let part): return try resolve(part, depth: depth + 1).negated

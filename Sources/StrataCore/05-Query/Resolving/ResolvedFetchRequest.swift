@@ -173,6 +173,7 @@ struct ResolvedSort: Sendable, Hashable {
 
   /// - Throws: ``FetchError`` for an unknown key, a path through a to-many relationship, an attribute without an order.
   init(_ sort: FetchSort, _ resolver: PredicateResolver) throws {
+    let sort = try sort.named(resolver.entity, resolver.schema)
     let keys = sort.key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     if keys.contains(where: { $0.hasPrefix("@") }) {
       throw FetchError(reason: .computedKey, entityName: resolver.entity.name, key: sort.key)

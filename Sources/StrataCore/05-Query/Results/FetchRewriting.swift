@@ -37,7 +37,7 @@ extension FetchPredicate {
     _ replacement: (FetchExpression, _ bound: Set<String>) throws -> FetchExpression?
   ) rethrows -> FetchPredicate {
     switch self {
-    case .everything, .nothing: return self
+    case .everything, .nothing, .foundation: return self
     case .not(let part): return .not(try part.rewritten(bound: bound, replacement))
     case .and(let parts): return .and(try parts.map { try $0.rewritten(bound: bound, replacement) })
     case .or(let parts): return .or(try parts.map { try $0.rewritten(bound: bound, replacement) })

@@ -9,6 +9,7 @@ enum FormatText {
     switch predicate {
     case .everything: "TRUEPREDICATE"
     case .nothing: "FALSEPREDICATE"
+    case .foundation(let predicate): "\(predicate)"
     case .and(let parts): list(parts, "AND", empty: "TRUEPREDICATE")
     case .or(let parts): list(parts, "OR", empty: "FALSEPREDICATE")
     case .not(let part): "NOT (\(self.predicate(part)))"

@@ -24,7 +24,7 @@ extension FetchPredicate {
 
   fileprivate func replaced(_ values: [String: FetchExpression]) -> FetchPredicate {
     switch self {
-    case .everything, .nothing: self
+    case .everything, .nothing, .foundation: self
     case .not(let part): .not(part.replaced(values))
     case .and(let parts): .and(parts.map { $0.replaced(values) })
     case .or(let parts): .or(parts.map { $0.replaced(values) })
@@ -38,7 +38,7 @@ extension FetchPredicate {
 
   fileprivate func collectVariables(_ bound: Set<String>, into names: inout Set<String>) {
     switch self {
-    case .everything, .nothing: break
+    case .everything, .nothing, .foundation: break
     case .not(let part): part.collectVariables(bound, into: &names)
     case .and(let parts), .or(let parts): for part in parts { part.collectVariables(bound, into: &names) }
     case .compare(let comparison):

@@ -99,7 +99,7 @@ struct HistoryCondition {
     case .compare(let comparison): mentionsChanges(comparison.left) || mentionsChanges(comparison.right)
     case .and(let parts), .or(let parts): parts.contains(where: mentionsChanges)
     case .not(let part): mentionsChanges(part)
-    case .everything, .nothing: false
+    case .everything, .nothing, .foundation: false
     }
   }
 
@@ -119,6 +119,9 @@ struct HistoryCondition {
     switch predicate {
     case .everything: return true
     case .nothing: return false
+    case .foundation(let predicate):
+      throw CoreDataError(
+        .coreData, "A predicate of a history request cannot be \(predicate), which is about objects.")
     case .and(let parts): return try parts.allSatisfy { try isTrue($0, subject) }
     case .or(let parts): return try parts.contains { try isTrue($0, subject) }
     case .not(let part): return try !isTrue(part, subject)

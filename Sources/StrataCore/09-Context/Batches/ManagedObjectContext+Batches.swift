@@ -94,7 +94,8 @@ extension ManagedObjectContext {
   func deleteBatch(_ request: BatchDeleteRequest) throws -> BatchResult {
     var operations: [(StoreBatch.Operation, StoreBinding)] = []
     switch request.subject {
-    case .matching(var specification):
+    case .matching(let asked):
+      var specification = asked.entityName.isEmpty ? try self.specification(of: asked) : asked
       specification.affectedStores = request.affectedStores
       _ = try batchEntity(specification.entityName)
       let resolved = try resolved(specification)

@@ -180,6 +180,24 @@ struct DuplicateState {
   var absorbed: [(home: BoundEntity, primaryKey: UInt64)] = []
   /// What has taken the place of duplicates that children may know.
   var successors: [StratumLayer.Place: ManagedObjectID] = [:]
+  /// What duplicates have become, for the errors of those who still use them; some of the last.
+  private var fates: [ManagedObjectID: ManagedObjectID] = [:]
+
+  mutating func noteFate(of duplicate: ManagedObjectID, _ kept: ManagedObjectID) {
+    if fates.count == 1_000 { fates = [:] }
+    fates[duplicate] = kept
+  }
+
+  /// What `duplicate` has become, in the end.
+  func fate(of duplicate: ManagedObjectID) -> ManagedObjectID? {
+    var found = fates[duplicate]
+    var steps = 0
+    while let id = found, let next = fates[id], steps < 1_000 {
+      found = next
+      steps += 1
+    }
+    return found
+  }
 
   mutating func takeAbsorbed() -> [(home: BoundEntity, primaryKey: UInt64)] {
     defer { absorbed = [] }

@@ -21,6 +21,7 @@ extension FetchRequest {
     copy.propertiesToGroupBy = propertiesToGroupBy
     copy.havingPredicate = havingPredicate
     copy.returnsDistinctResults = returnsDistinctResults
+    copy.subject = subject ?? Result.self
     return copy
   }
 }

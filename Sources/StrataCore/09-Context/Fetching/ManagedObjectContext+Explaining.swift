@@ -19,10 +19,11 @@ extension ManagedObjectContext {
   public func explain<T: FetchRequestResult>(
     _ request: FetchRequest<T>, _ explaining: FetchExplaining = .planning
   ) throws -> FetchExplanation {
-    if T.self == FetchedDictionary.self { return try explainDictionaries(request.specification, explaining) }
+    let specification = try specification(of: request)
+    if T.self == FetchedDictionary.self { return try explainDictionaries(specification, explaining) }
     let mode: FetchMode =
       T.self == ManagedObjectID.self ? .identifiers : T.self == Int.self ? .count : .rows
-    return try explain(request.specification, mode: mode, explaining)
+    return try explain(specification, mode: mode, explaining)
   }
 
   /// How `count(for: request)` is executed. See `explain(_:_:)`.
@@ -30,10 +31,11 @@ extension ManagedObjectContext {
   public func explainCount<T: FetchRequestResult>(
     for request: FetchRequest<T>, _ explaining: FetchExplaining = .planning
   ) throws -> FetchExplanation {
+    let specification = try specification(of: request)
     if T.self == FetchedDictionary.self {
-      return try explainDictionaries(request.specification, isCount: true, explaining)
+      return try explainDictionaries(specification, isCount: true, explaining)
     }
-    return try explain(request.specification, mode: .count, explaining)
+    return try explain(specification, mode: .count, explaining)
   }
 
   private func explain(

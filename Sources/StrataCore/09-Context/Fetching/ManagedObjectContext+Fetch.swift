@@ -101,7 +101,8 @@ extension ManagedObjectContext {
 
   private func missing(_ id: ManagedObjectID) -> CoreDataError {
     CoreDataError(
-      .managedObjectReferentialIntegrity, "There is no record \(id.uriRepresentation().absoluteString).")
+      .managedObjectReferentialIntegrity,
+      "There is no record \(id.uriRepresentation().absoluteString).\(fateInWords(of: id))")
   }
 
   // MARK: Making objects from rows

@@ -132,6 +132,30 @@ open class ManagedObject: NSObject, SlotDeclaring {
     self.init(entity: context.entityDescription(for: Self.self), insertInto: context)
   }
 
+  /// Makes a new object of the one entity that has this class in the model that a container or coordinator was made with last, in no context yet: `Book()`.
+  ///
+  ///     let book = Book()
+  ///     book.title = "Emma"
+  ///     context.insert(book)
+  ///
+  /// A context of another model with the same class and the same properties takes it, too, while it is related to nothing. Traps when no model that is in use has
+  /// the class, or several entities have it; `init(context:)` asks the context's own model.
+  public convenience override init() {
+    self.init(entity: Self.entityInUse(), insertInto: nil)
+  }
+
+  private static func entityInUse() -> EntityDescription {
+    let found = LivingCoordinators.entities(of: Self.self)
+    if found.count == 1 { return found[0] }
+    let name = "\(Self.self)"
+    trap(
+      found.isEmpty
+        ? "\(name)() needs a model: no container or coordinator that is in use has an entity of class \(name). Make the container "
+          + "first, or use \(name)(context:) or \(name)(entity:insertInto:)."
+        : "\(name)() is ambiguous: the entities \(found.map { $0.name ?? "?" }.sorted().joined(separator: " and ")) have this class. "
+          + "Use \(name)(entity:insertInto:).")
+  }
+
   /// Makes the empty object that a context fills from a row. Not for callers: contexts use it for every class.
   public required convenience init(materializing entity: EntityDescription) {
     self.init(entity: entity, insertInto: nil)

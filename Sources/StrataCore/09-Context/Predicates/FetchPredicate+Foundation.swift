@@ -16,27 +16,20 @@ extension FetchPredicate {
   }
 
   init<T: ManagedObject>(_ predicate: Predicate<T>, schema: Schema) throws {
-    let entity = try Self.entity(of: T.self, in: schema)
-    let lowering = PredicateLowering(schema)
-    self = try lowering.with(predicate.variable, .object(.evaluatedObject, entity)) {
-      try Self.lowered(predicate.expression, lowering)
-    }
-  }
-
-  private static func lowered(_ expression: some PredicateExpression<Bool>, _ lowering: PredicateLowering)
-    throws
-    -> FetchPredicate
-  {
-    try lowering.predicate(expression)
+    try self.init(predicate, about: Self.entity(of: T.self, in: schema), schema: schema)
   }
 
   /// The one entity that has the class.
   static func entity(of type: ManagedObject.Type, in schema: Schema) throws -> EntitySchema {
-    let classes = EntityClasses(schema)
-    if let entity = classes.entities[ObjectIdentifier(type)] { return entity }
-    let words =
-      classes.ambiguous.contains(ObjectIdentifier(type)) ? "several entities" : "no entity"
-    throw PredicateTranslationError(expression: "\(type)", reason: "it is the class of \(words) of the model")
+    let number = try schema.memo.answer(to: ObjectIdentifier(type)) {
+      let classes = EntityClasses(schema)
+      if let entity = classes.entities[ObjectIdentifier(type)] { return entity.number }
+      let words =
+        classes.ambiguous.contains(ObjectIdentifier(type)) ? "several entities" : "no entity"
+      throw PredicateTranslationError(
+        expression: "\(type)", reason: "it is the class of \(words) of the model")
+    }
+    return schema.entities[number]
   }
 }
 

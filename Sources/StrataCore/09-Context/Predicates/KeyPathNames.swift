@@ -19,42 +19,204 @@ extension ManagedObjectContext {
   package func nameOfEntity(ofClass type: ManagedObject.Type) throws -> String { try entityName(of: type) }
 }
 
+/// Finds the properties that Swift key paths read. What was found is kept with the schema: a key path is followed once.
 enum KeyPathNames {
+  /// The names that a key path reads, one behind the other, joined by dots.
   static func name(of keyPath: AnyKeyPath, from entity: EntitySchema, _ schema: Schema) throws -> String {
-    func fault(_ reason: String) -> PredicateTranslationError {
-      PredicateTranslationError(
-        expression: "key path from \(type(of: keyPath).rootType) to \(type(of: keyPath).valueType)",
-        reason: reason)
+    let reads = try reads(of: keyPath, from: entity, schema)
+    guard !reads.isEmpty else { throw fault(keyPath, "it reads no stored property") }
+    return reads.map { schema.entities[$0.entity].attributes[$0.slot].name }.joined(separator: ".")
+  }
+
+  /// The properties that a key path reads, each of the object that the one before leads to. None of a key path to the object's own
+  /// `objectID`.
+  ///
+  /// - Throws: ``PredicateTranslationError`` when it reads none, computes something of one, or reads several side by side.
+  static func reads(of keyPath: AnyKeyPath, from entity: EntitySchema, _ schema: Schema) throws
+    -> [ProbeRecording.Read]
+  {
+    try schema.memo.answer(to: Question(entity: entity.number, keyPath: keyPath)) {
+      try follow(keyPath, from: entity, schema)
     }
-    var rounds: [[ProbeRecording.Read]] = []
-    for isSecondRound in [false, true] {
-      let recording = ProbeRecording(schema, isSecondRound: isSecondRound)
-      let probe: Any = ManagedObject.probe(entity)
-      let result = ProbeRecording.$current.withValue(recording) { probe[keyPath: keyPath] }
-      guard let result else { throw fault("the entity \(entity.name) has objects of another class") }
-      if let last = recording.reads.last {
-        let attribute = schema.entities[last.entity].attributes[last.slot]
-        let given = ProbeRecording.value(attribute.type, isSecondRound: isSecondRound)
-        if !given.isNull, AttributeValue(result, type: attribute.type) != given {
-          throw fault("it computes something of \(attribute.name)")
-        }
+  }
+
+  private struct Question: Hashable {
+    let entity: Int
+    let keyPath: AnyKeyPath
+  }
+
+  private static func fault(_ keyPath: AnyKeyPath, _ reason: String) -> PredicateTranslationError {
+    PredicateTranslationError(
+      expression: "key path from \(type(of: keyPath).rootType) to \(type(of: keyPath).valueType)",
+      reason: reason)
+  }
+
+  private static func follow(_ keyPath: AnyKeyPath, from entity: EntitySchema, _ schema: Schema) throws
+    -> [ProbeRecording.Read]
+  {
+    let enumeration = enumeration(type(of: keyPath).valueType)
+    let answers = answers(of: enumeration)
+    let recording = ProbeRecording(schema, answers.first ?? .first)
+    let (reads, result, probe) = try read(keyPath, of: entity, recording)
+    if reads.isEmpty, let identifier = result as? ManagedObjectID, identifier == probe.objectID { return [] }
+    guard let last = reads.last else { throw fault(keyPath, "it reads no stored property") }
+    try checkChain(reads, from: entity, schema, keyPath)
+    let attribute = schema.entities[last.entity].attributes[last.slot]
+    if let relationship = schema.entities[last.entity].relationship(slot: last.slot) {
+      let isWhole =
+        relationship.isToMany
+        ? result is any RelatedMembers || result is any Collection
+        : result is ManagedObject || result is ManagedObjectID
+      guard isWhole else { throw fault(keyPath, "it computes something of \(attribute.name)") }
+      return reads
+    }
+    if recording.opaque.contains(last), attribute.type != .transformable, attribute.type != .composite {
+      // Of a value that no probe could be given nothing was computed that could be seen.
+      return reads
+    }
+    if ProbeRecording.value(attribute.type, .first).isNull {
+      throw fault(keyPath, "\(attribute.name) is of type \(attribute.type), whose values are not compared")
+    }
+    if answers.isEmpty, let enumeration {
+      throw fault(
+        keyPath,
+        "the cases of \(enumeration) are not known: let it conform to CaseIterable, or compare the stored property"
+      )
+    }
+    // The same again with other values: what is computed does not follow them.
+    for answer in answers {
+      let (again, result, _) = try read(keyPath, of: entity, ProbeRecording(schema, answer))
+      guard again == reads, isStored(result, attribute, answer) else {
+        throw fault(
+          keyPath, "it computes something of \(attribute.name): only the stored value can be looked up")
       }
-      rounds.append(recording.reads)
     }
-    guard let reads = rounds.first, !reads.isEmpty, reads == rounds[1] else {
-      throw fault("it reads no stored property, or several")
+    return reads
+  }
+
+  private static func read(
+    _ keyPath: AnyKeyPath, of entity: EntitySchema, _ recording: ProbeRecording
+  ) throws -> ([ProbeRecording.Read], Any, ManagedObject) {
+    let probe = ManagedObject.probe(entity)
+    let any: Any = probe
+    let found = ProbeRecording.$current.withValue(recording) { any[keyPath: keyPath] }
+    guard let found else {
+      throw fault(keyPath, "the entity \(entity.name) has objects of another class")
     }
-    var names: [String] = []
+    let result = unwrapped(found)
+    if let members = result as? any RelatedMembers, recording.reads.isEmpty, members.owner === probe {
+      recording.note(members.relationship.slot, of: entity)
+    }
+    return (recording.reads, result, probe)
+  }
+
+  private static func checkChain(
+    _ reads: [ProbeRecording.Read], from entity: EntitySchema, _ schema: Schema, _ keyPath: AnyKeyPath
+  ) throws {
     var current = entity
     for (place, read) in reads.enumerated() {
-      guard read.entity == current.number else { throw fault("it reads several stored properties") }
-      names.append(current.attributes[read.slot].name)
-      if place == reads.count - 1 { break }
-      guard let relationship = current.relationship(slot: read.slot) else {
-        throw fault("it reads several stored properties")
+      let relationship =
+        read.entity == current.number ? current.relationship(slot: read.slot) : nil
+      if place == reads.count - 1, read.entity == current.number { return }
+      guard let relationship, !relationship.isToMany else {
+        let names = reads.map { schema.entities[$0.entity].attributes[$0.slot].name }
+        throw fault(
+          keyPath,
+          "it reads \(names.joined(separator: ", ")): only a single stored property can be looked up; name them one by one"
+        )
       }
       current = schema.entities[relationship.destination]
     }
-    return names.joined(separator: ".")
   }
+
+  // MARK: Values
+
+  /// What the attribute answers in turn. For an enumeration these are its cases, since no accessor makes one of anything else; none when they are not known.
+  private static func answers(of enumeration: (any RawRepresentable.Type)?) -> [ProbeRecording.Answer] {
+    guard let enumeration else { return [.first, .second] }
+    return enumeration.everyRawValue?.map { .raw($0) } ?? []
+  }
+
+  /// The type, or what it is an optional of, when it is an enumeration whose cases have raw values.
+  private static func enumeration(_ type: Any.Type) -> (any RawRepresentable.Type)? {
+    var type = type
+    while let optional = type as? any OptionalValue.Type { type = optional.wrapped }
+    guard let raw = type as? any RawRepresentable.Type, raw.takesSomeValuesOnly else { return nil }
+    return raw
+  }
+
+  /// Whether a key path is `\.rawValue`, or says the same of every case.
+  static func isRawValue(_ keyPath: AnyKeyPath, of type: any RawRepresentable.Type) -> Bool {
+    func isRaw<T: RawRepresentable>(_ type: T.Type) -> Bool {
+      let raw = T.everyRawValue ?? T.unlikelyRawValues
+      let cases = raw.compactMap { ($0 as? T.RawValue).flatMap { T(rawValue: $0) } }
+      return !cases.isEmpty
+        && cases.allSatisfy { one in
+          guard let said = one[keyPath: keyPath as AnyKeyPath] as? T.RawValue else { return false }
+          return AttributeValue(said, type: .undefined) == AttributeValue(one.rawValue, type: .undefined)
+        }
+    }
+    return isRaw(type)
+  }
+
+  /// Whether a key path has handed out what the attribute has answered.
+  private static func isStored(_ result: Any, _ attribute: AttributeSchema, _ answer: ProbeRecording.Answer)
+    -> Bool
+  {
+    let given = ProbeRecording.value(attribute.type, answer)
+    if isNilValue(result) { return false }
+    if AttributeValue(result, type: attribute.type) == given { return true }
+    guard let raw = result as? any RawRepresentable else { return false }
+    return AttributeValue(raw.rawValue, type: attribute.type) == given
+  }
+
+  private static func unwrapped(_ any: Any) -> Any {
+    guard let optional = any as? any OptionalValue, let value = optional.anyValue else { return any }
+    return unwrapped(value)
+  }
+}
+
+/// An optional of whatever type.
+protocol OptionalValue {
+  static var wrapped: Any.Type { get }
+  var anyValue: Any? { get }
+}
+
+extension Optional: OptionalValue {
+  static var wrapped: Any.Type { Wrapped.self }
+  var anyValue: Any? { self }
+}
+
+extension RawRepresentable {
+  /// The raw values of all cases; nil when nothing tells them.
+  static var everyRawValue: [Any]? {
+    guard let type = self as? any CaseIterable.Type else { return nil }
+    return type.everyCase.compactMap { ($0 as? any RawRepresentable)?.rawValue }
+  }
+
+  /// Whether there are raw values of which it makes nothing: so it is with enumerations, not with a structure around a value.
+  static var takesSomeValuesOnly: Bool {
+    let unlikely = unlikelyRawValues
+    return !unlikely.isEmpty
+      && !unlikely.allSatisfy { raw in (raw as? RawValue).flatMap { Self(rawValue: $0) } != nil }
+  }
+
+  /// Raw values that no enumeration has; none for types that raw values of attributes do not have.
+  static var unlikelyRawValues: [Any] {
+    switch RawValue.self {
+    case is String.Type: ["a probe of Strata", "a second probe of Strata"]
+    case is Double.Type: [12_345.5, -9_876.25]
+    case is Float.Type: [12_345.5 as Float, -9_876.25 as Float]
+    case let type as any FixedWidthInteger.Type: type.unlikely
+    default: []
+    }
+  }
+}
+
+extension FixedWidthInteger {
+  fileprivate static var unlikely: [Any] { [max, max - 1, max / 2 + 3] }
+}
+
+extension CaseIterable {
+  fileprivate static var everyCase: [Any] { Array(allCases) }
 }

@@ -12,6 +12,8 @@ enum LoweredPart {
   case condition(FetchPredicate, guards: [FetchExpression])
   /// A value of the program.
   case constant(Any)
+  /// How two texts are ordered: a `ComparisonResult`.
+  case order(FetchExpression, FetchExpression, options: FetchComparison.StringOptions)
 }
 
 /// A part of a `#Predicate` that a store can look up. Foundation's expressions conform.
@@ -51,6 +53,8 @@ final class PredicateLowering {
       let value = FetchExpression.conditional(
         predicate, .constant(.boolean(true)), .constant(.boolean(false)))
       return guards.isEmpty ? value : .conditional(Self.allPresent(guards), value, .constant(.null))
+    case .order:
+      throw unsupported(expression, "what it says can only be compared with a constant ComparisonResult")
     case .constant(let any):
       do { return try FetchExpression(argument: any) } catch {
         throw unsupported(expression, "\(error)".trimmingSuffix("."))
@@ -128,67 +132,15 @@ final class PredicateLowering {
   )
     throws -> LoweredPart
   {
-    func fault(_ reason: String) -> PredicateTranslationError {
-      PredicateTranslationError(expression: "key path from \(Root.self) to \(Value.self)", reason: reason)
+    let reads = try KeyPathNames.reads(of: keyPath, from: entity, schema)
+    guard let last = reads.last else { return .object(base, entity) }
+    var path = base
+    for read in reads { path = Self.path(path, schema.entities[read.entity].attributes[read.slot].name) }
+    guard let relationship = schema.entities[last.entity].relationship(slot: last.slot) else {
+      return .value(path)
     }
-    let first = ProbeRecording(schema, isSecondRound: false)
-    let second = ProbeRecording(schema, isSecondRound: true)
-    var results: [Any] = []
-    for recording in [first, second] {
-      guard let probe = ManagedObject.probe(entity) as? Root else {
-        throw fault("the entity \(entity.name) has objects of another class")
-      }
-      let result: Any = ProbeRecording.$current.withValue(recording) { probe[keyPath: keyPath] }
-      if let members = result as? any RelatedMembers, recording.reads.isEmpty,
-        members.owner === probe as AnyObject
-      {
-        recording.note(members.relationship.slot, of: entity)
-      }
-      if let identifier = result as? ManagedObjectID, recording.reads.isEmpty,
-        identifier == (probe as? ManagedObject)?.objectID
-      {
-        return .object(base, entity)
-      }
-      results.append(result)
-    }
-    guard first.reads.count == 1, first.reads == second.reads, first.reads[0].entity == entity.number else {
-      let names = first.reads.map { "\(schema.entities[$0.entity].attributes[$0.slot].name)" }
-      throw fault(
-        names.isEmpty
-          ? "it reads no stored property"
-          : "it reads \(names.joined(separator: ", ")): only a single stored property can be looked up; name them one by one"
-      )
-    }
-    let slot = first.reads[0].slot
-    let attribute = entity.attributes[slot]
-    let path = Self.path(base, attribute.name)
-    if let relationship = entity.relationship(slot: slot) {
-      let destination = schema.entities[relationship.destination]
-      if relationship.isToMany {
-        guard results.allSatisfy(Self.isCollection) else {
-          throw fault("it computes something of \(attribute.name)")
-        }
-        return .members(path, destination)
-      }
-      guard results.allSatisfy({ $0 is ManagedObject }) else {
-        throw fault("it computes something of \(attribute.name)")
-      }
-      return .object(path, destination)
-    }
-    for (isSecondRound, result) in zip([false, true], results) {
-      let given = ProbeRecording.value(attribute.type, isSecondRound: isSecondRound)
-      guard !given.isNull, !isNilValue(result), AttributeValue(result, type: attribute.type) == given else {
-        throw fault(
-          given.isNull
-            ? "\(attribute.name) is of type \(attribute.type), whose values are not compared"
-            : "it computes something of \(attribute.name): only the stored value can be looked up")
-      }
-    }
-    return .value(path)
-  }
-
-  private static func isCollection(_ value: Any) -> Bool {
-    value is any RelatedMembers || value is any Collection
+    let destination = schema.entities[relationship.destination]
+    return relationship.isToMany ? .members(path, destination) : .object(path, destination)
   }
 }
 

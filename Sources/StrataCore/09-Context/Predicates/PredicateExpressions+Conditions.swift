@@ -27,6 +27,12 @@ extension PredicateLowering {
   {
     let left = try part(lhs)
     let right = try part(rhs)
+    switch (left, right) {
+    case (.order(let first, let second, let options), .constant(let result as ComparisonResult)),
+      (.constant(let result as ComparisonResult), .order(let first, let second, let options)):
+      return .compare(FetchComparison(first, result.operation, second, options: options))
+    default: break
+    }
     if case .condition(let predicate, let guards) = left {
       return try equality(predicate, guards, value(right, of: rhs), value(left, of: lhs))
     }
@@ -46,6 +52,17 @@ extension PredicateLowering {
     case .constant(.boolean(false)): Self.all(guards, .not(predicate))
     case .constant(.null): guards.isEmpty ? .nothing : .not(Self.allPresent(guards))
     default: .compare(FetchComparison(condition, .equal, value))
+    }
+  }
+}
+
+extension ComparisonResult {
+  /// What is true of two texts that are so ordered.
+  fileprivate var operation: ComparisonOperator {
+    switch self {
+    case .orderedAscending: .less
+    case .orderedSame: .equal
+    case .orderedDescending: .greater
     }
   }
 }

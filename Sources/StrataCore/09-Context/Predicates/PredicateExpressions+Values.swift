@@ -30,9 +30,15 @@ extension PredicateExpressions.KeyPath: LowerableExpression {
       if isCount { return .value(count) }
       if isEmptiness { return .condition(Self.isZero(count), guards: []) }
       throw lowering.unsupported(self, "of the members of a relationship count and isEmpty can be asked")
-    case .value, .constant, .condition:
+    case .value, .constant, .condition, .order:
       if case .constant(let any) = base, let root = any as? Root.Output {
         return .constant(root[keyPath: keyPath])
+      }
+      // A store keeps of an enumeration its raw value.
+      if case .value = base, let type = Root.Output.self as? any RawRepresentable.Type,
+        KeyPathNames.isRawValue(keyPath, of: type)
+      {
+        return base
       }
       guard Root.Output.self == String.self else {
         throw lowering.unsupported(self, "properties of \(Root.Output.self) are not looked up")

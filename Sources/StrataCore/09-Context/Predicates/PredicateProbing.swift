@@ -9,8 +9,9 @@ import Foundation
 /// What a key path reads of a probe while it is followed, and what it is given.
 ///
 /// Attributes answer a value that no accessor makes up; in the second round another one. A key path whose result is this value
-/// both times is the attribute; one that computes something of it is not. An accessor that traps on values it does not know, such as
-/// `Status(rawValue: raw)!`, traps: nothing can catch that. Docs/Queries.md says what to write instead.
+/// both times is the attribute; one that computes something of it is not. Where the key path leads to an enumeration, attributes answer the raw
+/// values of its cases, one in each round. An accessor that traps on other values it does not know traps: nothing can catch that.
+/// Docs/Queries.md says what to write instead.
 final class ProbeRecording: @unchecked Sendable {
   // @unchecked Sendable: made, used and dropped inside one call, on one thread; task-local values must be Sendable.
 
@@ -23,25 +24,63 @@ final class ProbeRecording: @unchecked Sendable {
     let slot: Int
   }
 
-  private let schema: Schema
-  private let isSecondRound: Bool
-  private(set) var reads: [Read] = []
+  /// What attributes answer.
+  enum Answer {
+    /// A value that nobody writes.
+    case first
+    /// Another one.
+    case second
+    /// A raw value of an enumeration.
+    case raw(Any)
+    /// What a row of values has: the accessors make of it what they make of an object's.
+    case row
+  }
 
-  init(_ schema: Schema, isSecondRound: Bool) {
+  private let schema: Schema
+  private let answer: Answer
+  private(set) var reads: [Read] = []
+  /// Those whose values no probe can be given: nothing can be said of what is made of them.
+  private(set) var opaque: Set<Read> = []
+
+  /// Whether a row answers, so that the values are those of an object.
+  var isReplaying: Bool { if case .row = answer { true } else { false } }
+  /// The row that answers.
+  var row: [FetchedDictionary.Value] = []
+  /// Its columns for what the key path reads, one behind the other.
+  var steps: [Int] = []
+  /// How many relationships have been followed.
+  var depth = 0
+
+  init(_ schema: Schema, _ answer: Answer) {
     self.schema = schema
-    self.isSecondRound = isSecondRound
+    self.answer = answer
   }
 
   /// What the attribute in `slot` of a probe answers.
   func value(_ slot: Int, of entity: EntitySchema) -> AttributeValue {
+    if case .row = answer {
+      if depth < steps.count, case .value(let value) = row[steps[depth]] { return value }
+      return .null
+    }
     note(slot, of: entity)
-    return Self.value(entity.attributes[slot].type, isSecondRound: isSecondRound)
+    return Self.value(entity.attributes[slot].type, answer)
   }
 
   /// What the to-one relationship of a probe leads to: another probe.
-  func target(_ relationship: RelationshipSchema, of entity: EntitySchema) -> ManagedObject {
+  func target(_ relationship: RelationshipSchema, of entity: EntitySchema) -> ManagedObject? {
+    if case .row = answer {
+      guard depth < steps.count, case .object = row[steps[depth]] else { return nil }
+      depth += 1
+      return ManagedObject.probe(schema.entities[relationship.destination])
+    }
     note(relationship.slot, of: entity)
     return ManagedObject.probe(schema.entities[relationship.destination])
+  }
+
+  /// A property is read that answers whatever value its type has.
+  func noteOpaque(_ slot: Int, of entity: EntitySchema) {
+    note(slot, of: entity)
+    opaque.insert(Read(entity: entity.number, slot: slot))
   }
 
   func note(_ slot: Int, of entity: EntitySchema) {
@@ -49,8 +88,14 @@ final class ProbeRecording: @unchecked Sendable {
     if !reads.contains(read) { reads.append(read) }
   }
 
-  /// The value that attributes of `type` answer in a round; nil of types that cannot be compared.
-  static func value(_ type: AttributeType, isSecondRound: Bool) -> AttributeValue {
+  /// The value that attributes of `type` answer; nil of types that cannot be compared.
+  static func value(_ type: AttributeType, _ answer: Answer) -> AttributeValue {
+    var isSecondRound = false
+    switch answer {
+    case .first, .row: break
+    case .second: isSecondRound = true
+    case .raw(let raw): if let value = AttributeValue(raw, type: type) { return value }
+    }
     let number = isSecondRound ? -9_876.25 : 12_345.5
     switch type {
     case .integer16, .integer32, .integer64: return .integer(Int64(number.rounded(.towardZero)))

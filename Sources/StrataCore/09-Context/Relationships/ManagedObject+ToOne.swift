@@ -228,11 +228,15 @@ extension ManagedObject {
   // MARK: Programmer errors
 
   /// The context, which an object must have before it can be related to others.
-  final func contextForLinking(_ relationship: RelationshipSchema) -> ManagedObjectContext {
+  ///
+  /// `fate` is what became of this object, if that is known.
+  final func contextForLinking(_ relationship: RelationshipSchema, fate: @autoclosure () -> String = "")
+    -> ManagedObjectContext
+  {
     guard let context = context ?? looseContext() else {
       trap(
         "\(relationship.qualifiedName) was set on an object that is in no context any more, since it was deleted or its context was "
-          + "reset: insert \(self) into a context first."
+          + "reset: insert \(self) into a context first.\(fate())"
       )
     }
     context.checkAccess(home.token.entityName)
@@ -243,7 +247,8 @@ extension ManagedObject {
   final func contextForLinking(_ relationship: RelationshipSchema, to object: ManagedObject?)
     -> ManagedObjectContext
   {
-    let context = contextForLinking(relationship)
+    let context = contextForLinking(
+      relationship, fate: object?.context?.fateInWords(of: objectID) ?? "")
     guard let object else { return context }
     let areTogether = object.contextReference?.toOpaque() == contextReference?.toOpaque()
     check(object, fits: relationship, in: context)
@@ -275,6 +280,7 @@ extension ManagedObject {
       trap(
         "\(relationship.qualifiedName) of an object of \(context) was given an object of \(name) that is in no context any more: "
           + "it was deleted or its context was reset; insert it again, or fetch it again."
+          + context.fateInWords(of: object.objectID)
       )
     }
     trap(

@@ -77,9 +77,12 @@ extension ManagedObjectContext {
     of request: FetchRequest<Result>
   ) throws -> FetchSpecification {
     var specification = request.specification
-    if specification.entityName.isEmpty, let type = Result.self as? ManagedObject.Type {
+    if specification.entityName.isEmpty,
+      let type = (request.subject ?? Result.self) as? ManagedObject.Type
+    {
       specification.entityName = try entityName(of: type)
     }
+    specification = try specification.spelledOut(schema)
     if Result.fetchResultType != .dictionary { try checkColumns(of: specification) }
     return specification
   }

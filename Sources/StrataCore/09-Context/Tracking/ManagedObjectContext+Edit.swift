@@ -16,6 +16,7 @@ extension ManagedObjectContext {
     if object.context === self { return }
     if let other = object.context, !object.state.contains(.loose) { trapForeignObject(object, other) }
     let isFirstTime = object.isUnattached
+    adoptModel(object)
     // Whatever is wrong with the first of them stops before anything is done.
     checkClass(of: object, boundForNew(object.entity))
     let objects = looseObjects(with: object)

@@ -51,7 +51,7 @@ extension ManagedObject {
   /// - Returns: whether they are together now.
   final func join(_ object: ManagedObject, _ context: ManagedObjectContext) -> Bool {
     if object.isUnattached {
-      guard context.compiledEntity(object.entity) != nil else { return false }
+      guard context.adoptModel(object) else { return false }
       if !state.contains(.loose) {
         context.insert(object)
       } else if let other = object.context {
@@ -64,7 +64,7 @@ extension ManagedObject {
       } else {
         context.takeLoose(object)
       }
-    } else if state.contains(.loose), let other = object.context, other.compiledEntity(entity) != nil {
+    } else if state.contains(.loose), let other = object.context, other.adoptModel(self) {
       other.insert(self)
     }
     return object.contextReference?.toOpaque() == contextReference?.toOpaque()
@@ -72,6 +72,23 @@ extension ManagedObject {
 }
 
 extension ManagedObjectContext {
+  /// Makes an object in no context one of this context's model, if it was made of another model that has the same entity: so it may be where several
+  /// containers have been made with models of the same classes, as in tests. One that is related to others, or has values of transient
+  /// attributes, stays what it is.
+  ///
+  /// - Returns: Whether it is of this context's model.
+  @discardableResult
+  func adoptModel(_ object: ManagedObject) -> Bool {
+    if compiledEntity(object.entity) != nil { return true }
+    guard object.isUnattached, !object.state.contains(.loose), object.relations == nil,
+      object.transients == nil,
+      let here = classes.entities[ObjectIdentifier(type(of: object))], !here.isAbstract,
+      here.entityDescription.versionHash == object.entity.versionHash, here.hasSlots(of: object.home.entity)
+    else { return false }
+    object.become(UnattachedEntities.bound(here.entityDescription))
+    return true
+  }
+
   /// Takes an object in no context into this hidden one. It stays who it is.
   fileprivate func takeLoose(_ object: ManagedObject) {
     let binding = coordinator.provisional
@@ -110,5 +127,15 @@ extension ManagedObjectContext {
     guard object.state.contains(.loose), let hidden = object.context else { return [object] }
     // The objects are kept by the array; the hidden context goes when this returns.
     return [object] + hidden.giveUpLoose().filter { $0 !== object }
+  }
+}
+
+extension EntitySchema {
+  /// Whether the slots of another entity mean the same.
+  fileprivate func hasSlots(of other: EntitySchema) -> Bool {
+    attributes.count == other.attributes.count
+      && zip(attributes, other.attributes).allSatisfy {
+        $0.name == $1.name && $0.type == $1.type && $0.isTransient == $1.isTransient
+      }
   }
 }

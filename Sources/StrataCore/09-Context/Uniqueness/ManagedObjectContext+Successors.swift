@@ -8,9 +8,17 @@ import Foundation
 extension ManagedObjectContext {
   /// `duplicate`, which is new, is about to leave, and `object` has taken its place.
   func noteSuccessor(_ object: ManagedObject, of duplicate: ManagedObject) {
+    duplicates.noteFate(of: duplicate.objectID, object.objectID)
     guard strata.publishes else { return }
     duplicates.successors[place(duplicate.home, duplicate.primaryKey)] = object.objectID.with(
       isTemporary: false)
+  }
+
+  /// What became of a record that is no more, as the end of a message; empty when it was no duplicate.
+  func fateInWords(of id: ManagedObjectID) -> String {
+    guard let kept = duplicates.fate(of: id) else { return "" }
+    return " It had the same unique values as another one and was merged with it by the last saves: it is "
+      + "\(kept.uriRepresentation().absoluteString) now; use that object."
   }
 
   /// Makes references to duplicates lead to what has taken their place; returns the others.

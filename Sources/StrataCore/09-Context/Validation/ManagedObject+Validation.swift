@@ -206,7 +206,31 @@ extension CoreDataError {
   static func throwAll(_ failures: [any Error]) throws {
     if failures.isEmpty { return }
     if failures.count == 1 { throw failures[0] }
-    throw CoreDataError(.validationMultipleErrors, userInfo: [Key.detailedErrors: failures])
+    throw CoreDataError(
+      .validationMultipleErrors, list(of: failures), userInfo: [Key.detailedErrors: failures])
+  }
+
+  private static let longestList = 10
+
+  /// What is wrong, one line for each; what is wrong with several objects in the same way is one line.
+  private static func list(of failures: [any Error]) -> String {
+    var lines: [(text: String, count: Int)] = []
+    var places: [String: Int] = [:]
+    for failure in failures {
+      let text = (failure as? CoreDataError)?.errorDescription ?? failure.localizedDescription
+      if let place = places[text] {
+        lines[place].count += 1
+      } else {
+        places[text] = lines.count
+        lines.append((text, 1))
+      }
+    }
+    let shown = lines.prefix(longestList).map { line in
+      "\n- \(line.text)" + (line.count > 1 ? " (\(line.count) times)" : "")
+    }
+    let rest = lines.count - shown.count
+    return "\(failures.count) values are not valid:" + shown.joined()
+      + (rest > 0 ? "\n- and \(rest) more; all of them are under \(Key.detailedErrors)." : "")
   }
 
   /// The failures that `error` stands for.

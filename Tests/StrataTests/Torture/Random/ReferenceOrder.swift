@@ -40,6 +40,8 @@ enum ReferenceOrder {
     switch predicate {
     case .everything: true
     case .nothing: false
+    // Random trees hold none.
+    case .foundation(let predicate): preconditionFailure("\(predicate) is not interpreted")
     case .and(let parts): parts.allSatisfy { evaluate($0, value) }
     case .or(let parts): parts.contains { evaluate($0, value) }
     case .not(let part): !evaluate(part, value)

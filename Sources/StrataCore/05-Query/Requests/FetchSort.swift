@@ -1,0 +1,67 @@
+import Foundation
+
+/// One sort key of a fetch request.
+///
+///     FetchSort("title")                  // by name
+///     FetchSort(\Book.title, .reverse)    // by key path, which the compiler checks
+public struct FetchSort: Sendable, Hashable {
+  /// The attribute to sort by. Of a sort key that was made with a Swift key path: that key path as text, until a request is executed.
+  public var key: String { didSet { property = nil } }
+  /// Whether small values come first. Nil is the smallest value.
+  public var ascending: Bool
+  /// What names the attribute when the model is known.
+  private var property: PropertyKey?
+
+  /// Sorts by the attribute `key`.
+  public init(_ key: String, ascending: Bool = true) {
+    self.key = key
+    self.ascending = ascending
+  }
+
+  init(_ property: PropertyKey, ascending: Bool) {
+    key = "\(property.keyPath)"
+    self.ascending = ascending
+    self.property = property
+  }
+
+  /// The same with the name of the attribute, for a request about `entity`.
+  ///
+  /// - Throws: `PredicateTranslationError` for a key path that leads to no property, or begins at another class.
+  func named(_ entity: EntitySchema, _ schema: Schema) throws -> FetchSort {
+    guard let property else { return self }
+    return FetchSort(try property.name(property.keyPath, entity, schema), ascending: ascending)
+  }
+
+  /// The key path that it was made with.
+  var keyPath: AnyKeyPath? { property?.keyPath }
+}
+
+/// A Swift key path that stands for the name of a property, which is known when the model is.
+struct PropertyKey: Sendable, Hashable {
+  let keyPath: any AnyKeyPath & Sendable
+  /// Finds the name: what does is on a higher floor.
+  let name: @Sendable (AnyKeyPath, EntitySchema, Schema) throws -> String
+
+  static func == (left: PropertyKey, right: PropertyKey) -> Bool { left.keyPath == right.keyPath }
+  func hash(into hasher: inout Hasher) { hasher.combine(keyPath) }
+}
+
+extension FetchRequest {
+  /// The request with names in place of key paths, and predicates of the tree in place of Foundation's.
+  ///
+  /// - Throws: `PredicateTranslationError` for what no store can look up; `FetchError` for an unknown entity.
+  func spelledOut(_ schema: Schema) throws -> FetchRequest {
+    guard
+      predicate?.holdsFoundation == true || havingPredicate?.holdsFoundation == true
+        || sortDescriptors.contains(where: { $0.keyPath != nil })
+    else { return self }
+    guard let entity = schema.entity(named: entityName) else {
+      throw FetchError(reason: .unknownEntity, entityName: entityName, key: nil)
+    }
+    var request = self
+    request.predicate = try predicate?.spelledOut(entity, schema)
+    request.havingPredicate = try havingPredicate?.spelledOut(entity, schema)
+    request.sortDescriptors = try sortDescriptors.map { try $0.named(entity, schema) }
+    return request
+  }
+}

@@ -1,0 +1,131 @@
+import Foundation
+
+extension ManagedObjectContext {
+  /// Chosen values of the objects of a class that satisfy a condition, as tuples. No object is made or registered.
+  ///
+  ///     for (title, pages) in try context.fetch(Book.self, values: \.title, \.pages, sortedBy: .reverse(\.pages)) { print(title, pages) }
+  ///     let names = try context.fetch(Author.self, values: \.name)      // [String?]
+  ///
+  /// Each key path leads to a stored attribute, perhaps of an object that to-one relationships lead to (`\.author?.name`), or to an `objectID`. The values are those
+  /// that the class's accessors make of what is stored: enumerations, defaults for nil. As with all rows of values, unsaved changes take no part: what is read is what
+  /// is in the store. On the context's queue.
+  ///
+  /// - Parameters:
+  ///   - type: The class, which one entity of the model has.
+  ///   - values: The values of each tuple, in their order.
+  ///   - condition: What is true of the objects; nil for all objects.
+  ///   - order: The sort keys. Without any, the order is unspecified.
+  ///   - limit: At most this many tuples; nil for no limit, 0 for none.
+  ///   - offset: How many are left out before the first.
+  ///   - distinct: Whether equal tuples come once.
+  /// - Throws: ``PredicateTranslationError`` for a key path that leads to none of these; what `fetch(_:)` throws for rows of values.
+  public func fetch<T: ManagedObject, each Value>(
+    _ type: T.Type, values: repeat (KeyPath<T, each Value> & Sendable),
+    where condition: FetchPredicate? = nil,
+    sortedBy order: FetchOrder<T> = [], limit: Int? = nil, offset: Int = 0, distinct: Bool = false
+  ) throws -> [(repeat each Value)] {
+    var request = FetchRequest<FetchedDictionary>(
+      entityName: try entityName(of: type), predicate: condition, sortDescriptors: order.sorts,
+      fetchOffset: offset)
+    request.returnsDistinctResults = distinct
+    let plan = ValuePlan(entity: try FetchPredicate.entity(of: type, in: schema), schema: schema)
+    let columns = (repeat try plan.column((each values) as KeyPath<T, each Value>))
+    request.propertiesToFetch = plan.columns
+    request.fetchLimit = limit ?? 0
+    if limit == 0 {
+      request.fetchLimit = 1
+      _ = try fetch(request)
+      return []
+    }
+    let rows = try fetch(request)
+    let replay = ProbeRecording(schema, .row)
+    return ProbeRecording.$current.withValue(replay) {
+      rows.map { row in
+        replay.row = row.values
+        return (repeat (each columns).value(replay))
+      }
+    }
+  }
+
+  /// The same with a `#Predicate`.
+  /// - Throws: ``PredicateTranslationError`` for what no store can look up, naming it; what `fetch(_:)` throws for rows of values.
+  @_disfavoredOverload
+  public func fetch<T: ManagedObject, each Value>(
+    _ type: T.Type, values: repeat (KeyPath<T, each Value> & Sendable), where condition: Predicate<T>?,
+    sortedBy order: FetchOrder<T> = [], limit: Int? = nil, offset: Int = 0, distinct: Bool = false
+  ) throws -> [(repeat each Value)] {
+    try fetch(
+      type, values: repeat each values, where: condition.map { FetchPredicate($0) } as FetchPredicate?,
+      sortedBy: order,
+      limit: limit, offset: offset, distinct: distinct)
+  }
+}
+
+/// Which columns key paths need, each of them once.
+private final class ValuePlan {
+  let entity: EntitySchema
+  let schema: Schema
+  private(set) var columns: [FetchColumn] = []
+  private var places: [String: Int] = [:]
+
+  init(entity: EntitySchema, schema: Schema) {
+    self.entity = entity
+    self.schema = schema
+  }
+
+  /// What reads the value that a key path leads to.
+  func column<Root: ManagedObject, Value>(_ keyPath: KeyPath<Root, Value>) throws -> ValueColumn<Root, Value>
+  {
+    let reads = try KeyPathNames.reads(of: keyPath, from: entity, schema)
+    var name = ""
+    var steps: [Int] = []
+    for read in reads {
+      name += (name.isEmpty ? "" : ".") + schema.entities[read.entity].attributes[read.slot].name
+      steps.append(place(name) { .property(name) })
+    }
+    let endsAtObject =
+      reads.last.map { schema.entities[$0.entity].relationship(slot: $0.slot) != nil } ?? true
+    if reads.isEmpty { steps = [place("objectID") { .expression("objectID", .evaluatedObject) }] }
+    let probe = ManagedObject.probe(entity)
+    guard let root = probe as? Root, !endsAtObject || Self.isIdentifier(Value.self) else {
+      throw PredicateTranslationError(
+        expression: "key path from \(Root.self) to \(Value.self)",
+        reason: "objects are no values: go on to one of their attributes, or to objectID")
+    }
+    return ValueColumn(keyPath: keyPath, probe: root, steps: steps, isIdentifier: endsAtObject)
+  }
+
+  private static func isIdentifier(_ type: Any.Type) -> Bool {
+    var type = type
+    while let optional = type as? any OptionalValue.Type { type = optional.wrapped }
+    return type == ManagedObjectID.self
+  }
+
+  private func place(_ name: String, _ column: () -> FetchColumn) -> Int {
+    if let known = places[name] { return known }
+    columns.append(column())
+    places[name] = columns.count - 1
+    return columns.count - 1
+  }
+}
+
+/// Reads one value out of rows: the class's own accessor, on an object that answers what is in the row.
+private struct ValueColumn<Root: ManagedObject, Value> {
+  let keyPath: KeyPath<Root, Value>
+  let probe: Root
+  /// The columns of what the key path reads, one after the other.
+  let steps: [Int]
+  let isIdentifier: Bool
+
+  func value(_ replay: ProbeRecording) -> Value {
+    if isIdentifier {
+      var identifier: ManagedObjectID?
+      if case .object(let id)? = steps.last.map({ replay.row[$0] }) { identifier = id }
+      if let value = identifier as? Value { return value }
+      trap("a row of values has no ID where \(Root.self) has one.")
+    }
+    replay.steps = steps
+    replay.depth = 0
+    return probe[keyPath: keyPath]
+  }
+}
