@@ -32,7 +32,7 @@ enum KeyPathNames {
       let probe: Any = ManagedObject.probe(entity)
       let result = ProbeRecording.$current.withValue(recording) { probe[keyPath: keyPath] }
       guard let result else { throw fault("the entity \(entity.name) has objects of another class") }
-      if let last = recording.reads.last {
+      if let last = recording.reads.last, !recording.opaque.contains(last) {
         let attribute = schema.entities[last.entity].attributes[last.slot]
         let given = ProbeRecording.value(attribute.type, isSecondRound: isSecondRound)
         if !given.isNull, AttributeValue(result, type: attribute.type) != given {

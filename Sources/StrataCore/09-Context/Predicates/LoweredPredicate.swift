@@ -175,6 +175,10 @@ final class PredicateLowering {
       }
       return .object(path, destination)
     }
+    // Of a value that no probe could be given nothing was computed that could be seen.
+    if first.opaque.contains(first.reads[0]), attribute.type != .transformable, attribute.type != .composite {
+      return .value(path)
+    }
     for (isSecondRound, result) in zip([false, true], results) {
       let given = ProbeRecording.value(attribute.type, isSecondRound: isSecondRound)
       guard !given.isNull, !isNilValue(result), AttributeValue(result, type: attribute.type) == given else {

@@ -26,6 +26,8 @@ final class ProbeRecording: @unchecked Sendable {
   private let schema: Schema
   private let isSecondRound: Bool
   private(set) var reads: [Read] = []
+  /// Those whose values no probe can be given: nothing can be said of what is made of them.
+  private(set) var opaque: Set<Read> = []
 
   init(_ schema: Schema, isSecondRound: Bool) {
     self.schema = schema
@@ -42,6 +44,12 @@ final class ProbeRecording: @unchecked Sendable {
   func target(_ relationship: RelationshipSchema, of entity: EntitySchema) -> ManagedObject {
     note(relationship.slot, of: entity)
     return ManagedObject.probe(schema.entities[relationship.destination])
+  }
+
+  /// A property is read that answers whatever value its type has.
+  func noteOpaque(_ slot: Int, of entity: EntitySchema) {
+    note(slot, of: entity)
+    opaque.insert(Read(entity: entity.number, slot: slot))
   }
 
   func note(_ slot: Int, of entity: EntitySchema) {
