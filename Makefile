@@ -8,17 +8,18 @@
 
 strict := --scratch-path .build/strict -Xswiftc -warnings-as-errors
 
-.PHONY: help setup run test check-nsmanaged race asan torture fuzz check docs format bench bench-gate
+.PHONY: help setup run test check-nsmanaged check-dependents race asan torture fuzz check docs format bench bench-gate
 
 help:
 	@echo "make run [DATA=dir]  import real flight data into a store, query it, edit it, reopen it, check it"
 	@echo "make test            build and run all tests"
 	@echo "make check-nsmanaged the sample of @NSManaged in a release build"
+	@echo "make check-dependents a package of its own that uses Strata and StrataModels by a version tag"
 	@echo "make race            run the tests under the thread sanitizer"
 	@echo "make asan            run the tests under the address sanitizer"
 	@echo "make torture [MINUTES=60] [ONLY=kinds] [SEED=n]  the long mode of the torture tests; prints totals"
 	@echo "make fuzz [DECODER=row] [SECONDS=60]  libFuzzer on one decoder, or on all of them by turns"
-	@echo "make check           formatting, floor order, file lengths, cited rules, links of the documents, what functions throw, build with warnings as errors"
+	@echo "make check           formatting, floor order, file lengths, cited rules, links of the documents, what functions throw, what needs swift-syntax, build with warnings as errors"
 	@echo "make bench           compare with GRDB and raw LMDB (release build)"
 	@echo "make bench CARD=stacks  contexts above contexts; CARD=graph [DATA=dir]: relationships, against GRDB"
 	@echo "make bench CARD=queries [DATA=dir]  predicates, sorts, counts, ANY and SUBQUERY, against the same SQL"
@@ -42,6 +43,9 @@ test: setup
 check-nsmanaged: setup
 	@Scripts/check-nsmanaged $(ARGUMENTS)
 
+check-dependents: setup
+	@Scripts/check-dependents $(ARGUMENTS)
+
 race: setup
 	@Scripts/sanitize thread $(ARGUMENTS)
 
@@ -63,6 +67,8 @@ check: setup
 	@Scripts/check-links
 	@Scripts/check-throws
 	@Scripts/check-layers
+	@Scripts/check-products
+	STRATA_TESTS=ModelMacroTests swift build --build-tests $(strict)
 	swift build --build-tests $(strict)
 
 docs: setup

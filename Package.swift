@@ -1,4 +1,5 @@
 // swift-tools-version: 6.1
+import CompilerPluginSupport
 import PackageDescription
 
 // STRATA_TESTS=AskingTests,QueryTests builds these test targets only: a short way round while something is written.
@@ -41,6 +42,7 @@ let package = Package(
   products: [
     .library(name: "Strata", targets: ["Strata"]),
     .library(name: "StrataCore", targets: ["StrataCore"]),
+    .library(name: "StrataModels", targets: ["StrataModels"]),
     .library(name: "CLMDBShim", targets: ["CLMDBShim"]),
     .executable(name: "flight-log", targets: ["FlightLog"]),
     .executable(name: "strata", targets: ["StrataCommand"]),
@@ -50,6 +52,8 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.2.0"),
+    // Of the macros of StrataModels only: see Scripts/check-products.
+    .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
   ],
   targets: [
     .systemLibrary(
@@ -59,6 +63,17 @@ let package = Package(
       name: "StrataCore",
       dependencies: ["CLMDBShim", .product(name: "HashTreeCollections", package: "swift-collections")]),
     .target(name: "Strata", dependencies: ["StrataCore"]),
+    .macro(
+      name: "StrataModelMacros",
+      dependencies: [
+        .product(name: "SwiftSyntax", package: "swift-syntax"),
+        .product(name: "SwiftSyntaxBuilder", package: "swift-syntax"),
+        .product(name: "SwiftSyntaxMacros", package: "swift-syntax"),
+        .product(name: "SwiftDiagnostics", package: "swift-syntax"),
+        .product(name: "SwiftCompilerPlugin", package: "swift-syntax"),
+      ]),
+    .target(name: "StrataModels", dependencies: ["Strata", "StrataModelMacros"]),
+    .executableTarget(name: "Bookshelf", dependencies: ["StrataModels"]),
     .executableTarget(
       name: "FlightLog",
       dependencies: ["Strata", .product(name: "ArgumentParser", package: "swift-argument-parser")],
@@ -87,6 +102,14 @@ let package = Package(
       ],
       exclude: ["Models/Shop.xcdatamodeld"]),
     // Apart: what it imports by Core Data's names would be seen in every other file of its module.
+    .testTarget(name: "ModelTests", dependencies: ["StrataModels", "Bookshelf", "TortureKit"]),
+    .testTarget(
+      name: "ModelMacroTests",
+      dependencies: [
+        "StrataModelMacros",
+        .product(name: "SwiftSyntaxMacrosGenericTestSupport", package: "swift-syntax"),
+        .product(name: "SwiftSyntaxMacroExpansion", package: "swift-syntax"),
+      ]),
     .testTarget(name: "QueryTests", dependencies: ["Strata", "TortureKit"] + appleSpelledDependencies),
     // As a program sees the library: it imports Strata and nothing below it.
     .testTarget(name: "AskingTests", dependencies: ["Strata"]),

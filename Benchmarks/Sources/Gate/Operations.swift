@@ -9,7 +9,7 @@ struct Operation {
   /// Prepares the work in fresh contexts and returns it; the work returns how many units it has done.
   let prepare: (World) throws -> () throws -> Int
 
-  static var all: [Operation] { objects + requests + saves }
+  static var all: [Operation] { objects + accessors + requests + saves }
 }
 
 extension Operation {

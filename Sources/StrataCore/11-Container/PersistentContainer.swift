@@ -27,6 +27,33 @@ public final class PersistentContainer: Sendable {
     view = Mutex(nil)
   }
 
+  /// Makes a container for the entities that the classes declare, and opens its one store, off the calling task's thread.
+  ///
+  ///     let library = try await PersistentContainer(for: Book.self, Author.self, at: url)
+  ///
+  /// What relationships and superclasses lead to belongs to the model too; subclasses have to be named. Containers for the same classes share one model.
+  /// The container is called like the first class.
+  /// - Throws: `ModelError` with a sentence for each mistake in the declarations, naming class, property and file; what `loadPersistentStores()` throws.
+  public convenience init(for types: ManagedObject.Type..., at url: URL) async throws {
+    try await self.init(types, PersistentStoreDescription(url: url))
+  }
+
+  /// The same with a store as `description` says: `.inMemory` for one that is gone with the container.
+  /// - Throws: `ModelError` with a sentence for each mistake in the declarations, naming class, property and file; what `loadPersistentStores()` throws.
+  public convenience init(for types: ManagedObject.Type..., at description: PersistentStoreDescription)
+    async throws
+  {
+    try await self.init(types, description)
+  }
+
+  private convenience init(_ types: [ManagedObject.Type], _ description: PersistentStoreDescription)
+    async throws
+  {
+    self.init(name: types.first.map { "\($0)" } ?? "Store", model: try ManagedObjectModel.shared(for: types))
+    persistentStoreDescriptions = [description]
+    try await loadPersistentStores()
+  }
+
   /// The model.
   public var managedObjectModel: ManagedObjectModel { persistentStoreCoordinator.managedObjectModel }
 

@@ -27,33 +27,39 @@ enum HikingModel {
 }
 
 final class Trail: ManagedObject {
-  override class var declaredSlots: [String]? { ["name", "kilometers", "hikes"] }
+  static let name = Slot<Trail, String>("name")
+  static let kilometers = Slot<Trail, Double>("kilometers")
+  static let hikes = Slot<Trail, Set<Hike>>("hikes")
+  override class var namedSlots: [NamedSlot]? { [NamedSlot(name), NamedSlot(kilometers), NamedSlot(hikes)] }
 
   var name: String {
-    get { readString(slot: 0) ?? "" }
-    set { write(newValue, slot: 0) }
+    get { read(Trail.name) }
+    set { write(newValue, Trail.name) }
   }
   var kilometers: Double {
-    get { readDouble(slot: 1) }
-    set { write(newValue, slot: 1) }
+    get { read(Trail.kilometers) }
+    set { write(newValue, Trail.kilometers) }
   }
-  var hikes: RelatedObjects<Hike> { related(slot: 2) }
+  var hikes: RelatedObjects<Hike> { members(Trail.hikes) }
 }
 
 final class Hike: ManagedObject {
-  override class var declaredSlots: [String]? { ["date", "minutes", "trail"] }
+  static let date = Slot<Hike, Date?>("date")
+  static let minutes = Slot<Hike, Int32>("minutes")
+  static let trail = Slot<Hike, Trail?>("trail")
+  override class var namedSlots: [NamedSlot]? { [NamedSlot(date), NamedSlot(minutes), NamedSlot(trail)] }
 
   var date: Date? {
-    get { readDate(slot: 0) }
-    set { write(newValue, slot: 0) }
+    get { read(Hike.date) }
+    set { write(newValue, Hike.date) }
   }
   var minutes: Int32 {
-    get { readInt32(slot: 1) }
-    set { write(newValue, slot: 1) }
+    get { read(Hike.minutes) }
+    set { write(newValue, Hike.minutes) }
   }
   var trail: Trail? {
-    get { readObject(slot: 2) }
-    set { write(newValue, slot: 2) }
+    get { read(Hike.trail) }
+    set { write(newValue, Hike.trail) }
   }
 }
 

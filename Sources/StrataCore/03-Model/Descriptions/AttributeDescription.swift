@@ -28,6 +28,9 @@ public class AttributeDescription: PropertyDescription, @unchecked Sendable {
     willSet { requireMutable("preservesValueInHistoryOnDeletion") }
   }
 
+  /// What a transient attribute of type undefined starts with, as its class has declared it: of whatever type.
+  var declaredDefault: Any? { willSet { requireMutable("declaredDefault") } }
+
   /// An attribute without a name yet.
   public init() { super.init(name: "") }
 

@@ -208,8 +208,8 @@ extension EntityDescription {
 }
 
 /// The class of that name, `Module.Class`; of `Class` and `.Class` the one class of managed objects that has this name in whatever module
-/// and uses no slot numbers: one that declares slots is made for one model, which names it. Nested and generic classes have no name to be
-/// found by.
+/// and declares neither slots nor an entity: one that does is made for one model, which names it. Nested and generic classes have no name to
+/// be found by.
 private func classNamed(_ name: String) -> AnyClass? {
   let parts = name.split(separator: ".", omittingEmptySubsequences: false)
   let isIdentifier = { (part: Substring) in
@@ -220,7 +220,7 @@ private func classNamed(_ name: String) -> AnyClass? {
   guard parts.count == 1 || parts.count == 2 && parts[0].isEmpty else { return nil }
   let classes = LoadedClasses.modules(declaring: String(last)).compactMap { module in
     (NSClassFromString("\(module).\(last)") as? any SlotDeclaring.Type).flatMap {
-      $0.declaredSlots?.isEmpty != false ? $0 as AnyClass : nil
+      $0.declaredSlots?.isEmpty != false && $0.namedSlots == nil ? $0 as AnyClass : nil
     }
   }
   if classes.count > 1 {

@@ -62,6 +62,19 @@ public struct CodableTransformer<Value: Codable & Sendable>: AttributeTransforme
   /// The JSON of `value`.
   /// - Throws: an error that names both types when `value` is not a `Value`; `EncodingError`.
   public func transform(_ value: Any) throws -> Data {
+    try CodableBytes.transform(value, of: Value.self)
+  }
+
+  /// The value in `data`.
+  /// - Throws: `DecodingError` for bytes of another form; an error for JSON that is nested too deeply.
+  public func reverse(_ data: Data) throws -> Any {
+    try CodableBytes.reverse(data, of: Value.self)
+  }
+}
+
+/// What ``CodableTransformer`` does, for every type that is `Codable`.
+enum CodableBytes {
+  static func transform<Value: Codable>(_ value: Any, of type: Value.Type) throws -> Data {
     guard let value = value as? Value else { throw UnsuitableValue(value, wanted: "\(Value.self)") }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys]
@@ -71,9 +84,7 @@ public struct CodableTransformer<Value: Codable & Sendable>: AttributeTransforme
     return try encoder.encode([value])
   }
 
-  /// The value in `data`.
-  /// - Throws: `DecodingError` for bytes of another form; an error for JSON that is nested too deeply.
-  public func reverse(_ data: Data) throws -> Any {
+  static func reverse<Value: Codable>(_ data: Data, of type: Value.Type) throws -> Any {
     guard BoundedJSON.isBounded(data) else { throw BoundedJSON.TooDeep() }
     let decoder = JSONDecoder()
     decoder.nonConformingFloatDecodingStrategy = .convertFromString(

@@ -15,8 +15,8 @@ import Foundation
 /// When its context goes away or its row is deleted it stays safe to touch: the last known values remain readable,
 /// `managedObjectContext` is nil.
 ///
-/// Attributes are read and written through typed slot accessors (`readInt64(slot:)`, `write(_:slot:)`), by key
-/// (`value(forKey:)`, `setValue(_:forKey:)`) or by subscript. Subclasses must not override `hash` or `isEqual`.
+/// Attributes are read and written through slots that are found by name (`read(_:)`, `write(_:_:)` with a ``Slot``), through typed slot accessors
+/// (`readInt64(slot:)`, `write(_:slot:)`), by key (`value(forKey:)`, `setValue(_:forKey:)`) or by subscript. Subclasses must not override `hash` or `isEqual`.
 open class ManagedObject: NSObject, SlotDeclaring {
   // MARK: Stored properties (all on the context's queue)
   //
@@ -106,7 +106,23 @@ open class ManagedObject: NSObject, SlotDeclaring {
   ///
   /// A class that finds all its properties by name (`@NSManaged`, `value(forKey:)`) uses no slot numbers and answers the empty array. Nil, the
   /// default, is taken where stores are added by Apple's names: classes written for Core Data know no slots.
+  ///
+  /// A class whose accessors use a ``Slot`` for each property needs none of this: it says ``namedSlots``, or declares its entity.
   open class var declaredSlots: [String]? { nil }
+
+  /// The slots of the class's accessors, which are found by name: `[NamedSlot(title), NamedSlot(author)]`, in any order, without those of
+  /// superclasses.
+  ///
+  /// Compared with the model when a store is added: a property that only one of both has, or of another type, is refused with `ModelError`. A class
+  /// that declares its entity has said it with ``entityDeclaration``.
+  open class var namedSlots: [NamedSlot]? { entityDeclaration?.properties.map(\.slot) }
+
+  /// The entity of the class's objects, for classes that declare it themselves: see ``EntityDeclaration``. `@Managed` writes it.
+  open class var entityDeclaration: EntityDeclaration? { nil }
+
+  /// The stored properties of the class that no store is meant to keep. In a class that lists its slots every other one that could be an attribute is
+  /// refused when a store is added, since what is set there would be lost. An override adds to `super.ignoredProperties`.
+  open class var ignoredProperties: [String] { [] }
 
   // MARK: Making objects
 

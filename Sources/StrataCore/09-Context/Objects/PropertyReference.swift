@@ -35,18 +35,24 @@ public struct PropertyReference: ~Copyable, @unchecked Sendable {
   /// The property's name.
   public let name: StaticString
   /// The entity asked for last, then those before. Entries are never changed and never freed, so reading them needs no lock.
-  @usableFromInline let newest = Atomic<UnsafePointer<Entry>?>(nil)
+  @usableFromInline let newest: Atomic<UnsafePointer<Entry>?>
 
   /// Immortal.
   @usableFromInline struct Entry {
     /// Stands for the entity: immortal memory that no other entity has.
     @usableFromInline let table: UnsafePointer<UInt32>
     @usableFromInline let place: PropertyPlace
+    /// The slot's word in the table: its kind and where its value lies in rows; 0 for a fetched property.
+    @usableFromInline let word: UInt32
     let next: UnsafePointer<Entry>?
   }
 
   /// The property `name`, in whatever entity.
-  public init(_ name: StaticString) { self.name = name }
+  // Inlinable, so that a reference in a global is there without being made.
+  @inlinable public init(_ name: StaticString) {
+    self.name = name
+    newest = Atomic(nil)
+  }
 
   /// Where the property lies in `object`'s entity. Traps when the entity has no such property.
   @inlinable @inline(__always)
@@ -56,6 +62,20 @@ public struct PropertyReference: ~Copyable, @unchecked Sendable {
     }
     return otherPlace(in: object)
   }
+
+  /// The slot's word in the table of `object`'s entity, when the entity is the one that was asked for last.
+  @inlinable @inline(__always)
+  borrowing func word(in object: ManagedObject, _ kind: SlotKind) -> UInt32? {
+    guard let entry = newest.load(ordering: .acquiring), entry.pointee.table == object.table else {
+      return nil
+    }
+    let word = entry.pointee.word
+    return RowBytes.kind(word) == kind ? word : nil
+  }
+
+  /// The slot in `object`'s entity. Traps when the entity has no such property.
+  @inlinable @inline(__always)
+  public borrowing func slot(in object: ManagedObject) -> Int { place(in: object).slot }
 
   @inline(never) @usableFromInline
   borrowing func otherPlace(in object: ManagedObject) -> PropertyPlace {
@@ -71,7 +91,9 @@ public struct PropertyReference: ~Copyable, @unchecked Sendable {
     // A program that makes models without end must not make lists without end.
     if length == Self.mostEntries { return place }
     let entry = UnsafeMutablePointer<Entry>.allocate(capacity: 1)
-    entry.initialize(to: Entry(table: object.table, place: place, next: first))
+    entry.initialize(
+      to: Entry(
+        table: object.table, place: place, word: place.slot < 0 ? 0 : object.table[place.slot], next: first))
     let (exchanged, _) = newest.compareExchange(
       expected: first, desired: UnsafePointer(entry), ordering: .acquiringAndReleasing)
     // Another thread was faster; the next access tries again.
@@ -88,7 +110,7 @@ extension ManagedObject {
     guard let slot = entity.slot(named: name) else {
       if hasFetchedProperty(name) { return PropertyPlace(slot: -1, type: .undefined, kind: .fetched) }
       trap(
-        "entity \(entity.name) has no property “\(name)”, which its class \(Swift.type(of: self)) declares with @NSManaged."
+        "entity \(entity.name) has no property “\(name)”, which its class \(Swift.type(of: self)) declares."
       )
     }
     guard let relationship = entity.relationship(slot: slot) else {

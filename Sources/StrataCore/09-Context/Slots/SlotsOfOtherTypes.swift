@@ -1,0 +1,251 @@
+import Foundation
+
+// Properties whose values an attribute holds in another form: raw values, composites, JSON.
+
+/// A value that is stored in the elements of a composite attribute. `@Composite` writes the conformance for a struct.
+public protocol CompositeValue: Sendable {
+  /// The composite's elements, in order. Asked each time a model is made.
+  static var elements: [AttributeDescription] { get }
+  /// The value that the elements make; nil when one is missing that cannot be.
+  init?(elements: [String: Any])
+  /// The elements by name, without those that are nil.
+  var elementValues: [String: Any] { get }
+}
+
+// MARK: Raw values
+
+extension SlotDeclaring where Self: ManagedObject {
+  /// The value whose raw value the attribute holds. Where there is none, and for a raw value that the type does not know (which is told as other
+  /// unreadable values are): the default value, or else the first case.
+  public func read<Value: RawRepresentable>(_ slot: borrowing Slot<Self, Value>) -> Value
+  where Value.RawValue: StoredAttribute {
+    if let value: Value = rawValue(slot.property) { return value }
+    return absent(slot.property) {
+      Value.RawValue(storedValue: $0).flatMap { Value(rawValue: $0) }
+    }
+  }
+
+  /// The value whose raw value the attribute holds, or nil. Nil, and told, for a raw value that the type does not know.
+  public func read<Value: RawRepresentable>(_ slot: borrowing Slot<Self, Value?>) -> Value?
+  where Value.RawValue: StoredAttribute {
+    rawValue(slot.property)
+  }
+
+  /// Sets the attribute to the raw value.
+  public func write<Value: RawRepresentable>(_ value: Value, _ slot: borrowing Slot<Self, Value>)
+  where Value.RawValue: StoredAttribute {
+    Value.RawValue.write(value.rawValue, slot.property, of: self)
+  }
+
+  /// Sets the attribute to the raw value, or makes it nil.
+  public func write<Value: RawRepresentable>(_ value: Value?, _ slot: borrowing Slot<Self, Value?>)
+  where Value.RawValue: StoredAttribute {
+    Value.RawValue.write(value?.rawValue, slot.property, of: self)
+  }
+}
+
+// MARK: Composites
+
+extension SlotDeclaring where Self: ManagedObject {
+  /// The composite's value, or what stands for none.
+  public func read<Value: CompositeValue>(_ slot: borrowing Slot<Self, Value>) -> Value {
+    if let value: Value = compositeValue(slot.property) { return value }
+    return absent(slot.property) { _ in Value(elements: [:]) }
+  }
+
+  /// The composite's value; nil when no element has one.
+  public func read<Value: CompositeValue>(_ slot: borrowing Slot<Self, Value?>) -> Value? {
+    compositeValue(slot.property)
+  }
+
+  /// Sets every element.
+  public func write<Value: CompositeValue>(_ value: Value, _ slot: borrowing Slot<Self, Value>) {
+    write(value: value.elementValues, slot: slot.property.slot(in: self))
+  }
+
+  /// Sets every element, to nil for nil.
+  public func write<Value: CompositeValue>(_ value: Value?, _ slot: borrowing Slot<Self, Value?>) {
+    write(value: value?.elementValues, slot: slot.property.slot(in: self))
+  }
+}
+
+// MARK: Codable
+
+extension SlotDeclaring where Self: ManagedObject {
+  /// The value that the transformable attribute holds, or what stands for none.
+  @_disfavoredOverload
+  public func read<Value: Codable>(_ slot: borrowing Slot<Self, Value>) -> Value {
+    if let value: Value = transformed(slot.property) { return value }
+    return absent(slot.property) { _ in nil }
+  }
+
+  /// The value that the transformable attribute holds, or nil.
+  @_disfavoredOverload
+  public func read<Value: Codable>(_ slot: borrowing Slot<Self, Value?>) -> Value? {
+    transformed(slot.property)
+  }
+
+  /// Sets the transformable attribute.
+  @_disfavoredOverload
+  public func write<Value: Codable>(_ value: Value, _ slot: borrowing Slot<Self, Value>) {
+    write(transformed: value, slot: slot.property.slot(in: self))
+  }
+
+  /// Sets the transformable attribute, or makes it nil.
+  @_disfavoredOverload
+  public func write<Value: Codable>(_ value: Value?, _ slot: borrowing Slot<Self, Value?>) {
+    write(transformed: value, slot: slot.property.slot(in: self))
+  }
+}
+
+// MARK: Transient values of any type
+
+extension SlotDeclaring where Self: ManagedObject {
+  /// The transient attribute, or what stands for none.
+  public func readTransient<Value: StoredAttribute>(_ slot: borrowing Slot<Self, Value>) -> Value {
+    read(slot)
+  }
+  /// The transient attribute, or nil.
+  public func readTransient<Value: StoredAttribute>(_ slot: borrowing Slot<Self, Value?>) -> Value? {
+    read(slot)
+  }
+  /// Sets the transient attribute.
+  public func writeTransient<Value: StoredAttribute>(_ value: Value, _ slot: borrowing Slot<Self, Value>) {
+    write(value, slot)
+  }
+  /// Sets the transient attribute, or makes it nil.
+  public func writeTransient<Value: StoredAttribute>(_ value: Value?, _ slot: borrowing Slot<Self, Value?>) {
+    write(value, slot)
+  }
+
+  /// The transient attribute of a type that no store keeps, or its default value. Traps when there is neither.
+  @_disfavoredOverload
+  public func readTransient<Value>(_ slot: borrowing Slot<Self, Value>) -> Value {
+    let place = slot.property.slot(in: self)
+    let found = readValue(slot: place)
+    if let value = found as? Value { return value }
+    // Nil that was set, in the place of a default value.
+    if found is NSNull, let none = Any?.none as? Value { return none }
+    let attribute = home.entity.entityDescription.slotDescriptions[place].property as? AttributeDescription
+    if let value = attribute?.declaredDefault as? Value { return value }
+    return absent(slot.property) { _ in Any?.none as? Value }
+  }
+
+  /// Sets the transient attribute of a type that no store keeps.
+  @_disfavoredOverload
+  public func writeTransient<Value>(_ value: Value, _ slot: borrowing Slot<Self, Value>) {
+    write(value: isNilValue(value) ? NSNull() : value, slot: slot.property.slot(in: self))
+  }
+}
+
+// MARK: Shared steps
+
+extension ManagedObject {
+  fileprivate final func rawValue<Value: RawRepresentable>(_ property: borrowing PropertyReference) -> Value?
+  where Value.RawValue: StoredAttribute {
+    if isProbe { return probed(property) { _ in nil } }
+    guard let raw = Value.RawValue.read(property, of: self) else { return nil }
+    if let value = Value(rawValue: raw) { return value }
+    return reportUnfit(property.name.description, "\(raw)", Value.self)
+  }
+
+  fileprivate final func compositeValue<Value: CompositeValue>(_ property: borrowing PropertyReference)
+    -> Value?
+  {
+    if isProbe { return probed(property) { _ in Value(elements: [:]) } }
+    guard let elements = readValue(slot: property.slot(in: self)) as? [String: Any] else { return nil }
+    if let value = Value(elements: elements) { return value }
+    return reportUnfit(property.name.description, "\(elements.keys.sorted())", Value.self)
+  }
+
+  fileprivate final func transformed<Value>(_ property: borrowing PropertyReference) -> Value? {
+    if isProbe { return probed(property) { _ in nil } }
+    guard let value = readTransformed(slot: property.slot(in: self)) else { return nil }
+    if let value = value as? Value { return value }
+    return reportUnfit(property.name.description, "\(Swift.type(of: value))", Value.self)
+  }
+
+  /// Tells that the stored value is none of the property's type: it stays as it is, the property shows none.
+  final func reportUnfit<Value>(_ name: String, _ stored: String, _ type: Value.Type) -> Value? {
+    let entity = home.token.entityName
+    _ = reported {
+      throw CoreDataError(
+        .coreData, "The stored value \(stored) of \(entity).\(name) of p\(primaryKey) is no \(Value.self).",
+        userInfo: [CoreDataError.Key.validationKey: name])
+    }
+    return nil
+  }
+
+  /// What a property shows that has no value and cannot be nil: its default value, or the first and emptiest value of its type.
+  fileprivate final func absent<Value>(
+    _ property: borrowing PropertyReference, _ make: (AttributeValue) -> Value?
+  ) -> Value {
+    let slot = property.slot(in: self)
+    let attribute = home.entity.entityDescription.slotDescriptions[slot].property as? AttributeDescription
+    // A type that has nil can be read by the way of those that have none.
+    if let none = Any?.none as? Value { return none }
+    if let value = attribute?.defaultValue as? Value { return value }
+    if let value = make(home.entity.attributes[slot].defaultValue) ?? EmptyValues.first(of: Value.self) {
+      return value
+    }
+    trap(
+      "\(home.token.entityName).\(property.name) has no value, and nothing stands for none of type \(Value.self): give the attribute a "
+        + "default value, or make it optional.")
+  }
+
+  /// Whether the object is one on which a key path is followed.
+  final var isProbe: Bool { state.contains(.probe) }
+
+  /// Notes that a probe's property is read whose values no probe can be given.
+  final func noteOpaqueRead(_ property: borrowing PropertyReference) {
+    ProbeRecording.current?.noteOpaque(property.slot(in: self), of: home.entity)
+  }
+
+  /// What a property of a probe shows whose values no probe can be given: the read is noted, and what is shown means nothing.
+  private final func probed<Value>(
+    _ property: borrowing PropertyReference, _ make: (AttributeValue) -> Value?
+  ) -> Value? {
+    noteOpaqueRead(property)
+    return make(.null) ?? EmptyValues.first(of: Value.self)
+  }
+}
+
+/// The first and emptiest value of types that have one.
+enum EmptyValues {
+  static func first<Value>(of type: Value.Type) -> Value? {
+    if let empty = type as? any EmptyRepresentable.Type { return empty.empty as? Value }
+    if let cases = type as? any CaseIterable.Type { return firstCase(cases) as? Value }
+    return firstOfPlainEnum(type)
+  }
+
+  private static func firstCase<Cases: CaseIterable>(_ type: Cases.Type) -> Any? { type.allCases.first }
+
+  /// The first case of an enum without references.
+  private static func firstOfPlainEnum<Value>(_ type: Value.Type) -> Value? {
+    // Unsafe: metadata begin with the kind of the type, which is 0x201 for an enum. The cases of one that is plain memory are numbered from 0, and
+    // memory of zeros is the first.
+    let kind = unsafeBitCast(type as Any.Type, to: UnsafePointer<UInt>.self).pointee
+    guard kind == 0x201, _isPOD(type), MemoryLayout<Value>.size <= 8 else { return nil }
+    return withUnsafeTemporaryAllocation(of: Value.self, capacity: 1) { memory in
+      guard let start = memory.baseAddress else { return nil }
+      UnsafeMutableRawPointer(start).initializeMemory(
+        as: UInt8.self, repeating: 0, count: MemoryLayout<Value>.stride)
+      return start.pointee
+    }
+  }
+}
+
+/// A collection that can be empty.
+private protocol EmptyRepresentable {
+  static var empty: Self { get }
+}
+
+extension Array: EmptyRepresentable {
+  static var empty: [Element] { [] }
+}
+extension Set: EmptyRepresentable {
+  static var empty: Set<Element> { [] }
+}
+extension Dictionary: EmptyRepresentable {
+  static var empty: [Key: Value] { [:] }
+}

@@ -1,0 +1,103 @@
+import SwiftDiagnostics
+import SwiftSyntax
+import SwiftSyntaxMacros
+
+/// What a macro says, and how it is mended.
+struct ModelMessage: DiagnosticMessage {
+  let message: String
+  /// Stable: tests and tools may know it.
+  let name: String
+  var severity = DiagnosticSeverity.error
+  var diagnosticID: MessageID { MessageID(domain: "StrataModels", id: name) }
+}
+
+struct ModelFixIt: FixItMessage {
+  let message: String
+  var fixItID: MessageID { MessageID(domain: "StrataModels", id: message) }
+}
+
+/// One thing that is wrong, where, and what to do.
+struct Fault {
+  let node: Syntax
+  let message: ModelMessage
+  var fixIts: [FixIt] = []
+
+  init(_ node: some SyntaxProtocol, _ name: String, _ message: String, _ fixIts: [FixIt] = []) {
+    self.node = Syntax(node)
+    self.message = ModelMessage(message: message, name: name)
+    self.fixIts = fixIts
+  }
+
+  func report(in context: some MacroExpansionContext) {
+    context.diagnose(Diagnostic(node: node, message: message, fixIts: fixIts))
+  }
+}
+
+extension FixIt {
+  /// Puts `new` in the place of `old`.
+  static func replace(_ old: some SyntaxProtocol, with new: some SyntaxProtocol, _ message: String) -> FixIt {
+    FixIt(
+      message: ModelFixIt(message: message), changes: [.replace(oldNode: Syntax(old), newNode: Syntax(new))])
+  }
+}
+
+extension VariableDeclSyntax {
+  /// The declaration with `attribute` before it.
+  func adding(attribute: String) -> VariableDeclSyntax {
+    var result = self
+    let trivia = leadingTrivia
+    result.leadingTrivia = []
+    result.attributes = AttributeListSyntax(
+      [.attribute(AttributeSyntax(stringLiteral: "@\(attribute)").with(\.trailingTrivia, .space))]
+        + result.attributes)
+    result.leadingTrivia = trivia
+    return result
+  }
+
+  /// The declaration without the attribute of that name.
+  func removing(attribute name: String) -> VariableDeclSyntax {
+    var result = self
+    let trivia = leadingTrivia
+    result.attributes = attributes.filter { element in
+      if case .attribute(let attribute) = element { return attribute.name != name }
+      return true
+    }
+    result.leadingTrivia = trivia
+    return result
+  }
+
+  /// The declaration without a modifier.
+  func removing(modifier: TokenSyntax) -> VariableDeclSyntax {
+    var result = self
+    let trivia = leadingTrivia
+    result.modifiers = modifiers.filter { $0.name.tokenKind != modifier.tokenKind }
+    result.leadingTrivia = trivia
+    return result
+  }
+}
+
+extension AttributeSyntax {
+  /// The attribute's name, without a module.
+  var name: String {
+    let text = attributeName.trimmedDescription
+    return text.split(separator: ".").last.map(String.init) ?? text
+  }
+
+  /// The arguments between the parentheses.
+  var argumentList: LabeledExprListSyntax? {
+    if case .argumentList(let list) = arguments { return list }
+    return nil
+  }
+}
+
+extension AttributeListSyntax {
+  /// All attributes of that name.
+  func all(named name: String) -> [AttributeSyntax] {
+    compactMap { element in
+      if case .attribute(let attribute) = element, attribute.name == name { return attribute }
+      return nil
+    }
+  }
+
+  func first(named name: String) -> AttributeSyntax? { all(named: name).first }
+}

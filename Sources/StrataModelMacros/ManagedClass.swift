@@ -1,0 +1,162 @@
+import SwiftSyntax
+import SwiftSyntaxMacros
+
+/// A class with `@Managed` as the macro understands it.
+struct ManagedClass {
+  let declaration: ClassDeclSyntax
+  let properties: [ModelProperty]
+  /// The names of the properties that the model leaves alone.
+  let ignored: [String]
+  let faults: [Fault]
+
+  var name: String { declaration.name.text }
+  var isFinal: Bool { declaration.modifiers.contains { $0.name.tokenKind == .keyword(.final) } }
+  /// The superclass, when it is not `ManagedObject` itself.
+  let superclass: String?
+
+  /// What stands before the members: as visible as the class.
+  var access: String {
+    for modifier in declaration.modifiers {
+      switch modifier.name.tokenKind {
+      case .keyword(.open), .keyword(.public): return "public "
+      case .keyword(.package): return "package "
+      case .keyword(.fileprivate), .keyword(.private): return "fileprivate "
+      default: continue
+      }
+    }
+    return ""
+  }
+
+  /// Reads the class; nil when it is none, with the fault.
+  init?(_ group: some DeclGroupSyntax, _ node: AttributeSyntax, _ faults: inout [Fault]) {
+    guard let declaration = group.as(ClassDeclSyntax.self) else {
+      faults.append(Self.noClass(group, node))
+      return nil
+    }
+    self.declaration = declaration
+    guard let parent = declaration.inheritanceClause?.inheritedTypes.first?.type.trimmed else {
+      var mended = declaration
+      mended.name.trailingTrivia = []
+      let space = declaration.genericParameterClause == nil ? declaration.name.trailingTrivia : .space
+      mended.inheritanceClause = InheritanceClauseSyntax(
+        colon: .colonToken(trailingTrivia: .space),
+        inheritedTypes: [
+          InheritedTypeSyntax(
+            type: TypeSyntax(stringLiteral: "ManagedObject"), trailingTrivia: space.isEmpty ? .space : space)
+        ])
+      faults.append(
+        Fault(
+          declaration.name, "superclass", "a class with @Managed inherits from ManagedObject",
+          [.replace(declaration, with: mended, "inherit from ‘ManagedObject’")]))
+      return nil
+    }
+    if let generic = declaration.genericParameterClause {
+      faults.append(
+        Fault(
+          generic, "generic", "a class with @Managed is not generic: its entity has one set of properties"))
+      return nil
+    }
+    let parentName = parent.as(MemberTypeSyntax.self)?.name.text ?? parent.trimmedDescription
+    superclass = parentName == "ManagedObject" ? nil : parent.trimmedDescription
+    var found: [Fault] = []
+    var properties: [ModelProperty] = []
+    var ignored: [String] = []
+    for member in declaration.memberBlock.members {
+      guard let variable = member.decl.as(VariableDeclSyntax.self) else { continue }
+      var reader = PropertyReader(variable)
+      if let property = reader.property() { properties.append(property) }
+      if reader.isIgnored {
+        ignored += variable.bindings.compactMap {
+          $0.pattern.as(IdentifierPatternSyntax.self)?.identifier.text
+        }
+      }
+      found += reader.faults
+    }
+    found += Self.checkNames(node, properties, isRoot: superclass == nil)
+    self.properties = properties
+    self.ignored = ignored
+    self.faults = found
+    faults += found
+  }
+
+  private static func noClass(_ group: some DeclGroupSyntax, _ node: AttributeSyntax) -> Fault {
+    guard let structure = group.as(StructDeclSyntax.self) else {
+      return Fault(group.introducer, "class", "@Managed is for classes that inherit from ManagedObject")
+    }
+    var inherited: [InheritedTypeSyntax] = [
+      InheritedTypeSyntax(type: TypeSyntax(stringLiteral: "ManagedObject"))
+    ]
+    inherited += structure.inheritanceClause?.inheritedTypes.map { $0 } ?? []
+    for place in inherited.indices.dropLast() {
+      inherited[place].trailingComma = .commaToken(trailingTrivia: .space)
+    }
+    inherited[inherited.count - 1].trailingTrivia = []
+    var name = structure.name
+    name.trailingTrivia = []
+    let mended = ClassDeclSyntax(
+      attributes: structure.attributes,
+      modifiers: structure.modifiers
+        + [
+          DeclModifierSyntax(
+            name: .keyword(
+              .final, leadingTrivia: structure.modifiers.isEmpty ? structure.structKeyword.leadingTrivia : [],
+              trailingTrivia: .space))
+        ],
+      classKeyword: .keyword(.class, trailingTrivia: .space), name: name,
+      inheritanceClause: InheritanceClauseSyntax(
+        colon: .colonToken(trailingTrivia: .space), inheritedTypes: InheritedTypeListSyntax(inherited),
+        trailingTrivia: .space),
+      memberBlock: structure.memberBlock)
+    return Fault(
+      structure.structKeyword, "struct", "@Managed is for classes: an object of a graph has an identity",
+      [.replace(structure, with: mended, "make it a ‘final class’")])
+  }
+
+  /// The names in `.unique("…")` and `.index("…")` are those of attributes.
+  private static func checkNames(_ node: AttributeSyntax, _ properties: [ModelProperty], isRoot: Bool)
+    -> [Fault]
+  {
+    var faults: [Fault] = []
+    let known = Set(properties.map(\.key))
+    for argument in node.argumentList ?? [] {
+      guard isRoot, let call = argument.expression.as(FunctionCallExprSyntax.self),
+        let option = call.calledExpression.as(MemberAccessExprSyntax.self)?.declName.baseName.text,
+        option == "unique" || option == "index"
+      else { continue }
+      for name in call.arguments where name.label == nil {
+        guard let literal = name.expression.as(StringLiteralExprSyntax.self),
+          let text = literal.representedLiteralValue,
+          !known.contains(String(text.split(separator: ".").first ?? ""))
+        else { continue }
+        faults.append(
+          Fault(
+            literal, "name", "the class has no property ‘\(text)’",
+            nearest(to: text, known).map {
+              [.replace(literal, with: ExprSyntax(stringLiteral: "\"\($0)\""), "write \"\($0)\"")]
+            } ?? []))
+      }
+    }
+    return faults
+  }
+
+  /// The name that differs only a little.
+  private static func nearest(to name: String, _ names: Set<String>) -> String? {
+    names.sorted().first { $0.lowercased() == name.lowercased() }
+      ?? names.sorted().first { abs($0.count - name.count) <= 1 && distance($0, name) <= 2 }
+  }
+
+  private static func distance(_ one: String, _ two: String) -> Int {
+    let (one, two) = (Array(one), Array(two))
+    var row = Array(0...two.count)
+    for (line, left) in one.enumerated() {
+      var previous = row[0]
+      row[0] = line + 1
+      for (column, right) in two.enumerated() {
+        let next = left == right ? previous : min(previous, row[column], row[column + 1]) + 1
+        previous = row[column + 1]
+        row[column + 1] = next
+      }
+    }
+    return row[two.count]
+  }
+}

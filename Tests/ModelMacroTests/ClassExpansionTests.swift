@@ -1,0 +1,195 @@
+import Testing
+
+@Suite("What @Managed writes for a class")
+struct ClassExpansionTests {
+  private func lines(_ source: String) -> [String] {
+    Expanding.expand(source).split(separator: "\n").map(\.trimmingCharacters)
+  }
+
+  @Test("A class and its property, as a whole")
+  func whole() {
+    Expanding.expect(
+      """
+      @Managed final class Book: ManagedObject {
+        var title = ""
+      }
+      """,
+      """
+      final class Book: ManagedObject {
+        var title {
+          get {
+            read(Slots.title)
+          }
+          set {
+            write(newValue, Slots.title)
+          }
+        }
+
+        nonisolated enum Slots {
+          static let title = Slot<Book, String>("title")
+        }
+
+        nonisolated override class var entityDeclaration: EntityDeclaration? {
+          EntityDeclaration(Book.self, [
+            Slots.title.attribute(default: "")
+          ], file: "App/Model.swift", line: 1)
+        }
+
+        nonisolated struct Value: ManagedValue {
+          var title: String
+          init(title: String = "") {
+            self.title = title
+          }
+          init(_ object: Book) {
+            title = object.title
+          }
+          static func makeObject(in context: ManagedObjectContext) -> Book {
+            Book(context: context)
+          }
+          func write(to object: Book) throws {
+            if object.title != title || !object.hasValue(forKey: "title") {
+              object.title = title
+            }
+          }
+          private enum CodingKeys: String, CodingKey {
+            case title
+          }
+          init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            title = try container.decodeProperty(.title, absent: "")
+          }
+          func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encodeProperty(title, .title)
+          }
+        }
+
+        var value: Value {
+          Value(self)
+        }
+      }
+      """)
+  }
+
+  @Test("Options of the class go to its entity, with the class's place")
+  func options() {
+    let found = lines(
+      "\n@Managed(.abstract, .named(\"B\"), .unique(\"a\", \"b\")) class Book: ManagedObject { var a = 1; var b = 2 }"
+    )
+    #expect(
+      found.contains(
+        "], .abstract, .named(\"B\"), .unique(\"a\", \"b\"), file: \"App/Model.swift\", line: 2)"))
+  }
+
+  @Test(
+    "What is written is as visible as the class",
+    arguments: [
+      ("public final", "public "), ("open", "public "), ("package final", "package "),
+      ("private final", "fileprivate "),
+      ("fileprivate", "fileprivate "), ("final", ""), ("", ""),
+    ])
+  func access(_ modifiers: String, _ access: String) {
+    let found = lines("@Managed \(modifiers) class Book: ManagedObject { var a = 1 }")
+    #expect(found.contains("\(access)nonisolated enum Slots {"))
+    #expect(found.contains("\(access)static let a = Slot<Book, Int>(\"a\")"))
+    #expect(found.contains("\(access)nonisolated override class var entityDeclaration: EntityDeclaration? {"))
+    #expect(found.contains("\(access)nonisolated struct Value: ManagedValue {"))
+    #expect(found.contains("\(access)init(a: Int = 1) {"))
+  }
+
+  @Test("Only a final class has `value`, which a subclass would need with another type")
+  func valueOfFinalClasses() {
+    #expect(lines("@Managed final class Book: ManagedObject {}").contains("var value: Value {"))
+    #expect(!lines("@Managed class Book: ManagedObject {}").contains("var value: Value {"))
+  }
+
+  @Test("The value of a subclass holds its superclass's")
+  func inheritedValue() {
+    let found = lines("@Managed final class Novel: Book { var a = 1 }")
+    #expect(found.contains("var inherited: Book.Value"))
+    #expect(found.contains("init(inherited: Book.Value, a: Int = 1) {"))
+    #expect(
+      found.contains("inherited = Book.Value(object)") && found.contains("try inherited.write(to: object)"))
+    #expect(
+      found.contains("inherited = try Book.Value(from: decoder)")
+        && found.contains("try inherited.encode(to: encoder)"))
+    #expect(lines("@Managed class Novel: Shop.Book {}").contains("var inherited: Shop.Book.Value"))
+    for root in ["ManagedObject", "Strata.ManagedObject"] {
+      #expect(!lines("@Managed class Novel: \(root) {}").contains { $0.contains("inherited") })
+    }
+  }
+
+  @Test("A value has related IDs, and neither derived nor transient nor fetched properties")
+  func valueOfOtherProperties() {
+    let found = Expanding.lines(
+      ofClassWith: """
+          @Relationship var one: Author?
+          @Relationship var many: Set<Tag>
+          @Relationship var row: [Chapter]
+          @Derived("row.@count") var count: Int
+          @Transient var open = false
+          @Fetched(request) var similar: [Book]
+        """)
+    #expect(found.contains("var one: ManagedObjectID?") && found.contains("var many: Set<ManagedObjectID>"))
+    #expect(found.contains("var row: [ManagedObjectID]"))
+    #expect(
+      found.contains(
+        "init(one: ManagedObjectID? = nil, many: Set<ManagedObjectID> = [], row: [ManagedObjectID] = []) {"))
+    #expect(
+      found.contains("one = object.identifier(Slots.one)")
+        && found.contains("many = object.identifiers(Slots.many)"))
+    #expect(found.contains("try object.relate(Slots.row, to: row)"))
+    #expect(
+      !found.contains {
+        $0.contains("object.count") || $0.contains("object.open") || $0.contains("object.similar")
+      })
+  }
+
+  @Test("Properties that are @Ignored are named to the check of stored properties")
+  func ignored() {
+    let found = Expanding.lines(ofClassWith: "  @Ignored var a = 1\n  @Ignored var b: Int?")
+    #expect(found.contains("super.ignoredProperties + [\"a\", \"b\"]"))
+    #expect(!Expanding.lines(ofClassWith: "  var a = 1").contains { $0.contains("ignoredProperties") })
+  }
+
+  @Test("A class without properties")
+  func empty() {
+    let found = Expanding.lines(ofClassWith: "")
+    #expect(found.contains("private enum CodingKeys: CodingKey {") && found.contains("init() {"))
+  }
+
+  @Test("A composite reads and writes its elements")
+  func composite() {
+    Expanding.expect(
+      """
+      @Composite struct Address {
+        var street: String
+        var number: Int?
+      }
+      """,
+      """
+      struct Address {
+        var street: String
+        var number: Int?
+      }
+
+      nonisolated extension Address: CompositeValue {
+        static var elements: [AttributeDescription] {
+          [CompositeElement<String>.description("street"), CompositeElement<Int?>.description("number")]
+        }
+        init?(elements: [String: Any]) {
+          guard let street = CompositeElement<String>.value(elements["street"]), let number = CompositeElement<Int?>.value(elements["number"]) else {
+            return nil
+          }
+          self.init(street: street, number: number)
+        }
+        var elementValues: [String: Any] {
+          var values: [String: Any] = [:]
+          values["street"] = CompositeElement<String>.stored(street)
+          values["number"] = CompositeElement<Int?>.stored(number)
+          return values
+        }
+      }
+      """)
+  }
+}
