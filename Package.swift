@@ -101,7 +101,6 @@ let package = Package(
         "Strata", "CLMDBShim", "FlightLog", "TortureKit", "Torture", "StrataCommand", "ReadInterposer",
       ],
       exclude: ["Models/Shop.xcdatamodeld"]),
-    // Apart: what it imports by Core Data's names would be seen in every other file of its module.
     .testTarget(name: "ModelTests", dependencies: ["StrataModels", "Bookshelf", "TortureKit"]),
     .testTarget(
       name: "ModelMacroTests",
@@ -110,6 +109,7 @@ let package = Package(
         .product(name: "SwiftSyntaxMacrosGenericTestSupport", package: "swift-syntax"),
         .product(name: "SwiftSyntaxMacroExpansion", package: "swift-syntax"),
       ]),
+    // Apart: what it imports by Core Data's names would be seen in every other file of its module.
     .testTarget(name: "QueryTests", dependencies: ["Strata", "TortureKit"] + appleSpelledDependencies),
     // As a program sees the library: it imports Strata and nothing below it.
     .testTarget(name: "AskingTests", dependencies: ["Strata"]),
