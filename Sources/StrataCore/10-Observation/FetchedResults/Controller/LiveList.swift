@@ -18,7 +18,7 @@ public final class LiveList<Element: ManagedObject> {
   /// The order of the list.
   public private(set) var order: [FetchSort]
   /// Why the list could not follow its context, or could not be configured anew, last; nil when it has succeeded since. While there is an error the list shows
-  /// what it showed before, unless the context was reset or its store removed: then it is empty.
+  /// what it showed before. After `context.reset()`, or when a store was removed, call `reload()`.
   public private(set) var error: (any Error)?
   /// The objects of the list, in order, as they are now. A collection that stays what it is when the list changes.
   public private(set) var objects: LiveListObjects<Element>
