@@ -194,7 +194,7 @@ extension ManagedObject {
   }
 
   /// Whether the object is one on which a key path is followed.
-  final var isProbe: Bool { state.contains(.probe) }
+  final var isProbe: Bool { state.contains(.probe) && ProbeRecording.current?.isReplaying != true }
 
   /// Notes that a probe's property is read whose values no probe can be given.
   final func noteOpaqueRead(_ property: borrowing PropertyReference) {
