@@ -57,7 +57,7 @@ import TortureKit
     defer { folder.remove() }
     let book = EntityDescription("Book", properties: [AttributeDescription("title", .string)])
     let container = PersistentContainer(name: "Books", model: ManagedObjectModel(entities: [book]))
-    let description = PersistentStoreDescription(url: folder.url.appendingPathComponent("Books.strata"))
+    var description = PersistentStoreDescription(url: folder.url.appendingPathComponent("Books.strata"))
     description.keepsLog = true
     description.commitsBeforeLog = 0
     let store = try container.persistentStoreCoordinator.addPersistentStore(description)

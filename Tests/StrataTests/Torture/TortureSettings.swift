@@ -27,6 +27,8 @@ enum TortureSettings {
   static let crashStates = number("STRATA_CRASH_STATES") ?? 5_000
   /// `STRATA_LOG_CRASH_STATES=n`: how many states of a data file and its log after power cuts are opened.
   static let logCrashStates = number("STRATA_LOG_CRASH_STATES") ?? 3_000
+  /// `STRATA_LOG_CREW_STATES=n`: how many of them in stories of several processes.
+  static let logCrewStates = number("STRATA_LOG_CREW_STATES") ?? 0
   /// `STRATA_LOG_KILLS=n`: how many processes that write to a store with a log are killed.
   static let logKills = number("STRATA_LOG_KILLS") ?? 40
   /// `STRATA_FAULTS=n`: how many calls fail.

@@ -27,10 +27,12 @@ struct LogPowerCutTests {
     try await TortureWorker.run("log-processes", cases: TortureSettings.logKills, seed: TortureWorker.seed)
   }
 
-  /// The power is cut while several processes write, any of which was killed at any call.
-  @Test func afterAKillAndAPowerCutTheStoreHoldsWhatWasPromised() async throws {
+  /// The power is cut while several processes write, any of which was killed at any call. Not in each run of the tests yet: what processes do at once does not
+  /// follow from the seed, and too few stories have been told so far. `STRATA_LOG_CREW_STATES=n` sets how many states are opened.
+  @Test(.enabled(if: TortureSettings.logCrewStates > 0, "STRATA_LOG_CREW_STATES is not set"))
+  func afterAKillAndAPowerCutTheStoreHoldsWhatWasPromised() async throws {
     try await TortureWorker.run(
-      "log-crew-crash-states", cases: TortureSettings.logCrashStates, seed: TortureWorker.seed)
+      "log-crew-crash-states", cases: TortureSettings.logCrewStates, seed: TortureWorker.seed)
   }
 
   /// The same stories as without a log, through contexts, with groups of saves and backups.

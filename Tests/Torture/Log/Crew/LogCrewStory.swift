@@ -93,8 +93,9 @@ import TortureKit
       guard let one = random.pickAny(alive) else { return }
       // Of a process that is killed another one takes the place.
       if alive.count < 2 && random.chance(30) { return try addMember() }
-      if random.chance(4) {
-        try tell(one, "kill \(1 + random.below(random.chance(50) ? 12 : 60))")
+      if random.chance(9) {
+        // The first calls of a commit are those that concern its record.
+        try tell(one, "kill \(1 + random.below(random.pick([4, 12, 60])))")
         return
       }
       if random.chance(15), alive.count > 1, let other = random.pickAny(alive.filter { $0 != one }) {
