@@ -57,8 +57,7 @@ struct Bookshelf {
   /// A line for each book, the oldest first.
   func titles() async throws -> [String] {
     try await container.performBackgroundTask { context in
-      let request = FetchRequest<Book>(entityName: "Book", sortDescriptors: [FetchSort("published")])
-      return try context.fetch(request).map { book in
+      try context.fetch(Book.self, sortedBy: \.published).map { book in
         "\(book.published) \(book.author?.name ?? "anonymous"): \(book.title), \(book.length) chapters, \(book.format)"
       }
     }
@@ -67,8 +66,7 @@ struct Bookshelf {
   /// All books as JSON, the oldest first.
   func json() async throws -> Data {
     let values = try await container.performBackgroundTask { context in
-      let request = FetchRequest<Book>(entityName: "Book", sortDescriptors: [FetchSort("published")])
-      return try context.fetch(request).map(\.value)
+      try context.fetch(Book.self, sortedBy: \.published).map(\.value)
     }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys]

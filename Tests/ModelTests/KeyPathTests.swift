@@ -58,4 +58,36 @@ struct KeyPathTests {
       #expect(Set(found.map(\.title)) == ["Emma", "Middlemarch"])
     }
   }
+
+  @Test("Requests in one line know typed properties, and rows of values have what the store has")
+  func oneLine() async throws {
+    let container = try await PersistentContainer(for: Everything.self, Book.self, at: .inMemory)
+    try await container.performBackgroundTask { context throws in
+      let thing = Everything(context: context)
+      thing.address = Address(street: "Elm", number: 1)
+      thing.owner = thing
+      (thing.int, thing.uint8, thing.rating, thing.flags) = (40, 200, .fair, [.write])
+      (thing.maybeRating, thing.maybeInt8, thing.maybeInt) = (.fine, -7, nil)
+      for (isbn, format) in [("1", Format.paper), ("2", .audio), ("3", .screen)] {
+        let book = Book(context: context)
+        (book.isbn, book.title, book.format) = (isbn, "title \(isbn)", format)
+      }
+      try context.save()
+      let rows = try context.fetch(
+        Everything.self, values: \.int, \.uint8, \.rating, \.flags, \.maybeRating, \.maybeInt8, \.maybeInt)
+      let row = try #require(rows.first)
+      #expect(row.0 == 40 && row.1 == 200 && row.2 == .fair && row.3 == [.write])
+      #expect(row.4 == .fine && row.5 == -7 && row.6 == nil)
+      #expect(
+        try context.fetch(Book.self, values: \.format, sortedBy: .forward(\.isbn)) == [
+          .paper, .audio, .screen,
+        ])
+      let titles = try context.fetch(
+        Book.self, where: #Predicate { $0.title.contains("title") && $0.isbn != "2" },
+        sortedBy: .init(\.isbn, .reverse), limit: 20
+      ).map(\.title)
+      #expect(titles == ["title 3", "title 1"])
+      #expect(try context.count(Everything.self, where: #Predicate { $0.int > 39 }) == 1)
+    }
+  }
 }

@@ -21,6 +21,5 @@ import StrataModels
   try context.save()
   let change = await changes.next()
   assert(change?.inserted == [omelette.objectID])
-  let request = FetchRequest<Recipe>(entityName: "Recipe", predicate: Attribute("minutes") < 20)
-  return try context.fetch(request).map(\.name)
+  return try context.fetch(Recipe.self, where: #Predicate { $0.minutes < 20 }, sortedBy: \.name).map(\.name)
 }
