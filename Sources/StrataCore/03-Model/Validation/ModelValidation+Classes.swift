@@ -88,7 +88,7 @@ extension ModelValidation {
 
   /// Whether an attribute or a relationship could hold values of a type.
   private static func couldBeKept(_ type: Any.Type) -> Bool {
-    if let optional = type as? any OptionalType.Type { return couldBeKept(optional.wrapped) }
+    if let optional = type as? any OptionalValue.Type { return couldBeKept(optional.wrapped) }
     return type is any AttributeRepresentable.Type || type is any SlotDeclaring.Type
   }
 
@@ -196,13 +196,4 @@ extension ModelValidation {
     "override class var declaredSlots: [String]? { [" + names.map { "\"\($0)\"" }.joined(separator: ", ")
       + "] }"
   }
-}
-
-/// What an optional type wraps, without knowing it.
-private protocol OptionalType {
-  static var wrapped: Any.Type { get }
-}
-
-extension Optional: OptionalType {
-  static var wrapped: Any.Type { Wrapped.self }
 }

@@ -176,17 +176,6 @@ enum KeyPathNames {
   }
 }
 
-/// An optional of whatever type.
-protocol OptionalValue {
-  static var wrapped: Any.Type { get }
-  var anyValue: Any? { get }
-}
-
-extension Optional: OptionalValue {
-  static var wrapped: Any.Type { Wrapped.self }
-  var anyValue: Any? { self }
-}
-
 extension RawRepresentable {
   /// The raw values of all cases; nil when nothing tells them.
   static var everyRawValue: [Any]? {
