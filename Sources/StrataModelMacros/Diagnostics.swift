@@ -47,9 +47,8 @@ extension VariableDeclSyntax {
     var result = self
     let trivia = leadingTrivia
     result.leadingTrivia = []
-    result.attributes = AttributeListSyntax(
-      [.attribute(AttributeSyntax(stringLiteral: "@\(attribute)").with(\.trailingTrivia, .space))]
-        + result.attributes)
+    let added = AttributeSyntax(stringLiteral: "@\(attribute)").with(\.trailingTrivia, .space)
+    result.attributes.insert(.attribute(added), at: result.attributes.startIndex)
     result.leadingTrivia = trivia
     return result
   }
