@@ -4,12 +4,20 @@ import Foundation
 
 final class PlainObject: ManagedObject {}
 
-final class TrueSlots: NSObject, SlotDeclaring {
-  static let declaredSlots: [String]? = ["name", "age", "nickname"]
+/// A class that says nothing of its properties.
+class SilentSlots: NSObject, SlotDeclaring {
+  class var declaredSlots: [String]? { nil }
+  class var namedSlots: [NamedSlot]? { nil }
+  class var entityDeclaration: EntityDeclaration? { nil }
+  class var ignoredProperties: [String] { [] }
 }
 
-final class WrongSlots: NSObject, SlotDeclaring {
-  static let declaredSlots: [String]? = ["name", "nickname"]
+final class TrueSlots: SilentSlots {
+  override class var declaredSlots: [String]? { ["name", "age", "nickname"] }
+}
+
+final class WrongSlots: SilentSlots {
+  override class var declaredSlots: [String]? { ["name", "nickname"] }
 }
 
 /// A model that uses everything descriptions can say (relationships included: not compilable yet).
