@@ -18,7 +18,7 @@ struct Info: StoreTask {
     print("bytes       \(statistics.fileSize), in pages of \(statistics.pageSize)")
     let log = statistics.logSize
     print(
-      "log         \(log == 0 ? "none" : "\(log) bytes, \(statistics.logRecordCount) saves since the checkpoint")"
+      "log         \(log == 0 ? "none" : "\(log) bytes, \(statistics.logRecordCount) commits since the checkpoint")"
     )
     print("readers     \(statistics.readersInUse)")
     for (name, count) in statistics.entryCounts.sorted(by: { $0.key < $1.key }) {

@@ -112,6 +112,11 @@ import Testing
       zip(Mirror(reflecting: request).children, Mirror(reflecting: other).children),
       Mirror(reflecting: fresh).children)
     {
+      if old.label == "subject" {
+        // A request for something else than objects remembers whose entity it is about.
+        #expect("\(new.value)".contains("ManagedObject"))
+        continue
+      }
       #expect("\(old)" == "\(new)")
       #expect("\(old)" != "\(plain)", "the test sets \(old.label ?? "") to something else than its default")
     }
