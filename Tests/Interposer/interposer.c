@@ -5,21 +5,6 @@
 
 #include <string.h>
 
-uint64_t si_hash(const void *bytes, uint64_t count) {
-  const unsigned char *at = bytes;
-  uint64_t hash = 0xCBF29CE484222325u ^ count;
-  while (count >= 8) {
-    uint64_t word;
-    memcpy(&word, at, 8);
-    hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
-    hash ^= hash >> 29;
-    at += 8;
-    count -= 8;
-  }
-  while (count-- > 0) hash = (hash ^ *at++) * 0x100000001B3u;
-  return hash ^ (hash >> 32);
-}
-
 #if defined(__linux__) && defined(__GLIBC__)
 
 #include <dlfcn.h>
@@ -40,13 +25,7 @@ uint64_t si_hash(const void *bytes, uint64_t count) {
 #include <sys/uio.h>
 #include <unistd.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
+#include "internal.h"
 
 /// For what Foundation calls when a thread ends: by then the thread sanitizer has forgotten the thread, and a function that
 /// tells it of itself stops the process.
@@ -134,7 +113,7 @@ static si_event *events;
 static uint8_t *arena;
 
 static void lock_record(void) {
-  // A process that was killed while it held the lock was in no call (`is_due`).
+  // A process that was killed while it held the lock was in no call (`si_is_due`).
   if (pthread_mutex_lock(&head->lock) == EOWNERDEAD) pthread_mutex_consistent(&head->lock);
 }
 
@@ -262,7 +241,7 @@ si_event si_event_at(int64_t index) {
 
 // MARK: Faults
 
-static _Atomic uint32_t armed;
+_Atomic uint32_t si_armed;
 static _Atomic int64_t countdown;
 static _Atomic int64_t fired;
 static _Atomic int fails_forever;
@@ -272,7 +251,7 @@ static _Atomic int kills;
 static _Atomic int fault_code;
 
 void si_arm(uint32_t functions, int64_t nth, uint32_t how, int code) {
-  atomic_store(&armed, 0);
+  atomic_store(&si_armed, 0);
   atomic_store(&countdown, nth);
   atomic_store(&fired, 0);
   atomic_store(&fails_forever, (how & SI_FOREVER) != 0);
@@ -280,15 +259,15 @@ void si_arm(uint32_t functions, int64_t nth, uint32_t how, int code) {
   atomic_store(&stops, (how & SI_STOP) != 0);
   atomic_store(&kills, (how & SI_KILL) != 0);
   atomic_store(&fault_code, code);
-  atomic_store(&armed, functions);
+  atomic_store(&si_armed, functions);
 }
 
-void si_disarm(void) { atomic_store(&armed, 0); }
+void si_disarm(void) { atomic_store(&si_armed, 0); }
 int64_t si_fired(void) { return atomic_load(&fired); }
 
 /// Whether this call of `function` is one that fails.
-static int is_due(uint32_t function) {
-  if ((atomic_load_explicit(&armed, memory_order_relaxed) & function) == 0) return 0;
+int si_is_due(uint32_t function) {
+  if ((atomic_load_explicit(&si_armed, memory_order_relaxed) & function) == 0) return 0;
   int64_t left = atomic_fetch_sub(&countdown, 1);
   int due = left == 1 || (left < 1 && atomic_load(&fails_forever));
   if (!due) return 0;
@@ -305,7 +284,7 @@ static int is_due(uint32_t function) {
 
 /// Whether a call other than a write fails; errno is set then.
 static int fails(uint32_t function, int watched) {
-  if (!watched || !is_due(function)) return 0;
+  if (!watched || !si_is_due(function)) return 0;
   int code = atomic_load(&fault_code);
   if (code == 0) return 0;
   errno = code;
@@ -316,7 +295,7 @@ static int fails(uint32_t function, int watched) {
 /// that is to be reported after all was written, else 0.
 static int64_t allowed(uint32_t function, uint64_t inode, size_t length, int *late) {
   *late = 0;
-  if (inode == 0 || !is_due(function)) return (int64_t)length;
+  if (inode == 0 || !si_is_due(function)) return (int64_t)length;
   int code = atomic_load(&fault_code);
   // The system takes something, or says why not.
   if (code == 0) return (int64_t)((length + 1) / 2);
@@ -566,76 +545,6 @@ void *mmap64(void *address, size_t length, int protection, int flags, int descri
   return find_mmap64()(address, length, protection, flags, descriptor, offset);
 }
 
-// MARK: Memory
-
-#if defined(SANITIZED)
-
-int si_sees_malloc(void) { return 0; }
-
-#else
-
-// glibc's own names: looking up the ordinary ones would itself ask for memory.
-extern void *__libc_malloc(size_t);
-extern void *__libc_calloc(size_t, size_t);
-extern void *__libc_realloc(void *, size_t);
-extern void *__libc_memalign(size_t, size_t);
-
-int si_sees_malloc(void) { return 1; }
-
-/// Where liblmdb's code lies.
-static uintptr_t library_start, library_end;
-
-static int note_library(struct dl_phdr_info *library, size_t size, void *unused) {
-  (void)size, (void)unused;
-  if (library->dlpi_name == NULL || strstr(library->dlpi_name, "liblmdb") == NULL) return 0;
-  for (int i = 0; i < library->dlpi_phnum; i++) {
-    if (library->dlpi_phdr[i].p_type != PT_LOAD || !(library->dlpi_phdr[i].p_flags & PF_X)) continue;
-    library_start = library->dlpi_addr + library->dlpi_phdr[i].p_vaddr;
-    library_end = library_start + library->dlpi_phdr[i].p_memsz;
-  }
-  return 1;
-}
-
-__attribute__((constructor)) static void find_library(void) { dl_iterate_phdr(note_library, NULL); }
-
-/// Whether a request that came from `caller` is one that fails.
-static int is_starved(void *caller) {
-  if (__builtin_expect((atomic_load_explicit(&armed, memory_order_relaxed) & SI_MALLOC) == 0, 1)) return 0;
-  if ((uintptr_t)caller < library_start || (uintptr_t)caller >= library_end || !is_due(SI_MALLOC)) return 0;
-  errno = ENOMEM;
-  return 1;
-}
-
-void *malloc(size_t size) {
-  return is_starved(__builtin_return_address(0)) ? NULL : __libc_malloc(size);
-}
-
-void *calloc(size_t count, size_t size) {
-  return is_starved(__builtin_return_address(0)) ? NULL : __libc_calloc(count, size);
-}
-
-void *realloc(void *block, size_t size) {
-  return is_starved(__builtin_return_address(0)) ? NULL : __libc_realloc(block, size);
-}
-
-int posix_memalign(void **block, size_t alignment, size_t size) {
-  if (alignment < sizeof(void *) || (alignment & (alignment - 1)) != 0) return EINVAL;
-  if (is_starved(__builtin_return_address(0))) return ENOMEM;
-  void *found = __libc_memalign(alignment, size);
-  if (found == NULL) return ENOMEM;
-  *block = found;
-  return 0;
-}
-
-char *strdup(const char *text) {
-  if (is_starved(__builtin_return_address(0))) return NULL;
-  size_t size = strlen(text) + 1;
-  char *copy = __libc_malloc(size);
-  return copy ? memcpy(copy, text, size) : NULL;
-}
-
-#endif
-
 #else
 
 // Not on this system: nothing is recorded and nothing fails.
@@ -655,6 +564,5 @@ void si_arm(uint32_t functions, int64_t nth, uint32_t how, int code) {
 }
 void si_disarm(void) {}
 int64_t si_fired(void) { return 0; }
-int si_sees_malloc(void) { return 0; }
 
 #endif
