@@ -274,6 +274,7 @@ final class StoreLog: @unchecked Sendable {
     let isThere = try read(tail..<tail + LogFormat.recordHeader).withUnsafeBytes {
       LogRecord.claims($0, base + 1)
     }
+    // When that fails, the log is not trusted any more, and a checkpoint comes first.
     if isThere { _ = cutTail() }
   }
 

@@ -3,7 +3,7 @@ final class Memo: Sendable {
   private let answers = Mutex<[Question: any Sendable]>([:])
 
   private struct Question: Hashable, @unchecked Sendable {
-    // @unchecked Sendable: a key is a value, or an object that nobody changes.
+    // @unchecked Sendable: a key is a value, or an object that never changes.
     let key: AnyHashable
     let answer: ObjectIdentifier
   }
