@@ -14,6 +14,8 @@ enum { MOST_PLANS = 64, MOST_BYTES = 1024 };
 typedef struct {
   int is_armed;
   int fails_forever;
+  /// Whether beginnings of writes fail, and no reads.
+  int is_of_writes;
   int code;
   int64_t left;
   int64_t fired;
@@ -26,7 +28,7 @@ static plan plans[MOST_PLANS];
 /// How many plans are armed: as long as there is none, reads take no lock.
 static _Atomic int armed;
 
-int ri_arm(const char *prefix, int64_t nth, int forever, int code) {
+static int arm(const char *prefix, int64_t nth, int forever, int code, int is_of_writes) {
   size_t length = strlen(prefix);
   if (length == 0 || length >= MOST_BYTES) return -1;
   pthread_mutex_lock(&lock);
@@ -36,6 +38,7 @@ int ri_arm(const char *prefix, int64_t nth, int forever, int code) {
     plan *new = &plans[number];
     new->is_armed = 1;
     new->fails_forever = forever;
+    new->is_of_writes = is_of_writes;
     new->code = code;
     new->left = nth;
     new->fired = 0;
@@ -45,6 +48,14 @@ int ri_arm(const char *prefix, int64_t nth, int forever, int code) {
   }
   pthread_mutex_unlock(&lock);
   return number < MOST_PLANS ? number : -1;
+}
+
+int ri_arm(const char *prefix, int64_t nth, int forever, int code) {
+  return arm(prefix, nth, forever, code, 0);
+}
+
+int ri_arm_writes(const char *prefix, int64_t nth, int forever, int code) {
+  return arm(prefix, nth, forever, code, 1);
 }
 
 int64_t ri_disarm(int number) {
@@ -63,15 +74,16 @@ int64_t ri_fired(int number) {
   return fired;
 }
 
-/// What a read of this environment is to fail with; 0 when it is to pass.
-static int environment_failure(MDB_env *environment) {
+/// What a read of this environment, or the beginning of a write, is to fail with; 0 when it is to pass.
+static int environment_failure(MDB_env *environment, int is_write) {
   const char *path = NULL;
   if (environment == NULL || mdb_env_get_path(environment, &path) != 0 || path == NULL) return 0;
   int code = 0;
   pthread_mutex_lock(&lock);
   for (int number = 0; number < MOST_PLANS && code == 0; number++) {
     plan *known = &plans[number];
-    if (!known->is_armed || strncmp(path, known->prefix, known->length) != 0) continue;
+    if (!known->is_armed || known->is_of_writes != is_write) continue;
+    if (strncmp(path, known->prefix, known->length) != 0) continue;
     int64_t left = known->left--;
     if (left == 1 || (left < 1 && known->fails_forever)) {
       known->fired++;
@@ -83,7 +95,7 @@ static int environment_failure(MDB_env *environment) {
 }
 
 static int failure(MDB_txn *transaction) {
-  return transaction == NULL ? 0 : environment_failure(mdb_txn_env(transaction));
+  return transaction == NULL ? 0 : environment_failure(mdb_txn_env(transaction), 0);
 }
 
 /// The library's own function, looked up at the first call. Two threads may look it up at once and find the same.
@@ -122,10 +134,9 @@ int mdb_cursor_get(MDB_cursor *cursor, MDB_val *key, MDB_val *value, MDB_cursor_
   return find_mdb_cursor_get()(cursor, key, value, operation);
 }
 
-/// Only transactions that read: the beginning of one that writes is not a read.
 int mdb_txn_begin(MDB_env *environment, MDB_txn *parent, unsigned int flags, MDB_txn **transaction) {
-  if (atomic_load_explicit(&armed, memory_order_relaxed) > 0 && (flags & MDB_RDONLY)) {
-    int code = environment_failure(environment);
+  if (atomic_load_explicit(&armed, memory_order_relaxed) > 0) {
+    int code = environment_failure(environment, !(flags & MDB_RDONLY));
     if (code != 0) return code;
   }
   return find_mdb_txn_begin()(environment, parent, flags, transaction);

@@ -130,6 +130,67 @@ struct ConstraintReadTests {
         }))
   }
 
+  /// Reads its shelf, and counts the books there, when it is made.
+  final class Curious: ManagedObject {
+    override class var declaredSlots: [String]? { [] }
+    override func awakeFromInsert() {
+      super.awakeFromInsert()
+      look()
+    }
+    override func awakeFromFetch() {
+      super.awakeFromFetch()
+      look()
+    }
+    private func look() {
+      guard let context = managedObjectContext else { return }
+      let first = (try? context.all("Shelf"))?.first
+      _ = first?["name"]
+      _ = (first?["books"] as? Set<ManagedObject>)?.count
+    }
+  }
+
+  /// What a hook cannot read does not stop an upsert between two records: it fails as a whole before the first, or is done.
+  @Test(arguments: FailingReads.Extent.allCases)
+  func upsertIsWholeWhenItsHooksCannotRead(extent: FailingReads.Extent) throws {
+    var nth = 1
+    var outcomes: Set<String> = []
+    while true {
+      let world = try ReadWorld(bookClass: Curious.self)
+      let target = try world.shelf("b").objectID
+      world.context.reset()
+      let act = {
+        world.found = try world.context.upsert(
+          entityName: "Book", by: ["isbn"],
+          records: [
+            ["isbn": 1, "title": "one"], ["isbn": 8, "title": "eight"],
+            ["isbn": 9, "title": "nine", "shelf": target],
+          ]
+        ).objects
+      }
+      let place: Comment = "read \(nth)"
+      let reads = try FailingReads(below: world.store.folderURL, nth: nth, extent)
+      let error = failure(act)
+      let fired = reads.mend()
+      if let error {
+        #expect(fired > 0 && (error as? StorageError)?.kind == .io, place)
+        #expect(!world.context.hasChanges && world.context.insertedObjects.isEmpty, place)
+        outcomes.insert("thrown")
+        try act()
+      } else {
+        outcomes.insert(world.takeFailures().isEmpty ? "done" : "told")
+      }
+      try world.context.save()
+      let stored = try Self.stored(world)
+      #expect(stored[0] == "1 one 10 on a [old] cover", place)
+      #expect(stored[4...] == ["8 eight 0 on - []", "9 nine 0 on b []"], place)
+      try #expect(world.store.problems() == [], place)
+      guard fired > 0 else { break }
+      nth += 1
+      try #require(nth < 2_000)
+    }
+    #expect(outcomes.contains("thrown") && outcomes.contains("told"), "\(outcomes)")
+  }
+
   // MARK: Batches
 
   @Test(arguments: [MergePolicyType.error] + settlingPolicies, [false, true])

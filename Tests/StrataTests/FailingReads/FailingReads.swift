@@ -3,19 +3,20 @@ import ReadInterposer
 import Strata
 import Testing
 
-/// Reads of the stores in one folder that are to fail.
+/// Reads of the stores in one folder that are to fail, or transactions that are not to begin writing.
 struct FailingReads {
   /// How many reads fail from the chosen one on.
   enum Extent: CaseIterable { case one, all }
+  enum Kind { case reads, beginningsOfWrites }
 
   private let plan: Int32
 
   /// From now on the `nth` read below `folder` fails with EIO; with `.all` those after it fail, too.
-  init(below folder: URL, nth: Int, _ extent: Extent) throws {
+  init(below folder: URL, nth: Int, _ extent: Extent, _ kind: Kind = .reads) throws {
     let resolved = realpath(folder.path, nil)
     defer { free(resolved) }
-    plan = ri_arm(
-      resolved.map { String(cString: $0) } ?? folder.path, Int64(nth), extent == .all ? 1 : 0, EIO)
+    let path = resolved.map { String(cString: $0) } ?? folder.path
+    plan = (kind == .reads ? ri_arm : ri_arm_writes)(path, Int64(nth), extent == .all ? 1 : 0, EIO)
     try #require(plan >= 0, "too many plans")
   }
 
@@ -50,7 +51,7 @@ struct ReadStory: Sendable {
 /// edits are kept and the store is whole; and once reads succeed the story ends as it should.
 @discardableResult
 func forEveryFailingRead(
-  recordsHistory: Bool = false, _ story: ReadStory
+  recordsHistory: Bool = false, failing kind: FailingReads.Kind = .reads, _ story: ReadStory
 ) throws -> Int {
   var count = 0
   let undisturbed = try ReadWorld(recordsHistory: recordsHistory)
@@ -61,7 +62,7 @@ func forEveryFailingRead(
   let result = try undisturbed.picture()
   for extent in FailingReads.Extent.allCases {
     var nth = 1
-    while try tell(story, try ReadWorld(recordsHistory: recordsHistory), nth, extent, result) {
+    while try tell(story, try ReadWorld(recordsHistory: recordsHistory), kind, nth, extent, result) {
       (nth, count) = (nth + 1, count + 1)
       try #require(nth < 2_000, "the story does not end")
     }
@@ -71,9 +72,10 @@ func forEveryFailingRead(
 
 /// Tells the story once. False when no read failed.
 private func tell(
-  _ story: ReadStory, _ world: ReadWorld, _ nth: Int, _ extent: FailingReads.Extent, _ result: [String]
+  _ story: ReadStory, _ world: ReadWorld, _ kind: FailingReads.Kind, _ nth: Int,
+  _ extent: FailingReads.Extent, _ result: [String]
 ) throws -> Bool {
-  let place: Comment = "read \(nth), \(extent)"
+  let place: Comment = "\(kind) \(nth), \(extent)"
   func finish() throws {
     #expect(world.takeFailures() == [], place)
     try story.finished(world)
@@ -86,7 +88,7 @@ private func tell(
     let shown = world.look()
     let edited = world.edits()
     let deleted = world.deleted()
-    let reads = try FailingReads(below: world.store.folderURL, nth: nth, extent)
+    let reads = try FailingReads(below: world.store.folderURL, nth: nth, extent, kind)
     let error = failure { try story.act(world) }
     let fired = reads.mend()
     if fired == 0 {

@@ -25,8 +25,12 @@ final class ReadWorld: @unchecked Sendable {
 
   static let cover = Data(repeating: 7, count: 40_000)
 
-  init(recordsHistory: Bool = false, _ type: ConcurrencyType = .confinement) throws {
-    store = try TemporaryStore(Self.model()) { $0.recordsHistory = recordsHistory }
+  /// - Parameter bookClass: The class of books, for hooks.
+  init(
+    recordsHistory: Bool = false, _ type: ConcurrencyType = .confinement,
+    bookClass: ManagedObject.Type = ManagedObject.self
+  ) throws {
+    store = try TemporaryStore(Self.model(bookClass)) { $0.recordsHistory = recordsHistory }
     try Self.stock(store.context())
     context = store.context(type)
     hear(context)
@@ -49,7 +53,7 @@ final class ReadWorld: @unchecked Sendable {
     }
   }
 
-  static func model() -> ManagedObjectModel {
+  static func model(_ bookClass: ManagedObject.Type = ManagedObject.self) -> ManagedObjectModel {
     let shelf = EntityDescription(
       "Shelf",
       properties: [
@@ -57,7 +61,7 @@ final class ReadWorld: @unchecked Sendable {
         DerivedAttributeDescription("size", .integer64, derivationExpression: "books.@count"),
       ], uniquenessConstraints: [["name"]])
     let book = EntityDescription(
-      "Book",
+      "Book", managedObjectClass: bookClass,
       properties: [
         AttributeDescription("isbn", .integer64), AttributeDescription("title", .string),
         AttributeDescription("pages", .integer64, defaultValue: 0),

@@ -267,6 +267,7 @@ extension ManagedObjectContext {
     }
     if object.state.contains(.rowGone) { bringBack(object) }
     let old = object.snapshot
+    object.dropSettledEdits()
     if let unsaved = row.unsaved {
       object.take(unsaved, isOwn: false)
     } else {

@@ -111,6 +111,7 @@ extension ManagedObjectContext {
     }
     if object.state.contains(.inFlight) { return }
     let old = object.snapshot
+    object.dropSettledEdits()
     switch object.loadRow() {
     case .found: break
     case .gone: return

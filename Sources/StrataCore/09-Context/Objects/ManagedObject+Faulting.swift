@@ -257,6 +257,20 @@ extension ManagedObject {
     settleFastRow()
   }
 
+  /// A newer row is about to come under the object's edits: an attribute that is back at what the row of now says is no edit, and shows what
+  /// the newer row says.
+  final func dropSettledEdits() {
+    guard hasDraft, let snapshot, !state.contains(.draftFrozen), let draft else { return }
+    var settled = draft.changed
+    Self.slotsThatDiffer(draft, from: snapshot, home).union(draft.primitive).forEach { settled.remove($0) }
+    if settled.isEmpty { return }
+    settled.forEach { slot in
+      if let relationship = home.entity.relationship(slot: slot) { withdrawReference(relationship) }
+    }
+    let edited = editableDraft()
+    settled.forEach { edited.clear($0) }
+  }
+
   /// The object takes the stored row and loses its edits.
   final func discardEdits(takingRow row: RowSnapshot?) {
     withdrawRelationships()

@@ -178,6 +178,7 @@ public final class MergeConflict {
       try sourceObject.keepEveryValue(exceptPartners: true)
       sourceObject.rebase(onto: stored)
     case .mergeByPropertyObjectTrump:
+      sourceObject.dropSettledEdits()
       sourceObject.rebase(onto: stored)
     case .mergeByPropertyStoreTrump:
       sourceObject.yieldSlotsChanged(in: stored)

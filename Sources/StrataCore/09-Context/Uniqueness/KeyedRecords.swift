@@ -164,6 +164,7 @@ extension ManagedObjectContext {
       object.state.isDisjoint(with: .updated) || object.slotsThatDiffer.isEmpty,
       let new = row.snapshot, let old = object.snapshot, old.version < new.version
     {
+      object.dropSettledEdits()
       object.take(new)
       object.settleFastRow()
       changes.note(object, .refresh)

@@ -27,8 +27,8 @@ extension ManagedObjectContext {
   /// - Returns: the objects, and the numbers of new, changed and unchanged ones.
   /// - Throws: with nothing changed, `CoreDataError` 134060 for keys that are no constraint, an abstract entity, an unknown property; 1570 for
   ///   a key that is nil or missing; 134070 while no store is loaded; 1550 for a value that does not fit; 133021 for a key that an object of another entity has.
-  ///   `StorageError` when the store cannot be read. Each names the place of the record. Traps when `type` is the class of no entity,
-  ///   or of several, as `T(context:)` does.
+  ///   `StorageError` when the store cannot be read; what a hook of a new object cannot read is told to ``readFailureHandler``, and the upsert
+  ///   is done. Each names the place of the record. Traps when `type` is the class of no entity, or of several, as `T(context:)` does.
   @discardableResult
   public func upsert<T: ManagedObject>(
     _ type: T.Type, by keys: [String], records: some Sequence<[String: Any]>,
@@ -66,7 +66,7 @@ extension ManagedObjectContext {
     tellChanges()
     var plan = try UpsertPlan(entity, by: keys, relationships, in: self)
     for record in records { try plan.add(record) }
-    return try throwingFailures { try plan.run() }
+    return try plan.run()
   }
 
   /// A new object of the entity's class.

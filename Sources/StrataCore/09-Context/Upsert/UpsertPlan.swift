@@ -167,25 +167,25 @@ struct UpsertPlan {
 
   // MARK: Changing objects
 
+  /// - Throws: with nothing changed, for what cannot be read or is of another entity. Once changes are made nothing throws: what a hook of a new
+  ///   object cannot read is told to the context's handler.
   func run<T: ManagedObject>() throws -> UpsertResult<T> {
-    var objects = try KeyedRecords.find(keys, index, in: context)
-    for object in objects.lazy.compactMap({ $0 }) where !entity.subtree.contains(object.home.entityNumber) {
-      throw CoreDataError(
-        .managedObjectConstraintMerge,
-        "\(object.home.entity.name)/p\(object.primaryKey) has the key of a record of \(entity.name), which is another entity.",
-        userInfo: [CoreDataError.Key.affectedObjects: [object]])
+    var (objects, ahead) = try context.throwingFailures {
+      let objects = try find()
+      return (objects, readAhead(objects))
     }
-    let ahead = try readAhead(objects)
     defer { withExtendedLifetime(ahead) {} }
     var (inserted, updated) = (0, 0)
-    for place in keys.indices {
-      if let object = objects[place] {
-        if apply(changes[place], to: object, ahead.members[place]) { updated += 1 }
-      } else {
-        let object = context.insertNew(entity)
-        _ = apply(changes[place], to: object, nil)
-        objects[place] = object
-        inserted += 1
+    context.tellingAfterwards {
+      for place in keys.indices {
+        if let object = objects[place] {
+          if apply(changes[place], to: object, ahead.members[place]) { updated += 1 }
+        } else {
+          let object = context.insertNew(entity)
+          _ = apply(changes[place], to: object, nil)
+          objects[place] = object
+          inserted += 1
+        }
       }
     }
     // Every place has an object by now, of a class that was checked to be a T.
@@ -193,6 +193,18 @@ struct UpsertPlan {
     return UpsertResult(
       objects: results, insertedCount: inserted, updatedCount: updated,
       unchangedCount: keys.count - inserted - updated)
+  }
+
+  /// The objects that have the keys, by place in `keys`.
+  private func find() throws -> [ManagedObject?] {
+    let objects = try KeyedRecords.find(keys, index, in: context)
+    for object in objects.lazy.compactMap({ $0 }) where !entity.subtree.contains(object.home.entityNumber) {
+      throw CoreDataError(
+        .managedObjectConstraintMerge,
+        "\(object.home.entity.name)/p\(object.primaryKey) has the key of a record of \(entity.name), which is another entity.",
+        userInfo: [CoreDataError.Key.affectedObjects: [object]])
+    }
+    return objects
   }
 
   /// What was read before anything is changed.
@@ -205,34 +217,32 @@ struct UpsertPlan {
 
   /// Reads what the changes will look at.
   ///
-  /// - Throws: the error of what cannot be read, as long as nothing is changed.
-  private func readAhead(_ objects: [ManagedObject?]) throws -> Ahead {
-    try context.throwingFailures {
-      var ahead = Ahead()
-      for (place, object) in objects.enumerated() {
-        object?.fire()
-        for (slot, change) in changes[place] {
-          switch change {
-          case .value:
-            guard let object, object.snapshot?.externalReference(slot, object.home.layout) != nil else {
-              continue
-            }
-            _ = object.currentValue(slot)
-          case .transient, .keyed: continue
-          case .members(let targets):
-            guard let relationship = entity.relationship(slot: slot) else { continue }
-            let others = targets.map(self.object)
-            ahead.held += others
-            if let object {
-              readAhead(object, relationship, others, place, &ahead)
-            } else {
-              for other in others { other.fire() }
-            }
+  /// What cannot be read is kept among the context's failures.
+  private func readAhead(_ objects: [ManagedObject?]) -> Ahead {
+    var ahead = Ahead()
+    for (place, object) in objects.enumerated() {
+      object?.fire()
+      for (slot, change) in changes[place] {
+        switch change {
+        case .value:
+          guard let object, object.snapshot?.externalReference(slot, object.home.layout) != nil else {
+            continue
+          }
+          _ = object.currentValue(slot)
+        case .transient, .keyed: continue
+        case .members(let targets):
+          guard let relationship = entity.relationship(slot: slot) else { continue }
+          let others = targets.map(self.object)
+          ahead.held += others
+          if let object {
+            readAhead(object, relationship, others, place, &ahead)
+          } else {
+            for other in others { other.fire() }
           }
         }
       }
-      return ahead
     }
+    return ahead
   }
 
   /// Reads what `relate` compares with, and the other ends that it edits.

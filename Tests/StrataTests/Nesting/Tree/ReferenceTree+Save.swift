@@ -189,6 +189,7 @@ extension ReferenceNode {
   private func take(_ row: ReferenceTreeRow, _ leaf: ReferenceLeaf) {
     if let old = leaf.row?.version, let new = row.version, old >= new { return }
     if leaf.isRowGone { leaf.comeBack() }
+    leaf.dropSettledEdits()
     leaf.row = row
   }
 }

@@ -73,6 +73,12 @@ final class ReferenceLeaf {
     isMissing = false
   }
 
+  /// A newer row comes: what is back at what the old one says is no edit. Large values are not compared.
+  func dropSettledEdits() {
+    guard let row else { return }
+    edits = edits.filter { $0.value != row.values[$0.key] || row.values[$0.key].isLarge }
+  }
+
   func value(_ slot: Int) -> TreeValue { edits[slot] ?? row?.values[slot] ?? .none }
 
   /// What the context's save and its children see of the object's own edits.
@@ -303,6 +309,7 @@ final class ReferenceNode {
       leaf.row = nil
     } else if let row = newestRow(leaf) {
       if leaf.isRowGone { leaf.comeBack() }
+      leaf.dropSettledEdits()
       leaf.row = row
     }
   }

@@ -136,6 +136,13 @@ final class ReferenceObject {
     }
   }
 
+  /// A newer row comes: what is back at what the old one says is no edit.
+  func dropSettledEdits() {
+    if snapshot == nil { return }
+    let differing = Set(slotsThatDiffer)
+    edits = edits.filter { differing.contains($0.key) }
+  }
+
   func take(_ row: ReferenceRow?) {
     snapshot = row
     loaded = [:]
@@ -267,6 +274,7 @@ final class ReferenceContext {
     if object.isFault {
       object.take(nil)
     } else if let row = store.rows[object.key] {
+      object.dropSettledEdits()
       object.take(row)
     }
   }
@@ -298,6 +306,7 @@ final class ReferenceContext {
       object.isMissing = false
       object.isDeleted = false
     }
+    object.dropSettledEdits()
     object.take(row)
   }
 
@@ -376,7 +385,9 @@ final class ReferenceContext {
     case .overwrite:
       keepEveryValue(object)
       object.take(stored)
-    case .mergeByPropertyObjectTrump: object.take(stored)
+    case .mergeByPropertyObjectTrump:
+      object.dropSettledEdits()
+      object.take(stored)
     default:
       for slot in object.edits.keys where isChanged(slot, object.snapshot, stored) {
         object.edits[slot] = nil

@@ -23,7 +23,7 @@ extension ManagedObject {
     }
     let now = reference(relationship)
     let saved = snapshot?.reference(relationship, home) ?? 0
-    if now == saved { return }
+    if now == saved { return withdrawSettledReference(relationship, inverse) }
     for end in [now, saved] {
       guard let other = context.knownObject(end, inStore: home.storeIndex) else { continue }
       if inverse.isToMany {
@@ -35,6 +35,21 @@ extension ManagedObject {
           context.changes.note(other, .refresh)
         }
       }
+    }
+  }
+
+  /// The reference led elsewhere and is back at what the row says: owners that had the object in between, and the one that has it again, have
+  /// noted changes of members, which are none.
+  private final func withdrawSettledReference(
+    _ relationship: RelationshipSchema, _ inverse: RelationshipSchema
+  ) {
+    guard let context, inverse.isToMany, hasDraft, withDraft({ $0.isChanged(relationship.slot) }) else {
+      return
+    }
+    let owners = context.schema.entities[relationship.destination].subtree
+    for other in context.changes.updated + context.changes.inserted
+    where other.home.storeIndex == home.storeIndex && owners.contains(other.home.entityNumber) {
+      other.forgetWithdrawn(referenceBits, inverse)
     }
   }
 
