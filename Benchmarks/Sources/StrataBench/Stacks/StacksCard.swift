@@ -12,14 +12,15 @@ struct Stacks: AsyncParsableCommand {
   @Option(parsing: .upToNextOption, help: "Row counts of the imports.")
   var sizes = [Size(15_000), Size(100_000)]
   @Option(help: "Counted runs of each.") var runs = 5
-  @Option(parsing: .upToNextOption, help: "Which parts: imports, saving, reading, making.") var only = Part
-    .allCases
+  @Option(parsing: .upToNextOption, help: "Which parts: imports, saving, ways, reading, making.")
+  var only = Part.allCases
   @Option(help: "Folder for the stores.") var directory = ".build/bench-stores"
 
   @MainActor
   func run() async throws {
     let root = URL(fileURLWithPath: directory)
     if only.contains(.saving) { try await saveWithoutStopping(100_000, root) }
+    if only.contains(.ways) { try await waysToSave(root) }
     if only.contains(.reading) { try await reading(100_000, root) }
     if only.contains(.making) { try await making(root) }
     // Last: they leave a heap behind in which everything else takes longer.
@@ -27,7 +28,7 @@ struct Stacks: AsyncParsableCommand {
   }
 
   enum Part: String, CaseIterable, ExpressibleByArgument {
-    case imports, saving, reading, making
+    case imports, saving, ways, reading, making
   }
 
   private func show(_ text: String) {
@@ -100,6 +101,42 @@ struct Stacks: AsyncParsableCommand {
     show("\(table)\n")
   }
 
+  /// `save()` beside `saveAsynchronously()` that is waited for: the same new objects, in a private-queue context. Relaxed, so that the disk's
+  /// time does not hide what the two do differently.
+  @MainActor
+  private func waysToSave(_ root: URL) async throws {
+    var table = Table(header: ["new objects", "save(), ms", "saveAsynchronously(), ms", "×"])
+    for (size, count) in [(1, 1_000), (100, 200), (100_000, 1)] {
+      let flights = Flight.make(count: size)
+      let container = try await open(root.appendingPathComponent("ways-\(size)"), .relaxed)
+      let context = container.newBackgroundContext()
+      var times: [[Double]] = [[], []]
+      for round in 0...(runs * 2) * count {
+        for way in 0..<2 {
+          try await context.perform {
+            for flight in flights { FlightObject.make(flight, in: context) }
+          }
+          let clock = ContinuousClock()
+          let start = clock.now
+          if way == 0 {
+            try await context.perform { try context.save() }
+          } else {
+            try await context.saveAsynchronously()
+          }
+          if round > 0 { times[way].append((clock.now - start).seconds) }
+          await context.perform { context.reset() }
+        }
+      }
+      let medians = times.map { $0.median * 1_000 }
+      table.rows.append(
+        ["\(size)"] + medians.map { String(format: "%.3f", $0) } + [
+          String(format: "%.2f", medians[1] / medians[0])
+        ])
+      try close(container)
+    }
+    show("\(table)\n")
+  }
+
   /// The same fetch in a root context and in children.
   @MainActor
   private func reading(_ size: Int, _ root: URL) async throws {
@@ -157,12 +194,12 @@ struct Stacks: AsyncParsableCommand {
     try close(container)
   }
 
-  private func open(_ folder: URL) async throws -> PersistentContainer {
+  private func open(_ folder: URL, _ durability: Durability = .full) async throws -> PersistentContainer {
     try? FileManager.default.removeItem(at: folder)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let container = PersistentContainer(name: "Flights", model: FlightObject.model)
     var description = PersistentStoreDescription(url: folder.appendingPathComponent("flights.strata"))
-    description.durability = .full
+    description.durability = durability
     container.persistentStoreDescriptions = [description]
     try await container.loadPersistentStores()
     return container
