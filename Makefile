@@ -19,7 +19,7 @@ help:
 	@echo "make asan            run the tests under the address sanitizer"
 	@echo "make torture [MINUTES=60] [ONLY=kinds] [SEED=n]  the long mode of the torture tests; prints totals"
 	@echo "make fuzz [DECODER=row] [SECONDS=60]  libFuzzer on one decoder, or on all of them by turns"
-	@echo "make check           formatting, floor order, file lengths, cited rules, links of the documents, what functions throw, what needs swift-syntax, build with warnings as errors"
+	@echo "make check           formatting, floor order, file lengths, cited rules, links of the documents, what functions throw, what needs swift-syntax, build with warnings as errors, code of the documents"
 	@echo "make bench           compare with GRDB and raw LMDB (release build)"
 	@echo "make bench CARD=stacks  contexts above contexts; CARD=graph [DATA=dir]: relationships, against GRDB"
 	@echo "make bench CARD=queries [DATA=dir]  predicates, sorts, counts, ANY and SUBQUERY, against the same SQL"
@@ -70,6 +70,7 @@ check: setup
 	@Scripts/check-products
 	STRATA_TESTS=ModelMacroTests swift build --build-tests $(strict)
 	swift build --build-tests $(strict)
+	@Scripts/check-blocks --build .build/strict/debug
 
 docs: setup
 	@Scripts/docs $(if $(STRICT),$(strict)) $(ARGUMENTS)

@@ -15,16 +15,11 @@ struct ManagedClass {
   let superclass: String?
 
   /// What stands before the members: as visible as the class.
-  var access: String {
-    for modifier in declaration.modifiers {
-      switch modifier.name.tokenKind {
-      case .keyword(.open), .keyword(.public): return "public "
-      case .keyword(.package): return "package "
-      case .keyword(.fileprivate), .keyword(.private): return "fileprivate "
-      default: continue
-      }
-    }
-    return ""
+  var access: String { Access(declaration.modifiers).words }
+
+  /// How visible what is written for a property may be: its type need not be more visible than itself.
+  func access(of property: ModelProperty) -> Access {
+    min(Access(declaration.modifiers), Access(property.declaration.modifiers))
   }
 
   /// Reads the class; nil when it is none, with the fault.
@@ -34,7 +29,7 @@ struct ManagedClass {
       return nil
     }
     self.declaration = declaration
-    guard let parent = declaration.inheritanceClause?.inheritedTypes.first?.type.trimmed else {
+    guard let parent = declaration.inheritanceClause?.inheritedTypes.first?.type else {
       var mended = declaration
       mended.name.trailingTrivia = []
       let space = declaration.genericParameterClause == nil ? declaration.name.trailingTrivia : .space
@@ -56,8 +51,23 @@ struct ManagedClass {
           generic, "generic", "a class with @Managed is not generic: its entity has one set of properties"))
       return nil
     }
+    if let actor = declaration.attributes.first(named: "MainActor") {
+      var mended = declaration
+      mended.attributes = declaration.attributes.removing(actor)
+      mended.leadingTrivia = declaration.leadingTrivia
+      faults.append(
+        Fault(
+          actor, "actor", "an object belongs to the queue of its context, not to an actor",
+          [.replace(declaration, with: mended, "remove ‘@\(actor.name)’")]))
+      return nil
+    }
     let parentName = parent.as(MemberTypeSyntax.self)?.name.text ?? parent.trimmedDescription
-    superclass = parentName == "ManagedObject" ? nil : parent.trimmedDescription
+    if let fault = Self.otherSuperclass(declaration, parent, parentName) {
+      faults.append(fault)
+      return nil
+    }
+    let inherited = parentName == "ManagedObject" ? nil : parent.trimmedDescription
+    superclass = inherited
     var found: [Fault] = []
     var properties: [ModelProperty] = []
     var ignored: [String] = []
@@ -73,6 +83,7 @@ struct ManagedClass {
       found += reader.faults
     }
     found += Self.checkNames(node, properties, isRoot: superclass == nil)
+    found += properties.flatMap { Self.checkOwnType($0, declaration.name.text, inherited) }
     self.properties = properties
     self.ignored = ignored
     self.faults = found
@@ -110,6 +121,74 @@ struct ManagedClass {
     return Fault(
       structure.structKeyword, "struct", "@Managed is for classes: an object of a graph has an identity",
       [.replace(structure, with: mended, "make it a ‘final class’")])
+  }
+
+  /// Protocols that often stand first, and superclasses of other libraries.
+  private static let protocols: Set<String> = [
+    "Codable", "Encodable", "Decodable", "Hashable", "Equatable", "Comparable", "Sendable", "Identifiable",
+    "CustomStringConvertible", "CustomDebugStringConvertible", "Observable", "ObservableObject", "AnyObject",
+    "PersistentModel",
+  ]
+  private static let foreignClasses: Set<String> = [
+    "NSObject", "NSManagedObject", "Object", "EmbeddedObject",
+  ]
+
+  /// What is said of a class whose first inherited type is no class of managed objects.
+  private static func otherSuperclass(
+    _ declaration: ClassDeclSyntax, _ parent: TypeSyntax, _ name: String
+  ) -> Fault? {
+    guard var clause = declaration.inheritanceClause,
+      protocols.contains(name) || foreignClasses.contains(name)
+    else { return nil }
+    var types = Array(clause.inheritedTypes)
+    var first = types[0]
+    first.type = TypeSyntax(stringLiteral: "ManagedObject").with(
+      \.trailingTrivia, foreignClasses.contains(name) ? types[0].type.trailingTrivia : [])
+    if foreignClasses.contains(name) {
+      types[0] = first
+    } else {
+      first.trailingComma = .commaToken(trailingTrivia: .space)
+      types.insert(first, at: 0)
+    }
+    clause.inheritedTypes = InheritedTypeListSyntax(types)
+    return Fault(
+      parent, "superclass", "a class with @Managed inherits from ManagedObject, which stands first",
+      [
+        .replace(
+          declaration, with: declaration.with(\.inheritanceClause, clause), "inherit from ‘ManagedObject’")
+      ])
+  }
+
+  /// A property that leads to objects of the class itself is seen to be a relationship; and one that is its own inverse would be a circle.
+  private static func checkOwnType(_ property: ModelProperty, _ name: String, _ superclass: String?)
+    -> [Fault]
+  {
+    let variable = property.declaration
+    if superclass != nil, property.key == "inherited" {
+      return [
+        Fault(
+          property.place, "taken",
+          "‘inherited’ is the value of the superclass in the class's Value: choose another name")
+      ]
+    }
+    let leads = property.type.arrayElement ?? property.type.setElement ?? property.type.wrapped
+    switch property.kind {
+    case .attribute where leads.trimmedDescription == name || leads.trimmedDescription == superclass:
+      return [
+        Fault(
+          property.place, "unmarked",
+          "a property that leads to objects is a relationship: write @Relationship",
+          [.replace(variable, with: variable.adding(attribute: "Relationship"), "write ‘@Relationship’")])
+      ]
+    case .relationship(let inverse?) where inverse == property.key && leads.trimmedDescription == name:
+      guard let mark = variable.attributes.first(named: "Relationship") else { return [] }
+      return [
+        Fault(
+          mark, "symmetric",
+          "a relationship that is its own inverse names none: write ‘@Relationship(.symmetric)’")
+      ]
+    default: return []
+    }
   }
 
   /// The names in `.unique("…")` and `.index("…")` are those of attributes.
@@ -158,5 +237,33 @@ struct ManagedClass {
       }
     }
     return row[two.count]
+  }
+}
+
+/// How visible a declaration is, from the least on.
+enum Access: Comparable {
+  case file, module, package, everywhere
+
+  /// What the modifiers say; `private(set)` is about the setter only.
+  init(_ modifiers: DeclModifierListSyntax) {
+    self = .module
+    for modifier in modifiers where modifier.detail == nil {
+      switch modifier.name.tokenKind {
+      case .keyword(.open), .keyword(.public): self = .everywhere
+      case .keyword(.package): self = .package
+      case .keyword(.fileprivate), .keyword(.private): self = .file
+      default: continue
+      }
+    }
+  }
+
+  /// The modifier, with a blank.
+  var words: String {
+    switch self {
+    case .file: "fileprivate "
+    case .module: ""
+    case .package: "package "
+    case .everywhere: "public "
+    }
   }
 }

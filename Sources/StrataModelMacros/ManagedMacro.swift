@@ -20,6 +20,7 @@ struct ManagedMacro: MemberMacro, MemberAttributeMacro {
         "\(raw: found.access)nonisolated override class var ignoredProperties: [String] { super.ignoredProperties + [\(raw: names)] }"
       )
     }
+    members += initialValues(of: found)
     members += ValueWriter(found).members()
     return members
   }
@@ -39,13 +40,33 @@ struct ManagedMacro: MemberMacro, MemberAttributeMacro {
 
   private static func slots(of found: ManagedClass) -> DeclSyntax {
     let lines = found.properties.map {
-      "\(found.access)static let \($0.name) = Slot<\(found.name), \($0.slotType)>(\"\($0.key)\")"
+      "\(found.access(of: $0).words)static let \($0.name) = Slot<\(found.name), \($0.slotType)>(\"\($0.key)\")"
     }
     return """
       \(raw: found.access)nonisolated enum Slots {
         \(raw: lines.joined(separator: "\n  "))
       }
       """
+  }
+
+  /// What sets the initial values that each object has for itself.
+  private static func initialValues(of found: ManagedClass) -> [DeclSyntax] {
+    let lines = found.properties.compactMap { property -> String? in
+      guard case .attribute = property.kind, let value = property.defaultValue,
+        let kind = property.initialValue, kind != .constant
+      else { return nil }
+      return "  self.\(property.name) = \(value.trimmedDescription)"
+    }
+    if lines.isEmpty { return [] }
+    let access = Access(found.declaration.modifiers) >= .everywhere ? "public " : found.access
+    return [
+      """
+      \(raw: access)nonisolated override func _setInitialValues() {
+        super._setInitialValues()
+      \(raw: lines.joined(separator: "\n"))
+      }
+      """
+    ]
   }
 
   private static func entity(
@@ -71,7 +92,9 @@ struct ManagedMacro: MemberMacro, MemberAttributeMacro {
   /// What makes the property's declaration of its slot.
   private static func declaration(of property: ModelProperty) -> String {
     let slot = "Slots.\(property.name)"
-    let value = property.defaultValue.map { ["default: \($0.trimmedDescription)"] } ?? []
+    // A value that changes is none for objects that are there already.
+    let constant = property.initialValue == .changing ? nil : property.defaultValue
+    let value = constant.map { ["default: \($0.trimmedDescription)"] } ?? []
     switch property.kind {
     case .attribute: return "\(slot).attribute(\((value + property.options).joined(separator: ", ")))"
     case .transient: return "\(slot).transient(\(value.joined()))"
@@ -97,11 +120,13 @@ struct ManagedPropertyMacro: AccessorMacro {
     let slot = "Slots.\(property.name)"
     switch property.kind {
     case .attribute, .relationship:
-      return ["get { read(\(raw: slot)) }", "set { write(newValue, \(raw: slot)) }"]
+      return ["get { self.read(\(raw: slot)) }", "set { self.write(newValue, \(raw: slot)) }"]
     case .transient:
-      return ["get { readTransient(\(raw: slot)) }", "set { writeTransient(newValue, \(raw: slot)) }"]
-    case .derived: return ["get { read(\(raw: slot)) }"]
-    case .fetched: return ["get { readFetched(\(raw: slot)) }"]
+      return [
+        "get { self.readTransient(\(raw: slot)) }", "set { self.writeTransient(newValue, \(raw: slot)) }",
+      ]
+    case .derived: return ["get { self.read(\(raw: slot)) }"]
+    case .fetched: return ["get { self.readFetched(\(raw: slot)) }"]
     }
   }
 }

@@ -21,6 +21,12 @@ struct ModelProperty {
   /// The options that the declaration is given, as they are written.
   let options: [String]
 
+  /// What the initial value is; nil when there is none.
+  var initialValue: InitialValue? { defaultValue.map { InitialValue($0, type: type) } }
+
+  /// The name in the source, for messages.
+  var place: PatternSyntax { declaration.bindings.first?.pattern ?? PatternSyntax(stringLiteral: name) }
+
   /// The type of the slot.
   var slotType: String {
     if case .fetched = kind { return "[\(type.arrayElement?.trimmedDescription ?? type.text)]" }
@@ -84,9 +90,17 @@ struct PropertyReader {
     }
     let name = pattern.identifier.text
     let key = name.filter { $0 != "`" }
-    if Self.taken.contains(key) {
+    if let owner = ReservedNames.owner(of: key) {
+      faults.append(Fault(pattern, "taken", "‘\(key)’ is \(owner): choose another name"))
+      return nil
+    }
+    if let actor = variable.attributes.first(named: "MainActor") {
       faults.append(
-        Fault(pattern, "taken", "‘\(key)’ is a property of every ManagedObject: choose another name"))
+        Fault(
+          actor, "actor", "an object belongs to the queue of its context, not to an actor",
+          [
+            .replace(variable, with: variable.removing(attribute: actor.name), "remove ‘@\(actor.name)’")
+          ]))
       return nil
     }
     guard let type = writtenType(binding, pattern) else { return nil }
@@ -137,6 +151,16 @@ struct PropertyReader {
         kind: .derived(expression: expression.trimmedDescription),
         defaultValue: nil,
         options: options() + arguments.dropFirst().map { $0.with(\.trailingComma, nil).trimmedDescription })
+    }
+    if let written = binding.initializer?.value, mark(.transient) != nil,
+      InitialValue(written, type: type) == .changing
+    {
+      faults.append(
+        Fault(
+          written, "transientInitial",
+          "a transient property starts with one value for all objects: set this one in awakeFromInsert() and awakeFromFetch()"
+        ))
+      return nil
     }
     return ModelProperty(
       declaration: variable, name: name, key: key, type: type,
@@ -543,15 +567,6 @@ struct PropertyReader {
     }
     return property
   }
-
-  /// Properties that every managed object has.
-  private static let taken: Set<String> = [
-    "objectID", "entity", "managedObjectContext", "isInserted", "isUpdated", "isDeleted", "isFault",
-    "hasChanges",
-    "faultingState", "description", "debugDescription", "hash", "hashValue", "hasPersistentChangedValues",
-    "entityName",
-    "superclass", "observationInfo",
-  ]
 }
 
 extension AttributeListSyntax {

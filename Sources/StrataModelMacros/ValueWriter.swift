@@ -28,7 +28,8 @@ struct ValueWriter {
       }
       """
     ]
-    if found.isFinal {
+    // A property of that name is the class's own.
+    if found.isFinal, !found.properties.contains(where: { $0.key == "value" }) {
       members.append("\(raw: access)var value: Value { Value(self) }")
     }
     return members
@@ -36,7 +37,7 @@ struct ValueWriter {
 
   private func body() -> [String] {
     let access = found.access
-    var lines = properties.map { "\(access)var \($0.name): \(type(of: $0))" }
+    var lines = properties.map { "\(found.access(of: $0).words)var \($0.name): \(type(of: $0))" }
     if let inherited { lines.insert("\(access)var inherited: \(inherited).Value", at: 0) }
     lines += [memberwise(), fromObject(), makeObject(), writing()]
     lines.append(keys())
@@ -68,16 +69,18 @@ struct ValueWriter {
       parameters.insert("inherited: \(inherited).Value", at: 0)
       lines.insert("  self.inherited = inherited", at: 0)
     }
-    return function("\(found.access)init(\(parameters.joined(separator: ", ")))", lines)
+    let access = properties.map { found.access(of: $0) }.min()?.words ?? found.access
+    return function("\(access)init(\(parameters.joined(separator: ", ")))", lines)
   }
 
   private func fromObject() -> String {
     var lines = properties.map { property in
-      guard property.isRelationship else { return "  \(property.name) = object.\(property.name)" }
+      guard property.isRelationship else { return "  self.\(property.name) = object.\(property.name)" }
       let isToMany = property.type.arrayElement != nil || property.type.setElement != nil
-      return "  \(property.name) = object.\(isToMany ? "identifiers" : "identifier")(Slots.\(property.name))"
+      return
+        "  self.\(property.name) = object.\(isToMany ? "identifiers" : "identifier")(Slots.\(property.name))"
     }
-    if let inherited { lines.insert("  inherited = \(inherited).Value(object)", at: 0) }
+    if let inherited { lines.insert("  self.inherited = \(inherited).Value(object)", at: 0) }
     return function("\(found.access)init(_ object: \(found.name))", lines)
   }
 
@@ -90,16 +93,16 @@ struct ValueWriter {
   private func writing() -> String {
     var lines = properties.map { property in
       property.isRelationship
-        ? "  try object.relate(Slots.\(property.name), to: \(property.name))"
-        : "  if object.\(property.name) != \(property.name) { object.\(property.name) = \(property.name) }"
+        ? "  try object.relate(Slots.\(property.name), to: self.\(property.name))"
+        : "  if object.\(property.name) != self.\(property.name) { object.\(property.name) = self.\(property.name) }"
     }
     // What the attribute shows where it has no value may be what the value says: then it is set all the same.
     lines = zip(properties, lines).map { property, line in
       property.isRelationship || property.type.isOptional
         ? line
-        : "  if object.\(property.name) != \(property.name) || !object.hasValue(forKey: \"\(property.key)\") { object.\(property.name) = \(property.name) }"
+        : "  if object.\(property.name) != self.\(property.name) || !object.hasValue(forKey: \"\(property.key)\") { object.\(property.name) = self.\(property.name) }"
     }
-    if inherited != nil { lines.insert("  try inherited.write(to: object)", at: 0) }
+    if inherited != nil { lines.insert("  try self.inherited.write(to: object)", at: 0) }
     return function("\(found.access)func write(to object: \(found.name)) throws", lines)
   }
 
@@ -111,7 +114,7 @@ struct ValueWriter {
 
   private func decoding() -> String {
     var lines: [String] = []
-    if let inherited { lines.append("  inherited = try \(inherited).Value(from: decoder)") }
+    if let inherited { lines.append("  self.inherited = try \(inherited).Value(from: decoder)") }
     if !properties.isEmpty {
       lines.append("  let container = try decoder.container(keyedBy: CodingKeys.self)")
     }
@@ -119,14 +122,14 @@ struct ValueWriter {
       let value = initial(of: property).flatMap { $0 == "nil" ? nil : ", absent: \($0)" } ?? ""
       let isOptional = type(of: property).hasSuffix("?")
       return
-        "  \(property.name) = try container.decode\(isOptional ? "Optional" : "Property")(.\(property.name)\(value))"
+        "  self.\(property.name) = try container.decode\(isOptional ? "Optional" : "Property")(.\(property.name)\(value))"
     }
     return function("\(found.access)init(from decoder: any Decoder) throws", lines)
   }
 
   private func encoding() -> String {
     var lines: [String] = []
-    if inherited != nil { lines.append("  try inherited.encode(to: encoder)") }
+    if inherited != nil { lines.append("  try self.inherited.encode(to: encoder)") }
     if properties.isEmpty {
       if inherited == nil { lines.append("  _ = encoder.container(keyedBy: CodingKeys.self)") }
     } else {
@@ -134,7 +137,7 @@ struct ValueWriter {
       lines += properties.map { property in
         let isOptional = type(of: property).hasSuffix("?")
         return
-          "  try container.encode\(isOptional ? "Optional" : "Property")(\(property.name), .\(property.name))"
+          "  try container.encode\(isOptional ? "Optional" : "Property")(self.\(property.name), .\(property.name))"
       }
     }
     return function("\(found.access)func encode(to encoder: any Encoder) throws", lines)

@@ -11,7 +11,8 @@
 /// Each property gets a getter and a setter that go straight to its place in the object's row, which is found by name. The class gets its slots
 /// (`Book.Slots.title`), its entity (`Book.entityDeclaration`), the struct `Book.Value` and, when it is final, `value`.
 @attached(
-  member, names: named(Slots), named(entityDeclaration), named(ignoredProperties), named(Value), named(value))
+  member, names: named(Slots), named(entityDeclaration), named(ignoredProperties), named(_setInitialValues),
+  named(Value), named(value))
 @attached(memberAttribute)
 public macro Managed(_ options: EntityOption...) =
   #externalMacro(module: "StrataModelMacros", type: "ManagedMacro")
@@ -35,11 +36,19 @@ public macro Attribute(_ options: AttributeOption...) =
 
 /// A relationship: to-one for `Author?`, to-many for `Set<Book>`, ordered for `[Chapter]`.
 ///
-/// - Parameter inverse: The property at the other end that leads back. Written at one end; the other end's is known from it. (At both ends the compiler
-///   finds a circle.)
+/// The property at the other end that leads back may name this one as its inverse; it need not where only one can be meant.
 @attached(peer)
-public macro Relationship(_ options: RelationshipOption..., inverse: AnyKeyPath? = nil) =
+public macro Relationship(_ options: RelationshipOption...) =
   #externalMacro(module: "StrataModelMacros", type: "PropertyMarkerMacro")
+
+/// A relationship, and the property that leads back: to-one for `Author?`, to-many for `Set<Book>`, ordered for `[Chapter]`.
+///
+/// - Parameter inverse: The property at the other end that leads back. Written at one end; the other end's is known from it. (At both ends the compiler
+///   finds a circle.) A relationship that is its own inverse is `.symmetric` instead.
+@attached(peer)
+public macro Relationship<Destination: ManagedObject, Value>(
+  _ options: RelationshipOption..., inverse: KeyPath<Destination, Value>
+) = #externalMacro(module: "StrataModelMacros", type: "PropertyMarkerMacro")
 
 /// An attribute that the store computes in every save: a copy, a count, a sum (``DerivedAttributeDescription``).
 @attached(peer)

@@ -18,10 +18,10 @@ struct ClassExpansionTests {
       final class Book: ManagedObject {
         var title {
           get {
-            read(Slots.title)
+            self.read(Slots.title)
           }
           set {
-            write(newValue, Slots.title)
+            self.write(newValue, Slots.title)
           }
         }
 
@@ -41,14 +41,14 @@ struct ClassExpansionTests {
             self.title = title
           }
           init(_ object: Book) {
-            title = object.title
+            self.title = object.title
           }
           static func makeObject(in context: ManagedObjectContext) -> Book {
             Book(context: context)
           }
           func write(to object: Book) throws {
-            if object.title != title || !object.hasValue(forKey: "title") {
-              object.title = title
+            if object.title != self.title || !object.hasValue(forKey: "title") {
+              object.title = self.title
             }
           }
           private enum CodingKeys: String, CodingKey {
@@ -56,11 +56,11 @@ struct ClassExpansionTests {
           }
           init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
-            title = try container.decodeProperty(.title, absent: "")
+            self.title = try container.decodeProperty(.title, absent: "")
           }
           func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
-            try container.encodeProperty(title, .title)
+            try container.encodeProperty(self.title, .title)
           }
         }
 
@@ -89,12 +89,33 @@ struct ClassExpansionTests {
       ("fileprivate", "fileprivate "), ("final", ""), ("", ""),
     ])
   func access(_ modifiers: String, _ access: String) {
-    let found = lines("@Managed \(modifiers) class Book: ManagedObject { var a = 1 }")
+    let found = lines("@Managed \(modifiers) class Book: ManagedObject { \(access)var a = 1 }")
     #expect(found.contains("\(access)nonisolated enum Slots {"))
     #expect(found.contains("\(access)static let a = Slot<Book, Int>(\"a\")"))
     #expect(found.contains("\(access)nonisolated override class var entityDeclaration: EntityDeclaration? {"))
     #expect(found.contains("\(access)nonisolated struct Value: ManagedValue {"))
     #expect(found.contains("\(access)init(a: Int = 1) {"))
+  }
+
+  @Test(
+    "What is written for a property is no more visible than the property",
+    arguments: [
+      ("public final", "var a: Kind", ""), ("open", "private var a: Kind", "fileprivate "),
+      ("public final", "public private(set) var a: Kind", "public "),
+      ("final", "public var a: Kind", ""), ("fileprivate final", "var a: Kind", "fileprivate "),
+      ("public final", "package var a: Kind", "package "), ("final", "private var a: Kind", "fileprivate "),
+    ])
+  func accessOfProperties(_ modifiers: String, _ member: String, _ access: String) {
+    let found = lines("@Managed \(modifiers) class Book: ManagedObject { \(member) }")
+    #expect(found.contains("\(access)static let a = Slot<Book, Kind>(\"a\")"))
+    #expect(found.contains("\(access)var a: Kind") && found.contains("\(access)init(a: Kind) {"))
+  }
+
+  @Test("A property called `value` is the class's own: there is no other")
+  func propertyCalledValue() {
+    let found = lines("@Managed final class Book: ManagedObject { var value = 1 }")
+    #expect(found.contains("static let value = Slot<Book, Int>(\"value\")"))
+    #expect(!found.contains("var value: Value {"))
   }
 
   @Test("Only a final class has `value`, which a subclass would need with another type")
@@ -109,10 +130,11 @@ struct ClassExpansionTests {
     #expect(found.contains("var inherited: Book.Value"))
     #expect(found.contains("init(inherited: Book.Value, a: Int = 1) {"))
     #expect(
-      found.contains("inherited = Book.Value(object)") && found.contains("try inherited.write(to: object)"))
+      found.contains("self.inherited = Book.Value(object)")
+        && found.contains("try self.inherited.write(to: object)"))
     #expect(
-      found.contains("inherited = try Book.Value(from: decoder)")
-        && found.contains("try inherited.encode(to: encoder)"))
+      found.contains("self.inherited = try Book.Value(from: decoder)")
+        && found.contains("try self.inherited.encode(to: encoder)"))
     #expect(lines("@Managed class Novel: Shop.Book {}").contains("var inherited: Shop.Book.Value"))
     for root in ["ManagedObject", "Strata.ManagedObject"] {
       #expect(!lines("@Managed class Novel: \(root) {}").contains { $0.contains("inherited") })
@@ -136,9 +158,9 @@ struct ClassExpansionTests {
       found.contains(
         "init(one: ManagedObjectID? = nil, many: Set<ManagedObjectID> = [], row: [ManagedObjectID] = []) {"))
     #expect(
-      found.contains("one = object.identifier(Slots.one)")
-        && found.contains("many = object.identifiers(Slots.many)"))
-    #expect(found.contains("try object.relate(Slots.row, to: row)"))
+      found.contains("self.one = object.identifier(Slots.one)")
+        && found.contains("self.many = object.identifiers(Slots.many)"))
+    #expect(found.contains("try object.relate(Slots.row, to: self.row)"))
     #expect(
       !found.contains {
         $0.contains("object.count") || $0.contains("object.open") || $0.contains("object.similar")

@@ -70,6 +70,24 @@ struct DiagnosticTests {
     WrongCase(
       "var objectID: String", 7, "‘objectID’ is a property of every ManagedObject: choose another name"),
     WrongCase(
+      "var hasChanges = true", 7, "‘hasChanges’ is a property of every ManagedObject: choose another name"),
+    WrongCase("var Slots = 1", 7, "‘Slots’ is what @Managed writes into the class: choose another name"),
+    WrongCase("var `self` = 1", 7, "‘self’ is a word of the language: choose another name"),
+    WrongCase("var `Type`: Int", 7, "‘Type’ is a word of the language: choose another name"),
+    WrongCase(
+      "@MainActor var a = 1", 3, "an object belongs to the queue of its context, not to an actor",
+      ["remove ‘@MainActor’"], "var a = 1"),
+    WrongCase(
+      "var next: Book?", 7, "a property that leads to objects is a relationship: write @Relationship",
+      ["write ‘@Relationship’"], "@Relationship var next: Book?"),
+    WrongCase(
+      "var parts: [Book]", 7, "a property that leads to objects is a relationship: write @Relationship",
+      ["write ‘@Relationship’"], "@Relationship var parts: [Book]"),
+    WrongCase(
+      "var parts: Set<Book> = []", 7,
+      "a property that leads to objects is a relationship: write @Relationship",
+      ["write ‘@Relationship’"], "@Relationship var parts: Set<Book> = []"),
+    WrongCase(
       "var description = \"\"", 7, "‘description’ is a property of every ManagedObject: choose another name"),
   ]
 
@@ -150,6 +168,10 @@ struct DiagnosticTests {
     WrongCase(
       "@Derived var a: Int", 3,
       "@Derived needs the expression that the value follows from, such as \"chapters.@count\""),
+    WrongCase(
+      "@Transient var a = Date()", 22,
+      "a transient property starts with one value for all objects: set this one in awakeFromInsert() and awakeFromFetch()"
+    ),
     WrongCase("@Fetched(request) var a: Book", 28, "a fetched property is an array of objects"),
     WrongCase("@Fetched var a: [Book]", 3, "@Fetched needs the request to execute"),
     WrongCase(
@@ -219,6 +241,9 @@ struct DiagnosticTests {
     WrongCase(
       "@Relationship(inverse: \\Shop.Author.books) var a: Shop.Tag?", 27,
       "the inverse of a relationship to Shop.Tag is a property of Shop.Tag"),
+    WrongCase(
+      "@Relationship(inverse: \\Book.a) var a: Set<Book>", 3,
+      "a relationship that is its own inverse names none: write ‘@Relationship(.symmetric)’"),
     WrongCase(
       "@Relationship(.maximum(1)) var a: [Chapter]", 17,
       "the most members of a to-many relationship are at least 2: for one, make it optional"),
@@ -290,6 +315,46 @@ struct ClassDiagnosticTests {
           message: "a class with @Managed inherits from ManagedObject", line: 1, column: 22,
           fixIts: [FixItSpec(message: "inherit from ‘ManagedObject’")])
       ], fixed: "@Managed final class Book: ManagedObject {\n}")
+  }
+
+  @Test(
+    "A class whose first inherited type is a protocol, or a class of another library, gets ManagedObject",
+    arguments: [
+      ("Codable", "ManagedObject, Codable"), ("Hashable, Sendable", "ManagedObject, Hashable, Sendable"),
+      ("NSManagedObject", "ManagedObject"), ("Object, Sendable", "ManagedObject, Sendable"),
+    ])
+  func otherSuperclass(_ inherited: String, _ mended: String) {
+    Expanding.expect(
+      "@Managed final class Book: \(inherited) {\n}",
+      diagnostics: [
+        DiagnosticSpec(
+          message: "a class with @Managed inherits from ManagedObject, which stands first", line: 1,
+          column: 28,
+          fixIts: [FixItSpec(message: "inherit from ‘ManagedObject’")])
+      ], fixed: "@Managed final class Book: \(mended) {\n}")
+  }
+
+  @Test("A class of an actor is refused")
+  func actor() {
+    Expanding.expect(
+      "@MainActor @Managed final class Book: ManagedObject {\n}",
+      diagnostics: [
+        DiagnosticSpec(
+          message: "an object belongs to the queue of its context, not to an actor", line: 1, column: 1,
+          fixIts: [FixItSpec(message: "remove ‘@MainActor’")])
+      ], fixed: "@Managed final class Book: ManagedObject {\n}")
+  }
+
+  @Test("A subclass's property cannot have the name of its superclass's value")
+  func inherited() {
+    Expanding.expect(
+      "@Managed final class Novel: Book {\n  var inherited = 1\n}",
+      diagnostics: [
+        DiagnosticSpec(
+          message: "‘inherited’ is the value of the superclass in the class's Value: choose another name",
+          line: 2, column: 7)
+      ])
+    Expanding.expect("@Managed final class Book: ManagedObject {\n  var inherited = 1\n}")
   }
 
   @Test("A generic class is refused")

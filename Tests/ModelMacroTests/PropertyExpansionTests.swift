@@ -17,8 +17,8 @@ struct PropertyCase: CustomTestStringConvertible, Sendable {
     self.type = type
     self.declaration = declaration
     self.name = name
-    self.getter = getter ?? "read(Slots.\(name))"
-    self.setter = setter ?? "write(newValue, Slots.\(name))"
+    self.getter = getter ?? "self.read(Slots.\(name))"
+    self.setter = setter ?? "self.write(newValue, Slots.\(name))"
   }
 
   var testDescription: String { source }
@@ -45,6 +45,9 @@ struct PropertyExpansionTests {
     PropertyCase("var x: (String)", "String", "Slots.x.attribute()"),
     PropertyCase("var `class`: String", "String", "Slots.`class`.attribute()", name: "`class`"),
     PropertyCase("public var x: String", "String", "Slots.x.attribute()"),
+    PropertyCase("var read: Bool", "Bool", "Slots.read.attribute()", name: "read"),
+    PropertyCase("var object: String", "String", "Slots.object.attribute()", name: "object"),
+    PropertyCase("var `default`: Int", "Int", "Slots.`default`.attribute()", name: "`default`"),
     PropertyCase("private(set) var x: String", "String", "Slots.x.attribute()"),
   ]
 
@@ -59,9 +62,9 @@ struct PropertyExpansionTests {
     PropertyCase("var x = true", "Bool", "Slots.x.attribute(default: true)"),
     PropertyCase("var x = Format.paper", "Format", "Slots.x.attribute(default: Format.paper)"),
     PropertyCase("var x = Shop.Format.paper", "Shop.Format", "Slots.x.attribute(default: Shop.Format.paper)"),
-    PropertyCase("var x = Date()", "Date", "Slots.x.attribute(default: Date())"),
-    PropertyCase("var x = Date.now", "Date", "Slots.x.attribute(default: Date.now)"),
-    PropertyCase("var x = UUID()", "UUID", "Slots.x.attribute(default: UUID())"),
+    PropertyCase("var x = Date()", "Date", "Slots.x.attribute()"),
+    PropertyCase("var x = Date.now", "Date", "Slots.x.attribute()"),
+    PropertyCase("var x = UUID()", "UUID", "Slots.x.attribute()"),
     PropertyCase(
       "var x = Color(red: 1, green: 2)", "Color", "Slots.x.attribute(default: Color(red: 1, green: 2))"),
     PropertyCase("var x = Color.init(1)", "Color", "Slots.x.attribute(default: Color.init(1))"),
@@ -101,15 +104,15 @@ struct PropertyExpansionTests {
       setter: .some(nil)),
     PropertyCase(
       "@Transient var x = false", "Bool", "Slots.x.transient(default: false)",
-      getter: "readTransient(Slots.x)",
-      setter: "writeTransient(newValue, Slots.x)"),
+      getter: "self.readTransient(Slots.x)",
+      setter: "self.writeTransient(newValue, Slots.x)"),
     PropertyCase(
       "@Transient var x: [String: Any]?", "[String: Any]?", "Slots.x.transient()",
-      getter: "readTransient(Slots.x)",
-      setter: "writeTransient(newValue, Slots.x)"),
+      getter: "self.readTransient(Slots.x)",
+      setter: "self.writeTransient(newValue, Slots.x)"),
     PropertyCase(
       "@Fetched(Requests.similar) var x: [Book]", "[Book]", "Slots.x.fetched(Requests.similar)",
-      getter: "readFetched(Slots.x)", setter: .some(nil)),
+      getter: "self.readFetched(Slots.x)", setter: .some(nil)),
   ]
 
   static let relationships: [PropertyCase] = [
@@ -122,7 +125,11 @@ struct PropertyExpansionTests {
     PropertyCase(
       "@Relationship(inverse: \\Author.books) var x: Author?", "Author?",
       "Slots.x.relationship(inverse: \"books\")"),
-    PropertyCase("@Relationship(inverse: nil) var x: Author?", "Author?", "Slots.x.relationship()"),
+    PropertyCase(
+      "@Relationship(.symmetric) var x: Set<Book>", "Set<Book>", "Slots.x.relationship(.symmetric)"),
+    PropertyCase(
+      "@Relationship(inverse: \\Book.parent) var x: [Book]", "[Book]",
+      "Slots.x.relationship(inverse: \"parent\")"),
     PropertyCase(
       "@Relationship(.cascade, inverse: \\Chapter.book) var x: [Chapter]", "[Chapter]",
       "Slots.x.relationship(.cascade, inverse: \"book\")"),
@@ -156,6 +163,38 @@ struct PropertyExpansionTests {
   func initial(_ property: PropertyCase) { check(property) }
   @Test("What attributes say", arguments: marks) func marked(_ property: PropertyCase) { check(property) }
   @Test("Relationships", arguments: relationships) func related(_ property: PropertyCase) { check(property) }
+
+  @Test(
+    "An initial value that may differ is made for each object; one that must differ is no default for others",
+    arguments: [
+      ("var x = UUID()", "UUID()", false), ("var x: Foundation.UUID = .init()", ".init()", false),
+      ("var x = Date.now", "Date.now", false), ("var x: Date = .now", ".now", false),
+      ("var x = Date(timeIntervalSinceNow: 60)", "Date(timeIntervalSinceNow: 60)", false),
+      ("var x: String = UUID().uuidString", "UUID().uuidString", false),
+      ("var x: Int = .random(in: bounds)", ".random(in: bounds)", false),
+      ("var x: Date? = Date()", "Date()", false), ("var x: Int = next()", "next()", true),
+      ("var x = Color.mixed(1, 2)", "Color.mixed(1, 2)", true),
+    ])
+  func madeForEach(_ source: String, _ value: String, _ isDefault: Bool) {
+    let lines = Expanding.lines(ofClassWith: "  \(source)")
+    #expect(lines.contains("nonisolated override func _setInitialValues() {"))
+    #expect(lines.contains("self.x = \(value)"))
+    #expect(lines.contains(isDefault ? "Slots.x.attribute(default: \(value))" : "Slots.x.attribute()"))
+    #expect(lines.contains { $0.hasSuffix("= \(value)) {") && $0.hasPrefix("init(x: ") })
+  }
+
+  @Test(
+    "A constant initial value is evaluated once",
+    arguments: [
+      "1", "\"a\"", "Format.paper", "Color(red: 1, green: 2)", "[Int]()",
+      "Date(timeIntervalSinceReferenceDate: 1)",
+      "[\"a\"]", "Set<Int>()",
+    ])
+  func evaluatedOnce(_ value: String) {
+    let lines = Expanding.lines(ofClassWith: "  var x = \(value)")
+    #expect(!lines.contains { $0.contains("_setInitialValues") })
+    #expect(lines.contains("Slots.x.attribute(default: \(value))"))
+  }
 
   @Test(
     "What is no stored property of an object is left alone",

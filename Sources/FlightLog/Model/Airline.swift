@@ -2,19 +2,21 @@ import Strata
 
 /// A carrier, by its two-letter code.
 final class Airline: ManagedObject {
-  enum Slot: Int, CodingKey, CaseIterable {
-    case carrier, name, flights
-  }
+  static let carrier = Slot<Airline, String>("carrier")
+  static let name = Slot<Airline, String>("name")
+  static let flights = Slot<Airline, Set<Flight>>("flights")
 
-  override class var declaredSlots: [String]? { Slot.allCases.map(\.stringValue) }
+  override class var namedSlots: [NamedSlot]? {
+    [NamedSlot(carrier), NamedSlot(name), NamedSlot(flights)]
+  }
 
   var carrier: String {
-    get { readString(slot: Slot.carrier.rawValue) ?? "" }
-    set { write(newValue, slot: Slot.carrier.rawValue) }
+    get { read(Airline.carrier) }
+    set { write(newValue, Airline.carrier) }
   }
   var name: String {
-    get { readString(slot: Slot.name.rawValue) ?? "" }
-    set { write(newValue, slot: Slot.name.rawValue) }
+    get { read(Airline.name) }
+    set { write(newValue, Airline.name) }
   }
-  var flights: RelatedObjects<Flight> { related(slot: Slot.flights.rawValue) }
+  var flights: RelatedObjects<Flight> { members(Airline.flights) }
 }

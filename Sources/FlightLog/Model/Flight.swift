@@ -7,121 +7,151 @@ import Strata
 /// `carrier`, `tailNumber`, `origin` and `destination` are the codes of the file. They stay beside the relationships, and keep
 /// the plain names: queries ask for them, and they are all there is where the file of airports or planes has no such row.
 final class Flight: ManagedObject {
-  enum Slot: Int, CodingKey, CaseIterable {
-    case line, year, month, day, departureTime, scheduledDepartureTime, departureDelay, arrivalTime
-    case scheduledArrivalTime, arrivalDelay, carrier, number, tailNumber, origin, destination, airTime
-    case distance, hour, minute, scheduledHour, remark
-    case airline, plane, originAirport, destinationAirport, weather
-  }
+  static let line = Slot<Flight, Int64>("line")
+  static let year = Slot<Flight, Int16>("year")
+  static let month = Slot<Flight, Int16>("month")
+  static let day = Slot<Flight, Int16>("day")
+  static let departureTime = Slot<Flight, Int16?>("departureTime")
+  static let scheduledDepartureTime = Slot<Flight, Int16>("scheduledDepartureTime")
+  static let departureDelay = Slot<Flight, Int16?>("departureDelay")
+  static let arrivalTime = Slot<Flight, Int16?>("arrivalTime")
+  static let scheduledArrivalTime = Slot<Flight, Int16>("scheduledArrivalTime")
+  static let arrivalDelay = Slot<Flight, Int16?>("arrivalDelay")
+  static let carrier = Slot<Flight, String>("carrier")
+  static let number = Slot<Flight, Int32>("number")
+  static let tailNumber = Slot<Flight, String?>("tailNumber")
+  static let origin = Slot<Flight, String>("origin")
+  static let destination = Slot<Flight, String>("destination")
+  static let airTime = Slot<Flight, Int16?>("airTime")
+  static let distance = Slot<Flight, Int32>("distance")
+  static let hour = Slot<Flight, Int16>("hour")
+  static let minute = Slot<Flight, Int16>("minute")
+  static let scheduledHour = Slot<Flight, Date?>("scheduledHour")
+  static let remark = Slot<Flight, String?>("remark")
+  static let airline = Slot<Flight, Airline?>("airline")
+  static let plane = Slot<Flight, Plane?>("plane")
+  static let originAirport = Slot<Flight, Airport?>("originAirport")
+  static let destinationAirport = Slot<Flight, Airport?>("destinationAirport")
+  static let weather = Slot<Flight, Weather?>("weather")
 
-  override class var declaredSlots: [String]? { Slot.allCases.map(\.stringValue) }
+  override class var namedSlots: [NamedSlot]? {
+    [
+      NamedSlot(line), NamedSlot(year), NamedSlot(month), NamedSlot(day), NamedSlot(departureTime),
+      NamedSlot(scheduledDepartureTime), NamedSlot(departureDelay), NamedSlot(arrivalTime),
+      NamedSlot(scheduledArrivalTime), NamedSlot(arrivalDelay), NamedSlot(carrier), NamedSlot(number),
+      NamedSlot(tailNumber), NamedSlot(origin), NamedSlot(destination), NamedSlot(airTime),
+      NamedSlot(distance), NamedSlot(hour), NamedSlot(minute), NamedSlot(scheduledHour), NamedSlot(remark),
+      NamedSlot(airline), NamedSlot(plane), NamedSlot(originAirport), NamedSlot(destinationAirport),
+      NamedSlot(weather),
+    ]
+  }
 
   /// Where the flight stands in its file: the order of the log, and its key.
   var line: Int64 {
-    get { readInt64(slot: Slot.line.rawValue) }
-    set { write(newValue, slot: Slot.line.rawValue) }
+    get { read(Flight.line) }
+    set { write(newValue, Flight.line) }
   }
   var year: Int16 {
-    get { readInt16(slot: Slot.year.rawValue) }
-    set { write(newValue, slot: Slot.year.rawValue) }
+    get { read(Flight.year) }
+    set { write(newValue, Flight.year) }
   }
   var month: Int16 {
-    get { readInt16(slot: Slot.month.rawValue) }
-    set { write(newValue, slot: Slot.month.rawValue) }
+    get { read(Flight.month) }
+    set { write(newValue, Flight.month) }
   }
   var day: Int16 {
-    get { readInt16(slot: Slot.day.rawValue) }
-    set { write(newValue, slot: Slot.day.rawValue) }
+    get { read(Flight.day) }
+    set { write(newValue, Flight.day) }
   }
   var departureTime: Int16? {
-    get { readOptionalInt16(slot: Slot.departureTime.rawValue) }
-    set { write(newValue, slot: Slot.departureTime.rawValue) }
+    get { read(Flight.departureTime) }
+    set { write(newValue, Flight.departureTime) }
   }
   var scheduledDepartureTime: Int16 {
-    get { readInt16(slot: Slot.scheduledDepartureTime.rawValue) }
-    set { write(newValue, slot: Slot.scheduledDepartureTime.rawValue) }
+    get { read(Flight.scheduledDepartureTime) }
+    set { write(newValue, Flight.scheduledDepartureTime) }
   }
   var departureDelay: Int16? {
-    get { readOptionalInt16(slot: Slot.departureDelay.rawValue) }
-    set { write(newValue, slot: Slot.departureDelay.rawValue) }
+    get { read(Flight.departureDelay) }
+    set { write(newValue, Flight.departureDelay) }
   }
   var arrivalTime: Int16? {
-    get { readOptionalInt16(slot: Slot.arrivalTime.rawValue) }
-    set { write(newValue, slot: Slot.arrivalTime.rawValue) }
+    get { read(Flight.arrivalTime) }
+    set { write(newValue, Flight.arrivalTime) }
   }
   var scheduledArrivalTime: Int16 {
-    get { readInt16(slot: Slot.scheduledArrivalTime.rawValue) }
-    set { write(newValue, slot: Slot.scheduledArrivalTime.rawValue) }
+    get { read(Flight.scheduledArrivalTime) }
+    set { write(newValue, Flight.scheduledArrivalTime) }
   }
   var arrivalDelay: Int16? {
-    get { readOptionalInt16(slot: Slot.arrivalDelay.rawValue) }
-    set { write(newValue, slot: Slot.arrivalDelay.rawValue) }
+    get { read(Flight.arrivalDelay) }
+    set { write(newValue, Flight.arrivalDelay) }
   }
   var carrier: String {
-    get { readString(slot: Slot.carrier.rawValue) ?? "" }
-    set { write(newValue, slot: Slot.carrier.rawValue) }
+    get { read(Flight.carrier) }
+    set { write(newValue, Flight.carrier) }
   }
   var number: Int32 {
-    get { readInt32(slot: Slot.number.rawValue) }
-    set { write(newValue, slot: Slot.number.rawValue) }
+    get { read(Flight.number) }
+    set { write(newValue, Flight.number) }
   }
   var tailNumber: String? {
-    get { readString(slot: Slot.tailNumber.rawValue) }
-    set { write(newValue, slot: Slot.tailNumber.rawValue) }
+    get { read(Flight.tailNumber) }
+    set { write(newValue, Flight.tailNumber) }
   }
   var origin: String {
-    get { readString(slot: Slot.origin.rawValue) ?? "" }
-    set { write(newValue, slot: Slot.origin.rawValue) }
+    get { read(Flight.origin) }
+    set { write(newValue, Flight.origin) }
   }
   var destination: String {
-    get { readString(slot: Slot.destination.rawValue) ?? "" }
-    set { write(newValue, slot: Slot.destination.rawValue) }
+    get { read(Flight.destination) }
+    set { write(newValue, Flight.destination) }
   }
   var airTime: Int16? {
-    get { readOptionalInt16(slot: Slot.airTime.rawValue) }
-    set { write(newValue, slot: Slot.airTime.rawValue) }
+    get { read(Flight.airTime) }
+    set { write(newValue, Flight.airTime) }
   }
   var distance: Int32 {
-    get { readInt32(slot: Slot.distance.rawValue) }
-    set { write(newValue, slot: Slot.distance.rawValue) }
+    get { read(Flight.distance) }
+    set { write(newValue, Flight.distance) }
   }
   var hour: Int16 {
-    get { readInt16(slot: Slot.hour.rawValue) }
-    set { write(newValue, slot: Slot.hour.rawValue) }
+    get { read(Flight.hour) }
+    set { write(newValue, Flight.hour) }
   }
   var minute: Int16 {
-    get { readInt16(slot: Slot.minute.rawValue) }
-    set { write(newValue, slot: Slot.minute.rawValue) }
+    get { read(Flight.minute) }
+    set { write(newValue, Flight.minute) }
   }
   var scheduledHour: Date {
-    get { readDate(slot: Slot.scheduledHour.rawValue) ?? .distantPast }
-    set { write(newValue, slot: Slot.scheduledHour.rawValue) }
+    get { read(Flight.scheduledHour) ?? .distantPast }
+    set { write(newValue, Flight.scheduledHour) }
   }
   /// A remark about the flight; not part of the imported data.
   var remark: String? {
-    get { readString(slot: Slot.remark.rawValue) }
-    set { write(newValue, slot: Slot.remark.rawValue) }
+    get { read(Flight.remark) }
+    set { write(newValue, Flight.remark) }
   }
 
   var airline: Airline? {
-    get { readObject(slot: Slot.airline.rawValue) }
-    set { write(newValue, slot: Slot.airline.rawValue) }
+    get { read(Flight.airline) }
+    set { write(newValue, Flight.airline) }
   }
   var plane: Plane? {
-    get { readObject(slot: Slot.plane.rawValue) }
-    set { write(newValue, slot: Slot.plane.rawValue) }
+    get { read(Flight.plane) }
+    set { write(newValue, Flight.plane) }
   }
   var originAirport: Airport? {
-    get { readObject(slot: Slot.originAirport.rawValue) }
-    set { write(newValue, slot: Slot.originAirport.rawValue) }
+    get { read(Flight.originAirport) }
+    set { write(newValue, Flight.originAirport) }
   }
   var destinationAirport: Airport? {
-    get { readObject(slot: Slot.destinationAirport.rawValue) }
-    set { write(newValue, slot: Slot.destinationAirport.rawValue) }
+    get { read(Flight.destinationAirport) }
+    set { write(newValue, Flight.destinationAirport) }
   }
   /// The weather at the origin in the hour of the scheduled departure.
   var weather: Weather? {
-    get { readObject(slot: Slot.weather.rawValue) }
-    set { write(newValue, slot: Slot.weather.rawValue) }
+    get { read(Flight.weather) }
+    set { write(newValue, Flight.weather) }
   }
 }

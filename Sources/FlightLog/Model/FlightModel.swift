@@ -1,8 +1,6 @@
 import Strata
 
 /// The model of the flight log, built in code: five tables of data and the journal of their import.
-///
-/// Each entity's attributes stand in the order of its class's slots, its relationships after them.
 enum FlightModel {
   static func make() -> ManagedObjectModel {
     let airline = makeAirline()

@@ -3,37 +3,45 @@ import Strata
 /// How far the import of one table has come.
 /// Saved together with the rows it speaks of, so that the two always agree.
 final class ImportState: ManagedObject {
-  enum Slot: Int, CodingKey, CaseIterable {
-    case table, fingerprint, lastLine, rowCount, damageCount, isFinished
-  }
+  static let table = Slot<ImportState, String>("table")
+  static let fingerprint = Slot<ImportState, String>("fingerprint")
+  static let lastLine = Slot<ImportState, Int64>("lastLine")
+  static let rowCount = Slot<ImportState, Int64>("rowCount")
+  static let damageCount = Slot<ImportState, Int64>("damageCount")
+  static let isFinished = Slot<ImportState, Bool>("isFinished")
 
-  override class var declaredSlots: [String]? { Slot.allCases.map(\.stringValue) }
+  override class var namedSlots: [NamedSlot]? {
+    [
+      NamedSlot(table), NamedSlot(fingerprint), NamedSlot(lastLine), NamedSlot(rowCount),
+      NamedSlot(damageCount), NamedSlot(isFinished),
+    ]
+  }
 
   /// The table's name, its key.
   var table: String {
-    get { readString(slot: Slot.table.rawValue) ?? "" }
-    set { write(newValue, slot: Slot.table.rawValue) }
+    get { read(ImportState.table) }
+    set { write(newValue, ImportState.table) }
   }
   /// Which file the rows come from.
   var fingerprint: String {
-    get { readString(slot: Slot.fingerprint.rawValue) ?? "" }
-    set { write(newValue, slot: Slot.fingerprint.rawValue) }
+    get { read(ImportState.fingerprint) }
+    set { write(newValue, ImportState.fingerprint) }
   }
   /// The last line whose row is in the store.
   var lastLine: Int64 {
-    get { readInt64(slot: Slot.lastLine.rawValue) }
-    set { write(newValue, slot: Slot.lastLine.rawValue) }
+    get { read(ImportState.lastLine) }
+    set { write(newValue, ImportState.lastLine) }
   }
   var rowCount: Int64 {
-    get { readInt64(slot: Slot.rowCount.rawValue) }
-    set { write(newValue, slot: Slot.rowCount.rawValue) }
+    get { read(ImportState.rowCount) }
+    set { write(newValue, ImportState.rowCount) }
   }
   var damageCount: Int64 {
-    get { readInt64(slot: Slot.damageCount.rawValue) }
-    set { write(newValue, slot: Slot.damageCount.rawValue) }
+    get { read(ImportState.damageCount) }
+    set { write(newValue, ImportState.damageCount) }
   }
   var isFinished: Bool {
-    get { readBool(slot: Slot.isFinished.rawValue) }
-    set { write(newValue, slot: Slot.isFinished.rawValue) }
+    get { read(ImportState.isFinished) }
+    set { write(newValue, ImportState.isFinished) }
   }
 }

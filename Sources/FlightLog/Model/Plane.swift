@@ -2,47 +2,59 @@ import Strata
 
 /// An aircraft, by its tail number.
 final class Plane: ManagedObject {
-  enum Slot: Int, CodingKey, CaseIterable {
-    case tailNumber, year, type, manufacturer, model, engines, seats, speed, engine, flights
-  }
+  static let tailNumber = Slot<Plane, String>("tailNumber")
+  static let year = Slot<Plane, Int16?>("year")
+  static let type = Slot<Plane, String>("type")
+  static let manufacturer = Slot<Plane, String>("manufacturer")
+  static let model = Slot<Plane, String>("model")
+  static let engines = Slot<Plane, Int16>("engines")
+  static let seats = Slot<Plane, Int16>("seats")
+  static let speed = Slot<Plane, Int16?>("speed")
+  static let engine = Slot<Plane, String?>("engine")
+  static let flights = Slot<Plane, Set<Flight>>("flights")
 
-  override class var declaredSlots: [String]? { Slot.allCases.map(\.stringValue) }
+  override class var namedSlots: [NamedSlot]? {
+    [
+      NamedSlot(tailNumber), NamedSlot(year), NamedSlot(type), NamedSlot(manufacturer), NamedSlot(model),
+      NamedSlot(engines), NamedSlot(seats), NamedSlot(speed), NamedSlot(engine), NamedSlot(flights),
+    ]
+  }
 
   var tailNumber: String {
-    get { readString(slot: Slot.tailNumber.rawValue) ?? "" }
-    set { write(newValue, slot: Slot.tailNumber.rawValue) }
+    get { read(Plane.tailNumber) }
+    set { write(newValue, Plane.tailNumber) }
   }
   var year: Int16? {
-    get { readOptionalInt16(slot: Slot.year.rawValue) }
-    set { write(newValue, slot: Slot.year.rawValue) }
+    get { read(Plane.year) }
+    set { write(newValue, Plane.year) }
   }
   var type: String {
-    get { readString(slot: Slot.type.rawValue) ?? "" }
-    set { write(newValue, slot: Slot.type.rawValue) }
+    get { read(Plane.type) }
+    set { write(newValue, Plane.type) }
   }
   var manufacturer: String {
-    get { readString(slot: Slot.manufacturer.rawValue) ?? "" }
-    set { write(newValue, slot: Slot.manufacturer.rawValue) }
+    get { read(Plane.manufacturer) }
+    set { write(newValue, Plane.manufacturer) }
   }
   var model: String {
-    get { readString(slot: Slot.model.rawValue) ?? "" }
-    set { write(newValue, slot: Slot.model.rawValue) }
+    get { read(Plane.model) }
+    set { write(newValue, Plane.model) }
   }
   var engines: Int16 {
-    get { readInt16(slot: Slot.engines.rawValue) }
-    set { write(newValue, slot: Slot.engines.rawValue) }
+    get { read(Plane.engines) }
+    set { write(newValue, Plane.engines) }
   }
   var seats: Int16 {
-    get { readInt16(slot: Slot.seats.rawValue) }
-    set { write(newValue, slot: Slot.seats.rawValue) }
+    get { read(Plane.seats) }
+    set { write(newValue, Plane.seats) }
   }
   var speed: Int16? {
-    get { readOptionalInt16(slot: Slot.speed.rawValue) }
-    set { write(newValue, slot: Slot.speed.rawValue) }
+    get { read(Plane.speed) }
+    set { write(newValue, Plane.speed) }
   }
   var engine: String? {
-    get { readString(slot: Slot.engine.rawValue) }
-    set { write(newValue, slot: Slot.engine.rawValue) }
+    get { read(Plane.engine) }
+    set { write(newValue, Plane.engine) }
   }
-  var flights: RelatedObjects<Flight> { related(slot: Slot.flights.rawValue) }
+  var flights: RelatedObjects<Flight> { members(Plane.flights) }
 }

@@ -3,62 +3,77 @@ import Strata
 
 /// The weather of one hour at one airport.
 final class Weather: ManagedObject {
-  enum Slot: Int, CodingKey, CaseIterable {
-    case origin, hour, temperature, dewPoint, humidity, windDirection, windSpeed, windGust
-    case precipitation, pressure, visibility, airport, flights
-  }
+  static let origin = Slot<Weather, String>("origin")
+  static let hour = Slot<Weather, Date?>("hour")
+  static let temperature = Slot<Weather, Double?>("temperature")
+  static let dewPoint = Slot<Weather, Double?>("dewPoint")
+  static let humidity = Slot<Weather, Double?>("humidity")
+  static let windDirection = Slot<Weather, Int16?>("windDirection")
+  static let windSpeed = Slot<Weather, Double?>("windSpeed")
+  static let windGust = Slot<Weather, Double?>("windGust")
+  static let precipitation = Slot<Weather, Double?>("precipitation")
+  static let pressure = Slot<Weather, Double?>("pressure")
+  static let visibility = Slot<Weather, Double?>("visibility")
+  static let airport = Slot<Weather, Airport?>("airport")
+  static let flights = Slot<Weather, Set<Flight>>("flights")
 
-  override class var declaredSlots: [String]? { Slot.allCases.map(\.stringValue) }
+  override class var namedSlots: [NamedSlot]? {
+    [
+      NamedSlot(origin), NamedSlot(hour), NamedSlot(temperature), NamedSlot(dewPoint), NamedSlot(humidity),
+      NamedSlot(windDirection), NamedSlot(windSpeed), NamedSlot(windGust), NamedSlot(precipitation),
+      NamedSlot(pressure), NamedSlot(visibility), NamedSlot(airport), NamedSlot(flights),
+    ]
+  }
 
   /// The airport's code, also where `airport` leads nowhere.
   var origin: String {
-    get { readString(slot: Slot.origin.rawValue) ?? "" }
-    set { write(newValue, slot: Slot.origin.rawValue) }
+    get { read(Weather.origin) }
+    set { write(newValue, Weather.origin) }
   }
   var hour: Date {
-    get { readDate(slot: Slot.hour.rawValue) ?? .distantPast }
-    set { write(newValue, slot: Slot.hour.rawValue) }
+    get { read(Weather.hour) ?? .distantPast }
+    set { write(newValue, Weather.hour) }
   }
   var temperature: Double? {
-    get { readOptionalDouble(slot: Slot.temperature.rawValue) }
-    set { write(newValue, slot: Slot.temperature.rawValue) }
+    get { read(Weather.temperature) }
+    set { write(newValue, Weather.temperature) }
   }
   var dewPoint: Double? {
-    get { readOptionalDouble(slot: Slot.dewPoint.rawValue) }
-    set { write(newValue, slot: Slot.dewPoint.rawValue) }
+    get { read(Weather.dewPoint) }
+    set { write(newValue, Weather.dewPoint) }
   }
   var humidity: Double? {
-    get { readOptionalDouble(slot: Slot.humidity.rawValue) }
-    set { write(newValue, slot: Slot.humidity.rawValue) }
+    get { read(Weather.humidity) }
+    set { write(newValue, Weather.humidity) }
   }
   var windDirection: Int16? {
-    get { readOptionalInt16(slot: Slot.windDirection.rawValue) }
-    set { write(newValue, slot: Slot.windDirection.rawValue) }
+    get { read(Weather.windDirection) }
+    set { write(newValue, Weather.windDirection) }
   }
   var windSpeed: Double? {
-    get { readOptionalDouble(slot: Slot.windSpeed.rawValue) }
-    set { write(newValue, slot: Slot.windSpeed.rawValue) }
+    get { read(Weather.windSpeed) }
+    set { write(newValue, Weather.windSpeed) }
   }
   var windGust: Double? {
-    get { readOptionalDouble(slot: Slot.windGust.rawValue) }
-    set { write(newValue, slot: Slot.windGust.rawValue) }
+    get { read(Weather.windGust) }
+    set { write(newValue, Weather.windGust) }
   }
   var precipitation: Double? {
-    get { readOptionalDouble(slot: Slot.precipitation.rawValue) }
-    set { write(newValue, slot: Slot.precipitation.rawValue) }
+    get { read(Weather.precipitation) }
+    set { write(newValue, Weather.precipitation) }
   }
   var pressure: Double? {
-    get { readOptionalDouble(slot: Slot.pressure.rawValue) }
-    set { write(newValue, slot: Slot.pressure.rawValue) }
+    get { read(Weather.pressure) }
+    set { write(newValue, Weather.pressure) }
   }
   var visibility: Double? {
-    get { readOptionalDouble(slot: Slot.visibility.rawValue) }
-    set { write(newValue, slot: Slot.visibility.rawValue) }
+    get { read(Weather.visibility) }
+    set { write(newValue, Weather.visibility) }
   }
   var airport: Airport? {
-    get { readObject(slot: Slot.airport.rawValue) }
-    set { write(newValue, slot: Slot.airport.rawValue) }
+    get { read(Weather.airport) }
+    set { write(newValue, Weather.airport) }
   }
   /// The flights that were to leave here in this hour.
-  var flights: RelatedObjects<Flight> { related(slot: Slot.flights.rawValue) }
+  var flights: RelatedObjects<Flight> { members(Weather.flights) }
 }

@@ -56,6 +56,18 @@ import Testing
     }
   }
 
+  @Test func aConflictOfVeryManyNamesAFew() async throws {
+    let context = try await Reading().context
+    for number in 0..<300 { Library.make("Copy \(number)", 1, in: context).isbn = "the same" }
+    let error = #expect(throws: CoreDataError.self) { try context.save() }
+    let text = error?.errorDescription ?? ""
+    #expect(error?.code == .managedObjectConstraintMerge)
+    #expect(text.contains("… and 295 more have the same isbn"), "\(text)")
+    #expect(text.count < 400, "\(text)")
+    let conflicts = error?.userInfo[CoreDataError.Key.constraintConflicts] as? [ConstraintConflict]
+    #expect(conflicts?.first?.conflictingObjects.count == 300)
+  }
+
   @Test func askingBeforeStoresAreLoadedSaysSo() async throws {
     let container = PersistentContainer(name: "Library", model: Library.makeModel())
     let context = container.viewContext

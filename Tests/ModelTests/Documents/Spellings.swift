@@ -45,14 +45,13 @@ enum Spellings {
   /// Fills a library.
   static func fill(_ url: URL) async throws -> PersistentContainer {
     let library = try await PersistentContainer(for: Book.self, Author.self, at: url)
-    try await library.performBackgroundTask { context in
+    try await library.background { context in
       let book = Book(context: context)
       book.isbn = "978-0141439549"
       book.title = "Middlemarch"
       let chapter = Chapter(context: context)
       chapter.heading = "Miss Brooke"
       book.chapters.append(chapter)
-      try context.save()
     }
     return library
   }

@@ -56,6 +56,17 @@ struct TypedModelsPageTests {
     #expect(count > 30)
   }
 
+  @Test("The page's first class with the two that it leads to takes at most 26 lines")
+  func shortness() throws {
+    let file = Self.top.appendingPathComponent("Tests/ModelTests/Library.swift")
+    let source = try String(contentsOf: file, encoding: .utf8)
+    let start = try #require(source.range(of: "@Managed final class Book"))
+    let end = try #require(source.range(of: "/// The same model written by hand"))
+    let lines = source[start.lowerBound..<end.lowerBound].split(separator: "\n")
+    #expect(lines.filter { $0.hasPrefix("@Managed") }.count == 3)
+    #expect(lines.count <= 26, "\(lines.count)")
+  }
+
   @Test("The library and the account do what the page says")
   func works() async throws {
     let folder = try ScratchFolder()

@@ -77,6 +77,7 @@ public struct RelationshipOption: Sendable {
     case hashModifier(String)
     case rule(ValidationRule)
     case transient
+    case symmetric
   }
   let kind: Kind
 
@@ -112,6 +113,8 @@ public struct RelationshipOption: Sendable {
   }
   /// Kept in memory only.
   public static var transient: RelationshipOption { RelationshipOption(kind: .transient) }
+  /// A relationship to objects of its own class that is its own inverse: whose friend I am is my friend.
+  public static var symmetric: RelationshipOption { RelationshipOption(kind: .symmetric) }
 }
 
 /// What a declaration says of an entity besides its class and its properties.

@@ -47,7 +47,9 @@ public struct EntityDeclaration: @unchecked Sendable {
   }
 
   /// The class and its place, for messages.
-  var place: String { "class \(managedObjectClass) (\(file):\(line))" }
+  var place: String { "class \(managedObjectClass) (\(location))" }
+  /// File and line, for messages.
+  var location: String { "\(file):\(line)" }
 }
 
 /// One property of an entity declaration. Slots make them: `title.attribute(default: "")`.
@@ -88,6 +90,10 @@ struct RelationshipDeclaration {
   let inverse: String?
   let options: [RelationshipOption]
 
+  /// Whether it is its own inverse.
+  var isSymmetric: Bool {
+    options.contains { if case .symmetric = $0.kind { true } else { false } }
+  }
   var isTransient: Bool {
     options.contains { if case .transient = $0.kind { true } else { false } }
   }

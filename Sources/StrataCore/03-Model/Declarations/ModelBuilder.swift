@@ -64,7 +64,7 @@ struct ModelBuilder {
       entities[parentNumber].subentities.append(entities[number])
     }
     pairRelationships(entities)
-    guard sentences.isEmpty else { throw ModelError(sentences) }
+    guard sentences.isEmpty else { throw ModelError(sentences, places: declarations) }
     let model = ManagedObjectModel(entities: entities)
     for (number, declaration) in declarations.enumerated() {
       for option in declaration.options {
@@ -135,6 +135,15 @@ struct ModelBuilder {
       }
     }
     // Named inverses, at whichever end.
+    for end in ends where end.declaration.isSymmetric {
+      guard end.destination == end.number, end.declaration.inverse == nil else {
+        sentences.append(
+          "Relationship \(end.qualifiedName) cannot be symmetric: it leads to \(declarations[end.destination].name), or names another inverse."
+        )
+        continue
+      }
+      link(end, end)
+    }
     for end in ends {
       guard let inverse = end.declaration.inverse else { continue }
       guard
@@ -277,6 +286,7 @@ extension PropertyDeclaration {
       case .hashModifier(let text): relationship.versionHashModifier = text
       case .rule(let rule): relationship.validationRules.append(rule)
       case .transient: relationship.isTransient = true
+      case .symmetric: break
       }
     }
     return relationship

@@ -81,12 +81,19 @@ public final class ManagedObjectModel: @unchecked Sendable {
     try compiled.withLock { compiled in
       if let compiled { return compiled }
       let sentences = ModelValidation.sentences(of: self)
-      guard sentences.isEmpty else { throw ModelError(sentences) }
+      guard sentences.isEmpty else {
+        throw ModelError(sentences, places: declarations)
+      }
       let schema = try SchemaCompiler(model: self).compile()
       freeze()
       compiled = schema
       return schema
     }
+  }
+
+  /// What the classes of the entities declare.
+  private var declarations: [EntityDeclaration] {
+    entities.compactMap { ($0.managedObjectClass as? any SlotDeclaring.Type)?.ownDeclaration }
   }
 
   private func freeze() {

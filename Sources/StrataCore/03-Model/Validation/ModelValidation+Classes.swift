@@ -89,7 +89,15 @@ extension ModelValidation {
   /// Whether an attribute or a relationship could hold values of a type.
   private static func couldBeKept(_ type: Any.Type) -> Bool {
     if let optional = type as? any OptionalValue.Type { return couldBeKept(optional.wrapped) }
+    if let collection = type as? any MemberCollection.Type {
+      return collection.element is any SlotDeclaring.Type
+    }
+    if let raw = type as? any RawRepresentable.Type { return isAttribute(rawValueOf: raw) }
     return type is any AttributeRepresentable.Type || type is any SlotDeclaring.Type
+  }
+
+  private static func isAttribute<Raw: RawRepresentable>(rawValueOf type: Raw.Type) -> Bool {
+    Raw.RawValue.self is any AttributeRepresentable.Type
   }
 
   /// What a class finds by name is what its entity has.
@@ -196,4 +204,17 @@ extension ModelValidation {
     "override class var declaredSlots: [String]? { [" + names.map { "\"\($0)\"" }.joined(separator: ", ")
       + "] }"
   }
+}
+
+/// A collection that a to-many relationship could be.
+private protocol MemberCollection {
+  static var element: Any.Type { get }
+}
+
+extension Array: MemberCollection {
+  static var element: Any.Type { Element.self }
+}
+
+extension Set: MemberCollection {
+  static var element: Any.Type { Element.self }
 }

@@ -137,6 +137,7 @@ open class ManagedObject: NSObject, SlotDeclaring {
       context.adoptNew(self, entity: entity)
     } else if !ThreadScope.isMaterializing {
       becomeUnattached(entity)
+      _setInitialValues()
     }
   }
 
@@ -246,6 +247,10 @@ open class ManagedObject: NSObject, SlotDeclaring {
 
   // MARK: Hooks, called on the context's queue
 
+  /// Called when a new object is made, in a context or in none, after its defaults were applied and before `awakeFromInsert()`. Call super first.
+  ///
+  /// `@Managed` overrides it for initial values that each object has for itself, such as `UUID()`. Classes written by hand have `awakeFromInsert()`.
+  open func _setInitialValues() {}
   /// Called once in an object's life, after it was inserted and its defaults applied. Call super first.
   open func awakeFromInsert() {}
   /// Called each time the object is fulfilled from a fault. Changes made here do not dirty the object (rule 55).

@@ -133,18 +133,23 @@ extension Slot {
         options: options))
   }
 
-  /// The composite attribute as its entity has it.
-  public borrowing func attribute(_ options: AttributeOption...) -> PropertyDeclaration
+  /// The composite attribute as its entity has it. The elements of a new object's start with those of `value`.
+  public borrowing func attribute(default value: Value? = nil, _ options: AttributeOption...)
+    -> PropertyDeclaration
   where Value: CompositeValue {
     PropertyDeclaration(
-      NamedSlot(self), .composite(elements: { Value.elements }, isOptional: false, options: options))
+      NamedSlot(self),
+      .composite(elements: { Value.elements(startingWith: value) }, isOptional: false, options: options))
   }
-  /// The composite attribute as its entity has it.
-  public borrowing func attribute<Wrapped: CompositeValue>(_ options: AttributeOption...)
+  /// The composite attribute as its entity has it. The elements of a new object's start with those of `value`.
+  public borrowing func attribute<Wrapped: CompositeValue>(
+    default value: Wrapped? = nil, _ options: AttributeOption...
+  )
     -> PropertyDeclaration
   where Value == Wrapped? {
     PropertyDeclaration(
-      NamedSlot(self), .composite(elements: { Wrapped.elements }, isOptional: true, options: options))
+      NamedSlot(self),
+      .composite(elements: { Wrapped.elements(startingWith: value) }, isOptional: true, options: options))
   }
 
   /// The transformable attribute as its entity has it: JSON, unless the options name a transformer.
@@ -193,6 +198,28 @@ extension PropertyDeclaration {
       slot,
       .attribute(type: .transformable, isOptional: isOptional, defaultValue: defaultValue, options: options),
       prepare: prepare)
+  }
+}
+
+extension CompositeValue {
+  /// The elements with the values of a composite as their defaults.
+  fileprivate static func elements(startingWith value: Self?) -> [AttributeDescription] {
+    let described = elements
+    if let value { described.startWith(value.elementValues) }
+    return described
+  }
+}
+
+extension [AttributeDescription] {
+  fileprivate func startWith(_ values: [String: Any]) {
+    for element in self {
+      guard let value = values[element.name] else { continue }
+      if let composite = element as? CompositeAttributeDescription {
+        composite.elements.startWith(value as? [String: Any] ?? [:])
+      } else {
+        element.defaultValue = value
+      }
+    }
   }
 }
 

@@ -153,6 +153,21 @@ extension SlotDeclaring where Self: ManagedObject {
     orderedRelated(slot: slot.property.slot(in: self))
   }
 
+  /// Makes the members of another view the members, inverses included: the setter of a property that hands out ``members(_:)``. The view of the same
+  /// relationship changes nothing.
+  public func write<Other: ManagedObject>(
+    _ members: RelatedObjects<Other>, _ slot: borrowing Slot<Self, Set<Other>>
+  ) {
+    write(members, slot: slot.property.slot(in: self))
+  }
+
+  /// The same for an ordered relationship.
+  public func write<Other: ManagedObject>(
+    _ members: OrderedRelatedObjects<Other>, _ slot: borrowing Slot<Self, [Other]>
+  ) {
+    write(members, slot: slot.property.slot(in: self))
+  }
+
   /// What the fetched property finds: fetched when it is first asked for. Told on standard error, and empty, when it cannot be fetched;
   /// `fetchedObjects(forKey:)` throws.
   public func readFetched<Other: ManagedObject>(_ slot: borrowing Slot<Self, [Other]>) -> [Other] {

@@ -75,6 +75,7 @@ extension ManagedObjectContext {
       if home.bound.hasTransientDefaults { object.transients = home.bound.transientDefaults }
       register(object, as: home)
     }
+    object._setInitialValues()
     wakeUp(object)
   }
 

@@ -74,9 +74,10 @@ extension ConstraintConflict: CustomStringConvertible {
   public var description: String {
     if let batchWords { return batchWords }
     let values = zip(constraint, values).map { "\($0) \($1)" }.joined(separator: ", ")
-    let objects = conflictingObjects.map { "\($0.home.token.entityName)/p\($0.primaryKey)" }
+    let objects = conflictingObjects.prefix(5).map { "\($0.home.token.entityName)/p\($0.primaryKey)" }
+    let more = conflictingObjects.count > 5 ? ", … and \(conflictingObjects.count - 5) more" : ""
     let stored = databaseObject.map { " and the stored \($0.home.token.entityName)/p\($0.primaryKey)" } ?? ""
-    return objects.joined(separator: ", ") + stored + " have the same " + values
+    return objects.joined(separator: ", ") + more + stored + " have the same " + values
   }
 }
 
