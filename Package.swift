@@ -16,7 +16,8 @@ let chosenTests = Context.environment["STRATA_TESTS"].map { Set($0.split(separat
   ]
   let appleSpelledDependencies: [Target.Dependency] = ["CoreData"]
   let appleSpelledTargets: [Target] = [
-    .target(name: "CoreData", dependencies: ["StrataCore"]),
+    .target(name: "CVariableArguments"),
+    .target(name: "CoreData", dependencies: ["StrataCore", "CVariableArguments"]),
     .testTarget(name: "CoreDataTests", dependencies: ["CoreData", "RandomStacks", "ReadInterposer"]),
     .executableTarget(
       name: "RandomStacks",

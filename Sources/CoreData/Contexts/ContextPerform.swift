@@ -36,7 +36,7 @@ extension NSManagedObjectContext {
 
 extension NSPersistentStoreCoordinator {
   /// Runs `block` on the coordinator's queue and returns at once.
-  public func perform(_ block: sending @escaping () -> Void) {
+  public func perform(_ block: @escaping () -> Void) {
     let block = Carried(block)
     self.StrataCore::perform { block.value() }
   }

@@ -5,7 +5,7 @@ import Synchronization
 /// Brings contexts and stores together: which store holds an entity, in what order saves are written, which contexts are notified.
 ///
 /// May be used from any thread. It holds its lock only to look at its list of stores, never while a store reads or writes.
-public final class PersistentStoreCoordinator: Sendable {
+public final class PersistentStoreCoordinator: NSObject, Sendable {
   /// The model, frozen as soon as the coordinator takes it (rule 298).
   public let managedObjectModel: ManagedObjectModel
 
@@ -26,6 +26,7 @@ public final class PersistentStoreCoordinator: Sendable {
     var metadata: [Int: StoreMetadata] = [:]
     var queryGenerationLimit = Duration.seconds(600)
     var name: String?
+    var storeSpelling: (@Sendable (any PersistentStore) -> any Sendable)?
   }
 
   /// Makes a coordinator for `managedObjectModel` and freezes it. A wrong model is reported when a store is added.
@@ -33,6 +34,7 @@ public final class PersistentStoreCoordinator: Sendable {
     self.managedObjectModel = managedObjectModel
     compiled = Result { try managedObjectModel.schema() }
     state = Mutex(State())
+    super.init()
     LivingCoordinators.note(self)
   }
 
@@ -154,7 +156,7 @@ public final class PersistentStoreCoordinator: Sendable {
     if hasListeners || postsRemoteChanges { binding.follower?.start() }
     storeCount.add(1, ordering: .releasing)
     generation.add(1, ordering: .releasing)
-    post(Self.storesDidChangeNotification, ["added": [store]])
+    postChange("added", store)
   }
 
   /// Detaches and closes `store`. Objects of it become inaccessible faults in every context.
@@ -175,7 +177,21 @@ public final class PersistentStoreCoordinator: Sendable {
     storeCount.subtract(1, ordering: .releasing)
     generation.add(1, ordering: .releasing)
     binding?.store.close()
-    post(Self.storesDidChangeNotification, ["removed": [store]])
+    postChange("removed", store)
+  }
+
+  /// What stands for a store in this coordinator's notifications, where that is another module's object; nil for the store itself.
+  package var storeSpelling: (@Sendable (any PersistentStore) -> any Sendable)? {
+    get { state.withLock { $0.storeSpelling } }
+    set { state.withLock { $0.storeSpelling = newValue } }
+  }
+
+  /// The key of the engine in notifications, whatever stands for the store in them.
+  package static let engineKey = "StrataEngine"
+
+  private func postChange(_ key: String, _ store: any PersistentStore) {
+    let stores: [Any] = storeSpelling.map { [$0(store)] } ?? [store]
+    post(Self.storesDidChangeNotification, [key: stores, "\(Self.engineKey).\(key)": store])
   }
 
   /// The attached store in the file at `url`, if there is one.

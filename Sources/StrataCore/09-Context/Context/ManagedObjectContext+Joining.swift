@@ -13,7 +13,7 @@ extension ManagedObjectContext {
   /// Makes a context of the given kind that has no coordinator yet: set `persistentStoreCoordinator` or `parent`.
   ///
   /// A private-queue context makes its own serial queue; a confinement context belongs to the calling thread.
-  public convenience init(_ concurrencyType: ConcurrencyType) {
+  @_disfavoredOverload public convenience init(_ concurrencyType: ConcurrencyType) {
     self.init(concurrencyType, .none, parent: nil, classes: EntityClasses.none)
   }
 

@@ -16,12 +16,12 @@ import Synchronization
 /// trap with advice, release builds do so when `checksConfinement` is on (or `STRATA_CHECK_CONFINEMENT=1` is set).
 ///
 /// Within a context there is one object per record (rule 40). Unchanged objects that are held nowhere else are released.
-public final class ManagedObjectContext: @unchecked Sendable {
+public final class ManagedObjectContext: NSObject, @unchecked Sendable {
   // Safe: state outside `shared` is confined to the context's queue, which every entry point checks in debug builds;
   // `shared` has its own lock; the rest are constants.
 
   /// How the context is confined.
-  public var concurrencyType: ConcurrencyType { queue.type }
+  @_disfavoredOverload public var concurrencyType: ConcurrencyType { queue.type }
   /// The coordinator the context reads from and saves to; of a context with a parent, the one at the bottom of the stack. One without
   /// stores and entities while the context has none yet. Set by `join` and `leave` alone, as the next ones are.
   @exclusivity(unchecked) private(set) var coordinator: PersistentStoreCoordinator
@@ -148,6 +148,17 @@ public final class ManagedObjectContext: @unchecked Sendable {
   /// Counts what the context did, for tests and for people who look for waste.
   @exclusivity(unchecked) public internal(set) var statistics = Statistics()
 
+  /// The context's name, if it has one, and its kind.
+  public override var description: String {
+    let kind =
+      switch concurrencyType {
+      case .confinement: "confinement"
+      case .privateQueue: "private queue"
+      case .mainQueue: "main queue"
+      }
+    return "<context \(name.map { "“\($0)” " } ?? "")(\(kind))>"
+  }
+
   // MARK: Making contexts
 
   /// Makes a context of the given kind over `coordinator`.
@@ -157,6 +168,9 @@ public final class ManagedObjectContext: @unchecked Sendable {
     self.init(
       concurrencyType, coordinator, parent: nil, classes: EntityClasses(coordinator.requireSchema()))
   }
+
+  /// A context confined to the calling thread, which gets its coordinator or its parent afterwards, with values as Core Data hands them out.
+  public override convenience init() { self.init(foundation: .confinement) }
 
   init(
     _ concurrencyType: ConcurrencyType, _ coordinator: PersistentStoreCoordinator,
@@ -174,6 +188,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
     shared = Mutex(Settings())
     stores = RegisteredStores(hierarchyCount: schema.hierarchies.count)
     relationEpochs = Array(repeating: 0, count: schema.relationships.count)
+    super.init()
     _ = Self.environmentSwitch
     _ = DebugOutput.environmentSwitch
     changes.owner = .passUnretained(self)
@@ -316,18 +331,5 @@ public final class ManagedObjectContext: @unchecked Sendable {
     settleProvisional()
     drainReceived()
     return locate(id)?.table.object(for: id.primaryKey)
-  }
-}
-
-extension ManagedObjectContext: CustomStringConvertible {
-  /// The context's name, if it has one, and its kind.
-  public var description: String {
-    let kind =
-      switch concurrencyType {
-      case .confinement: "confinement"
-      case .privateQueue: "private queue"
-      case .mainQueue: "main queue"
-      }
-    return "<context \(name.map { "“\($0)” " } ?? "")(\(kind))>"
   }
 }

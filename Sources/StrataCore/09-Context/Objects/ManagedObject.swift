@@ -124,6 +124,12 @@ open class ManagedObject: NSObject, SlotDeclaring {
   /// refused when a store is added, since what is set there would be lost. An override adds to `super.ignoredProperties`.
   open class var ignoredProperties: [String] { [] }
 
+  /// The entity of this class in the newest model that a coordinator has taken. May be overridden.
+  ///
+  /// Where no such model has one, or has several, that is said on standard error, and the answer is an entity of no model that has the class's
+  /// name: a request for it is refused by the context that is to execute it, and no object can be made of it.
+  open class func entity() -> EntityDescription { LivingCoordinators.entityInUse(of: self) }
+
   // MARK: Making objects
 
   /// Makes a new record of `entity` and inserts it into `context`, or leaves it outside any context when nil.
