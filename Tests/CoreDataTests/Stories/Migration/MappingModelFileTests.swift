@@ -2,7 +2,7 @@ import CoreData
 import Foundation
 import Testing
 
-/// A part of an expression as Apple's Foundation archives it: one class for each name in the archive.
+/// A part of an expression as Apple's Foundation archives it. A class for each that the archive is to name: see `archive(_:)`.
 class ArchivedPart: NSObject, NSSecureCoding {
   static var supportsSecureCoding: Bool { true }
   let type: Int
@@ -21,34 +21,42 @@ class ArchivedPart: NSObject, NSSecureCoding {
   }
 }
 
-final class VariablePart: ArchivedPart {}
-final class KeyPathPart: ArchivedPart {}
-final class SpecifierPart: ArchivedPart {}
-final class FunctionPart: ArchivedPart {}
-final class ConstantPart: ArchivedPart {}
-final class SelfPart: ArchivedPart {}
+// With the module's they are as long as the names of Apple's.
+final class Symbol: ArchivedPart {}
+final class Route: ArchivedPart {}
+final class KeyPathElement: ArchivedPart {}
+final class Called: ArchivedPart {}
+final class OneConstant: ArchivedPart {}
+final class Listing: ArchivedPart {}
 
 private func path(_ variable: String, _ path: String) -> ArchivedPart {
-  KeyPathPart(
+  Route(
     3,
     [
-      "NSOperand": VariablePart(2, ["NSVariable": variable as NSString]),
+      "NSOperand": Symbol(2, ["NSVariable": variable as NSString]),
       "NSSelectorName": "valueForKey:" as NSString,
-      "NSArguments": [SpecifierPart(10, ["NSKeyPath": path as NSString])] as NSArray,
+      "NSArguments": [KeyPathElement(10, ["NSKeyPath": path as NSString])] as NSArray,
     ])
 }
 
+/// Foundation writes the archive; only the names of the classes are exchanged, for ones of the same length, since its archiver takes no other names for them.
 private func archive(_ part: ArchivedPart) -> String {
   let archiver = NSKeyedArchiver(requiringSecureCoding: false)
-  let names: [(AnyClass, String)] = [
-    (VariablePart.self, "NSVariableExpression"), (KeyPathPart.self, "NSKeyPathExpression"),
-    (SpecifierPart.self, "NSKeyPathSpecifierExpression"), (FunctionPart.self, "NSFunctionExpression"),
-    (ConstantPart.self, "NSConstantValueExpression"), (SelfPart.self, "NSSelfExpression"),
-  ]
-  names.forEach { archiver.setClassName($0.1, for: $0.0) }
+  archiver.outputFormat = .binary
   archiver.encode(part, forKey: NSKeyedArchiveRootObjectKey)
   archiver.finishEncoding()
-  return archiver.encodedData.base64EncodedString()
+  var data = archiver.encodedData
+  let names: [(AnyClass, String)] = [
+    (Symbol.self, "NSVariableExpression"), (Route.self, "NSKeyPathExpression"),
+    (KeyPathElement.self, "NSKeyPathSpecifierExpression"), (Called.self, "NSFunctionExpression"),
+    (OneConstant.self, "NSConstantValueExpression"), (Listing.self, "NSAggregateExpression"),
+  ]
+  for pair in names {
+    let (here, there) = (NSStringFromClass(pair.0), pair.1)
+    precondition(here.utf8.count == there.utf8.count || !data.contains(here.utf8), here)
+    while let found = data.firstRange(of: here.utf8) { data.replaceSubrange(found, with: there.utf8) }
+  }
+  return data.base64EncodedString()
 }
 
 /// Doubles what it is given.
@@ -121,17 +129,17 @@ struct MappingModelFileTests {
 
   private func source(_ titleExpression: String, destination: String = "Zoo 2") -> String {
     let twice = archive(
-      FunctionPart(
+      Called(
         4,
         [
-          "NSOperand": VariablePart(2, ["NSVariable": "entityPolicy" as NSString]),
+          "NSOperand": Symbol(2, ["NSVariable": "entityPolicy" as NSString]),
           "NSSelectorName": "twice:" as NSString, "NSArguments": [path("source", "legs")] as NSArray,
         ]))
     let shout = archive(
-      FunctionPart(
+      Called(
         4,
         [
-          "NSOperand": ConstantPart(0, ["NSConstantValue": "_NSPredicateUtilities" as NSString]),
+          "NSOperand": OneConstant(0, ["NSConstantValue": "_NSPredicateUtilities" as NSString]),
           "NSSelectorName": "uppercase:" as NSString, "NSArguments": [path("source", "name")] as NSArray,
         ]))
     return """
@@ -261,10 +269,69 @@ struct MappingModelFileTests {
     #expect(NSMappingModel(contentsOf: try write(source(good, destination: "Zoo 3"))) == nil)
     #expect(NSMappingModel(contentsOf: try write(source("AAAA"))) == nil)
     #expect(NSMappingModel(contentsOf: try write(source("%%%"))) == nil)
-    #expect(NSMappingModel(contentsOf: try write(source(archive(VariablePart(17))))) == nil)
+    #expect(NSMappingModel(contentsOf: try write(source(archive(Symbol(17))))) == nil)
     let unknown = source(good).replacingOccurrences(of: ">Pen<", with: ">Cage<")
     #expect(NSMappingModel(contentsOf: try write(unknown)) == nil)
     #expect(NSMappingModel(contentsOf: folder.appendingPathComponent("None.xcmappingmodel")) == nil)
     #expect(NSMappingModel(contentsOf: try write(source(good))) != nil)
+  }
+
+  private func expression(_ part: ArchivedPart) throws -> CoreData.NSExpression? {
+    let mapping = NSMappingModel(contentsOf: try write(source(archive(part))))
+    return mapping?.entityMappings[0].attributeMappings?[0].valueExpression
+  }
+
+  @Test("Constants of all kinds, lists of expressions and the object itself are read")
+  func constants() throws {
+    let date = NSDate(timeIntervalSinceReferenceDate: 1.5)
+    let uuid = try #require(NSUUID(uuidString: "E621E1F8-C36C-495A-93FC-0C247A3E6E5F"))
+    let cases: [(Any, String)] = [
+      ("äöü 😀 text" as NSString, "äöü 😀 text"), (NSNumber(value: -7), "-7"),
+      (NSNumber(value: 300_000), "300000"),
+      (NSNumber(value: 2.5), "2.5"), (date, "\(Date(timeIntervalSinceReferenceDate: 1.5))"),
+      (NSData(bytes: [1, 2, 3] as [UInt8], length: 3), "3 bytes"),
+      (NSDecimalNumber(string: "-1234567890123456789.25"), "-1234567890123456789.25"),
+      (uuid, uuid.uuidString), (NSURL(string: "https://zoo.example/owl")!, "https://zoo.example/owl"),
+    ]
+    for (constant, text) in cases {
+      let read = try #require(try expression(OneConstant(0, ["NSConstantValue": constant]))).constantValue
+      #expect(read.map { "\($0)" } == text)
+    }
+    let list = try #require(
+      try expression(OneConstant(0, ["NSConstantValue": ["a", NSNull(), ["b"]] as NSArray])))
+    #expect((list.constantValue as? [Any])?.count == 3)
+    let nothing = try #require(try expression(OneConstant(0)))
+    #expect(nothing.expressionType == .constantValue && nothing.constantValue == nil)
+    let aggregate = try #require(
+      try expression(Listing(14, ["NSCollection": [path("source", "name"), OneConstant(0)] as NSArray])))
+    #expect(aggregate.expressionType == .aggregate)
+  }
+
+  @Test("An archive that contains itself, or that is damaged anywhere, is refused and does no harm")
+  func damaged() throws {
+    let endless = NSMutableArray()
+    endless.add(Called(4, ["NSSelectorName": "uppercase:" as NSString, "NSArguments": endless]))
+    #expect(
+      try expression(Called(4, ["NSSelectorName": "uppercase:" as NSString, "NSArguments": endless])) == nil)
+    let list = NSMutableArray()
+    list.add(list)
+    #expect(try expression(OneConstant(0, ["NSConstantValue": list])) == nil)
+    // A class that is none of these is not made.
+    #expect(try expression(ArchivedPart(0)) == nil)
+    let whole = try #require(Data(base64Encoded: archive(path("source", "name"))))
+    for length in stride(from: 0, to: whole.count, by: 7) {
+      let cut = source(whole.prefix(length).base64EncodedString())
+      #expect(NSMappingModel(contentsOf: try write(cut)) == nil)
+    }
+    var generator = SystemRandomNumberGenerator()
+    for _ in 0..<300 {
+      var bytes = whole
+      for _ in 0..<Int.random(in: 1...3, using: &generator) {
+        bytes[Int.random(in: 0..<bytes.count, using: &generator)] = UInt8.random(
+          in: 0...255, using: &generator)
+      }
+      // Some changes leave an archive: of another path, for instance.
+      _ = NSMappingModel(contentsOf: try write(source(bytes.base64EncodedString())))
+    }
   }
 }
