@@ -17,17 +17,12 @@ extension NSManagedObjectContext {
   public typealias ScheduledTaskType = StrataCore.ScheduledTaskType
 
   /// Makes a context that gets its coordinator or its parent afterwards.
-  public convenience init(concurrencyType: NSManagedObjectContextConcurrencyType) {
-    self.init(foundation: concurrencyType.core)
-  }
-
-  /// Makes a context that gets its coordinator or its parent afterwards.
-  public convenience init(_ type: ConcurrencyType) { self.init(foundation: type.rawValue.core) }
+  public convenience init(_ type: ConcurrencyType) { self.init(concurrencyType: type.rawValue) }
 
   /// The same as `init(concurrencyType:)`.
   @_disfavoredOverload
   public convenience init(_ type: NSManagedObjectContextConcurrencyType) {
-    self.init(foundation: type.core)
+    self.init(concurrencyType: type)
   }
 
   /// The same as `init()`, from the days of Objective-C.

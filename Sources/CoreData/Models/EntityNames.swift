@@ -65,6 +65,9 @@ extension NSDerivedAttributeDescription {
 }
 
 extension NSManagedObjectID {
+  /// An ID that is equal to none but its copies: no object has it.
+  public init() { self = .ofNothing() }
+
   /// The record's entity. Traps when no store that has the ID is open.
   public var entity: NSEntityDescription {
     let coordinators =

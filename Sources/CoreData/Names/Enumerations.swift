@@ -103,15 +103,10 @@ extension NSRelationshipDescription {
 }
 
 /// How a context is confined.
-public enum NSManagedObjectContextConcurrencyType: UInt, Sendable, CaseIterable, SpelledEnumeration {
-  typealias Core = StrataCore.ConcurrencyType
+public typealias NSManagedObjectContextConcurrencyType = ManagedObjectContextConcurrencyType
 
-  /// To the thread that made it.
-  case confinementConcurrencyType = 0
-  /// To a queue of its own.
-  case privateQueueConcurrencyType = 1
-  /// To the main queue.
-  case mainQueueConcurrencyType = 2
+extension NSManagedObjectContextConcurrencyType: SpelledEnumeration {
+  typealias Core = StrataCore.ConcurrencyType
 }
 
 extension NSManagedObjectContext {

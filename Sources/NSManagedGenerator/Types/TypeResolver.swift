@@ -126,6 +126,12 @@ final class TypeResolver {
     return module.types[type.chain.reversed().map(\.name).joined(separator: ".")]
   }
 
+  /// The declaration of a type of this module or of one whose sources are here.
+  func knownDeclaration(of type: Nominal) -> TypeDeclaration? {
+    if type.module == module.name { return declaration(of: type) }
+    return table(type.module)?.types[type.chain.reversed().map(\.name).joined(separator: ".")]
+  }
+
   /// The type that an extension's or a type's members belong to.
   func owner(of scope: Scope, in context: Context) throws -> Nominal {
     guard let last = scope.parts.last else {

@@ -49,6 +49,19 @@ public final class ConstraintConflict: NSObject {
     super.init()
   }
 
+  /// A conflict between nothing, as Core Data's `init()` makes it.
+  public override init() {
+    constraint = []
+    constraintValues = [:]
+    databaseObject = nil
+    databaseSnapshot = nil
+    conflictingObjects = []
+    conflictingSnapshots = []
+    values = []
+    batchWords = "a constraint conflict between no records"
+    super.init()
+  }
+
   /// A row of a batch insert and the stored record that has its values, if it is one.
   init(
     batch duplicate: BatchDuplicates.Duplicate, _ words: String, _ stored: ManagedObject?,
