@@ -201,7 +201,8 @@ struct PerformClosureTests {
   @Test("await perform runs closures that capture objects, closures and lists")
   func captured() async throws {
     let stand = try BirdStand()
-    let context = stand.context(.privateQueueConcurrencyType)
+    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+    context.persistentStoreCoordinator = stand.coordinator
     let repository = Repository(context)
     let added = try await repository.write { context in
       ["owl", "wren"].map { BirdStand.bird($0, 1, 1, nil, context).objectID }
