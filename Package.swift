@@ -16,7 +16,8 @@ let chosenTests = Context.environment["STRATA_TESTS"].map { Set($0.split(separat
   ]
   let appleSpelledDependencies: [Target.Dependency] = ["CoreData"]
   let appleSpelledTargets: [Target] = [
-    .target(name: "CoreData", dependencies: ["StrataCore"]),
+    .target(name: "CVariableArguments"),
+    .target(name: "CoreData", dependencies: ["StrataCore", "CVariableArguments"]),
     .testTarget(name: "CoreDataTests", dependencies: ["CoreData", "RandomStacks", "ReadInterposer"]),
     .executableTarget(
       name: "RandomStacks",
@@ -32,6 +33,14 @@ let chosenTests = Context.environment["STRATA_TESTS"].map { Set($0.split(separat
       resources: [.copy("Garden.xcdatamodeld")], plugins: ["CoreDataPlugin"]),
     .executableTarget(
       name: "NSManagedCheck", dependencies: ["CoreData", "NSManagedSample"], path: "Tests/NSManagedCheck"),
+    // One library as it was written for Apple's systems, after `strata port-core-data`, in both language modes; see Tests/PortingSample/README.md.
+    .testTarget(
+      name: "PortedSwift5Tests", dependencies: ["CoreData"], path: "Tests/PortingSample/Swift5",
+      resources: [.copy("Ledger.xcdatamodeld")], swiftSettings: [.swiftLanguageMode(.v5)],
+      plugins: ["CoreDataPlugin"]),
+    .testTarget(
+      name: "PortedSwift6Tests", dependencies: ["CoreData"], path: "Tests/PortingSample/Swift6",
+      resources: [.copy("Ledger.xcdatamodeld")], plugins: ["CoreDataPlugin"]),
     .testTarget(name: "NSManagedTests", dependencies: ["CoreData", "NSManagedSample", "NSManagedGenerator"]),
   ]
 #endif
@@ -80,7 +89,10 @@ let package = Package(
       exclude: ["Data"]),
     .executableTarget(
       name: "StrataCommand",
-      dependencies: ["StrataCore", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
+      dependencies: [
+        "StrataCore", "NSManagedGenerator",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ]),
     .target(name: "NSManagedGenerator"),
     .executableTarget(name: "NSManagedTool", dependencies: ["NSManagedGenerator"]),
     .plugin(name: "CoreDataPlugin", capability: .buildTool(), dependencies: ["NSManagedTool"]),

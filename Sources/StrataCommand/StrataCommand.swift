@@ -6,12 +6,12 @@ import StrataCore
 struct StrataCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "strata",
-    abstract: "Looks at Strata stores, checks them, copies them, rescues them.",
+    abstract: "Looks at Strata stores, checks, copies and rescues them; ports sources that use Core Data.",
     discussion: """
       Every failure is one sentence on standard error and exit code 1. A salvage that could not bring back everything ends with exit code 2. What is \
       stopped by a signal leaves no file behind.
       """,
-    subcommands: [Info.self, Check.self, Backup.self, Salvage.self, History.self])
+    subcommands: [Info.self, Check.self, Backup.self, Salvage.self, History.self, PortCoreData.self])
 }
 
 /// A failure with its sentence.

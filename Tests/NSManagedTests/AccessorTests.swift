@@ -21,10 +21,12 @@ struct AccessorTests {
 
   // MARK: The model
 
-  private static func attribute(_ name: String, _ type: NSAttributeType) -> NSAttributeDescription {
+  private static func attribute(_ name: String, _ type: NSAttributeDescription.AttributeType)
+    -> NSAttributeDescription
+  {
     let attribute = NSAttributeDescription()
     attribute.name = name
-    attribute.attributeType = type
+    attribute.type = type
     attribute.isOptional = true
     return attribute
   }

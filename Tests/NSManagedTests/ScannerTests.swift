@@ -154,4 +154,20 @@ struct ScannerTests {
       shared.contains("typealias NSExpression = CoreData.NSExpression") && !shared.contains("NSComparison"))
     #expect(try !generate("struct NSExpression {}\nlet e = NSExpression()").text.contains("typealias"))
   }
+
+  @Test("A class that another module gives another name is written as the source writes it")
+  func namesOfOtherModules() throws {
+    let result = try generate(
+      """
+      import Bank
+      import CoreData
+      class Book: NSManagedObject {
+        @NSManaged var safe: Safe?
+        @NSManaged var others: Set<Safe>
+      }
+      """, dependency: "public typealias Safe = Vault.Box\npublic enum Vault { public class Box {} }\n")
+    #expect(result.problems.isEmpty)
+    #expect(result.text.contains("-> Safe?") && result.text.contains("-> Set<Safe>"))
+    #expect(result.text.contains("4Bank5VaultO3BoxC"))
+  }
 }

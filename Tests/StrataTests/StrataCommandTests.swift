@@ -198,4 +198,29 @@ import TortureKit
     let refusal = try run("history", plain.path)
     #expect(refusal.code == 1 && refusal.error.contains("records a history"), "\(refusal)")
   }
+
+  @Test func sourcesArePortedOnDemandOnly() throws {
+    let folder = try TemporaryFolder()
+    defer { folder.remove() }
+    let file = folder.url.appendingPathComponent("Event.swift")
+    let source = "import CoreData\nimport Combine\n@objc(Event)\nclass Event: NSManagedObject {}\n"
+    try Data(source.utf8).write(to: file)
+    let model = folder.url.appendingPathComponent("Shop.xcdatamodeld")
+    try FileManager.default.createDirectory(at: model, withIntermediateDirectories: true)
+    let dry = try run("port-core-data", folder.url.path)
+    #expect(dry.code == 0 && dry.output.contains("Event.swift:3: @objc(Event) deleted"), "\(dry)")
+    #expect(
+      dry.output.contains("none made yet") && dry.output.contains("Shop.xcdatamodeld: name it"), "\(dry)")
+    #expect(try String(contentsOf: file, encoding: .utf8) == source)
+    let made = try run("port-core-data", folder.url.path, "--apply")
+    #expect(
+      made.code == 0 && made.output.contains("2 edits in 1 of 1 file made; 2 things to do by hand."),
+      "\(made)")
+    #expect(
+      try String(contentsOf: file, encoding: .utf8)
+        == "import CoreData\n#if canImport(Combine)\nimport Combine\n#endif\nclass Event: NSManagedObject {}\n"
+    )
+    let none = try run("port-core-data", folder.url.appendingPathComponent("None").path)
+    #expect(none.code == 1 && none.error.split(separator: "\n").count == 1, "\(none)")
+  }
 }

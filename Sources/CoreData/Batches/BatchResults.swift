@@ -2,42 +2,57 @@ import StrataCore
 
 /// What a batch insertion answers.
 public typealias NSBatchInsertRequestResultType = BatchResultType
-/// What a batch update answers.
-public typealias NSBatchUpdateRequestResultType = BatchResultType
-/// What a batch deletion answers.
-public typealias NSBatchDeleteRequestResultType = BatchResultType
 
-extension BatchResultType {
+/// What a batch update answers.
+public enum NSBatchUpdateRequestResultType: UInt, Sendable, CaseIterable, SpelledEnumeration {
+  typealias Core = BatchResultType
+
   /// Whether it was done.
-  public static var statusOnlyResultType: BatchResultType { .statusOnly }
+  case statusOnlyResultType = 0
   /// The IDs of the updated objects.
-  public static var updatedObjectIDsResultType: BatchResultType { .objectIDs }
+  case updatedObjectIDsResultType = 1
   /// How many objects were updated.
-  public static var updatedObjectsCountResultType: BatchResultType { .count }
+  case updatedObjectsCountResultType = 2
+}
+
+/// What a batch deletion answers.
+public enum NSBatchDeleteRequestResultType: UInt, Sendable, CaseIterable, SpelledEnumeration {
+  typealias Core = BatchResultType
+
   /// Whether it was done.
-  public static var resultTypeStatusOnly: BatchResultType { .statusOnly }
+  case resultTypeStatusOnly = 0
   /// The IDs of the deleted objects.
-  public static var resultTypeObjectIDs: BatchResultType { .objectIDs }
+  case resultTypeObjectIDs = 1
   /// How many objects were deleted.
-  public static var resultTypeCount: BatchResultType { .count }
+  case resultTypeCount = 2
 }
 
 /// What a batch has answered.
 public class NSBatchResult: NSPersistentStoreResult {
-  /// What was asked for.
-  public let resultType: BatchResultType
+  let answered: BatchResultType
   /// A `Bool`, an `[NSManagedObjectID]` or an `Int`, as `resultType` says.
   public let result: Any?
 
   init(_ outcome: BatchResult) {
-    resultType = outcome.resultType
+    answered = outcome.resultType
     result = outcome.result
   }
 }
 
 /// What a batch insertion has answered.
-public final class NSBatchInsertResult: NSBatchResult {}
+public final class NSBatchInsertResult: NSBatchResult {
+  /// What was asked for.
+  public var resultType: NSBatchInsertRequestResultType { answered }
+}
+
 /// What a batch update has answered.
-public final class NSBatchUpdateResult: NSBatchResult {}
+public final class NSBatchUpdateResult: NSBatchResult {
+  /// What was asked for.
+  public var resultType: NSBatchUpdateRequestResultType { NSBatchUpdateRequestResultType(answered) }
+}
+
 /// What a batch deletion has answered.
-public final class NSBatchDeleteResult: NSBatchResult {}
+public final class NSBatchDeleteResult: NSBatchResult {
+  /// What was asked for.
+  public var resultType: NSBatchDeleteRequestResultType { NSBatchDeleteRequestResultType(answered) }
+}

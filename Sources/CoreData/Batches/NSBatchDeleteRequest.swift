@@ -6,7 +6,7 @@ open class NSBatchDeleteRequest: NSPersistentStoreRequest {
   /// Which records are deleted.
   public let fetchRequest: NSFetchRequest<any NSFetchRequestResult>
   /// What is answered. Default: the status.
-  open var resultType = NSBatchDeleteRequestResultType.statusOnly
+  open var resultType = NSBatchDeleteRequestResultType.resultTypeStatusOnly
   private let identifiers: [NSManagedObjectID]?
 
   /// Deletes what `fetch` finds in the store.
@@ -42,7 +42,7 @@ open class NSBatchDeleteRequest: NSPersistentStoreRequest {
     } else {
       request = BatchDeleteRequest(fetchRequest: try fetchRequest.lowered(for: context).request)
     }
-    request.resultType = resultType
+    request.resultType = resultType.core
     request.mergesIntoContext = false
     request.affectedStores = affectedStoreIdentifiers
     return NSBatchDeleteResult(try request.outcome(in: context))

@@ -30,8 +30,7 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
   }
 
   /// Inserts records whose values `handler` fills in, until it returns true; that record is not inserted.
-  public init(entityName: String, dictionaryHandler handler: sending @escaping (NSMutableDictionary) -> Bool)
-  {
+  public init(entityName: String, dictionaryHandler handler: @escaping (NSMutableDictionary) -> Bool) {
     self.entityName = entityName
     dictionaryHandler = handler
     super.init()
@@ -39,14 +38,14 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
 
   /// Inserts records whose values `handler` fills in, until it returns true; that record is not inserted.
   public convenience init(
-    entity: NSEntityDescription, dictionaryHandler handler: sending @escaping (NSMutableDictionary) -> Bool
+    entity: NSEntityDescription, dictionaryHandler handler: @escaping (NSMutableDictionary) -> Bool
   ) {
     self.init(entityName: entity.name ?? "", dictionaryHandler: handler)
     givenEntity = entity
   }
 
   /// Inserts objects that `handler` fills in, until it returns true; that object is not inserted.
-  public init(entityName: String, managedObjectHandler handler: sending @escaping (NSManagedObject) -> Bool) {
+  public init(entityName: String, managedObjectHandler handler: @escaping (NSManagedObject) -> Bool) {
     self.entityName = entityName
     managedObjectHandler = handler
     super.init()
@@ -54,7 +53,7 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
 
   /// Inserts objects that `handler` fills in, until it returns true; that object is not inserted.
   public convenience init(
-    entity: NSEntityDescription, managedObjectHandler handler: sending @escaping (NSManagedObject) -> Bool
+    entity: NSEntityDescription, managedObjectHandler handler: @escaping (NSManagedObject) -> Bool
   ) {
     self.init(entityName: entity.name ?? "", managedObjectHandler: handler)
     givenEntity = entity

@@ -11,7 +11,7 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
   /// Whether records of subentities are updated too. Default true.
   open var includesSubentities = true
   /// What is answered. Default: the status.
-  open var resultType = NSBatchUpdateRequestResultType.statusOnly
+  open var resultType = NSBatchUpdateRequestResultType.statusOnlyResultType
   /// What the properties become, by name: a value, `NSNull` for nil, an object or its ID for a to-one relationship, or an
   /// `NSExpression`.
   open var propertiesToUpdate: [AnyHashable: Any]?
@@ -58,7 +58,7 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
     var request = BatchUpdateRequest(
       entityName: entityName, predicate: try predicate.map(lowering.predicate), propertiesToUpdate: values)
     request.includesSubentities = includesSubentities
-    request.resultType = resultType
+    request.resultType = resultType.core
     request.mergesIntoContext = false
     request.affectedStores = affectedStoreIdentifiers
     return NSBatchUpdateResult(try request.outcome(in: context))

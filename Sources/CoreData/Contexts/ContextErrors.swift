@@ -3,10 +3,6 @@ import StrataCore
 // What a context throws is what Core Data throws: see `cocoa(_:_:)`.
 
 extension NSManagedObjectContext {
-  /// Saves the context's changes one level down: to the parent, or to the stores.
-  /// - Throws: `CocoaError` with Core Data's code; what validation methods throw.
-  public func save() throws { try cocoa { try self.StrataCore::save() } }
-
   /// The object for `objectID`, whose row is read if it is not in the context.
   /// - Throws: `CocoaError` 133000 when there is no such row.
   public func existingObject(with objectID: NSManagedObjectID) throws -> NSManagedObject {
@@ -34,9 +30,4 @@ extension NSManagedObjectContext {
       stop("assign(_:to:): \(error)")
     }
   }
-
-  /// Whether a fault whose row is gone becomes a deleted object: `shouldDeleteInaccessibleFaults`.
-  public func shouldHandleInaccessibleFault(
-    _ fault: NSManagedObject, for oid: NSManagedObjectID, triggeredByProperty property: NSPropertyDescription?
-  ) -> Bool { shouldDeleteInaccessibleFaults }
 }

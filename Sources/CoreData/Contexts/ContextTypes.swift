@@ -1,17 +1,5 @@
 import StrataCore
 
-/// How a context is confined.
-public typealias NSManagedObjectContextConcurrencyType = StrataCore.ConcurrencyType
-
-extension NSManagedObjectContextConcurrencyType {
-  /// Confined to the thread that made it.
-  public static var confinementConcurrencyType: Self { .confinement }
-  /// Has a private queue.
-  public static var privateQueueConcurrencyType: Self { .privateQueue }
-  /// Lives on the main queue.
-  public static var mainQueueConcurrencyType: Self { .mainQueue }
-}
-
 extension NSManagedObjectContext {
   /// How a context is confined, by the names that Swift code has for it.
   public struct ConcurrencyType: RawRepresentable, Hashable, Sendable {
@@ -29,19 +17,13 @@ extension NSManagedObjectContext {
   public typealias ScheduledTaskType = StrataCore.ScheduledTaskType
 
   /// Makes a context that gets its coordinator or its parent afterwards.
-  public convenience init(concurrencyType: NSManagedObjectContextConcurrencyType) {
-    self.init(foundation: concurrencyType)
-  }
-
-  /// Makes a context that gets its coordinator or its parent afterwards.
-  public convenience init(_ type: ConcurrencyType) { self.init(foundation: type.rawValue) }
+  public convenience init(_ type: ConcurrencyType) { self.init(concurrencyType: type.rawValue) }
 
   /// The same as `init(concurrencyType:)`.
   @_disfavoredOverload
-  public convenience init(_ type: NSManagedObjectContextConcurrencyType) { self.init(foundation: type) }
-
-  /// Makes a context confined to the calling thread.
-  public convenience init() { self.init(foundation: .confinement) }
+  public convenience init(_ type: NSManagedObjectContextConcurrencyType) {
+    self.init(concurrencyType: type)
+  }
 
   /// The same as `init()`, from the days of Objective-C.
   public static func new() -> NSManagedObjectContext { NSManagedObjectContext() }

@@ -23,7 +23,7 @@ private enum Locks {
   }
 }
 
-extension NSManagedObjectContext {
+extension NSManagedObjectContext: NSLocking {
   /// Takes the context's recursive lock, which other callers of `lock()` wait for. Use `performAndWait`.
   public func lock() { Locks.lock(of: self).lock() }
   /// Releases the context's lock.
@@ -32,7 +32,7 @@ extension NSManagedObjectContext {
   public func tryLock() -> Bool { Locks.lock(of: self).try() }
 }
 
-extension NSPersistentStoreCoordinator {
+extension NSPersistentStoreCoordinator: NSLocking {
   /// Takes the coordinator's recursive lock, which other callers of `lock()` wait for. Use `performAndWait`.
   public func lock() { Locks.lock(of: self).lock() }
   /// Releases the coordinator's lock.

@@ -11,42 +11,7 @@ func cocoa<T>(_ code: CocoaError.Code = .coreData, _ body: () throws -> T) throw
 
 /// An error as Core Data would throw it; see `cocoa(_:_:)`.
 func cocoa(_ error: any Error, _ code: CocoaError.Code = .coreData) -> any Error {
-  switch error {
-  case let error as CoreDataError: return error.cocoaError
-  case let error as StorageError:
-    var info: [String: Any] = [
-      NSLocalizedDescriptionKey: error.description, NSUnderlyingErrorKey: error as NSError,
-    ]
-    if !error.path.isEmpty {
-      info[NSFilePathErrorKey] = error.path
-      info[NSURLErrorKey] = URL(fileURLWithPath: error.path)
-    }
-    return CocoaError(fileCode(of: error) ?? code, userInfo: info)
-  case is ModelError, is FetchError, is TextMatchError:
-    return CocoaError(
-      code, userInfo: [NSLocalizedDescriptionKey: "\(error)", NSUnderlyingErrorKey: error as NSError])
-  default: return error
-  }
-}
-
-/// Foundation's code for what is wrong with a file; nil for what is a matter of stores.
-private func fileCode(of error: StorageError) -> CocoaError.Code? {
-  switch error.kind {
-  case .notADatabase:
-    var isFolder: ObjCBool = false
-    let exists = FileManager.default.fileExists(atPath: error.path, isDirectory: &isFolder)
-    return exists && isFolder.boolValue ? .fileReadUnknown : .fileReadCorruptFile
-  case .damaged, .truncated, .unsupportedFormat: return .fileReadCorruptFile
-  // A folder that is missing keeps a file from being made.
-  case .missing: return error.operation == "realpath" ? .fileWriteUnknown : .fileReadNoSuchFile
-  case .permission:
-    return FileManager.default.fileExists(atPath: error.path)
-      && !FileManager.default.isReadableFile(atPath: error.path)
-      ? .fileReadNoPermission : .fileWriteNoPermission
-  case .readOnlyMedia: return .fileWriteVolumeReadOnly
-  case .diskFull, .mapFull: return .fileWriteOutOfSpace
-  default: return nil
-  }
+  FoundationErrors.error(for: error, code)
 }
 
 extension CocoaError {

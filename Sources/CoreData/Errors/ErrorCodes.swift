@@ -86,6 +86,8 @@ public let NSMigrationManagerDestinationStoreError = 134_160
 public let NSEntityMigrationPolicyError = 134_170
 /// `CocoaError.Code.sqlite`.
 public let NSSQLiteError = 134_180
+/// The domain of SQLite's own codes in Core Data, and its key in the user info of errors. No error here has either: there is no SQLite below.
+public let NSSQLiteErrorDomain = "NSSQLiteErrorDomain"
 /// `CocoaError.Code.inferredMappingModel`.
 public let NSInferredMappingModelError = 134_190
 /// `CocoaError.Code.externalRecordImport`.

@@ -2,8 +2,6 @@ import StrataCore
 
 // Migration by Apple's names.
 
-/// What kind of thing a mapping does to an entity.
-public typealias NSEntityMappingType = EntityMappingType
 /// How the objects of one entity become objects of another.
 public typealias NSEntityMapping = EntityMapping
 /// How one property of an object gets its value.
@@ -39,21 +37,6 @@ public let NSMigrationEntityMappingKey = "entityMapping"
 public let NSMigrationPropertyMappingKey = "propertyMapping"
 /// The entity's migration policy.
 public let NSMigrationEntityPolicyKey = "entityPolicy"
-
-extension NSEntityMappingType {
-  /// Not decided.
-  public static var undefinedEntityMappingType: Self { .undefined }
-  /// A custom policy decides.
-  public static var customEntityMappingType: Self { .custom }
-  /// The entity is new.
-  public static var addEntityMappingType: Self { .add }
-  /// The entity goes.
-  public static var removeEntityMappingType: Self { .remove }
-  /// The objects stay what they are.
-  public static var copyEntityMappingType: Self { .copy }
-  /// The objects change.
-  public static var transformEntityMappingType: Self { .transform }
-}
 
 extension NSMappingModel {
   /// What the two models tell by themselves.

@@ -46,26 +46,6 @@ extension NSPropertyDescription {
 }
 
 extension NSManagedObject {
-  /// The entity of this class in the newest model that a coordinator has taken.
-  ///
-  /// Where no such model has one, or has several, that is said on standard error, and the answer is an entity of no model that has the class's
-  /// name: a request for it is refused by the context that is to execute it, and no object can be made of it.
-  public static func entity() -> NSEntityDescription {
-    let found = LivingCoordinators.entities(of: self)
-    if let entity = found.first, found.count == 1 { return entity }
-    let words =
-      found.isEmpty
-      ? "no model in use has an entity of this class"
-      : "the entities \(found.map { $0.name ?? "?" }.sorted().joined(separator: ", ")) have this class"
-    FileHandle.standardError.write(Data("CoreData: \(self).entity(): \(words).\n".utf8))
-    let entity = NSEntityDescription()
-    entity.name = "\(self)"
-    entity.managedObjectClassName = NSStringFromClass(self)
-    return entity
-  }
-}
-
-extension NSManagedObject {
   /// True: only properties of the model make an object changed.
   public static var contextShouldIgnoreUnmodeledPropertyChanges: Bool { true }
 }
@@ -85,6 +65,9 @@ extension NSDerivedAttributeDescription {
 }
 
 extension NSManagedObjectID {
+  /// An ID that is equal to none but its copies: no object has it.
+  public init() { self = .ofNothing() }
+
   /// The record's entity. Traps when no store that has the ID is open.
   public var entity: NSEntityDescription {
     let coordinators =

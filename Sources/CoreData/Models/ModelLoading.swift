@@ -64,14 +64,6 @@ extension NSManagedObjectModel {
     }
   }
 
-  /// A changeable copy of the model and all its descriptions.
-  public func copy() -> Any {
-    guard let copy = Self.merged([self]) else {
-      stop("A model that cannot be stored cannot be copied.")
-    }
-    return copy
-  }
-
   /// Names of versions, for people.
   public var versionIdentifiers: Set<AnyHashable> {
     get { Set(self.StrataCore::versionIdentifiers.map { AnyHashable($0) }) }

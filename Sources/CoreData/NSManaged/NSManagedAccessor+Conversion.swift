@@ -113,7 +113,7 @@ extension NSManagedAccessor {
   }
 
   /// Foundation's class for a value of it.
-  private static func reference(_ value: Any) -> Any? {
+  static func reference(_ value: Any) -> Any? {
     switch value {
     case let value as String: NSString(string: value)
     case let value as Date: NSDate(timeIntervalSinceReferenceDate: value.timeIntervalSinceReferenceDate)
@@ -201,7 +201,7 @@ extension NSManagedAccessor {
 }
 
 /// What Swift makes of an absent value of Foundation's where the class does not allow for absence.
-private protocol EmptyValue {
+protocol EmptyValue {
   static var emptyValue: Self { get }
 }
 

@@ -74,14 +74,14 @@ extension MemoryEvaluation {
 
   private func attributeType(_ path: String, from entity: NSEntityDescription?) -> AttributeType? {
     let (end, rest) = Self.walk(path, from: entity)
-    return end?.attributesByName[rest.joined(separator: ".")]?.attributeType
+    return end?.attributesByName[rest.joined(separator: ".")]?.StrataCore::attributeType
       ?? rest.first.flatMap { Self.element(rest.dropFirst(), of: end?.attributesByName[$0]) }
   }
 
   private static func element(_ keys: ArraySlice<String>, of attribute: AttributeDescription?)
     -> AttributeType?
   {
-    guard let key = keys.first else { return attribute?.attributeType }
+    guard let key = keys.first else { return attribute?.StrataCore::attributeType }
     guard let composite = attribute as? CompositeAttributeDescription else { return nil }
     return element(keys.dropFirst(), of: composite.elements.first { $0.name == key })
   }

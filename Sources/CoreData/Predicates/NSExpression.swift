@@ -148,8 +148,14 @@ open class NSExpression: NSObject, NSCopying {
   }
 
   /// The value for an object. `context` holds variables by name, and is handed to blocks.
+  ///
+  /// What a function computes in floating point is an `NSNumber`, as Core Data's: `as? Int` takes a whole one, `2**3` for instance.
   open func expressionValue(with object: Any?, context: NSMutableDictionary?) -> Any? {
-    MemoryEvaluation(object, context: context).value(self)
+    let value = MemoryEvaluation(object, context: context).value(self)
+    if case .function = kind, let value, type(of: value) == Double.self, let number = value as? Double {
+      return NSNumber(value: number)
+    }
+    return value
   }
 
   /// Does nothing: expressions are not read from archives here, so none has to be allowed.

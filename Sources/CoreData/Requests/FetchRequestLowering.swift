@@ -71,7 +71,7 @@ extension NSFetchRequestDescription {
         throw CoreDataError(.coreData, "The column “\(description.name)” has no expression.")
       }
       return .expression(
-        description.name, try lowering.expression(expression), description.expressionResultType)
+        description.name, try lowering.expression(expression), description.StrataCore::expressionResultType)
     case let description as PropertyDescription: return .property(description.name)
     default:
       throw CoreDataError(

@@ -19,7 +19,7 @@ open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// A fetch of `request`.
   public init(
     fetchRequest request: NSFetchRequest<ResultType>,
-    completionBlock blk: sending ((NSAsynchronousFetchResult<ResultType>) -> Void)? = nil
+    completionBlock blk: ((NSAsynchronousFetchResult<ResultType>) -> Void)? = nil
   ) {
     fetchRequest = request
     completionBlock = blk
@@ -28,9 +28,7 @@ open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
   open override var requestType: NSPersistentStoreRequestType { .fetch }
 
   open override func copy(with zone: NSZone? = nil) -> Any {
-    // Safe: the block was sent to this request to be run on a context's queue, whichever of the two runs it.
-    nonisolated(unsafe) let block = completionBlock
-    let copy = NSAsynchronousFetchRequest(fetchRequest: fetchRequest, completionBlock: block)
+    let copy = NSAsynchronousFetchRequest(fetchRequest: fetchRequest, completionBlock: completionBlock)
     copy.affectedStores = affectedStores
     copy.estimatedResultCount = estimatedResultCount
     return copy

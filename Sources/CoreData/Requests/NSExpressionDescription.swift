@@ -11,6 +11,12 @@ extension ExpressionPropertyDescription {
   }
 
   /// The type the values of the column are brought into.
+  public var expressionResultType: NSAttributeType {
+    get { NSAttributeType(self.StrataCore::expressionResultType) }
+    set { self.StrataCore::expressionResultType = newValue.core }
+  }
+
+  /// The same by the names that Swift code has for it.
   public var resultType: NSAttributeDescription.AttributeType {
     get { NSAttributeDescription.AttributeType(rawValue: expressionResultType) }
     set { expressionResultType = newValue.rawValue }

@@ -98,7 +98,7 @@ extension NSFetchRequest {
       let description = NSExpressionDescription()
       description.name = computed.name
       description.expression = OpaqueArguments().expression(computed.expression)
-      description.expressionResultType = computed.expressionResultType
+      description.StrataCore::expressionResultType = computed.expressionResultType
       return description
     }
   }

@@ -72,14 +72,55 @@ final class ResultsSource {
         "A fetched results controller cannot sort by a method of NSString: no store has its order. Sort by a stored key."
       )
     }
-    let next = FetchedResultsController<ManagedObject>(
-      fetchRequest: lowered.request.returning(ManagedObject.self), managedObjectContext: context,
-      sectionNameKeyPath: sectionNameKeyPath, cacheName: cacheName)
+    let objects = lowered.request.returning(ManagedObject.self)
+    let next =
+      if let computed = computedSections() {
+        FetchedResultsController<ManagedObject>(
+          fetchRequest: objects, managedObjectContext: context, computedSections: computed,
+          cacheName: cacheName)
+      } else {
+        FetchedResultsController<ManagedObject>(
+          fetchRequest: objects, managedObjectContext: context, sectionNameKeyPath: sectionNameKeyPath,
+          cacheName: cacheName)
+      }
     if delegate != nil { next.delegate = self }
     try next.performFetch()
     followed?.delegate = nil
     followed = next
     forget()
+  }
+
+  /// Sections that no stored value names: the key path comes by a property that a class declares in Swift, or ends at a transient attribute.
+  private func computedSections() -> ComputedSections? {
+    guard let path = sectionNameKeyPath, let name = request.entityName,
+      var entity = context.persistentStoreCoordinator?.managedObjectModel.entitiesByName[name]
+    else { return nil }
+    var affecting: Set<String> = []
+    var before = ""
+    for part in path.split(separator: ".", omittingEmptySubsequences: false).map(String.init) {
+      let property = entity.propertiesByName[part]
+      let type = entity.managedObjectClass as? NSManagedObject.Type ?? NSManagedObject.self
+      let isDeclared = type.declaresKey(part, isModeled: property != nil)
+      if isDeclared || (property as? NSAttributeDescription)?.isTransient == true {
+        // What stands before is followed as it is in a stored path.
+        affecting.formUnion(type.keyPathsForValuesAffectingValue(forKey: part).map { before + $0 })
+        return ComputedSections(keyPath: path, affecting: affecting) { Self.sectionName($0, path) }
+      }
+      guard let relationship = property as? NSRelationshipDescription, !relationship.isToMany,
+        let destination = relationship.destinationEntity
+      else { return nil }
+      entity = destination
+      before += part + "."
+    }
+    return nil
+  }
+
+  private static func sectionName(_ object: NSManagedObject, _ path: String) -> String {
+    switch object.value(forKeyPath: path) {
+    case nil: ""
+    case let name as String: name
+    case let value?: "\(value)"
+    }
   }
 
   private func forget() {

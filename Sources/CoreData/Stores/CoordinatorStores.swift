@@ -19,9 +19,24 @@ extension NSPersistentStoreCoordinator {
     try cocoa(.persistentStoreOpen) {
       let description = try storeDescription(
         type: storeType, configuration: configuration, url: storeURL, options: options)
-      let store = NSPersistentStore.of(try addPersistentStore(description), in: self)
-      store.remember(type: storeType, options: options)
-      return store
+      let opening = NSPersistentStore.Opening(type: storeType, options: Carried(options))
+      return try NSPersistentStore.$opening.withValue(opening) {
+        spellStores()
+        let store = NSPersistentStore.of(try addPersistentStore(description), in: self)
+        store.remember(opening)
+        return store
+      }
+    }
+  }
+
+  /// Has the coordinator's notifications tell of `NSPersistentStore`s.
+  private func spellStores() {
+    if storeSpelling != nil { return }
+    storeSpelling = { [weak self] store in
+      guard let self else { return store }
+      let spelled = NSPersistentStore.of(store, in: self)
+      if let opening = NSPersistentStore.opening { spelled.remember(opening) }
+      return spelled
     }
   }
 

@@ -52,11 +52,19 @@ public final class NSPersistentStore: NSObject, Sendable {
 
   private var entry: Known? { Self.known.withLock { $0[ObjectIdentifier(store)] } }
 
-  func remember(type: String, options: [AnyHashable: Any]?) {
-    let options = Carried(options)
+  /// How a store is being opened.
+  struct Opening: Sendable {
+    let type: String
+    let options: Carried<[AnyHashable: Any]?>
+  }
+
+  /// What the thread is opening: for those who are told of the store before it is returned.
+  @TaskLocal static var opening: Opening?
+
+  func remember(_ opening: Opening) {
     Self.known.withLock { known in
-      known[ObjectIdentifier(store)]?.type = type
-      known[ObjectIdentifier(store)]?.options = options
+      known[ObjectIdentifier(store)]?.type = opening.type
+      known[ObjectIdentifier(store)]?.options = opening.options
     }
   }
 

@@ -64,6 +64,8 @@ struct TypeDeclaration {
   let scope: Scope
   let inherited: [TypeSyntax]
   let isGeneric: Bool
+  /// Whether it belongs to a global actor.
+  var isIsolated = false
   let conditions: [String]
   let place: Place
 }
@@ -105,6 +107,23 @@ struct ManagedMethod {
   let place: Place
 }
 
+/// What key-value coding may look for by name: a property that is no `@NSManaged` one, or a method with a name of its own meaning.
+struct KeyedMember {
+  enum Kind {
+    /// A property that may be read from another file of the module.
+    case property
+    /// `validate<Key>(_:) throws` with a pointer.
+    case validation
+    /// `keyPathsForValuesAffecting<Key>() -> Set<String>` of the class.
+    case affecting
+  }
+  let kind: Kind
+  let name: String
+  let scope: Scope
+  let conditions: [String]
+  let place: Place
+}
+
 /// A remark in the source about a type that cannot be found: `// NSManaged: Bank.Money is a struct`.
 struct TypeHint {
   let module: String
@@ -133,6 +152,7 @@ struct SourceDeclarations {
   var aliases: [AliasDeclaration] = []
   var properties: [ManagedProperty] = []
   var methods: [ManagedMethod] = []
+  var keyed: [KeyedMember] = []
   var imports: [ImportDeclaration] = []
   var hints: [TypeHint] = []
   var problems: [Problem] = []

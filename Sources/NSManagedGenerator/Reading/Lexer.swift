@@ -69,6 +69,8 @@ struct Lexer {
     tokens.append(
       Token(
         kind: kind, text: text, line: line ?? self.line, column: max(start - lineStart, 0) + 1,
+        // A sign is noted before it is passed over.
+        range: start..<(kind == .sign ? start + 1 : at),
         followsSpace: sawSpace))
     sawSpace = false
   }

@@ -2,19 +2,21 @@
 ///
 /// Function bodies and everything else between braces is passed over.
 struct SourceReader {
-  private let tokens: [Token]
-  private var position = 0
-  private var result: SourceDeclarations
+  let tokens: [Token]
+  var position = 0
+  var result: SourceDeclarations
   /// What the braces that are open belong to; nil for bodies.
-  private var braces: [Frame?] = []
+  private(set) var braces: [Frame?] = []
   /// Open round and square brackets since the last brace.
   private var depth = 0
   private var depths: [Int] = []
-  private var conditions = ConditionStack()
+  private(set) var conditions = ConditionStack()
 
   /// A type's or an extension's braces.
-  private struct Frame {
+  struct Frame {
     let part: Scope.Part
+    /// Whether it belongs to a global actor.
+    let isIsolated: Bool
     /// What members are that say nothing of their access.
     let memberAccess: Access
   }
@@ -32,11 +34,11 @@ struct SourceReader {
   }
 
   private var token: Token { tokens[position] }
-  private func at(_ index: Int) -> Token { tokens[min(max(index, 0), tokens.count - 1)] }
-  private func place(_ token: Token) -> Place {
+  func at(_ index: Int) -> Token { tokens[min(max(index, 0), tokens.count - 1)] }
+  func place(_ token: Token) -> Place {
     Place(file: result.file, line: token.line, column: token.column)
   }
-  private var scope: Scope { Scope(parts: braces.compactMap { $0?.part }) }
+  var scope: Scope { Scope(parts: braces.compactMap { $0?.part }) }
   /// Whether declarations that matter may stand here.
   private var isDeclaring: Bool { depth == 0 && (braces.last.map { $0 != nil } ?? true) }
 
@@ -73,6 +75,8 @@ struct SourceReader {
       case "extension": extensionDeclaration()
       case "typealias": alias()
       case "import": importDeclaration()
+      case "var", "let": keyedProperty()
+      case "func": keyedMethod()
       default: break
       }
     default: break
@@ -98,7 +102,8 @@ struct SourceReader {
         || at(position + 1).kind == .quotedWord
     else { return }
     let keyword = token
-    let (access, _) = accessBefore(position)
+    let modifiers = modifiersBefore(position)
+    let access = modifiers.access
     let name = at(position + 1).text
     position += 2
     let isGeneric = token.is("<")
@@ -109,10 +114,10 @@ struct SourceReader {
     result.types.append(
       TypeDeclaration(
         name: name, kind: kind, access: declared, scope: scope, inherited: inherited, isGeneric: isGeneric,
-        conditions: conditions.current, place: place(keyword)))
+        isIsolated: modifiers.isIsolated, conditions: conditions.current, place: place(keyword)))
     open(
       Frame(
-        part: .init(name: [name], isExtension: false, isGeneric: isGeneric),
+        part: .init(name: [name], isExtension: false, isGeneric: isGeneric), isIsolated: modifiers.isIsolated,
         memberAccess: declared == .private || declared == .fileprivate ? .fileprivate : .internal))
     position += 1
   }
@@ -120,7 +125,8 @@ struct SourceReader {
   private var memberAccess: Access { (braces.last ?? nil)?.memberAccess ?? .internal }
 
   private mutating func extensionDeclaration() {
-    let (access, _) = accessBefore(position)
+    let modifiers = modifiersBefore(position)
+    let access = modifiers.access
     var parser = TypeParser(tokens: tokens, position: position + 1)
     guard case .named(let components)? = parser.type() else { return }
     position = parser.position
@@ -136,6 +142,7 @@ struct SourceReader {
     open(
       Frame(
         part: .init(name: components.map(\.name), isExtension: true, isGeneric: isConstrained),
+        isIsolated: modifiers.isIsolated,
         memberAccess: member))
     position += 1
   }
@@ -192,12 +199,13 @@ struct SourceReader {
 
   private mutating func importDeclaration() {
     guard braces.isEmpty else { return }
-    let (access, isTestable) = accessBefore(position)
+    let modifiers = modifiersBefore(position)
+    let access = modifiers.access
     position += 1
     if ["class", "struct", "enum", "protocol", "typealias", "func", "var", "let"].contains(token.text) {
       position += 1
     }
-    guard token.isName, !isTestable else { return }
+    guard token.isName, !modifiers.isTestable else { return }
     result.imports.append(
       ImportDeclaration(
         module: token.text, access: access?.rawValue ?? "", conditions: conditions.current))
@@ -234,10 +242,21 @@ struct SourceReader {
     "mutating",
   ]
 
-  /// What the modifiers before `index` say of access; and whether there is `@testable`.
-  private func accessBefore(_ index: Int) -> (Access?, isTestable: Bool) {
+  /// What stands before a declaration.
+  struct Modifiers {
     var access: Access?
-    var isTestable = false
+    var words: Set<String> = []
+    /// Without `@`.
+    var attributes: Set<String> = []
+
+    var isTestable: Bool { attributes.contains("testable") || attributes.contains("_implementationOnly") }
+    /// Global actors are called so by custom; another name is not known here.
+    var isIsolated: Bool { attributes.contains { $0.hasSuffix("Actor") } }
+  }
+
+  /// The modifiers and attributes before `index`.
+  func modifiersBefore(_ index: Int) -> Modifiers {
+    var modifiers = Modifiers()
     var index = index - 1
     while index >= 0 {
       let token = tokens[index]
@@ -252,25 +271,31 @@ struct SourceReader {
         // `private(set)` says nothing of reading; the brackets of anything but an attribute or a modifier end the search.
         guard index >= 0, tokens[index].isName else { break }
         if !Self.modifiers.contains(tokens[index].text), index == 0 || !tokens[index - 1].is("@") { break }
+        if index > 0, tokens[index - 1].is("@") {
+          modifiers.attributes.insert(tokens[index].text)
+          index -= 2
+          continue
+        }
         if end - index == 3, Self.modifiers.contains(tokens[index].text) { index -= 1 }
       } else if token.kind == .word, Self.modifiers.contains(token.text) {
-        if let found = Access(rawValue: token.text) { access = found }
+        if let found = Access(rawValue: token.text) { modifiers.access = found }
+        modifiers.words.insert(token.text)
         index -= 1
       } else if token.isName, index > 0, tokens[index - 1].is("@") {
-        if token.is("testable") || token.is("_implementationOnly") { isTestable = true }
+        modifiers.attributes.insert(token.text)
         index -= 2
       } else {
         break
       }
     }
-    return (access, isTestable)
+    return modifiers
   }
 
   // MARK: @NSManaged
 
   private mutating func managed() {
     let start = token
-    var access = accessBefore(position).0
+    var access = modifiersBefore(position).access
     var setter: Access?
     setter = setterBefore(position)
     position += 2

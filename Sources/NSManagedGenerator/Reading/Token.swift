@@ -22,6 +22,8 @@ struct Token {
   let text: String
   let line: Int
   let column: Int
+  /// Its bytes in the file, backticks included.
+  let range: Range<Int>
   /// Whether blanks, a new line or a comment stand before it.
   let followsSpace: Bool
 

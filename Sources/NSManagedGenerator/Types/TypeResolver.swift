@@ -126,6 +126,12 @@ final class TypeResolver {
     return module.types[type.chain.reversed().map(\.name).joined(separator: ".")]
   }
 
+  /// The declaration of a type of this module or of one whose sources are here.
+  func knownDeclaration(of type: Nominal) -> TypeDeclaration? {
+    if type.module == module.name { return declaration(of: type) }
+    return table(type.module)?.types[type.chain.reversed().map(\.name).joined(separator: ".")]
+  }
+
   /// The type that an extension's or a type's members belong to.
   func owner(of scope: Scope, in context: Context) throws -> Nominal {
     guard let last = scope.parts.last else {
@@ -228,7 +234,14 @@ final class TypeResolver {
           throw problem("“\(name)”, a generic typealias, cannot be used", context)
         }
         let inside = context.deeper(alias.scope)
-        if length == whole.count { return .alias(try resolve(type, in: inside)) }
+        if length == whole.count {
+          let resolved = try resolve(type, in: inside)
+          // What another module calls so may have a name there that cannot be written here: CoreData's `NSManagedObject`.
+          if table.name != module.name, outer.isEmpty, case .nominal(let type) = resolved {
+            return respelled(.type(type), path)
+          }
+          return .alias(resolved)
+        }
         guard case .named(let components) = type else { return nil }
         let rest = whole[length...].map { TypeSyntax.Component(name: $0) }
         return .alias(try resolve(.named(components + rest), in: inside))

@@ -173,7 +173,15 @@ struct AccessorGenerator {
           "\(Self.written(property.setterAccess)) nonisolated final func _set\(key)(_ value: __owned \(type.spelling)) { "
             + "\(key).set(value, of: self) }",
         ]))
-    members.append(accessor(key, property.name, property.conditions))
+    if let primitive = SourceReader.key(property.name, after: "primitive") {
+      let names = [property.name, Spelling.uncapitalized(primitive)].map(Spelling.literal)
+      members.append(
+        Member(
+          owner: "", conditions: property.conditions,
+          lines: ["nonisolated private let \(key) = NSManagedPrimitive(\(names.joined(separator: ", ")))"]))
+    } else {
+      members.append(accessor(key, property.name, property.conditions))
+    }
   }
 
   private func accessor(_ key: String, _ name: String, _ conditions: [String]) -> Member {

@@ -46,23 +46,31 @@ public struct GeneratorOrder {
     for model in models {
       let text = try ModelClasses(contentsOf: model.folder).text(module: module)
       written.append((model.output, text))
-      files.append(SourceReader.read(Array(text.utf8), file: model.output))
+      var declarations = SourceReader.read(Array(text.utf8), file: model.output)
+      // What is generated of a model is what the model has.
+      declarations.keyed = []
+      files.append(declarations)
     }
     let contents = try sources.map { ($0, try Data(contentsOf: URL(fileURLWithPath: $0))) }
     let names = Set(SharedNames.all)
     // Most targets that have no managed classes are done with one look for a word.
     let isManaged = contents.contains { Self.contains("@NSManaged", in: $0.1) }
+    let hasClasses =
+      isManaged || !models.isEmpty || contents.contains { Self.contains("NSManagedObject", in: $0.1) }
     for (file, bytes) in contents
-    where isManaged || SharedNames.all.contains(where: { Self.contains($0, in: bytes) }) {
+    where hasClasses || SharedNames.all.contains(where: { Self.contains($0, in: bytes) }) {
       files.append(SourceReader.read([UInt8](bytes), file: file, lookingFor: names))
     }
     var text = SharedNames.text(for: files)
-    if isManaged {
-      var generator = AccessorGenerator(
-        .init(module: module, files: files, otherModules: dependencies.map(\.name), load: load))
-      let accessors = generator.generate()
+    if hasClasses {
+      let target = AccessorGenerator.Target(
+        module: module, files: files, otherModules: dependencies.map(\.name), load: load)
+      var generator = AccessorGenerator(target)
+      let accessors = isManaged ? generator.generate() : ""
       problems = generator.problems
       if !accessors.isEmpty { text += (text.isEmpty ? "" : "\n") + accessors }
+      let keys = KeyTableGenerator(target).text()
+      if !keys.isEmpty { text += (text.isEmpty ? "import CoreData\n" : "") + "\n" + keys }
     }
     if !problems.isEmpty {
       return problems.map { "\($0.place.file):\($0.place.line):\($0.place.column): error: \($0.message)" }

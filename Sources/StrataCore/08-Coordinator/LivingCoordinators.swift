@@ -39,6 +39,22 @@ package enum LivingCoordinators {
     all.lazy.compactMap { $0.managedObjectModel.entitiesByName[name] }.first
   }
 
+  /// The one entity whose objects are of that class, in the newest model that has any. Where none or several are, that is said on standard error, and
+  /// the answer is an entity of no model that has the class's name.
+  static func entityInUse(of type: AnyClass) -> EntityDescription {
+    let found = entities(of: type)
+    if let entity = found.first, found.count == 1 { return entity }
+    let words =
+      found.isEmpty
+      ? "no model in use has an entity of this class"
+      : "the entities \(found.map { $0.name ?? "?" }.sorted().joined(separator: ", ")) have this class"
+    FileHandle.standardError.write(Data("CoreData: \(type).entity(): \(words).\n".utf8))
+    let entity = EntityDescription()
+    entity.name = "\(type)"
+    entity.managedObjectClassName = NSStringFromClass(type)
+    return entity
+  }
+
   /// The entities, of the newest model that has any, whose objects are of that class.
   package static func entities(of type: AnyClass) -> [EntityDescription] {
     for coordinator in all {

@@ -5,15 +5,17 @@ import Synchronization
 /// Brings contexts and stores together: which store holds an entity, in what order saves are written, which contexts are notified.
 ///
 /// May be used from any thread. It holds its lock only to look at its list of stores, never while a store reads or writes.
-public final class PersistentStoreCoordinator: Sendable {
-  /// The model, frozen as soon as the coordinator takes it (rule 298).
-  public let managedObjectModel: ManagedObjectModel
+open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
+  // Safe: constants, and state behind locks and atomics. Unchecked because subclasses add state of their own, which they must keep safe.
 
-  private let compiled: Result<Schema, any Error>
-  let state: Mutex<State>
-  private let queue = DispatchQueue(label: "strata.coordinator")
-  private let generation = Atomic<Int>(0)
-  private let storeCount = Atomic<Int>(0)
+  /// The model, frozen as soon as the coordinator takes it (rule 298).
+  public final let managedObjectModel: ManagedObjectModel
+
+  private final let compiled: Result<Schema, any Error>
+  final let state = Mutex(State())
+  private final let queue = DispatchQueue(label: "strata.coordinator")
+  private final let generation = Atomic<Int>(0)
+  private final let storeCount = Atomic<Int>(0)
 
   struct State {
     /// Attached stores by index; nil where one was removed, so that indexes stay what they are.
@@ -26,25 +28,22 @@ public final class PersistentStoreCoordinator: Sendable {
     var metadata: [Int: StoreMetadata] = [:]
     var queryGenerationLimit = Duration.seconds(600)
     var name: String?
+    var storeSpelling: (@Sendable (any PersistentStore) -> any Sendable)?
   }
 
   /// Makes a coordinator for `managedObjectModel` and freezes it. A wrong model is reported when a store is added.
   public init(managedObjectModel: ManagedObjectModel) {
     self.managedObjectModel = managedObjectModel
     compiled = Result { try managedObjectModel.schema() }
-    state = Mutex(State())
-    LivingCoordinators.note(self)
+    super.init()
+    if !type(of: self).isHidden { LivingCoordinators.note(self) }
   }
 
-  /// A hidden coordinator without stores, for objects in no context.
-  init(ofObjectsInNoContext schema: Schema) {
-    managedObjectModel = schema.model
-    compiled = .success(schema)
-    state = Mutex(State())
-  }
+  /// Whether it is no coordinator that anybody asks for.
+  class var isHidden: Bool { false }
 
   /// A label for people.
-  public var name: String? {
+  public final var name: String? {
     get { state.withLock { $0.name } }
     set { state.withLock { $0.name = newValue } }
   }
@@ -52,13 +51,13 @@ public final class PersistentStoreCoordinator: Sendable {
   // MARK: Stores
 
   /// The attached stores, oldest first.
-  @_disfavoredOverload public var persistentStores: [any PersistentStore] { bindings.map(\.store) }
+  @_disfavoredOverload public final var persistentStores: [any PersistentStore] { bindings.map(\.store) }
 
   /// The same as what they are below the joint.
-  package var engines: [any StoreEngine] { bindings.map(\.store) }
+  package final var engines: [any StoreEngine] { bindings.map(\.store) }
 
   /// An attached store below the joint; nil for one that is not attached here.
-  package func engine(_ store: any PersistentStore) -> (any StoreEngine)? {
+  package final func engine(_ store: any PersistentStore) -> (any StoreEngine)? {
     bindings.first { $0.store === store }?.store
   }
 
@@ -72,7 +71,9 @@ public final class PersistentStoreCoordinator: Sendable {
   ///   store was written with another version of the model and is not to be migrated, 134060 naming transformers that are not registered; `StorageError` when the file cannot be opened, is damaged or is
   ///   no store. Nothing is attached then, a refused file is not changed.
   @discardableResult
-  public func addPersistentStore(_ description: PersistentStoreDescription) throws -> any PersistentStore {
+  public final func addPersistentStore(_ description: PersistentStoreDescription) throws
+    -> any PersistentStore
+  {
     let schema = try compiled.get()
     try StoreBinding.requireTransformers(schema)
     if !description.takesUndeclaredSlots { try Self.requireDeclaredSlots(schema) }
@@ -91,7 +92,7 @@ public final class PersistentStoreCoordinator: Sendable {
     return store
   }
 
-  private func open(_ description: PersistentStoreDescription, _ schema: Schema) throws -> LMDBStore {
+  private final func open(_ description: PersistentStoreDescription, _ schema: Schema) throws -> LMDBStore {
     var options = description.storeOptions
     // One for all attempts.
     options.patience = Patience(description.timeout)
@@ -131,12 +132,12 @@ public final class PersistentStoreCoordinator: Sendable {
 
   /// Attaches a store of any engine that was opened with this coordinator's schema.
   /// - Throws: as `addPersistentStore(_:)`, but nothing of files.
-  package func attach(_ store: any StoreEngine) throws {
+  package final func attach(_ store: any StoreEngine) throws {
     try Self.requireDeclaredSlots(try compiled.get())
     try attach(store, follows: true, postsRemoteChanges: false)
   }
 
-  private func attach(_ store: any StoreEngine, follows: Bool, postsRemoteChanges: Bool) throws {
+  private final func attach(_ store: any StoreEngine, follows: Bool, postsRemoteChanges: Bool) throws {
     let schema = try compiled.get()
     try StoreBinding.requireTransformers(schema)
     let (binding, hasListeners) = try state.withLock { state in
@@ -154,12 +155,12 @@ public final class PersistentStoreCoordinator: Sendable {
     if hasListeners || postsRemoteChanges { binding.follower?.start() }
     storeCount.add(1, ordering: .releasing)
     generation.add(1, ordering: .releasing)
-    post(Self.storesDidChangeNotification, ["added": [store]])
+    postChange("added", store)
   }
 
   /// Detaches and closes `store`. Objects of it become inaccessible faults in every context.
   /// - Throws: `CoreDataError` 134070 when the store is not attached here.
-  public func remove(_ store: any PersistentStore) throws {
+  public final func remove(_ store: any PersistentStore) throws {
     post(Self.willRemoveStoreNotification, [:])
     let binding = try state.withLock { state in
       guard let index = state.bindings.firstIndex(where: { $0?.store === store }) else {
@@ -175,11 +176,25 @@ public final class PersistentStoreCoordinator: Sendable {
     storeCount.subtract(1, ordering: .releasing)
     generation.add(1, ordering: .releasing)
     binding?.store.close()
-    post(Self.storesDidChangeNotification, ["removed": [store]])
+    postChange("removed", store)
+  }
+
+  /// What stands for a store in this coordinator's notifications, where that is another module's object; nil for the store itself.
+  package final var storeSpelling: (@Sendable (any PersistentStore) -> any Sendable)? {
+    get { state.withLock { $0.storeSpelling } }
+    set { state.withLock { $0.storeSpelling = newValue } }
+  }
+
+  /// The key of the engine in notifications, whatever stands for the store in them.
+  package static let engineKey = "StrataEngine"
+
+  private final func postChange(_ key: String, _ store: any PersistentStore) {
+    let stores: [Any] = storeSpelling.map { [$0(store)] } ?? [store]
+    post(Self.storesDidChangeNotification, [key: stores, "\(Self.engineKey).\(key)": store])
   }
 
   /// The attached store in the file at `url`, if there is one.
-  @_disfavoredOverload public func persistentStore(for url: URL) -> (any PersistentStore)? {
+  @_disfavoredOverload public final func persistentStore(for url: URL) -> (any PersistentStore)? {
     bindings.first { $0.store.url?.resolvingSymlinksInPath() == url.resolvingSymlinksInPath() }?.store
   }
 
@@ -188,7 +203,7 @@ public final class PersistentStoreCoordinator: Sendable {
   ///
   /// - Throws: ``StorageError`` `.busy` when another coordinator of this process or another process has the store open: then it stays attached, and
   ///   nothing is changed. `.permission` and what else keeps a file from being written.
-  public func destroyPersistentStore(at url: URL) throws {
+  public final func destroyPersistentStore(at url: URL) throws {
     if LMDBStore.isInMemory(url) { return }
     if let store = persistentStore(for: url) {
       try engine(store)?.requireSoleUse()
@@ -200,12 +215,12 @@ public final class PersistentStoreCoordinator: Sendable {
   /// Puts a copy of the store at `source` in the place of the one at `url`. The source may be in use, the store at `url` may not: neither in this
   /// process nor in another.
   /// - Throws: see ``LMDBStore/replace(at:with:)``.
-  public func replacePersistentStore(at url: URL, withPersistentStoreFrom source: URL) throws {
+  public final func replacePersistentStore(at url: URL, withPersistentStoreFrom source: URL) throws {
     try LMDBStore.replace(at: url, with: source)
   }
 
   /// The store's metadata, including what was set and awaits the next save.
-  public func metadata(for store: any PersistentStore) -> [String: Any] {
+  public final func metadata(for store: any PersistentStore) -> [String: Any] {
     let pending = state.withLock { state -> StoreMetadata? in
       guard let index = state.bindings.firstIndex(where: { $0?.store === store }) else { return nil }
       return state.metadata[index]
@@ -215,7 +230,7 @@ public final class PersistentStoreCoordinator: Sendable {
 
   /// Sets the store's metadata; written by the next save of any context to that store (rule 148).
   /// - Throws: `CoreDataError` 134070 for a value that is not a property-list value or a store that is not attached.
-  public func setMetadata(_ metadata: [String: Any], for store: any PersistentStore) throws {
+  public final func setMetadata(_ metadata: [String: Any], for store: any PersistentStore) throws {
     guard let values = StoreMetadata(metadata) else {
       throw CoreDataError(
         .persistentStoreOperation,
@@ -231,7 +246,7 @@ public final class PersistentStoreCoordinator: Sendable {
 
   /// How long a pinned query generation may be read: then it ends by itself, so that a forgotten one does not make the stores'
   /// files grow without end (rule 296). Ten minutes by default; holds for generations pinned from then on.
-  public var queryGenerationLimit: Duration {
+  public final var queryGenerationLimit: Duration {
     get { state.withLock { $0.queryGenerationLimit } }
     set { state.withLock { $0.queryGenerationLimit = newValue } }
   }
@@ -239,7 +254,7 @@ public final class PersistentStoreCoordinator: Sendable {
   // MARK: IDs
 
   /// The ID written as `uri`, or nil when no attached store has its UUID or its entity. Does not look for the row (rule 35).
-  public func managedObjectID(forURIRepresentation uri: URL) -> ManagedObjectID? {
+  public final func managedObjectID(forURIRepresentation uri: URL) -> ManagedObjectID? {
     guard let parts = ManagedObjectID.parse(uri: uri), case .success(let schema) = compiled,
       let entity = schema.entity(named: parts.entityName)
     else { return nil }
@@ -251,11 +266,13 @@ public final class PersistentStoreCoordinator: Sendable {
   // MARK: The coordinator's own queue (rule 331)
 
   /// Runs `block` on the coordinator's queue; returns at once.
-  @_disfavoredOverload public func perform(_ block: @escaping @Sendable () -> Void) {
+  @_disfavoredOverload public final func perform(_ block: @escaping @Sendable () -> Void) {
     queue.async(execute: block)
   }
   /// Runs `block` on the coordinator's queue and waits for it. Not re-entrant.
-  public func performAndWait<T>(_ block: () throws -> T) rethrows -> T { try queue.sync(execute: block) }
+  public final func performAndWait<T>(_ block: () throws -> T) rethrows -> T {
+    try queue.sync(execute: block)
+  }
 
   // MARK: For contexts
 
@@ -267,7 +284,7 @@ public final class PersistentStoreCoordinator: Sendable {
     Notification.Name("NSPersistentStoreCoordinatorWillRemoveStoreNotification")
 
   /// The compiled model. Traps for a wrong one, of which adding a store would have told.
-  func requireSchema() -> Schema {
+  final func requireSchema() -> Schema {
     switch compiled {
     case .success(let schema): return schema
     case .failure(let error): trap("a context was made on a wrong model: \(error)")
@@ -275,37 +292,37 @@ public final class PersistentStoreCoordinator: Sendable {
   }
 
   /// The entities whose objects are of that class; none of a wrong model.
-  func entities(of type: AnyClass) -> [EntityDescription] {
+  final func entities(of type: AnyClass) -> [EntityDescription] {
     guard case .success(let schema) = compiled else { return [] }
     return schema.entities.filter { $0.managedObjectClass == type }.map(\.entityDescription)
   }
 
   /// Changes whenever a store is attached or removed.
-  var storesGeneration: Int { generation.load(ordering: .acquiring) }
+  final var storesGeneration: Int { generation.load(ordering: .acquiring) }
 
   /// Whether a store is attached.
-  var hasStores: Bool { storeCount.load(ordering: .acquiring) > 0 }
+  final var hasStores: Bool { storeCount.load(ordering: .acquiring) > 0 }
 
   /// The attached stores, oldest first.
-  var bindings: [StoreBinding] {
+  final var bindings: [StoreBinding] {
     state.withLock { state in
       state.bindings.compactMap { $0?.index == state.provisional ? nil : $0 }
     }
   }
 
   /// The store attached as number `index`, unless it was removed.
-  func binding(_ index: Int) -> StoreBinding? {
+  final func binding(_ index: Int) -> StoreBinding? {
     state.withLock { $0.bindings.indices.contains(index) ? $0.bindings[index] : nil }
   }
 
   /// Where a new object of the entity goes: the first writable store whose configuration holds it (rule 321).
-  func home(forNew entity: Int) -> StoreBinding? {
+  final func home(forNew entity: Int) -> StoreBinding? {
     bindings.first { !$0.store.isReadOnly && $0.holds(entity: entity) }
   }
 
   /// Writes one context's changes to one store and tells the observers. Returns when the save is as durable as promised.
   /// `meanwhile` runs on the calling thread while the store writes.
-  func commit(
+  final func commit(
     _ changes: ChangeSet, to binding: StoreBinding, origin: ObjectIdentifier, meanwhile: () -> Void
   ) throws -> CommitNotice {
     var changes = changes
@@ -335,7 +352,7 @@ public final class PersistentStoreCoordinator: Sendable {
 
   /// Carries out a batch in one store and tells the observers, when it has changed anything. Returns when it is as durable as
   /// promised.
-  func execute(_ batch: StoreBatch, in binding: StoreBinding, origin: ObjectIdentifier) throws
+  final func execute(_ batch: StoreBatch, in binding: StoreBinding, origin: ObjectIdentifier) throws
     -> CommitNotice
   {
     let index = binding.index
@@ -355,10 +372,10 @@ public final class PersistentStoreCoordinator: Sendable {
   }
 
   /// The stores whose metadata waits to be written.
-  var storesWithPendingMetadata: [Int] { state.withLock { Array($0.metadata.keys) } }
+  final var storesWithPendingMetadata: [Int] { state.withLock { Array($0.metadata.keys) } }
 
   /// From now on `observer` is notified of all commits except those of `context` itself.
-  func addObserver(_ observer: any CommitObserver, for context: ObjectIdentifier) {
+  final func addObserver(_ observer: any CommitObserver, for context: ObjectIdentifier) {
     let bindings = state.withLock { state in
       state.observers[context] = observer
       return state.bindings
@@ -366,11 +383,11 @@ public final class PersistentStoreCoordinator: Sendable {
     for binding in bindings { binding?.follower?.start() }
   }
 
-  func removeObserver(for context: ObjectIdentifier) {
+  final func removeObserver(for context: ObjectIdentifier) {
     _ = state.withLock { $0.observers.removeValue(forKey: context) }
   }
 
-  func post(_ name: Notification.Name, _ userInfo: [AnyHashable: Any]) {
+  final func post(_ name: Notification.Name, _ userInfo: [AnyHashable: Any]) {
     NotificationCenter.default.post(name: name, object: self, userInfo: userInfo)
   }
 }

@@ -23,7 +23,7 @@ public final class EntityMapping: NSObject, NSCopying {
   /// The name by which the manager's associations are asked for; unique in the mapping model.
   public var name: String! = ""
   /// What happens to the entity.
-  public var mappingType = EntityMappingType.undefined
+  @_disfavoredOverload public var mappingType = EntityMappingType.undefined
   /// The entity of the objects there are; nil for one that is new.
   public var sourceEntityName: String?
   /// The version hash that the source entity must have; nil for any.

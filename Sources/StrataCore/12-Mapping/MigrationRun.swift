@@ -79,7 +79,7 @@ final class MigrationRun {
     try createRelationships()
     try validate()
     do {
-      try destination.save()
+      try destination.saveChanges()
     } catch let error as CoreDataError where error.code == .managedObjectConstraintMerge {
       throw CoreDataError(
         .migrationConstraintViolation, "Values that must be unique are not: \(error)",

@@ -8,11 +8,11 @@ struct ValueFidelityTests {
   struct Case: @unchecked Sendable {
     // @unchecked Sendable: the values never change.
     let name: String
-    let type: NSAttributeType
+    let type: NSAttributeDescription.AttributeType
     let given: Any
     let expected: String
 
-    init(_ name: String, _ type: NSAttributeType, _ given: Any, _ expected: String) {
+    init(_ name: String, _ type: NSAttributeDescription.AttributeType, _ given: Any, _ expected: String) {
       (self.name, self.type, self.given, self.expected) = (name, type, given, expected)
     }
   }
@@ -57,7 +57,7 @@ struct ValueFidelityTests {
   ]
 
   /// What came out, as text; "nil" for nothing.
-  static func text(_ value: Any?, _ type: NSAttributeType) -> String {
+  static func text(_ value: Any?, _ type: NSAttributeDescription.AttributeType) -> String {
     guard let value, !(value is NSNull) else { return "nil" }
     switch type {
     case .decimal: return (value as? NSDecimalNumber).map { "\($0.decimalValue)" } ?? "no decimal: \(value)"
@@ -267,7 +267,7 @@ struct ValueFidelityTests {
     ("committed value", { text($0.committedValues(forKeys: [$1.name])[$1.name], $1.type) }),
   ]
 
-  private static func isNumber(_ type: NSAttributeType) -> Bool {
+  private static func isNumber(_ type: NSAttributeDescription.AttributeType) -> Bool {
     ![.string, .date, .boolean].contains(type)
   }
 
@@ -308,7 +308,7 @@ struct ValueFidelityTests {
     let column = NSExpressionDescription()
     column.name = "it"
     column.expression = expression
-    column.resultType = NSAttributeDescription.AttributeType(rawValue: one.type)
+    column.resultType = one.type
     let request = NSFetchRequest<NSDictionary>(entityName: record.entity.name ?? "")
     request.resultType = .dictionaryResultType
     request.propertiesToFetch = [column]
@@ -406,7 +406,7 @@ struct ValueFidelityTests {
       entity.properties = cases.map { one in
         let attribute = NSAttributeDescription()
         attribute.name = one.name
-        attribute.attributeType = one.type
+        attribute.type = one.type
         if hasDefaults { attribute.defaultValue = one.given }
         return attribute
       }

@@ -76,7 +76,7 @@ import Testing
   func copiesAreMutable() throws {
     let model = makeLibrary()
     let schema = try model.schema()
-    let copy = try model.copy()
+    let copy: ManagedObjectModel = try model.copy()
     copy.entitiesByName["Shelf"]!.properties.append(AttributeDescription("height", .double))
     #expect(try copy.schema().entity(named: "Shelf")?.attributes.count == 2)
     #expect(try model.schema() === schema && schema.entity(named: "Shelf")?.attributes.count == 1)

@@ -112,7 +112,7 @@ import Testing
     }
     let original = model(
       .integer16, .minimum(1, warning: "Flat."), .predicate(Odd(), warning: "Even."), .maximum(9))
-    let copy = try original.copy()
+    let copy: ManagedObjectModel = try original.copy()
     let rules = try #require(copy.entitiesByName["Wave"]?.attributesByName["size"]?.validationRules)
     #expect(rules.map(\.condition.description) == ["minimum 1", "predicate Odd", "maximum 9"])
     #expect(rules.map(\.warning) == ["Flat.", "Even.", nil])

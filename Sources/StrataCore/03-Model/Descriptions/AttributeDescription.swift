@@ -8,7 +8,9 @@ public class AttributeDescription: PropertyDescription, @unchecked Sendable {
   // @unchecked Sendable: see PropertyDescription.
 
   /// The type of the values.
-  public var attributeType: AttributeType = .undefined { willSet { requireMutable("attributeType") } }
+  @_disfavoredOverload public var attributeType: AttributeType = .undefined {
+    willSet { requireMutable("attributeType") }
+  }
   /// What a new object starts with. Must fit ``attributeType``; checked when the model is taken into use. Of a transformable attribute a value
   /// that its transformer takes, which it is asked when a store is attached.
   public var defaultValue: Any? { willSet { requireMutable("defaultValue") } }

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// Mutable until the model is taken into use; then every mutation traps, naming the property (rule 298). An
 /// entity belongs to one model and one superentity; the model must hold the superentity too.
-public final class EntityDescription: @unchecked Sendable {
+public final class EntityDescription: NSObject, @unchecked Sendable {
   // @unchecked Sendable: see PropertyDescription.
 
   /// The name, unique in the model.
@@ -56,7 +56,10 @@ public final class EntityDescription: @unchecked Sendable {
   let ownReference = BackReference<EntityDescription>()
 
   /// An entity without a name yet.
-  public init() { ownReference.lead(to: self) }
+  public override init() {
+    super.init()
+    ownReference.lead(to: self)
+  }
 
   deinit { ownReference.end() }
 
@@ -66,6 +69,7 @@ public final class EntityDescription: @unchecked Sendable {
     properties: [PropertyDescription] = [], uniquenessConstraints: [[String]] = [],
     indexes: [FetchIndexDescription] = [], subentities: [EntityDescription] = []
   ) {
+    super.init()
     ownReference.lead(to: self)
     self.name = name
     self.isAbstract = isAbstract
@@ -95,6 +99,19 @@ extension EntityDescription {
       for property in ownProperties { property.entity = nil }
       ownProperties = newValue.filter { !inherited.contains(ObjectIdentifier($0)) }
       for property in ownProperties { property.entity = self }
+      for property in ownProperties where property.wantsIndex { settleIndex(of: property) }
+    }
+  }
+
+  /// Adds the index that an attribute asks for by itself, or takes it away. References are kept in order anyway.
+  func settleIndex(of property: PropertyDescription) {
+    guard property is AttributeDescription else { return }
+    let name = "indexed(\(property.name))"
+    let isThere = indexes.contains { $0.name == name }
+    if property.wantsIndex, !isThere {
+      indexes.append(FetchIndexDescription(name: name, attributes: [property.name]))
+    } else if !property.wantsIndex, isThere {
+      indexes.removeAll { $0.name == name }
     }
   }
 

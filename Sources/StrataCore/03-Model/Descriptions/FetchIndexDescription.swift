@@ -1,7 +1,9 @@
+import Foundation
+
 /// An index of an entity. Core Data's `NSFetchIndexDescription`. Not part of version hashes (rule 346).
 ///
 /// Mutable until the model is taken into use (rule 298).
-public final class FetchIndexDescription: @unchecked Sendable {
+public final class FetchIndexDescription: NSObject, @unchecked Sendable {
   // @unchecked Sendable: see PropertyDescription.
 
   /// The name, unique among the entity's indexes.
@@ -24,6 +26,7 @@ public final class FetchIndexDescription: @unchecked Sendable {
   public init(name: String, elements: [FetchIndexElementDescription]? = nil) {
     self.name = name
     self.elements = elements ?? []
+    super.init()
     adopt()
   }
 
@@ -58,7 +61,7 @@ public enum FetchIndexElementType: UInt, Sendable {
 /// One property of an index.
 ///
 /// Mutable until the model is taken into use (rule 298).
-public final class FetchIndexElementDescription: @unchecked Sendable {
+public final class FetchIndexElementDescription: NSObject, @unchecked Sendable {
   // @unchecked Sendable: see PropertyDescription.
 
   /// The name of the indexed property.
@@ -88,6 +91,7 @@ public final class FetchIndexElementDescription: @unchecked Sendable {
     self.propertyName = propertyName
     self.collationType = collationType
     self.isAscending = isAscending
+    super.init()
   }
 
   /// The indexed property; nil while the entity has none of that name.

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// Built in code, changed freely until a coordinator takes it into use; then every mutation traps (rule 298).
 /// The entities of the model must include the superentities of its members.
-public final class ManagedObjectModel: @unchecked Sendable {
+public final class ManagedObjectModel: NSObject, @unchecked Sendable {
   // @unchecked Sendable: mutated only before it is frozen, by the one thread that builds it; the compiled
   // schema, which any thread may ask for, is under the mutex.
 
@@ -43,10 +43,11 @@ public final class ManagedObjectModel: @unchecked Sendable {
   private let compiled = Mutex<Schema?>(nil)
 
   /// A model without entities.
-  public init() {}
+  public override init() { super.init() }
 
   /// A model of `entities`.
   public init(entities: [EntityDescription]) {
+    super.init()
     self.entities = entities
   }
 

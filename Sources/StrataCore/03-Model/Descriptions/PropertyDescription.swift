@@ -3,7 +3,7 @@ import Foundation
 /// What attributes and relationships have in common. Core Data's `NSPropertyDescription`.
 ///
 /// Mutable until a coordinator takes the model; then every mutation traps, naming the property (rule 298).
-public class PropertyDescription: @unchecked Sendable {
+public class PropertyDescription: NSObject, @unchecked Sendable {
   // @unchecked Sendable: mutated only before it is frozen, by the one thread that builds the model (as with
   // any object under construction); from then on every stored property is constant.
 
@@ -39,11 +39,18 @@ public class PropertyDescription: @unchecked Sendable {
   }
   private var entityReference: BackReference<EntityDescription>?
 
+  /// Whether an index over this attribute alone was asked for, as Core Data's `isIndexed` does.
+  package var wantsIndex = false {
+    willSet { requireMutable("isIndexed") }
+    didSet { entity?.settleIndex(of: self) }
+  }
+
   var explicitRenamingIdentifier: String? { willSet { requireMutable("renamingIdentifier") } }
   var isFrozen = false
 
   init(name: String) {
     self.name = name
+    super.init()
   }
 
   /// The property's version hash: 32 bytes over what rule 299 lists.

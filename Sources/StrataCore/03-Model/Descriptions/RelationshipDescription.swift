@@ -34,7 +34,9 @@ public final class RelationshipDescription: PropertyDescription, @unchecked Send
   /// Whether a to-many relationship keeps an order.
   public var isOrdered = false { willSet { requireMutable("isOrdered") } }
   /// What deleting the object does to the other end.
-  public var deleteRule: DeleteRule = .nullify { willSet { requireMutable("deleteRule") } }
+  @_disfavoredOverload public var deleteRule: DeleteRule = .nullify {
+    willSet { requireMutable("deleteRule") }
+  }
 
   /// A relationship without a name yet.
   public init() { super.init(name: "") }

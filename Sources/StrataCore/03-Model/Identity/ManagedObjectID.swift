@@ -45,6 +45,14 @@ public struct ManagedObjectID: Sendable {
     self.bits = bits
   }
 
+  /// An ID of no object of any store, another one each time.
+  package static func ofNothing() -> ManagedObjectID {
+    let nowhere = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+    return ManagedObjectID(
+      token: .token(storeIdentifier: nowhere, entityName: "", entityNumber: nil, rootName: ""),
+      primaryKey: UInt64.random(in: 1..<primaryKeyLimit), isTemporary: true)
+  }
+
   /// The hierarchy's address, without counting references.
   @inlinable var hierarchyAddress: UInt64 {
     unmanagedToken._withUnsafeGuaranteedRef {

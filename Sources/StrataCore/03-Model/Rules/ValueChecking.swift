@@ -4,6 +4,8 @@
 protocol ValueChecking: AnyObject {
   /// The properties that the class has validators for.
   static var validatedKeys: [String] { get }
+  /// Whether it has a check of its own for any property, methods found by their names included.
+  static var hasValidators: Bool { get }
   /// Whether every value goes through a method of the class.
   static var checksEveryValue: Bool { get }
 }

@@ -173,7 +173,7 @@ package final class EntitySchema: @unchecked Sendable {
     hasCountedRelationships = relationships.contains(where: \.isCounted)
     self.rules = rules
     let type = description.managedObjectClass as? any ValueChecking.Type
-    hasValidators = type?.validatedKeys.isEmpty == false
+    hasValidators = type?.hasValidators ?? false
     checksEveryValue = type?.checksEveryValue ?? false
     leadsToMany = relationships.contains {
       !$0.isToMany && !$0.isTransient && $0.inverse != nil && !$0.isInverseToOne

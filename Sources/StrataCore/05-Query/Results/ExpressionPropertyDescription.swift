@@ -6,7 +6,7 @@ public final class ExpressionPropertyDescription: PropertyDescription, @unchecke
   // @unchecked Sendable: see PropertyDescription.
 
   /// The type the values of the column are brought into; `undefined` takes them as they are.
-  public var expressionResultType = AttributeType.undefined {
+  @_disfavoredOverload public var expressionResultType = AttributeType.undefined {
     willSet { requireMutable("expressionResultType") }
   }
   /// The expression as it was spelled.

@@ -106,6 +106,7 @@ enum FormatText {
       return "\(side(arguments[0])) \(sign) \(side(arguments[1]))"
     }
     if function == .negate, arguments.count == 1 { return "-(\(expression(arguments[0])))" }
+    if function == .onesComplement, arguments.count == 1 { return "~(\(expression(arguments[0])))" }
     if function == .cast, arguments.count == 2, case .constant(.string) = arguments[1] {
       if case .constant = arguments[0] {} else { return "CAST(\(commas(arguments)))" }
     }
@@ -119,17 +120,22 @@ enum FormatText {
     case .multiply: "*"
     case .divide: "/"
     case .power: "**"
+    case .bitwiseAnd: "&"
+    case .bitwiseOr: "|"
+    case .bitwiseXor: "^"
+    case .leftShift: "<<"
+    case .rightShift: ">>"
     default: nil
     }
   }
 
-  /// A side of an arithmetic operator, in parentheses when it is one itself or begins with a minus.
+  /// A side of an arithmetic operator, in parentheses when it is one itself or begins with a sign.
   private static func side(_ side: FetchExpression) -> String {
     let text = expression(side)
     if case .function(let function, let arguments) = side, sign(function) != nil, arguments.count == 2 {
       return "(\(text))"
     }
-    return text.first == "-" ? "(\(text))" : text
+    return text.first == "-" || text.first == "~" ? "(\(text))" : text
   }
 
   // MARK: Texts

@@ -154,10 +154,3 @@ public final class PersistentHistoryChange: NSObject, NSCopying, @unchecked Send
     return "\(changeType) \(changedObjectID)\(names)"
   }
 }
-
-extension PropertyDescription: Hashable {
-  /// Whether both are the same object.
-  public static func == (a: PropertyDescription, b: PropertyDescription) -> Bool { a === b }
-  /// By identity.
-  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
-}

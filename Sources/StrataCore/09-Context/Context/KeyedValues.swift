@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// What key-value coding hands out where Swift and Foundation differ; see `ManagedObjectContext.init(foundation:)`.
+/// What key-value coding hands out where Swift and Foundation differ; see `ManagedObjectContext.init(concurrencyType:)`.
 enum KeyedValues {
   /// For objects without a context: whether there has been a context that speaks Foundation.
   static let speakFoundation = Atomic<Bool>(false)

@@ -10,19 +10,13 @@ import Synchronization
 /// Until then a context behaves as one over a coordinator that has no entities and no stores. Set either before other code
 /// uses the context.
 extension ManagedObjectContext {
-  /// Makes a context of the given kind that has no coordinator yet: set `persistentStoreCoordinator` or `parent`.
-  ///
-  /// A private-queue context makes its own serial queue; a confinement context belongs to the calling thread.
-  public convenience init(_ concurrencyType: ConcurrencyType) {
-    self.init(concurrencyType, .none, parent: nil, classes: EntityClasses.none)
-  }
-
-  /// The same for code that was written for Core Data: key-value coding hands out `NSNumber`s of numbers and an `NSOrderedSet` of an
-  /// ordered relationship, where it hands out Swift's values and arrays otherwise. Contexts above this one do as it does.
+  /// `init(concurrencyType:)` by StrataCore's names.
   package convenience init(foundation concurrencyType: ConcurrencyType) {
-    self.init(concurrencyType)
-    speaksFoundation = true
-    KeyedValues.speakFoundation.store(true, ordering: .relaxed)
+    switch concurrencyType {
+    case .confinement: self.init(concurrencyType: .confinementConcurrencyType)
+    case .privateQueue: self.init(concurrencyType: .privateQueueConcurrencyType)
+    case .mainQueue: self.init(concurrencyType: .mainQueueConcurrencyType)
+    }
   }
 
   /// The coordinator the context reads from and saves to; of a context with a parent, the one at the bottom of the stack.

@@ -16,28 +16,29 @@ import Synchronization
 /// trap with advice, release builds do so when `checksConfinement` is on (or `STRATA_CHECK_CONFINEMENT=1` is set).
 ///
 /// Within a context there is one object per record (rule 40). Unchanged objects that are held nowhere else are released.
-public final class ManagedObjectContext: @unchecked Sendable {
+open class ManagedObjectContext: NSObject, @unchecked Sendable {
   // Safe: state outside `shared` is confined to the context's queue, which every entry point checks in debug builds;
   // `shared` has its own lock; the rest are constants.
 
   /// How the context is confined.
-  public var concurrencyType: ConcurrencyType { queue.type }
+  @_disfavoredOverload public final var concurrencyType: ConcurrencyType { queue.type }
   /// The coordinator the context reads from and saves to; of a context with a parent, the one at the bottom of the stack. One without
   /// stores and entities while the context has none yet. Set by `join` and `leave` alone, as the next ones are.
-  @exclusivity(unchecked) private(set) var coordinator: PersistentStoreCoordinator
+  @exclusivity(unchecked) private(set) final var coordinator = PersistentStoreCoordinator.none
   /// See `parent`.
-  @exclusivity(unchecked) private(set) var storedParent: ManagedObjectContext?
+  @exclusivity(unchecked) private(set) final var storedParent: ManagedObjectContext?
   /// What the context has not saved, for its children.
-  let strata = Strata()
+  final let strata = Strata()
   /// The unsaved changes of the contexts below, nearest first.
-  @exclusivity(unchecked) private(set) var ancestors: [Strata]
+  @exclusivity(unchecked) private(set) final var ancestors: [Strata] = []
   /// The query generation, shared with the contexts above.
-  @exclusivity(unchecked) private(set) var generation: PinnedGeneration
+  @exclusivity(unchecked) private(set) final var generation = PinnedGeneration()
 
-  let queue: ContextQueue
-  @exclusivity(unchecked) private(set) var schema: Schema
+  /// Set again while the context is being made, at most.
+  @exclusivity(unchecked) private(set) final var queue: ContextQueue
+  @exclusivity(unchecked) private(set) final var schema = PersistentStoreCoordinator.none.requireSchema()
   /// Settings that may be read and set from any thread (rule 7).
-  let shared: Mutex<Settings>
+  final let shared = Mutex(Settings())
 
   struct Settings {
     var name: String?
@@ -56,25 +57,25 @@ public final class ManagedObjectContext: @unchecked Sendable {
   // MARK: State, on the context's queue
 
   /// A dictionary for the context's owner (rule 21).
-  public var userInfo: NSMutableDictionary { checkAccess(); return storedUserInfo }
-  private lazy var storedUserInfo = NSMutableDictionary()
+  public final var userInfo: NSMutableDictionary { checkAccess(); return storedUserInfo }
+  private final lazy var storedUserInfo = NSMutableDictionary()
 
   /// Whether objects stay registered although they are held nowhere else (rule 13). Default false.
-  public var retainsRegisteredObjects = false {
+  public final var retainsRegisteredObjects = false {
     didSet { stores.setRetainsObjects(retainsRegisteredObjects) }
   }
 
   /// Whether a fault whose row is gone becomes a deleted object with nil values instead of stopping the process
   /// (rule 48). Default true.
-  public var shouldDeleteInaccessibleFaults = true
+  public final var shouldDeleteInaccessibleFaults = true
 
   /// Whether delete rules are applied at the end of the event in which an object was deleted, or only by the save (rule 23).
   /// Default true.
-  public var propagatesDeletesAtEndOfEvent = true
+  public final var propagatesDeletesAtEndOfEvent = true
 
   /// How old, in seconds, a row may be that is in memory and fulfils a fault: negative for any age (the default), zero to
   /// ask the store each time (rule 64). Objects in use are never changed by it.
-  @exclusivity(unchecked) public var stalenessInterval: TimeInterval = -1
+  @exclusivity(unchecked) public final var stalenessInterval: TimeInterval = -1
 
   /// Gets the errors of reads whose call cannot throw; on the context's queue. Nil, the default, writes one
   /// line to standard error for each.
@@ -87,16 +88,25 @@ public final class ManagedObjectContext: @unchecked Sendable {
   ///
   /// The handler may use the context. What cannot be read while it runs goes to standard error. Core Data raises an exception instead, or
   /// takes the record for deleted.
-  @exclusivity(unchecked) public var readFailureHandler: ((ReadFailure) -> Void)?
+  @exclusivity(unchecked) public final var readFailureHandler: ((ReadFailure) -> Void)?
   /// What is done about it.
-  @exclusivity(unchecked) var failures = ReadFailures()
+  @exclusivity(unchecked) final var failures = ReadFailures()
 
-  /// See `init(foundation:)`. Set before the context is used.
-  @exclusivity(unchecked) var speaksFoundation = false
+  /// See `init(concurrencyType:)`. Set before the context is used.
+  @exclusivity(unchecked) final var speaksFoundation = false
 
   /// Classes by entity and entities by class.
-  @exclusivity(unchecked) private(set) var classes: EntityClasses
-  @exclusivity(unchecked) var latest = LatestNew()
+  @exclusivity(unchecked) private(set) final var classes = EntityClasses.none
+  @exclusivity(unchecked) final var latest = LatestNew()
+  /// What the class that was asked last declares by itself: most questions by key come one after the other.
+  @exclusivity(unchecked) private final var lastKeys: (type: ObjectIdentifier, keys: ClassKeys?)?
+  final func declaredKeys(of type: ManagedObject.Type) -> ClassKeys? {
+    let identifier = ObjectIdentifier(type)
+    if let lastKeys, lastKeys.type == identifier { return lastKeys.keys }
+    let keys = ClassKeys.of(type)
+    lastKeys = (identifier, keys)
+    return keys
+  }
 
   final class HomeForNew {
     let entity: EntityDescription
@@ -118,37 +128,72 @@ public final class ManagedObjectContext: @unchecked Sendable {
   }
 
   /// Objects by store and hierarchy.
-  @exclusivity(unchecked) private(set) var stores: RegisteredStores
+  @exclusivity(unchecked) private(set) final var stores = RegisteredStores(hierarchyCount: 0)
   /// Children that ask to be notified of this context's saves.
-  let children = ChildObservers()
-  @exclusivity(unchecked) var untold = UntoldRows()
-  @exclusivity(unchecked) var saving = SavingState()
+  final let children = ChildObservers()
+  @exclusivity(unchecked) final var untold = UntoldRows()
+  @exclusivity(unchecked) final var saving = SavingState()
   /// Commits that are being merged automatically.
-  @exclusivity(unchecked) var mergeBacklog = MergeBacklog()
+  @exclusivity(unchecked) final var mergeBacklog = MergeBacklog()
   /// By relationship number: grows when another context may have changed members, so that members are loaded again.
-  @exclusivity(unchecked) var relationEpochs: [UInt32]
-  @exclusivity(unchecked) var deletions = DeletionState()
-  @exclusivity(unchecked) var unpublished = UnpublishedEdits()
-  @exclusivity(unchecked) var duplicates = DuplicateState()
-  @exclusivity(unchecked) var event = EventState()
-  @exclusivity(unchecked) var provisional = ProvisionalState()
+  @exclusivity(unchecked) final var relationEpochs: [UInt32] = []
+  @exclusivity(unchecked) final var deletions = DeletionState()
+  @exclusivity(unchecked) final var unpublished = UnpublishedEdits()
+  @exclusivity(unchecked) final var duplicates = DuplicateState()
+  @exclusivity(unchecked) final var event = EventState()
+  @exclusivity(unchecked) final var provisional = ProvisionalState()
   /// A child has saved objects here that have provisional IDs. Set on the child's thread.
-  let awaitsProvisional = Atomic<Bool>(false)
+  final let awaitsProvisional = Atomic<Bool>(false)
   /// What has changed since the last save, and since the last did-change notification.
   // `@exclusivity(unchecked)`: its methods call no user code and come back before other code looks.
-  @exclusivity(unchecked) var changes = ChangeTracker()
+  @exclusivity(unchecked) final var changes = ChangeTracker()
   /// While a request is explained: how long each answer of a store took.
-  @exclusivity(unchecked) var askedTimes: [Duration]?
+  @exclusivity(unchecked) final var askedTimes: [Duration]?
   /// The observers of what the context shows, apart from notifications.
-  @exclusivity(unchecked) var observation = ContextObservation()
+  @exclusivity(unchecked) final var observation = ContextObservation()
   /// In the scratch context of a batch: which slots its handler gives values.
-  @exclusivity(unchecked) weak var givenSlots: GivenSlots?
+  @exclusivity(unchecked) final weak var givenSlots: GivenSlots?
   /// What an event changes, for the undo manager; nil without one.
-  @exclusivity(unchecked) var undoRecorder: UndoRecorder?
+  @exclusivity(unchecked) final var undoRecorder: UndoRecorder?
   /// Counts what the context did, for tests and for people who look for waste.
-  @exclusivity(unchecked) public internal(set) var statistics = Statistics()
+  @exclusivity(unchecked) public internal(set) final var statistics = Statistics()
+
+  /// The context's name, if it has one, and its kind.
+  open override var description: String {
+    let kind =
+      switch concurrencyType {
+      case .confinement: "confinement"
+      case .privateQueue: "private queue"
+      case .mainQueue: "main queue"
+      }
+    return "<context \(name.map { "“\($0)” " } ?? "")(\(kind))>"
+  }
 
   // MARK: Making contexts
+
+  /// Makes a context of the given kind that has no coordinator yet: set `persistentStoreCoordinator` or `parent`.
+  ///
+  /// A private-queue context makes its own serial queue; a confinement context belongs to the calling thread.
+  @_disfavoredOverload public convenience init(_ concurrencyType: ConcurrencyType) {
+    self.init(confinement: concurrencyType)
+  }
+
+  /// What `init(_:)` calls: a class that inherits it may be made by either.
+  public init(confinement concurrencyType: ConcurrencyType) {
+    queue = ContextQueue(concurrencyType)
+    super.init()
+    settle()
+  }
+
+  /// The same by Core Data's name: key-value coding hands out `NSNumber`s of numbers and an `NSOrderedSet` of an ordered relationship, where
+  /// it hands out Swift's values and arrays otherwise, and errors are those that Foundation knows. Contexts above this one do as it does.
+  public init(concurrencyType: ManagedObjectContextConcurrencyType) {
+    queue = ContextQueue(ConcurrencyType(concurrencyType))
+    speaksFoundation = true
+    super.init()
+    KeyedValues.speakFoundation.store(true, ordering: .relaxed)
+    settle()
+  }
 
   /// Makes a context of the given kind over `coordinator`.
   ///
@@ -158,30 +203,30 @@ public final class ManagedObjectContext: @unchecked Sendable {
       concurrencyType, coordinator, parent: nil, classes: EntityClasses(coordinator.requireSchema()))
   }
 
-  init(
+  /// A context confined to the calling thread, which gets its coordinator or its parent afterwards, with values as Core Data hands them out.
+  public override convenience init() { self.init(concurrencyType: .confinementConcurrencyType) }
+
+  /// - Parameter isForAnyone: whether a confinement context belongs to no thread.
+  convenience init(
     _ concurrencyType: ConcurrencyType, _ coordinator: PersistentStoreCoordinator,
     parent: ManagedObjectContext?,
     classes: EntityClasses, isForAnyone: Bool = false
   ) {
-    queue = ContextQueue(concurrencyType, isForAnyone: isForAnyone)
-    self.coordinator = coordinator
-    storedParent = parent
-    ancestors = parent.map { [$0.strata] + $0.ancestors } ?? []
-    generation = parent?.generation ?? PinnedGeneration()
-    schema = coordinator.requireSchema()
-    speaksFoundation = parent?.speaksFoundation ?? false
-    self.classes = classes
-    shared = Mutex(Settings())
-    stores = RegisteredStores(hierarchyCount: schema.hierarchies.count)
-    relationEpochs = Array(repeating: 0, count: schema.relationships.count)
+    self.init(confinement: concurrencyType)
+    if isForAnyone { queue = ContextQueue(concurrencyType, isForAnyone: true) }
+    join(coordinator, parent: parent, classes: classes)
+  }
+
+  private final func settle() {
     _ = Self.environmentSwitch
     _ = DebugOutput.environmentSwitch
     changes.owner = .passUnretained(self)
   }
 
   /// Puts the context over `coordinator`, above `parent` if there is one. Nothing of the context has been used yet.
-  func join(_ coordinator: PersistentStoreCoordinator, parent: ManagedObjectContext?, classes: EntityClasses)
-  {
+  final func join(
+    _ coordinator: PersistentStoreCoordinator, parent: ManagedObjectContext?, classes: EntityClasses
+  ) {
     self.coordinator = coordinator
     storedParent = parent
     ancestors = parent.map { [$0.strata] + $0.ancestors } ?? []
@@ -210,34 +255,64 @@ public final class ManagedObjectContext: @unchecked Sendable {
     changes.forEachListed { $0.context = nil }
   }
 
+  // MARK: What subclasses may override
+
+  /// Writes all unsaved changes to their stores, all or nothing per store, and returns when they are as durable as the
+  /// store promises.
+  ///
+  /// Order (rules 125, 135): pending changes are processed → `willSave()` on changed objects until they rest → will-save
+  /// notification → validation, until it changes nothing more, all failures collected → the store's transaction;
+  /// conflicting rows go to the merge policy, then it is tried again → `didSave()` → did-save notifications. A save with no
+  /// changes posts its notifications with empty sets and writes nothing (rule 129).
+  ///
+  /// - Throws: In contexts made by Core Data's names a `CocoaError` with Core Data's code; in others `CoreDataError` for failed validation (1550 to 1680, or 1560 with all failures in `NSDetailedErrorsKey`), for
+  ///   unresolved conflicts (133020), violated uniqueness (133021) that the merge policy does not settle and read-only stores;
+  ///   `StorageError` for the disk and the
+  ///   file; 134040 when several stores are concerned and only some could be written. The context keeps its changes.
+  ///
+  /// Throws 132001 and does nothing inside a save of the same context: in `willSave()`, in observers of the will-save notification and of a did-change
+  /// notification about what `willSave()` or validation did, in validation and in merge policies. Observers of the did-change
+  /// notification that begins a save, `didSave()` and observers of the did-save notifications may save.
+  open func save() throws {
+    do { try saveChanges() } catch { throw speaksFoundation ? FoundationErrors.error(for: error) : error }
+  }
+
+  /// Whether a fault whose record is gone becomes a deleted object with nil values; otherwise it stops the process. Called on the context's queue when
+  /// such a fault fires. By default `shouldDeleteInaccessibleFaults`.
+  ///
+  /// - Parameter property: Always nil: a fault is fulfilled as a whole.
+  open func shouldHandleInaccessibleFault(
+    _ fault: ManagedObject, for oid: ManagedObjectID, triggeredByProperty property: PropertyDescription?
+  ) -> Bool { shouldDeleteInaccessibleFaults }
+
   // MARK: Settings, from any thread
 
   /// A label for people: shown in messages, recorded with the context's saves.
-  public var name: String? {
+  public final var name: String? {
     get { shared.withLock { $0.name } }
     set { shared.withLock { $0.name = newValue } }
   }
 
   /// The author of the context's saves.
-  public var transactionAuthor: String? {
+  public final var transactionAuthor: String? {
     get { shared.withLock { $0.transactionAuthor } }
     set { shared.withLock { $0.transactionAuthor = newValue } }
   }
 
   /// What stores record with the context's changes.
-  var changeOrigin: ChangeOrigin {
+  final var changeOrigin: ChangeOrigin {
     shared.withLock { ChangeOrigin(author: $0.transactionAuthor, contextName: $0.name) }
   }
 
   /// What happens to objects whose rows changed underneath. Default `MergePolicy.error` (rule 188).
-  @_disfavoredOverload public var mergePolicy: MergePolicy {
+  @_disfavoredOverload public final var mergePolicy: MergePolicy {
     get { shared.withLock { $0.mergePolicy } }
     set { shared.withLock { $0.mergePolicy = newValue } }
   }
 
   /// Whether what sibling contexts save to the same coordinator, or what the parent context saves (rule 167), is merged in
   /// by itself, in commit order, on this context's queue (rule 184). Default false.
-  public var automaticallyMergesChangesFromParent: Bool {
+  public final var automaticallyMergesChangesFromParent: Bool {
     get { shared.withLock { $0.mergesAutomatically } }
     set {
       let changed = shared.withLock { settings in
@@ -249,7 +324,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
     }
   }
 
-  private func listen() {
+  private final func listen() {
     guard isJoined else { return }
     if let parent {
       parent.children.add(CommitListener(self), for: ObjectIdentifier(self))
@@ -258,7 +333,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
     }
   }
 
-  func stopListening() {
+  final func stopListening() {
     if let parent {
       parent.children.remove(for: ObjectIdentifier(self))
     } else {
@@ -269,7 +344,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
   /// Whether a save to the parent looks for changes that the parent, or one of its other children, has made to the same
   /// records since they were read here, and asks the merge policy about them, as a save to a coordinator does (rule 155).
   /// Default false: what was changed here wins, property by property. Means nothing without a parent.
-  public var detectsConflictsWithParent: Bool {
+  public final var detectsConflictsWithParent: Bool {
     get { shared.withLock { $0.detectsConflictsWithParent } }
     set { shared.withLock { $0.detectsConflictsWithParent = newValue } }
   }
@@ -277,7 +352,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
   /// Whether a save to the parent checks uniqueness constraints against what this context, the contexts below and the store
   /// hold, and asks the merge policy about duplicates, as the save to the coordinator does (rule 156). Default false: only that one
   /// checks them. Costs a pass over what is unsaved and, for each constraint, one over its index. Means nothing without a parent.
-  public var checksUniquenessAtParent: Bool {
+  public final var checksUniquenessAtParent: Bool {
     get { shared.withLock { $0.checksUniquenessAtParent } }
     set { shared.withLock { $0.checksUniquenessAtParent = newValue } }
   }
@@ -286,24 +361,24 @@ public final class ManagedObjectContext: @unchecked Sendable {
 
   /// Whether there is anything to save: new, changed or deleted objects (rule 15).
   /// What children have saved counts, until this context saves it (rule 151).
-  public var hasChanges: Bool { checkAccess(); return changes.hasChanges || hasReceivedChanges }
+  public final var hasChanges: Bool { checkAccess(); return changes.hasChanges || hasReceivedChanges }
   /// New objects that have not been saved.
-  public var insertedObjects: Set<ManagedObject> {
+  public final var insertedObjects: Set<ManagedObject> {
     checkAccess()
     return Set(changes.inserted + receivedObjects(.insert))
   }
   /// Objects with unsaved edits.
-  public var updatedObjects: Set<ManagedObject> {
+  public final var updatedObjects: Set<ManagedObject> {
     checkAccess()
     return Set(changes.updated + receivedObjects(.update))
   }
   /// Objects the next save deletes.
-  public var deletedObjects: Set<ManagedObject> {
+  public final var deletedObjects: Set<ManagedObject> {
     checkAccess()
     return Set(changes.deleted + receivedObjects(.delete))
   }
   /// The objects in the context that are held elsewhere or have changes.
-  public var registeredObjects: Set<ManagedObject> {
+  public final var registeredObjects: Set<ManagedObject> {
     checkAccess()
     var result: Set<ManagedObject> = []
     stores.forEachLive { result.insert($0) }
@@ -311,23 +386,10 @@ public final class ManagedObjectContext: @unchecked Sendable {
   }
 
   /// The object for `id` if it is in the context. Never reads the store (rule 44).
-  public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
+  public final func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
     checkAccess()
     settleProvisional()
     drainReceived()
     return locate(id)?.table.object(for: id.primaryKey)
-  }
-}
-
-extension ManagedObjectContext: CustomStringConvertible {
-  /// The context's name, if it has one, and its kind.
-  public var description: String {
-    let kind =
-      switch concurrencyType {
-      case .confinement: "confinement"
-      case .privateQueue: "private queue"
-      case .mainQueue: "main queue"
-      }
-    return "<context \(name.map { "“\($0)” " } ?? "")(\(kind))>"
   }
 }

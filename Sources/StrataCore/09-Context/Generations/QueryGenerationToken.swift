@@ -11,7 +11,7 @@ import Synchronization
 /// Stores keep the space of what has been replaced since the oldest generation that is held, so their files grow
 /// meanwhile (rule 296): look at `age`, and release it. After the coordinator's `queryGenerationLimit` a generation ends by itself.
 /// Equal tokens name the same generation. May be used from any thread.
-public final class QueryGenerationToken: Sendable {
+public final class QueryGenerationToken: NSObject, NSCopying, Sendable {
   /// Stands for the newest commit at the moment of the next read.
   public static let current = QueryGenerationToken(snapshots: [:], limit: nil)
 
@@ -23,7 +23,11 @@ public final class QueryGenerationToken: Sendable {
   private init(snapshots: [Int: any StoreSnapshot], limit: Duration?) {
     self.snapshots = Mutex(snapshots)
     self.limit = limit
+    super.init()
   }
+
+  /// The token itself, which does not change.
+  public func copy(with zone: NSZone? = nil) -> Any { self }
 
   /// Pins the newest commit of every store that can be pinned.
   static func make(_ bindings: [StoreBinding], limit: Duration) throws -> QueryGenerationToken {
@@ -60,11 +64,6 @@ public final class QueryGenerationToken: Sendable {
           + "(queryGenerationLimit). Pin a new one with setQueryGenerationFrom(.current).")
     }
   }
-}
-
-extension QueryGenerationToken: Hashable {
-  public static func == (left: QueryGenerationToken, right: QueryGenerationToken) -> Bool { left === right }
-  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
 /// The generation of a context on a coordinator and of all contexts above it (rule 168).

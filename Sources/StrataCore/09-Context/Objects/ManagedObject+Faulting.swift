@@ -137,10 +137,10 @@ extension ManagedObject {
 
   private final func becomeInaccessible() {
     guard let context else { return }
-    guard context.shouldDeleteInaccessibleFaults else {
+    guard context.shouldHandleInaccessibleFault(self, for: objectID, triggeredByProperty: nil) else {
       trap(
         "could not fulfil a fault: the row of \(home.token.entityName)/p\(primaryKey) is gone, and "
-          + "shouldDeleteInaccessibleFaults is off in \(context).")
+          + "shouldDeleteInaccessibleFaults is off in \(context), or its class does not handle it.")
     }
     state.endFault()
     state.loseRow()

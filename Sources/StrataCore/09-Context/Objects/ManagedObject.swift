@@ -124,6 +124,12 @@ open class ManagedObject: NSObject, SlotDeclaring {
   /// refused when a store is added, since what is set there would be lost. An override adds to `super.ignoredProperties`.
   open class var ignoredProperties: [String] { [] }
 
+  /// The entity of this class in the newest model that a coordinator has taken. May be overridden.
+  ///
+  /// Where no such model has one, or has several, that is said on standard error, and the answer is an entity of no model that has the class's
+  /// name: a request for it is refused by the context that is to execute it, and no object can be made of it.
+  open class func entity() -> EntityDescription { LivingCoordinators.entityInUse(of: self) }
+
   // MARK: Making objects
 
   /// Makes a new record of `entity` and inserts it into `context`, or leaves it outside any context when nil.
@@ -329,9 +335,13 @@ open class ManagedObject: NSObject, SlotDeclaring {
   /// Behind the entity's properties come the object's own: `objectID`, `entity`, `managedObjectContext`, `self`, `description`, `isFault`,
   /// `hasChanges` and the like; those fire no fault.
   ///
-  /// An unknown key goes to `value(forUndefinedKey:)`, which traps (rule 79). There is no Objective-C runtime that could
-  /// find a custom accessor by its name: override this method to serve computed keys (rule 80).
+  /// Properties that the class declares in Swift are found as well, where the build plugin `CoreDataPlugin` has written down their names; a custom
+  /// accessor of a type that Objective-C knows stands before the attribute of its name, and gets the attribute when it asks by the same key.
+  ///
+  /// An unknown key goes to `value(forUndefinedKey:)`, which traps (rule 79). Without the plugin nothing finds a custom accessor by its name:
+  /// override this method to serve computed keys (rule 80).
   open func value(forKey key: String) -> Any? {
+    if let found = declaredValue(key) { return found }
     guard let slot = home.entity.slot(named: key) else {
       if hasFetchedProperty(key) { return reportedFetchedObjects(key) }
       if let found = ownProperty(key) { return found }
@@ -346,8 +356,10 @@ open class ManagedObject: NSObject, SlotDeclaring {
   /// Sets the property `key`. Numbers of any kind are taken for numeric attributes; one that an integer cannot hold stays with the object
   /// until the save, which fails with 1610, 1620 or, for a fraction, 1550 (in contexts made by Core Data's names a fraction is cut
   /// off). Nil is taken for every attribute; for numbers, Booleans and dates by way of `setNilValueForKey(_:)`. A composite attribute takes a dictionary; elements that it does not name become nil. A to-one relationship takes an object or nil, a to-many one a set or an array of objects, Swift's or
-  /// Foundation's. Traps for a value of another type, naming the property and both types.
+  /// Foundation's. Traps for a value of another type, naming the property and both types. Properties that the class declares in Swift are set as
+  /// `value(forKey:)` finds them.
   open func setValue(_ value: Any?, forKey key: String) {
+    if setDeclaredValue(value, key) { return }
     guard let slot = home.entity.slot(named: key) else {
       if hasFetchedProperty(key) {
         trap("\(home.token.entityName).\(key) is a fetched property and cannot be set.")
@@ -371,6 +383,12 @@ open class ManagedObject: NSObject, SlotDeclaring {
       return
     }
     setModeledValue(nil, slot)
+  }
+
+  /// The key paths that the value of `key` is made of: a list that is divided into sections by a computed property looks at it again when something at
+  /// their ends changes. By default what the class's `keyPathsForValuesAffecting<Key>()` says, where the build plugin has found it.
+  open class func keyPathsForValuesAffectingValue(forKey key: String) -> Set<String> {
+    ClassKeys.of(self)?.paths(affecting: key) ?? []
   }
 
   /// Called by `value(forKey:)` for a key the entity does not have. Traps unless overridden.

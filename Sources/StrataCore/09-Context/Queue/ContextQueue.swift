@@ -12,6 +12,28 @@ public enum ConcurrencyType: UInt, Sendable {
   case mainQueue = 2
 }
 
+/// How a context is confined, by Core Data's names.
+public enum ManagedObjectContextConcurrencyType: UInt, Sendable, CaseIterable {
+  /// To the thread that made it.
+  case confinementConcurrencyType = 0
+  /// To a queue of its own.
+  case privateQueueConcurrencyType = 1
+  /// To the main queue.
+  case mainQueueConcurrencyType = 2
+}
+
+extension ConcurrencyType {
+  /// What is called so by Core Data's names.
+  init(_ type: ManagedObjectContextConcurrencyType) {
+    self =
+      switch type {
+      case .confinementConcurrencyType: .confinement
+      case .privateQueueConcurrencyType: .privateQueue
+      case .mainQueueConcurrencyType: .mainQueue
+      }
+  }
+}
+
 /// When an asynchronous `perform` runs its block.
 public enum ScheduledTaskType: Sendable {
   /// Behind everything already enqueued on the context's queue (rule 5).

@@ -2,24 +2,33 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Whether release builds check confinement at every access. A plain flag: it is set at start-up and read everywhere.
-private let confinementSwitch = Atomic<Bool>(false)
+#if DEBUG
+  private let checksUnlessToldOtherwise = true
+#else
+  private let checksUnlessToldOtherwise = false
+#endif
+
+/// Whether accesses are checked. A plain flag: it is set at start-up and read everywhere.
+private let confinementSwitch = Atomic<Bool>(checksUnlessToldOtherwise)
 
 extension ManagedObjectContext {
   /// Whether every access to a context and its objects checks that it happens on the context's queue.
   ///
-  /// Always true in debug builds. In release builds false unless set here, or by the environment variable
-  /// `STRATA_CHECK_CONFINEMENT=1`; set it before objects are fetched, objects already realised are not checked.
+  /// True in debug builds, false in release builds, unless it is set here or at start-up: by the environment variable `STRATA_CHECK_CONFINEMENT`, or
+  /// by the launch argument `-com.apple.CoreData.ConcurrencyDebug`, each `1` or `0`. The argument counts where both are there.
+  ///
+  /// Without the check, an access on the wrong queue is a data race, with whatever follows. In release builds, set it before objects are fetched:
+  /// those already realised are not checked.
   public static var checksConfinement: Bool {
     get {
-      #if DEBUG
-        return true
-      #else
-        _ = environmentSwitch
-        return confinementSwitch.load(ordering: .relaxed)
-      #endif
+      _ = environmentSwitch
+      return confinementSwitch.load(ordering: .relaxed)
     }
-    set { confinementSwitch.store(newValue, ordering: .relaxed) }
+    set {
+      // Once read, the environment does not come later and undo this.
+      _ = environmentSwitch
+      confinementSwitch.store(newValue, ordering: .relaxed)
+    }
   }
 
   /// Whether attribute reads must take the slow way to be checked. In debug builds the fast half checks by itself.
@@ -31,18 +40,26 @@ extension ManagedObjectContext {
     #endif
   }
 
-  /// Reads the environment variable once.
+  /// Reads environment and launch arguments once.
   static let environmentSwitch: Void = {
-    if ProcessInfo.processInfo.environment["STRATA_CHECK_CONFINEMENT"] == "1" {
-      confinementSwitch.store(true, ordering: .relaxed)
+    let process = ProcessInfo.processInfo
+    if let setting = confinementSetting(process.arguments, process.environment) {
+      confinementSwitch.store(setting, ordering: .relaxed)
     }
   }()
+
+  /// What launch arguments and environment say of the check; nil for nothing.
+  package static func confinementSetting(_ arguments: [String], _ environment: [String: String]) -> Bool? {
+    let flag = arguments.lastIndex(of: "-com.apple.CoreData.ConcurrencyDebug")
+    if let flag, flag + 1 < arguments.count, let level = Int(arguments[flag + 1]) { return level != 0 }
+    return environment["STRATA_CHECK_CONFINEMENT"].flatMap { Int($0) }.map { $0 != 0 }
+  }
 
   /// Traps when the caller is not on the context's queue (contexts 1).
   @inline(__always)
   func checkAccess(_ entity: @autoclosure () -> String? = nil) {
     #if DEBUG
-      if !isAccessible { trapForeignAccess(entity()) }
+      if !isAccessible, Self.checksConfinement { trapForeignAccess(entity()) }
     #else
       if confinementSwitch.load(ordering: .relaxed), !isAccessible { trapForeignAccess(entity()) }
     #endif
@@ -52,7 +69,7 @@ extension ManagedObjectContext {
   @inline(__always)
   func checkAccess(toWhat subject: @autoclosure () -> String) {
     #if DEBUG
-      if !isAccessible { trapForeignAccess(to: subject()) }
+      if !isAccessible, Self.checksConfinement { trapForeignAccess(to: subject()) }
     #else
       if confinementSwitch.load(ordering: .relaxed), !isAccessible { trapForeignAccess(to: subject()) }
     #endif

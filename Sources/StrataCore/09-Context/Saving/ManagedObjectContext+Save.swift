@@ -2,23 +2,8 @@ import Dispatch
 import Foundation
 
 extension ManagedObjectContext {
-  /// Writes all unsaved changes to their stores, all or nothing per store, and returns when they are as durable as the
-  /// store promises.
-  ///
-  /// Order (rules 125, 135): pending changes are processed → `willSave()` on changed objects until they rest → will-save
-  /// notification → validation, until it changes nothing more, all failures collected → the store's transaction;
-  /// conflicting rows go to the merge policy, then it is tried again → `didSave()` → did-save notifications. A save with no
-  /// changes posts its notifications with empty sets and writes nothing (rule 129).
-  ///
-  /// - Throws: `CoreDataError` for failed validation (1550 to 1680, or 1560 with all failures in `NSDetailedErrorsKey`), for
-  ///   unresolved conflicts (133020), violated uniqueness (133021) that the merge policy does not settle and read-only stores;
-  ///   `StorageError` for the disk and the
-  ///   file; 134040 when several stores are concerned and only some could be written. The context keeps its changes.
-  ///
-  /// Throws 132001 and does nothing inside a save of the same context: in `willSave()`, in observers of the will-save notification and of a did-change
-  /// notification about what `willSave()` or validation did, in validation and in merge policies. Observers of the did-change
-  /// notification that begins a save, `didSave()` and observers of the did-save notifications may save.
-  @_disfavoredOverload public func save() throws {
+  /// What `save()` does, with the library's own errors.
+  func saveChanges() throws {
     checkAccess()
     if saving.isRunning {
       throw CoreDataError(

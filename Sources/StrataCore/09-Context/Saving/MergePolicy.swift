@@ -90,7 +90,7 @@ open class MergePolicy: NSObject, @unchecked Sendable {  // Safe: the only store
 }
 
 /// One object whose row is not what the context last read (rules 190–193).
-public final class MergeConflict {
+public final class MergeConflict: NSObject {
   /// The object being saved.
   public let sourceObject: ManagedObject
   /// Attribute values the context last read or saved; nil when it never read the row.
@@ -120,6 +120,7 @@ public final class MergeConflict {
     cachedSnapshot = stored.map { object.dictionary(of: $0) }
     oldVersionNumber = Int(object.snapshot?.version ?? 0)
     newVersionNumber = Int(stored?.version ?? 0)
+    super.init()
   }
 
   /// A conflict that code has made, of `source`, a stored object, with the newest row of its store; to hand it to a merge policy.
@@ -145,6 +146,7 @@ public final class MergeConflict {
     persistedSnapshot = persnap
     oldVersionNumber = oldvers
     newVersionNumber = newvers
+    super.init()
   }
 
   /// Puts the object into the state in which `type` wants it saved.

@@ -290,6 +290,16 @@ extension ManagedObjectContext {
     checkAccess(name)
     return schema.entity(named: name).map { insertNew($0) }
   }
+
+  /// Makes a new object of a class that is known while the program runs only, and inserts it as a record of `entity`; of the one entity of the model
+  /// that has this class for nil.
+  package func insertNew<Object: ManagedObject>(_ type: Object.Type, _ entity: EntityDescription?) -> Object {
+    checkAccess(entity?.name)
+    let entity = entity ?? entityDescription(for: type)
+    let object = ThreadScope.current.materializing { type.init(materializing: entity) }
+    adoptNew(object, entity: entity)
+    return object
+  }
 }
 
 extension EntityDescription {

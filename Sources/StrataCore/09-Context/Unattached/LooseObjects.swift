@@ -18,7 +18,7 @@ enum LooseObjects {
   static func makeContext(_ schema: Schema) -> ManagedObjectContext {
     let coordinator = coordinators.withLock { known in
       if let coordinator = known[ObjectIdentifier(schema)] { return coordinator }
-      let new = PersistentStoreCoordinator(ofObjectsInNoContext: schema)
+      let new = HiddenCoordinator(managedObjectModel: schema.model)
       known[ObjectIdentifier(schema)] = new
       return new
     }
@@ -28,6 +28,12 @@ enum LooseObjects {
     context.speaksFoundation = KeyedValues.speakFoundation.load(ordering: .relaxed)
     return context
   }
+}
+
+/// A coordinator without stores, for objects in no context.
+private final class HiddenCoordinator: PersistentStoreCoordinator, @unchecked Sendable {
+  // Safe: adds no state.
+  override class var isHidden: Bool { true }
 }
 
 extension ManagedObject {

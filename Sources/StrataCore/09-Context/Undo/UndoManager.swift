@@ -24,7 +24,7 @@
   ///
   /// Differences: a group in which nothing was registered leaves nothing behind to undo, and an action whose target is gone is
   /// skipped.
-  open class UndoManager {
+  open class UndoManager: NSObject {
     private var undoStack: [UndoGroup] = []
     private var redoStack: [UndoGroup] = []
     /// Groups that have begun and not ended, outermost first.
@@ -35,7 +35,7 @@
     private var hasScheduledEnd = false
 
     /// Makes a manager with nothing to undo.
-    public init() {}
+    public override init() { super.init() }
 
     // MARK: Registering
 

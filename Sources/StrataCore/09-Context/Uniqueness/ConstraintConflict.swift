@@ -8,7 +8,7 @@ import Foundation
 /// ```
 ///
 /// Used on the queue of the context whose objects it names.
-public final class ConstraintConflict {
+public final class ConstraintConflict: NSObject {
   /// The names of the attributes that must not have the same values in two records.
   public let constraint: [String]
   /// The values that are shared, by attribute.
@@ -46,6 +46,20 @@ public final class ConstraintConflict {
     values = first.values(of: constraint)
     batchWords = nil
     constraintValues = Dictionary(zip(constraint, values.map { $0.anyValue ?? NSNull() })) { $1 }
+    super.init()
+  }
+
+  /// A conflict between nothing, as Core Data's `init()` makes it.
+  public override init() {
+    constraint = []
+    constraintValues = [:]
+    databaseObject = nil
+    databaseSnapshot = nil
+    conflictingObjects = []
+    conflictingSnapshots = []
+    values = []
+    batchWords = "a constraint conflict between no records"
+    super.init()
   }
 
   /// A row of a batch insert and the stored record that has its values, if it is one.
@@ -61,23 +75,22 @@ public final class ConstraintConflict {
     conflictingObjects = []
     conflictingSnapshots = []
     batchWords = words
+    super.init()
   }
 
-  /// Whether `object` is in its context, stays there and has the values still: a merge policy may have changed it since.
-  func stands(for object: ManagedObject) -> Bool {
-    object.context != nil && !object.isDeleted && object.values(of: constraint) == values
-  }
-}
-
-extension ConstraintConflict: CustomStringConvertible {
   /// The values, and the records that have them.
-  public var description: String {
+  public override var description: String {
     if let batchWords { return batchWords }
     let values = zip(constraint, values).map { "\($0) \($1)" }.joined(separator: ", ")
     let objects = conflictingObjects.prefix(5).map { "\($0.home.token.entityName)/p\($0.primaryKey)" }
     let more = conflictingObjects.count > 5 ? ", … and \(conflictingObjects.count - 5) more" : ""
     let stored = databaseObject.map { " and the stored \($0.home.token.entityName)/p\($0.primaryKey)" } ?? ""
     return objects.joined(separator: ", ") + more + stored + " have the same " + values
+  }
+
+  /// Whether `object` is in its context, stays there and has the values still: a merge policy may have changed it since.
+  func stands(for object: ManagedObject) -> Bool {
+    object.context != nil && !object.isDeleted && object.values(of: constraint) == values
   }
 }
 

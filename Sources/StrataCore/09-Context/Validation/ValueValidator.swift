@@ -72,7 +72,7 @@ struct ClassValidators: Sendable {
     let key = ObjectIdentifier(type)
     if let known = known.withLock({ $0[key] }) { return known }
     // The class is asked outside the lock.
-    let new = ClassValidators(type.valueValidators)
+    let new = ClassValidators(type.valueValidators + (ClassKeys.of(type)?.validators ?? []))
     known.withLock { $0[key] = new }
     return new
   }
@@ -80,5 +80,6 @@ struct ClassValidators: Sendable {
 
 extension ManagedObject: ValueChecking {
   static var validatedKeys: [String] { valueValidators.map(\.key) }
+  static var hasValidators: Bool { !ClassValidators.of(self).keys.isEmpty }
   static var checksEveryValue: Bool { !ValidationOverrides.of(self).isEmpty }
 }

@@ -17,7 +17,7 @@ import Testing
     arguments: [
       ("", 0), ("a >", 3), ("a > > 3", 4), ("(a == 1", 7), ("a == 1)", 6), ("a == 'x", 5), ("a + b", 5),
       ("a == b == c", 7),
-      ("x AND y == 1", 2), ("a == 1 AND", 10), ("a ~ 3", 2), ("a IN {1, }", 9), ("a IN {1 2}", 8),
+      ("x AND y == 1", 2), ("a == 1 AND", 10), ("a ? 3", 2), ("a IN {1, }", 9), ("a IN {1 2}", 8),
       ("a[FIRST] == 1", 1),
       ("a BEGINSWITH[l] 'x'", 13), ("a ==[q] 'x'", 5), ("foo:(3) == 2", 0), ("a := 3", 2),
       ("ALL (a == 3)", 4), ("NOT", 3), ("NOT a", 5),
@@ -39,11 +39,11 @@ import Testing
   }
 
   @Test func theTextShowsTheLineAndThePlace() throws {
-    let found = try #require(self.error("a == 1 AND\n  b ~ 3"))
+    let found = try #require(self.error("a == 1 AND\n  b ? 3"))
     #expect(found.line == 2 && found.column == 5)
-    #expect(found.description == "Line 2: Unexpected “~”: expected an operator.\n  b ~ 3\n    ^")
+    #expect(found.description == "Line 2: Unexpected “?”: expected an operator.\n  b ? 3\n    ^")
     #expect(self.error("a > ")?.description == "Unexpected end: expected a value, a key or “(”.\na > \n    ^")
-    let long = String(repeating: "a == 1 AND ", count: 100) + "~"
+    let long = String(repeating: "a == 1 AND ", count: 100) + "?"
     let lines = try #require(self.error(long)).description.split(separator: "\n")
     #expect(lines.count == 3 && lines[1].count < 90 && lines[1].first == "…")
     #expect(lines[1].count == lines[2].count && lines[2].last == "^")

@@ -169,9 +169,11 @@ struct FormatLexer {
 
   /// Longer ones first.
   private static let signs: [(String, FormatSign?)] = [
-    ("==", .equal), ("=>", .greaterOrEqual), ("=<", .lessOrEqual), ("=", .equal), ("!=", .notEqual),
+    ("<<", .shiftLeft), (">>", .shiftRight), ("==", .equal), ("=>", .greaterOrEqual), ("=<", .lessOrEqual),
+    ("=", .equal), ("!=", .notEqual),
     ("<>", .notEqual), ("<=", .lessOrEqual), ("<", .less), (">=", .greaterOrEqual), (">", .greater),
-    ("&&", .and), ("||", .or), ("!", .not), ("**", .power), ("*", .times), ("+", .plus), ("-", .minus),
+    ("&&", .and), ("||", .or), ("&", .bitAnd), ("|", .bitOr), ("^", .bitXor), ("~", .complement), ("!", .not),
+    ("**", .power), ("*", .times), ("+", .plus), ("-", .minus),
     ("/", .divided), ("(", .openParenthesis), (")", .closeParenthesis), ("{", .openBrace), ("}", .closeBrace),
     ("[", .openBracket), ("]", .closeBracket), (",", .comma), (".", .dot), (":=", nil),
   ]

@@ -8,6 +8,8 @@ enum FormatOperator {
   case compare(ComparisonOperator, FetchComparison.StringOptions, isNegated: Bool)
   case arithmetic(FetchFunction)
   case minus
+  /// `~`
+  case complement
   /// An open parenthesis, brace or call, which ends what lies above it.
   case frame
 
@@ -20,10 +22,14 @@ enum FormatOperator {
     case .not: 3
     case .quantifier: 4
     case .compare: 5
-    case .arithmetic(.add), .arithmetic(.subtract): 6
-    case .arithmetic(.power): 9
-    case .arithmetic: 7
-    case .minus: 8
+    case .arithmetic(.bitwiseOr): 6
+    case .arithmetic(.bitwiseXor): 7
+    case .arithmetic(.bitwiseAnd): 8
+    case .arithmetic(.leftShift), .arithmetic(.rightShift): 9
+    case .arithmetic(.add), .arithmetic(.subtract): 10
+    case .arithmetic(.power): 13
+    case .arithmetic: 11
+    case .minus, .complement: 12
     }
   }
 
@@ -35,7 +41,7 @@ enum FormatOperator {
   /// Whether it stands before its one side.
   var isPrefix: Bool {
     switch self {
-    case .not, .quantifier, .minus: true
+    case .not, .quantifier, .minus, .complement: true
     default: false
     }
   }
@@ -72,6 +78,11 @@ enum FormatOperator {
     case .times: .arithmetic(.multiply)
     case .divided: .arithmetic(.divide)
     case .power: .arithmetic(.power)
+    case .bitAnd: .arithmetic(.bitwiseAnd)
+    case .bitOr: .arithmetic(.bitwiseOr)
+    case .bitXor: .arithmetic(.bitwiseXor)
+    case .shiftLeft: .arithmetic(.leftShift)
+    case .shiftRight: .arithmetic(.rightShift)
     default: nil
     }
   }

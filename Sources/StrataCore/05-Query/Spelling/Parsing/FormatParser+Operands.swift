@@ -21,6 +21,7 @@ extension FormatParser {
     case .sign(.openParenthesis): open(.parenthesis, start)
     case .sign(.openBrace): open(.list, start)
     case .sign(.minus): try push(.minus, start)
+    case .sign(.complement): try push(.complement, start)
     case .sign(.not): try push(.not, start)
     case .sign(.openBracket) where mayHaveOptions: try options()
     case .sign(.closeParenthesis), .sign(.closeBrace): try closeEmpty(token, start)

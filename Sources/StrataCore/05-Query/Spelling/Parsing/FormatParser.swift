@@ -189,6 +189,10 @@ struct FormatParser {
     switch operation {
     case .frame: break
     case .minus: try negate(right, start)
+    case .complement:
+      try checkDepth(right.depth + 1, start)
+      let expression = FetchExpression.function(.onesComplement, [try requireExpression(right)])
+      operands.append(FormatNode(expression, depth: right.depth + 1, start, right.end))
     case .not:
       let predicate = try requirePredicate(right)
       try append(.not(predicate), depth: right.depth + 1, start, right.end)

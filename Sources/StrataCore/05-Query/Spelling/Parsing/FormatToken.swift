@@ -45,6 +45,12 @@ enum FormatSign: String {
   case and = "&&"
   case or = "||"
   case not = "!"
+  case bitAnd = "&"
+  case bitOr = "|"
+  case bitXor = "^"
+  case complement = "~"
+  case shiftLeft = "<<"
+  case shiftRight = ">>"
 }
 
 /// What an argument of a format string stands for.

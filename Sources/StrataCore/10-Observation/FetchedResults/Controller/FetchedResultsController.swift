@@ -44,6 +44,7 @@ public final class FetchedResultsController<Result: ManagedObject> {
   }
 
   private let tracker: ResultsTracker
+  private let computedSections: ComputedSections?
   private let consumers = ResultsConsumers()
   private var reader: ResultsReader?
   /// The delegate that knows that the list is about to change, and not yet that it has.
@@ -58,15 +59,34 @@ public final class FetchedResultsController<Result: ManagedObject> {
   ///   - cacheName: Has no effect.
   ///   - sectionName: What a section is called, by what the section key path leads to as text: its first letter, say. Nil to call it
   ///     that. Must give the same for the same, and is called on the context's queue.
-  public init(
+  public convenience init(
     fetchRequest: FetchRequest<Result>, managedObjectContext: ManagedObjectContext,
     sectionNameKeyPath: String? = nil, cacheName: String? = nil, sectionName: ((String) -> String)? = nil
   ) {
+    self.init(
+      fetchRequest, managedObjectContext, sectionNameKeyPath, cacheName, SectionNames(sectionName), nil)
+  }
+
+  /// The same for sections that no stored value names.
+  package convenience init(
+    fetchRequest: FetchRequest<Result>, managedObjectContext: ManagedObjectContext,
+    computedSections: ComputedSections, cacheName: String?
+  ) {
+    self.init(
+      fetchRequest, managedObjectContext, computedSections.keyPath, cacheName, SectionNames(nil),
+      computedSections)
+  }
+
+  private init(
+    _ fetchRequest: FetchRequest<Result>, _ context: ManagedObjectContext, _ sectionNameKeyPath: String?,
+    _ cacheName: String?, _ names: SectionNames, _ computedSections: ComputedSections?
+  ) {
     self.fetchRequest = fetchRequest
-    self.managedObjectContext = managedObjectContext
+    managedObjectContext = context
     self.sectionNameKeyPath = sectionNameKeyPath
     self.cacheName = cacheName
-    tracker = ResultsTracker(managedObjectContext, SectionNames(sectionName))
+    self.computedSections = computedSections
+    tracker = ResultsTracker(context, names)
     tracker.receiver = self
   }
 
@@ -83,7 +103,8 @@ public final class FetchedResultsController<Result: ManagedObject> {
     let specification = try context.specification(of: fetchRequest)
     try context.checkResultType(Result.self, specification.entityName)
     let plan = try ResultsPlan(
-      specification, sectionNameKeyPath: sectionNameKeyPath, schema: context.schema)
+      specification, sectionNameKeyPath: sectionNameKeyPath, computed: computedSections,
+      schema: context.schema)
     // A relationship that does not exist: better told now than when an object is looked at.
     _ = try context.prefetch(specification.relationshipKeyPathsForPrefetching, of: [], plan.request.entity)
     settleListening()

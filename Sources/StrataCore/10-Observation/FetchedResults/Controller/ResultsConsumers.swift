@@ -68,8 +68,9 @@ private final class RemovalWatch: @unchecked Sendable {
     token = NotificationCenter.default.addObserver(
       forName: PersistentStoreCoordinator.storesDidChangeNotification, object: coordinator, queue: nil
     ) { [weak consumers] notification in
-      guard let removed = notification.userInfo?["removed"] as? [any PersistentStore] else { return }
-      consumers?.end(with: removed)
+      let key = "\(PersistentStoreCoordinator.engineKey).removed"
+      guard let removed = notification.userInfo?[key] as? any PersistentStore else { return }
+      consumers?.end(with: [removed])
     }
   }
 

@@ -11,10 +11,10 @@ struct RelatedPaths {
   private(set) var depth = 0
   private let schema: Schema
 
-  init(_ request: ResolvedFetchRequest, _ section: ResolvedSort?) {
+  init(_ request: ResolvedFetchRequest, _ sections: [ResolvedSort]) {
     schema = request.schema
     collect(request.predicate)
-    for sort in request.sorts + [section].compactMap({ $0 }) {
+    for sort in request.sorts + sections {
       for (place, number) in sort.steps.enumerated() {
         let isLast = place + 1 == sort.steps.count
         follow(number)

@@ -64,7 +64,7 @@ extension ResultsTracker {
       let bound = binding.entities[plan.request.entityNumbers[0]]
     else { return nil }
     // The section's value must be in the keys: that of the first sort key is.
-    guard let first = plan.request.sorts.first else { return nil }
+    guard plan.computed == nil, let first = plan.request.sorts.first else { return nil }
     if let section = plan.section, section.slot != first.slot { return nil }
     var builder = EntryIndex.Builder()
     var lastFirst: [UInt8] = []
@@ -88,7 +88,7 @@ extension ResultsTracker {
   }
 
   func requireGrouping(_ index: EntryIndex, _ plan: ResultsPlan) throws {
-    guard plan.section != nil, !index.isGrouped else { return }
+    guard plan.hasSections, !index.isGrouped else { return }
     var seen: Set<UInt32> = []
     for run in 0..<index.list.runCount {
       let (leaf, place) = index.list.find(index.list.start(ofRun: run))
@@ -140,20 +140,28 @@ extension ResultsTracker {
           }
         }
         maker.make(snapshot, bound, value: value)
-        let section = section { value($0.slot) }
-        if let failure { throw failure }
         let identity = ResultEntry.identity(row.primaryKey, store: store)
+        let section =
+          computedSection(identity, bound, row.primaryKey) ?? section { value($0.slot) }
+        if let failure { throw failure }
         builder.append(identity, bound.stamp.entityCode, section, maker.bytes)
         return
       }
       let evaluation = try evaluation(binding)
       let values = try evaluation.sortValues(node)
       maker.make(values)
-      let section = section { _ in values[values.count - 1] }
       let bits = evaluation.view.reference(node)
-      builder.append(
-        ResultEntry.identity(Reference.primaryKey(bits), store: store), Reference.entityCode(bits), section,
-        maker.bytes)
+      let key = Reference.primaryKey(bits)
+      let identity = ResultEntry.identity(key, store: store)
+      let section =
+        computedSection(identity, evaluation.view.bound(node), key)
+        ?? section { _ in values[values.count - 1] }
+      builder.append(identity, Reference.entityCode(bits), section, maker.bytes)
+    }
+
+    private func computedSection(_ identity: UInt64, _ bound: BoundEntity, _ key: UInt64) -> UInt32? {
+      guard let computed = plan.computed else { return nil }
+      return tracker.section(of: identity, bound, key, computed)
     }
 
     private mutating func section(_ value: (ResolvedSort) -> AttributeValue) -> UInt32 {
@@ -177,6 +185,17 @@ extension ResultsTracker {
     }
 
     consuming func finish() -> EntryIndex { builder.finish() }
+  }
+
+  /// The section of an object as its class names it, asked for once.
+  func section(of identity: UInt64, _ bound: BoundEntity, _ key: UInt64, _ computed: ComputedSections)
+    -> UInt32
+  {
+    if let known = computedSections[identity] { return known }
+    let object = context.object(with: ManagedObjectID(token: bound.token, primaryKey: key))
+    let section = names.number(named: computed.name(object))
+    computedSections[identity] = section
+    return section
   }
 
   /// How objects of a store are looked at.

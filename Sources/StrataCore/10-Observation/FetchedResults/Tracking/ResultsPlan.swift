@@ -7,12 +7,17 @@ struct ResultsPlan {
   /// The request with the section's value behind the sort keys.
   let evaluated: ResolvedFetchRequest
   let section: ResolvedSort?
+  /// What names the sections where no stored value does.
+  let computed: ComputedSections?
   let related: RelatedPaths
 
   /// Without sort keys the order is the store's, that of primary keys.
   ///
   /// - Throws: ``FetchError``; `CoreDataError` 134060 when the section key path ends at an object (rule 242).
-  init(_ specification: FetchSpecification, sectionNameKeyPath: String?, schema: Schema) throws {
+  init(
+    _ specification: FetchSpecification, sectionNameKeyPath: String?, computed: ComputedSections? = nil,
+    schema: Schema
+  ) throws {
     // The list is what the context shows (rule 243), also of a request that asks for what is stored.
     var specification = specification
     specification.includesPendingChanges = true
@@ -20,9 +25,11 @@ struct ResultsPlan {
     var request = try ResolvedFetchRequest(specification, schema: schema)
     // A window of another order would hold other objects.
     request.isPaged = true
-    let section = try sectionNameKeyPath.map { path in
+    let resolver = PredicateResolver(entity: request.entity, schema: schema)
+    let storedPath = computed == nil ? sectionNameKeyPath : nil
+    let section = try storedPath.map { path in
       let sort = try FetchError.locating(.sectionKeyPath(path)) {
-        try ResolvedSort(FetchSort(path), PredicateResolver(entity: request.entity, schema: schema))
+        try ResolvedSort(FetchSort(path), resolver)
       }
       if sort.type == .objectID {
         throw CoreDataError(
@@ -34,9 +41,15 @@ struct ResultsPlan {
     }
     self.request = request
     self.section = section
+    self.computed = computed
     evaluated = section.map { request.appending($0) } ?? request
-    related = RelatedPaths(request, section)
+    // A path that leads through nothing stored tells nothing of related objects.
+    let affecting =
+      computed?.affecting.sorted().compactMap { try? ResolvedSort(FetchSort($0), resolver) } ?? []
+    related = RelatedPaths(request, (section.map { [$0] } ?? []) + affecting)
   }
+
+  var hasSections: Bool { section != nil || computed != nil }
 
   /// Whether all that order and sections follow from is in an object's own row.
   var isLocal: Bool { evaluated.sorts.allSatisfy(\.steps.isEmpty) }
@@ -47,9 +60,24 @@ struct ResultsPlan {
       request.sorts.first.map { "the order of the first sort key, \($0.name)" } ?? "the store's order"
     return CoreDataError(
       .coreData,
-      "Objects of \(request.entity.name) with the same section “\(key)” (\(section?.name ?? "")) do not stand together in \(order). "
+      "Objects of \(request.entity.name) with the same section “\(key)” (\(section?.name ?? computed?.keyPath ?? "")) do not stand together in \(order). "
         + "Sort by the section key path first, or by what puts objects into the same groups."
     )
+  }
+}
+
+/// Names of sections that no stored value says: a property of the class, or a transient attribute.
+package struct ComputedSections {
+  let keyPath: String
+  /// The key paths that a name is made of beyond the object's own properties.
+  let affecting: Set<String>
+  /// The name of the section that an object is in. Called on the context's queue, once for each object and once after each change of it.
+  let name: (ManagedObject) -> String
+
+  package init(keyPath: String, affecting: Set<String>, name: @escaping (ManagedObject) -> String) {
+    self.keyPath = keyPath
+    self.affecting = affecting
+    self.name = name
   }
 }
 
@@ -73,7 +101,7 @@ final class SectionNames {
     return number
   }
 
-  private func number(named name: String) -> UInt32 {
+  func number(named name: String) -> UInt32 {
     if let known = numbers[ExactText(text: name)] { return known }
     let number = UInt32(names.count)
     names.append(name)

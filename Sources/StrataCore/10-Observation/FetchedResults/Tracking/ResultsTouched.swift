@@ -31,6 +31,13 @@ struct Touched {
     direct.values.reduce(0) { $0 + $1.count } + related.values.reduce(0) { $0 + $1.count }
   }
 
+  /// Those that have changed themselves, and those that something has changed for.
+  func forEachIdentity(_ body: (UInt64) -> Void) {
+    for part in [direct, related] {
+      for (store, keys) in part { for key in keys { body(ResultEntry.identity(key, store: store)) } }
+    }
+  }
+
   var directIdentities: Set<UInt64> {
     var result: Set<UInt64> = []
     for (store, keys) in direct { for key in keys { result.insert(ResultEntry.identity(key, store: store)) } }
@@ -206,8 +213,13 @@ struct Touched {
             let values = try evaluation.sortValues(node)
             maker.make(values)
             let section =
-              plan.section == nil
-              ? tracker.names.numberOfOnly() : tracker.names.number(for: values[values.count - 1])
+              if let computed = plan.computed {
+                tracker.section(of: identity, view.bound(node), key, computed)
+              } else if plan.section == nil {
+                tracker.names.numberOfOnly()
+              } else {
+                tracker.names.number(for: values[values.count - 1])
+              }
             touch.new = ResultEntry(
               identity: identity, code: view.bound(node).stamp.entityCode, section: section,
               key: Array(maker.bytes))

@@ -54,6 +54,8 @@ final class ResultsTracker: ContextObserver {
   private var isListening = false
   /// What has changed in events that could not be followed: told of when the list can be read again.
   private var unseen: Set<ManagedObjectID> = []
+  /// By identity, the sections that the objects' class has named, until the object changes.
+  var computedSections: [UInt64: UInt32] = [:]
   /// The sections of the list that was read last do not stand together.
   var hasBrokenSections = false
 
@@ -71,7 +73,14 @@ final class ResultsTracker: ContextObserver {
       end(.storeRemoved)
       stores = []
     }
-    let (index, owners) = try read(plan)
+    let before = computedSections
+    computedSections = [:]
+    let found: (EntryIndex, LastOwners)
+    do { found = try read(plan) } catch {
+      computedSections = before
+      throw error
+    }
+    let (index, owners) = found
     lastOwners = owners
     relatedValues = RelatedValues()
     self.plan = plan
@@ -176,7 +185,10 @@ final class ResultsTracker: ContextObserver {
     var touched = Touched(self, plan)
     change.forEach { touched.add($0) }
     for id in unseen { touched.add(id) }
-    if isBehind || change.isAllRefreshed { return try reload(plan, touched) }
+    if isBehind || change.isAllRefreshed {
+      computedSections = [:]
+      return try reload(plan, touched)
+    }
     if touched.isEmpty { return nil }
     context.flushAncestors()
     let layers = context.takeLayers()
@@ -184,7 +196,11 @@ final class ResultsTracker: ContextObserver {
     try context.throwingFailures {
       try touched.addRelated(plan, layers, &relatedValues, &lastOwners)
     }
-    if touched.mustReload { return try reload(plan, touched) }
+    touched.forEachIdentity { computedSections[$0] = nil }
+    if touched.mustReload {
+      computedSections = [:]
+      return try reload(plan, touched)
+    }
     if touched.direct.isEmpty, touched.related.isEmpty { return nil }
     if touched.count > max(256, index.list.count / 4) { return try reload(plan, touched) }
     if plan.request.offset > 0 { return try reload(plan, touched) }
@@ -233,7 +249,7 @@ final class ResultsTracker: ContextObserver {
     self.index = index
     return ResultsReport(
       old: old, new: index.list, touches, oldCounts: oldCounts, newCounts: index.sectionCounts,
-      hasSections: plan.section != nil, names: names.names, stores: stores)
+      hasSections: plan.hasSections, names: names.names, stores: stores)
   }
 
   /// Whether so many entries are taken out and put in faster by one walk over the list than one by one.
@@ -307,7 +323,7 @@ final class ResultsTracker: ContextObserver {
     unseen = []
     return ResultsReport(
       old: before.list, new: after.list, touches, oldCounts: before.sectionCounts,
-      newCounts: after.sectionCounts, hasSections: plan.section != nil, names: names.names, stores: stores)
+      newCounts: after.sectionCounts, hasSections: plan.hasSections, names: names.names, stores: stores)
   }
 }
 

@@ -1,0 +1,60 @@
+import ArgumentParser
+import Foundation
+import NSManagedGenerator
+
+/// Makes the edits that source for Apple's Core Data needs on other systems.
+struct PortCoreData: StoreTask {
+  static let configuration = CommandConfiguration(
+    commandName: "port-core-data",
+    abstract:
+      "Edits sources written for Apple's Core Data so that they build here, and lists what is left to do by hand.",
+    discussion: """
+      Says what it would do, and writes nothing without --apply. Keep the sources under version control.
+      """)
+
+  @Argument(help: "A folder of Swift sources, or one file.") var sources: String
+
+  @Flag(help: "Write the edits.") var apply = false
+
+  @Flag(help: "Keep @objc and its like for Apple's systems, between #if canImport(ObjectiveC) and #endif.")
+  var keepAttributes = false
+
+  func perform() throws {
+    let folder = try SourceFolder(URL(fileURLWithPath: sources), keepsAttributes: keepAttributes)
+    if apply { for file in folder.files { try SourceFolder.apply(file) } }
+    let changed = folder.files.filter(\.isChanged)
+    let edits = folder.files.reduce(0) { $0 + $1.ported.edits.count }
+    for file in changed {
+      for edit in file.ported.edits { print("\(name(of: file.url)):\(edit.line): \(edit.message)") }
+    }
+    let remarks =
+      folder.files.flatMap { file in
+        file.ported.remarks.map { "\(name(of: file.url)):\($0.line): \($0.message)" }
+      }
+      + folder.unreadable.map { "\(name(of: $0)): no UTF-8 text; left as it is" }
+      + folder.models.map { "\(name(of: $0)): \(Self.advice(for: $0))" }
+    if !remarks.isEmpty {
+      print("\nTo do by hand:")
+      remarks.forEach { print($0) }
+    }
+    let verb = apply ? "made" : "to make, none made yet (--apply makes them)"
+    print(
+      "\n\(edits) \(edits == 1 ? "edit" : "edits") in \(changed.count) of \(folder.files.count) \(folder.files.count == 1 ? "file" : "files") \(verb); "
+        + "\(remarks.count) \(remarks.count == 1 ? "thing" : "things") to do by hand.")
+  }
+
+  private func name(of url: URL) -> String {
+    let base = URL(fileURLWithPath: sources).path
+    return url.path.hasPrefix(base + "/") ? String(url.path.dropFirst(base.count + 1)) : url.lastPathComponent
+  }
+
+  private static func advice(for model: URL) -> String {
+    switch model.pathExtension {
+    case "momd", "mom": "a compiled model cannot be read; ship its source, the .xcdatamodeld"
+    case "xcmappingmodel":
+      "name it in the target's resources: .copy(\"\(model.lastPathComponent)\")"
+    default:
+      "name it in the target's resources, .copy(\"\(model.lastPathComponent)\"), and the plugin CoreDataPlugin in its plugins"
+    }
+  }
+}
