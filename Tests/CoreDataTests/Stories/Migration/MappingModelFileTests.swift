@@ -295,33 +295,4 @@ struct MappingModelFileTests {
       try expression(Listing(14, ["NSCollection": [path("source", "name")] as NSArray])))
     #expect(aggregate.expressionType == .aggregate)
   }
-
-  @Test("An archive that is nested without end, or damaged anywhere, is refused and does no harm")
-  func damaged() throws {
-    var deep: ArchivedPart = OneConstant(0)
-    for _ in 0..<100 {
-      deep = Called(4, ["NSSelectorName": "uppercase:" as NSString, "NSArguments": [deep] as NSArray])
-    }
-    #expect(try expression(deep) == nil)
-    var list: NSArray = []
-    for _ in 0..<100 { list = [list] }
-    #expect(try expression(OneConstant(0, ["NSConstantValue": list])) == nil)
-    // A class that is none of these is not made.
-    #expect(try expression(ArchivedPart(0)) == nil)
-    let whole = try #require(Data(base64Encoded: archive(path("source", "name"))))
-    for length in stride(from: 0, to: whole.count, by: 40) {
-      let cut = source(whole.prefix(length).base64EncodedString())
-      #expect(NSMappingModel(contentsOf: try write(cut)) == nil)
-    }
-    var generator = SystemRandomNumberGenerator()
-    for _ in 0..<40 {
-      var bytes = whole
-      for _ in 0..<Int.random(in: 1...3, using: &generator) {
-        bytes[Int.random(in: 0..<bytes.count, using: &generator)] = UInt8.random(
-          in: 0...255, using: &generator)
-      }
-      // Some changes leave an archive: of another path, for instance.
-      _ = NSMappingModel(contentsOf: try write(source(bytes.base64EncodedString())))
-    }
-  }
 }
