@@ -234,7 +234,11 @@ struct KeyTableTests {
     let controller = try controller("initial", by: "title")
     #expect(sections(controller) == ["A:alps,anna", "B:bird", "C:clay"] && Edition.asked == 4)
     let receiver = Receiver()
+    // With a delegate the list is followed from the fetch on.
     controller.delegate = receiver
+    Edition.asked = 0
+    try controller.performFetch()
+    #expect(Edition.asked == 4)
     _ = edition("cold")
     context.processPendingChanges()
     #expect(sections(controller) == ["A:alps,anna", "B:bird", "C:clay,cold"] && Edition.asked == 5)

@@ -91,8 +91,9 @@ struct DeclaredProperty: Sendable {
     if let type = wanted as? any BinaryInteger.Type, let integer = value as? any BinaryInteger {
       return exactly(type, integer) as? Value
     }
-    if let type = wanted as? any BinaryFloatingPoint.Type, let number = value as? any BinaryFloatingPoint {
-      return nearest(type, number) as? Value
+    if let type = wanted as? any BinaryFloatingPoint.Type {
+      if let number = value as? any BinaryFloatingPoint { return nearest(type, number) as? Value }
+      if let number = value as? any BinaryInteger { return nearest(type, number) as? Value }
     }
     return nil
   }
@@ -105,6 +106,10 @@ struct DeclaredProperty: Sendable {
 
   private static func nearest<Number: BinaryFloatingPoint>(
     _ type: Number.Type, _ value: any BinaryFloatingPoint
+  ) -> Number { Number(value) }
+
+  private static func nearest<Number: BinaryFloatingPoint>(
+    _ type: Number.Type, _ value: any BinaryInteger
   ) -> Number { Number(value) }
 
   private static func isRepresentable(_ type: Any.Type) -> Bool {

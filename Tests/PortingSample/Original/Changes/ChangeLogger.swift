@@ -102,8 +102,8 @@ public final class LedgerMergePolicy: NSMergePolicy, @unchecked Sendable {
   public override func resolve(optimisticLockingConflicts list: [NSMergeConflict]) throws {
     for conflict in list {
       guard let account = conflict.sourceObject as? Account,
-        let old = conflict.cachedSnapshot?["note"] as? String,
-        let stored = conflict.persistedSnapshot?["note"] as? String,
+        let old = conflict.objectSnapshot?["note"] as? String,
+        let stored = conflict.cachedSnapshot?["note"] as? String,
         let mine = account.note, old != stored, old != mine
       else { continue }
       account.note = stored + " / " + mine

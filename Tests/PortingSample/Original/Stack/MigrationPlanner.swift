@@ -31,7 +31,8 @@ public final class MigrationPlanner {
   /// The versions of a model among the resources, by their names.
   public static func versions(of name: String, in bundle: Bundle) -> [NSManagedObjectModel] {
     let urls = bundle.urls(forResourcesWithExtension: "mom", subdirectory: "\(name).momd") ?? []
-    return urls.sorted { $0.lastPathComponent.localizedStandardCompare($1.lastPathComponent) == .orderedAscending }
+    func stem(_ url: URL) -> String { return url.deletingPathExtension().lastPathComponent }
+    return urls.sorted { stem($0).localizedStandardCompare(stem($1)) == .orderedAscending }
       .compactMap { NSManagedObjectModel(contentsOf: $0) }
   }
 
