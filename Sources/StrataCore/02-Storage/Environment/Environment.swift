@@ -57,6 +57,12 @@ final class Environment: @unchecked Sendable {
   var lockIdentity: FileSystem.Identity?
   /// See `SoleUse`.
   var lockProbe: Int32?
+  /// What those who opened the store made of what is in it.
+  private var verdict = Verdict.open
+
+  private enum Verdict {
+    case open, accepted, refused
+  }
 
   /// The numbers of the environment's own threads; 0 while they do not run.
   let writerThread = Atomic<SystemThread.Number>(0)
@@ -182,6 +188,15 @@ final class Environment: @unchecked Sendable {
         keyspaces: parts)
     }
   }
+
+  /// Whoever opened the environment has found a store in it. Each opener calls this or `refuse`, or neither.
+  func accept() { lock.withLock { verdict = .accepted } }
+
+  /// Whoever opened the environment does not want what is in the file: closing must not change it, unless somebody else does.
+  func refuse() { lock.withLock { if verdict == .open { verdict = .refused } } }
+
+  /// Whether the file must stay as it is.
+  var isRefused: Bool { lock.withLock { verdict == .refused } }
 
   // MARK: Entering
 

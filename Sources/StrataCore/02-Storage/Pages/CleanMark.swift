@@ -76,7 +76,7 @@ struct CleanMark: Equatable {
 extension Environment {
   /// Notes that the store was closed in order. With the gate shut.
   func markClean(_ environment: OpaquePointer) {
-    if isReadOnly || options.isTemporary || !options.flushesCommits { return }
+    if isReadOnly || options.isTemporary || !options.flushesCommits || isRefused { return }
     // What `.relaxed` has not flushed yet is flushed now.
     guard options.durability == .full || mdb_env_sync(environment, 1) == 0 else { return }
     var descriptor: mdb_filehandle_t = -1

@@ -40,8 +40,11 @@ struct StoreOpening {
     let held = try heldEntities()
     let environment = try openEnvironment()
     do {
-      return try open(environment, held: held)
+      let result = try open(environment, held: held)
+      environment.accept()
+      return result
     } catch {
+      environment.refuse()
       environment.close()
       throw error
     }

@@ -257,9 +257,9 @@ import Testing
 /// Notifies another process that waits for the file at `path`.
 func announce(_ path: String) throws { try Data().write(to: URL(fileURLWithPath: path)) }
 
-/// Waits until another process has made the file at `path`.
+/// Waits until another process has made the file at `path`, up to an hour: a process that a test starts comes late when all tests run at once on a busy machine.
 func waitFor(_ path: String) throws {
-  for _ in 0..<60_000 {
+  for _ in 0..<360_000 {
     if FileManager.default.fileExists(atPath: path) { return }
     usleep(10_000)
   }

@@ -193,4 +193,28 @@ import Testing
       try Environment.inspect(path: path, .automatic)
     }
   }
+
+  /// What is refused stays as it is, also where there is no mark.
+  @Test(arguments: Durability.allCases)
+  func aStoreOfAnotherModelIsRefusedAndGetsNoMark(durability: Durability) throws {
+    func schema(_ entity: String) throws -> Schema {
+      try ManagedObjectModel(entities: [
+        EntityDescription(entity, properties: [AttributeDescription("name", .string)])
+      ]).schema()
+    }
+    var options = LMDBStoreOptions()
+    options.durability = durability
+    try LMDBStore(url: URL(fileURLWithPath: path), schema: schema("Spot"), options: options).close()
+    // The mark names the file.
+    let copy = URL(fileURLWithPath: directory("Copy.strata"))
+    try FileManager.default.copyItem(atPath: path, toPath: copy.path)
+    let bytes = try fileBytes(copy.path)
+    try #require(try !isMarked(copy.path))
+    #expect(throws: CoreDataError.self) {
+      _ = try LMDBStore(url: copy, schema: schema("Reef"), options: options)
+    }
+    #expect(try fileBytes(copy.path) == bytes)
+    try LMDBStore(url: copy, schema: schema("Spot"), options: options).close()
+    #expect(try isMarked(copy.path))
+  }
 }
