@@ -47,7 +47,9 @@ import Testing
       ($0.attributesByName["place"] as? CompositeAttributeDescription)?.elements.append(
         $0.attributesByName["place"]!)
     }
-    #expect(throws: ModelError.self) { _ = try ManagedObjectModel(entities: [circle]).copy() as ManagedObjectModel }
+    #expect(throws: ModelError.self) {
+      _ = try ManagedObjectModel(entities: [circle]).copy() as ManagedObjectModel
+    }
     #expect(!circle.versionHash.isEmpty)
   }
 

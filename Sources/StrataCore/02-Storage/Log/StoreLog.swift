@@ -387,7 +387,7 @@ final class StoreLog: @unchecked Sendable {
 /// When a store's small commits use a log.
 struct LogPolicy: Sendable {
   /// Whether stores keep a log unless their options say otherwise.
-  static let isKeptByDefault = true
+  static let isKeptByDefault = false
   /// Whether no log is made before ``StoreLog/permit()``.
   var awaitsPermission = false
   /// How many commits use no log: a program that saves once and closes does not pay for one.

@@ -168,18 +168,16 @@ struct QueryGenerationTests {
         try writer.save()
       }
     }
-    // The log of small saves keeps what was replaced since its last checkpoint: that much is free at any time, and used before the file grows.
-    try write(120)
+    try write(20)
     let before = try size()
     try write(20)
     let free = try size() - before
     try context.setQueryGenerationFrom(.current)
     #expect(try context.entryCount() == 1)
-    try write(120)
+    try write(40)
     let pinned = try size() - before - free
     #expect(pinned > 3_000_000, "a pinned commit keeps what was replaced since")
     try context.setQueryGenerationFrom(nil)
-    try write(120)
     let grown = try size()
     try write(40)
     #expect(try size() - grown < pinned / 4)
