@@ -22,9 +22,11 @@ final class KeyedArchive {
 
   private let list: BinaryPropertyList
   private let objects: [Int]
+  /// What was read already, by number: an archive that refers to one large object again and again is read in the time of its bytes.
+  private var known: [Int: Coded?] = [:]
   /// The outermost object.
   let root: Coded
-  /// How many more objects are read: references make an archive of a few bytes a tree without end.
+  /// How many more objects are read, long texts and data counting as several: references make an archive of a few bytes a tree without end.
   private var remaining = 100_000
 
   /// Nil when `data` is no keyed archive of one object.
@@ -59,13 +61,20 @@ final class KeyedArchive {
     return Coded(className: name, members: members)
   }
 
+  private func coded(_ number: Int) -> Coded? {
+    if let found = known[number] { return found }
+    let found = Self.coded(number, list, objects)
+    known[number] = .some(found)
+    return found
+  }
+
   // MARK: Members
 
   /// The object with a class that `object` has under `key`; nil for none and for anything else.
   func coded(_ key: String, of object: Coded) -> Coded? {
     guard remaining > 0, case .identifier(let number)? = object.members[key] else { return nil }
     remaining -= 1
-    return Self.coded(number, list, objects)
+    return coded(number)
   }
 
   func integer(_ key: String, of object: Coded) -> Int? {
@@ -85,7 +94,7 @@ final class KeyedArchive {
     for number in numbers {
       remaining -= 1
       guard remaining > 0, case .identifier(let reference)? = list[number],
-        let object = Self.coded(reference, list, objects)
+        let object = coded(reference)
       else { return nil }
       found.append(object)
     }
@@ -114,17 +123,21 @@ final class KeyedArchive {
     case .integer(let value): return value
     case .real(let value): return value
     case .date(let value): return value
-    case .data(let value): return value
-    case .string(let value): return value == "$null" ? nil : value
+    case .data(let value):
+      remaining -= value.count / 64
+      return value
+    case .string(let value):
+      remaining -= value.utf8.count / 64
+      return value == "$null" ? nil : value
     case .identifier(let number):
       guard objects.indices.contains(number), let found = list[objects[number]] else {
         throw UnknownValue(description: "a reference to nothing")
       }
       if case .dictionary = found {
-        guard let coded = Self.coded(number, list, objects) else {
+        guard let object = coded(number) else {
           throw UnknownValue(description: "an object without a class")
         }
-        return try value(of: coded, depth + 1)
+        return try value(of: object, depth + 1)
       }
       if case .identifier = found { throw UnknownValue(description: "a reference to a reference") }
       return try value(found, depth + 1)

@@ -276,6 +276,35 @@ struct MappingModelFileTests {
     #expect(NSMappingModel(contentsOf: try write(source(good))) != nil)
   }
 
+  /// `STRATA_SEED=n` repeats one.
+  @Test("An archive that is nested too deeply, or damaged anywhere, is refused and does no harm")
+  func damaged() throws {
+    var list: NSArray = []
+    for _ in 0..<34 { list = [list] }
+    #expect(try expression(OneConstant(0, ["NSConstantValue": list])) == nil)
+    // A class that is none of these is not made.
+    #expect(try expression(ArchivedPart(0)) == nil)
+    let whole = try #require(Data(base64Encoded: archive(path("source", "name"))))
+    for length in stride(from: 0, to: whole.count, by: 40) {
+      let cut = source(whole.prefix(length).base64EncodedString())
+      #expect(NSMappingModel(contentsOf: try write(cut)) == nil)
+    }
+    let seed =
+      ProcessInfo.processInfo.environment["STRATA_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...9_999)
+    print("damaged archives: seed \(seed)")
+    var state = seed
+    func random(_ bound: Int) -> Int {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return Int(state >> 33) % bound
+    }
+    for _ in 0..<300 {
+      var bytes = whole
+      for _ in 0...random(3) { bytes[random(bytes.count)] = UInt8(random(256)) }
+      // Some changes leave an archive: of another path, for instance.
+      _ = NSMappingModel(contentsOf: try write(source(bytes.base64EncodedString())))
+    }
+  }
+
   private func expression(_ part: ArchivedPart) throws -> CoreData.NSExpression? {
     let mapping = NSMappingModel(contentsOf: try write(source(archive(part))))
     return mapping?.entityMappings[0].attributeMappings?[0].valueExpression

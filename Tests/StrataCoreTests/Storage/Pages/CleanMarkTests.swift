@@ -204,6 +204,8 @@ import Testing
     }
     var options = LMDBStoreOptions()
     options.durability = durability
+    // Without a log, a store that flushes nothing leaves no mark.
+    options.keepsLog = true
     try LMDBStore(url: URL(fileURLWithPath: path), schema: schema("Spot"), options: options).close()
     // The mark names the file.
     let copy = URL(fileURLWithPath: directory("Copy.strata"))

@@ -104,7 +104,8 @@ struct UnreadableRowTests {
     let reader = store.context()
     let log = FailureLog(reader)
     try reader.setQueryGenerationFrom(.current)
-    _ = try reader.entryCount()
+    // On a busy machine the generation has ended by now.
+    _ = try? reader.entryCount()
     let entry = try #require(reader.object(with: ids[0]) as? Entry)
     while reader.queryGenerationToken?.isAlive == true { usleep(1_000) }
     #expect(entry.location == nil)
