@@ -18,11 +18,8 @@ extension NSManagedObjectContext {
   }
 
   /// Runs `block` on the context's queue and returns its value. May be called from any task.
-  ///
-  /// As with Core Data's, nothing is demanded of what the block takes along and hands out: it must not be used elsewhere meanwhile. StrataCore's
-  /// method of this name has the compiler check that.
   nonisolated(nonsending) public func perform<T>(
-    schedule: ScheduledTaskType = .immediate, _ block: @escaping () throws -> T
+    schedule: ScheduledTaskType = .immediate, _ block: sending @escaping () throws -> T
   ) async throws -> T {
     let block = Carried(block)
     return try await self.StrataCore::perform(schedule: schedule) { Carried(try block.value()) }.value
@@ -30,7 +27,7 @@ extension NSManagedObjectContext {
 
   /// Runs `block`, which cannot fail, on the context's queue and returns its value. May be called from any task.
   nonisolated(nonsending) public func perform<T>(
-    schedule: ScheduledTaskType = .immediate, _ block: @escaping () -> T
+    schedule: ScheduledTaskType = .immediate, _ block: sending @escaping () -> T
   ) async -> T {
     let block = Carried(block)
     return await self.StrataCore::perform(schedule: schedule) { Carried(block.value()) }.value
@@ -39,13 +36,14 @@ extension NSManagedObjectContext {
 
 extension NSPersistentStoreCoordinator {
   /// Runs `block` on the coordinator's queue and returns at once.
-  public func perform(_ block: @escaping () -> Void) {
+  public func perform(_ block: sending @escaping () -> Void) {
     let block = Carried(block)
     self.StrataCore::perform { block.value() }
   }
 
   /// Runs `block` on the coordinator's queue and returns its value.
-  nonisolated(nonsending) public func perform<T>(_ block: @escaping () throws -> T) async throws -> T {
+  nonisolated(nonsending) public func perform<T>(_ block: sending @escaping () throws -> T) async throws -> T
+  {
     let block = Carried(block)
     let result = await withCheckedContinuation { continuation in
       self.StrataCore::perform { continuation.resume(returning: Carried(Result { try block.value() })) }
@@ -54,7 +52,7 @@ extension NSPersistentStoreCoordinator {
   }
 
   /// Runs `block`, which cannot fail, on the coordinator's queue and returns its value.
-  nonisolated(nonsending) public func perform<T>(_ block: @escaping () -> T) async -> T {
+  nonisolated(nonsending) public func perform<T>(_ block: sending @escaping () -> T) async -> T {
     let block = Carried(block)
     return await withCheckedContinuation { continuation in
       self.StrataCore::perform { continuation.resume(returning: Carried(block.value())) }

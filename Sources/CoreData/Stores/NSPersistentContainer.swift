@@ -132,14 +132,14 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   }
 
   /// Runs `block` with a fresh background context on that context's queue; returns at once.
-  open func performBackgroundTask(_ block: @escaping (NSManagedObjectContext) -> Void) {
+  open func performBackgroundTask(_ block: sending @escaping (NSManagedObjectContext) -> Void) {
     let context = newBackgroundContext()
     context.perform { block(context) }
   }
 
   /// Runs `block` with a fresh background context on that context's queue and returns its value.
   nonisolated(nonsending) public func performBackgroundTask<T>(
-    _ block: @escaping (NSManagedObjectContext) throws -> T
+    _ block: sending @escaping (NSManagedObjectContext) throws -> T
   ) async throws -> T {
     let context = newBackgroundContext()
     let block = Carried(block)
@@ -148,7 +148,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
 
   /// Runs `block`, which cannot fail, with a fresh background context on that context's queue and returns its value.
   nonisolated(nonsending) public func performBackgroundTask<T>(
-    _ block: @escaping (NSManagedObjectContext) -> T
+    _ block: sending @escaping (NSManagedObjectContext) -> T
   ) async -> T {
     let context = newBackgroundContext()
     let block = Carried(block)

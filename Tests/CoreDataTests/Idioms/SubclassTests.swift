@@ -172,7 +172,9 @@ private final class Repository: Sendable {
   private let context: NSManagedObjectContext
   init(_ context: NSManagedObjectContext) { self.context = context }
 
-  func write<Result>(_ body: @escaping (NSManagedObjectContext) throws -> Result) async throws -> Result {
+  func write<Result>(_ body: @escaping @Sendable (NSManagedObjectContext) throws -> Result) async throws
+    -> Result
+  {
     try await context.perform {
       let result = try body(self.context)
       try self.context.save()
@@ -181,11 +183,11 @@ private final class Repository: Sendable {
   }
 
   func counted() async throws -> Int {
-    let names = NSMutableArray()
     try await write { context in
+      let names = NSMutableArray()
       for bird in try context.fetch(Bird.fetchRequest()) { names.add(bird.name ?? "") }
+      return names.count
     }
-    return names.count
   }
 }
 
@@ -198,7 +200,7 @@ private final class Repository: Sendable {
 
 @Suite("Closures that take along what they like")
 struct PerformClosureTests {
-  @Test("await perform runs closures that capture objects, closures and lists")
+  @Test("await perform runs a closure that was handed in, of main-actor code, too")
   func captured() async throws {
     let stand = try BirdStand()
     let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)

@@ -48,16 +48,4 @@ struct PortingDifferenceTests {
     let found = bird.value(forKey: "rings")
     #expect(!(found is NSMutableArray) && (found as? [String]) == ["a"])
   }
-
-  private func said(_ result: ExitTest.Result?) -> String {
-    String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-  }
-
-  @Test("Operators on bits in predicates stop the process")
-  func stops() async {
-    let bits = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      _ = NSPredicate(format: "(flags & 1) != 0")
-    }
-    #expect(said(bits).contains("“&”"), "\(said(bits))")
-  }
 }

@@ -13,6 +13,8 @@ final class LiveStand: Sendable {
     folder = try TemporaryFolder()
     url = folder.url.appendingPathComponent("Live.strata")
     coordinator = try LiveModel.open(url, change)
+    // On a busy machine a test may take longer than generations live by default.
+    coordinator.queryGenerationLimit = .seconds(86_400)
   }
 
   deinit {

@@ -181,7 +181,7 @@ public class CoreDataStack: NSObject, @unchecked Sendable {
   }
 
   /// Runs a block with a fresh context, and saves what it has changed.
-  public func performInBackground<T>(_ block: @escaping (NSManagedObjectContext) throws -> T) async throws -> T {
+  public func performInBackground<T>(_ block: @escaping @Sendable (NSManagedObjectContext) throws -> T) async throws -> T {
     let context = makeBackgroundContext()
     return try await context.perform {
       let result = try block(context)
@@ -194,7 +194,7 @@ public class CoreDataStack: NSObject, @unchecked Sendable {
 
   /// The same, and returns at once.
   public func performInBackground(
-    _ block: @escaping (NSManagedObjectContext) throws -> Void, completion: @escaping (Result<Void, Error>) -> Void
+    _ block: @escaping @Sendable (NSManagedObjectContext) throws -> Void, completion: @escaping @Sendable (Result<Void, Error>) -> Void
   ) {
     container.performBackgroundTask { context in
       do {
