@@ -176,6 +176,7 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
     storeCount.subtract(1, ordering: .releasing)
     generation.add(1, ordering: .releasing)
     binding?.store.close()
+    post(Self.storeWasRemoved, [Self.removedStoreKey: store])
     postChange("removed", store)
   }
 
@@ -185,12 +186,13 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
     set { state.withLock { $0.storeSpelling = newValue } }
   }
 
-  /// The key of the engine in notifications, whatever stands for the store in them.
-  package static let engineKey = "StrataEngine"
+  /// Posted after a store was removed, with the store itself, whatever stands for it in the public notification. For this library.
+  static let storeWasRemoved = Notification.Name("StrataStoreWasRemoved")
+  static let removedStoreKey = "store"
 
   private final func postChange(_ key: String, _ store: any PersistentStore) {
     let stores: [Any] = storeSpelling.map { [$0(store)] } ?? [store]
-    post(Self.storesDidChangeNotification, [key: stores, "\(Self.engineKey).\(key)": store])
+    post(Self.storesDidChangeNotification, [key: stores])
   }
 
   /// The attached store in the file at `url`, if there is one.

@@ -259,10 +259,7 @@ struct NotificationTests {
     let log = Log<String>()
     func listen(_ name: Notification.Name, _ word: String) -> any NSObjectProtocol {
       NotificationCenter.default.addObserver(forName: name, object: coordinator, queue: nil) { notification in
-        // The engine is for Core Data's names, which tell of a store of their own.
-        let keys = (notification.userInfo ?? [:]).keys.compactMap { $0 as? String }.filter {
-          !$0.hasPrefix(PersistentStoreCoordinator.engineKey)
-        }.sorted()
+        let keys = (notification.userInfo ?? [:]).keys.compactMap { $0 as? String }.sorted()
         log.add(([word] + keys).joined(separator: " "))
       }
     }

@@ -53,8 +53,8 @@ final class ResultsConsumers: Sendable {
   }
 
   /// On the thread that removes the stores.
-  fileprivate func end(with removed: [any PersistentStore]) {
-    let isOver = state.withLock { state in removed.contains { state.stores.contains(ObjectIdentifier($0)) } }
+  fileprivate func end(with removed: any PersistentStore) {
+    let isOver = state.withLock { $0.stores.contains(ObjectIdentifier(removed)) }
     if isOver { finish() }
   }
 }
@@ -66,11 +66,13 @@ private final class RemovalWatch: @unchecked Sendable {
 
   init(_ coordinator: PersistentStoreCoordinator, _ consumers: ResultsConsumers) {
     token = NotificationCenter.default.addObserver(
-      forName: PersistentStoreCoordinator.storesDidChangeNotification, object: coordinator, queue: nil
+      forName: PersistentStoreCoordinator.storeWasRemoved, object: coordinator, queue: nil
     ) { [weak consumers] notification in
-      let key = "\(PersistentStoreCoordinator.engineKey).removed"
-      guard let removed = notification.userInfo?[key] as? any PersistentStore else { return }
-      consumers?.end(with: [removed])
+      guard
+        let removed = notification.userInfo?[PersistentStoreCoordinator.removedStoreKey]
+          as? any PersistentStore
+      else { return }
+      consumers?.end(with: removed)
     }
   }
 
