@@ -53,7 +53,7 @@ final class StrataSaves: SavePeer, @unchecked Sendable {
   private let job: SaveJob
   private let stack: AsynchronousStack?
 
-  init(_ folder: URL, _ job: SaveJob) async throws {
+  init(_ folder: URL, _ job: SaveJob, keepsLog: Bool = false) async throws {
     self.job = job
     container = PersistentContainer(name: "Notes", model: Note.model(isIndexed: job.isIndexed))
     var description = PersistentStoreDescription(url: folder.appendingPathComponent("notes.strata"))
@@ -64,6 +64,7 @@ final class StrataSaves: SavePeer, @unchecked Sendable {
       case .none: .none
       }
     description.recordsHistory = job.isIndexed
+    description.keepsLog = keepsLog
     container.persistentStoreDescriptions = [description]
     try await container.loadPersistentStores()
     stack = job.place == .asynchronous ? AsynchronousStack(container, autosaveDelay: nil) : nil
@@ -131,5 +132,9 @@ final class StrataSaves: SavePeer, @unchecked Sendable {
 }
 
 extension SaveContender {
-  static let strata = SaveContender(name: "Strata", isStrata: true) { try await StrataSaves($0, $1) }
+  /// Without a log of small saves, and with one.
+  static let strata = [
+    SaveContender(name: "Strata", isStrata: true) { try await StrataSaves($0, $1) },
+    SaveContender(name: "Strata, log", isStrata: true) { try await StrataSaves($0, $1, keepsLog: true) },
+  ]
 }
