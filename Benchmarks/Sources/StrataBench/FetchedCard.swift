@@ -85,7 +85,7 @@ private final class FetchedStand {
     entity.indexes = [FetchIndexDescription(name: "byAirline", attributes: ["airline", "number"])]
     container = PersistentContainer(name: "Fetched", model: ManagedObjectModel(entities: [entity]))
     try container.persistentStoreCoordinator.addPersistentStore(
-      PersistentStoreDescription(url: folder.appendingPathComponent("fetched.strata")))
+      PersistentStoreDescription.measured(folder.appendingPathComponent("fetched.strata")))
     context = ManagedObjectContext(.confinement, coordinator: container.persistentStoreCoordinator)
     writer = ManagedObjectContext(.confinement, coordinator: container.persistentStoreCoordinator)
     var next = 0

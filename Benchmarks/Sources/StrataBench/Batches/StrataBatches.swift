@@ -22,7 +22,7 @@ struct StrataBatches: BatchPeer {
       ])
     container = PersistentContainer(name: "Batches", model: ManagedObjectModel(entities: [flight]))
     container.persistentStoreDescriptions = [
-      PersistentStoreDescription(url: folder.appendingPathComponent("batches.strata"))
+      PersistentStoreDescription.measured(folder.appendingPathComponent("batches.strata"))
     ]
     try await container.loadPersistentStores()
     context = container.newBackgroundContext()

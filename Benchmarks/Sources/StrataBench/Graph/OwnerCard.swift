@@ -57,7 +57,7 @@ private struct OwnerBench {
     owner.properties.append(members)
     member.properties.append(back)
     container = PersistentContainer(name: "Owner", model: ManagedObjectModel(entities: [owner, member]))
-    var description = PersistentStoreDescription(url: root.appendingPathComponent("owner.strata"))
+    var description = PersistentStoreDescription.measured(root.appendingPathComponent("owner.strata"))
     description.durability = .none
     container.persistentStoreDescriptions = [description]
     try await container.loadPersistentStores()

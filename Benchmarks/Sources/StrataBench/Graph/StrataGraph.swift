@@ -7,7 +7,7 @@ final class StrataGraph: GraphPeer {
 
   init(directory: URL) async throws {
     container = PersistentContainer(name: "Graph", model: GraphModel.model)
-    var description = PersistentStoreDescription(url: directory.appendingPathComponent("graph.strata"))
+    var description = PersistentStoreDescription.measured(directory.appendingPathComponent("graph.strata"))
     description.durability = .full
     container.persistentStoreDescriptions = [description]
     try await container.loadPersistentStores()

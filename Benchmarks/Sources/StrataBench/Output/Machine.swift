@@ -1,5 +1,6 @@
 import CLMDBShim
 import Foundation
+import Strata
 
 /// The conditions a table was measured in, as sentences for its head.
 enum Machine {
@@ -14,6 +15,7 @@ enum Machine {
       "GRDB 7.10.0 on SQLite \(try GRDBPeer.sqliteVersion()), liblmdb \(major).\(minor).\(patch)",
       "Durability: Strata .full and LMDB's default flags (fdatasync, then the meta page through O_DSYNC); "
         + "SQLite with a write-ahead log and synchronous = FULL. A save that returned survives a power cut with each.",
+      "Log of small saves: \(PersistentStoreDescription.measured(directory).keepsLog ? "kept" : "not kept")",
       "One 4 KiB write with a sync to this disk: \(Int((sync * 1e6).rounded())) µs (median of 50)",
     ]
   }

@@ -8,7 +8,7 @@ final class StrataPeer: PeerStore {
 
   init(directory: URL) async throws {
     container = PersistentContainer(name: "Flights", model: FlightObject.model)
-    var description = PersistentStoreDescription(url: directory.appendingPathComponent("flights.strata"))
+    var description = PersistentStoreDescription.measured(directory.appendingPathComponent("flights.strata"))
     description.durability = .full
     container.persistentStoreDescriptions = [description]
     try await container.loadPersistentStores()

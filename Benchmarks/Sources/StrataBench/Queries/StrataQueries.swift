@@ -25,7 +25,7 @@ final class StrataQueries: QueryPeer {
     -> PersistentContainer
   {
     let container = PersistentContainer(name: name, model: model)
-    var description = PersistentStoreDescription(url: directory.appendingPathComponent("\(name).strata"))
+    var description = PersistentStoreDescription.measured(directory.appendingPathComponent("\(name).strata"))
     description.durability = .full
     container.persistentStoreDescriptions = [description]
     try await container.loadPersistentStores()

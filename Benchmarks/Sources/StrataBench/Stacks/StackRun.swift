@@ -32,7 +32,7 @@ struct StackRun {
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: directory) }
     let container = PersistentContainer(name: "Flights", model: FlightObject.model)
-    var description = PersistentStoreDescription(url: directory.appendingPathComponent("flights.strata"))
+    var description = PersistentStoreDescription.measured(directory.appendingPathComponent("flights.strata"))
     description.durability = .full
     container.persistentStoreDescriptions = [description]
     try await container.loadPersistentStores()

@@ -198,7 +198,7 @@ struct Stacks: AsyncParsableCommand {
     try? FileManager.default.removeItem(at: folder)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let container = PersistentContainer(name: "Flights", model: FlightObject.model)
-    var description = PersistentStoreDescription(url: folder.appendingPathComponent("flights.strata"))
+    var description = PersistentStoreDescription.measured(folder.appendingPathComponent("flights.strata"))
     description.durability = durability
     container.persistentStoreDescriptions = [description]
     try await container.loadPersistentStores()

@@ -41,6 +41,8 @@ final class StoreLog: @unchecked Sendable {
   var checkpointPage = 0
   var scratch: [UInt8] = []
 
+  /// Logged commits since the system was last told to write out the data file.
+  private var commitsSinceFlush = 0
   /// Commits of this environment that went without a log.
   var plainCommits = 0
   /// Whether the transaction that is open is recorded.
@@ -208,7 +210,20 @@ final class StoreLog: @unchecked Sendable {
     }
     (tail, chain, lastID, lastIsFlushed) = (end, appendedChecksum, transactionID, !isLogged)
     lock.withLock { hasRecords = true }
+    if isLogged { flushAhead(environment) } else { commitsSinceFlush = 0 }
     return 0
+  }
+
+  /// Has the system begin to write now and then what the next checkpoint would otherwise have to wait for. Whether that succeeds is for the checkpoint's own
+  /// flush to report.
+  private func flushAhead(_ environment: OpaquePointer?) {
+    commitsSinceFlush += 1
+    var data: mdb_filehandle_t = -1
+    guard commitsSinceFlush >= policy.commitsBetweenFlushes, mdb_env_get_fd(environment, &data) == 0 else {
+      return
+    }
+    commitsSinceFlush = 0
+    _ = strata_begin_flush(data)
   }
 
   var appendedChecksum: UInt64 = 0
@@ -313,6 +328,7 @@ final class StoreLog: @unchecked Sendable {
     let isFull =
       room > capacity || capacity < LogFormat.sizes[LogFormat.sizes.count - 1] && tail * 2 > capacity
     try flushData(transaction)
+    commitsSinceFlush = 0
     let anchor = try readAnchor(transaction)
     if isFull { enlarge(to: max(room, capacity + 1)) }
     var next = head
@@ -387,13 +403,15 @@ final class StoreLog: @unchecked Sendable {
 /// When a store's small commits use a log.
 struct LogPolicy: Sendable {
   /// Whether stores keep a log unless their options say otherwise.
-  static let isKeptByDefault = false
+  static let isKeptByDefault = true
   /// Whether no log is made before ``StoreLog/permit()``.
   var awaitsPermission = false
   /// How many commits use no log: a program that saves once and closes does not pay for one.
   var commitsBefore = 4
   /// By how many pages the file may grow between two checkpoints. Large files may grow by an eighth, up to 64 MiB.
   var mostPages = 1_024
+  /// After how many logged commits the system begins to write out the data file: some hundred pages.
+  var commitsBetweenFlushes = 32
   /// Leaves out what keeps the checkpoint's pages: for tests that have to notice it.
   var omitsPin = false
   /// Carries out records without looking at the chain of checksums: for tests that have to notice it.
