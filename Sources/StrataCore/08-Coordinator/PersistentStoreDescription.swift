@@ -65,7 +65,7 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   public var timeout: Duration = .seconds(30)
   /// Whether classes that declare no slots are taken, since they find their properties by name: those written for Core Data do.
   package var takesUndeclaredSlots = false
-  /// Whether small saves go into a log beside the store, `Name.strata-log`, which makes each of them one write and one flush. Default false. The
+  /// Whether small saves go into a log beside the store, `Name.strata-log`, which makes each of them one write and one flush. Default true. The
   /// last orderly close removes the log; a log that a killed process has left is recovered at the next opening, whatever this says. Once a store
   /// has been opened with it, versions of Strata that know no logs refuse the store. Cost and promises: `Docs/Reliability.md`.
   public var keepsLog = LogPolicy.isKeptByDefault

@@ -12,9 +12,9 @@ struct BatchUpsertTests {
     context = store.context()
   }
 
-  enum Form: CaseIterable { case dictionaries, dictionaryHandler, objectHandler }
+  enum Form: CaseIterable { case dictionaries, dictionaryHandler, objectHandler, rowHandler }
 
-  /// A batch insert of these records, by one of the three ways.
+  /// A batch insert of these records, by one of the four ways.
   private func request(
     _ entity: String, _ records: [[String: Any]], _ form: Form = .dictionaries, step: Int = 65_536
   ) -> BatchInsertRequest {
@@ -34,6 +34,15 @@ struct BatchUpsertTests {
         for (key, value) in next {
           let related = (value as? ManagedObjectID).flatMap { object.managedObjectContext?.object(with: $0) }
           object[key] = value is NSNull ? nil : related ?? value
+        }
+        return false
+      }
+    case .rowHandler:
+      let columns = Set(records.flatMap(\.keys)).sorted()
+      request = BatchInsertRequest(entityName: entity, columns: columns) { row in
+        guard let next = rest.popFirst() else { return true }
+        for (column, name) in columns.enumerated() {
+          if let value = next[name] { row.setValue(value, forColumn: column) }
         }
         return false
       }

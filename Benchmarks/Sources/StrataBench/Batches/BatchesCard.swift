@@ -32,11 +32,13 @@ struct Batches: AsyncParsableCommand {
     let flights = Flight.make(count: size)
     var seconds: [String: [BatchJob: [Double]]] = [:]
     for run in 0...runs {
-      for name in ["GRDB", "Strata"] {
+      for name in ["GRDB", "Strata", "dictionaries"] {
         let folder = root.appendingPathComponent("store")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let peer: any BatchPeer =
-          name == "GRDB" ? try GRDBBatches(folder) : try await StrataBatches(folder)
+          name == "GRDB"
+          ? try GRDBBatches(folder)
+          : try await StrataBatches(folder, usesDictionaries: name == "dictionaries")
         for job in BatchJob.allCases {
           // No run pays for what the previous one left to write.
           sync()
@@ -53,12 +55,13 @@ struct Batches: AsyncParsableCommand {
         try FileManager.default.removeItem(at: folder)
       }
     }
-    var table = Table(header: ["", "GRDB ms", "Strata ms", "min", "max", "× GRDB"])
+    var table = Table(header: ["", "GRDB ms", "Strata ms", "min", "max", "× GRDB", "by dictionaries ms"])
     for job in BatchJob.allCases {
       let (theirs, ours) = (seconds["GRDB"]?[job] ?? [], seconds["Strata"]?[job] ?? [])
       table.rows.append([
         job.rawValue, text(theirs.median * 1e3), text(ours.median * 1e3), text((ours.min() ?? 0) * 1e3),
         text((ours.max() ?? 0) * 1e3), text(theirs.median / ours.median),
+        job == .insert ? text((seconds["dictionaries"]?[job] ?? []).median * 1e3) : "",
       ])
     }
     print("\(size) rows, counted runs: \(runs)\n")

@@ -6,7 +6,11 @@ struct StrataBatches: BatchPeer {
   private let container: PersistentContainer
   private let context: ManagedObjectContext
 
-  init(_ folder: URL) async throws {
+  /// Whether rows are given as dictionaries, not by column.
+  private let usesDictionaries: Bool
+
+  init(_ folder: URL, usesDictionaries: Bool = false) async throws {
+    self.usesDictionaries = usesDictionaries
     let flight = EntityDescription(
       "Flight",
       properties: [
@@ -54,24 +58,7 @@ struct StrataBatches: BatchPeer {
       FetchComparison(.function(.modulus, [.key("number"), .constant(10)]), .equal, .constant(0)))
     switch job {
     case .insert:
-      var position = 0
-      let request = BatchInsertRequest(entityName: "Flight") { (values: inout [String: Any]) in
-        if position == count { return true }
-        let flight = flight(position)
-        position += 1
-        values["number"] = Int(flight.number)
-        values["distance"] = Int(flight.distance)
-        values["delay"] = flight.delay
-        values["airTime"] = flight.airTime
-        values["departure"] = flight.departure
-        values["carrier"] = flight.carrier
-        values["tail"] = flight.tail
-        values["location"] = flight.location
-        values["destination"] = flight.destination
-        values["remark"] = flight.remark
-        return false
-      }
-      return try context.execute(request).count
+      return try context.execute(usesDictionaries ? dictionaries(count, flight) : rows(count, flight)).count
     case .update:
       return try context.execute(
         BatchUpdateRequest(
@@ -87,6 +74,50 @@ struct StrataBatches: BatchPeer {
       return try context.execute(
         BatchDeleteRequest(fetchRequest: FetchRequest<ManagedObject>(entityName: "Flight", predicate: tenth))
       ).count
+    }
+  }
+
+  private func rows(_ count: Int, _ flight: @escaping (Int) -> Flight) -> BatchInsertRequest {
+    var position = 0
+    let columns = [
+      "number", "distance", "delay", "airTime", "departure", "carrier", "tail", "location", "destination",
+      "remark",
+    ]
+    return BatchInsertRequest(entityName: "Flight", columns: columns) { row in
+      if position == count { return true }
+      let flight = flight(position)
+      position += 1
+      row.set(0, flight.number)
+      row.set(1, flight.distance)
+      row.set(2, flight.delay)
+      row.set(3, flight.airTime)
+      row.set(4, flight.departure)
+      row.set(5, flight.carrier)
+      row.set(6, flight.tail)
+      row.set(7, flight.location)
+      row.set(8, flight.destination)
+      row.set(9, flight.remark)
+      return false
+    }
+  }
+
+  private func dictionaries(_ count: Int, _ flight: @escaping (Int) -> Flight) -> BatchInsertRequest {
+    var position = 0
+    return BatchInsertRequest(entityName: "Flight") { (values: inout [String: Any]) in
+      if position == count { return true }
+      let flight = flight(position)
+      position += 1
+      values["number"] = Int(flight.number)
+      values["distance"] = Int(flight.distance)
+      values["delay"] = flight.delay
+      values["airTime"] = flight.airTime
+      values["departure"] = flight.departure
+      values["carrier"] = flight.carrier
+      values["tail"] = flight.tail
+      values["location"] = flight.location
+      values["destination"] = flight.destination
+      values["remark"] = flight.remark
+      return false
     }
   }
 

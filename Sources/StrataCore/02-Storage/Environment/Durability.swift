@@ -8,7 +8,7 @@ public enum Durability: String, Sendable, Hashable, CaseIterable {
   case full
   /// A power failure may undo the last saves, all of one or none of it; it never damages the store.
   case relaxed
-  /// Nothing is flushed. A power failure may damage the store: for scratch and in-memory stores only. Where the store keeps a log of small saves, the
-  /// promise is that of ``relaxed``.
+  /// Nothing is flushed. Where the store keeps a log of small saves, as it does by default, the promise is that of ``relaxed``. Without one a power
+  /// failure may damage the store: for scratch data only.
   case none
 }

@@ -8,6 +8,8 @@ struct BatchRowMaker: ~Copyable {
   private let properties: BatchProperties
   private let rows: BatchRows
   private var slab = RowSlabWriter()
+  /// The names of the latest dictionary, in its order.
+  private var latestNames: [(name: String, slot: Int)] = []
 
   init(_ bound: BoundEntity, _ store: StoreBinding, in context: ManagedObjectContext, _ rows: BatchRows) {
     self.context = context
@@ -28,6 +30,30 @@ struct BatchRowMaker: ~Copyable {
         values.removeAll(keepingCapacity: true)
       }
     case .objectHandler(let handler): try addObjects(handler, progress)
+    case .rowHandler(let columns, let handler): try addRows(columns, handler, progress)
+    }
+  }
+
+  // MARK: Values by column
+
+  private mutating func addRows(
+    _ columns: [String], _ handler: (inout BatchRow) -> Bool, _ progress: BatchProgress
+  ) throws {
+    var row = try BatchRow(columns, properties, bound.makeDraft())
+    while true {
+      try stopNowAndThen(progress)
+      if rows.keepsGiven { row.draft.changed = SlotBitmap() }
+      if handler(&row) { return }
+      do {
+        if let failure = row.failure { throw failure }
+        let draft = row.draft
+        try properties.requireValues { draft.isNil($0) }
+      } catch let error as CoreDataError {
+        throw placed(error)
+      }
+      let key = try store.store.makePrimaryKey(hierarchy: bound.hierarchyNumber)
+      try append(key, row.draft, given: row.draft.changed)
+      row.draft = bound.makeDraft()
     }
   }
 
@@ -38,8 +64,11 @@ struct BatchRowMaker: ~Copyable {
     let draft = bound.makeDraft()
     if rows.keepsGiven { draft.changed = SlotBitmap() }
     do {
+      var place = 0
       for (name, value) in values {
-        try properties.forEachValue(name, value) { slot, value in draft[slot] = value }
+        let slot = try slot(name, at: place)
+        place += 1
+        try properties.forEachCommonValue(slot, value) { slot, value in draft[slot] = value }
       }
       try properties.requireValues { draft.isNil($0) }
     } catch let error as CoreDataError {
@@ -47,6 +76,18 @@ struct BatchRowMaker: ~Copyable {
     }
     let key = try store.store.makePrimaryKey(hierarchy: bound.hierarchyNumber)
     try append(key, draft, given: draft.changed)
+  }
+
+  /// Where `name` goes. Dictionaries that one handler fills, one after the other, mostly have the same keys in the same order.
+  private mutating func slot(_ name: String, at place: Int) throws -> Int {
+    if place < latestNames.count, latestNames[place].name == name { return latestNames[place].slot }
+    let slot = try properties.slot(name)
+    if place < latestNames.count {
+      latestNames[place] = (name, slot)
+    } else if place == latestNames.count {
+      latestNames.append((name, slot))
+    }
+    return slot
   }
 
   private func stopNowAndThen(_ progress: BatchProgress) throws {
