@@ -91,7 +91,8 @@ struct BatchRowTests {
         $0.set(0, 7)
         $0.set(0, "x")
       }.contains("cannot take"))
-    #expect(error(["location"]) { $0.set(0, String?.none) }.contains("required"))
+    let nothing: String? = nil
+    #expect(error(["location"]) { $0.set(0, nothing) }.contains("required"))
     #expect(error(["location"]) { $0.setValue(NSNull(), forColumn: 0) }.contains("required"))
     #expect(try context.entryCount() == 0)
   }
