@@ -35,7 +35,9 @@ package struct Fault {
 
 extension FixIt {
   /// Puts `new` in the place of `old`.
-  package static func replace(_ old: some SyntaxProtocol, with new: some SyntaxProtocol, _ message: String) -> FixIt {
+  package static func replace(_ old: some SyntaxProtocol, with new: some SyntaxProtocol, _ message: String)
+    -> FixIt
+  {
     FixIt(
       message: ModelFixIt(message: message), changes: [.replace(oldNode: Syntax(old), newNode: Syntax(new))])
   }

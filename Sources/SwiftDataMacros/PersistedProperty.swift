@@ -87,13 +87,16 @@ struct PropertyReader {
       guard let found = variable.modifiers.first(where: { $0.name.text == modifier }) else { continue }
       let plain = variable.removing(modifier: found.name)
       return wrong(
-        Fault(found, modifier, reason, [.replace(variable, with: plain, "remove ‘\(modifier)’")]
-          + transientFixIt()))
+        Fault(
+          found, modifier, reason,
+          [.replace(variable, with: plain, "remove ‘\(modifier)’")]
+            + transientFixIt()))
     }
     if variable.bindings.count > 1 {
       return wrong(
         Fault(
-          variable.bindings, "several", "a property of a model is declared on a line of its own", splitFixIt()))
+          variable.bindings, "several", "a property of a model is declared on a line of its own", splitFixIt()
+        ))
     }
     guard let pattern = binding.pattern.as(IdentifierPatternSyntax.self) else {
       return wrong(Fault(binding.pattern, "pattern", "a property of a model has a name, not a pattern"))
@@ -153,7 +156,9 @@ struct PropertyReader {
           "a property of a model has no \(word), which would never run: write a computed property that sets this one",
           [.replace(variable, with: plain, "remove the observers")] + transientFixIt()))
     }
-    guard let mark = ["Attribute", "Relationship"].lazy.compactMap({ self.variable.attributes.first(named: $0) }).first
+    guard
+      let mark = ["Attribute", "Relationship"].lazy.compactMap({ self.variable.attributes.first(named: $0) })
+        .first
     else { return .other }
     return wrong(
       Fault(
@@ -165,23 +170,27 @@ struct PropertyReader {
     for mark in ["Attribute", "Relationship"].compactMap({ variable.attributes.first(named: $0) }) {
       faults.append(
         Fault(
-          mark, "transient", "a property that is @Transient is no part of the schema: it cannot be @\(mark.name)",
+          mark, "transient",
+          "a property that is @Transient is no part of the schema: it cannot be @\(mark.name)",
           [.replace(variable, with: variable.removing(attribute: mark.name), "remove ‘@\(mark.name)’")]))
     }
     for binding in variable.bindings where binding.accessorBlock == nil && binding.initializer == nil {
-      guard variable.bindingSpecifier.tokenKind == .keyword(.let)
-        || binding.typeAnnotation.map({ !WrittenType($0.type).isOptional }) ?? false
+      guard
+        variable.bindingSpecifier.tokenKind == .keyword(.let)
+          || binding.typeAnnotation.map({ !WrittenType($0.type).isOptional }) ?? false
       else { continue }
       let name = binding.pattern.trimmedDescription
       var fixIts: [FixIt] = []
       if let type = binding.typeAnnotation?.type, variable.bindingSpecifier.tokenKind == .keyword(.var) {
         let optional = TypeSyntax(stringLiteral: "\(type.trimmedDescription)?")
-        fixIts.append(.replace(type, with: optional.with(\.trailingTrivia, type.trailingTrivia), "make it optional"))
+        fixIts.append(
+          .replace(type, with: optional.with(\.trailingTrivia, type.trailingTrivia), "make it optional"))
       }
       faults.append(
         Fault(
           binding.pattern, "transientDefault",
-          "‘\(name)’ is @Transient and needs an initial value: objects that are fetched start with it", fixIts))
+          "‘\(name)’ is @Transient and needs an initial value: objects that are fetched start with it", fixIts
+        ))
     }
   }
 
@@ -200,7 +209,11 @@ struct PropertyReader {
   }
 
   private func transientFixIt() -> [FixIt] {
-    [.replace(variable, with: variable.adding(attribute: "Transient"), "keep it out of the schema with ‘@Transient’")]
+    [
+      .replace(
+        variable, with: variable.adding(attribute: "Transient"), "keep it out of the schema with ‘@Transient’"
+      )
+    ]
   }
 
   /// One declaration for each name, when all have a type or a value of their own.

@@ -46,7 +46,8 @@ extension StoredPropertyMacro {
     in context: some MacroExpansionContext
   ) throws -> [DeclSyntax] {
     guard let property = PropertyReader.persisted(declaration) else { return [] }
-    let mark = property.type?.isSugared == true ? (property.type?.isImplicitlyUnwrapped == true ? "!" : "?") : ""
+    let mark =
+      property.type?.isSugared == true ? (property.type?.isImplicitlyUnwrapped == true ? "!" : "?") : ""
     let value = property.initialValue == nil ? "" : " = _SwiftDataNoType()"
     return [
       """

@@ -48,7 +48,8 @@ struct DiagnosticTests {
       "weak var a: Trip?", 3, "a property of a model cannot be weak: a relationship keeps no object alive",
       ["remove ‘weak’", transient], "var a: Trip?"),
     WrongCase(
-      "unowned var a: Trip", 3, "a property of a model cannot be unowned: a relationship keeps no object alive",
+      "unowned var a: Trip", 3,
+      "a property of a model cannot be unowned: a relationship keeps no object alive",
       ["remove ‘unowned’", transient], "var a: Trip"),
     WrongCase(
       "var a = 1 { didSet {} }", 15,
@@ -74,12 +75,14 @@ struct DiagnosticTests {
       "a computed property is not stored: it cannot be @Relationship", ["remove ‘@Relationship’"],
       "var a: Trip? { nil }"),
     WrongCase("var a: (Int, Int)", 10, "a tuple cannot be stored: make it a struct that is Codable"),
-    WrongCase("var a: () -> Void", 10, "a function cannot be stored", [transient], "@Transient var a: () -> Void"),
+    WrongCase(
+      "var a: () -> Void", 10, "a function cannot be stored", [transient], "@Transient var a: () -> Void"),
     WrongCase("var (a, b) = (1, 2)", 7, "a property of a model has a name, not a pattern"),
     WrongCase(
       "var modelContext: Int", 7, "‘modelContext’ is a property of every model: choose another name"),
     WrongCase(
-      "var schemaMetadata: Int", 7, "‘schemaMetadata’ is what @Model writes into the class: choose another name"),
+      "var schemaMetadata: Int", 7,
+      "‘schemaMetadata’ is what @Model writes into the class: choose another name"),
     WrongCase("@Attribute func a() {}", 3, "@Attribute is for properties"),
   ]
 
@@ -107,14 +110,17 @@ struct DiagnosticTests {
 
   @Test(
     "S1, S14: what is no class",
-    arguments: [("struct", "a struct"), ("enum", "an enum"), ("actor", "an actor"), ("extension", "an extension")])
+    arguments: [
+      ("struct", "a struct"), ("enum", "an enum"), ("actor", "an actor"), ("extension", "an extension"),
+    ])
   func noClass(_ keyword: String, _ kind: String) {
     let fixIts = keyword == "struct" ? [FixItSpec(message: "make it a ‘final class’")] : []
     Expanding.expect(
       "@Model \(keyword) Trip {}",
       diagnostics: [
         DiagnosticSpec(
-          message: "‘@Model’ cannot be applied to \(kind): a model is a class, whose objects have an identity",
+          message:
+            "‘@Model’ cannot be applied to \(kind): a model is a class, whose objects have an identity",
           line: 1, column: 8, fixIts: fixIts)
       ],
       fixed: keyword == "struct" ? "@Model final class Trip {}" : nil,

@@ -2,7 +2,9 @@ import Testing
 
 @Suite("What @Model writes")
 struct ExpansionTests {
-  private func lines(_ members: String, of head: String = "final class Trip", isSubmodel: Bool = false) -> [String] {
+  private func lines(_ members: String, of head: String = "final class Trip", isSubmodel: Bool = false)
+    -> [String]
+  {
     Expanding.lines("@Model \(head) {\n\(members)\n}", isSubmodel: isSubmodel)
   }
 
@@ -93,7 +95,8 @@ struct ExpansionTests {
   func finalClass() {
     let found = lines("var title = \"\"")
     #expect(found.contains("init(backingData: any SwiftData.BackingData<Trip>) {"))
-    #expect(found.contains("private nonisolated let _$observationRegistrar = Observation.ObservationRegistrar()"))
+    #expect(
+      found.contains("private nonisolated let _$observationRegistrar = Observation.ObservationRegistrar()"))
     #expect(!found.contains { $0.contains("_$ModelRoot") })
   }
 
@@ -145,7 +148,10 @@ struct ExpansionTests {
       ("var a: Int", #"name: "a", keypath: \Trip.a, defaultValue: nil, metadata: nil"#),
       ("var a: Kind = .long", #"name: "a", keypath: \Trip.a, defaultValue: (.long) as Kind, metadata: nil"#),
       ("var a: Int? = nil", #"name: "a", keypath: \Trip.a, defaultValue: nil, metadata: nil"#),
-      ("var a: String! = \"x\"", #"name: "a", keypath: \Trip.a, defaultValue: ("x") as String?, metadata: nil"#),
+      (
+        "var a: String! = \"x\"",
+        #"name: "a", keypath: \Trip.a, defaultValue: ("x") as String?, metadata: nil"#
+      ),
       ("var a = Date.now", #"name: "a", keypath: \Trip.a, defaultValue: Date.now, metadata: nil"#),
       (
         "@Attribute(.unique, originalName: \"b\") var a: Int",
@@ -159,7 +165,9 @@ struct ExpansionTests {
         "@Relationship(deleteRule: .cascade, inverse: \\Stay.trip) var a: [Stay] = []",
         #"name: "a", keypath: \Trip.a, defaultValue: nil, metadata: SwiftData.Schema.Relationship(deleteRule: .cascade, inverse: \Stay.trip)"#
       ),
-      ("var `default`: Bool", #"name: "default", keypath: \Trip.`default`, defaultValue: nil, metadata: nil"#),
+      (
+        "var `default`: Bool", #"name: "default", keypath: \Trip.`default`, defaultValue: nil, metadata: nil"#
+      ),
     ])
   func metadata(_ member: String, _ entry: String) {
     let found = lines("\(member)\ninit() {}")
@@ -201,7 +209,8 @@ struct ExpansionTests {
     #expect(found.contains("required init(backingData: any SwiftData.BackingData<_$ModelRoot>) {"))
     #expect(found.contains("super.init(backingData: backingData)"))
     #expect(found.contains("Flight._takeInitialValues(_$backingData, into: super.persistentBackingData)"))
-    #expect(!found.contains { $0.contains("ObservationRegistrar()") || $0.hasPrefix("nonisolated extension") })
+    #expect(
+      !found.contains { $0.contains("ObservationRegistrar()") || $0.hasPrefix("nonisolated extension") })
   }
 
   @Test("S77: @ModelActor makes the executor, the container and the initialiser")

@@ -63,7 +63,9 @@ public final class Schema: Codable, Sendable {
 
   /// The entity of a class; nil when the schema does not have it.
   public func entity<T: PersistentModel>(for type: T.Type) -> Entity? {
-    entitiesByName[Self.entityName(for: type)].flatMap { $0.modelType == nil || $0.modelType == type ? $0 : nil }
+    entitiesByName[Self.entityName(for: type)].flatMap {
+      $0.modelType == nil || $0.modelType == type ? $0 : nil
+    }
   }
 
   /// The name of a class's entity: that of the class, without what it is nested in.

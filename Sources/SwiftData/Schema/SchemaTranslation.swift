@@ -123,7 +123,8 @@ struct SchemaTranslation {
       }
       if maximum == 1 {
         sentences.append(
-          "Relationship \(place) is an array of at most 1 model: make it an optional property, which is a to-one relationship.")
+          "Relationship \(place) is an array of at most 1 model: make it an optional property, which is a to-one relationship."
+        )
       }
       description.minCount = minimum
       description.maxCount = maximum
@@ -154,13 +155,15 @@ struct SchemaTranslation {
     for group in entity.uniquenessConstraints + entity.indices {
       for name in group where relationships.contains(name) {
         sentences.append(
-          "A key of \(entity.name) names \(name), which is a relationship: constraints and indexes are of attributes.")
+          "A key of \(entity.name) names \(name), which is a relationship: constraints and indexes are of attributes."
+        )
       }
     }
     description.uniquenessConstraints = entity.uniquenessConstraints.uniqued()
     for group in entity.spatialIndices {
       sentences.append(
-        "#Index of \(entity.name) wants a spatial tree for \(group.joined(separator: ", ")), which no store has: use .binary.")
+        "#Index of \(entity.name) wants a spatial tree for \(group.joined(separator: ", ")), which no store has: use .binary."
+      )
     }
     var seen: Set<[String]> = []
     description.indexes = entity.indices.filter { seen.insert($0).inserted }.map { names in

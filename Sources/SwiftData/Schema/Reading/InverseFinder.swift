@@ -63,19 +63,23 @@ struct InverseFinder {
       let partner = ends.firstIndex(where: { $0.property === property })
     else {
       faults.append(
-        "Relationship \(end.label) names the inverse \(keyPath), which is no relationship of \(destination.entityName).")
+        "Relationship \(end.label) names the inverse \(keyPath), which is no relationship of \(destination.entityName)."
+      )
       return
     }
     let other = ends[partner]
-    guard isSame(end.owner, orAbove: other.destination) || isSame(other.destination, orAbove: end.owner) else {
+    guard isSame(end.owner, orAbove: other.destination) || isSame(other.destination, orAbove: end.owner)
+    else {
       faults.append(
-        "Relationship \(end.label) names the inverse \(other.label), which leads to \(descriptors[other.destination].entityName).")
+        "Relationship \(end.label) names the inverse \(other.label), which leads to \(descriptors[other.destination].entityName)."
+      )
       return
     }
     for (one, two) in [(place, partner), (partner, place)] {
       if let known = partners[one], known != two {
         faults.append(
-          "Relationship \(ends[one].label) has two inverses, \(ends[two].label) and \(ends[known].label): a relationship has one.")
+          "Relationship \(ends[one].label) has two inverses, \(ends[two].label) and \(ends[known].label): a relationship has one."
+        )
         return
       }
     }

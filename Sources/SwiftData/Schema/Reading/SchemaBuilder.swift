@@ -4,7 +4,8 @@ struct SchemaBuilder {
   private var known: Set<ObjectIdentifier> = []
   private var faults: [String] = []
 
-  static func entities(of types: [any PersistentModel.Type]) -> (entities: [Schema.Entity], faults: [String]) {
+  static func entities(of types: [any PersistentModel.Type]) -> (entities: [Schema.Entity], faults: [String])
+  {
     var builder = SchemaBuilder()
     for type in types { builder.add(type) }
     var next = 0
@@ -62,7 +63,9 @@ struct SchemaBuilder {
       }
     }
     let entity = Schema.Entity(descriptor.entityName, modelType: descriptor.type, properties: properties)
-    for property in properties where property.isUnique { entity.uniquenessConstraints.append([property.name]) }
+    for property in properties where property.isUnique {
+      entity.uniquenessConstraints.append([property.name])
+    }
     for key in descriptor.keys {
       guard let key = key as? any KeyPathGroups else { continue }
       let groups = key.groups.map { names(of: $0, descriptor, "#" + key.kind) }

@@ -71,7 +71,9 @@ final class ScalarCodec<Value: AttributeRepresentable>: AttributeCodec<Value>, @
 }
 
 /// Whole numbers beyond those of 64 bits with a sign, as decimals.
-final class UnsignedCodec<Value: FixedWidthInteger & UnsignedInteger>: AttributeCodec<Value>, @unchecked Sendable {
+final class UnsignedCodec<Value: FixedWidthInteger & UnsignedInteger>: AttributeCodec<Value>,
+  @unchecked Sendable
+{
   // @unchecked Sendable: see AnyAttributeCodec.
 
   override func stored(_ value: Value) -> AttributeValue { .decimal(Decimal(UInt64(value))) }
@@ -135,7 +137,8 @@ final class DataCodec<Value: Codable>: AttributeCodec<Value>, @unchecked Sendabl
     .data(try CodableBytes.transform(value, of: Value.self))
   }
   override func value(_ stored: AttributeValue) throws -> Value {
-    guard case .data(let bytes) = stored, let value = try CodableBytes.reverse(bytes, of: Value.self) as? Value
+    guard case .data(let bytes) = stored,
+      let value = try CodableBytes.reverse(bytes, of: Value.self) as? Value
     else { throw UnsuitableValue(value: stored, wanted: "JSON of \(Value.self)") }
     return value
   }

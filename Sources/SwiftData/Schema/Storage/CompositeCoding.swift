@@ -31,7 +31,9 @@ final class CompositeEncoder: Encoder {
   private static func fault(_ what: String, _ value: Any) -> EncodingError {
     .invalidValue(
       value,
-      .init(codingPath: [], debugDescription: "A composite value encodes \(what), which its type did not decode."))
+      .init(
+        codingPath: [], debugDescription: "A composite value encodes \(what), which its type did not decode.")
+    )
   }
 
   private func set(_ value: Any, _ key: any CodingKey) throws {
@@ -137,7 +139,9 @@ struct CompositeDecoder: Decoder {
     KeyedDecodingContainer(Container<Key>(shape: shape, elements: elements))
   }
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw Self.fault("no array") }
-  func singleValueContainer() throws -> any SingleValueDecodingContainer { throw Self.fault("no single value") }
+  func singleValueContainer() throws -> any SingleValueDecodingContainer {
+    throw Self.fault("no single value")
+  }
 
   private static func fault(_ what: String) -> DecodingError {
     .dataCorrupted(.init(codingPath: [], debugDescription: "A composite value is \(what)."))
@@ -172,7 +176,8 @@ struct CompositeDecoder: Decoder {
       if let found = found as? Value { return found }
       throw DecodingError.valueNotFound(
         Value.self,
-        .init(codingPath: [key], debugDescription: "The element “\(field.name)” of a composite has no value."))
+        .init(codingPath: [key], debugDescription: "The element “\(field.name)” of a composite has no value.")
+      )
     }
 
     private func value(_ stored: Any, _ type: AttributeType, _ field: CompositeShape.Field) throws -> Any? {

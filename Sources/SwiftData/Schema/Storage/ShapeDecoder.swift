@@ -216,7 +216,8 @@ private struct EmptyContainer: UnkeyedDecodingContainer {
   var currentIndex: Int { 0 }
   func decodeNil() throws -> Bool { throw End() }
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try ShapeDecoder.value(of: type) }
-  func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) throws -> KeyedDecodingContainer<Nested> {
+  func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) throws -> KeyedDecodingContainer<Nested>
+  {
     throw End()
   }
   func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer { throw End() }
