@@ -65,6 +65,8 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   public var timeout: Duration = .seconds(30)
   /// Whether classes that declare no slots are taken, since they find their properties by name: those written for Core Data do.
   package var takesUndeclaredSlots = false
+  /// Whether the program is known to follow the one that wrote the store: what it leaves out of its models may go from the store.
+  package var followsStoredModel = false
   /// Whether small saves go into a log beside the store; nil for the default.
   package var keepsLog: Bool?
   /// After how many commits of this process a log begins; nil for the default.
@@ -92,7 +94,9 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   }
 
   var migrationPermission: MigrationPermission {
-    MigrationPermission(knownModels: knownModels, permittedLosses: permittedLosses)
+    var permission = MigrationPermission(knownModels: knownModels, permittedLosses: permittedLosses)
+    permission.knowsSource = followsStoredModel
+    return permission
   }
 
   var storeOptions: LMDBStoreOptions {
