@@ -53,6 +53,12 @@ let swiftSyntax: [Target.Dependency] = [
     .testTarget(name: "SwiftDataTests", dependencies: ["SwiftData", "StrataCore", "CoreData"]),
     // As a program sees the module: it imports SwiftData and nothing else.
     .testTarget(name: "SwiftDataSurfaceTests", dependencies: ["SwiftData"]),
+    // One app as it is written for Apple's systems, in both language modes; Swift6 has the files of Swift5 by links.
+    .testTarget(
+      name: "FieldbookSwift5Tests", dependencies: ["SwiftData"], path: "Tests/FieldbookSample/Swift5",
+      swiftSettings: [.swiftLanguageMode(.v5)]),
+    .testTarget(
+      name: "FieldbookSwift6Tests", dependencies: ["SwiftData"], path: "Tests/FieldbookSample/Swift6"),
     .testTarget(
       name: "SwiftDataMacroTests",
       dependencies: [
