@@ -156,10 +156,10 @@ struct PropertyReader {
           "a property of a model has no \(word), which would never run: write a computed property that sets this one",
           [.replace(variable, with: plain, "remove the observers")] + transientFixIt()))
     }
-    guard
-      let mark = ["Attribute", "Relationship"].lazy.compactMap({ self.variable.attributes.first(named: $0) })
-        .first
-    else { return .other }
+    let attributes = variable.attributes
+    guard let mark = attributes.first(named: "Attribute") ?? attributes.first(named: "Relationship") else {
+      return .other
+    }
     return wrong(
       Fault(
         mark, "computed", "a computed property is not stored: it cannot be @\(mark.name)",
