@@ -117,7 +117,9 @@ public struct ModelConfiguration: Identifiable, Hashable, Sendable {
     if isStoredInMemoryOnly { return }
     let file = url.lastPathComponent
     if file.utf8.count > 255 {
-      throw SwiftDataError(.configurationFileNameTooLong, "“\(file)” has \(file.utf8.count) bytes, and the name of a file at most 255")
+      throw SwiftDataError(
+        .configurationFileNameTooLong,
+        "“\(file)” has \(file.utf8.count) bytes, and the name of a file at most 255")
     }
     if name.contains("/") || name.contains("\0") || file.contains("\0") {
       throw SwiftDataError(

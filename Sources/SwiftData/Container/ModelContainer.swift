@@ -106,6 +106,11 @@ public class ModelContainer: Equatable, @unchecked Sendable {
 
   func holds(_ type: any PersistentModel.Type) -> Bool { types.contains(ObjectIdentifier(type)) }
 
+  /// Whether other models inherit from a class.
+  func hasSubmodels(_ type: any PersistentModel.Type) -> Bool {
+    schema.entitiesByName[Schema.name(of: type)]?.subentities.isEmpty == false
+  }
+
   /// An identifier as the stores know it.
   func objectID(of identifier: PersistentIdentifier) -> ManagedObjectID? {
     switch identifier.id.form {

@@ -55,7 +55,8 @@ struct StoreOpening {
     if strangers.isEmpty { return }
     throw SwiftDataError(
       .configurationSchemaNotFoundInContainerSchema,
-      "the configuration “\(name)” has \(strangers.sorted().joined(separator: ", ")), which the container’s schema does not have")
+      "the configuration “\(name)” has \(strangers.sorted().joined(separator: ", ")), which the container’s schema does not have"
+    )
   }
 
   /// The model, with one configuration for each store where there are several.

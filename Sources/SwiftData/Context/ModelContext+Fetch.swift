@@ -88,7 +88,9 @@ extension ModelContext {
     }
     return try translating {
       var lowered = try LoweredFetch(descriptor, rows)
-      if lowered.isEmpty { return FetchResultsCollection(count: 0) { _ in stop("an empty collection has no element") } }
+      if lowered.isEmpty {
+        return FetchResultsCollection(count: 0) { _ in stop("an empty collection has no element") }
+      }
       if lowered.isFinishedHere {
         let models = try found(lowered)
         return FetchResultsCollection(count: models.count) { models[$0] }
@@ -120,12 +122,15 @@ extension ModelContext {
     var start = 0
     while start < identifiers.count {
       let batch = identifiers[start..<Swift.min(start + size, identifiers.count)]
-      let objects = try translating { try rows.objects(batch.compactMap(objectID), entity: ModelDescriptor.of(T.self).entityName) }
+      let objects = try translating {
+        try rows.objects(batch.compactMap(objectID), entity: ModelDescriptor.of(T.self).entityName)
+      }
       for model in models(objects) as [T] { try block(model) }
       if hasChanges, !allowEscapingMutations {
         throw SwiftDataError(
           .modelValidationFailure,
-          "enumerate has left changes that are not saved: save in the block, or pass allowEscapingMutations: true")
+          "enumerate has left changes that are not saved: save in the block, or pass allowEscapingMutations: true"
+        )
       }
       start += size
     }
@@ -142,7 +147,8 @@ extension ModelContext {
     do { return try body() } catch {
       switch error {
       case is SwiftDataError: throw error
-      case is PredicateTranslationError: throw SwiftDataError(.unsupportedPredicate, "\(error)", underlying: error)
+      case is PredicateTranslationError:
+        throw SwiftDataError(.unsupportedPredicate, "\(error)", underlying: error)
       case is FetchError: throw SwiftDataError(.unsupportedPredicate, "\(error)", underlying: error)
       default: throw FoundationErrors.error(for: error)
       }

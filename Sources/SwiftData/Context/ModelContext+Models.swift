@@ -153,6 +153,9 @@ extension ModelContext {
         if owner !== model { insert(owner) }
       } else if let model = model as? any PersistentModel, model.draft === draft {
         continue
+      } else if container.hasSubmodels(draft.modelType) {
+        // Of which class the model is, only the model tells.
+        expected.append(draft)
       } else {
         // Nothing tells which instance the initialiser has made: the row waits for it.
         insertUnowned(draft)
@@ -193,8 +196,12 @@ extension ModelContext {
   /// Stops the process for an identifier of a store that the container does not have, and for a temporary one that belongs to no model of this context.
   public func model(for persistentModelID: PersistentIdentifier) -> any PersistentModel {
     enter()
-    if let row = row(for: persistentModelID), let model = row.anyModel() as? any PersistentModel { return model }
-    stop("\(persistentModelID) is of no store of this context's container, or of a model that was never saved here")
+    if let row = row(for: persistentModelID), let model = row.anyModel() as? any PersistentModel {
+      return model
+    }
+    stop(
+      "\(persistentModelID) is of no store of this context's container, or of a model that was never saved here"
+    )
   }
 
   /// The model with the identifier, if this context has it in memory.
@@ -229,5 +236,7 @@ extension ModelContext {
   }
 
   /// The identifier as the container's stores know it.
-  func objectID(of identifier: PersistentIdentifier) -> ManagedObjectID? { container.objectID(of: identifier) }
+  func objectID(of identifier: PersistentIdentifier) -> ManagedObjectID? {
+    container.objectID(of: identifier)
+  }
 }

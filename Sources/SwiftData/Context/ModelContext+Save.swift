@@ -48,7 +48,9 @@ extension ModelContext {
     post(inserted, updated, gone)
   }
 
-  private func post(_ inserted: Set<ManagedObject>, _ updated: Set<ManagedObject>, _ deleted: [ManagedObjectID]) {
+  private func post(
+    _ inserted: Set<ManagedObject>, _ updated: Set<ManagedObject>, _ deleted: [ManagedObjectID]
+  ) {
     let center = NotificationCenter.default
     func identifiers(_ objects: Set<ManagedObject>) -> [PersistentIdentifier] {
       objects.compactMap { object in
@@ -81,7 +83,10 @@ extension ModelContext {
           guard let argument = try? FetchExpression(argument: row.value(forKeyPath: name)),
             argument != .constant(.null)
           else { return nil }
-          return .compare(FetchComparison(.keyPath(base: .evaluatedObject, keys: name.split(separator: ".").map(String.init)), .equal, argument))
+          return .compare(
+            FetchComparison(
+              .keyPath(base: .evaluatedObject, keys: name.split(separator: ".").map(String.init)), .equal,
+              argument))
         }
         guard parts.count == constraint.count, let name = current.name else { continue }
         let request = FetchRequest<ManagedObject>(entityName: name, predicate: .and(parts), fetchLimit: 1)

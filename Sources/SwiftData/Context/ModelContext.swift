@@ -149,7 +149,10 @@ public class ModelContext: Equatable, _SendableMetatype {
   }
 }
 
-@available(*, unavailable, message: "a context and its models stay where they are; pass the container and persistentModelIDs")
+@available(
+  *, unavailable,
+  message: "a context and its models stay where they are; pass the container and persistentModelIDs"
+)
 extension ModelContext: @unchecked Sendable {}
 
 /// A context that a block on the main queue looks for, and does not keep.

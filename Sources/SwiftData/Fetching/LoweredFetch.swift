@@ -75,6 +75,6 @@ enum Names {
 /// The names of fields that key paths of structures lead to which composite attributes hold.
 enum CompositeNames {
   static func name(of keyPath: AnyKeyPath) -> String? {
-    AttributeStorage.elementPath(of: keyPath)
+    AttributeStorage.of(type(of: keyPath).rootType).elementName(for: keyPath)
   }
 }

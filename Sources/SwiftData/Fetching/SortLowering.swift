@@ -80,7 +80,8 @@ struct ModelOrder<T: PersistentModel> {
     case (let a?, let b?): order = a == b ? .orderedSame : a.localizedStandardCompare(b)
     }
     if isAscending { return order }
-    return order == .orderedAscending ? .orderedDescending : order == .orderedDescending ? .orderedAscending : order
+    return order == .orderedAscending
+      ? .orderedDescending : order == .orderedDescending ? .orderedAscending : order
   }
 }
 

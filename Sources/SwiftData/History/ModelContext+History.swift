@@ -82,7 +82,9 @@ private struct History<T: HistoryTransaction> {
   }
 
   private func translating<R>(_ body: () throws -> R) throws -> R {
-    do { return try body() } catch let error as CoreDataError where error.code == .persistentHistoryTokenExpired {
+    do { return try body() } catch let error as CoreDataError
+      where error.code == .persistentHistoryTokenExpired
+    {
       throw SwiftDataError(.historyTokenExpired, "\(error)", underlying: error)
     } catch {
       throw error is SwiftDataError ? error : FoundationErrors.error(for: error)
@@ -93,7 +95,9 @@ private struct History<T: HistoryTransaction> {
 /// The tokens that a predicate compares with.
 private enum Constants {
   /// All of them, and the one that every transaction must be behind.
-  static func tokens<T>(in predicate: Predicate<T>?) -> (all: [DefaultHistoryToken], lowest: DefaultHistoryToken?) {
+  static func tokens<T>(in predicate: Predicate<T>?) -> (
+    all: [DefaultHistoryToken], lowest: DefaultHistoryToken?
+  ) {
     guard let predicate else { return ([], nil) }
     var all: [DefaultHistoryToken] = []
     collect(predicate.expression, &all, depth: 0)
@@ -118,7 +122,8 @@ private enum Constants {
     if name.hasPrefix("Conjunction<") {
       return [children["lhs"], children["rhs"]].compactMap { $0 }.compactMap(lowest).max()
     }
-    guard name.hasPrefix("Comparison<"), let op = children["op"], "\(op)" == "greaterThan" || "\(op)" == "greaterThanOrEqual",
+    guard name.hasPrefix("Comparison<"), let op = children["op"],
+      "\(op)" == "greaterThan" || "\(op)" == "greaterThanOrEqual",
       let left = children["lhs"], "\(type(of: left))".hasPrefix("KeyPath<"), let right = children["rhs"]
     else { return nil }
     var found: [DefaultHistoryToken] = []

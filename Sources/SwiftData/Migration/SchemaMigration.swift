@@ -77,12 +77,3 @@ struct SchemaMigration {
     try handler(context)
   }
 }
-
-extension ModelContainer {
-  /// Closes the stores: contexts that are left find nothing.
-  func close() {
-    for store in coordinator.persistentStores {
-      do { try coordinator.remove(store) } catch { report("a store could not be closed: \(error)") }
-    }
-  }
-}

@@ -280,6 +280,3 @@ extension Optional: NilRepresentable {
   static var nilValue: Any { Self.none as Any }
   static var wrappedType: any Any.Type { Wrapped.self }
 }
-
-/// Stops the process with a message: for programmer errors.
-func stop(_ message: String) -> Never { fatalError("SwiftData: \(message).") }

@@ -37,8 +37,8 @@ extension PersistentModel {
 
   /// Sets the attribute.
   @_disfavoredOverload
-  public func setValue<Value>(forKey keyPath: KeyPath<Self, Value>, to newValue: Value) where Value: Encodable
-  {
+  public func setValue<Value>(forKey keyPath: KeyPath<Self, Value>, to newValue: Value)
+  where Value: Encodable {
     persistentBackingData.setValue(forKey: keyPath, to: newValue)
   }
 

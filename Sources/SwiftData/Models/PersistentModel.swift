@@ -2,7 +2,8 @@
 ///
 /// A model that was made by its initialiser is a draft: it has values and belongs to no context. ``ModelContext/insert(_:)`` gives it a row of the context, which it reads
 /// and writes from then on. Models belong to their context and are used where the context is; pass ``persistentModelID`` to other contexts and actors.
-public protocol PersistentModel: AnyObject, Observation.Observable, Hashable, Identifiable, _SendableMetatype {
+public protocol PersistentModel: AnyObject, Observation.Observable, Hashable, Identifiable, _SendableMetatype
+{
   /// The topmost model of the class's hierarchy.
   associatedtype Root: PersistentModel = Self
 

@@ -40,7 +40,9 @@ final class ModelPlan {
     let descriptor = descriptor
     properties = descriptor.properties.map { property in
       guard let slot = row.slot(ofProperty: property.name) else {
-        stop("the entity \(row.entity.name ?? "?") has no property \(property.name), which \(descriptor.type) has")
+        stop(
+          "the entity \(row.entity.name ?? "?") has no property \(property.name), which \(descriptor.type) has"
+        )
       }
       return ModelProperty(property, slot: slot)
     }
@@ -68,7 +70,8 @@ final class ModelPlan {
 
   @inline(never)
   private func find(_ keyPath: AnyKeyPath, _ row: ModelRow) -> ModelProperty {
-    guard let name = name(of: keyPath, row), let property = properties.first(where: { $0.name == name }) else {
+    guard let name = name(of: keyPath, row), let property = properties.first(where: { $0.name == name })
+    else {
       stop("\(keyPath) is no persisted property of \(descriptor.type)")
     }
     remember(keyPath, property)

@@ -20,6 +20,8 @@ enum ModelSinks {
   static var current: AnyObject? {
     // Unsafe: only `current` sets it, to an object that is kept.
     get { pthread_getspecific(key).map { Unmanaged<AnyObject>.fromOpaque($0).takeUnretainedValue() } }
-    set { pthread_setspecific(key, newValue.map { UnsafeRawPointer(Unmanaged.passUnretained($0).toOpaque()) }) }
+    set {
+      pthread_setspecific(key, newValue.map { UnsafeRawPointer(Unmanaged.passUnretained($0).toOpaque()) })
+    }
   }
 }

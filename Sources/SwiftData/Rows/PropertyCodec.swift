@@ -24,23 +24,26 @@ class AnyCodec {
     _ type: Value.Type, _ storage: AttributeStorage, _ property: PropertyDescriptor
   ) -> AnyCodec {
     if property.attribute?.isTransient == true {
-      if case .scalar = storage.form {} else { return KeyedCodec<Value>() }
+      if case .scalar = storage.form {} else { return RowKeyedCodec<Value>() }
     }
     switch storage.form {
     case .scalar:
       if let scalar = type as? any SlotValue.Type { return scalarCodec(scalar) }
       if let raw = type as? any RawRepresentable.Type, let codec = rawCodec(raw) { return codec }
-      return StoredCodec<Value>(storage)
-    case .composite: return CompositeCodec<Value>(storage)
-    case .data: return StoredCodec<Value>(storage)
-    case .transformable: return TransformedCodec<Value>()
+      return RowBytesCodec<Value>(storage)
+    case .composite: return RowCompositeCodec<Value>(storage)
+    case .data: return RowBytesCodec<Value>(storage)
+    case .transformable: return RowTransformedCodec<Value>()
+    case .none(let reason): stop("\(property.name) \(reason)")
     }
   }
 
-  private static func scalarCodec<Value: SlotValue>(_ type: Value.Type) -> AnyCodec { ScalarCodec<Value>() }
+  private static func scalarCodec<Value: SlotValue>(_ type: Value.Type) -> AnyCodec {
+    RowScalarCodec<Value>()
+  }
 
   private static func rawCodec<Value: RawRepresentable>(_ type: Value.Type) -> AnyCodec? {
-    func codec<Raw: SlotValue>(_ raw: Raw.Type) -> AnyCodec { RawCodec<Value, Raw>() }
+    func codec<Raw: SlotValue>(_ raw: Raw.Type) -> AnyCodec { RowRawCodec<Value, Raw>() }
     return (Value.RawValue.self as? any SlotValue.Type).map { codec($0) }
   }
 }
@@ -77,11 +80,11 @@ class PropertyCodec<Value>: AnyCodec {
     }
     write(typed, row, property)
   }
-  override func optional() -> AnyCodec { OptionalCodec(self) }
+  override func optional() -> AnyCodec { RowOptionalCodec(self) }
 }
 
 /// A property that may be nil.
-final class OptionalCodec<Wrapped>: PropertyCodec<Wrapped?> {
+final class RowOptionalCodec<Wrapped>: PropertyCodec<Wrapped?> {
   private let wrapped: PropertyCodec<Wrapped>
   init(_ wrapped: PropertyCodec<Wrapped>) { self.wrapped = wrapped }
 
@@ -94,7 +97,7 @@ final class OptionalCodec<Wrapped>: PropertyCodec<Wrapped?> {
 }
 
 /// A value that the slot holds.
-final class ScalarCodec<Value: SlotValue>: PropertyCodec<Value> {
+final class RowScalarCodec<Value: SlotValue>: PropertyCodec<Value> {
   override func readOptional(_ row: ModelRow, _ property: ModelProperty) -> Value? {
     Value.read(row, property.slot)
   }
@@ -107,13 +110,15 @@ final class ScalarCodec<Value: SlotValue>: PropertyCodec<Value> {
 }
 
 /// A value of which the slot holds the raw value.
-final class RawCodec<Value: RawRepresentable, Raw: SlotValue>: PropertyCodec<Value> {
+final class RowRawCodec<Value: RawRepresentable, Raw: SlotValue>: PropertyCodec<Value> {
   override func readOptional(_ row: ModelRow, _ property: ModelProperty) -> Value? {
     (Raw.read(row, property.slot) as? Value.RawValue).flatMap { Value(rawValue: $0) }
   }
   override func absent(_ row: ModelRow, _ property: ModelProperty) -> Value {
     if let value = property.descriptor.defaultValue as? Value { return value }
-    if let cases = Value.self as? any CaseIterable.Type, let first = cases.firstCase as? Value { return first }
+    if let cases = Value.self as? any CaseIterable.Type, let first = cases.firstCase as? Value {
+      return first
+    }
     stop(
       "\(type(of: row).modelType).\(property.name) has no value, or a raw value that \(Value.self) does not know: \(Raw.read(row, property.slot).map { "\($0)" } ?? "nil")"
     )
@@ -124,7 +129,7 @@ final class RawCodec<Value: RawRepresentable, Raw: SlotValue>: PropertyCodec<Val
 }
 
 /// A value that is encoded as bytes. Decoded once for the bytes that the row has.
-final class StoredCodec<Value>: PropertyCodec<Value> {
+final class RowBytesCodec<Value>: PropertyCodec<Value> {
   private let storage: AttributeStorage
   init(_ storage: AttributeStorage) { self.storage = storage }
 
@@ -158,7 +163,7 @@ final class StoredCodec<Value>: PropertyCodec<Value> {
 }
 
 /// A structure whose fields are columns.
-final class CompositeCodec<Value>: PropertyCodec<Value> {
+final class RowCompositeCodec<Value>: PropertyCodec<Value> {
   private let storage: AttributeStorage
   init(_ storage: AttributeStorage) { self.storage = storage }
 
@@ -178,7 +183,7 @@ final class CompositeCodec<Value>: PropertyCodec<Value> {
 }
 
 /// A value that a value transformer keeps.
-final class TransformedCodec<Value>: PropertyCodec<Value> {
+final class RowTransformedCodec<Value>: PropertyCodec<Value> {
   override func readOptional(_ row: ModelRow, _ property: ModelProperty) -> Value? {
     row.readTransformed(slot: property.slot) as? Value
   }
@@ -188,7 +193,7 @@ final class TransformedCodec<Value>: PropertyCodec<Value> {
 }
 
 /// A value of any type that is kept in memory only.
-final class KeyedCodec<Value>: PropertyCodec<Value> {
+final class RowKeyedCodec<Value>: PropertyCodec<Value> {
   override func readOptional(_ row: ModelRow, _ property: ModelProperty) -> Value? {
     row.value(forKey: property.name) as? Value
   }
@@ -200,6 +205,3 @@ final class KeyedCodec<Value>: PropertyCodec<Value> {
 extension CaseIterable {
   fileprivate static var firstCase: Any? { allCases.first }
 }
-
-/// Writes a line to standard error: for reads, which cannot throw.
-func report(_ message: String) { FileHandle.standardError.write(Data("SwiftData: \(message).\n".utf8)) }

@@ -50,7 +50,9 @@ protocol NarrowSlotValue: SlotValue, FixedWidthInteger {
 }
 
 extension NarrowSlotValue {
-  static func read(_ row: ManagedObject, _ slot: Int) -> Self? { Wide.read(row, slot).flatMap { Self(exactly: $0) } }
+  static func read(_ row: ManagedObject, _ slot: Int) -> Self? {
+    Wide.read(row, slot).flatMap { Self(exactly: $0) }
+  }
   static func write(_ value: Self?, _ row: ManagedObject, _ slot: Int) {
     // The wide type has all numbers of the narrow one.
     Wide.write(value.map { Wide(truncatingIfNeeded: $0) }, row, slot)
@@ -89,7 +91,9 @@ extension Double: SlotValue {
 }
 
 extension CGFloat: SlotValue {
-  static func read(_ row: ManagedObject, _ slot: Int) -> CGFloat? { Double.read(row, slot).map { CGFloat($0) } }
+  static func read(_ row: ManagedObject, _ slot: Int) -> CGFloat? {
+    Double.read(row, slot).map { CGFloat($0) }
+  }
   static func write(_ value: CGFloat?, _ row: ManagedObject, _ slot: Int) {
     Double.write(value.map { Double($0) }, row, slot)
   }
