@@ -64,7 +64,7 @@ final class AttributeStorage: @unchecked Sendable {
   init(_ type: Any.Type, isCodable: Bool = false, transformer: String? = nil, depth: Int) {
     let optional = type as? any OptionalType.Type
     isOptional = optional != nil
-    valueType = optional?.wrappedType ?? type
+    valueType = optional?.unwrappedType ?? type
     if let transformer {
       form = .transformable(transformer)
       codec = nil
@@ -204,8 +204,8 @@ final class AttributeStorage: @unchecked Sendable {
 
 /// A value that is not of the attribute's type.
 struct UnsuitableValue: Error, CustomStringConvertible, LocalizedError {
-  let value: Any
-  let wanted: String
-  var description: String { "\(value) (\(type(of: value))) is no \(wanted)" }
+  let description: String
   var errorDescription: String? { description }
+
+  init(value: Any, wanted: String) { description = "\(value) (\(type(of: value))) is no \(wanted)" }
 }
