@@ -141,7 +141,7 @@ extension Schema {
 
 /// The model that a to-one relationship of this type leads to; nil when the type is no such thing.
 func toOneType(_ type: Any.Type) -> (any PersistentModel.Type)? {
-  ((type as? any OptionalType.Type)?.wrappedType ?? type) as? any PersistentModel.Type
+  ((type as? any OptionalType.Type)?.unwrappedType ?? type) as? any PersistentModel.Type
 }
 
 /// The model that a to-many relationship of this type leads to; nil when the type is no such thing.

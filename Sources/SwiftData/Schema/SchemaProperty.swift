@@ -27,13 +27,13 @@ extension SchemaProperty {
 
 /// An optional of whatever type.
 protocol OptionalType {
-  static var wrappedType: Any.Type { get }
+  static var unwrappedType: Any.Type { get }
   /// The value, or nil.
   var anyWrapped: Any? { get }
 }
 
 extension Optional: OptionalType {
-  static var wrappedType: Any.Type { Wrapped.self }
+  static var unwrappedType: Any.Type { Wrapped.self }
   var anyWrapped: Any? { self }
 }
 
