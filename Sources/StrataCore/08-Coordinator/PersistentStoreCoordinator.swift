@@ -266,7 +266,8 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
   }
 
   /// The ID of a row of an attached store; nil when there is no such store or entity.
-  package final func managedObjectID(storeIdentifier: UUID, entityName: String, key: UInt64) -> ManagedObjectID?
+  package final func managedObjectID(storeIdentifier: UUID, entityName: String, key: UInt64)
+    -> ManagedObjectID?
   {
     guard case .success(let schema) = compiled, let entity = schema.entity(named: entityName),
       key < ManagedObjectID.primaryKeyLimit

@@ -119,7 +119,9 @@ extension ModelContext {
         row.write(self.row(for: model), slot: row.plan.property(entry.keyPath, row).slot)
       case .toMany(let objects):
         guard let objects, !objects.isEmpty else { continue }
-        let rows: [ManagedObject] = objects.compactMap { ($0 as? any PersistentModel).map { self.row(for: $0) } }
+        let rows: [ManagedObject] = objects.compactMap {
+          ($0 as? any PersistentModel).map { self.row(for: $0) }
+        }
         let slot = row.plan.property(entry.keyPath, row).slot
         // Others may have made themselves members before.
         let present = row.relatedObjects(slot: slot)

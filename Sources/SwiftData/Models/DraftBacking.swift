@@ -102,7 +102,7 @@ final class DraftBacking<Model: PersistentModel>: AnyDraft, BackingData {
 
   var persistentModelID: PersistentIdentifier? {
     get {
-      if let successor { return successor.persistentModelID }
+      if let successor { return successor.rowIdentifier }
       // An instance of a submodel has a draft of its topmost class.
       let type = owner.map { Swift.type(of: $0) as? any PersistentModel.Type ?? Model.self } ?? Model.self
       return PersistentIdentifier(

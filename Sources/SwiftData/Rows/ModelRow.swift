@@ -25,7 +25,7 @@ class ModelRow: ManagedObject {
   final var modelContext: ModelContext? { (managedObjectContext as? RowContext)?.modelContext }
 
   /// See ``PersistentIdentifier``.
-  final var persistentModelID: PersistentIdentifier? {
+  final var rowIdentifier: PersistentIdentifier? {
     let identifier = objectID
     guard identifier.isTemporaryID else { return PersistentIdentifier(identifier) }
     return PersistentIdentifier(

@@ -13,14 +13,15 @@ class AnyCodec {
   static func codec(for property: PropertyDescriptor) -> AnyCodec {
     guard case .attribute(let storage) = property.kind else { return AnyCodec() }
     let valueType = Swift.type(of: property.keyPath).valueType
-    func codec<Value>(_ type: Value.Type) -> AnyCodec { AnyCodec.codec(type, storage, property) }
+    func opened<Value>(_ type: Value.Type) -> AnyCodec { make(type, storage, property) }
     if let optional = valueType as? any OptionalType.Type {
-      return _openExistential(optional.wrappedType, do: codec).optional()
+      let wrapped: Any.Type = optional.unwrappedType
+      return _openExistential(wrapped, do: opened).optional()
     }
-    return _openExistential(valueType, do: codec)
+    return _openExistential(valueType, do: opened)
   }
 
-  private static func codec<Value>(
+  private static func make<Value>(
     _ type: Value.Type, _ storage: AttributeStorage, _ property: PropertyDescriptor
   ) -> AnyCodec {
     if property.attribute?.isTransient == true {
@@ -176,7 +177,10 @@ final class RowCompositeCodec<Value>: PropertyCodec<Value> {
   }
 
   override func writeOptional(_ value: Value?, _ row: ModelRow, _ property: ModelProperty) {
-    do { row.setValue(try value.map { try storage.elements($0) }, forKey: property.name) } catch {
+    do {
+      let elements: Any? = try value.flatMap { try storage.elements($0) }
+      row.setValue(elements, forKey: property.name)
+    } catch {
       stop("\(type(of: row).modelType).\(property.name) cannot be encoded: \(error)")
     }
   }

@@ -12,6 +12,6 @@ extension RowBacking: KeyPathStandIn {
   func isSubject(_ value: Any) -> Bool { value is any PersistentModel || value is PersistentIdentifier }
 
   func isOwnIdentifier(_ value: Any) -> Bool {
-    (value as? PersistentIdentifier).map { $0 == (self as ModelRow).persistentModelID } ?? false
+    (value as? PersistentIdentifier).map { $0 == rowIdentifier } ?? false
   }
 }

@@ -33,7 +33,7 @@ final class RowBacking<Model: PersistentModel>: ModelRow, BackingData {
   // MARK: BackingData
 
   var persistentModelID: PersistentIdentifier? {
-    get { (self as ModelRow).persistentModelID }
+    get { rowIdentifier }
     set {}
   }
   var metadata: Any { entity }

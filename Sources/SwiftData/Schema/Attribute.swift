@@ -70,7 +70,8 @@ extension Schema {
 
     public static func == (lhs: Attribute, rhs: Attribute) -> Bool {
       lhs === rhs
-        || Swift.type(of: lhs) == Swift.type(of: rhs) && lhs.name == rhs.name && lhs.originalName == rhs.originalName
+        || Swift.type(of: lhs) == Swift.type(of: rhs) && lhs.name == rhs.name
+          && lhs.originalName == rhs.originalName
           && Set(lhs.options) == Set(rhs.options) && lhs.valueType == rhs.valueType
           && lhs.hashModifier == rhs.hashModifier
     }

@@ -84,7 +84,9 @@ public final class Schema: Codable, Sendable {
   ///
   /// - Parameter rowClass: The class of the rows of each model.
   /// - Throws: ``SchemaError`` with a sentence for everything that is wrong.
-  func managedObjectModel(rowClass: @escaping (any PersistentModel.Type) -> AnyClass) throws -> ManagedObjectModel {
+  func managedObjectModel(rowClass: @escaping (any PersistentModel.Type) -> AnyClass) throws
+    -> ManagedObjectModel
+  {
     try model.withLock { model in
       if let model { return model }
       let made = try SchemaTranslation(self, rowClass: rowClass).model()
