@@ -77,15 +77,13 @@ extension ModelContext {
     func make<Model: PersistentModel>(_ type: Model.Type) -> ModelRow {
       let row = newRow(of: type)
       fill(row, draft)
-      let model = unsafeDowncast(model, to: Model.self)  // It is an instance of its own class.
+      let model = unsafeDowncast(model as AnyObject, to: Model.self)  // It is an instance of its own class.
       row._model = model
       model.persistentBackingData = row
       return row
     }
-    // A generic function may know the model by a superclass.
-    guard let type = Swift.type(of: model) as? any PersistentModel.Type else {
-      stop("\(Swift.type(of: model)) is no model")
-    }
+    // A generic function may know the model by a superclass: this is its own class.
+    let type: any PersistentModel.Type = Swift.type(of: model)
     return make(type)
   }
 
@@ -121,7 +119,7 @@ extension ModelContext {
         row.write(self.row(for: model), slot: row.plan.property(entry.keyPath, row).slot)
       case .toMany(let objects):
         guard let objects, !objects.isEmpty else { continue }
-        let rows: [ManagedObject] = objects.compactMap { ($0 as? any PersistentModel).map { row(for: $0) } }
+        let rows: [ManagedObject] = objects.compactMap { ($0 as? any PersistentModel).map { self.row(for: $0) } }
         let slot = row.plan.property(entry.keyPath, row).slot
         // Others may have made themselves members before.
         let present = row.relatedObjects(slot: slot)

@@ -38,6 +38,6 @@ extension FetchDescriptor: Equatable {
   private static func samePredicate(_ a: Predicate<T>?, _ b: Predicate<T>?) -> Bool {
     guard let a, let b else { return a == nil && b == nil }
     // Foundation does not compare predicates; what they say is in their description.
-    return a.variable == b.variable || "\(a)" == "\(b)"
+    return a.variable.key == b.variable.key || "\(a)" == "\(b)"
   }
 }

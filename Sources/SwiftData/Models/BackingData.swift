@@ -65,5 +65,8 @@ extension Optional: RelationshipCollection where Wrapped: Sequence, Wrapped.Elem
     // Of the sequences of models only arrays make a property of a model compile.
     self = elements as? Wrapped
   }
-  public var _persistentElements: [Wrapped.Element]? { map(Array.init) }
+  public var _persistentElements: [Wrapped.Element]? {
+    guard let self else { return nil }
+    return Array(self)
+  }
 }

@@ -164,7 +164,7 @@ final class DraftBacking<Model: PersistentModel>: AnyDraft, BackingData {
   }
 
   private func members<Value: RelationshipCollection>(_ keyPath: KeyPath<Model, Value>) -> Value {
-    if let value = successorValue({ $0.members(keyPath) }) { return value }
+    if let value: Value = successorValue({ $0.members(keyPath) }) { return value }
     guard case .toMany(let objects) = value(keyPath) else {
       if let optional = Value.self as? any NilRepresentable.Type, let none = optional.nilValue as? Value {
         return none
@@ -273,10 +273,8 @@ extension PersistentModel {
 /// An optional type, whose nil can be made without knowing what it is an optional of.
 protocol NilRepresentable {
   static var nilValue: Any { get }
-  static var wrappedType: any Any.Type { get }
 }
 
 extension Optional: NilRepresentable {
   static var nilValue: Any { Self.none as Any }
-  static var wrappedType: any Any.Type { Wrapped.self }
 }

@@ -14,7 +14,7 @@ class AnyCodec {
     guard case .attribute(let storage) = property.kind else { return AnyCodec() }
     let valueType = Swift.type(of: property.keyPath).valueType
     func codec<Value>(_ type: Value.Type) -> AnyCodec { AnyCodec.codec(type, storage, property) }
-    if let optional = valueType as? any NilRepresentable.Type {
+    if let optional = valueType as? any OptionalType.Type {
       return _openExistential(optional.wrappedType, do: codec).optional()
     }
     return _openExistential(valueType, do: codec)
