@@ -51,6 +51,8 @@ let swiftSyntax: [Target.Dependency] = [
     .macro(name: "SwiftDataMacros", dependencies: swiftSyntax + ["MacroSupport"]),
     .target(name: "SwiftData", dependencies: ["StrataCore", "CoreData", "SwiftDataMacros"]),
     .testTarget(name: "SwiftDataTests", dependencies: ["SwiftData", "StrataCore", "CoreData"]),
+    .executableTarget(name: "JournalApp", dependencies: ["SwiftData"]),
+    .testTarget(name: "JournalTests", dependencies: ["JournalApp"]),
     // As a program sees the module: it imports SwiftData and nothing else.
     .testTarget(name: "SwiftDataSurfaceTests", dependencies: ["SwiftData"]),
     // One app as it is written for Apple's systems, in both language modes; Swift6 has the files of Swift5 by links.

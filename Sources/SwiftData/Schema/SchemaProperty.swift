@@ -28,12 +28,15 @@ extension SchemaProperty {
 /// An optional of whatever type.
 protocol OptionalType {
   static var unwrappedType: Any.Type { get }
+  /// Nil of this type.
+  static var noValue: Any { get }
   /// The value, or nil.
   var anyWrapped: Any? { get }
 }
 
 extension Optional: OptionalType {
   static var unwrappedType: Any.Type { Wrapped.self }
+  static var noValue: Any { Self.none as Any }
   var anyWrapped: Any? { self }
 }
 

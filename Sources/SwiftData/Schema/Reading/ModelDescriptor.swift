@@ -2,7 +2,7 @@ import Synchronization
 
 /// What a class of models says of itself, read once for each class.
 final class ModelDescriptor: @unchecked Sendable {
-  // @unchecked Sendable: constants, but for what is under the mutex; key paths of models capture nothing.
+  // @unchecked Sendable: constants, but for what is under the lock; key paths of models capture nothing.
 
   let type: any PersistentModel.Type
   let entityName: String
@@ -17,7 +17,9 @@ final class ModelDescriptor: @unchecked Sendable {
 
   private let propertiesByName: [String: PropertyDescriptor]
   /// By key paths that the class has declared, and those that were found to mean the same.
-  private let propertiesByKeyPath: Mutex<[AnyKeyPath: PropertyDescriptor]>
+  // Under the lock: key paths are not known to be Sendable, which a mutex would ask for.
+  private var propertiesByKeyPath: [AnyKeyPath: PropertyDescriptor]
+  private let lock = NSLock()
   /// Key paths to properties of composite values, and what they are called: `address.city`.
   private let elementPaths: [AnyKeyPath: String]
   private let elementKeyPaths: [String: AnyKeyPath]
@@ -57,8 +59,7 @@ final class ModelDescriptor: @unchecked Sendable {
     self.keys = keys
     ownProperties = properties[inherited.count...]
     propertiesByName = Dictionary(properties.map { ($0.name, $0) }, uniquingKeysWith: { _, last in last })
-    propertiesByKeyPath = Mutex(
-      Dictionary(properties.map { ($0.keyPath, $0) }, uniquingKeysWith: { _, last in last }))
+    propertiesByKeyPath = Dictionary(properties.map { ($0.keyPath, $0) }, uniquingKeysWith: { _, last in last })
     var elements: [AnyKeyPath: String] = [:]
     for property in properties {
       guard case .attribute(let storage) = property.kind else { continue }
@@ -75,7 +76,7 @@ final class ModelDescriptor: @unchecked Sendable {
 
   /// The property that a key path leads to; nil for one that is not known to lead to one.
   func property(for keyPath: AnyKeyPath) -> PropertyDescriptor? {
-    propertiesByKeyPath.withLock { $0[keyPath] }
+    lock.withLock { propertiesByKeyPath[keyPath] }
   }
 
   /// The property of that name.
@@ -83,7 +84,7 @@ final class ModelDescriptor: @unchecked Sendable {
 
   /// From now on `keyPath` leads to the property: of inherited properties there are key paths that the class has not declared.
   func remember(_ keyPath: AnyKeyPath, as property: PropertyDescriptor) {
-    propertiesByKeyPath.withLock { $0[keyPath] = property }
+    lock.withLock { propertiesByKeyPath[keyPath] = property }
   }
 
   /// What a key path into a composite value is called: `address.city`; nil for every other.

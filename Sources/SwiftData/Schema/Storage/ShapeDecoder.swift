@@ -34,7 +34,7 @@ struct ShapeDecoder: Decoder {
 
   /// A value of a type, whatever it is; what it decodes is nobody's business.
   static func value<Value: Decodable>(of type: Value.Type) throws -> Value {
-    if let optional = Value.self as? any OptionalType.Type, let none = optional.none as? Value { return none }
+    if let optional = Value.self as? any OptionalType.Type, let none = optional.noValue as? Value { return none }
     if let codable = Value.self as? any Codable.Type {
       let found = AttributeForms.form(
         of: codable, isCodable: false, isOptional: false, depth: CompositeShape.mostLevels)
@@ -42,10 +42,6 @@ struct ShapeDecoder: Decoder {
     }
     return try Value(from: ShapeDecoder(recording: ShapeRecording()))
   }
-}
-
-extension OptionalType {
-  static var none: Any { Self?.none as Any }
 }
 
 /// Notes keys and types.
