@@ -8,10 +8,10 @@ extension ModelContext {
     enter()
     return try translating {
       do {
-        return try found(LoweredFetch(descriptor, rows))
+        return try found(LoweredFetch(descriptor, self))
       } catch let error as PredicateTranslationError where error.expression.hasSuffix("Cast") {
         // What a cast asks of a subclass the row of the class does not tell: the models answer.
-        return try found(LoweredFetch(descriptor, rows, inMemory: descriptor.predicate))
+        return try found(LoweredFetch(descriptor, self, inMemory: descriptor.predicate))
       }
     }
   }
@@ -38,10 +38,10 @@ extension ModelContext {
         // How they are sorted does not matter.
         var plain = descriptor
         plain.sortBy = []
-        let lowered = try LoweredFetch(plain, rows)
+        let lowered = try LoweredFetch(plain, self)
         return lowered.isEmpty ? 0 : try rows.count(for: lowered.request)
       } catch let error as PredicateTranslationError where error.expression.hasSuffix("Cast") {
-        return try found(LoweredFetch(descriptor, rows, inMemory: descriptor.predicate)).count
+        return try found(LoweredFetch(descriptor, self, inMemory: descriptor.predicate)).count
       }
     }
   }
@@ -59,7 +59,7 @@ extension ModelContext {
         "save first, leave includePendingChanges or sortBy out, or fetch the models")
     }
     return try translating {
-      let lowered = try LoweredFetch(descriptor, rows)
+      let lowered = try LoweredFetch(descriptor, self)
       if lowered.isEmpty { return [] }
       if lowered.isFinishedHere || rows.hasChanges { return try found(lowered).map(\.persistentModelID) }
       return try rows.fetch(lowered.request.returning(ManagedObjectID.self)).map { PersistentIdentifier($0) }
@@ -87,7 +87,7 @@ extension ModelContext {
         .includePendingChangesWithBatchSize, "save first, or set includePendingChanges to false")
     }
     return try translating {
-      var lowered = try LoweredFetch(descriptor, rows)
+      var lowered = try LoweredFetch(descriptor, self)
       if lowered.isEmpty {
         return FetchResultsCollection(count: 0) { _ in stop("an empty collection has no element") }
       }

@@ -106,9 +106,8 @@ extension ModelContext {
   ) throws where T: PersistentModel {
     enter()
     try translating {
-      var request = try LoweredFetch(FetchDescriptor(predicate: predicate), rows).request
+      var request = try LoweredFetch(FetchDescriptor(predicate: predicate), self).request
       request.includesSubentities = includeSubclasses
-      request = try rows.spelledOut(request)
       try rows.execute(BatchDeleteRequest(fetchRequest: request))
     }
   }

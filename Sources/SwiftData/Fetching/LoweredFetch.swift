@@ -17,8 +17,11 @@ struct LoweredFetch<T: PersistentModel> {
   let isEmpty: Bool
 
   /// - Throws: ``SwiftDataError``: `unsupportedSortDescriptor`, `unsupportedKeyPath`.
-  init(_ descriptor: FetchDescriptor<T>, _ rows: RowContext, inMemory condition: Predicate<T>? = nil) throws {
+  init(_ descriptor: FetchDescriptor<T>, _ context: ModelContext, inMemory condition: Predicate<T>? = nil)
+    throws
+  {
     let model = ModelDescriptor.of(T.self)
+    let rows = context.rows
     request = FetchRequest(entityName: model.entityName)
     self.condition = condition
     limit = descriptor.fetchLimit
@@ -38,6 +41,9 @@ struct LoweredFetch<T: PersistentModel> {
       isExact = isExact && lowered.isExact
     }
     request.sortDescriptors = isExact ? sorts : []
+    // What identifiers stand for is known here.
+    let asked = request
+    request = try IdentifierScope.with(context) { try rows.spelledOut(asked) }
     order = isExact ? nil : try ModelOrder(descriptor.sortBy)
     request.relationshipKeyPathsForPrefetching = try descriptor.relationshipKeyPathsForPrefetching.map {
       try Names.name(of: $0, model, rows)

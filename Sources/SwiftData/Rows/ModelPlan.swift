@@ -28,9 +28,13 @@ final class ModelPlan {
   let descriptor: ModelDescriptor
   /// What takes initial values while instances are made for rows.
   let sink: ModelMaking.Sink
-  /// Open addressing by address; at most half full. The key paths are kept, so that no other object gets their addresses.
-  private var table: [(keyPath: AnyKeyPath, property: ModelProperty)?]
-  private var used = 0
+  /// Open addressing by the address of key paths; at most half full. Two lists, so that a look-up counts no references.
+  // Unsafe: owned by the plan and freed with it; `kept` and `properties` keep what the addresses lead to.
+  private let addresses: UnsafeMutablePointer<UInt>
+  private let targets: UnsafeMutablePointer<Unmanaged<ModelProperty>?>
+  private let mask: Int
+  /// The key paths in the table: no other object gets their addresses.
+  private var kept: [AnyKeyPath] = []
 
   /// The plan of rows that lie as `row` does.
   init(_ row: ModelRow) {
@@ -48,22 +52,27 @@ final class ModelPlan {
     }
     var size = 16
     while size < properties.count * 4 { size *= 2 }
-    table = Array(repeating: nil, count: size)
+    mask = size - 1
+    addresses = .allocate(capacity: size)
+    addresses.initialize(repeating: 0, count: size)
+    targets = .allocate(capacity: size)
+    targets.initialize(repeating: nil, count: size)
     for property in properties { remember(property.descriptor.keyPath, property) }
   }
 
-  @inline(__always)
-  private func place(_ keyPath: AnyKeyPath) -> Int {
-    (Int(bitPattern: ObjectIdentifier(keyPath)) >> 4) & (table.count - 1)
+  deinit {
+    addresses.deallocate()
+    targets.deallocate()
   }
 
   /// The property that a key path of the class, or of one that it inherits from, names. Stops the process for any other key path.
   @inline(__always)
   func property(_ keyPath: AnyKeyPath, _ row: ModelRow) -> ModelProperty {
-    var place = place(keyPath)
-    while let entry = table[place] {
-      if entry.keyPath === keyPath { return entry.property }
-      place = (place + 1) & (table.count - 1)
+    let address = UInt(bitPattern: ObjectIdentifier(keyPath))
+    var place = Int(truncatingIfNeeded: address >> 4) & mask
+    while addresses[place] != 0 {
+      if addresses[place] == address, let target = targets[place] { return target.takeUnretainedValue() }
+      place = (place + 1) & mask
     }
     return find(keyPath, row)
   }
@@ -87,10 +96,12 @@ final class ModelPlan {
 
   private func remember(_ keyPath: AnyKeyPath, _ property: ModelProperty) {
     // Key paths that a program makes again and again are found the slow way: the table does not grow without end.
-    if (used + 1) * 2 > table.count { return }
-    var place = place(keyPath)
-    while table[place] != nil { place = (place + 1) & (table.count - 1) }
-    table[place] = (keyPath, property)
-    used += 1
+    if (kept.count + 1) * 2 > mask + 1 { return }
+    let address = UInt(bitPattern: ObjectIdentifier(keyPath))
+    var place = Int(truncatingIfNeeded: address >> 4) & mask
+    while addresses[place] != 0 { place = (place + 1) & mask }
+    addresses[place] = address
+    targets[place] = .passUnretained(property)
+    kept.append(keyPath)
   }
 }
