@@ -47,7 +47,8 @@ struct IdentityTests {
   @Test("S23: willSave sees temporary identifiers, didSave and its user info permanent ones")
   func identifiersInNotifications() throws {
     let context = ModelContext(try makeContainer())
-    let book = Book("One")
+    // Unsafe: posted on the thread that saves.
+    nonisolated(unsafe) let book = Book("One")
     context.insert(book)
     let log = Log()
     let will = NotificationCenter.default.addObserver(

@@ -14,7 +14,7 @@ final class Author {
 
 enum Mood: String, Codable, CaseIterable { case calm, merry, sad }
 
-struct Address: Codable, Equatable {
+struct Residence: Codable, Equatable {
   var street: String
   var city: String
   var zip: Int?
@@ -115,8 +115,8 @@ final class Everything {
   var dictionary: [String: Int] = [:]
   var mood = Mood.calm
   var optionalMood: Mood?
-  var address = Address(street: "", city: "", zip: nil)
-  var optionalAddress: Address?
+  var address = Residence(street: "", city: "", zip: nil)
+  var optionalAddress: Residence?
   var payment = Payment.cash
   var payments: [Payment] = []
   @Attribute(.externalStorage) var picture: Data?

@@ -207,7 +207,8 @@ struct SavingTests {
     let other = ModelContext(container)
     try context.transaction {
       context.insert(Book("One"))
-      #expect(try other.fetchCount(FetchDescriptor<Book>()) == 0)
+      let stored = try other.fetchCount(FetchDescriptor<Book>())
+      #expect(stored == 0)
     }
     #expect(!context.hasChanges)
     #expect(try other.fetchCount(FetchDescriptor<Book>()) == 1)

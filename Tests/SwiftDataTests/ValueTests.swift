@@ -33,8 +33,8 @@ struct ValueTests {
     all.dictionary = ["one": 1, "two": 2]
     all.mood = .merry
     all.optionalMood = .sad
-    all.address = Address(street: "Main 1", city: "Oslo", zip: 150)
-    all.optionalAddress = Address(street: "", city: "Rome", zip: nil)
+    all.address = Residence(street: "Main 1", city: "Oslo", zip: 150)
+    all.optionalAddress = Residence(street: "", city: "Rome", zip: nil)
     all.payment = .card(number: "42", month: 7)
     all.payments = [.cash, .card(number: "1", month: 1)]
     all.picture = Data(repeating: 7, count: 300_000)
@@ -70,8 +70,8 @@ struct ValueTests {
     #expect(all.dictionary == ["one": 1, "two": 2])
     #expect(all.mood == .merry)
     #expect(all.optionalMood == .sad)
-    #expect(all.address == Address(street: "Main 1", city: "Oslo", zip: 150))
-    #expect(all.optionalAddress == Address(street: "", city: "Rome", zip: nil))
+    #expect(all.address == Residence(street: "Main 1", city: "Oslo", zip: 150))
+    #expect(all.optionalAddress == Residence(street: "", city: "Rome", zip: nil))
     #expect(all.payment == .card(number: "42", month: 7))
     #expect(all.payments == [.cash, .card(number: "1", month: 1)])
     #expect(all.picture == Data(repeating: 7, count: 300_000))

@@ -19,7 +19,7 @@ enum AttributeForms {
 
   /// The form of a single value, and of one with a raw value.
   private static func scalar(_ type: Any.Type) -> (form: AttributeStorage.Form, codec: AnyAttributeCodec?)? {
-    if let type = type as? any AttributeRepresentable.Type { return scalar(type) }
+    if let type = type as? any AttributeRepresentable.Type { return representable(type) }
     if type == UInt.self { return (.scalar(.decimal), UnsignedCodec<UInt>()) }
     if type == UInt64.self { return (.scalar(.decimal), UnsignedCodec<UInt64>()) }
     if type == CGFloat.self { return (.scalar(.double), CGFloatCodec()) }
@@ -27,7 +27,7 @@ enum AttributeForms {
     return nil
   }
 
-  private static func scalar<Value: AttributeRepresentable>(_ type: Value.Type)
+  private static func representable<Value: AttributeRepresentable>(_ type: Value.Type)
     -> (form: AttributeStorage.Form, codec: AnyAttributeCodec?)
   {
     (.scalar(Value.attributeType), ScalarCodec<Value>())
