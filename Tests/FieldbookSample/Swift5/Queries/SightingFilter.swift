@@ -38,7 +38,8 @@ struct SightingFilter: Equatable, Sendable {
     }
     if !speciesCodes.isEmpty {
       let codes = speciesCodes
-      predicates.append(#Predicate { sighting in sighting.species.flatMap { codes.contains($0.code) } == true })
+      predicates.append(
+        #Predicate { sighting in sighting.species.flatMap { codes.contains($0.code) } == true })
     }
     if let tagName {
       predicates.append(#Predicate { sighting in sighting.tags.contains { $0.name == tagName } })
