@@ -103,7 +103,7 @@ struct ContextRows {
     #expect(try ModelContext(context.container).fetchCount(FetchDescriptor<Trip>()) == 2)
   }
 
-  @Test("undoManager: UndoManager?; author; editingState")
+  @Test("undoManager: UndoManager?; author")
   func undo() throws {
     let context = try makeContext()
     #expect(context.undoManager == nil)
@@ -111,8 +111,6 @@ struct ContextRows {
     context.undoManager = manager
     context.author = "me"
     #expect(context.undoManager === manager && context.author == "me")
-    let state: EditingState = context.editingState
-    #expect(state.author == "me")
     let trip = Trip(name: "a")
     context.insert(trip)
     context.processPendingChanges()

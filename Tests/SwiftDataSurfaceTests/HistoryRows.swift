@@ -68,7 +68,7 @@ struct HistoryRows {
     let context = try makeContext()
     context.insert(Trip(name: "a"))
     try context.save()
-    let token = try #require(latest(context, DefaultHistoryTransaction.self)).token
+    let token = try #require(try latest(context, DefaultHistoryTransaction.self)).token
     context.insert(Trip(name: "b"))
     try context.save()
     try context.deleteHistory(HistoryDescriptor<DefaultHistoryTransaction>())

@@ -17,6 +17,8 @@ struct SchemaRows {
     #expect(read == schema && read.hashValue == schema.hashValue && read.version == schema.version)
     #expect(read.entity(for: Trip.self)?.relationshipsByName["stays"]?.inverseName == "trip")
     #expect(read.entitiesByName["Lorry"]?.superentity?.name == "Vehicle")
+    let place = read.entity(for: Trip.self)?.attributesByName["place"] as? Schema.CompositeAttribute
+    #expect(place?.properties.map(\.name) == ["city", "zip"])
   }
 
   @Test("entities, entitiesByName, version, encodingVersion, schemaEncodingVersion")

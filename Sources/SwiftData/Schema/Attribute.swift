@@ -91,8 +91,26 @@ extension Schema {
   public final class CompositeAttribute: Attribute, @unchecked Sendable {
     // @unchecked Sendable: see Attribute.
 
-    /// The properties of the struct, composite ones among them.
+    /// The properties of the struct, composite ones among them. They follow from the type, and are not encoded.
     public var properties: [Attribute] = []
+
+    public required init(
+      name: String, originalName: String? = nil, options: [Option] = [], valueType: any Any.Type,
+      defaultValue: Any? = nil, hashModifier: String? = nil
+    ) {
+      super.init(
+        name: name, originalName: originalName, options: options, valueType: valueType,
+        defaultValue: defaultValue, hashModifier: hashModifier)
+    }
+
+    public required init(from decoder: any Decoder) throws {
+      try super.init(from: decoder)
+      let storage = AttributeStorage.of(valueType, options: options)
+      let whole = storage.schemaAttribute(
+        name, originalName: originalName, options: options, valueType: valueType, defaultValue: nil,
+        hashModifier: nil)
+      properties = (whole as? CompositeAttribute)?.properties ?? []
+    }
   }
 }
 

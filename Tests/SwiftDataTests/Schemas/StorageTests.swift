@@ -16,7 +16,7 @@ private struct Point: Codable, Equatable {
   var longitude: Double
 }
 
-private struct Address: Codable, Equatable {
+private struct Postal: Codable, Equatable {
   var city: String
   var zip: Int?
   var shade: Shade
@@ -144,7 +144,7 @@ struct StorageTests {
   @Test(
     "S68: a struct has an element for each key, nested structs too; within it JSON for what has no column")
   func composites() throws {
-    let description = AttributeStorage.of(Address.self).description(named: "address")
+    let description = AttributeStorage.of(Postal.self).description(named: "address")
     let composite = try #require(description as? CompositeAttributeDescription)
     #expect(composite.elements.map(\.name) == ["city", "zip", "shade", "point", "lines", "answer"])
     #expect(
@@ -152,22 +152,22 @@ struct StorageTests {
         .string, .integer64, .string, .composite, .binaryData, .binaryData,
       ])
     #expect(composite.elements.map(\.isOptional) == [false, true, false, true, false, false])
-    let address = Address(
+    let address = Postal(
       city: "Bern", zip: nil, shade: .light, point: Point(latitude: 1, longitude: 2), lines: ["a", "b"],
       answer: .number(value: 3))
     #expect(try back(address) == address)
-    #expect(try back(Address?.some(address)) == address)
-    let elements = try #require(try AttributeStorage.of(Address.self).elements(address))
+    #expect(try back(Postal?.some(address)) == address)
+    let elements = try #require(try AttributeStorage.of(Postal.self).elements(address))
     #expect(elements["city"] as? String == "Bern" && elements["zip"] == nil)
     #expect((elements["point"] as? [String: Any])?["longitude"] as? Double == 2)
   }
 
   @Test("S68: key paths into a struct are known by its coding keys")
   func elementPaths() {
-    let storage = AttributeStorage.of(Address.self)
-    #expect(storage.elementName(for: \Address.city) == "city")
-    #expect(storage.elementName(for: \Address.point.latitude) == "point.latitude")
-    #expect(storage.elementName(for: \Address.city.count) == nil)
+    let storage = AttributeStorage.of(Postal.self)
+    #expect(storage.elementName(for: \Postal.city) == "city")
+    #expect(storage.elementName(for: \Postal.point.latitude) == "point.latitude")
+    #expect(storage.elementName(for: \Postal.city.count) == nil)
     let renamed = AttributeStorage.of(Renamed.self)
     #expect(
       renamed.elementName(for: \Renamed.first) == "1" && renamed.elementName(for: \Renamed.second) == "2")
@@ -212,7 +212,7 @@ struct StorageTests {
     #expect(throws: (any Error).self) { try storage.value(.data(Data("[[1]]".utf8))) }
     #expect(throws: (any Error).self) { try storage.value(.data(Data("nonsense".utf8))) }
     #expect(throws: (any Error).self) { try storage.value(.integer(1)) }
-    #expect(throws: (any Error).self) { try AttributeStorage.of(Address.self).value(elements: ["zip": 1]) }
+    #expect(throws: (any Error).self) { try AttributeStorage.of(Postal.self).value(elements: ["zip": 1]) }
     #expect(throws: (any Error).self) {
       try AttributeStorage.of(Point.self).value(elements: ["latitude": "a"])
     }

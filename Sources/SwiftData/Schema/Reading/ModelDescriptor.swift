@@ -59,7 +59,8 @@ final class ModelDescriptor: @unchecked Sendable {
     self.keys = keys
     ownProperties = properties[inherited.count...]
     propertiesByName = Dictionary(properties.map { ($0.name, $0) }, uniquingKeysWith: { _, last in last })
-    propertiesByKeyPath = Dictionary(properties.map { ($0.keyPath, $0) }, uniquingKeysWith: { _, last in last })
+    propertiesByKeyPath = Dictionary(
+      properties.map { ($0.keyPath, $0) }, uniquingKeysWith: { _, last in last })
     var elements: [AnyKeyPath: String] = [:]
     for property in properties {
       guard case .attribute(let storage) = property.kind else { continue }

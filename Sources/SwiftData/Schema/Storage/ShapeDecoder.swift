@@ -34,7 +34,9 @@ struct ShapeDecoder: Decoder {
 
   /// A value of a type, whatever it is; what it decodes is nobody's business.
   static func value<Value: Decodable>(of type: Value.Type) throws -> Value {
-    if let optional = Value.self as? any OptionalType.Type, let none = optional.noValue as? Value { return none }
+    if let optional = Value.self as? any OptionalType.Type, let none = optional.noValue as? Value {
+      return none
+    }
     if let codable = Value.self as? any Codable.Type {
       let found = AttributeForms.form(
         of: codable, isCodable: false, isOptional: false, depth: CompositeShape.mostLevels)

@@ -30,17 +30,21 @@ struct SightingFilter: Equatable, Sendable {
     }
   }
 
-  /// The part that follows relationships: apart, since the compiler takes long for big predicates.
-  var relatedPredicate: Predicate<Sighting> {
-    let siteName = siteName
-    let codes = speciesCodes
-    let hasCodes = !codes.isEmpty
-    let tagName = tagName ?? ""
-    return #Predicate<Sighting> { sighting in
-      (siteName == nil || sighting.site?.name == siteName)
-        && (!hasCodes || sighting.species.flatMap { codes.contains($0.code) } == true)
-        && (tagName.isEmpty || sighting.tags.contains { $0.name == tagName })
+  /// The parts that follow relationships, apart: the compiler takes long for big predicates.
+  var relatedPredicates: [Predicate<Sighting>] {
+    var predicates: [Predicate<Sighting>] = []
+    if let siteName {
+      predicates.append(#Predicate { $0.site?.name == siteName })
     }
+    if !speciesCodes.isEmpty {
+      let codes = speciesCodes
+      predicates.append(
+        #Predicate { sighting in sighting.species.flatMap { codes.contains($0.code) } == true })
+    }
+    if let tagName {
+      predicates.append(#Predicate { sighting in sighting.tags.contains { $0.name == tagName } })
+    }
+    return predicates
   }
 }
 

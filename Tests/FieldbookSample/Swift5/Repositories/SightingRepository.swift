@@ -40,12 +40,12 @@ struct SightingRepository: Repository {
   }
 
   func sightings(_ filter: SightingFilter, order: SightingOrder = .newest) throws -> [Sighting] {
-    let found = try context.fetch(FetchDescriptor.sightings(filter, order: order))
-    guard filter.siteName != nil || !filter.speciesCodes.isEmpty || filter.tagName != nil else {
-      return found
+    var found = try context.fetch(FetchDescriptor.sightings(filter, order: order))
+    for predicate in filter.relatedPredicates {
+      let related = Set(try context.fetchIdentifiers(FetchDescriptor(predicate: predicate)))
+      found.removeAll { !related.contains($0.persistentModelID) }
     }
-    let related = Set(try context.fetchIdentifiers(FetchDescriptor(predicate: filter.relatedPredicate)))
-    return found.filter { related.contains($0.persistentModelID) }
+    return found
   }
 
   func sightings(of species: Species) throws -> [Sighting] {
