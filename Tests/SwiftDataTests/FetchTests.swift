@@ -93,7 +93,8 @@ struct FetchTests {
     var descriptor = FetchDescriptor<Book>()
     descriptor.propertiesToFetch = [\.title]
     descriptor.relationshipKeyPathsForPrefetching = [\.author, \.tags]
-    let books = try ModelContext(context.container).fetch(descriptor)
+    let other = ModelContext(context.container)
+    let books = try other.fetch(descriptor)
     #expect(books.count == 5)
     #expect(books.compactMap(\.author?.name).count == 3)
     #expect(books.map(\.pages).reduce(0, +) == 950)

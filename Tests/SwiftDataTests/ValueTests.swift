@@ -50,7 +50,7 @@ struct ValueTests {
     #expect(all.uint8 == 255)
     #expect(all.uint16 == .max)
     #expect(all.uint32 == .max)
-    #expect(all.uint64 == .max - 1)
+    #expect(all.uint64 == UInt64.max - 1)
     #expect(all.float == 1.5)
     #expect(all.double == -.pi)
     #expect(all.decimal == Decimal(string: "12345678901234567890.123"))

@@ -76,6 +76,8 @@ public class ModelContainer: Equatable, @unchecked Sendable {
     storeIdentifiers = coordinator.persistentStores.map(\.identifier)
   }
 
+  deinit { close() }
+
   /// Containers are equal when they are the same.
   public static func == (lhs: ModelContainer, rhs: ModelContainer) -> Bool { lhs === rhs }
 

@@ -9,11 +9,17 @@ extension ModelContext {
     return try translating {
       do {
         return try found(LoweredFetch(descriptor, self))
-      } catch let error as PredicateTranslationError where error.expression.hasSuffix("Cast") {
-        // What a cast asks of a subclass the row of the class does not tell: the models answer.
+      } catch  where Self.isForModels(error) {
         return try found(LoweredFetch(descriptor, self, inMemory: descriptor.predicate))
       }
     }
+  }
+
+  /// Whether the models themselves answer what no store can: what a cast asks of a subclass, and whether an optional to-many relationship is nil, which it never is here.
+  private static func isForModels(_ error: any Error) -> Bool {
+    if let error = error as? PredicateTranslationError { return error.expression.hasSuffix("Cast") }
+    if let error = error as? FetchError, case .toManyKey = error.reason { return true }
+    return false
   }
 
   private func found<T: PersistentModel>(_ lowered: LoweredFetch<T>) throws -> [T] {
@@ -40,7 +46,7 @@ extension ModelContext {
         plain.sortBy = []
         let lowered = try LoweredFetch(plain, self)
         return lowered.isEmpty ? 0 : try rows.count(for: lowered.request)
-      } catch let error as PredicateTranslationError where error.expression.hasSuffix("Cast") {
+      } catch  where Self.isForModels(error) {
         return try found(LoweredFetch(descriptor, self, inMemory: descriptor.predicate)).count
       }
     }

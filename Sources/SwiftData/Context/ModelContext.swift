@@ -27,7 +27,7 @@ public class ModelContext: Equatable, _SendableMetatype {
   /// Drafts that are to be inserted, since an initialiser has related them to a model of this context.
   var expected: [AnyDraft] = []
   /// Whether jobs of the main queue may use the context: it was made on the main thread, and no actor has it.
-  private(set) var servesMainThread = Thread.isMainThread
+  private(set) var servesMainThread = MainQueue.isCurrent
   private var isAutosaveScheduled = false
 
   /// A sibling of the container's other contexts.
@@ -160,6 +160,18 @@ private final class WeakModelContext: @unchecked Sendable {
   // @unchecked Sendable: set where the context is made, before the block can run, and read on the main queue only, to which the context belongs then.
   weak var context: ModelContext?
   init(_ context: ModelContext? = nil) { self.context = context }
+}
+
+/// The main queue, which is not always on the main thread: once a program has called `dispatchMain()`, its jobs and those of the main actor run elsewhere.
+private enum MainQueue {
+  private static let key = DispatchSpecificKey<Bool>()
+  private static let mark: Void = DispatchQueue.main.setSpecific(key: key, value: true)
+
+  /// Whether the caller runs on it.
+  static var isCurrent: Bool {
+    _ = mark
+    return DispatchQueue.getSpecific(key: key) == true || Thread.isMainThread
+  }
 }
 
 /// How saves settle what others have saved meanwhile.
