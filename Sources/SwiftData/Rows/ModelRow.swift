@@ -96,7 +96,8 @@ class ModelRow: ManagedObject {
 
   /// The row at the other end of a to-one relationship.
   final func relatedRow(_ property: ModelProperty) -> ModelRow? {
-    relatedObject(slot: property.slot).map { unsafeDowncast($0, to: ModelRow.self) }  // All entities have rows of models.
+    // All entities have rows of models.
+    relatedObject(slot: property.slot).map { unsafeDowncast($0, to: ModelRow.self) }
   }
 
   /// The rows of a to-many relationship.

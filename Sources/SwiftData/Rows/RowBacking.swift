@@ -24,7 +24,8 @@ final class RowBacking<Model: PersistentModel>: ModelRow, BackingData {
 
   /// The instance of the row, made when there is none.
   var model: Model {
-    if let known = _model { return unsafeDowncast(known, to: Model.self) }  // Only instances of this class are ever set.
+    // Only instances of this class are ever set.
+    if let known = _model { return unsafeDowncast(known, to: Model.self) }
     let made = ModelMaking.making(plan.sink) { Model(backingData: self) }
     _model = made
     return made

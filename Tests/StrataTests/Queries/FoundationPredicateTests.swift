@@ -120,7 +120,8 @@ import Testing
     context.make(Manager.self, "new")
     #expect(try context.count(#Predicate<Employee> { $0 is Manager }) == 2)
     #expect(try context.count(#Predicate<Employee> { !($0 is Manager) }) == 7)
-    #expect(try context.fetch(#Predicate<Employee> { $0 is Manager && $0.level == 40 }).map(\.name) == ["max"])
+    #expect(
+      try context.fetch(#Predicate<Employee> { $0 is Manager && $0.level == 40 }).map(\.name) == ["max"])
   }
 
   @Test func unsavedChangesTakePart() throws {
