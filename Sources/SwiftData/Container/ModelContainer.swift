@@ -16,9 +16,9 @@ public class ModelContainer: Equatable, @unchecked Sendable {
   /// The stores.
   public var configurations: Set<ModelConfiguration>
 
-  let coordinator: PersistentStoreCoordinator
-  private let types: Set<ObjectIdentifier>
-  private let storeIdentifiers: [UUID]
+  /// What contexts need of the container. They keep it, and the main context nothing else: the container has that one.
+  let core: ContainerCore
+  var coordinator: PersistentStoreCoordinator { core.coordinator }
   private let main = Mutex<MainContext?>(nil)
   private struct MainContext: @unchecked Sendable {
     // @unchecked Sendable: handed out to the main actor only.
@@ -42,9 +42,8 @@ public class ModelContainer: Equatable, @unchecked Sendable {
     self.migrationPlan = migrationPlan
     let list = configurations.isEmpty ? [ModelConfiguration()] : configurations
     self.configurations = Set(list)
-    types = Set(givenSchema.types.map { ObjectIdentifier($0) })
-    coordinator = try StoreOpening(givenSchema, migrationPlan, list).open()
-    storeIdentifiers = coordinator.persistentStores.map(\.identifier)
+    core = ContainerCore(
+      givenSchema, migrationPlan, Set(list), try StoreOpening(givenSchema, migrationPlan, list).open())
   }
 
   /// Opens the stores; see the initialiser that takes a list.
@@ -70,21 +69,27 @@ public class ModelContainer: Equatable, @unchecked Sendable {
     self.schema = schema
     migrationPlan = nil
     configurations = []
-    types = Set(schema.types.map { ObjectIdentifier($0) })
-    coordinator = PersistentStoreCoordinator(managedObjectModel: model)
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
     try coordinator.addPersistentStore(description)
-    storeIdentifiers = coordinator.persistentStores.map(\.identifier)
+    core = ContainerCore(schema, nil, [], coordinator)
   }
 
-  deinit { close() }
+  /// A container again for the main context of one that has gone.
+  init(of context: ModelContext, _ core: ContainerCore) {
+    schema = core.schema
+    migrationPlan = core.migrationPlan
+    configurations = core.configurations
+    self.core = core
+    main.withLock { $0 = MainContext(context: context) }
+  }
 
-  /// Containers are equal when they are the same.
-  public static func == (lhs: ModelContainer, rhs: ModelContainer) -> Bool { lhs === rhs }
+  /// Containers are equal when they have the same stores open.
+  public static func == (lhs: ModelContainer, rhs: ModelContainer) -> Bool { lhs.core === rhs.core }
 
   /// The main actor's context, made when it is first asked for. It saves by itself.
   @MainActor public var mainContext: ModelContext {
     if let known = main.withLock({ $0 }) { return known.context }
-    let context = ModelContext(self)
+    let context = ModelContext(mainOf: self)
     main.withLock { $0 = MainContext(context: context) }
     return context
   }
@@ -103,24 +108,4 @@ public class ModelContainer: Equatable, @unchecked Sendable {
 
   /// Posted when another program has written a store of the container.
   public static let remoteChange = PersistentStoreCoordinator.remoteChangeNotification
-
-  // MARK: Asked by contexts
-
-  func holds(_ type: any PersistentModel.Type) -> Bool { types.contains(ObjectIdentifier(type)) }
-
-  /// Whether other models inherit from a class.
-  func hasSubmodels(_ type: any PersistentModel.Type) -> Bool {
-    schema.entitiesByName[Schema.name(of: type)]?.subentities.isEmpty == false
-  }
-
-  /// An identifier as the stores know it.
-  func objectID(of identifier: PersistentIdentifier) -> ManagedObjectID? {
-    switch identifier.id.form {
-    case .temporary, .foreign: nil
-    case .row(let id):
-      storeIdentifiers.contains(id.storeIdentifier) ? id : nil
-    case .named(let store, let name, let key):
-      coordinator.managedObjectID(storeIdentifier: store, entityName: name, key: key)
-    }
-  }
 }

@@ -88,9 +88,9 @@ extension ModelContext {
   }
 
   private func newRow<Model: PersistentModel>(of type: Model.Type) -> RowBacking<Model> {
-    guard container.holds(type) else {
+    guard core.holds(type) else {
       stop(
-        "\(type) is in no schema of the container: give it to ModelContainer(for:), which has \(container.schema.entities.map(\.name).sorted().joined(separator: ", "))"
+        "\(type) is in no schema of the container: give it to ModelContainer(for:), which has \(core.schema.entities.map(\.name).sorted().joined(separator: ", "))"
       )
     }
     return rows.insertNew(RowBacking<Model>.self, nil)
@@ -153,7 +153,7 @@ extension ModelContext {
         if owner !== model { insert(owner) }
       } else if let model = model as? any PersistentModel, model.draft === draft {
         continue
-      } else if container.hasSubmodels(draft.modelType) {
+      } else if core.hasSubmodels(draft.modelType) {
         // Of which class the model is, only the model tells.
         expected.append(draft)
       } else {
@@ -237,6 +237,6 @@ extension ModelContext {
 
   /// The identifier as the container's stores know it.
   func objectID(of identifier: PersistentIdentifier) -> ManagedObjectID? {
-    container.objectID(of: identifier)
+    core.objectID(of: identifier)
   }
 }

@@ -11,8 +11,18 @@ import StrataCore
 /// other belongs to the code that made it. All contexts of a container are siblings. What one of them saves the others show from their next use on: models without changes take
 /// the new values, changed ones keep their changes on top, property by property.
 public class ModelContext: Equatable, _SendableMetatype {
-  /// The container. The context keeps it.
-  public let container: ModelContainer
+  /// The container. Its stores stay open as long as the context is there.
+  public var container: ModelContainer {
+    if let container = kept ?? known { return container }
+    let made = ModelContainer(of: self, core)
+    known = made
+    return made
+  }
+  /// The open stores.
+  let core: ContainerCore
+  /// The container, which has its main context and is not kept by it.
+  private let kept: ModelContainer?
+  private weak var known: ModelContainer?
   /// Where the rows are.
   let rows: RowContext
   /// Whether changes are saved by themselves, on a later turn of the main queue. Contexts that were made elsewhere than on the main thread never save by themselves, whatever this
@@ -31,8 +41,15 @@ public class ModelContext: Equatable, _SendableMetatype {
   private var isAutosaveScheduled = false
 
   /// A sibling of the container's other contexts.
-  public init(_ container: ModelContainer) {
-    self.container = container
+  public convenience init(_ container: ModelContainer) { self.init(container, isMain: false) }
+
+  /// The context that the container has itself.
+  convenience init(mainOf container: ModelContainer) { self.init(container, isMain: true) }
+
+  private init(_ container: ModelContainer, isMain: Bool) {
+    core = container.core
+    kept = isMain ? nil : container
+    known = container
     rows = RowContext(.confinement)
     let reference = WeakModelContext()
     let isOnMainThread = servesMainThread
@@ -44,7 +61,7 @@ public class ModelContext: Equatable, _SendableMetatype {
           if let context = reference.context, context.servesMainThread { context.rows.mergeArrived() }
         }
       })
-    rows.persistentStoreCoordinator = container.coordinator
+    rows.persistentStoreCoordinator = core.coordinator
     rows.mergePolicy = ModelMergePolicy.shared
     rows.observesObjects = true
     rows.modelContext = self

@@ -32,8 +32,8 @@ private struct History<T: HistoryTransaction> {
         .invalidTransactionFetchRequest,
         "the stores of the container have DefaultHistoryTransactions, no \(T.self)")
     }
-    coordinator = context.container.coordinator
-    schema = context.container.schema
+    coordinator = context.core.coordinator
+    schema = context.core.schema
     self.descriptor = descriptor
   }
 

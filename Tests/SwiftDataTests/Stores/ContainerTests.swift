@@ -78,6 +78,24 @@ struct ContainerTests {
     #expect(try ModelContext(makeContainer()).fetchCount(FetchDescriptor<Book>()) == 0)
   }
 
+  @Test("K3: the main context keeps the stores open, and they close with the last of it")
+  @MainActor func mainContextKeepsStores() throws {
+    let folder = try Folder()
+    do {
+      let configuration = ModelConfiguration(url: folder.file())
+      let context = try ModelContainer(for: Book.self, configurations: configuration).mainContext
+      context.autosaveEnabled = false
+      context.insert(Book("One"))
+      try context.save()
+      #expect(context.container.mainContext === context)
+      #expect(try ModelContext(context.container).fetchCount(FetchDescriptor<Book>()) == 1)
+    }
+    // A store that is open for writing cannot be opened for reading only.
+    let reading = try ModelContainer(
+      for: Book.self, configurations: ModelConfiguration(url: folder.file(), allowsSave: false))
+    #expect(try ModelContext(reading).fetchCount(FetchDescriptor<Book>()) == 1)
+  }
+
   @Test("K3: a context keeps its container")
   func contextKeepsContainer() throws {
     func make() throws -> ModelContext { ModelContext(try makeContainer()) }

@@ -71,7 +71,7 @@ struct SchemaMigration {
     guard let opening = manager.opening else { stop("a stage of a migration runs without a store") }
     let container = try ModelContainer(
       stage: Schema(versionedSchema: version), opening.model, opening.description)
-    defer { container.close() }
+    defer { container.core.close() }
     let context = ModelContext(container)
     context.autosaveEnabled = false
     try handler(context)
