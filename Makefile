@@ -68,7 +68,7 @@ check: setup
 	@Scripts/check-throws
 	@Scripts/check-layers
 	@Scripts/check-products
-	STRATA_TESTS=ModelMacroTests swift build --build-tests $(strict)
+	STRATA_TESTS=ModelMacroTests,SwiftDataMacroTests swift build --build-tests $(strict)
 	swift build --build-tests $(strict)
 	@Scripts/check-blocks --build .build/strict/debug
 

@@ -5,14 +5,20 @@ import PackageDescription
 // STRATA_TESTS=AskingTests,QueryTests builds these test targets only: a short way round while something is written.
 let chosenTests = Context.environment["STRATA_TESTS"].map { Set($0.split(separator: ",").map(String.init)) }
 
-// Apple's systems have a CoreData of their own; a second module of that name would hide it.
+// What macros are written with. Only the products StrataModels and SwiftData lead to it: see Scripts/check-products.
+let swiftSyntax: [Target.Dependency] = [
+  "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros", "SwiftDiagnostics", "SwiftCompilerPlugin",
+].map { .product(name: $0, package: "swift-syntax") }
+
+// Apple's systems have a CoreData and a SwiftData of their own; second modules of those names would hide them.
 #if canImport(Darwin)
   let appleSpelledProducts: [Product] = []
   let appleSpelledTargets: [Target] = []
   let appleSpelledDependencies: [Target.Dependency] = []
 #else
   let appleSpelledProducts: [Product] = [
-    .library(name: "CoreData", targets: ["CoreData"])
+    .library(name: "CoreData", targets: ["CoreData"]),
+    .library(name: "SwiftData", targets: ["SwiftData"]),
   ]
   let appleSpelledDependencies: [Target.Dependency] = ["CoreData"]
   let appleSpelledTargets: [Target] = [
@@ -42,6 +48,26 @@ let chosenTests = Context.environment["STRATA_TESTS"].map { Set($0.split(separat
       name: "PortedSwift6Tests", dependencies: ["CoreData"], path: "Tests/PortingSample/Swift6",
       resources: [.copy("Ledger.xcdatamodeld")], plugins: ["CoreDataPlugin"]),
     .testTarget(name: "NSManagedTests", dependencies: ["CoreData", "NSManagedSample", "NSManagedGenerator"]),
+    .macro(name: "SwiftDataMacros", dependencies: swiftSyntax + ["MacroSupport"]),
+    .target(name: "SwiftData", dependencies: ["StrataCore", "CoreData", "SwiftDataMacros"]),
+    .testTarget(name: "SwiftDataTests", dependencies: ["SwiftData", "StrataCore", "CoreData"]),
+    .executableTarget(name: "JournalApp", dependencies: ["SwiftData"]),
+    .testTarget(name: "JournalTests", dependencies: ["JournalApp"]),
+    // As a program sees the module: it imports SwiftData and nothing else.
+    .testTarget(name: "SwiftDataSurfaceTests", dependencies: ["SwiftData"]),
+    // One app as it is written for Apple's systems, in both language modes; Swift6 has the files of Swift5 by links.
+    .testTarget(
+      name: "FieldbookSwift5Tests", dependencies: ["SwiftData"], path: "Tests/FieldbookSample/Swift5",
+      swiftSettings: [.swiftLanguageMode(.v5)]),
+    .testTarget(
+      name: "FieldbookSwift6Tests", dependencies: ["SwiftData"], path: "Tests/FieldbookSample/Swift6"),
+    .testTarget(
+      name: "SwiftDataMacroTests",
+      dependencies: [
+        "SwiftDataMacros",
+        .product(name: "SwiftSyntaxMacrosGenericTestSupport", package: "swift-syntax"),
+        .product(name: "SwiftSyntaxMacroExpansion", package: "swift-syntax"),
+      ]),
   ]
 #endif
 
@@ -61,7 +87,7 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.2.0"),
-    // Of the macros of StrataModels only: see Scripts/check-products.
+    // Of the macros of StrataModels and SwiftData only: see Scripts/check-products.
     .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
   ],
   targets: [
@@ -72,15 +98,8 @@ let package = Package(
       name: "StrataCore",
       dependencies: ["CLMDBShim", .product(name: "HashTreeCollections", package: "swift-collections")]),
     .target(name: "Strata", dependencies: ["StrataCore"]),
-    .macro(
-      name: "StrataModelMacros",
-      dependencies: [
-        .product(name: "SwiftSyntax", package: "swift-syntax"),
-        .product(name: "SwiftSyntaxBuilder", package: "swift-syntax"),
-        .product(name: "SwiftSyntaxMacros", package: "swift-syntax"),
-        .product(name: "SwiftDiagnostics", package: "swift-syntax"),
-        .product(name: "SwiftCompilerPlugin", package: "swift-syntax"),
-      ]),
+    .target(name: "MacroSupport", dependencies: swiftSyntax),
+    .macro(name: "StrataModelMacros", dependencies: swiftSyntax + ["MacroSupport"]),
     .target(name: "StrataModels", dependencies: ["Strata", "StrataModelMacros"]),
     .executableTarget(name: "Bookshelf", dependencies: ["StrataModels"]),
     .executableTarget(
@@ -130,7 +149,8 @@ let package = Package(
 )
 // A test target that imports a macro's module makes everything that is linked with it a build for the host, where `@testable import` of
 // executables fails: so it is built on its own, and only when asked for by name.
+let macroTests: Set = ["ModelMacroTests", "SwiftDataMacroTests"]
 package.targets.removeAll { target in
   guard target.type == .test else { return false }
-  return chosenTests.map { !$0.contains(target.name) } ?? (target.name == "ModelMacroTests")
+  return chosenTests.map { !$0.contains(target.name) } ?? macroTests.contains(target.name)
 }

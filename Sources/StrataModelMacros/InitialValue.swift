@@ -1,3 +1,4 @@
+import MacroSupport
 import SwiftSyntax
 
 /// What an initial value is, as far as its spelling tells: the same for all objects, or made for each.

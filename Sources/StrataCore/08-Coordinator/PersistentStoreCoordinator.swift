@@ -265,6 +265,18 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
     }
   }
 
+  /// The ID of a row of an attached store; nil when there is no such store or entity.
+  package final func managedObjectID(storeIdentifier: UUID, entityName: String, key: UInt64)
+    -> ManagedObjectID?
+  {
+    guard case .success(let schema) = compiled, let entity = schema.entity(named: entityName),
+      key < ManagedObjectID.primaryKeyLimit
+    else { return nil }
+    return bindings.first { $0.store.identifier == storeIdentifier }?.entities[entity.number].map {
+      ManagedObjectID(token: $0.token, primaryKey: key)
+    }
+  }
+
   // MARK: The coordinator's own queue (rule 331)
 
   /// Runs `block` on the coordinator's queue; returns at once.

@@ -65,6 +65,8 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   public var timeout: Duration = .seconds(30)
   /// Whether classes that declare no slots are taken, since they find their properties by name: those written for Core Data do.
   package var takesUndeclaredSlots = false
+  /// Whether the program is known to follow the one that wrote the store: what it leaves out of its models may go from the store.
+  package var followsStoredModel = false
   /// Whether small saves go into a log beside the store, `Name.strata-log`, which makes each of them one write and one flush. Default true. The
   /// last orderly close removes the log; a log that a killed process has left is recovered at the next opening, whatever this says. Once a store
   /// has been opened with it, versions of Strata that know no logs refuse the store. Cost and promises: `Docs/Reliability.md`.
@@ -94,7 +96,9 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   }
 
   var migrationPermission: MigrationPermission {
-    MigrationPermission(knownModels: knownModels, permittedLosses: permittedLosses)
+    var permission = MigrationPermission(knownModels: knownModels, permittedLosses: permittedLosses)
+    permission.knowsSource = followsStoredModel
+    return permission
   }
 
   var storeOptions: LMDBStoreOptions {

@@ -73,8 +73,8 @@ public struct CodableTransformer<Value: Codable & Sendable>: AttributeTransforme
 }
 
 /// What ``CodableTransformer`` does, for every type that is `Codable`.
-enum CodableBytes {
-  static func transform<Value: Codable>(_ value: Any, of type: Value.Type) throws -> Data {
+package enum CodableBytes {
+  package static func transform<Value: Codable>(_ value: Any, of type: Value.Type) throws -> Data {
     guard let value = value as? Value else { throw UnsuitableValue(value, wanted: "\(Value.self)") }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys]
@@ -84,7 +84,7 @@ enum CodableBytes {
     return try encoder.encode([value])
   }
 
-  static func reverse<Value: Codable>(_ data: Data, of type: Value.Type) throws -> Any {
+  package static func reverse<Value: Codable>(_ data: Data, of type: Value.Type) throws -> Any {
     guard BoundedJSON.isBounded(data) else { throw BoundedJSON.TooDeep() }
     let decoder = JSONDecoder()
     decoder.nonConformingFloatDecodingStrategy = .convertFromString(

@@ -29,7 +29,7 @@ extension FetchPredicate {
     }
   }
 
-  private static func lowered(_ expression: some PredicateExpression<Bool>, _ lowering: PredicateLowering)
+  static func lowered(_ expression: some PredicateExpression<Bool>, _ lowering: PredicateLowering)
     throws -> FetchPredicate
   {
     try lowering.predicate(expression)

@@ -133,6 +133,8 @@ open class ManagedObjectContext: NSObject, @unchecked Sendable {
   final let children = ChildObservers()
   @exclusivity(unchecked) final var untold = UntoldRows()
   @exclusivity(unchecked) final var saving = SavingState()
+  /// Where commits wait for a context that any thread uses.
+  @exclusivity(unchecked) final var inbox: CommitInbox?
   /// Commits that are being merged automatically.
   @exclusivity(unchecked) final var mergeBacklog = MergeBacklog()
   /// By relationship number: grows when another context may have changed members, so that members are loaded again.
@@ -213,9 +215,12 @@ open class ManagedObjectContext: NSObject, @unchecked Sendable {
     classes: EntityClasses, isForAnyone: Bool = false
   ) {
     self.init(confinement: concurrencyType)
-    if isForAnyone { queue = ContextQueue(concurrencyType, isForAnyone: true) }
+    if isForAnyone { belongToAnyone() }
     join(coordinator, parent: parent, classes: classes)
   }
+
+  /// Lets any thread use a confinement context, one after another. Before it is used.
+  final func belongToAnyone() { queue = ContextQueue(.confinement, isForAnyone: true) }
 
   private final func settle() {
     _ = Self.environmentSwitch

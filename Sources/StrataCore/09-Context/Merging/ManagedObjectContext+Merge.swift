@@ -7,14 +7,17 @@ final class CommitListener: CommitObserver, @unchecked Sendable {
   // Safe: the reference is set once; loading a weak reference is atomic.
   private weak var context: ManagedObjectContext?
   private let queue: DispatchQueue?
+  private let inbox: CommitInbox?
 
   init(_ context: ManagedObjectContext) {
     self.context = context
     queue = context.queue.queue
+    inbox = context.inbox
   }
 
   /// A sibling has saved: merges its changes on the context's queue, behind what is already waiting there.
   func coordinatorDidCommit(_ notice: CommitNotice) {
+    if let inbox { return inbox.put(notice) }
     queue?.async {
       guard let context = self.context else { return }
       ThreadScope.current.run(in: context) { context.mergeBySlices(notice) }

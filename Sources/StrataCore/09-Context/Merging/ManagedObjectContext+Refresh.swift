@@ -252,4 +252,12 @@ extension ManagedObjectContext {
 
   /// The object is not deleted after all.
   func undelete(_ object: ManagedObject) { changes.undelete(object) }
+
+  /// Takes back the deletion of an object that is not saved. What delete rules have done meanwhile stays done.
+  package final func revive(_ object: ManagedObject) {
+    checkAccess(object.home.token.entityName)
+    guard object.context === self, object.isDeleted else { return }
+    undelete(object)
+    changes.note(object, .refresh)
+  }
 }

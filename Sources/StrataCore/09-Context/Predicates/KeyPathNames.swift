@@ -35,7 +35,12 @@ enum KeyPathNames {
   static func reads(of keyPath: AnyKeyPath, from entity: EntitySchema, _ schema: Schema) throws
     -> [ProbeRecording.Read]
   {
-    try schema.memo.answer(to: Question(entity: entity.number, keyPath: keyPath)) {
+    if let standIn = entity.managedObjectClass as? any KeyPathStandIn.Type,
+      let name = standIn.propertyName(of: keyPath), let slot = entity.slot(named: name)
+    {
+      return [ProbeRecording.Read(entity: entity.number, slot: slot)]
+    }
+    return try schema.memo.answer(to: Question(entity: entity.number, keyPath: keyPath)) {
       try follow(keyPath, from: entity, schema)
     }
   }
@@ -59,6 +64,8 @@ enum KeyPathNames {
     let recording = ProbeRecording(schema, answers.first ?? .first)
     let (reads, result, probe) = try read(keyPath, of: entity, recording)
     if reads.isEmpty, let identifier = result as? ManagedObjectID, identifier == probe.objectID { return [] }
+    let standIn = probe as? any KeyPathStandIn
+    if reads.isEmpty, standIn?.isOwnIdentifier(result) == true { return [] }
     guard let last = reads.last else { throw fault(keyPath, "it reads no stored property") }
     try checkChain(reads, from: entity, schema, keyPath)
     let attribute = schema.entities[last.entity].attributes[last.slot]
@@ -66,7 +73,7 @@ enum KeyPathNames {
       let isWhole =
         relationship.isToMany
         ? result is any RelatedMembers || result is any Collection
-        : result is ManagedObject || result is ManagedObjectID
+        : result is ManagedObject || result is ManagedObjectID || standIn?.isSubject(result) == true
       guard isWhole else { throw fault(keyPath, "it computes something of \(attribute.name)") }
       return reads
     }
@@ -98,7 +105,7 @@ enum KeyPathNames {
     _ keyPath: AnyKeyPath, of entity: EntitySchema, _ recording: ProbeRecording
   ) throws -> ([ProbeRecording.Read], Any, ManagedObject) {
     let probe = ManagedObject.probe(entity)
-    let any: Any = probe
+    let any: Any = (probe as? any KeyPathStandIn)?.keyPathSubject ?? probe
     let found = ProbeRecording.$current.withValue(recording) { any[keyPath: keyPath] }
     guard let found else {
       throw fault(keyPath, "the entity \(entity.name) has objects of another class")

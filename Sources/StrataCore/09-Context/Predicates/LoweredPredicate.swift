@@ -29,6 +29,8 @@ final class PredicateLowering {
   /// What each variable of a closure stands for.
   private var variables: [PredicateExpressions.VariableID: LoweredPart] = [:]
   private var members = 0
+  /// The path of names that a key path of a structure means which a composite attribute holds.
+  var elementName: (AnyKeyPath) -> String? = { _ in nil }
 
   init(_ schema: Schema) { self.schema = schema }
 

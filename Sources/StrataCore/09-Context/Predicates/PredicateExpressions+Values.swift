@@ -40,6 +40,9 @@ extension PredicateExpressions.KeyPath: LowerableExpression {
       {
         return base
       }
+      if case .value(let composite) = base, let name = lowering.elementName(keyPath) {
+        return .value(PredicateLowering.path(composite, name))
+      }
       guard Root.Output.self == String.self else {
         throw lowering.unsupported(self, "properties of \(Root.Output.self) are not looked up")
       }
@@ -183,24 +186,6 @@ extension FetchExpression {
 }
 
 // MARK: What stores cannot look up
-
-extension PredicateExpressions.ConditionalCast: LowerableExpression {
-  func lowered(_ lowering: PredicateLowering) throws -> LoweredPart {
-    throw lowering.unsupported(self, "objects are not cast; fetch the subentity")
-  }
-}
-
-extension PredicateExpressions.ForceCast: LowerableExpression {
-  func lowered(_ lowering: PredicateLowering) throws -> LoweredPart {
-    throw lowering.unsupported(self, "objects are not cast; fetch the subentity")
-  }
-}
-
-extension PredicateExpressions.TypeCheck: LowerableExpression {
-  func lowered(_ lowering: PredicateLowering) throws -> LoweredPart {
-    throw lowering.unsupported(self, "the class of an object is not asked; fetch the subentity")
-  }
-}
 
 extension PredicateExpressions.CollectionIndexSubscript: LowerableExpression {
   func lowered(_ lowering: PredicateLowering) throws -> LoweredPart {

@@ -3,39 +3,41 @@ import SwiftSyntax
 import SwiftSyntaxMacros
 
 /// What a macro says, and how it is mended.
-struct ModelMessage: DiagnosticMessage {
-  let message: String
+package struct ModelMessage: DiagnosticMessage {
+  package let message: String
   /// Stable: tests and tools may know it.
-  let name: String
-  var severity = DiagnosticSeverity.error
-  var diagnosticID: MessageID { MessageID(domain: "StrataModels", id: name) }
+  package let name: String
+  package var severity = DiagnosticSeverity.error
+  package var diagnosticID: MessageID { MessageID(domain: "Strata", id: name) }
 }
 
-struct ModelFixIt: FixItMessage {
-  let message: String
-  var fixItID: MessageID { MessageID(domain: "StrataModels", id: message) }
+package struct ModelFixIt: FixItMessage {
+  package let message: String
+  package var fixItID: MessageID { MessageID(domain: "Strata", id: message) }
 }
 
 /// One thing that is wrong, where, and what to do.
-struct Fault {
-  let node: Syntax
-  let message: ModelMessage
-  var fixIts: [FixIt] = []
+package struct Fault {
+  package let node: Syntax
+  package var message: ModelMessage
+  package var fixIts: [FixIt] = []
 
-  init(_ node: some SyntaxProtocol, _ name: String, _ message: String, _ fixIts: [FixIt] = []) {
+  package init(_ node: some SyntaxProtocol, _ name: String, _ message: String, _ fixIts: [FixIt] = []) {
     self.node = Syntax(node)
     self.message = ModelMessage(message: message, name: name)
     self.fixIts = fixIts
   }
 
-  func report(in context: some MacroExpansionContext) {
+  package func report(in context: some MacroExpansionContext) {
     context.diagnose(Diagnostic(node: node, message: message, fixIts: fixIts))
   }
 }
 
 extension FixIt {
   /// Puts `new` in the place of `old`.
-  static func replace(_ old: some SyntaxProtocol, with new: some SyntaxProtocol, _ message: String) -> FixIt {
+  package static func replace(_ old: some SyntaxProtocol, with new: some SyntaxProtocol, _ message: String)
+    -> FixIt
+  {
     FixIt(
       message: ModelFixIt(message: message), changes: [.replace(oldNode: Syntax(old), newNode: Syntax(new))])
   }
@@ -43,7 +45,7 @@ extension FixIt {
 
 extension VariableDeclSyntax {
   /// The declaration with `attribute` before it.
-  func adding(attribute: String) -> VariableDeclSyntax {
+  package func adding(attribute: String) -> VariableDeclSyntax {
     var result = self
     let trivia = leadingTrivia
     result.leadingTrivia = []
@@ -54,7 +56,7 @@ extension VariableDeclSyntax {
   }
 
   /// The declaration without the attribute of that name.
-  func removing(attribute name: String) -> VariableDeclSyntax {
+  package func removing(attribute name: String) -> VariableDeclSyntax {
     var result = self
     let trivia = leadingTrivia
     result.attributes = attributes.filter { element in
@@ -66,7 +68,7 @@ extension VariableDeclSyntax {
   }
 
   /// The declaration without a modifier.
-  func removing(modifier: TokenSyntax) -> VariableDeclSyntax {
+  package func removing(modifier: TokenSyntax) -> VariableDeclSyntax {
     var result = self
     let trivia = leadingTrivia
     result.modifiers = modifiers.filter { $0.name.tokenKind != modifier.tokenKind }
@@ -77,13 +79,13 @@ extension VariableDeclSyntax {
 
 extension AttributeSyntax {
   /// The attribute's name, without a module.
-  var name: String {
+  package var name: String {
     let text = attributeName.trimmedDescription
     return text.split(separator: ".").last.map(String.init) ?? text
   }
 
   /// The arguments between the parentheses.
-  var argumentList: LabeledExprListSyntax? {
+  package var argumentList: LabeledExprListSyntax? {
     if case .argumentList(let list) = arguments { return list }
     return nil
   }
@@ -91,12 +93,12 @@ extension AttributeSyntax {
 
 extension AttributeListSyntax {
   /// All attributes of that name.
-  func all(named name: String) -> [AttributeSyntax] {
+  package func all(named name: String) -> [AttributeSyntax] {
     compactMap { element in
       if case .attribute(let attribute) = element, attribute.name == name { return attribute }
       return nil
     }
   }
 
-  func first(named name: String) -> AttributeSyntax? { all(named: name).first }
+  package func first(named name: String) -> AttributeSyntax? { all(named: name).first }
 }

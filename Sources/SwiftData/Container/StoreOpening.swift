@@ -1,0 +1,144 @@
+import StrataCore
+
+/// Opens the stores of a container.
+struct StoreOpening {
+  private let schema: Schema
+  private let plan: (any SchemaMigrationPlan.Type)?
+  private let configurations: [ModelConfiguration]
+
+  init(
+    _ schema: Schema, _ plan: (any SchemaMigrationPlan.Type)?, _ configurations: [ModelConfiguration]
+  ) {
+    self.schema = schema
+    self.plan = plan
+    self.configurations = configurations
+  }
+
+  /// A coordinator with all stores.
+  ///
+  /// - Throws: ``SwiftDataError``. Stores that were opened are closed then.
+  func open() throws -> PersistentStoreCoordinator {
+    try check()
+    let model = try makeModel()
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
+    let isAlone = configurations.count <= 1
+    for configuration in configurations {
+      do {
+        try add(configuration, to: coordinator, name: isAlone ? nil : configuration.name)
+      } catch let error as SwiftDataError {
+        throw error
+      } catch {
+        throw Self.error(for: error, plan != nil)
+      }
+    }
+    return coordinator
+  }
+
+  private func check() throws {
+    var names: Set<String> = []
+    var files: Set<String> = []
+    for configuration in configurations {
+      try configuration.validate()
+      if !names.insert(configuration.name).inserted {
+        throw SwiftDataError(.duplicateConfiguration, "two configurations are called “\(configuration.name)”")
+      }
+      let path = configuration.url.standardizedFileURL.path
+      if !configuration.isStoredInMemoryOnly, !files.insert(path).inserted {
+        throw SwiftDataError(.duplicateConfiguration, "two configurations have the file \(path)")
+      }
+      try checkModels(configuration.schema, configuration.name)
+    }
+  }
+
+  private func checkModels(_ part: Schema?, _ name: String) throws {
+    let strangers = part?.entities.map(\.name).filter { schema.entitiesByName[$0] == nil } ?? []
+    if strangers.isEmpty { return }
+    throw SwiftDataError(
+      .configurationSchemaNotFoundInContainerSchema,
+      "the configuration “\(name)” has \(strangers.sorted().joined(separator: ", ")), which the container’s schema does not have"
+    )
+  }
+
+  /// The model, with one configuration for each store where there are several.
+  private func makeModel() throws -> ManagedObjectModel {
+    do {
+      if configurations.count <= 1 { return try schema.managedObjectModel(rowClass: rowClass) }
+      // What is said of configurations belongs to this container alone.
+      let model = try SchemaTranslation(schema, rowClass: rowClass).model()
+      let parts = configurations.map { ($0.name, $0.schema) }
+      let named = Set(parts.flatMap { $0.1?.entities.map(\.name) ?? [] })
+      for (name, part) in parts {
+        let names = part.map { Set($0.entities.map(\.name)) }
+        let entities = model.entities.filter { entity in
+          guard let own = entity.name else { return false }
+          return names?.contains(own) ?? !named.contains(own)
+        }
+        model.setEntities(entities, forConfigurationName: name)
+      }
+      return model
+    } catch {
+      throw SwiftDataError(.loadIssueModelContainer, "\(error)", underlying: error)
+    }
+  }
+
+  private func add(
+    _ configuration: ModelConfiguration, to coordinator: PersistentStoreCoordinator, name: String?
+  ) throws {
+    var description =
+      configuration.isStoredInMemoryOnly ? .inMemory : PersistentStoreDescription(url: configuration.url)
+    description.configuration = name
+    description.isReadOnly = !configuration.allowsSave && !configuration.isStoredInMemoryOnly
+    // Histories are what code for SwiftData expects to be there.
+    description.recordsHistory = !description.isReadOnly
+    description.postsRemoteChangeNotifications = true
+    // Without a plan, the program is the one that has written the store: what it no longer declares goes.
+    description.followsStoredModel = plan == nil
+    if let plan { try SchemaMigration(plan, schema).prepare(&description) }
+    if !configuration.isStoredInMemoryOnly, !description.isReadOnly {
+      try FileManager.default.createDirectory(
+        at: configuration.url.deletingLastPathComponent(), withIntermediateDirectories: true)
+    }
+    try coordinator.addPersistentStore(description)
+  }
+
+  /// What a failure to open is by SwiftData's names.
+  static func error(for error: any Error, _ hasPlan: Bool) -> SwiftDataError {
+    let code = (error as? CoreDataError)?.code
+    if hasPlan, code == .stagedMigrationBackwardMigration {
+      return SwiftDataError(.backwardMigration, "\(error)", underlying: error)
+    }
+    if hasPlan, code == .managedObjectModelReferenceNotFound {
+      return SwiftDataError(.unknownSchema, "\(error)", underlying: error)
+    }
+    return SwiftDataError(.loadIssueModelContainer, "\(error)", underlying: error)
+  }
+}
+
+/// Deletes everything from the stores of a coordinator.
+struct StoreErasure {
+  private let coordinator: PersistentStoreCoordinator
+  init(_ coordinator: PersistentStoreCoordinator) { self.coordinator = coordinator }
+
+  /// - Throws: `CocoaError` for a store that cannot be written; what was deleted before stays deleted.
+  func run() throws {
+    let context = RowContext(.confinement)
+    context.persistentStoreCoordinator = coordinator
+    var waiting = coordinator.managedObjectModel.entities.filter { $0.superentity == nil }.compactMap(\.name)
+    // Rules that deny hold until what they protect has gone itself.
+    while !waiting.isEmpty {
+      var refused: [String] = []
+      var failure: (any Error)?
+      for name in waiting {
+        do {
+          try context.execute(
+            BatchDeleteRequest(fetchRequest: FetchRequest<ManagedObject>(entityName: name)))
+        } catch {
+          refused.append(name)
+          failure = error
+        }
+      }
+      if let failure, refused.count == waiting.count { throw FoundationErrors.error(for: failure) }
+      waiting = refused
+    }
+  }
+}

@@ -1,0 +1,176 @@
+import StrataCore
+
+extension ModelContext {
+  /// The models that match, each the one instance that this context has of its row; unsaved changes count unless the descriptor says otherwise.
+  ///
+  /// - Throws: ``SwiftDataError``: `unsupportedPredicate`, `unsupportedSortDescriptor`, `unsupportedKeyPath` with the reason. `CocoaError` for a store that cannot be read.
+  public func fetch<T>(_ descriptor: FetchDescriptor<T>) throws -> [T] where T: PersistentModel {
+    enter()
+    return try translating {
+      do {
+        return try found(LoweredFetch(descriptor, self))
+      } catch  where Self.isForModels(error) {
+        return try found(LoweredFetch(descriptor, self, inMemory: descriptor.predicate))
+      }
+    }
+  }
+
+  /// Whether the models themselves answer what no store can: what a cast asks of a subclass, and whether an optional to-many relationship is nil, which it never is here.
+  private static func isForModels(_ error: any Error) -> Bool {
+    if let error = error as? PredicateTranslationError { return error.expression.hasSuffix("Cast") }
+    if let error = error as? FetchError, case .toManyKey = error.reason { return true }
+    return false
+  }
+
+  private func found<T: PersistentModel>(_ lowered: LoweredFetch<T>) throws -> [T] {
+    if lowered.isEmpty { return [] }
+    return try lowered.finish(models(try rows.fetch(lowered.request)))
+  }
+
+  private func models<T: PersistentModel>(_ objects: [ManagedObject]) -> [T] {
+    objects.map { object in
+      // Rows of an entity are of its class, and models of a subentity are models of the class.
+      unsafeDowncast(unsafeDowncast(object, to: ModelRow.self).anyModel(), to: T.self)
+    }
+  }
+
+  /// How many models `fetch` would return.
+  ///
+  /// - Throws: as ``fetch(_:)``.
+  public func fetchCount<T>(_ descriptor: FetchDescriptor<T>) throws -> Int where T: PersistentModel {
+    enter()
+    return try translating {
+      do {
+        // How they are sorted does not matter.
+        var plain = descriptor
+        plain.sortBy = []
+        let lowered = try LoweredFetch(plain, self)
+        return lowered.isEmpty ? 0 : try rows.count(for: lowered.request)
+      } catch  where Self.isForModels(error) {
+        return try found(LoweredFetch(descriptor, self, inMemory: descriptor.predicate)).count
+      }
+    }
+  }
+
+  /// The identifiers of the models that match.
+  ///
+  /// - Throws: ``SwiftDataError/sortingPendingChangesWithIdentifiers`` when the descriptor sorts and includes unsaved changes, and there are any; as ``fetch(_:)``.
+  // K14: the same error as Apple's; without unsaved changes there is nothing that could be in the wrong place.
+  public func fetchIdentifiers<T>(_ descriptor: FetchDescriptor<T>) throws -> [PersistentIdentifier]
+  where T: PersistentModel {
+    enter()
+    if descriptor.includePendingChanges, !descriptor.sortBy.isEmpty, hasChanges {
+      throw SwiftDataError(
+        .sortingPendingChangesWithIdentifiers,
+        "save first, leave includePendingChanges or sortBy out, or fetch the models")
+    }
+    return try translating {
+      let lowered = try LoweredFetch(descriptor, self)
+      if lowered.isEmpty { return [] }
+      if lowered.isFinishedHere || rows.hasChanges { return try found(lowered).map(\.persistentModelID) }
+      return try rows.fetch(lowered.request.returning(ManagedObjectID.self)).map { PersistentIdentifier($0) }
+    }
+  }
+
+  /// The same as a collection.
+  ///
+  /// - Throws: as ``fetchIdentifiers(_:)``.
+  public func fetchIdentifiers<T>(_ descriptor: FetchDescriptor<T>, batchSize: Int) throws
+    -> FetchResultsCollection<PersistentIdentifier>
+  where T: PersistentModel {
+    let identifiers = try fetchIdentifiers(descriptor)
+    return FetchResultsCollection(count: identifiers.count) { identifiers[$0] }
+  }
+
+  /// The models that match, read `batchSize` at a time when they are looked at.
+  ///
+  /// - Throws: ``SwiftDataError/includePendingChangesWithBatchSize`` when the descriptor includes unsaved changes and there are any; as ``fetch(_:)``.
+  public func fetch<T>(_ descriptor: FetchDescriptor<T>, batchSize: Int) throws -> FetchResultsCollection<T>
+  where T: PersistentModel {
+    enter()
+    if descriptor.includePendingChanges, hasChanges {
+      throw SwiftDataError(
+        .includePendingChangesWithBatchSize, "save first, or set includePendingChanges to false")
+    }
+    return try translating {
+      var lowered = try LoweredFetch(descriptor, self)
+      if lowered.isEmpty {
+        return FetchResultsCollection(count: 0) { _ in stop("an empty collection has no element") }
+      }
+      if lowered.isFinishedHere {
+        let models = try found(lowered)
+        return FetchResultsCollection(count: models.count) { models[$0] }
+      }
+      lowered.request.fetchBatchSize = Swift.max(batchSize, 1)
+      let batches = try rows.fetchInBatches(lowered.request)
+      return FetchResultsCollection(count: batches.count) { [self] position in
+        models([batches[position]])[0]
+      }
+    }
+  }
+
+  /// Calls `block` with each model that matches, reading `batchSize` at a time.
+  ///
+  /// - Parameter allowEscapingMutations: Whether models that a block has changed may stay changed when their batch is let go.
+  /// - Throws: ``SwiftDataError/modelValidationFailure`` when a batch leaves changes and may not, as ``fetch(_:)``, and what `block` throws.
+  // Apple stops the process where this throws.
+  public func enumerate<T>(
+    _ fetch: FetchDescriptor<T>, batchSize: Int = 5000, allowEscapingMutations: Bool = false,
+    block: (_ model: T) throws -> Void
+  ) throws where T: PersistentModel {
+    let identifiers: [PersistentIdentifier]
+    if hasChanges {
+      for model in try self.fetch(fetch) { try block(model) }
+      return
+    }
+    identifiers = try fetchIdentifiers(fetch)
+    let size = Swift.max(batchSize, 1)
+    var start = 0
+    while start < identifiers.count {
+      let batch = identifiers[start..<Swift.min(start + size, identifiers.count)]
+      let objects = try translating {
+        try rows.objects(batch.compactMap(objectID), entity: ModelDescriptor.of(T.self).entityName)
+      }
+      for model in models(objects) as [T] { try block(model) }
+      if hasChanges, !allowEscapingMutations {
+        throw SwiftDataError(
+          .modelValidationFailure,
+          "enumerate has left changes that are not saved: save in the block, or pass allowEscapingMutations: true"
+        )
+      }
+      start += size
+    }
+  }
+
+  /// The model with the identifier; nil when there is no such row.
+  func existingModel(for identifier: PersistentIdentifier) -> (any PersistentModel)? {
+    enter()
+    return existingRow(for: identifier)?.anyModel() as? any PersistentModel
+  }
+
+  /// Errors of the layers below by SwiftData's names.
+  func translating<R>(_ body: () throws -> R) throws -> R {
+    do { return try body() } catch {
+      switch error {
+      case is SwiftDataError: throw error
+      case is PredicateTranslationError:
+        throw SwiftDataError(.unsupportedPredicate, "\(error)", underlying: error)
+      case is FetchError: throw SwiftDataError(.unsupportedPredicate, "\(error)", underlying: error)
+      default: throw FoundationErrors.error(for: error)
+      }
+    }
+  }
+}
+
+extension RowContext {
+  /// The objects with these IDs that there are, in their order.
+  ///
+  /// - Throws: what `fetch(_:)` throws.
+  func objects(_ identifiers: [ManagedObjectID], entity: String) throws -> [ManagedObject] {
+    var request = FetchRequest<ManagedObject>(entityName: entity)
+    request.predicate = .compare(FetchComparison(.evaluatedObject, .in, .objects(identifiers)))
+    let found = try fetch(request)
+    let places = Dictionary(uniqueKeysWithValues: found.map { ($0.objectID, $0) })
+    return identifiers.compactMap { places[$0] }
+  }
+}

@@ -1,0 +1,242 @@
+import StrataCore
+
+extension ModelContext {
+  // MARK: Inserting
+
+  /// Registers a new model, and every model without a context that its relationships lead to. The next save stores them.
+  ///
+  /// A model that is in the context already stays as it is; one that was deleted and not saved is back. Stops the process for a model of another context, and for one whose class
+  /// is not in the container's schema.
+  public func insert<T>(_ model: T) where T: PersistentModel {
+    settleExpected(but: model)
+    if let row = model.modelRow { return insert(row, again: model) }
+    guard let draft = model.draft else {
+      stop("\(type(of: model)) has backing data of its own making, which no context can insert")
+    }
+    insert(draft, of: model)
+    noteChange()
+  }
+
+  private func insert(_ row: ModelRow, again model: AnyObject) {
+    if let context = row.modelContext {
+      guard context === self else {
+        stop(
+          "a \(type(of: model)) of another context was inserted: pass its persistentModelID, and ask this context for model(for:)"
+        )
+      }
+      // Whoever deletes and inserts wants what was there before.
+      if row.isDeleted { rows.revive(row) }
+    } else {
+      // Deleted and saved, or taken back: a new row with the values that it has.
+      row._temporaryNumber = 0
+      rows.insert(row)
+    }
+    noteChange()
+  }
+
+  /// The row of a model that is to be related to one of this context.
+  func row<T: PersistentModel>(for model: T) -> ModelRow {
+    if let row = model.modelRow, let context = row.modelContext {
+      if context === self { return row }
+      stop(
+        "a \(type(of: model)) of another context was given to a relationship: pass its persistentModelID, and ask this context for model(for:)"
+      )
+    }
+    insert(model)
+    if let row = model.modelRow { return row }
+    stop("a \(type(of: model)) could not be inserted")
+  }
+
+  /// Makes rows for a draft and for all drafts that it leads to, then relates them.
+  private func insert(_ first: AnyDraft, of model: any PersistentModel) {
+    var pending: [(draft: AnyDraft, model: any PersistentModel)] = [(first, model)]
+    var found: Set<ObjectIdentifier> = [ObjectIdentifier(first)]
+    var place = 0
+    while place < pending.count {
+      for entry in pending[place].draft.entries {
+        let related: [AnyObject]
+        switch entry.value {
+        case .attribute: continue
+        case .toOne(let object): related = object.map { [$0] } ?? []
+        case .toMany(let objects): related = objects ?? []
+        }
+        for object in related {
+          guard let model = object as? any PersistentModel, let draft = model.draft,
+            found.insert(ObjectIdentifier(draft)).inserted
+          else { continue }
+          pending.append((draft, model))
+        }
+      }
+      place += 1
+    }
+    let made = pending.map { makeRow($0.draft, of: $0.model) }
+    for (row, (draft, _)) in zip(made, pending) { relate(row, draft) }
+  }
+
+  private func makeRow(_ draft: AnyDraft, of model: any PersistentModel) -> ModelRow {
+    func make<Model: PersistentModel>(_ type: Model.Type) -> ModelRow {
+      let row = newRow(of: type)
+      fill(row, draft)
+      let model = unsafeDowncast(model as AnyObject, to: Model.self)  // It is an instance of its own class.
+      row._model = model
+      model.persistentBackingData = row
+      return row
+    }
+    // A generic function may know the model by a superclass: this is its own class.
+    let type: any PersistentModel.Type = Swift.type(of: model)
+    return make(type)
+  }
+
+  private func newRow<Model: PersistentModel>(of type: Model.Type) -> RowBacking<Model> {
+    guard core.holds(type) else {
+      stop(
+        "\(type) is in no schema of the container: give it to ModelContainer(for:), which has \(core.schema.entities.map(\.name).sorted().joined(separator: ", "))"
+      )
+    }
+    return rows.insertNew(RowBacking<Model>.self, nil)
+  }
+
+  /// Gives a new row the attributes of a draft, and its identity.
+  private func fill(_ row: ModelRow, _ draft: AnyDraft) {
+    let plan = row.plan
+    for entry in draft.entries {
+      guard case .attribute(let value) = entry.value else { continue }
+      let property = plan.property(entry.keyPath, row)
+      property.codec.writeAny(value, row, property)
+    }
+    row._temporaryNumber = draft.knownNumber
+    if draft.knownNumber != 0 { temporaryRows.set(row) }
+    draft.destination = nil
+  }
+
+  /// Gives a new row the relationships of a draft.
+  private func relate(_ row: ModelRow, _ draft: AnyDraft) {
+    for entry in draft.entries {
+      switch entry.value {
+      case .attribute: continue
+      case .toOne(let object):
+        guard let model = object as? any PersistentModel else { continue }
+        row.write(self.row(for: model), slot: row.plan.property(entry.keyPath, row).slot)
+      case .toMany(let objects):
+        guard let objects, !objects.isEmpty else { continue }
+        let rows: [ManagedObject] = objects.compactMap {
+          ($0 as? any PersistentModel).map { self.row(for: $0) }
+        }
+        let slot = row.plan.property(entry.keyPath, row).slot
+        // Others may have made themselves members before.
+        let present = row.relatedObjects(slot: slot)
+        row.write(present + rows, slot: slot)
+      }
+    }
+    draft.entries = []
+  }
+
+  // MARK: Drafts that wait
+
+  /// Remembers a draft that an initialiser has related to a model of this context.
+  func expect(_ draft: AnyDraft) {
+    expected.append(draft)
+    noteChange()
+  }
+
+  /// Inserts the drafts that wait.
+  @inline(__always)
+  func settleExpected() { if !expected.isEmpty { settleAllExpected(but: nil) } }
+  @inline(__always)
+  func settleExpected(but model: AnyObject) { if !expected.isEmpty { settleAllExpected(but: model) } }
+
+  private func settleAllExpected(but model: AnyObject?) {
+    let waiting = expected
+    expected = []
+    for draft in waiting where draft.destination === self {
+      if let owner = draft.owner as? any PersistentModel {
+        if owner !== model { insert(owner) }
+      } else if let model = model as? any PersistentModel, model.draft === draft {
+        continue
+      } else if core.hasSubmodels(draft.modelType) {
+        // Of which class the model is, only the model tells.
+        expected.append(draft)
+      } else {
+        // Nothing tells which instance the initialiser has made: the row waits for it.
+        insertUnowned(draft)
+      }
+    }
+  }
+
+  /// Makes the row of a draft whose model has not shown itself. Its accessors find the row by the draft.
+  private func insertUnowned(_ draft: AnyDraft) {
+    func make<Model: PersistentModel>(_ type: Model.Type) -> ModelRow { newRow(of: type) }
+    let row = make(draft.modelType)
+    fill(row, draft)
+    draft.successor = row
+    relate(row, draft)
+  }
+
+  // MARK: Deleting
+
+  /// Marks a model to be deleted by the next save; one that was never saved just leaves. Models of no context, and those that are deleted already, are left alone.
+  public func delete<T>(_ model: T) where T: PersistentModel {
+    enter()
+    guard let row = model.modelRow else {
+      if let draft = model.draft {
+        draft.destination = nil
+        expected.removeAll { $0 === draft }
+      }
+      return
+    }
+    guard row.modelContext === self, !row.isDeleted else { return }
+    rows.delete(row)
+    noteChange()
+  }
+
+  // MARK: Looking up
+
+  /// The model with the identifier: the one of this context, or one whose values are read when they are first asked for. Whether there is such a row is not asked.
+  ///
+  /// Stops the process for an identifier of a store that the container does not have, and for a temporary one that belongs to no model of this context.
+  public func model(for persistentModelID: PersistentIdentifier) -> any PersistentModel {
+    enter()
+    if let row = row(for: persistentModelID), let model = row.anyModel() as? any PersistentModel {
+      return model
+    }
+    stop(
+      "\(persistentModelID) is of no store of this context's container, or of a model that was never saved here"
+    )
+  }
+
+  /// The model with the identifier, if this context has it in memory.
+  public func registeredModel<T>(for persistentModelID: PersistentIdentifier) -> T? where T: PersistentModel {
+    enter()
+    let row: ModelRow?
+    switch persistentModelID.id.form {
+    case .temporary(let number, _): row = temporaryRows[number]
+    case .row, .named:
+      row = objectID(of: persistentModelID).flatMap { rows.registeredObject(for: $0) as? ModelRow }
+    case .foreign: row = nil
+    }
+    return row?.anyModel() as? T
+  }
+
+  /// The row with the identifier; nil when the container has no such store.
+  func row(for identifier: PersistentIdentifier) -> ModelRow? {
+    switch identifier.id.form {
+    case .temporary(let number, _): temporaryRows[number]
+    case .row, .named: objectID(of: identifier).flatMap { rows.object(with: $0) as? ModelRow }
+    case .foreign: nil
+    }
+  }
+
+  /// The row with the identifier, if there is one.
+  func existingRow(for identifier: PersistentIdentifier) -> ModelRow? {
+    switch identifier.id.form {
+    case .temporary(let number, _): temporaryRows[number]
+    case .row, .named: objectID(of: identifier).flatMap { try? rows.existingObject(with: $0) as? ModelRow }
+    case .foreign: nil
+    }
+  }
+
+  /// The identifier as the container's stores know it.
+  func objectID(of identifier: PersistentIdentifier) -> ManagedObjectID? {
+    core.objectID(of: identifier)
+  }
+}

@@ -1,0 +1,114 @@
+import StrataCore
+
+extension ModelContext {
+  /// Posted by `save()` before it writes, on the thread that saves; its object is the context. New models have temporary identifiers.
+  public static let willSave = Notification.Name("SwiftData.ModelContext.willSave")
+  /// Posted by `save()` when it has written, on the thread that saves; its object is the context, its user info has the identifiers that ``NotificationKey`` names.
+  public static let didSave = Notification.Name("SwiftData.ModelContext.didSave")
+
+  /// Keys of the user info of ``didSave``: their raw values.
+  public enum NotificationKey: String {
+    /// The query generation that the context reads. Only where one is set.
+    case queryGeneration
+    /// `true` when models may have changed that the other keys do not name. Not posted by saves.
+    case invalidatedAllIdentifiers
+    /// The identifiers of new models, as an array.
+    case insertedIdentifiers
+    /// The identifiers of changed models, as an array.
+    case updatedIdentifiers
+    /// The identifiers of deleted models, as an array.
+    case deletedIdentifiers
+  }
+
+  /// Writes everything that is new, changed or deleted, all or nothing in each store. Without changes nothing is done and nothing posted.
+  ///
+  /// New models get their final identifiers. A new model with the unique values of another row becomes that row, with the new model's values.
+  ///
+  /// - Throws: `CocoaError` with Core Data's code: 1570 for a missing value, 1580 and 1590 for too few or too many models of a relationship, 1600 for a deletion that a rule denies,
+  ///   for a store that may not or cannot be written. The changes stay unsaved then.
+  public func save() throws {
+    enter()
+    guard hasChanges else { return }
+    rows.processPendingChanges()
+    NotificationCenter.default.post(name: Self.willSave, object: self)
+    settleExpected()
+    rows.processPendingChanges()
+    let inserted = rows.insertedObjects
+    let updated = rows.updatedObjects
+    let deleted = rows.deletedObjects
+    // IDs of new objects are those that they keep, once they are saved.
+    let gone = deleted.map(\.objectID)
+    do {
+      try rows.save()
+    } catch {
+      throw FoundationErrors.error(for: error)
+    }
+    for case let row as ModelRow in inserted where row.managedObjectContext == nil { follow(row) }
+    temporaryRows.removeSaved()
+    post(inserted, updated, gone)
+  }
+
+  private func post(
+    _ inserted: Set<ManagedObject>, _ updated: Set<ManagedObject>, _ deleted: [ManagedObjectID]
+  ) {
+    let center = NotificationCenter.default
+    func identifiers(_ objects: Set<ManagedObject>) -> [PersistentIdentifier] {
+      objects.compactMap { object in
+        guard object.managedObjectContext != nil else { return nil }
+        let id = object.objectID
+        return id.isTemporaryID ? nil : PersistentIdentifier(id)
+      }
+    }
+    center.post(
+      name: Self.didSave, object: self,
+      userInfo: [
+        NotificationKey.insertedIdentifiers.rawValue: identifiers(inserted),
+        NotificationKey.updatedIdentifiers.rawValue: identifiers(updated),
+        NotificationKey.deletedIdentifiers.rawValue: deleted.map { PersistentIdentifier($0) },
+      ])
+  }
+
+  /// A new model that has become a row that was there: the instance shows that row from now on.
+  private func follow(_ row: ModelRow) {
+    guard let model = row._model as? any PersistentModel, let kept = rowKept(insteadOf: row) else { return }
+    kept.adopt(any: model)
+  }
+
+  /// The row that has the unique values of one that has yielded.
+  private func rowKept(insteadOf row: ModelRow) -> ModelRow? {
+    var entity: EntityDescription? = row.entity
+    while let current = entity {
+      for constraint in current.uniquenessConstraints {
+        let parts: [FetchPredicate] = constraint.compactMap { name in
+          guard let argument = try? FetchExpression(argument: row.value(forKeyPath: name)),
+            argument != .constant(.null)
+          else { return nil }
+          return .compare(
+            FetchComparison(
+              .keyPath(base: .evaluatedObject, keys: name.split(separator: ".").map(String.init)), .equal,
+              argument))
+        }
+        guard parts.count == constraint.count, let name = current.name else { continue }
+        let request = FetchRequest<ManagedObject>(entityName: name, predicate: .and(parts), fetchLimit: 1)
+        if let found = try? rows.fetch(request).first as? ModelRow { return found }
+      }
+      entity = current.superentity
+    }
+    return nil
+  }
+
+  /// Deletes the models of a class that match, in the stores and at once, with their delete rules; contexts show it from their next use on.
+  ///
+  /// What is unsaved is not looked at: the predicate sees what is stored.
+  /// - Throws: ``SwiftDataError/unsupportedPredicate``; `CocoaError` 1600 for a deletion that a rule denies, and for a relationship that would miss what it must have.
+  public func delete<T>(
+    model: T.Type, where predicate: Predicate<T>? = nil, includeSubclasses: Bool = true
+  ) throws where T: PersistentModel {
+    enter()
+    try translating {
+      var request = try LoweredFetch(FetchDescriptor(predicate: predicate), self).request
+      request.includesSubentities = includeSubclasses
+      try rows.execute(BatchDeleteRequest(fetchRequest: request))
+    }
+  }
+}

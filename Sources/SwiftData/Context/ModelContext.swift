@@ -1,0 +1,205 @@
+import Dispatch
+import StrataCore
+
+/// A scratchpad of models: those that were fetched or inserted, and what has changed since the last save.
+///
+///     let context = ModelContext(container)
+///     context.insert(Trip(name: "Oslo"))
+///     try context.save()
+///
+/// A context and its models are used by one thread, or one actor, at a time. ``ModelContainer/mainContext`` is the main actor's; a ``ModelActor`` has one of its own; any
+/// other belongs to the code that made it. All contexts of a container are siblings. What one of them saves the others show from their next use on: models without changes take
+/// the new values, changed ones keep their changes on top, property by property.
+public class ModelContext: Equatable, _SendableMetatype {
+  /// The container. Its stores stay open as long as the context is there.
+  public var container: ModelContainer {
+    if let container = kept ?? known { return container }
+    let made = ModelContainer(of: self, core)
+    known = made
+    return made
+  }
+  /// The open stores.
+  let core: ContainerCore
+  /// The container, which has its main context and is not kept by it.
+  private let kept: ModelContainer?
+  private weak var known: ModelContainer?
+  /// Where the rows are.
+  let rows: RowContext
+  /// Whether changes are saved by themselves, on a later turn of the main queue. Contexts that were made elsewhere than on the main thread never save by themselves, whatever this
+  /// says. A save that fails is written to standard error, and its changes stay. Default true.
+  // U1: Apple's pages say false for contexts made by hand, and measurements true.
+  public var autosaveEnabled = true { didSet { noteChange() } }
+  /// Who saves: recorded in the history of the store.
+  public var author: String? { didSet { rows.transactionAuthor = author } }
+
+  /// Rows with temporary identifiers.
+  var temporaryRows = TemporaryRows()
+  /// Drafts that are to be inserted, since an initialiser has related them to a model of this context.
+  var expected: [AnyDraft] = []
+  /// Whether jobs of the main queue may use the context: it was made on the main thread, and no actor has it.
+  private(set) var servesMainThread = MainQueue.isCurrent
+  private var isAutosaveScheduled = false
+
+  /// A sibling of the container's other contexts.
+  public convenience init(_ container: ModelContainer) { self.init(container, isMain: false) }
+
+  /// The context that the container has itself.
+  convenience init(mainOf container: ModelContainer) { self.init(container, isMain: true) }
+
+  private init(_ container: ModelContainer, isMain: Bool) {
+    core = container.core
+    kept = isMain ? nil : container
+    known = container
+    rows = RowContext(.confinement)
+    let reference = WeakModelContext()
+    let isOnMainThread = servesMainThread
+    rows.serveAnyThread(
+      CommitInbox {
+        // What is on the screen follows without being asked.
+        guard isOnMainThread else { return }
+        DispatchQueue.main.async {
+          if let context = reference.context, context.servesMainThread { context.rows.mergeArrived() }
+        }
+      })
+    rows.persistentStoreCoordinator = core.coordinator
+    rows.mergePolicy = ModelMergePolicy.shared
+    rows.observesObjects = true
+    rows.modelContext = self
+    reference.context = self
+  }
+
+  /// Contexts are equal when they are the same.
+  public static func == (lhs: ModelContext, rhs: ModelContext) -> Bool { lhs === rhs }
+
+  /// The context of Strata beneath: child contexts, query generations, explanations of fetches. Its objects are the rows of this context's models, and are used where this
+  /// context is.
+  public var managedObjectContext: ManagedObjectContext { rows }
+
+  // MARK: Using
+
+  /// Before anything is asked of the context: what siblings have saved is merged, and drafts that wait come in.
+  @inline(__always)
+  func enter() {
+    rows.mergeArrived()
+    settleExpected()
+  }
+
+  /// Whether anything is to be saved: new, changed or deleted models.
+  public var hasChanges: Bool {
+    settleExpected()
+    return rows.hasChanges
+  }
+
+  /// The models that were inserted since the last save, in no particular order.
+  public var insertedModelsArray: [any PersistentModel] {
+    enter()
+    return models(of: rows.insertedObjects)
+  }
+
+  /// The models that have unsaved changes and are neither new nor deleted.
+  public var changedModelsArray: [any PersistentModel] {
+    enter()
+    return models(of: rows.updatedObjects)
+  }
+
+  /// The models that the next save deletes.
+  public var deletedModelsArray: [any PersistentModel] {
+    enter()
+    return models(of: rows.deletedObjects)
+  }
+
+  private func models(of objects: Set<ManagedObject>) -> [any PersistentModel] {
+    objects.compactMap { ($0 as? ModelRow)?.anyModel() as? any PersistentModel }
+  }
+
+  /// Ends a group of changes: they can be undone together, delete rules are carried out, observers are told.
+  public func processPendingChanges() {
+    enter()
+    rows.processPendingChanges()
+  }
+
+  /// Records how to take changes back. Nil, the default: nothing is recorded.
+  public var undoManager: UndoManager? {
+    get { rows.undoManager }
+    set { rows.undoManager = newValue }
+  }
+
+  /// Drops all unsaved changes: new models leave the context, deleted ones are back, changed ones have their saved values. What could be undone is forgotten.
+  public func rollback() {
+    for draft in expected { draft.destination = nil }
+    expected = []
+    rows.mergeArrived()
+    rows.rollback()
+  }
+
+  /// Runs `block`, then saves.
+  ///
+  /// - Throws: what `block` throws; then nothing is saved, and what it changed stays unsaved. What ``save()`` throws.
+  // U4: Apple does not say what becomes of the changes.
+  public func transaction(block: () throws -> Void) throws {
+    try block()
+    try save()
+  }
+
+  // MARK: Saving by itself
+
+  /// Something has changed: schedules a save where the context saves by itself.
+  @inline(__always)
+  func noteChange() {
+    if servesMainThread, autosaveEnabled, !isAutosaveScheduled { scheduleAutosave() }
+  }
+
+  private func scheduleAutosave() {
+    isAutosaveScheduled = true
+    let reference = WeakModelContext(self)
+    DispatchQueue.main.async { reference.context?.autosave() }
+  }
+
+  /// An executor has the context from now on.
+  func leaveMainThread() { servesMainThread = false }
+
+  private func autosave() {
+    guard servesMainThread else { return }
+    isAutosaveScheduled = false
+    guard autosaveEnabled, hasChanges else { return }
+    do { try save() } catch { report("a context could not save by itself, its changes stay: \(error)") }
+  }
+}
+
+@available(
+  *, unavailable,
+  message: "a context and its models stay where they are; pass the container and persistentModelIDs"
+)
+extension ModelContext: @unchecked Sendable {}
+
+/// A context that a block on the main queue looks for, and does not keep.
+private final class WeakModelContext: @unchecked Sendable {
+  // @unchecked Sendable: set where the context is made, before the block can run, and read on the main queue only, to which the context belongs then.
+  weak var context: ModelContext?
+  init(_ context: ModelContext? = nil) { self.context = context }
+}
+
+/// The main queue, which is not always on the main thread: once a program has called `dispatchMain()`, its jobs and those of the main actor run elsewhere.
+private enum MainQueue {
+  private static let key = DispatchSpecificKey<Bool>()
+  private static let mark: Void = DispatchQueue.main.setSpecific(key: key, value: true)
+
+  /// Whether the caller runs on it.
+  static var isCurrent: Bool {
+    _ = mark
+    return DispatchQueue.getSpecific(key: key) == true || Thread.isMainThread
+  }
+}
+
+/// How saves settle what others have saved meanwhile.
+///
+/// Two contexts that change one model: property by property, what is saved last stays. Two models with the same unique values become one row, with all values of the new model.
+// U3: Apple reports no conflicts; S57, S58.
+final class ModelMergePolicy: MergePolicy, @unchecked Sendable {
+  // @unchecked Sendable: as its superclass, it has no state of its own.
+  static let shared = ModelMergePolicy(merge: .mergeByPropertyObjectTrump)
+
+  override func resolve(constraintConflicts list: [ConstraintConflict]) throws {
+    try MergePolicy.overwrite.resolve(constraintConflicts: list)
+  }
+}

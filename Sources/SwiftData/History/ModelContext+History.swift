@@ -1,0 +1,134 @@
+import StrataCore
+
+extension ModelContext {
+  /// The transactions of the container's stores that match, oldest first.
+  ///
+  /// - Throws: ``SwiftDataError/historyTokenExpired`` when the history that a token of the predicate begins at has been deleted;
+  ///   ``SwiftDataError/invalidTransactionFetchRequest`` for transactions of another type than ``DefaultHistoryTransaction``; `CocoaError` for a store that cannot be read; what
+  ///   evaluating the predicate throws.
+  public func fetchHistory<T>(_ descriptor: HistoryDescriptor<T>) throws -> [T] where T: HistoryTransaction {
+    let history = try History(self, descriptor)
+    return try history.fetch()
+  }
+
+  /// Deletes the oldest transactions that match, up to the first that does not.
+  ///
+  /// - Throws: as ``fetchHistory(_:)``.
+  public func deleteHistory<T>(_ descriptor: HistoryDescriptor<T>) throws where T: HistoryTransaction {
+    let history = try History(self, descriptor)
+    try history.delete()
+  }
+}
+
+/// One question to the history of a container's stores.
+private struct History<T: HistoryTransaction> {
+  private let coordinator: PersistentStoreCoordinator
+  private let schema: Schema
+  private let descriptor: HistoryDescriptor<T>
+
+  init(_ context: ModelContext, _ descriptor: HistoryDescriptor<T>) throws {
+    guard T.self == DefaultHistoryTransaction.self else {
+      throw SwiftDataError(
+        .invalidTransactionFetchRequest,
+        "the stores of the container have DefaultHistoryTransactions, no \(T.self)")
+    }
+    coordinator = context.core.coordinator
+    schema = context.core.schema
+    self.descriptor = descriptor
+  }
+
+  func fetch() throws -> [T] {
+    var found: [T] = []
+    let limit = Int(clamping: descriptor.fetchLimit)
+    try forEach { transaction in
+      if try descriptor.predicate?.evaluate(transaction) ?? true { found.append(transaction) }
+      return limit == 0 || !descriptor.sortBy.isEmpty || found.count < limit
+    }
+    if descriptor.sortBy.isEmpty { return found }
+    found.sort(using: descriptor.sortBy)
+    return limit > 0 ? Array(found.prefix(limit)) : found
+  }
+
+  func delete() throws {
+    var stop: PersistentHistoryToken?
+    try forEach { transaction in
+      if try descriptor.predicate?.evaluate(transaction) ?? true { return true }
+      stop = (transaction as? DefaultHistoryTransaction)?.token.token
+      return false
+    }
+    try translating {
+      let request =
+        stop.map { PersistentHistoryRequest.deleteHistory(before: $0) }
+        ?? .deleteHistory(before: Date.distantFuture)
+      _ = try coordinator.history(request)
+    }
+  }
+
+  private func forEach(_ body: (T) throws -> Bool) throws {
+    let tokens = Constants.tokens(in: descriptor.predicate)
+    try translating {
+      // Each says whether what came after it is still there.
+      for token in tokens.all {
+        var probe = PersistentHistoryRequest.fetchHistory(after: token.token)
+        probe.fetchLimit = 1
+        _ = try coordinator.history(probe)
+      }
+      let request = PersistentHistoryRequest.fetchHistory(after: tokens.lowest?.token)
+      try coordinator.forEachHistoryTransaction(request) { transaction in
+        guard let made = DefaultHistoryTransaction(transaction, schema) as? T else { return true }
+        return try body(made)
+      }
+    }
+  }
+
+  private func translating<R>(_ body: () throws -> R) throws -> R {
+    do { return try body() } catch let error as CoreDataError
+      where error.code == .persistentHistoryTokenExpired
+    {
+      throw SwiftDataError(.historyTokenExpired, "\(error)", underlying: error)
+    } catch {
+      throw error is SwiftDataError ? error : FoundationErrors.error(for: error)
+    }
+  }
+}
+
+/// The tokens that a predicate compares with.
+private enum Constants {
+  /// All of them, and the one that every transaction must be behind.
+  static func tokens<T>(in predicate: Predicate<T>?) -> (
+    all: [DefaultHistoryToken], lowest: DefaultHistoryToken?
+  ) {
+    guard let predicate else { return ([], nil) }
+    var all: [DefaultHistoryToken] = []
+    collect(predicate.expression, &all, depth: 0)
+    return (all, lowest(predicate.expression))
+  }
+
+  private static func collect(_ part: Any, _ all: inout [DefaultHistoryToken], depth: Int) {
+    if let token = part as? DefaultHistoryToken {
+      all.append(token)
+      return
+    }
+    if depth > 64 { return }
+    for child in Mirror(reflecting: part).children { collect(child.value, &all, depth: depth + 1) }
+  }
+
+  /// Of `token > t`, alone or among conditions that all must be true, `t`.
+  private static func lowest(_ part: Any) -> DefaultHistoryToken? {
+    let name = "\(type(of: part))"
+    let children = Dictionary(
+      Mirror(reflecting: part).children.compactMap { child in child.label.map { ($0, child.value) } },
+      uniquingKeysWith: { first, _ in first })
+    if name.hasPrefix("Conjunction<") {
+      return [children["lhs"], children["rhs"]].compactMap { $0 }.compactMap(lowest).max()
+    }
+    guard name.hasPrefix("Comparison<"), let op = children["op"],
+      "\(op)" == "greaterThan" || "\(op)" == "greaterThanOrEqual",
+      let left = children["lhs"], "\(type(of: left))".hasPrefix("KeyPath<"), let right = children["rhs"]
+    else { return nil }
+    var found: [DefaultHistoryToken] = []
+    collect(right, &found, depth: 0)
+    // Behind or at the moment itself: the transaction of that moment counts.
+    return "\(op)" == "greaterThan" ? found.first : nil
+  }
+}

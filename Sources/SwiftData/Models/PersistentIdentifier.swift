@@ -1,0 +1,198 @@
+import StrataCore
+import Synchronization
+
+/// The identity of a model, which may go to any context, actor, file or network.
+///
+/// Temporary, and equal to no other, from the model's initialiser to the first save; then it names store, entity and key, and never changes again. One that was encoded and
+/// decoded is equal to what it was made from.
+public struct PersistentIdentifier: Hashable, Identifiable, Equatable, Comparable, Sendable {
+  /// What tells identifiers apart.
+  public struct ID: Hashable, Equatable, Sendable {
+    let form: Form
+  }
+
+  /// The identifier's own identity.
+  public let id: ID
+
+  enum Form: Sendable {
+    /// Of a model that was not saved yet, or never will be.
+    case temporary(number: UInt64, entityName: String)
+    /// Of a row of a store that this process has opened.
+    case row(ManagedObjectID)
+    /// Of a row of a store that was not open when the identifier was decoded.
+    case named(store: UUID, entityName: String, key: UInt64)
+    /// Of a custom store.
+    case foreign(ForeignKey)
+  }
+
+  /// The identity of a model in a store of the program's own making.
+  struct ForeignKey: Hashable, Sendable {
+    let store: String
+    let entityName: String
+    /// The primary key as JSON, in which equal keys are equal.
+    let key: String
+  }
+
+  init(_ form: Form) { id = ID(form: form) }
+  init(_ row: ManagedObjectID) { id = ID(form: .row(row)) }
+
+  /// The name of the model's class, without what it is nested in.
+  public var entityName: String {
+    switch id.form {
+    case .temporary(_, let name), .named(_, let name, _): name
+    case .row(let row): row.entityName
+    case .foreign(let key): key.entityName
+    }
+  }
+
+  /// The identifier of the store; nil while the identifier is temporary.
+  public var storeIdentifier: String? {
+    switch id.form {
+    case .temporary: nil
+    case .row(let row): row.storeIdentifier.uuidString
+    case .named(let store, _, _): store.uuidString
+    case .foreign(let key): key.store
+    }
+  }
+
+  /// Whether the model was never saved.
+  public var isTemporary: Bool { if case .temporary = id.form { true } else { false } }
+
+  /// An order of all identifiers: by store, entity and key, temporary ones first.
+  public static func < (lhs: PersistentIdentifier, rhs: PersistentIdentifier) -> Bool {
+    let (a, b) = (lhs.id.form.place, rhs.id.form.place)
+    if a.store != b.store { return a.store < b.store }
+    if a.entity != b.entity { return a.entity < b.entity }
+    if a.key != b.key { return a.key < b.key }
+    return a.text < b.text
+  }
+
+  // MARK: Temporary ones
+
+  private static let lastNumber = Atomic<UInt64>(0)
+  static func nextTemporaryNumber() -> UInt64 {
+    lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
+  }
+
+  // MARK: Custom stores
+
+  /// The identifier of a model in a custom store.
+  ///
+  /// - Throws: what encoding the key throws.
+  public static func identifier<T>(for storeIdentifier: String, entityName: String, primaryKey: T) throws
+    -> PersistentIdentifier
+  where T: Comparable, T: CustomStringConvertible, T: Decodable, T: Encodable, T: Hashable {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys]
+    let key = String(decoding: try encoder.encode([primaryKey]), as: UTF8.self)
+    return PersistentIdentifier(
+      .foreign(ForeignKey(store: storeIdentifier, entityName: entityName, key: key)))
+  }
+}
+
+extension PersistentIdentifier.Form: Hashable {
+  static func == (a: Self, b: Self) -> Bool {
+    switch (a, b) {
+    case (.temporary(let a, _), .temporary(let b, _)): a == b
+    case (.row(let a), .row(let b)): a == b
+    case (.foreign(let a), .foreign(let b)): a == b
+    case (.row, .named), (.named, .row), (.named, .named):
+      a.key == b.key && a.storeUUID == b.storeUUID && a.entity == b.entity
+    default: false
+    }
+  }
+
+  func hash(into hasher: inout Hasher) {
+    switch self {
+    case .temporary(let number, _): hasher.combine(number)
+    case .row(let row): hasher.combine(row.key)
+    case .named(_, _, let key): hasher.combine(key)
+    case .foreign(let key): hasher.combine(key)
+    }
+  }
+
+  fileprivate var key: UInt64 {
+    switch self {
+    case .temporary(let number, _): number
+    case .row(let row): row.key
+    case .named(_, _, let key): key
+    case .foreign: 0
+    }
+  }
+
+  fileprivate var storeUUID: UUID? {
+    switch self {
+    case .row(let row): row.storeIdentifier
+    case .named(let store, _, _): store
+    case .temporary, .foreign: nil
+    }
+  }
+
+  private var entity: String {
+    switch self {
+    case .temporary(_, let name), .named(_, let name, _): name
+    case .row(let row): row.entityName
+    case .foreign(let key): key.entityName
+    }
+  }
+
+  fileprivate var place: (store: String, entity: String, key: UInt64, text: String) {
+    switch self {
+    case .temporary(let number, let name): ("", name, number, "")
+    case .row(let row): (row.storeIdentifier.uuidString, row.entityName, row.key, "")
+    case .named(let store, let name, let key): (store.uuidString, name, key, "")
+    case .foreign(let key): (key.store, key.entityName, 0, key.key)
+    }
+  }
+}
+
+extension PersistentIdentifier: Codable {
+  private enum CodingKeys: String, CodingKey { case store, entity, key, temporary, foreignKey }
+
+  /// Writes store, entity and key.
+  /// - Throws: what the encoder throws.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(entityName, forKey: .entity)
+    try container.encodeIfPresent(storeIdentifier, forKey: .store)
+    switch id.form {
+    case .temporary(let number, _): try container.encode(number, forKey: .temporary)
+    case .row(let row): try container.encode(row.key, forKey: .key)
+    case .named(_, _, let key): try container.encode(key, forKey: .key)
+    case .foreign(let key): try container.encode(key.key, forKey: .foreignKey)
+    }
+  }
+
+  /// Reads what `encode(to:)` has written, whether or not the store is open. A temporary identifier means something in the process that wrote it only.
+  /// - Throws: `DecodingError` for anything else.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    let entity = try container.decode(String.self, forKey: .entity)
+    if let number = try container.decodeIfPresent(UInt64.self, forKey: .temporary) {
+      self.init(.temporary(number: number, entityName: entity))
+      return
+    }
+    let store = try container.decode(String.self, forKey: .store)
+    if let key = try container.decodeIfPresent(String.self, forKey: .foreignKey) {
+      self.init(.foreign(ForeignKey(store: store, entityName: entity, key: key)))
+      return
+    }
+    let key = try container.decode(UInt64.self, forKey: .key)
+    guard let uuid = UUID(uuidString: store) else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .store, in: container, debugDescription: "“\(store)” is no identifier of a store")
+    }
+    self.init(.named(store: uuid, entityName: entity, key: key))
+  }
+}
+
+extension PersistentIdentifier: CustomStringConvertible {
+  public var description: String {
+    switch id.form {
+    case .temporary(let number, let name): "\(name)/t\(number)"
+    case .row(let row): row.description
+    case .named(let store, let name, let key): "x-coredata://\(store.uuidString)/\(name)/p\(key)"
+    case .foreign(let key): "\(key.store)/\(key.entityName)/\(key.key)"
+    }
+  }
+}

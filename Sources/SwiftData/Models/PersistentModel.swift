@@ -1,0 +1,69 @@
+/// A class whose instances a store keeps. `@Model` writes the conformance.
+///
+/// A model that was made by its initialiser is a draft: it has values and belongs to no context. ``ModelContext/insert(_:)`` gives it a row of the context, which it reads
+/// and writes from then on. Models belong to their context and are used where the context is; pass ``persistentModelID`` to other contexts and actors.
+public protocol PersistentModel: AnyObject, Observation.Observable, Hashable, Identifiable, _SendableMetatype
+{
+  /// The topmost model of the class's hierarchy.
+  associatedtype Root: PersistentModel = Self
+
+  /// Makes an instance for values that are there: how a context makes instances of rows.
+  init(backingData: any BackingData<Self>)
+  /// Where the instance keeps its values.
+  var persistentBackingData: any BackingData<Self> { get set }
+  /// The persisted properties in the order of their declaration, inherited ones first, then uniqueness constraints and indexes.
+  static var schemaMetadata: [Schema.PropertyMetadata] { get }
+}
+
+// What keeps models out of the main actor in modules whose default that is. Older compilers do not have it, and do not need it.
+#if compiler(>=6.2)
+  public typealias _SendableMetatype = SendableMetatype
+#else
+  public typealias _SendableMetatype = Any
+#endif
+
+extension PersistentModel {
+  /// What a new instance keeps its values in until it is inserted. Needs no container.
+  public static func createBackingData<P>() -> some BackingData<P> where P: PersistentModel {
+    DraftBacking<P>.current()
+  }
+
+  /// The context that the model is in: nil before it is inserted, after its deletion was saved, and when the context has gone.
+  public var modelContext: ModelContext? {
+    guard let row = modelRow else {
+      // A draft that was related to a model of a context in its initialiser is inserted when it is first looked at.
+      return draft?.settle(self)?.modelContext
+    }
+    return row.modelContext
+  }
+
+  /// The model's identity: temporary from the end of the initialiser to the first save, then final.
+  public var persistentModelID: PersistentIdentifier {
+    if let identifier = persistentBackingData.persistentModelID { return identifier }
+    stop("\(Self.self) has backing data without an identifier")
+  }
+
+  /// ``persistentModelID``, unless the class declares an `id` of its own.
+  public var id: PersistentIdentifier { persistentModelID }
+
+  /// Whether the model has changes that are not saved.
+  public var hasChanges: Bool { modelRow?.hasChanges ?? false }
+
+  /// Whether the next save deletes the model. False again once that was saved.
+  public var isDeleted: Bool { modelRow?.isDeleted ?? false }
+
+  /// By identity, not by values: two instances of one row in two contexts are equal.
+  public static func == (lhs: Self, rhs: Self) -> Bool {
+    lhs === rhs || lhs.persistentModelID == rhs.persistentModelID
+  }
+
+  /// By ``persistentModelID``: the hash of a new model changes with the first save, as its identifier does.
+  public func hash(into hasher: inout Hasher) { hasher.combine(persistentModelID) }
+}
+
+extension PersistentModel {
+  /// The row of the context that the model reads and writes; nil while it is a draft.
+  var modelRow: ModelRow? { (persistentBackingData as AnyObject) as? ModelRow }
+  /// The values of a model that is in no context yet.
+  var draft: AnyDraft? { (persistentBackingData as AnyObject) as? AnyDraft }
+}

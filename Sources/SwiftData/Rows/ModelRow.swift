@@ -1,0 +1,108 @@
+import StrataCore
+
+/// The row of a model: a managed object that knows the instance which reads and writes it.
+///
+/// The model holds its row, and the row knows its model for as long as that lives. Stored properties begin with an underscore: a model's own attributes must not be hidden.
+class ModelRow: ManagedObject {
+  // `@exclusivity(unchecked)`: used where the context is, and no access spans a call into other code.
+
+  /// How properties of the class lie in rows of its entity.
+  @exclusivity(unchecked) final var _plan: ModelPlan?
+  /// The number of the temporary identifier; 0 while nobody has asked for one.
+  @exclusivity(unchecked) final var _temporaryNumber: UInt64 = 0
+  /// The instance.
+  final weak var _model: AnyObject?
+  /// Decoded values of attributes that are kept as bytes, with the bytes they are of, by slot.
+  @exclusivity(unchecked) final var _decoded: [Int: (bytes: Data, value: Any)]?
+
+  /// Rows are read by slots that are found by name.
+  override class var declaredSlots: [String]? { [] }
+
+  /// The class of the instances.
+  class var modelType: any PersistentModel.Type { stop("the row of no model has no class") }
+
+  /// The context; nil when the row has left it, and of rows in a context of Strata's own below it.
+  final var modelContext: ModelContext? { (managedObjectContext as? RowContext)?.modelContext }
+
+  /// See ``PersistentIdentifier``.
+  final var rowIdentifier: PersistentIdentifier? {
+    let identifier = objectID
+    guard identifier.isTemporaryID else { return PersistentIdentifier(identifier) }
+    return PersistentIdentifier(
+      .temporary(number: temporaryNumber, entityName: identifier.entityName))
+  }
+
+  /// The number of the temporary identifier. The context finds the row by it until it is saved.
+  final var temporaryNumber: UInt64 {
+    if _temporaryNumber == 0 {
+      _temporaryNumber = PersistentIdentifier.nextTemporaryNumber()
+      modelContext?.temporaryRows.set(self)
+    }
+    return _temporaryNumber
+  }
+
+  /// The plan of the row's own class.
+  final var plan: ModelPlan {
+    if let _plan { return _plan }
+    let made = (managedObjectContext as? RowContext)?.plan(of: self) ?? ModelPlan(self)
+    _plan = made
+    return made
+  }
+
+  /// The instance of the row, made when there is none.
+  func anyModel() -> AnyObject { stop("the row of no model has no instance") }
+
+  /// What takes the initial values of an instance that is made for a row.
+  class func makeSink() -> ModelMaking.Sink { stop("the row of no model has no instance") }
+
+  /// An instance that was made before the row knew of it becomes the row's.
+  final func adopt<Model: PersistentModel>(_ model: Model) {
+    if let row = RowBacking<Model>.backing(of: self) { model.persistentBackingData = row }
+    if _model == nil { _model = model }
+  }
+
+  /// The same for a model of whichever class.
+  final func adopt(any model: any PersistentModel) {
+    func adopt<Model: PersistentModel>(_ model: Model) { self.adopt(model) }
+    adopt(model)
+  }
+
+  // MARK: Relationships
+
+  /// Sets a to-one relationship.
+  final func setRelated<Other: PersistentModel>(_ model: Other?, _ keyPath: AnyKeyPath) {
+    let property = plan.property(keyPath, self)
+    guard let context = modelContext else {
+      stop(
+        "\(Self.modelType).\(property.name) was set on a model that is in no context any more, since it was deleted or its context has gone"
+      )
+    }
+    write(model.map { context.row(for: $0) }, slot: property.slot)
+    context.noteChange()
+  }
+
+  /// Makes the models the members of a to-many relationship.
+  final func setMembers<Other: PersistentModel>(_ models: [Other], _ keyPath: AnyKeyPath) {
+    let property = plan.property(keyPath, self)
+    guard let context = modelContext else {
+      stop(
+        "\(Self.modelType).\(property.name) was set on a model that is in no context any more, since it was deleted or its context has gone"
+      )
+    }
+    let rows: [ManagedObject] = models.map { context.row(for: $0) }
+    write(rows, slot: property.slot)
+    context.noteChange()
+  }
+
+  /// The row at the other end of a to-one relationship.
+  final func relatedRow(_ property: ModelProperty) -> ModelRow? {
+    // All entities have rows of models.
+    relatedObject(slot: property.slot).map { unsafeDowncast($0, to: ModelRow.self) }
+  }
+
+  /// The rows of a to-many relationship.
+  final func memberRows(_ property: ModelProperty) -> [ModelRow] {
+    modelContext?.settleExpected()
+    return relatedObjects(slot: property.slot).map { unsafeDowncast($0, to: ModelRow.self) }  // As above.
+  }
+}

@@ -1,0 +1,211 @@
+import StrataCore
+
+/// Reads and writes a property of rows, whatever its type.
+class AnyCodec {
+  /// Sets the property to the value of a draft.
+  func writeAny(_ value: Any, _ row: ModelRow, _ property: ModelProperty) {
+    stop("\(property.name) holds no value of an attribute")
+  }
+  /// The same codec for an optional property.
+  func optional() -> AnyCodec { self }
+
+  /// The codec that a property needs.
+  static func codec(for property: PropertyDescriptor) -> AnyCodec {
+    guard case .attribute(let storage) = property.kind else { return AnyCodec() }
+    let valueType = Swift.type(of: property.keyPath).valueType
+    func opened<Value>(_ type: Value.Type) -> AnyCodec { make(type, storage, property) }
+    if let optional = valueType as? any OptionalType.Type {
+      let wrapped: Any.Type = optional.unwrappedType
+      return _openExistential(wrapped, do: opened).optional()
+    }
+    return _openExistential(valueType, do: opened)
+  }
+
+  private static func make<Value>(
+    _ type: Value.Type, _ storage: AttributeStorage, _ property: PropertyDescriptor
+  ) -> AnyCodec {
+    if property.attribute?.isTransient == true {
+      if case .scalar = storage.form {} else { return RowKeyedCodec<Value>() }
+    }
+    switch storage.form {
+    case .scalar:
+      if let scalar = type as? any SlotValue.Type { return scalarCodec(scalar) }
+      if let raw = type as? any RawRepresentable.Type, let codec = rawCodec(raw) { return codec }
+      return RowBytesCodec<Value>(storage)
+    case .composite: return RowCompositeCodec<Value>(storage)
+    case .data: return RowBytesCodec<Value>(storage)
+    case .transformable: return RowTransformedCodec<Value>()
+    case .none(let reason): stop("\(property.name) \(reason)")
+    }
+  }
+
+  private static func scalarCodec<Value: SlotValue>(_ type: Value.Type) -> AnyCodec {
+    RowScalarCodec<Value>()
+  }
+
+  private static func rawCodec<Value: RawRepresentable>(_ type: Value.Type) -> AnyCodec? {
+    func codec<Raw: SlotValue>(_ raw: Raw.Type) -> AnyCodec { RowRawCodec<Value, Raw>() }
+    return (Value.RawValue.self as? any SlotValue.Type).map { codec($0) }
+  }
+}
+
+/// Reads and writes a property whose values are of one type.
+class PropertyCodec<Value>: AnyCodec {
+  /// The value; nil when the row has none.
+  func readOptional(_ row: ModelRow, _ property: ModelProperty) -> Value? { nil }
+  /// Sets the property, to nil for nil.
+  func writeOptional(_ value: Value?, _ row: ModelRow, _ property: ModelProperty) {}
+
+  /// The value, or what stands for none.
+  func read(_ row: ModelRow, _ property: ModelProperty) -> Value {
+    readOptional(row, property) ?? absent(row, property)
+  }
+  func write(_ value: Value, _ row: ModelRow, _ property: ModelProperty) {
+    writeOptional(value, row, property)
+  }
+
+  /// What a property shows that cannot be nil, where there is no value: a row that is gone, or of a version without the property.
+  @inline(never)
+  func absent(_ row: ModelRow, _ property: ModelProperty) -> Value {
+    if let value = property.descriptor.defaultValue as? Value { return value }
+    if let array = [] as [Never] as? Value { return array }
+    if let dictionary = [:] as [String: Never] as? Value { return dictionary }
+    stop(
+      "\(type(of: row).modelType).\(property.name) has no value: the row of \(row.objectID) is gone, or was stored without it; give the property a default value, or declare it optional"
+    )
+  }
+
+  final override func writeAny(_ value: Any, _ row: ModelRow, _ property: ModelProperty) {
+    guard let typed = value as? Value else {
+      stop("\(property.name) was given a \(type(of: value)) instead of a \(Value.self)")
+    }
+    write(typed, row, property)
+  }
+  override func optional() -> AnyCodec { RowOptionalCodec(self) }
+}
+
+/// A property that may be nil.
+final class RowOptionalCodec<Wrapped>: PropertyCodec<Wrapped?> {
+  private let wrapped: PropertyCodec<Wrapped>
+  init(_ wrapped: PropertyCodec<Wrapped>) { self.wrapped = wrapped }
+
+  override func read(_ row: ModelRow, _ property: ModelProperty) -> Wrapped? {
+    wrapped.readOptional(row, property)
+  }
+  override func write(_ value: Wrapped?, _ row: ModelRow, _ property: ModelProperty) {
+    wrapped.writeOptional(value, row, property)
+  }
+}
+
+/// A value that the slot holds.
+final class RowScalarCodec<Value: SlotValue>: PropertyCodec<Value> {
+  override func readOptional(_ row: ModelRow, _ property: ModelProperty) -> Value? {
+    Value.read(row, property.slot)
+  }
+  override func read(_ row: ModelRow, _ property: ModelProperty) -> Value {
+    Value.read(row, property.slot) ?? property.descriptor.defaultValue as? Value ?? Value.absent
+  }
+  override func writeOptional(_ value: Value?, _ row: ModelRow, _ property: ModelProperty) {
+    Value.write(value, row, property.slot)
+  }
+}
+
+/// A value of which the slot holds the raw value.
+final class RowRawCodec<Value: RawRepresentable, Raw: SlotValue>: PropertyCodec<Value> {
+  override func readOptional(_ row: ModelRow, _ property: ModelProperty) -> Value? {
+    (Raw.read(row, property.slot) as? Value.RawValue).flatMap { Value(rawValue: $0) }
+  }
+  override func absent(_ row: ModelRow, _ property: ModelProperty) -> Value {
+    if let value = property.descriptor.defaultValue as? Value { return value }
+    if let cases = Value.self as? any CaseIterable.Type, let first = cases.firstCase as? Value {
+      return first
+    }
+    stop(
+      "\(type(of: row).modelType).\(property.name) has no value, or a raw value that \(Value.self) does not know: \(Raw.read(row, property.slot).map { "\($0)" } ?? "nil")"
+    )
+  }
+  override func writeOptional(_ value: Value?, _ row: ModelRow, _ property: ModelProperty) {
+    Raw.write(value.flatMap { $0.rawValue as? Raw }, row, property.slot)
+  }
+}
+
+/// A value that is encoded as bytes. Decoded once for the bytes that the row has.
+final class RowBytesCodec<Value>: PropertyCodec<Value> {
+  private let storage: AttributeStorage
+  init(_ storage: AttributeStorage) { self.storage = storage }
+
+  override func readOptional(_ row: ModelRow, _ property: ModelProperty) -> Value? {
+    guard let bytes = row.readData(slot: property.slot) else { return nil }
+    if let known = row._decoded?[property.slot], known.bytes == bytes { return known.value as? Value }
+    do {
+      guard let value = try storage.value(.data(bytes)) as? Value else { return nil }
+      row._decoded = row._decoded ?? [:]
+      row._decoded?[property.slot] = (bytes, value)
+      return value
+    } catch {
+      report("\(type(of: row).modelType).\(property.name) of \(row.objectID) cannot be decoded: \(error)")
+      return nil
+    }
+  }
+
+  override func writeOptional(_ value: Value?, _ row: ModelRow, _ property: ModelProperty) {
+    guard let value else { return row.write(nil as Data?, slot: property.slot) }
+    do {
+      guard case .data(let bytes) = try storage.stored(value) else {
+        stop("\(property.name) of \(type(of: row).modelType) is not encoded as bytes")
+      }
+      row.write(bytes, slot: property.slot)
+      row._decoded = row._decoded ?? [:]
+      row._decoded?[property.slot] = (bytes, value)
+    } catch {
+      stop("\(type(of: row).modelType).\(property.name) cannot be encoded: \(error)")
+    }
+  }
+}
+
+/// A structure whose fields are columns.
+final class RowCompositeCodec<Value>: PropertyCodec<Value> {
+  private let storage: AttributeStorage
+  init(_ storage: AttributeStorage) { self.storage = storage }
+
+  override func readOptional(_ row: ModelRow, _ property: ModelProperty) -> Value? {
+    let elements = row.value(forKey: property.name) as? [String: Any]
+    do { return try storage.value(elements: elements) as? Value } catch {
+      report("\(type(of: row).modelType).\(property.name) of \(row.objectID) cannot be decoded: \(error)")
+      return nil
+    }
+  }
+
+  override func writeOptional(_ value: Value?, _ row: ModelRow, _ property: ModelProperty) {
+    do {
+      let elements: Any? = try value.flatMap { try storage.elements($0) }
+      row.setValue(elements, forKey: property.name)
+    } catch {
+      stop("\(type(of: row).modelType).\(property.name) cannot be encoded: \(error)")
+    }
+  }
+}
+
+/// A value that a value transformer keeps.
+final class RowTransformedCodec<Value>: PropertyCodec<Value> {
+  override func readOptional(_ row: ModelRow, _ property: ModelProperty) -> Value? {
+    row.readTransformed(slot: property.slot) as? Value
+  }
+  override func writeOptional(_ value: Value?, _ row: ModelRow, _ property: ModelProperty) {
+    row.write(transformed: value, slot: property.slot)
+  }
+}
+
+/// A value of any type that is kept in memory only.
+final class RowKeyedCodec<Value>: PropertyCodec<Value> {
+  override func readOptional(_ row: ModelRow, _ property: ModelProperty) -> Value? {
+    row.value(forKey: property.name) as? Value
+  }
+  override func writeOptional(_ value: Value?, _ row: ModelRow, _ property: ModelProperty) {
+    row.setValue(value, forKey: property.name)
+  }
+}
+
+extension CaseIterable {
+  fileprivate static var firstCase: Any? { allCases.first }
+}

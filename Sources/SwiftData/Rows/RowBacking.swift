@@ -1,0 +1,126 @@
+import StrataCore
+
+/// The row of an instance of one class.
+final class RowBacking<Model: PersistentModel>: ModelRow, BackingData {
+  override class var modelType: any PersistentModel.Type { Model.self }
+
+  /// A row in no context, of a model of this class and what it is related to alone.
+  convenience init(for modelType: Model.Type) {
+    self.init(entity: StandaloneModels.entity(of: modelType), insertInto: nil)
+  }
+
+  /// The row as backing data of the class, whichever class of the hierarchy it was asked for by.
+  static func backing(of row: ModelRow) -> RowBacking? { row as? RowBacking }
+
+  override func anyModel() -> AnyObject { model }
+
+  override class func makeSink() -> ModelMaking.Sink {
+    // The topmost class of a hierarchy declares the backing data.
+    var topmost = ModelDescriptor.of(Model.self)
+    while let above = topmost.superdescriptor { topmost = above }
+    func sink<Root: PersistentModel>(_ root: Root.Type) -> ModelMaking.Sink { DraftBacking<Root>.makeSink() }
+    return sink(topmost.type)
+  }
+
+  /// The instance of the row, made when there is none.
+  var model: Model {
+    // Only instances of this class are ever set.
+    if let known = _model { return unsafeDowncast(known, to: Model.self) }
+    let made = ModelMaking.making(plan.sink) { Model(backingData: self) }
+    _model = made
+    return made
+  }
+
+  // MARK: BackingData
+
+  var persistentModelID: PersistentIdentifier? {
+    get { rowIdentifier }
+    set {}
+  }
+  var metadata: Any { entity }
+
+  @inline(__always)
+  private func codec<Value>(_ property: ModelProperty) -> PropertyCodec<Value> {
+    // The codec was made for the type of the property's values, which is that of the key path.
+    unsafeDowncast(property.codec, to: PropertyCodec<Value>.self)
+  }
+
+  func getValue<Value>(forKey keyPath: KeyPath<Model, Value>) -> Value where Value: Decodable {
+    let property = plan.property(keyPath, self)
+    return codec(property).read(self, property)
+  }
+
+  func getTransformableValue<Value>(forKey keyPath: KeyPath<Model, Value>) -> Value {
+    let property = plan.property(keyPath, self)
+    return codec(property).read(self, property)
+  }
+
+  func setValue<Value>(forKey keyPath: KeyPath<Model, Value>, to newValue: Value) where Value: Encodable {
+    setTransformableValue(forKey: keyPath, to: newValue)
+  }
+
+  func setTransformableValue<Value>(forKey keyPath: KeyPath<Model, Value>, to newValue: Value) {
+    let property = plan.property(keyPath, self)
+    codec(property).write(newValue, self, property)
+    modelContext?.noteChange()
+  }
+
+  func getValue<Value>(forKey keyPath: KeyPath<Model, Value>) -> Value where Value: PersistentModel {
+    let property = plan.property(keyPath, self)
+    if let row = relatedRow(property) { return typed(row.anyModel(), property) }
+    stop(
+      "\(Model.self).\(property.name) leads to no \(Value.self): it is not set, or what it led to was deleted; declare it optional"
+    )
+  }
+
+  func getValue<Value>(forKey keyPath: KeyPath<Model, Value?>) -> Value? where Value: PersistentModel {
+    let property = plan.property(keyPath, self)
+    return relatedRow(property).map { typed($0.anyModel(), property) }
+  }
+
+  func getValue<Value, OtherModel>(forKey keyPath: KeyPath<Model, Value>) -> Value
+  where Value: RelationshipCollection, OtherModel == Value.PersistentElement {
+    members(keyPath)
+  }
+
+  func getValue<Value, OtherModel>(forKey keyPath: KeyPath<Model, Value>) -> Value
+  where Value: Decodable, Value: RelationshipCollection, OtherModel == Value.PersistentElement {
+    members(keyPath)
+  }
+
+  func members<Value: RelationshipCollection>(_ keyPath: AnyKeyPath) -> Value {
+    let property = plan.property(keyPath, self)
+    return Value(_persistentElements: memberRows(property).map { typed($0.anyModel(), property) })
+  }
+
+  func setValue<Value>(forKey keyPath: KeyPath<Model, Value>, to newValue: Value)
+  where Value: PersistentModel {
+    setRelated(newValue, keyPath)
+  }
+
+  func setValue<Value>(forKey keyPath: KeyPath<Model, Value?>, to newValue: Value?)
+  where Value: PersistentModel {
+    setRelated(newValue, keyPath)
+  }
+
+  func setValue<Value, OtherModel>(forKey keyPath: KeyPath<Model, Value>, to newValue: Value)
+  where Value: RelationshipCollection, OtherModel == Value.PersistentElement {
+    setMembers(newValue._persistentElements ?? [], keyPath)
+  }
+
+  func setValue<Value, OtherModel>(forKey keyPath: KeyPath<Model, Value>, to newValue: Value)
+  where Value: Encodable, Value: RelationshipCollection, OtherModel == Value.PersistentElement {
+    setMembers(newValue._persistentElements ?? [], keyPath)
+  }
+
+  private func typed<Value: AnyObject>(_ object: AnyObject, _ property: ModelProperty) -> Value {
+    if let value = object as? Value { return value }
+    stop("\(Model.self).\(property.name) leads to a \(type(of: object)), not a \(Value.self)")
+  }
+}
+
+/// The class of rows of a model's entity.
+func rowClass(for type: any PersistentModel.Type) -> ModelRow.Type {
+  func rowClass<Model: PersistentModel>(_ type: Model.Type) -> ModelRow.Type { RowBacking<Model>.self }
+  return rowClass(type)
+}

@@ -1,0 +1,44 @@
+import StrataCore
+
+/// The context of Strata in which a model context keeps its rows.
+final class RowContext: ManagedObjectContext, @unchecked Sendable {
+  // @unchecked Sendable: as its superclass. What is here is used where the context is.
+
+  /// The context that programs see; nil when it has gone.
+  @exclusivity(unchecked) final weak var modelContext: ModelContext?
+  private var plans: [ObjectIdentifier: ModelPlan] = [:]
+
+  /// The plan of rows of one class.
+  func plan(of row: ModelRow) -> ModelPlan {
+    let key = ObjectIdentifier(type(of: row))
+    if let known = plans[key] { return known }
+    let made = ModelPlan(row)
+    plans[key] = made
+    return made
+  }
+}
+
+/// The rows of a context that have temporary identifiers which somebody knows.
+struct TemporaryRows {
+  private struct Entry { weak var row: ModelRow? }
+  private var rows: [UInt64: Entry] = [:]
+
+  mutating func set(_ row: ModelRow) { rows[row._temporaryNumber] = Entry(row: row) }
+  subscript(number: UInt64) -> ModelRow? { rows[number]?.row }
+  /// After a save: the identifiers find nothing any more.
+  mutating func removeSaved() { rows = rows.filter { $0.value.row?.objectID.isTemporaryID == true } }
+}
+
+/// Descriptions of models whose rows are in no container.
+enum StandaloneModels {
+  static func entity(of type: any PersistentModel.Type) -> EntityDescription {
+    do {
+      let model = try Schema([type]).managedObjectModel(rowClass: rowClass)
+      let name = ModelDescriptor.of(type).entityName
+      if let entity = model.entitiesByName[name] { return entity }
+      stop("the schema of \(type) has no entity \(name)")
+    } catch {
+      stop("\(type) makes no schema: \(error)")
+    }
+  }
+}

@@ -1,0 +1,140 @@
+import Synchronization
+
+/// What a class of models says of itself, read once for each class.
+final class ModelDescriptor: @unchecked Sendable {
+  // @unchecked Sendable: constants, but for what is under the lock; key paths of models capture nothing.
+
+  let type: any PersistentModel.Type
+  let entityName: String
+  /// What the superclass says, when it is a model.
+  let superdescriptor: ModelDescriptor?
+  /// All properties, inherited ones first. A property's ``PropertyDescriptor/index`` is its place here.
+  let properties: [PropertyDescriptor]
+  /// The properties that the class itself declares.
+  let ownProperties: ArraySlice<PropertyDescriptor>
+  /// What `#Unique` and `#Index` say in the class itself.
+  let keys: [any SchemaProperty]
+
+  private let propertiesByName: [String: PropertyDescriptor]
+  /// By key paths that the class has declared, and those that were found to mean the same.
+  // Under the lock: key paths are not known to be Sendable, which a mutex would ask for.
+  private var propertiesByKeyPath: [AnyKeyPath: PropertyDescriptor]
+  private let lock = NSLock()
+  /// Key paths to properties of composite values, and what they are called: `address.city`.
+  private let elementPaths: [AnyKeyPath: String]
+  private let elementKeyPaths: [String: AnyKeyPath]
+
+  private static let known = Mutex<[ObjectIdentifier: ModelDescriptor]>([:])
+
+  /// The descriptor of a class. The first call for a class reads its metadata, which evaluates the initial values of its properties.
+  static func of(_ type: any PersistentModel.Type) -> ModelDescriptor {
+    let identifier = ObjectIdentifier(type)
+    if let found = known.withLock({ $0[identifier] }) { return found }
+    // Not under the lock: initial values are code of the application.
+    let made = ModelDescriptor(type)
+    return known.withLock { known in
+      if let found = known[identifier] { return found }
+      known[identifier] = made
+      return made
+    }
+  }
+
+  private init(_ type: any PersistentModel.Type) {
+    self.type = type
+    entityName = Schema.name(of: type)
+    let parent = (_getSuperclass(type) as? any PersistentModel.Type).map { ModelDescriptor.of($0) }
+    superdescriptor = parent
+    let inherited = parent?.properties ?? []
+    let inheritedEntries = parent.map { $0.type.schemaMetadata.count } ?? 0
+    var properties = inherited
+    var keys: [any SchemaProperty] = []
+    for entry in type.schemaMetadata.dropFirst(inheritedEntries) {
+      if let metadata = entry.metadata, !metadata.isAttribute, !metadata.isRelationship {
+        keys.append(metadata)
+      } else {
+        properties.append(PropertyDescriptor(entry, index: properties.count))
+      }
+    }
+    self.properties = properties
+    self.keys = keys
+    ownProperties = properties[inherited.count...]
+    propertiesByName = Dictionary(properties.map { ($0.name, $0) }, uniquingKeysWith: { _, last in last })
+    propertiesByKeyPath = Dictionary(
+      properties.map { ($0.keyPath, $0) }, uniquingKeysWith: { _, last in last })
+    var elements: [AnyKeyPath: String] = [:]
+    for property in properties {
+      guard case .attribute(let storage) = property.kind else { continue }
+      for (keyPath, path) in storage.elementPaths {
+        guard let whole = property.keyPath.appending(path: keyPath) else { continue }
+        elements[whole] = "\(property.name).\(path)"
+      }
+    }
+    elementPaths = elements
+    elementKeyPaths = Dictionary(elements.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  // MARK: Looking up
+
+  /// The property that a key path leads to; nil for one that is not known to lead to one.
+  func property(for keyPath: AnyKeyPath) -> PropertyDescriptor? {
+    lock.withLock { propertiesByKeyPath[keyPath] }
+  }
+
+  /// The property of that name.
+  func property(named name: String) -> PropertyDescriptor? { propertiesByName[name] }
+
+  /// From now on `keyPath` leads to the property: of inherited properties there are key paths that the class has not declared.
+  func remember(_ keyPath: AnyKeyPath, as property: PropertyDescriptor) {
+    lock.withLock { propertiesByKeyPath[keyPath] = property }
+  }
+
+  /// What a key path into a composite value is called: `address.city`; nil for every other.
+  func elementPath(for keyPath: AnyKeyPath) -> String? { elementPaths[keyPath] }
+
+  /// What a key path to a property, or into a composite value, is called.
+  func path(for keyPath: AnyKeyPath) -> String? { property(for: keyPath)?.name ?? elementPath(for: keyPath) }
+
+  /// The key path to what is called so.
+  func keyPath(at path: String) -> AnyKeyPath? { property(named: path)?.keyPath ?? elementKeyPaths[path] }
+}
+
+/// One property of a model.
+final class PropertyDescriptor: @unchecked Sendable {
+  // @unchecked Sendable: constants.
+
+  enum Kind {
+    case attribute(AttributeStorage)
+    case toOne(any PersistentModel.Type, isOptional: Bool)
+    case toMany(any PersistentModel.Type, isOptional: Bool)
+  }
+  let name: String
+  /// The key path from the class that declares the property.
+  let keyPath: AnyKeyPath
+  /// The place among all properties of the class.
+  let index: Int
+  let kind: Kind
+  /// What a new object starts with, as it was when the class was first read; nil for none.
+  let defaultValue: Any?
+  /// What `@Attribute` says.
+  let attribute: Schema.Attribute?
+  /// What `@Relationship` says.
+  let relationship: Schema.Relationship?
+
+  init(_ entry: Schema.PropertyMetadata, index: Int) {
+    name = entry.name
+    keyPath = entry.keypath
+    self.index = index
+    defaultValue = entry.defaultValue
+    attribute = entry.metadata as? Schema.Attribute
+    relationship = entry.metadata as? Schema.Relationship
+    let type = Swift.type(of: entry.keypath).valueType
+    let isOptional = type is any OptionalType.Type
+    if attribute?.transformerName == nil, let model = toOneType(type) {
+      kind = .toOne(model, isOptional: isOptional)
+    } else if attribute?.transformerName == nil, let model = toManyType(type) {
+      kind = .toMany(model, isOptional: isOptional)
+    } else {
+      kind = .attribute(AttributeStorage.of(type, options: attribute?.options ?? []))
+    }
+  }
+}

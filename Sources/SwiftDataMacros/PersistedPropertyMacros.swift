@@ -1,0 +1,97 @@
+import MacroSupport
+import SwiftSyntax
+import SwiftSyntaxBuilder
+import SwiftSyntaxMacros
+
+/// What both kinds of persisted properties are given.
+protocol StoredPropertyMacro: AccessorMacro, PeerMacro {
+  /// The functions of a model that read and write such a property.
+  static var getter: String { get }
+  static var setter: String { get }
+}
+
+extension StoredPropertyMacro {
+  static func expansion(
+    of node: AttributeSyntax, providingAccessorsOf declaration: some DeclSyntaxProtocol,
+    in context: some MacroExpansionContext
+  ) throws -> [AccessorDeclSyntax] {
+    guard let property = PropertyReader.persisted(declaration) else { return [] }
+    let name = property.name
+    return [
+      """
+      @storageRestrictions(accesses: _$backingData, initializes: \(raw: property.marker))
+      init(initialValue) {
+        _$backingData.\(raw: setter)(forKey: \\.\(raw: name), to: initialValue)
+        \(raw: property.marker) = _SwiftDataNoType()
+      }
+      """,
+      """
+      get {
+        _$observationRegistrar.access(self, keyPath: \\.\(raw: name))
+        return self.\(raw: getter)(forKey: \\.\(raw: name))
+      }
+      """,
+      """
+      set {
+        _$observationRegistrar.withMutation(of: self, keyPath: \\.\(raw: name)) {
+          self.\(raw: setter)(forKey: \\.\(raw: name), to: newValue)
+        }
+      }
+      """,
+    ]
+  }
+
+  static func expansion(
+    of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
+    in context: some MacroExpansionContext
+  ) throws -> [DeclSyntax] {
+    guard let property = PropertyReader.persisted(declaration) else { return [] }
+    let mark =
+      property.type?.isSugared == true ? (property.type?.isImplicitlyUnwrapped == true ? "!" : "?") : ""
+    let value = property.initialValue == nil ? "" : " = _SwiftDataNoType()"
+    return [
+      """
+      @Transient
+      private var \(raw: property.marker): _SwiftDataNoType\(raw: mark)\(raw: value)
+      """
+    ]
+  }
+}
+
+/// `@_PersistedProperty`, which `@Model` puts before each property.
+struct PersistedPropertyMacro: StoredPropertyMacro {
+  static var getter: String { "getValue" }
+  static var setter: String { "setValue" }
+}
+
+/// `@_TransformablePersistedProperty`, which `@Model` puts before properties that name a transformer.
+struct TransformablePropertyMacro: StoredPropertyMacro {
+  static var getter: String { "getTransformableValue" }
+  static var setter: String { "setTransformableValue" }
+}
+
+/// `@Attribute` and the others, which say something to `@Model` and write nothing.
+struct PropertyMarkerMacro: PeerMacro {
+  static func expansion(
+    of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
+    in context: some MacroExpansionContext
+  ) throws -> [DeclSyntax] {
+    if !declaration.is(VariableDeclSyntax.self) {
+      Fault(node, "property", "@\(node.name) is for properties").report(in: context)
+    }
+    return []
+  }
+}
+
+/// `#Unique` and `#Index`, which say something to `@Model` and write nothing.
+struct ModelDeclarationMacro: DeclarationMacro {
+  static func expansion(
+    of node: some FreestandingMacroExpansionSyntax, in context: some MacroExpansionContext
+  ) throws -> [DeclSyntax] {
+    let owner = context.lexicalContext.first?.as(ClassDeclSyntax.self)
+    if owner?.attributes.first(named: "Model") == nil {
+      Fault(node, "declaration", "#\(node.macroName.text) stands in a class with @Model").report(in: context)
+    }
+    return []
+  }
+}

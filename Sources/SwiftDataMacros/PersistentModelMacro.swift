@@ -1,0 +1,212 @@
+import MacroSupport
+import SwiftSyntax
+import SwiftSyntaxBuilder
+import SwiftSyntaxMacros
+
+/// `@Model`. Of what it writes, Docs/Decisions says why it takes two steps:
+///
+///     @Model ──▶ members:     backing data, metadata, the initialiser for rows
+///           └──▶ @_PersistedProperty on each property ──▶ init, get and set, and the stored property that the init accessor initialises
+struct PersistentModelMacro {}
+
+extension PersistentModelMacro: MemberMacro {
+  static func expansion(
+    of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
+    conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
+  ) throws -> [DeclSyntax] {
+    // For a class whose superclass is a model, no conformance is missing.
+    let isSubmodel = !protocols.contains { $0.trimmedDescription.hasSuffix("PersistentModel") }
+    var faults: [Fault] = []
+    let found = ModelClass(declaration, node, isSubmodel: isSubmodel, &faults)
+    for fault in faults { fault.report(in: context) }
+    guard let found else { return [] }
+    return found.isSubmodel ? submodel(found) : root(found)
+  }
+
+  private static func root(_ found: ModelClass) -> [DeclSyntax] {
+    let name = found.name
+    var members: [DeclSyntax] = [
+      """
+      @Transient
+      private var _$backingData: any SwiftData.BackingData<\(raw: name)> = \(raw: name).createBackingData()
+      """,
+      """
+      \(raw: found.overridableAccess)var persistentBackingData: any SwiftData.BackingData<\(raw: name)> {
+        get {
+          _$backingData
+        }
+        set {
+          _$backingData = newValue
+        }
+      }
+      """,
+      """
+      \(raw: found.overridableAccess)class var schemaMetadata: [SwiftData.Schema.PropertyMetadata] {
+        [
+          \(raw: metadata(of: found))
+        ]
+      }
+      """,
+      """
+      \(raw: found.access)\(raw: found.isFinal ? "" : "required ")init(backingData: any SwiftData.BackingData<\(raw: name)>) {
+      \(raw: markers(of: found))  _$backingData = backingData
+      }
+      """,
+      """
+      @Transient
+      \(raw: found.isFinal ? "private " : found.access)nonisolated let _$observationRegistrar = Observation.ObservationRegistrar()
+      """,
+      """
+      nonisolated func access<_Member>(keyPath: KeyPath<\(raw: name), _Member>) {
+        _$observationRegistrar.access(self, keyPath: keyPath)
+      }
+      """,
+      """
+      nonisolated func withMutation<_Member, _Result>(
+        keyPath: KeyPath<\(raw: name), _Member>, _ mutation: () throws -> _Result
+      ) rethrows -> _Result {
+        try _$observationRegistrar.withMutation(of: self, keyPath: keyPath, mutation)
+      }
+      """,
+      """
+      struct _SwiftDataNoType {
+      }
+      """,
+    ]
+    if !found.isFinal {
+      members.append("\(raw: found.access)typealias _$ModelRoot = \(raw: name)")
+    }
+    if !found.hasInitializer, found.properties.allSatisfy(\.hasInitialValue) {
+      members.append(
+        """
+        \(raw: found.access)init() {
+        }
+        """)
+    }
+    return members
+  }
+
+  /// The root class has one set of backing data for all. What an initialiser of the submodel assigns before it calls the superclass's is kept in
+  /// a draft of its own, and moved there when the backing data is first asked for.
+  private static func submodel(_ found: ModelClass) -> [DeclSyntax] {
+    let name = found.name
+    return [
+      """
+      @Transient
+      private var _$backingData: any SwiftData.BackingData<\(raw: name)> = \(raw: name).createBackingData()
+      """,
+      """
+      @Transient
+      private var _$holdsInitialValues = true
+      """,
+      """
+      \(raw: found.overridableAccess)override var persistentBackingData: any SwiftData.BackingData<_$ModelRoot> {
+        get {
+          if _$holdsInitialValues {
+            _$holdsInitialValues = false
+            \(raw: name)._takeInitialValues(_$backingData, into: super.persistentBackingData)
+          }
+          return super.persistentBackingData
+        }
+        set {
+          super.persistentBackingData = newValue
+        }
+      }
+      """,
+      """
+      \(raw: found.overridableAccess)override class var schemaMetadata: [SwiftData.Schema.PropertyMetadata] {
+        super.schemaMetadata + [
+          \(raw: metadata(of: found))
+        ]
+      }
+      """,
+      """
+      \(raw: found.access)required init(backingData: any SwiftData.BackingData<_$ModelRoot>) {
+      \(raw: markers(of: found))  _$holdsInitialValues = false
+        super.init(backingData: backingData)
+      }
+      """,
+      """
+      struct _SwiftDataNoType {
+      }
+      """,
+    ]
+  }
+
+  private static func markers(of found: ModelClass) -> String {
+    found.properties.map { "  \($0.marker) = _SwiftDataNoType()\n" }.joined()
+  }
+
+  // MARK: Metadata
+
+  private static func metadata(of found: ModelClass) -> String {
+    var entries = found.properties.map { property in
+      entry(
+        property.key, "\\\(found.name).\(property.name)", property.defaultValue,
+        described(property.attribute, as: "Attribute")
+          ?? described(property.relationship, as: "Relationship"))
+    }
+    entries += found.keys.map { key in
+      entry(
+        "SwiftData.Schema.\(key.kind)", "\\SwiftData.Schema.version", nil,
+        "SwiftData.Schema.\(key.kind)\(key.type)(\(key.arguments))")
+    }
+    return entries.joined(separator: ",\n    ")
+  }
+
+  private static func entry(
+    _ name: String, _ keyPath: String, _ defaultValue: String?, _ metadata: String?
+  ) -> String {
+    """
+    SwiftData.Schema.PropertyMetadata(name: "\(name)", keypath: \(keyPath), \
+    defaultValue: \(defaultValue ?? "nil"), metadata: \(metadata ?? "nil"))
+    """
+  }
+
+  private static func described(_ attribute: AttributeSyntax?, as type: String) -> String? {
+    attribute.map { "SwiftData.Schema.\(type)(\($0.argumentList?.trimmedDescription ?? ""))" }
+  }
+}
+
+extension PersistentModelMacro: MemberAttributeMacro {
+  static func expansion(
+    of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
+    providingAttributesFor member: some DeclSyntaxProtocol, in context: some MacroExpansionContext
+  ) throws -> [AttributeSyntax] {
+    guard declaration.is(ClassDeclSyntax.self), let property = PropertyReader.persisted(member) else {
+      return []
+    }
+    return [property.isTransformable ? "@_TransformablePersistedProperty" : "@_PersistedProperty"]
+  }
+}
+
+extension PersistentModelMacro: ExtensionMacro {
+  static func expansion(
+    of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
+    providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],
+    in context: some MacroExpansionContext
+  ) throws -> [ExtensionDeclSyntax] {
+    guard declaration.is(ClassDeclSyntax.self) else { return [] }
+    let texts: [DeclSyntax] = protocols.map { missing in
+      switch missing.trimmedDescription.split(separator: ".").last {
+      case "Sendable":
+        """
+        @available(*, unavailable, message: "a model belongs to its context: pass its persistentModelID on, and fetch it where it is needed, for instance in a ModelActor")
+        extension \(type.trimmed): Sendable {
+        }
+        """
+      case "Observable":
+        """
+        nonisolated extension \(type.trimmed): Observation.Observable {
+        }
+        """
+      default:
+        """
+        nonisolated extension \(type.trimmed): SwiftData.PersistentModel {
+        }
+        """
+      }
+    }
+    return texts.compactMap { $0.as(ExtensionDeclSyntax.self) }
+  }
+}

@@ -1,0 +1,173 @@
+import SwiftData
+import Testing
+
+@Suite("Identity and registration")
+struct IdentityTests {
+  @Test("S21: an identifier exists from the end of the initialiser, temporary, unique and stable")
+  func temporaryIdentifier() throws {
+    let one = Book("One")
+    let two = Book("Two")
+    #expect(one.persistentModelID == one.persistentModelID)
+    #expect(one.persistentModelID != two.persistentModelID)
+    #expect(one.persistentModelID.storeIdentifier == nil)
+    #expect(one.persistentModelID.isTemporary)
+    #expect(one.persistentModelID.entityName == "Book")
+    let before = one.persistentModelID
+    let context = ModelContext(try makeContainer())
+    context.insert(one)
+    #expect(one.persistentModelID == before)
+    #expect(one.persistentModelID.storeIdentifier == nil)
+    let found: Book? = context.registeredModel(for: before)
+    #expect(found === one)
+  }
+
+  @Test("S22: the first save makes the identifier permanent, and nothing changes it again")
+  func permanentIdentifier() throws {
+    let folder = try Folder()
+    let configuration = ModelConfiguration(url: folder.file())
+    var identifier: PersistentIdentifier
+    do {
+      let context = ModelContext(try ModelContainer(for: Book.self, configurations: configuration))
+      let book = Book("One")
+      context.insert(book)
+      try context.save()
+      identifier = book.persistentModelID
+      #expect(identifier.storeIdentifier != nil)
+      #expect(!identifier.isTemporary)
+      book.title = "Other"
+      try context.save()
+      #expect(book.persistentModelID == identifier)
+    }
+    let context = ModelContext(try ModelContainer(for: Book.self, configurations: configuration))
+    let again = try #require(try context.fetch(FetchDescriptor<Book>()).first)
+    #expect(again.persistentModelID == identifier)
+    #expect(again.title == "Other")
+  }
+
+  @Test("S23: willSave sees temporary identifiers, didSave and its user info permanent ones")
+  func identifiersInNotifications() throws {
+    let context = ModelContext(try makeContainer())
+    // Unsafe: posted on the thread that saves.
+    nonisolated(unsafe) let book = Book("One")
+    context.insert(book)
+    let log = Log()
+    let will = NotificationCenter.default.addObserver(
+      forName: ModelContext.willSave, object: context, queue: nil
+    ) { _ in
+      log.entries.append("will \(book.persistentModelID.isTemporary)")
+    }
+    let did = NotificationCenter.default.addObserver(
+      forName: ModelContext.didSave, object: context, queue: nil
+    ) { note in
+      let key = ModelContext.NotificationKey.insertedIdentifiers.rawValue
+      let inserted = note.userInfo?[key] as? [PersistentIdentifier] ?? []
+      log.entries.append("did \(book.persistentModelID.isTemporary) \(inserted == [book.persistentModelID])")
+    }
+    defer { for observer in [will, did] { NotificationCenter.default.removeObserver(observer) } }
+    try context.save()
+    #expect(log.entries == ["will true", "did false true"])
+  }
+
+  @Test("S24: after a save the temporary identifier finds nothing, the permanent one the same instance")
+  func temporaryIdentifierEnds() throws {
+    let context = ModelContext(try makeContainer())
+    let book = Book("One")
+    context.insert(book)
+    let temporary = book.persistentModelID
+    try context.save()
+    let byOld: Book? = context.registeredModel(for: temporary)
+    #expect(byOld == nil)
+    let byNew: Book? = context.registeredModel(for: book.persistentModelID)
+    #expect(byNew === book)
+    #expect(
+      try context.fetch(FetchDescriptor<Book>(predicate: #Predicate { $0.persistentModelID == temporary }))
+        .isEmpty)
+    let id = book.persistentModelID
+    #expect(
+      try context.fetch(FetchDescriptor<Book>(predicate: #Predicate { $0.persistentModelID == id })).first
+        === book)
+  }
+
+  @Test("S26: one instance for each row of a context")
+  func oneInstance() throws {
+    let container = try makeContainer()
+    let context = ModelContext(container)
+    let author = Author(name: "Ann")
+    let book = Book("One", author: author)
+    context.insert(book)
+    try context.save()
+    #expect(try context.fetch(FetchDescriptor<Book>()).first === book)
+    #expect(context.model(for: book.persistentModelID) === book)
+    #expect(author.books.first === book)
+    let other = ModelContext(container)
+    let there = try #require(try other.fetch(FetchDescriptor<Book>()).first)
+    #expect(there !== book)
+    #expect(there == book)
+    #expect(there.hashValue == book.hashValue)
+    #expect(there.author?.books.first === there)
+  }
+
+  @Test("S27: model(for:) makes a fault, registeredModel(for:) gives what is there")
+  func lookingUp() throws {
+    let container = try makeContainer()
+    let context = ModelContext(container)
+    let book = Book("One")
+    context.insert(book)
+    try context.save()
+    let other = ModelContext(container)
+    let none: Book? = other.registeredModel(for: book.persistentModelID)
+    #expect(none == nil)
+    let fault = try #require(other.model(for: book.persistentModelID) as? Book)
+    #expect(fault.title == "One")
+    let some: Book? = other.registeredModel(for: book.persistentModelID)
+    #expect(some === fault)
+  }
+
+  @Test("S28: a model has a context from its insertion to the save of its deletion")
+  func modelContext() throws {
+    let container = try makeContainer()
+    let book = Book("One")
+    #expect(book.modelContext == nil)
+    var context: ModelContext? = ModelContext(container)
+    context?.insert(book)
+    #expect(book.modelContext === context)
+    try context?.save()
+    context?.delete(book)
+    #expect(book.modelContext === context)
+    try context?.save()
+    #expect(book.modelContext == nil)
+    let second = Book("Two")
+    context?.insert(second)
+    context = nil
+    #expect(second.modelContext == nil)
+    #expect(second.title == "Two")
+  }
+
+  @Test(
+    "K2, K9: identifiers of one row are equal across contexts and after coding, whether or not the store is open"
+  )
+  func codedIdentifiers() throws {
+    let container = try makeContainer()
+    let context = ModelContext(container)
+    let book = Book("One")
+    context.insert(book)
+    try context.save()
+    let id = book.persistentModelID
+    let decoded = try JSONDecoder().decode(PersistentIdentifier.self, from: JSONEncoder().encode(id))
+    #expect(decoded == id)
+    #expect(decoded.hashValue == id.hashValue)
+    #expect(decoded.storeIdentifier == id.storeIdentifier)
+    #expect(context.model(for: decoded) === book)
+    #expect(!(decoded < id) && !(id < decoded))
+    let foreign = try PersistentIdentifier.identifier(for: "store", entityName: "Book", primaryKey: 7)
+    #expect(
+      try JSONDecoder().decode(PersistentIdentifier.self, from: JSONEncoder().encode(foreign)) == foreign)
+    #expect(foreign != (try PersistentIdentifier.identifier(for: "store", entityName: "Book", primaryKey: 8)))
+  }
+}
+
+/// What observers have seen, on one thread.
+final class Log: @unchecked Sendable {
+  // @unchecked Sendable: notifications of these tests are posted on the thread that observes.
+  var entries: [String] = []
+}

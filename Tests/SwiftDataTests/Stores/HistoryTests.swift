@@ -1,0 +1,116 @@
+import SwiftData
+import Testing
+
+@Model
+final class Trip {
+  @Attribute(.preserveValueOnDeletion) var code: String
+  @Attribute(.preserveValueOnDeletion) var days: Int
+  var place: String?
+  init(_ code: String, days: Int) {
+    self.code = code
+    self.days = days
+  }
+}
+
+@Suite("History")
+struct HistoryTests {
+  private func makeContainer() throws -> ModelContainer {
+    try ModelContainer(for: Trip.self, configurations: ModelConfiguration(isStoredInMemoryOnly: true))
+  }
+
+  @Test("S40, S73, S76: every save is a transaction with author, time and typed changes")
+  func transactions() throws {
+    let context = ModelContext(try makeContainer())
+    context.author = "app"
+    let trip = Trip("A", days: 3)
+    context.insert(trip)
+    try context.save()
+    let id = trip.persistentModelID
+    context.author = "sync"
+    trip.place = "Oslo"
+    try context.save()
+    context.delete(trip)
+    try context.save()
+    let history = try context.fetchHistory(HistoryDescriptor<DefaultHistoryTransaction>())
+    #expect(history.map(\.author) == ["app", "sync", "sync"])
+    #expect(
+      zip(history, history.dropFirst()).allSatisfy { $0.token < $1.token && $0.timestamp <= $1.timestamp })
+    #expect(Set(history.map(\.storeIdentifier)) == [id.storeIdentifier])
+    #expect(history.allSatisfy { $0.changes.map(\.changedPersistentIdentifier) == [id] })
+    guard case .insert(let insert as DefaultHistoryInsert<Trip>) = history[0].changes.first else {
+      Issue.record("no insert of a trip: \(history[0].changes)")
+      return
+    }
+    #expect(insert.changedPersistentIdentifier == id)
+    guard case .update(let update as DefaultHistoryUpdate<Trip>) = history[1].changes.first else {
+      Issue.record("no update of a trip: \(history[1].changes)")
+      return
+    }
+    #expect(update.updatedAttributes.contains { $0 == \Trip.place })
+    #expect(update.updatedAttributes.count == 1)
+    // S75
+    guard case .delete(let delete as DefaultHistoryDelete<Trip>) = history[2].changes.first else {
+      Issue.record("no delete of a trip: \(history[2].changes)")
+      return
+    }
+    #expect(delete.tombstone[\.code] as? String == "A")
+    #expect(delete.tombstone[\.days] as? Int == 3)
+    #expect(delete.tombstone[\.place] == nil)
+    #expect(Array(delete.tombstone).count == 2)
+  }
+
+  @Test("S73, S74: predicates by token, author and time; tokens are kept in files")
+  func predicates() throws {
+    let folder = try Folder()
+    let configuration = ModelConfiguration(url: folder.file())
+    let tokenData: Data
+    do {
+      let context = ModelContext(try ModelContainer(for: Trip.self, configurations: configuration))
+      for (place, author) in ["a", "b", "c"].enumerated() {
+        context.author = author
+        context.insert(Trip("\(place)", days: place))
+        try context.save()
+      }
+      let first = try #require(try context.fetchHistory(HistoryDescriptor<DefaultHistoryTransaction>()).first)
+      tokenData = try JSONEncoder().encode(first.token)
+    }
+    let context = ModelContext(try ModelContainer(for: Trip.self, configurations: configuration))
+    let token = try JSONDecoder().decode(DefaultHistoryToken.self, from: tokenData)
+    func authors(_ predicate: Predicate<DefaultHistoryTransaction>?) throws -> [String?] {
+      try context.fetchHistory(HistoryDescriptor(predicate: predicate)).map(\.author)
+    }
+    #expect(try authors(#Predicate { $0.token > token }) == ["b", "c"])
+    #expect(try authors(#Predicate { $0.token > token && $0.author == "c" }) == ["c"])
+    #expect(try authors(#Predicate { $0.author != "b" }) == ["a", "c"])
+    let past = Date.distantPast
+    #expect(try authors(#Predicate { $0.timestamp > past }).count == 3)
+    var descriptor = HistoryDescriptor<DefaultHistoryTransaction>()
+    descriptor.fetchLimit = 2
+    #expect(try context.fetchHistory(descriptor).map(\.author) == ["a", "b"])
+    let newest = HistoryDescriptor<DefaultHistoryTransaction>(
+      predicate: nil, sortBy: [SortDescriptor(\.transactionIdentifier, order: .reverse)])
+    #expect(try context.fetchHistory(newest).map(\.author) == ["c", "b", "a"])
+  }
+
+  @Test("S74: a token whose history was deleted has expired")
+  func expiry() throws {
+    let context = ModelContext(try makeContainer())
+    for place in 0..<3 {
+      context.insert(Trip("\(place)", days: place))
+      try context.save()
+    }
+    let history = try context.fetchHistory(HistoryDescriptor<DefaultHistoryTransaction>())
+    let (first, last) = (history[0].token, history[2].token)
+    try context.deleteHistory(
+      HistoryDescriptor<DefaultHistoryTransaction>(predicate: #Predicate { $0.token < last }))
+    #expect(try context.fetchHistory(HistoryDescriptor<DefaultHistoryTransaction>()).count == 1)
+    #expect(throws: SwiftDataError.historyTokenExpired) {
+      try context.fetchHistory(
+        HistoryDescriptor<DefaultHistoryTransaction>(predicate: #Predicate { $0.token > first }))
+    }
+    #expect(
+      try context.fetchHistory(
+        HistoryDescriptor<DefaultHistoryTransaction>(predicate: #Predicate { $0.token > last })
+      ).isEmpty)
+  }
+}
