@@ -22,7 +22,8 @@ struct XcodeModel {
     defer { if Interruption.removeDraft(draft) { try? FileManager.default.removeItem(atPath: draft) } }
     let version = URL(fileURLWithPath: draft).appendingPathComponent("\(name).xcdatamodel")
     do {
-      try FileManager.default.createDirectory(at: version, withIntermediateDirectories: true)
+      if mkdir(draft, 0o755) != 0 { throw OutputError(code: errno, name: path) }
+      try FileManager.default.createDirectory(at: version, withIntermediateDirectories: false)
       try Data(try contents().utf8).write(to: version.appendingPathComponent("contents"))
       try Data(Self.currentVersion("\(name).xcdatamodel").utf8).write(
         to: URL(fileURLWithPath: draft).appendingPathComponent(".xccurrentversion"))

@@ -91,6 +91,9 @@ extension Failure {
   }
 
   private init(_ error: StorageError, _ store: String) {
+    var error = error
+    // A file that was being made has another name, which nobody knows.
+    if let name = error.path.split(separator: "/").last, name.hasPrefix(".strata-") { error.path = store }
     let name = Words.quoted(store)
     switch error.kind {
     case .damaged, .truncated:
@@ -104,7 +107,10 @@ extension Failure {
       self.init(
         .busy, error.description, advice: "“strata backup \(name) COPY” makes a copy that nobody else uses.")
     case .replaced: self.init(.busy, error.description, advice: "Try again.")
-    case .permission, .readOnlyMedia: self.init(.permission, error.description)
+    case .permission, .readOnlyMedia:
+      self.init(
+        .permission, error.description,
+        advice: error.operation == "mdb_env_open" ? "A copy of the file in another folder can be read." : nil)
     case .diskFull: self.init(.output, error.description)
     default: self.init(.other, error.description)
     }

@@ -40,11 +40,19 @@ import TortureKit
     let stand = try large(20_000)
     let dump = stand.folder("dump.jsonl")
     #expect(Tool.run("dump", stand.path, dump).code == 0)
+    let (copy, model) = (stand.folder("Copy.strata"), stand.folder("model.json"))
+    #expect(Tool.run("backup", stand.path, copy).code == 0)
+    try Stand.model(extra: [AttributeDescription("nick", .string)]).encodedForStores()
+      .write(to: URL(fileURLWithPath: model))
     let works: [(words: [String], made: String)] = [
       (["dump", stand.path, stand.folder("out.jsonl")], "out.jsonl"),
       (["dump", stand.path, stand.folder("out.csv"), "--csv"], "out.csv"),
       (["load", dump, stand.folder("New.strata")], "New.strata"),
       (["load", dump, stand.path, "--into"], ""),
+      (["backup", stand.path, stand.folder("New.strata")], "New.strata"),
+      (["compact", stand.path], ""),
+      (["restore", copy, stand.path], ""),
+      (["migrate", stand.path, model, "--rehearse"], ""),
     ]
     for (words, made) in works {
       let before = try names(in: stand.folder)

@@ -171,4 +171,63 @@ import TortureKit
     #expect(plan.output.contains("Person.byName"), "\(plan)")
     #expect(Tool.run("dump", stand.folder("Copy.strata")).output == Tool.run("dump", stand.path).output)
   }
+
+  /// References that the rule noAction leaves behind are no damage, and come along.
+  @Test func whatWasLeftBehindComesAlong() throws {
+    let model = Stand.model()
+    let members = model.entitiesByName["Team"]?.relationshipsByName["members"]
+    members?.deleteRule = .noAction
+    let stand = try Stand(model: model)
+    try stand.edit { context in
+      let team = stand.make("Team", ["title": "Red"], context)
+      stand.make("Person", ["name": "Ann"], context).setValue(team, forKey: "team")
+    }
+    try stand.edit { context in
+      for team in try context.fetch(FetchRequest<ManagedObject>(entityName: "Team")) { context.delete(team) }
+    }
+    try stand.close()
+    let dump = Tool.run("dump", stand.path, stand.folder("d.jsonl"))
+    #expect(dump.code == 0, "\(dump)")
+    #expect(Tool.run("show", stand.path, "Person/p1").output.contains("Team/p1, which is deleted"))
+    let load = Tool.run("load", stand.folder("d.jsonl"), stand.folder("Copy.strata"))
+    #expect(load.code == 0, "\(load)")
+    #expect(Tool.run("dump", stand.folder("Copy.strata")).output == Tool.run("dump", stand.path).output)
+  }
+
+  @Test func aStoreInUseTakesNothing() throws {
+    let stand = try Stand.people(closes: false)
+    let dump = stand.folder("d.jsonl")
+    let text = try Tool.spawn(["dump", stand.path]).output
+      .replacingOccurrences(of: "\"title\":\"", with: "\"title\":\"New ")
+    try Data(text.utf8).write(to: URL(fileURLWithPath: dump))
+    let busy = try Tool.spawn(["load", dump, stand.path, "--into"])
+    #expect(busy.code == 6 && busy.error.contains("close it there first"), "\(busy)")
+    try stand.close()
+    #expect(Tool.run("load", dump, stand.path, "--into").code == 0)
+    #expect(Tool.run("count", stand.path, "Person").output == "6\n")
+  }
+
+  /// Lines may be in another order than a dump's, as long as objects stand before members of them.
+  @Test func linesMayBeMixed() throws {
+    let folder = try ScratchFolder()
+    try Everything.model().encodedForStores().write(to: folder.url("model.json"))
+    let lines = [
+      #"{"id":"Thing/p1","values":{},"links":{"mentor":"Thing/p2","group":"Group/p1"}}"#,
+      #"{"id":"Group/p1","values":{"name":"a"}}"#,
+      #"{"of":"Group/p1","relationship":"loose","members":["Thing/p1"]}"#,
+      #"{"id":"Thing/p3","values":{},"links":{"mentor":"Thing/p2"}}"#,
+      #"{"id":"Thing/p2","values":{"text":"\u0041"}}"#,
+      #"{"of":"Group/p1","relationship":"loose","members":["Thing/p3","Thing/p2"]}"#,
+      #"{"of":"Group/p1","relationship":"steps","from":1,"members":["Thing/p1"]}"#,
+      #"{"of":"Group/p1","relationship":"steps","from":0,"members":["Thing/p3"]}"#,
+    ]
+    try Data((lines.joined(separator: "\r\n") + "\r\n").utf8).write(to: folder.url("mixed.jsonl"))
+    let load = Tool.run(
+      "load", folder("mixed.jsonl"), folder("A.strata"), "--model-from", folder("model.json"))
+    #expect(load.code == 0, "\(load)")
+    let group = Tool.run("show", folder("A.strata"), "Group/p1")
+    #expect(group.output.contains("3: Thing/p1, Thing/p2, Thing/p3"), "\(group)")
+    #expect(group.output.contains("2: Thing/p3, Thing/p1"), "\(group)")
+    #expect(Tool.run("show", folder("A.strata"), "Thing/p2").output.contains("text               A"))
+  }
 }

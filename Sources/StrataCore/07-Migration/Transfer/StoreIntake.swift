@@ -154,6 +154,8 @@ package final class StoreIntake {
   package func add(_ object: ObjectAddress, values: [AttributeValue], line: Int) throws {
     let entity = schema.entities[object.entity]
     if entity.isAbstract { throw Refusal(line: line, "\(entity.name) is abstract and has no objects.") }
+    // Members are checked when they are written; what a new row refers to may still come.
+    if !edges.isEmpty { try flush() }
     let key = try shifted(object, line)
     let draft = RowDraft.make(entity.layout)
     for slot in values.indices where !values[slot].isNull { draft[slot] = values[slot] }
