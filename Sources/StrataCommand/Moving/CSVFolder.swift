@@ -22,8 +22,13 @@ final class CSVFolder: DumpSink {
     self.window = window
     draft = trimmed + ".strata-\(getpid())"
     shapes = EntityShape.all(window.schema)
-    if mkdir(draft, 0o700) != 0 { throw OutputError(code: errno, name: path) }
+    // Before there is a folder: a signal may come just behind it.
     Interruption.addDraft(draft)
+    if mkdir(draft, 0o700) != 0 {
+      let code = errno
+      Interruption.removeDraft(draft)
+      throw OutputError(code: code, name: path)
+    }
     for shape in shapes {
       // Names become names of files.
       guard !shape.entity.name.contains("/"), !shape.entity.name.hasPrefix(".") else {

@@ -259,7 +259,12 @@ enum DumpHeader {
           guard key > 0 else { throw reader.fault("The next key is no key") }
           facts.counters[String(decoding: name, as: UTF8.self)] = UInt64(key)
         }
-      case "metadata": facts.metadata = Data(try reader.skip())
+      case "metadata":
+        let metadata = Data(try reader.skip())
+        guard (try? JSONDecoder().decode([String: MetadataValue].self, from: metadata)) != nil else {
+          throw reader.fault("The metadata before is none of a store")
+        }
+        facts.metadata = metadata
       case "lineage": facts.lineage = try strings(&reader)
       case "addedIndexes": try reader.forEachElement { facts.addedIndexes.append(Data(try $0.skip())) }
       case "recordsHistory": facts.recordsHistory = try reader.boolean()

@@ -216,14 +216,23 @@ final class LineParser {
   private enum Word { case id, values, links, of, relationship, from, members, end, unknown }
 
   private static func word(_ key: UnsafeRawBufferPointer) -> Word {
-    if key.elementsEqual("id".utf8) { return .id }
-    if key.elementsEqual("values".utf8) { return .values }
-    if key.elementsEqual("links".utf8) { return .links }
-    if key.elementsEqual("of".utf8) { return .of }
-    if key.elementsEqual("relationship".utf8) { return .relationship }
-    if key.elementsEqual("from".utf8) { return .from }
-    if key.elementsEqual("members".utf8) { return .members }
-    return key.elementsEqual("end".utf8) ? .end : .unknown
+    // The first letter and the length tell them apart.
+    switch (key.first, key.count) {
+    case (UInt8(ascii: "i"), 2): isSame(key, "id") ? .id : .unknown
+    case (UInt8(ascii: "v"), 6): isSame(key, "values") ? .values : .unknown
+    case (UInt8(ascii: "l"), 5): isSame(key, "links") ? .links : .unknown
+    case (UInt8(ascii: "o"), 2): isSame(key, "of") ? .of : .unknown
+    case (UInt8(ascii: "r"), 12): isSame(key, "relationship") ? .relationship : .unknown
+    case (UInt8(ascii: "f"), 4): isSame(key, "from") ? .from : .unknown
+    case (UInt8(ascii: "m"), 7): isSame(key, "members") ? .members : .unknown
+    case (UInt8(ascii: "e"), 3): isSame(key, "end") ? .end : .unknown
+    default: .unknown
+    }
+  }
+
+  /// For words of the same length.
+  private static func isSame(_ key: UnsafeRawBufferPointer, _ word: StaticString) -> Bool {
+    key.baseAddress.map { memcmp($0, word.utf8Start, key.count) == 0 } ?? false
   }
 }
 

@@ -212,6 +212,10 @@ final class LoadRun {
         continue
       }
       if intake == nil {
+        if line.contains(0) {
+          throw Failure(
+            .input, "\(dump) is no dump: it is no text.", advice: "“strata dump STORE FILE” writes one.")
+        }
         var reader = JSONReader(line)
         if LineParser.isHeader(line) {
           do {

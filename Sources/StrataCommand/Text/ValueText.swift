@@ -248,8 +248,11 @@ enum ValueText {
         }
         return type == .date ? .date(Date(timeIntervalSinceReferenceDate: value)) : .double(value)
       }
+      // A number as JSON writes it needs no second look.
       let text = try reader.number()
-      guard let value = double(text) else { throw reader.fault("\(text.prefix(40)) is too large a number") }
+      guard let value = Double(text), value.isFinite else {
+        throw reader.fault("\(text.prefix(40)) is too large a number")
+      }
       return type == .date ? .date(Date(timeIntervalSinceReferenceDate: value)) : .double(value)
     case .float:
       let isText = reader.peek() == UInt8(ascii: "\"")

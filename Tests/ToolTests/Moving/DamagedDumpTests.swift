@@ -95,6 +95,8 @@ import TortureKit
     #expect(wrong.code == 11 && wrong.error.contains("9 objects"), "\(wrong)")
     let more = try load(lines + [lines[1]], stand)
     #expect(more.code == 11 && more.error.contains("behind the last line"), "\(more)")
+    let store = Tool.run("load", stand.path, stand.folder("New.strata"))
+    #expect(store.code == 11 && store.error.contains("is no dump"), "\(store)")
     let empty = try load([], stand)
     #expect(empty.code == 11, "\(empty)")
     #expect(!FileManager.default.fileExists(atPath: stand.folder("New.strata")))

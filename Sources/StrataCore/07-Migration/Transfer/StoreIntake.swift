@@ -64,7 +64,7 @@ package final class StoreIntake {
     draft = StoreDraft(.new, beside: file)
     self.facts = facts
     (source, sourceCommit) = (nil, 0)
-    let opened = try Self.open(draft, schema, configurationName)
+    let opened = try Self.open(draft, schema, configurationName, creates: true)
     store = opened
     draft.hold()
     shifts = schema.hierarchies.map { _ in 0 }
@@ -117,12 +117,13 @@ package final class StoreIntake {
     draft.remove()
   }
 
-  /// It need not survive anything before it is flushed as a whole.
+  /// It need not survive anything before it is flushed as a whole. One that has gone, since the program is being ended, is not made again.
   private static func open(
     _ draft: StoreDraft, _ schema: Schema, _ configurationName: String?,
-    _ durability: Durability = .none, recordsHistory: Bool = false
+    _ durability: Durability = .none, recordsHistory: Bool = false, creates: Bool = false
   ) throws -> LMDBStore {
     var options = LMDBStoreOptions()
+    options.createsIfMissing = creates
     options.durability = durability
     options.keepsLog = false
     options.recordsHistory = recordsHistory
