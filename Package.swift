@@ -132,6 +132,8 @@ let package = Package(
         "Strata", "CLMDBShim", "FlightLog", "TortureKit", "Torture", "StrataCommand", "ReadInterposer",
       ],
       exclude: ["Models/Shop.xcdatamodeld"]),
+    // Small, so that the command can be built and tested without the big targets.
+    .testTarget(name: "ToolTests", dependencies: ["Strata", "StrataCore", "StrataCommand", "TortureKit"]),
     .testTarget(name: "ModelTests", dependencies: ["StrataModels", "Bookshelf", "TortureKit"]),
     .testTarget(
       name: "ModelMacroTests",

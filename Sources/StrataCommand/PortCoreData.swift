@@ -19,13 +19,15 @@ struct PortCoreData: StoreTask {
   @Flag(help: "Keep @objc and its like for Apple's systems, between #if canImport(ObjectiveC) and #endif.")
   var keepAttributes = false
 
+  @Flag(help: "As JSON.") var json = false
+
   func perform() throws {
+    if access(sources, F_OK) != 0 { throw Failure(.missing, "There is no file or folder \(sources).") }
     let folder = try SourceFolder(URL(fileURLWithPath: sources), keepsAttributes: keepAttributes)
     if apply { for file in folder.files { try SourceFolder.apply(file) } }
     let changed = folder.files.filter(\.isChanged)
-    let edits = folder.files.reduce(0) { $0 + $1.ported.edits.count }
-    for file in changed {
-      for edit in file.ported.edits { print("\(name(of: file.url)):\(edit.line): \(edit.message)") }
+    let edits = changed.flatMap { file in
+      file.ported.edits.map { "\(name(of: file.url)):\($0.line): \($0.message)" }
     }
     let remarks =
       folder.files.flatMap { file in
@@ -33,13 +35,22 @@ struct PortCoreData: StoreTask {
       }
       + folder.unreadable.map { "\(name(of: $0)): no UTF-8 text; left as it is" }
       + folder.models.map { "\(name(of: $0)): \(Self.advice(for: $0))" }
+    let output = Output.current
+    if json {
+      return try output.json([
+        "isApplied": .boolean(apply), "files": .number(folder.files.count), "edits": .strings(edits),
+        "byHand": .strings(remarks),
+      ])
+    }
+    for edit in edits { try output.line(edit) }
     if !remarks.isEmpty {
-      print("\nTo do by hand:")
-      remarks.forEach { print($0) }
+      try output.line("\nTo do by hand:")
+      for remark in remarks { try output.line(remark) }
     }
     let verb = apply ? "made" : "to make, none made yet (--apply makes them)"
-    print(
-      "\n\(edits) \(edits == 1 ? "edit" : "edits") in \(changed.count) of \(folder.files.count) \(folder.files.count == 1 ? "file" : "files") \(verb); "
+    let count = folder.files.reduce(0) { $0 + $1.ported.edits.count }
+    try output.line(
+      "\n\(count) \(count == 1 ? "edit" : "edits") in \(changed.count) of \(folder.files.count) \(folder.files.count == 1 ? "file" : "files") \(verb); "
         + "\(remarks.count) \(remarks.count == 1 ? "thing" : "things") to do by hand.")
   }
 

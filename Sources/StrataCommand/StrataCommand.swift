@@ -6,57 +6,57 @@ import StrataCore
 struct StrataCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "strata",
-    abstract: "Looks at Strata stores, checks, copies and rescues them; ports sources that use Core Data.",
+    abstract: "Looks into Strata stores, gets data in and out, checks, copies and rescues them.",
     discussion: """
-      Every failure is one sentence on standard error and exit code 1. A salvage that could not bring back everything ends with exit code 2. What is \
-      stopped by a signal leaves no file behind.
+      Commands that look never write to a store and never migrate it: they read it with the model that it carries. Every failure is one \
+      sentence on standard error and an exit code of its own: 1 other, 2 done but not everything came along, 3 damaged, 4 missing, 5 no store, \
+      6 in use, 7 no permission, 8 output cannot be written, 9 models do not fit, 10 there already, 11 wrong data, 64 wrong command line. \
+      What is stopped by a signal leaves no file behind.
+
+      “strata --generate-completion-script bash” (zsh, fish) prints completions for a shell.
       """,
-    subcommands: [Info.self, Check.self, Backup.self, Salvage.self, History.self, PortCoreData.self])
-}
+    version: version,
+    subcommands: [
+      Info.self, Stats.self, SchemaCommand.self, Rows.self, Show.self, Count.self, Explain.self, History.self,
+      Watch.self, Shell.self, Dump.self, Load.self, Check.self, Backup.self, Restore.self, Compact.self,
+      Diff.self, Migrate.self, Salvage.self, PortCoreData.self,
+    ])
 
-/// A failure with its sentence.
-struct StrataCommandError: Error, CustomStringConvertible, LocalizedError {
-  let description: String
-  var errorDescription: String? { description }
-}
+  /// What `--version` prints.
+  static let version = "strata 0.1.0 (file format 1)"
 
-/// What all subcommands do: their work, and one sentence when it fails.
-protocol StoreTask: ParsableCommand {
-  func perform() throws
-}
+  /// The names of all subcommands.
+  static var commandNames: [String] { configuration.subcommands.map { $0._commandName } }
 
-extension StoreTask {
-  func run() throws {
-    Interruption.prepare()
-    defer { Interruption.waitIfEnding() }
+  /// Runs a command line without the program's name; the exit code.
+  static func execute(_ arguments: [String]) -> Int32 {
     do {
-      try perform()
-    } catch let code as ExitCode {
-      throw code
+      if let name = arguments.first, !name.hasPrefix("-"), name != "help", !commandNames.contains(name) {
+        let guess = Words.nearest(name, among: commandNames).map { " Did you mean “\($0)”?" } ?? ""
+        try Output.errors.line(
+          "strata: There is no command “\(name)”.\(guess) “strata --help” lists them all.")
+        return Failure.Kind.usage.rawValue
+      }
+      do {
+        var command = try parseAsRoot(arguments)
+        try command.run()
+        return 0
+      } catch let code as ExitCode {
+        return code.rawValue
+      } catch {
+        let code = exitCode(for: error)
+        let message = fullMessage(for: error)
+        if code == .success {
+          try Output.current.line(message)
+          try Output.current.flush()
+        } else {
+          try Output.errors.line(message)
+        }
+        return code.rawValue
+      }
     } catch {
-      Interruption.waitIfEnding()
-      let sentence = error.localizedDescription.split(whereSeparator: \.isNewline).joined(separator: " ")
-      FileHandle.standardError.write(Data("strata: \(sentence)\n".utf8))
-      throw ExitCode.failure
+      try? Output.errors.line("strata: \(Failure(error).text)")
+      return Failure(error).kind.rawValue
     }
   }
-
-  /// Opens a store as it is, with the model it carries, for reading only.
-  func openStore(_ path: String) throws -> LMDBStore {
-    let url = URL(fileURLWithPath: path)
-    var options = LMDBStoreOptions()
-    options.isReadOnly = true
-    return try LMDBStore(url: url, schema: try LMDBStore.model(at: url).schema(), options: options)
-  }
-}
-
-/// Says how far something has come: in place on a terminal, not at all elsewhere.
-struct ProgressLine {
-  private let isTerminal = isatty(STDERR_FILENO) == 1
-
-  func show(_ text: String) {
-    if isTerminal { FileHandle.standardError.write(Data("\r\u{1B}[K\(text)".utf8)) }
-  }
-
-  func end() { show("") }
 }

@@ -3,7 +3,7 @@ import Strata
 import Testing
 import TortureKit
 
-/// The program `strata`: what it prints, and one sentence with exit code 1 when it cannot.
+/// The program `strata`: what it prints, and one sentence with an exit code when it cannot. ToolTests has the rest.
 @Suite struct StrataCommandTests {
   private func run(_ arguments: String...) throws -> (code: Int32, output: String, error: String) {
     let process = Process()
@@ -49,7 +49,7 @@ import TortureKit
     let copied = try run("check", copy.path)
     #expect(copied.output == check.output)
     let again = try run("backup", store.path, copy.path)
-    #expect(again.code == 1 && again.error.split(separator: "\n").count == 1, "\(again)")
+    #expect(again.code == 10 && again.error.split(separator: "\n").count == 1, "\(again)")
   }
 
   @Test func theLogOfAStoreThatIsOpenIsDescribed() throws {
@@ -99,7 +99,7 @@ import TortureKit
     try bytes.write(to: store)
     for task in ["check", "info"] {
       let refusal = try run(task, store.path)
-      #expect(refusal.code == 1 && refusal.error.contains("Page \(root)"), "\(refusal)")
+      #expect(refusal.code == 3 && refusal.error.contains("Page \(root)"), "\(refusal)")
       #expect(refusal.error.hasPrefix("strata: ") && refusal.error.split(separator: "\n").count == 1)
     }
     // All rows are back, from the save before the last. Whether that is everything cannot be known.
@@ -108,9 +108,9 @@ import TortureKit
     #expect(try run("check", new.path).output.contains("Sound: 300 rows"))
     #expect(try Data(contentsOf: store) == bytes)
     let taken = try run("salvage", store.path, new.path)
-    #expect(taken.code == 1 && taken.error.contains("already"), "\(taken)")
+    #expect(taken.code == 10 && taken.error.contains("already"), "\(taken)")
     let missing = try run("check", store.path + ".none")
-    #expect(missing.code == 1 && missing.error.contains("There is no file"), "\(missing)")
+    #expect(missing.code == 4 && missing.error.contains("There is no file"), "\(missing)")
   }
 
   /// What was readable is there, and the exit code shows a script that it is not everything.
@@ -196,7 +196,7 @@ import TortureKit
     let plain = stand.folder.url.appendingPathComponent("Plain.strata")
     try makeStore(plain)
     let refusal = try run("history", plain.path)
-    #expect(refusal.code == 1 && refusal.error.contains("records a history"), "\(refusal)")
+    #expect(refusal.code == 4 && refusal.error.contains("records a history"), "\(refusal)")
   }
 
   @Test func sourcesArePortedOnDemandOnly() throws {
@@ -221,6 +221,6 @@ import TortureKit
         == "import CoreData\n#if canImport(Combine)\nimport Combine\n#endif\nclass Event: NSManagedObject {}\n"
     )
     let none = try run("port-core-data", folder.url.appendingPathComponent("None").path)
-    #expect(none.code == 1 && none.error.split(separator: "\n").count == 1, "\(none)")
+    #expect(none.code == 4 && none.error.split(separator: "\n").count == 1, "\(none)")
   }
 }

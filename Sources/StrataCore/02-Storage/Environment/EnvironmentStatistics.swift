@@ -1,3 +1,5 @@
+import CLMDBShim
+
 /// What an environment holds and uses at one moment.
 struct EnvironmentStatistics: Sendable, Hashable {
   /// One keyspace's part of it.
@@ -21,4 +23,32 @@ struct EnvironmentStatistics: Sendable, Hashable {
   var transactionID: Int
   /// Every keyspace that was opened, in the order of opening.
   var keyspaces: [KeyspacePart]
+}
+
+/// Where the pages of a file are.
+struct EnvironmentSpace: Sendable, Hashable {
+  /// By keyspace that was opened: its pages, those of its large entries among them.
+  var pages: [String: Int] = [:]
+  /// Pages that commits may use again.
+  var freePages = 0
+}
+
+extension Environment {
+  /// Where the pages are. Costs a look at each keyspace and a walk over the list of free pages.
+  func space() throws -> EnvironmentSpace {
+    // Taken before the view begins, which knows no later keyspace.
+    let opened = lock.withLock { openKeyspaces }
+    return try read { view in
+      var space = EnvironmentSpace()
+      for keyspace in opened {
+        let part = try view.statistics(keyspace)
+        space.pages[keyspace.name] = part.ms_branch_pages + part.ms_leaf_pages + part.ms_overflow_pages
+      }
+      // LMDB's database 0: lists of page numbers, each behind their count.
+      try view.forEach(in: Keyspace(handle: 0, name: "")) { entry in
+        if entry.value.count >= 8 { space.freePages += Int(entry.value.loadUnaligned(as: UInt.self)) }
+      }
+      return space
+    }
+  }
 }

@@ -114,6 +114,7 @@ struct OpenedEnvironment {
   ) throws -> OpaquePointer {
     var flags = UInt32(MDB_NOSUBDIR | MDB_NOTLS) | options.environmentFlags
     if !canWrite { flags |= UInt32(MDB_RDONLY) }
+    if !canWrite && options.isReadOnly && isFixed(file) { flags |= UInt32(MDB_NOLOCK) }
     let sizes =
       options.mapSize.map { [max($0, 1 << 16).roundedUp(to: 1 << 16)][...] }
       ?? mapLadder(openCount: EnvironmentRegistry.current.count)
@@ -134,6 +135,17 @@ struct OpenedEnvironment {
       guard code == ENOMEM || code == EINVAL else { break }
     }
     throw openFailure(code, file)
+  }
+
+  /// Whether neither this process nor any other may write the store, its lock file or their folder, as their permissions are: then there is
+  /// nobody to be locked out, and a lock file could not be made. Root may write everything, and is told by the first descriptor.
+  private static func isFixed(_ file: StoreFile) -> Bool {
+    func mayBeWritten(_ path: String) -> Bool {
+      var status = stat()
+      return stat(path, &status) != 0 || status.st_mode & 0o222 != 0
+    }
+    if mayBeWritten(file.path) || mayBeWritten(file.directory) { return false }
+    return access(file.lockPath, F_OK) != 0 || !mayBeWritten(file.lockPath)
   }
 
   private static func verify(

@@ -53,7 +53,7 @@ extension Environment {
   }
 
   /// The copy under its temporary name.
-  fileprivate func writeCopy(beside destination: StoreFile, compacting: Bool) throws -> StoreDraft {
+  func writeCopy(beside destination: StoreFile, compacting: Bool) throws -> StoreDraft {
     let (slot, environment) = try claimSection(isLong: true)
     defer { pool.leave(slot, isLong: true) }
     return try Backup.write(environment, beside: destination, compacting: compacting)

@@ -95,10 +95,10 @@ package struct BatchChanges: Sendable {
   /// Other rows that have changed: what referred to a deleted row, the other ends of one-to-one relationships, derived values.
   package internal(set) var touched: BatchKeys
   /// Rows whose relationships have changed, but not they themselves: owners of deleted members; of other processes' commits, all.
-  var related: BatchKeys
+  package internal(set) var related: BatchKeys
   /// The entities of which any row may have changed, been inserted or deleted: it was not recorded which. Other processes'
   /// commits only.
-  var uncertain: [Int] = []
+  package internal(set) var uncertain: [Int] = []
   /// Rows that a context holds and that may have changed or gone. Only in the course of merging.
   var suspected: BatchKeys
   /// Which slots of updated and touched rows may have other values, by entity number.

@@ -46,19 +46,19 @@ enum JournalFormat {
 /// A commit of the journal's, as far as this process's model knows the entities.
 package struct JournaledCommit: Sendable {
   /// The store's own count of its commits.
-  let number: UInt64
+  package let number: UInt64
   /// Whether this store object has made it.
   let isOwn: Bool
   /// The rows it has changed.
-  var changes: BatchChanges
+  package internal(set) var changes: BatchChanges
   /// Whether anything at all may have changed: the changes were not recorded.
-  var isUnknown = false
+  package internal(set) var isUnknown = false
 }
 
 /// What the journal has about the time since a commit.
 package struct JournalReading: Sendable {
   /// Commits in order. One of unknown contents stands for all those before its number that are not listed.
-  var commits: [JournaledCommit] = []
+  package internal(set) var commits: [JournaledCommit] = []
   /// The newest commit of the store.
-  var newest: UInt64
+  package internal(set) var newest: UInt64
 }

@@ -228,3 +228,14 @@ public struct StoreStatistics: Sendable, Hashable {
   /// Entries by keyspace: `rows:<root entity>`, `index:<name>`, `large`, `meta`.
   public var entryCounts: [String: Int] = [:]
 }
+
+extension LMDBStore {
+  /// Where the bytes of the file are: by keyspace, and those of pages that are free. Walks over the list of free pages.
+  /// - Throws: ``StorageError``.
+  package func space() throws -> (bytes: [String: Int], freeBytes: Int) {
+    try requireOpen()
+    let size = try parts.environment.statistics().pageSize
+    let space = try parts.environment.space()
+    return (space.pages.mapValues { $0 * size }, space.freePages * size)
+  }
+}

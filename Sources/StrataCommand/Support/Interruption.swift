@@ -7,14 +7,31 @@ import Synchronization
 /// by the same signal, as its sender expects.
 enum Interruption {
   private static let hasCome = Atomic(false)
+  /// Files and folders that are being written.
+  private static let drafts = Mutex<Set<String>>([])
 
   /// Does not return when a signal has come: the program ends by it, and what goes wrong meanwhile, since its files are gone, is no failure.
   static func waitIfEnding() {
     while hasCome.load(ordering: .acquiring) { pause() }
   }
 
-  /// From now on. A signal that was ignored when the program began stays ignored.
-  static func prepare() { _ = sources }
+  /// From now on. A signal that was ignored when the program began stays ignored. A reader of the output that has gone is no signal but an error
+  /// of the next write.
+  static func prepare() {
+    _ = sources
+    signal(SIGPIPE, SIG_IGN)
+  }
+
+  /// A file or folder that is to go when the program is stopped.
+  static func addDraft(_ path: String) { drafts.withLock { _ = $0.insert(path) } }
+
+  /// It has its name now, or is given up. Whether it was known.
+  @discardableResult
+  static func removeDraft(_ path: String) -> Bool { drafts.withLock { $0.remove(path) != nil } }
+
+  /// How the terminal was, to be put back.
+  static func restoreTerminal(_ body: (@Sendable () -> Void)?) { terminal.withLock { $0 = body } }
+  private static let terminal = Mutex<(@Sendable () -> Void)?>(nil)
 
   // Unsafe: made once and then only kept alive.
   private nonisolated(unsafe) static let sources: [any DispatchSourceSignal] = [SIGINT, SIGTERM, SIGHUP]
@@ -25,6 +42,8 @@ enum Interruption {
         signal: number, queue: DispatchQueue(label: "strata.interruption"))
       source.setEventHandler {
         hasCome.store(true, ordering: .releasing)
+        terminal.withLock { $0 }?()
+        for path in drafts.withLock({ $0 }) { try? FileManager.default.removeItem(atPath: path) }
         LMDBStore.removeUnfinishedFiles()
         signal(number, SIG_DFL)
         kill(getpid(), number)

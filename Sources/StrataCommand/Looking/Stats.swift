@@ -1,0 +1,112 @@
+import ArgumentParser
+import Foundation
+import StrataCore
+
+/// Where the objects and the bytes of a store are.
+struct Stats: StoreTask {
+  static let configuration = CommandConfiguration(
+    abstract: "Prints how many objects each entity has, and where the bytes of the file are.",
+    discussion: "Objects of entities that share a hierarchy with others are counted one by one.")
+
+  @Argument(help: "The store's file.", completion: .file()) var store: String
+  @Flag(help: "Count the history too: how many changes of each entity it tells.") var history = false
+  @Flag(help: "As JSON.") var json = false
+  var subject: String? { store }
+
+  private struct Figures {
+    let statistics: StoreStatistics
+    let space: (bytes: [String: Int], freeBytes: Int)
+    let counts: [(name: String, count: Int)]
+    let changes: [(name: String, count: Int)]?
+  }
+
+  func perform() throws {
+    let figures = try StorePath.read(store) { window in
+      Figures(
+        statistics: try window.store.statistics(), space: try window.store.space(),
+        counts: try MigrationPreview.objectCounts(window).sorted { $0.key < $1.key }.map {
+          ($0.key, $0.value)
+        },
+        changes: history ? try changes() : nil)
+    }
+    if json { try Output.current.json(report(figures)) } else { try write(figures) }
+  }
+
+  private func changes() throws -> [(name: String, count: Int)] {
+    var counts: [String: Int] = [:]
+    try StoreHistory.read(store) { coordinator in
+      try coordinator.forEachHistoryTransaction(.fetchHistory(after: .beginning)) { transaction in
+        for change in transaction.changes ?? [] { counts[change.changedObjectID.entityName, default: 0] += 1 }
+        return true
+      }
+    }
+    return counts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+  }
+
+  /// Keyspaces in the order of the file format, with what they are for.
+  private static func words(_ keyspace: String) -> String {
+    switch keyspace {
+    case "large": return "large values"
+    case "edges": return "members of relationships"
+    case "journal": return "journal for other processes"
+    case "history": return "history"
+    case "meta": return "the store itself"
+    default: break
+    }
+    if keyspace.hasPrefix("rows:") { return "objects of \(keyspace.dropFirst(5)) and below" }
+    if keyspace.hasPrefix("index:") { return "index \(keyspace.dropFirst(6))" }
+    return keyspace
+  }
+
+  private func write(_ figures: Figures) throws {
+    let output = Output.current
+    let (statistics, space) = (figures.statistics, figures.space)
+    var table = Table([("entity", false), ("objects", true)], widest: 0)
+    for (name, count) in figures.counts { try table.add([name, Words.grouped(count)], to: output) }
+    try table.finish(output)
+    try output.line()
+    table = Table([("what", false), ("entries", true), ("bytes", true)], widest: 0)
+    for (name, bytes) in space.bytes.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
+      let entries = statistics.entryCounts[name].map(Words.grouped) ?? ""
+      try table.add([Self.words(name), entries, Words.grouped(bytes)], to: output)
+    }
+    try table.add(
+      ["free pages", Words.grouped(space.freeBytes / statistics.pageSize), Words.grouped(space.freeBytes)],
+      to: output)
+    try table.finish(output)
+    try output.line()
+    let log = statistics.logSize
+    try output.line(
+      "\(Words.bytes(statistics.fileSize)) in pages of \(statistics.pageSize) bytes, "
+        + (log == 0
+          ? "no log"
+          : "a log of \(Words.bytes(log)) with \(Words.counted(statistics.logRecordCount, "commit"))")
+        + ", \(Words.counted(statistics.readersInUse, "reader"))")
+    if space.freeBytes * 4 > statistics.fileSize {
+      try output.line("“strata compact \(Words.quoted(store))” gives the free pages back.")
+    }
+    guard let changes = figures.changes else { return }
+    try output.line()
+    table = Table([("history of", false), ("changes", true)], widest: 0)
+    for (name, count) in changes { try table.add([name, Words.grouped(count)], to: output) }
+    try table.finish(output)
+  }
+
+  private func report(_ figures: Figures) -> JSONValue {
+    let (statistics, space) = (figures.statistics, figures.space)
+    let keyspaces = space.bytes.sorted { $0.key < $1.key }.map { name, bytes -> (String, JSONValue) in
+      (name, ["entries": .number(statistics.entryCounts[name] ?? 0), "bytes": .number(bytes)])
+    }
+    var members: [(String, JSONValue)] = [
+      ("objects", .object(figures.counts.map { ($0.name, .number($0.count)) })),
+      ("keyspaces", .object(keyspaces)), ("bytes", .number(statistics.fileSize)),
+      ("pageSize", .number(statistics.pageSize)), ("freeBytes", .number(space.freeBytes)),
+      ("logBytes", .number(statistics.logSize)), ("logCommits", .number(statistics.logRecordCount)),
+      ("readers", .number(statistics.readersInUse)),
+    ]
+    if let changes = figures.changes {
+      members.append(("history", .object(changes.map { ($0.name, .number($0.count)) })))
+    }
+    return .object(members)
+  }
+}

@@ -1,0 +1,75 @@
+import Foundation
+
+/// Small pieces of text.
+enum Words {
+  /// `1,234,567`.
+  static func grouped(_ number: Int) -> String {
+    var digits = Array(String(number.magnitude))
+    var place = digits.count - 3
+    while place > 0 {
+      digits.insert(",", at: place)
+      place -= 3
+    }
+    return (number < 0 ? "-" : "") + String(digits)
+  }
+
+  /// `1.5 MB`, in powers of 1,000.
+  static func bytes(_ count: Int) -> String {
+    if count < 1_000 { return "\(count) B" }
+    var value = Double(count)
+    var unit = "B"
+    for next in ["kB", "MB", "GB", "TB"] where value >= 1_000 {
+      value /= 1_000
+      unit = next
+    }
+    return "\((value * 10).rounded() / 10) \(unit)"
+  }
+
+  /// `1 row`, `2 rows`.
+  static func counted(_ count: Int, _ noun: String) -> String {
+    "\(grouped(count)) \(noun)\(count == 1 ? "" : "s")"
+  }
+
+  /// A word as a shell would have to be given it.
+  static func quoted(_ word: String) -> String {
+    let plain = word.unicodeScalars.allSatisfy {
+      $0.isASCII
+        && ($0.properties.isAlphabetic || $0.properties.numericType != nil
+          || "/._-+=:@%,".unicodeScalars.contains($0))
+    }
+    return plain && !word.isEmpty ? word : "'" + word.replacingOccurrences(of: "'", with: "'\\''") + "'"
+  }
+
+  /// The one of `names` that was probably meant.
+  static func nearest(_ word: String, among names: some Sequence<String>) -> String? {
+    let lowered = word.lowercased()
+    var best: (name: String, distance: Int)?
+    for name in names.sorted() {
+      let candidate = name.lowercased()
+      let distance =
+        !lowered.isEmpty && (candidate.hasPrefix(lowered) || lowered.hasPrefix(candidate))
+        ? 1 : Self.distance(lowered, candidate)
+      if distance <= max(1, min(2, word.count / 2)), distance < best?.distance ?? .max {
+        best = (name, distance)
+      }
+    }
+    return best?.name
+  }
+
+  /// How many letters have to be put in, taken out or exchanged.
+  static func distance(_ left: String, _ right: String) -> Int {
+    let (left, right) = (Array(left), Array(right))
+    if abs(left.count - right.count) > 3 { return 4 }
+    var row = Array(0...right.count)
+    for (place, letter) in left.enumerated() {
+      var corner = row[0]
+      row[0] = place + 1
+      for (column, other) in right.enumerated() {
+        let next = letter == other ? corner : min(corner, row[column], row[column + 1]) + 1
+        corner = row[column + 1]
+        row[column + 1] = next
+      }
+    }
+    return row[right.count]
+  }
+}

@@ -1,0 +1,57 @@
+import Foundation
+
+extension LMDBStore {
+  /// Writes the store at `url` anew without free pages, beside it, and puts the copy in its place: a file as small as can be. The
+  /// UUID, all keys, the history and tokens stay what they are.
+  ///
+  /// Needs room for a second file and as long as reading the store takes. Nobody may have the store open.
+  /// - Returns: The bytes of the file before and afterwards.
+  /// - Throws: ``StorageError``: `.busy` when the store is open in this process or another, or was saved to meanwhile; `.diskFull`; what opening
+  ///   throws. The store is what it was then, and nothing lies beside it.
+  package static func compact(at url: URL) throws -> (before: Int, after: Int) {
+    let model = try LMDBStore.model(at: url)
+    let file = try StoreFile(url.path, .system)
+    var options = LMDBStoreOptions()
+    options.opensAsItIs = true
+    options.ignoresVersionHashes = true
+    let store = try LMDBStore(url: url, schema: try model.schema(), options: options)
+    defer { store.close() }
+    try store.requireSoleUse()
+    let (commit, before) = (try store.commitNumber(), try store.statistics().fileSize)
+    let draft = try store.parts.environment.writeCopy(beside: file, compacting: true)
+    do {
+      try draft.takePlace(of: store, at: file, ifStillAt: commit)
+    } catch {
+      draft.remove()
+      throw error
+    }
+    return (before, try file.status()?.size ?? 0)
+  }
+}
+
+extension StoreDraft {
+  /// Gives the draft, which is flushed and closed, the name of `store`, which is open for writing, unless there was a save since that commit.
+  ///
+  /// The store is locked for writing meanwhile. A program that opens it just then reads on what there was, and its writes fail as `.replaced`.
+  /// - Throws: ``StorageError``: `.busy` when there was a save, or somebody has the store open.
+  func takePlace(of store: LMDBStore, at file: StoreFile, ifStillAt commit: UInt64) throws {
+    struct Done: Error {}
+    try store.requireSoleUse()
+    let (parts, draft) = (store.parts, self.file.path)
+    do {
+      try parts.environment.write { transaction in
+        guard try parts.stamp(transaction.read).commitNumber == commit else { return }
+        try parts.environment.retireLog(transaction)
+        try Environment.move(draft, over: file)
+        // Nothing is to be committed to the file that has gone.
+        throw Done()
+      }
+    } catch is Done {
+      forget()
+      return
+    }
+    throw StorageError(
+      .busy, operation: "rename", path: file.path,
+      detail: "Another program has saved to the store meanwhile. Nothing was changed; try again.")
+  }
+}

@@ -1,0 +1,450 @@
+import Foundation
+
+/// Makes a store of rows that come from elsewhere, one after the other, with their keys: all of them or none.
+///
+/// ```
+///   rows, links ─▶ steps of some thousands ─▶ a draft beside the store ─▶ checked, flushed ─▶ under the store's name
+/// ```
+///
+/// A new store begins empty. An existing one is copied, and the copy takes its place when nobody has saved meanwhile; what comes gets
+/// keys behind those there are. While one step is written the next one is filled. Memory: two steps. Used by one thread.
+package final class StoreIntake {
+  /// Something that cannot be taken in, and which line it came from.
+  package struct Refusal: Error, CustomStringConvertible {
+    package let line: Int
+    package let description: String
+
+    package init(line: Int, _ description: String) {
+      self.line = line
+      self.description = description
+    }
+  }
+
+  /// The model that rows are of.
+  package let schema: Schema
+  /// How many rows and members of relationships were handed in.
+  package private(set) var (rowCount, memberCount) = (0, 0)
+  /// Whether members that are not there, or whose owners are not, are left out; without, they are refused.
+  package var leavesOutMembers = false
+  private var lostLinkCount = 0
+  private let facts: StoreFacts?
+  private let file: StoreFile
+  private let draft: StoreDraft
+  private let source: LMDBStore?
+  private let sourceCommit: UInt64
+  private var store: LMDBStore
+  private let configurationName: String?
+  /// By hierarchy number, what is added to the keys that come.
+  private let shifts: [UInt64]
+  private var largestKeys: [UInt64]
+  private let stamps: [RowStamp]
+  private let allSlots: [SlotBitmap]
+
+  private var slab = RowSlabWriter(expectedLength: RowSlab.chunkLength)
+  private var rows: [RowChange] = []
+  private var lines: [Int] = []
+  private var bytes = 0
+  private var edges: [EdgeChange] = []
+  private var edgeLines: [Int] = []
+  private let writing = IntakeWriting()
+
+  private static let rowsPerStep = 2_000
+  private static let bytesPerStep = 4 << 20
+  private static let edgesPerStep = 10_000
+
+  /// Begins a new store at `destination`, where there must be none.
+  /// - Throws: ``StorageError``, `.exists` above all; ``ModelError`` for a model that is none.
+  package init(new destination: URL, facts: StoreFacts) throws {
+    let model = try ModelCoding.decode(facts.model)
+    schema = try model.schema()
+    file = try StoreFile(destination.path, .system)
+    if try file.status() != nil { throw StorageError(EEXIST, "load", path: file.path) }
+    StoreDraft.removeLeftovers(beside: file)
+    configurationName = Self.configuration(holding: facts.entities, of: model)
+    draft = StoreDraft(.new, beside: file)
+    self.facts = facts
+    (source, sourceCommit) = (nil, 0)
+    let opened = try Self.open(draft, schema, configurationName, creates: true)
+    store = opened
+    draft.hold()
+    shifts = schema.hierarchies.map { _ in 0 }
+    largestKeys = shifts
+    stamps = schema.entities.map { opened.rowStamp(entity: $0.number) }
+    allSlots = schema.entities.map { SlotBitmap(allBelow: $0.attributes.count) }
+  }
+
+  /// Begins to add to the store at `destination`, which nobody may use meanwhile.
+  /// - Throws: ``StorageError``, `.busy` when somebody does.
+  package init(into destination: URL) throws {
+    let model = try LMDBStore.modelWithClasses(at: destination)
+    let schema = try model.schema()
+    self.schema = schema
+    file = try StoreFile(destination.path, .system)
+    var options = LMDBStoreOptions()
+    options.opensAsItIs = true
+    options.ignoresVersionHashes = true
+    let source = try LMDBStore(url: destination, schema: schema, options: options)
+    self.source = source
+    facts = nil
+    do {
+      try source.requireSoleUse()
+      sourceCommit = try source.commitNumber()
+      draft = try source.parts.environment.writeCopy(beside: file, compacting: false)
+      configurationName = Self.configuration(
+        holding: Array(source.metadata.versionHashes.keys), of: model)
+      let opened = try Self.open(draft, schema, configurationName)
+      store = opened
+      let parts = opened.parts
+      shifts = try parts.environment.read { transaction in
+        try schema.hierarchies.map { hierarchy in
+          let last = try parts.lastKey(hierarchy.number, transaction) ?? 0
+          return max(try parts.counter(hierarchy.number, transaction), last + 1) - 1
+        }
+      }
+      stamps = schema.entities.map { opened.rowStamp(entity: $0.number) }
+    } catch {
+      source.close()
+      throw error
+    }
+    largestKeys = shifts
+    allSlots = schema.entities.map { SlotBitmap(allBelow: $0.attributes.count) }
+  }
+
+  deinit {
+    writing.wait()
+    store.close()
+    source?.close()
+    draft.remove()
+  }
+
+  /// It need not survive anything before it is flushed as a whole. One that has gone, since the program is being ended, is not made again.
+  private static func open(
+    _ draft: StoreDraft, _ schema: Schema, _ configurationName: String?,
+    _ durability: Durability = .none, recordsHistory: Bool = false, creates: Bool = false
+  ) throws -> LMDBStore {
+    var options = LMDBStoreOptions()
+    options.createsIfMissing = creates
+    options.durability = durability
+    options.keepsLog = false
+    options.recordsHistory = recordsHistory
+    return try LMDBStore(
+      url: draft.url, schema: schema, configurationName: configurationName, options: options)
+  }
+
+  /// The configuration whose entities these are; nil for all of them, and when there is none.
+  private static func configuration(holding names: [String], of model: ManagedObjectModel) -> String? {
+    let held = Set(names)
+    if held.isEmpty || held == Set(model.entities.compactMap(\.name)) { return nil }
+    return model.configurations.first { name in
+      Set(model.entities(forConfigurationName: name)?.compactMap(\.name) ?? []) == held
+    }
+  }
+
+  // MARK: Rows
+
+  /// What stands for another object in the values of a row.
+  package func reference(to object: ObjectAddress) -> AttributeValue {
+    .reference(
+      Reference.bits(
+        object.key + shifts[schema.entities[object.entity].hierarchyNumber],
+        entityCode: stamps[object.entity].entityCode))
+  }
+
+  /// Adds a row. `values` are by slot; those of to-many relationships and transient ones do not count.
+  /// - Throws: ``Refusal`` for what does not fit, perhaps about an earlier line; ``StorageError``.
+  package func add(_ object: ObjectAddress, values: [AttributeValue], line: Int) throws {
+    let entity = schema.entities[object.entity]
+    if entity.isAbstract { throw Refusal(line: line, "\(entity.name) is abstract and has no objects.") }
+    // Members are checked when they are written; what a new row refers to may still come.
+    if !edges.isEmpty { try flush() }
+    let key = try shifted(object, line)
+    let draft = RowDraft.make(entity.layout)
+    for slot in values.indices where !values[slot].isNull { draft[slot] = values[slot] }
+    do {
+      let (row, externals) = try RowEncoder.encode(
+        layout: entity.layout, stamp: stamps[object.entity], primaryKey: key, version: 1, base: nil,
+        draft: draft, into: &slab)
+      rows.append(
+        RowChange(
+          entity: object.entity, primaryKey: key, baseVersion: 0, row: row, externals: externals,
+          changedSlots: allSlots[object.entity]))
+      bytes += Int(row.count) + externals.reduce(0) { $0 + $1.bytes.count }
+    } catch {
+      throw Refusal(line: line, "\(entity.name)/p\(object.key) cannot take the values: \(error)")
+    }
+    lines.append(line)
+    rowCount += 1
+    if rows.count >= Self.rowsPerStep || bytes >= Self.bytesPerStep { try flush() }
+  }
+
+  private func shifted(_ object: ObjectAddress, _ line: Int) throws -> UInt64 {
+    let hierarchy = schema.entities[object.entity].hierarchyNumber
+    let (key, isBeyond) = object.key.addingReportingOverflow(shifts[hierarchy])
+    guard object.key > 0, !isBeyond, key < PrimaryKeyAllocator.limit else {
+      throw Refusal(line: line, "p\(object.key) is no key of an object.")
+    }
+    largestKeys[hierarchy] = max(largestKeys[hierarchy], key)
+    return key
+  }
+
+  /// A key of the hierarchy that no row has had, for a row that comes without one.
+  package func nextKey(of entity: Int) -> UInt64 {
+    let hierarchy = schema.entities[entity].hierarchyNumber
+    return largestKeys[hierarchy] - shifts[hierarchy] + 1
+  }
+
+  /// Places a member of a to-many relationship; `place` counts from 0 and matters for ordered ones.
+  /// - Throws: as `add`.
+  package func addMember(
+    _ member: ObjectAddress, to relationship: RelationshipSchema, of owner: ObjectAddress, place: Int,
+    line: Int
+  ) throws {
+    if !rows.isEmpty { try flush() }
+    guard case .reference(let reference) = reference(to: member), place >= 0, place < 1 << 28 else {
+      throw Refusal(line: line, "The place \(place) is none of a member.")
+    }
+    let position = EdgePosition.first + UInt64(place) * EdgePosition.gap
+    edges.append(
+      EdgeChange(
+        relationship: relationship.number, owner: try shifted(owner, line), member: reference,
+        kind: .add(position: relationship.isOrdered ? position : nil)))
+    edgeLines.append(line)
+    memberCount += 1
+    if edges.count >= Self.edgesPerStep { try flush() }
+  }
+
+  /// Writes what waits, so that whatever is wrong with it is told.
+  /// - Throws: ``Refusal``; ``StorageError``.
+  package func settleSteps() throws {
+    try flush()
+    try writing.finish()
+  }
+
+  private func flush() throws {
+    if rows.isEmpty && edges.isEmpty { return }
+    try writing.finish()
+    if leavesOutMembers && !edges.isEmpty { try leaveOutMembers() }
+    var changes = ChangeSet(inserts: rows, edges: edges)
+    // What they refer to may still come.
+    changes.checksReferences = !edges.isEmpty
+    changes.keepsTimes = true
+    let step = IntakeWriting.Step(
+      lines: lines, edgeLines: edgeLines, keys: rows.map { ($0.entity, $0.primaryKey) }, edges: edges,
+      schema: schema, shifts: shifts)
+    (rows, lines, bytes, edges, edgeLines) = ([], [], 0, [], [])
+    slab = RowSlabWriter(expectedLength: RowSlab.chunkLength)
+    writing.begin(step, changes, store)
+  }
+
+  /// Forgets members whose ends are not both there.
+  private func leaveOutMembers() throws {
+    var isThere: [RowAddress: Bool] = [:]
+    func exists(_ hierarchy: Int, _ key: UInt64) throws -> Bool {
+      let address = RowAddress(hierarchy: hierarchy, key: key)
+      if let known = isThere[address] { return known }
+      let found = try store.row(hierarchy: hierarchy, primaryKey: key) != nil
+      isThere[address] = found
+      return found
+    }
+    let kept = try edges.indices.filter { place in
+      let relationship = schema.relationships[edges[place].relationship]
+      return try exists(schema.entities[relationship.owner].hierarchyNumber, edges[place].owner)
+        && exists(relationship.destinationHierarchy, Reference.primaryKey(edges[place].member))
+    }
+    lostLinkCount += edges.count - kept.count
+    (edges, edgeLines) = (kept.map { edges[$0] }, kept.map { edgeLines[$0] })
+  }
+
+  /// Makes references nil that lead nowhere.
+  private func mendLinks() throws {
+    let references = SalvageReferences(store: store)
+    let rows = try references.rows()
+    for hierarchy in schema.hierarchies {
+      var key: UInt64 = 0
+      while let repairs = try references.repairs(hierarchy.number, from: key, rows) {
+        lostLinkCount += repairs.reduce(0) { $0 + $1.slots.count }
+        try store.commitAndWait(ChangeSet(updates: try repairs.compactMap { try references.change($0) }))
+        key = (repairs.last?.row.primaryKey ?? key) + 1
+      }
+    }
+  }
+
+  // MARK: The end
+
+  /// Checks and flushes the store, and gives it its name.
+  /// - Throws: ``Refusal`` when links lead nowhere (of line 0, since only the object is known); ``StorageError``, `.busy` when there was a
+  ///   save to the store meanwhile. Nothing has changed then.
+  /// - Parameter mendsLinks: Whether to-one relationships that lead to no object become nil.
+  /// - Returns: What the check of the store has found, and how many links were left out.
+  package func finish(mendsLinks: Bool = false) throws -> (check: StoreCheck, lostLinkCount: Int) {
+    try settleSteps()
+    if mendsLinks { try mendLinks() }
+    // The keys that were reserved along the way are given back before the counters are set.
+    store.close()
+    store = try Self.open(draft, schema, configurationName)
+    if let facts { try keepAddedIndexes(facts) }
+    // Opened again, it builds the indexes that it has gained.
+    store.close()
+    store = try Self.open(
+      draft, schema, configurationName, .relaxed, recordsHistory: facts?.recordsHistory ?? false)
+    try settle()
+    let check = try store.check()
+    if !check.isSound { throw Self.refusal(check) }
+    store.close()
+    try draft.flush()
+    if let source {
+      try draft.takePlace(of: source, at: file, ifStillAt: sourceCommit)
+      source.close()
+    } else {
+      try draft.publish()
+    }
+    return (check, lostLinkCount)
+  }
+
+  private func keepAddedIndexes(_ facts: StoreFacts) throws {
+    let indexes = try facts.addedIndexes.map { try JSONDecoder().decode(AddedIndex.self, from: $0) }
+    if indexes.isEmpty { return }
+    let marks = try indexes.map { index -> (key: String, value: Data) in
+      _ = try index.compiled(number: 0, schema)
+      return ("added/" + index.qualifiedName, try JSONEncoder.sorted.encode(index))
+    }
+    let meta = store.parts.meta
+    try store.parts.environment.write { transaction in
+      for mark in marks { try meta.put(mark.key, mark.value, transaction) }
+      try StoreCatalogue.raiseGeneration(meta, transaction)
+    }
+  }
+
+  /// Sets the counters behind all keys, and what else the facts say.
+  private func settle() throws {
+    let (parts, largest, facts) = (store.parts, largestKeys, facts)
+    let given = schema.hierarchies.map { facts?.counters[$0.rootName] ?? 1 }
+    var lineage = StoreLineage()
+    if let facts, !facts.lineage.isEmpty {
+      lineage = try StoreLineage(encoded: try JSONEncoder.sorted.encode(facts.lineage))
+    }
+    let past = lineage
+    try parts.environment.write { transaction in
+      for (hierarchy, largest) in largest.enumerated() where parts.rows[hierarchy] != nil {
+        let current = try parts.counter(hierarchy, transaction.read)
+        let wanted = min(max(largest + 1, given[hierarchy]), PrimaryKeyAllocator.limit)
+        // A new store has reserved nothing for others.
+        if facts != nil || wanted > current { try parts.setCounter(hierarchy, wanted, transaction) }
+      }
+      guard let facts else { return }
+      if let metadata = facts.metadata { try parts.meta.put("metadata", metadata, transaction) }
+      try parts.meta.put(past, transaction)
+      let own = CommitStamp(try parts.meta.bytes("stamp", transaction.read))?.commitNumber ?? 0
+      let stamp = CommitStamp(identifier: facts.identifier, commitNumber: own + 1)
+      try parts.meta.put("identity", withUnsafeBytes(of: facts.identifier.uuid) { Array($0) }, transaction)
+      try parts.meta.put("stamp", stamp.bytes + [UInt8](repeating: 0, count: 8), transaction)
+      // What it says is told by numbers of commits of another store.
+      if let journal = parts.journal { try transaction.clear(journal.keyspace) }
+      if facts.recordsHistory {
+        try HistoryMark.begin(in: parts.meta, behind: stamp.commitNumber, transaction)
+      }
+    }
+  }
+
+  private static func refusal(_ check: StoreCheck) -> Refusal {
+    let list = check.problems.prefix(3).map(\.description).joined(separator: "; ")
+    let more = check.problems.count > 3 ? " and \(check.problems.count - 3) more" : ""
+    return Refusal(line: 0, "The objects do not fit together: \(list)\(more).")
+  }
+}
+
+/// The step of an intake that is being written while the next one is filled.
+private final class IntakeWriting: @unchecked Sendable {
+  // @unchecked Sendable: `answer` is written by the store's thread before the signal and read after it.
+
+  /// What tells the line of a row or a member that was refused.
+  struct Step {
+    let lines: [Int]
+    let edgeLines: [Int]
+    let keys: [(entity: Int, key: UInt64)]
+    let edges: [EdgeChange]
+    let schema: Schema
+    let shifts: [UInt64]
+  }
+
+  private let done = DispatchSemaphore(value: 0)
+  private var answer: Result<CommitResult, any Error>?
+  private var step: Step?
+
+  func begin(_ step: Step, _ changes: ChangeSet, _ store: LMDBStore) {
+    self.step = step
+    store.commit([changes], deadline: nil) { results in
+      self.answer = results.first
+      self.done.signal()
+    }
+  }
+
+  /// Waits for the step that is being written, if there is one.
+  func wait() {
+    if step == nil { return }
+    done.wait()
+    step = nil
+  }
+
+  /// - Throws: `StoreIntake.Refusal` with the line concerned; `StorageError`.
+  func finish() throws {
+    guard let step else { return }
+    wait()
+    do { _ = try answer?.get() } catch { throw step.explained(error) }
+  }
+}
+
+extension IntakeWriting.Step {
+  /// The refusal of a line, where the error is about one.
+  func explained(_ error: any Error) -> any Error {
+    switch error {
+    case let error as UniquenessViolation:
+      guard let first = error.violations.first else { return error }
+      let names = first.constraint.joined(separator: ", ")
+      return StoreIntake.Refusal(
+        line: line(first.entity, first.primaryKey),
+        "\(name(first.entity, first.primaryKey)) has the same \(names) as \(name(first.entity, first.otherPrimaryKey)), and must not."
+      )
+    case let error as CommitConflict:
+      guard let first = error.conflicts.first,
+        let place = keys.firstIndex(where: {
+          $0.key == first.primaryKey && schema.entities[$0.entity].hierarchyNumber == first.hierarchy
+        })
+      else { return error }
+      return StoreIntake.Refusal(
+        line: lines[place],
+        "There is an object \(name(keys[place].entity, first.primaryKey)) already, in an earlier line.")
+    case let error as DanglingReferences:
+      guard let first = error.references.first else { return error }
+      let relationship = schema.relationships[first.relationship]
+      let place = edges.firstIndex {
+        $0.relationship == first.relationship && $0.owner == first.source
+          || $0.owner == first.source || $0.owner == first.target
+      }
+      return StoreIntake.Refusal(
+        line: place.map { edgeLines[$0] } ?? edgeLines.first ?? 0,
+        "\(relationship.qualifiedName) leads to or from an object that is in no earlier line.")
+    case let error as StorageError where error.kind == .invalid && !keys.isEmpty:
+      var seen: Set<[UInt64]> = []
+      for (place, key) in keys.enumerated()
+      where !seen.insert([UInt64(schema.entities[key.entity].hierarchyNumber), key.key]).inserted {
+        return StoreIntake.Refusal(
+          line: lines[place],
+          "There is an object \(name(key.entity, key.key)) already, in an earlier line.")
+      }
+      return error
+    default: return error
+    }
+  }
+
+  private func name(_ entity: Int, _ key: UInt64) -> String {
+    let shift = shifts[schema.entities[entity].hierarchyNumber]
+    return key > shift
+      ? "\(schema.entities[entity].name)/p\(key - shift)"
+      : "\(schema.entities[entity].name)/p\(key) of the store"
+  }
+
+  private func line(_ entity: Int, _ key: UInt64) -> Int {
+    keys.firstIndex { $0.entity == entity && $0.key == key }.map { lines[$0] } ?? lines.last ?? 0
+  }
+}

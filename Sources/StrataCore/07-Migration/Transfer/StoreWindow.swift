@@ -1,0 +1,212 @@
+import Foundation
+
+/// One commit of a store, for tools that know entities and slots but no classes: rows as they are stored, in the order of their keys.
+///
+/// The commit is pinned until the window is let go: a store that is written meanwhile cannot use again the space of what was
+/// replaced since. Used by one thread.
+package final class StoreWindow {
+  /// The open store.
+  package let store: LMDBStore
+  /// The store's model, compiled.
+  package let schema: Schema
+  private let snapshot: LMDBSnapshot
+  /// By the store's code of an entity, its number; -1 for codes without one.
+  private let entityNumbers: [Int]
+  private let entityCodes: [UInt16]
+
+  /// Pins the newest commit.
+  /// - Throws: ``StorageError``.
+  package init(_ store: LMDBStore) throws {
+    self.store = store
+    schema = store.parts.schema
+    guard let snapshot = try store.makeSnapshot() as? LMDBSnapshot else {
+      throw StorageError(
+        .invalid, operation: "read", path: store.url?.path ?? "", detail: "The store has no snapshots.")
+    }
+    self.snapshot = snapshot
+    let codes = try snapshot.read { reader, _ in reader.catalogue.entityCodes }
+    var numbers = [Int](repeating: -1, count: Int(codes.max() ?? 0) + 1)
+    for (number, code) in codes.enumerated() where code != 0 { numbers[Int(code)] = number }
+    (entityCodes, entityNumbers) = (codes, numbers)
+  }
+
+  deinit { snapshot.release() }
+
+  /// The same commit for requests.
+  package var reading: any StoreReading { snapshot }
+
+  // MARK: Rows
+
+  /// The rows of a hierarchy from `key` on, ascending, some at a time; the key to go on from, nil after the last.
+  /// - Throws: ``StorageError``.
+  package func rows(of hierarchy: Int, from key: UInt64, most count: Int = 1_000) throws -> (
+    rows: [FetchedRow], next: UInt64?
+  ) {
+    try snapshot.read { reader, transaction in
+      guard let keyspace = reader.parts.rows[hierarchy] else { return ([], nil) }
+      var rows: [FetchedRow] = []
+      var slab = RowSlabWriter(expectedLength: RowSlab.chunkLength)
+      let next: UInt64? = try transaction.withCursor(keyspace) { cursor in
+        var bytes = 0
+        var entry = try PrimaryKeyBytes.with(key) { try cursor.seek(atLeast: $0) }
+        while let found = entry {
+          guard let key = PrimaryKeyBytes.whole(found.key) else {
+            throw reader.parts.damaged("A row has a key of another length.")
+          }
+          if rows.count >= count || bytes >= Self.bytesAtATime { return key }
+          let row = try reader.row(found.value, primaryKey: key, of: hierarchy)
+          let copy = row.keeper ?? slab.append(copying: row.bytes)
+          rows.append(FetchedRow(primaryKey: key, entity: row.entity, snapshot: copy))
+          bytes += row.count
+          entry = try cursor.next()
+        }
+        return nil
+      }
+      return (rows, next)
+    }
+  }
+
+  private static let bytesAtATime = 1 << 20
+
+  /// The row of an object; nil when there is none.
+  /// - Throws: ``StorageError``.
+  package func row(_ address: ObjectAddress) throws -> FetchedRow? {
+    try snapshot.row(hierarchy: schema.entities[address.entity].hierarchyNumber, primaryKey: address.key)
+  }
+
+  /// How many rows there are in a hierarchy. Constant time.
+  /// - Throws: ``StorageError``.
+  package func rowCount(of hierarchy: Int) throws -> Int {
+    try snapshot.read { reader, transaction in
+      try reader.parts.rows[hierarchy].map { try transaction.entryCount($0) } ?? 0
+    }
+  }
+
+  /// The value of a slot, read from where large values are when it is one.
+  /// - Throws: ``StorageError`` of kind `damaged` when a large value is missing.
+  package func value(of row: FetchedRow, _ slot: Int) throws -> AttributeValue {
+    guard let bytes = row.snapshot else { trap("values are asked of a row that was fetched without them") }
+    let layout = schema.entities[row.entity].layout
+    if let value = bytes.value(slot, layout) { return value }
+    guard let reference = bytes.externalReference(slot, layout) else { return .null }
+    guard
+      let large = try snapshot.externalValue(
+        entity: row.entity, primaryKey: row.primaryKey, slot: slot, version: reference.version),
+      let value = RowBytes.externalValue(large, kind: layout.kind(of: slot))
+    else {
+      throw store.parts.damaged(
+        "The large value “\(schema.entities[row.entity].attributes[slot].name)” of the row p\(row.primaryKey) is missing."
+      )
+    }
+    return value
+  }
+
+  // MARK: Links
+
+  /// What a reference leads to; nil for a code that no entity has.
+  package func target(_ reference: UInt64) -> ObjectAddress? {
+    let code = Int(Reference.entityCode(reference))
+    guard code < entityNumbers.count, entityNumbers[code] >= 0 else { return nil }
+    return ObjectAddress(entity: entityNumbers[code], key: Reference.primaryKey(reference))
+  }
+
+  /// The reference to an object, for predicates and keys.
+  package func reference(_ address: ObjectAddress) -> UInt64 {
+    Reference.bits(address.key, entityCode: entityCodes[address.entity])
+  }
+
+  /// The members of a to-many relationship of some owners, in order.
+  /// - Throws: ``StorageError``.
+  package func members(_ relationship: RelationshipSchema, of owners: [UInt64]) throws -> [[UInt64]] {
+    try snapshot.members(EdgeSet(relationship: relationship.number), of: owners)
+  }
+
+  /// How many members a to-many relationship has.
+  /// - Throws: ``StorageError``.
+  package func memberCount(_ relationship: RelationshipSchema, of owner: UInt64) throws -> Int {
+    try snapshot.memberCount(EdgeSet(relationship: relationship.number), of: owner)
+  }
+
+  // MARK: The store itself
+
+  /// What the store says of itself, as far as another file would need it to go on in its place.
+  /// - Throws: ``StorageError``.
+  package func facts() throws -> StoreFacts {
+    try snapshot.read { reader, transaction in
+      let (parts, meta) = (reader.parts, reader.parts.meta)
+      let header = try StoreHeader(meta, transaction, path: parts.environment.path)
+      var counters: [String: UInt64] = [:]
+      for hierarchy in parts.schema.hierarchies where parts.rows[hierarchy.number] != nil {
+        counters[hierarchy.rootName] = try parts.counter(hierarchy.number, transaction)
+      }
+      let user = header.metadata.withoutStandardKeys
+      return StoreFacts(
+        identifier: header.identifier, model: try meta.data("model", transaction) ?? Data(),
+        entities: header.versions.hashes.keys.sorted(), counters: counters,
+        metadata: user.values.isEmpty ? nil : try user.encoded(path: parts.environment.path),
+        lineage: header.lineage.checksums,
+        addedIndexes: try meta.entries("added/", transaction).map { Data($0.value) },
+        recordsHistory: try meta.bytes(HistoryFormat.metaKey, transaction) != nil)
+    }
+  }
+}
+
+/// An object of a store by entity and key.
+package struct ObjectAddress: Sendable, Hashable {
+  /// The entity's number in the schema.
+  package let entity: Int
+  /// The key within the entity's hierarchy.
+  package let key: UInt64
+
+  package init(entity: Int, key: UInt64) {
+    self.entity = entity
+    self.key = key
+  }
+}
+
+/// What a store says of itself, and another file of the same objects must say too.
+package struct StoreFacts: Sendable, Equatable {
+  /// The store's UUID.
+  package var identifier: UUID
+  /// The model as a store keeps it: JSON.
+  package var model: Data
+  /// The entities that the store holds: those of its configuration.
+  package var entities: [String]
+  /// By root entity, the smallest primary key that was never reserved.
+  package var counters: [String: UInt64]
+  /// The program's own metadata as a store keeps it, JSON; nil for none.
+  package var metadata: Data?
+  /// The checksums of the versions of its model that the store was of before.
+  package var lineage: [String]
+  /// The indexes that were added to the store, as it keeps them: JSON, one each.
+  package var addedIndexes: [Data]
+  /// Whether every save is recorded in a history.
+  package var recordsHistory: Bool
+
+  /// The facts of a store that has nothing yet.
+  package init(
+    identifier: UUID = UUID(), model: Data, entities: [String] = [], counters: [String: UInt64] = [:],
+    metadata: Data? = nil, lineage: [String] = [], addedIndexes: [Data] = [], recordsHistory: Bool = false
+  ) {
+    self.identifier = identifier
+    self.model = model
+    self.entities = entities
+    self.counters = counters
+    self.metadata = metadata
+    self.lineage = lineage
+    self.addedIndexes = addedIndexes
+    self.recordsHistory = recordsHistory
+  }
+}
+
+extension ManagedObjectModel {
+  /// The model as a store keeps it: JSON with sorted keys.
+  /// - Throws: ``ModelError`` when something in it has no form there.
+  package func encodedForStores() throws -> Data { try ModelCoding.encode(self) }
+
+  /// A model of what a store keeps. Classes are known by their names only.
+  /// - Throws: ``ModelError`` for bytes that are no model.
+  package static func decoded(fromStores data: Data) throws -> ManagedObjectModel {
+    try ModelCoding.decode(data)
+  }
+}

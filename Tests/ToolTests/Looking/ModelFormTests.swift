@@ -1,0 +1,111 @@
+import Foundation
+import Strata
+import Testing
+import TortureKit
+
+@testable import StrataCommand
+
+/// A model in all its forms.
+@Suite struct ModelFormTests {
+  private func everything() throws -> (ScratchFolder, String) {
+    let folder = try ScratchFolder()
+    let path = folder("A.strata")
+    try Everything.fill(path, seed: 3, count: 5)
+    return (folder, path)
+  }
+
+  @Test func theTextNamesEverything() throws {
+    let (folder, path) = try everything()
+    defer { withExtendedLifetime(folder) {} }
+    let text = Tool.run("schema", path)
+    #expect(text.code == 0, "\(text)")
+    for words in [
+      "Special: Thing", "to many, ordered, Group, inverse steps", "unique name", "index byText: text, int64",
+      ".city name  string", "derived from uppercase:(text)", "kind       string, default plain, required",
+    ] {
+      #expect(text.output.contains(words), "\(words) in \(text)")
+    }
+    let one = Tool.run("schema", path, "--entity", "Group")
+    #expect(one.output.hasPrefix("Group\n") && !one.output.contains("Special"), "\(one)")
+    #expect(Tool.run("schema", path, "--entity", "Grup").code == 64)
+    #expect(Tool.run("schema", path, "--json", "--swift").code == 64)
+  }
+
+  @Test func xcodesFolderIsTheSameModel() throws {
+    let (folder, path) = try everything()
+    let target = folder("Model.xcdatamodeld")
+    let written = Tool.run("schema", path, "--xcdatamodeld", target)
+    #expect(written.code == 0, "\(written)")
+    let read = try ManagedObjectModel(contentsOf: URL(fileURLWithPath: target))
+    #expect(read.entityVersionHashesByName == Everything.model().entityVersionHashesByName)
+    #expect(Tool.run("diff", path, target).output.contains("is of this version"))
+    #expect(read.entitiesByName["Thing"]?.indexes.first?.elements.map(\.propertyName) == ["text", "int64"])
+    #expect(read.entitiesByName["Thing"]?.attributesByName["kind"]?.defaultValue as? String == "plain")
+    let again = Tool.run("schema", path, "--xcdatamodeld", target)
+    #expect(again.code == 10, "\(again)")
+    #expect(Tool.run("schema", path, "--xcdatamodeld", folder("Model")).code == 64)
+  }
+
+  @Test func jsonIsReadBack() throws {
+    let (folder, path) = try everything()
+    let json = Tool.run("schema", path, "--json")
+    #expect(json.code == 0)
+    try Data(json.output.utf8).write(to: folder.url("model.json"))
+    #expect(Tool.run("diff", path, folder("model.json")).output.contains("is of this version"))
+    #expect(Tool.run("schema", folder("model.json"), "--json").output == json.output)
+  }
+
+  @Test func thePictureHasEveryEntityAndIsXML() throws {
+    let (folder, path) = try everything()
+    defer { withExtendedLifetime(folder) {} }
+    let svg = Tool.run("schema", path, "--diagram")
+    #expect(svg.code == 0)
+    for name in ["Thing", "Special", "Group", "friends", "group / things", "prefers-color-scheme: dark"] {
+      #expect(svg.output.contains(name), "\(name)")
+    }
+    #expect(svg.output.components(separatedBy: "<g>").count == 4)
+    #expect(svg.output.hasPrefix("<svg ") && svg.output.hasSuffix("</svg>\n"))
+  }
+}
+
+/// The classes that the command writes: they are part of this target, so they compile.
+@Suite struct GeneratedClassesTests {
+  private static let head =
+    "// swift-format-ignore-file\n// What `strata schema --swift` writes for the model in Everything.swift. STRATA_RECORD=1 writes it anew.\n"
+  private let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().appendingPathComponent("Support/GeneratedClasses.swift")
+
+  @Test func theFileIsWhatTheCommandWrites() throws {
+    let folder = try ScratchFolder()
+    try Everything.model().encodedForStores().write(to: folder.url("model.json"))
+    let said = Tool.run("schema", folder("model.json"), "--swift")
+    #expect(said.code == 0, "\(said)")
+    if ProcessInfo.processInfo.environment["STRATA_RECORD"] != nil {
+      try Data((Self.head + said.output).utf8).write(to: file)
+    }
+    #expect(try String(contentsOf: file, encoding: .utf8) == Self.head + said.output)
+  }
+
+  @Test func theClassesReadWhatIsStored() throws {
+    let folder = try ScratchFolder()
+    try Everything.fill(folder("A.strata"), seed: 11, count: 30)
+    let model = Everything.model()
+    for (name, type) in modelClasses { model.entitiesByName[name]?.managedObjectClass = type }
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
+    let store = try coordinator.addPersistentStore(PersistentStoreDescription(url: folder.url("A.strata")))
+    let context = ManagedObjectContext(.privateQueue, coordinator: coordinator)
+    try context.performAndWait {
+      let things = try context.fetch(FetchRequest<Thing>(entityName: "Thing"))
+      #expect(things.count > 10 && things.contains { $0 is Special })
+      for thing in things {
+        #expect(thing.text == thing.value(forKey: "text") as? String)
+        #expect(thing.group === thing.value(forKey: "group") as? ManagedObject)
+        #expect(thing.tags == thing.value(forKey: "tags") as? Set<Group>)
+        thing.kind = "typed"
+      }
+      try context.save()
+    }
+    try coordinator.remove(store)
+    #expect(Tool.run("count", folder("A.strata"), "Thing", "--where", "kind != 'typed'").output == "0\n")
+  }
+}

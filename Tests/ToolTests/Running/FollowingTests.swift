@@ -1,0 +1,74 @@
+import Foundation
+import Strata
+import Testing
+import TortureKit
+
+@testable import StrataCommand
+
+/// The history from a token on, and commits as they come.
+@Suite struct FollowingTests {
+  @Test func aScriptGoesOnFromItsToken() throws {
+    let stand = try Stand.people(recordsHistory: true, closes: false)
+    let token = try Tool.spawn(["history", stand.path, "--token"]).lines
+    try #require(token.count == 1)
+    #expect(token[0].hasPrefix("strata-history "), "\(token)")
+    #expect(try Tool.spawn(["history", stand.path, "--since", token[0]]).output == "Nothing.\n")
+    try stand.edit(author: "Eve") { _ = stand.make("Person", ["name": "Dan"], $0) }
+    try stand.edit(author: "Fay") { context in
+      try context.fetch(FetchRequest<ManagedObject>(entityName: "Person")).forEach {
+        $0.setValue(50, forKey: "age")
+      }
+    }
+    let since = try Tool.spawn(["history", stand.path, "--since", token[0], "--json", "--changes"])
+    #expect(since.code == 0 && since.lines.count == 2, "\(since)")
+    let first = try #require(
+      try JSONSerialization.jsonObject(with: Data(since.lines[0].utf8)) as? [String: Any])
+    #expect(first["author"] as? String == "Eve")
+    let changes = try #require(first["changes"] as? [[String: Any]])
+    #expect(
+      changes.count == 1 && changes[0]["id"] as? String == "Person/p4"
+        && changes[0]["type"] as? String == "insert")
+    let next = try #require(first["token"] as? String)
+    let rest = try Tool.spawn(["history", stand.path, "--since", next])
+    #expect(rest.lines.count == 1 && rest.output.contains("4 updated  by Fay"), "\(rest)")
+    let wrong = try Tool.spawn(["history", stand.path, "--since", "yesterday"])
+    #expect(wrong.code == 64 && wrong.error.contains("no history token"), "\(wrong)")
+    try stand.close()
+    let other = try Stand.people(recordsHistory: true)
+    let foreign = Tool.run("history", other.path, "--since", token[0])
+    #expect(foreign.code == 4, "\(foreign)")
+    let plain = try Stand.people()
+    let none = Tool.run("history", plain.path)
+    #expect(none.code == 4 && none.error.contains("records a history"), "\(none)")
+  }
+
+  @Test(arguments: [true, false])
+  func commitsAreToldAsTheyCome(recordsHistory: Bool) throws {
+    let stand = try Stand.people(recordsHistory: recordsHistory, closes: false)
+    let child = try ChildProcess(Tool.program, ["watch", stand.path, "--count", "2"])
+    #expect(child.readLine()?.hasPrefix("Watching commits after number") == true)
+    try stand.edit(author: "Eve") { _ = stand.make("Person", ["name": "Dan"], $0) }
+    let first = child.readLine()
+    #expect(
+      first?.contains(recordsHistory ? "1 inserted  by Eve" : "1 Person inserted") == true,
+      "\(first ?? "nothing")")
+    try stand.edit { context in
+      try context.fetch(FetchRequest<ManagedObject>(entityName: "Team")).forEach {
+        $0.setValue(nil, forKey: "title")
+      }
+    }
+    let second = child.readLine()
+    #expect(
+      second?.contains(recordsHistory ? "2 updated" : "2 Team updated") == true, "\(second ?? "nothing")")
+    #expect(child.wait() == 0)
+    try stand.close()
+  }
+
+  @Test func watchingEndsByItsSignal() throws {
+    let stand = try Stand.people()
+    let child = try ChildProcess(Tool.program, ["watch", stand.path])
+    #expect(child.readLine() != nil)
+    kill(child.identifier, SIGINT)
+    #expect(child.wait() == 128 + SIGINT)
+  }
+}
