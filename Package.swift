@@ -15,15 +15,32 @@ let swiftSyntax: [Target.Dependency] = [
   let appleSpelledProducts: [Product] = []
   let appleSpelledTargets: [Target] = []
   let appleSpelledDependencies: [Target.Dependency] = []
+  let appleSpelledPackages: [Package.Dependency] = []
 #else
   let appleSpelledProducts: [Product] = [
     .library(name: "CoreData", targets: ["CoreData"]),
+    .library(name: "CoreDataCombine", targets: ["CoreDataCombine"]),
     .library(name: "SwiftData", targets: ["SwiftData"]),
+  ]
+  // Of the product CoreDataCombine only: see Scripts/check-products.
+  let appleSpelledPackages: [Package.Dependency] = [
+    .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0")
   ]
   let appleSpelledDependencies: [Target.Dependency] = ["CoreData"]
   let appleSpelledTargets: [Target] = [
     .target(name: "CVariableArguments"),
     .target(name: "CoreData", dependencies: ["StrataCore", "CVariableArguments"]),
+    .target(
+      name: "CoreDataCombine",
+      dependencies: [
+        "CoreData", "StrataCore",
+        .product(name: "OpenCombine", package: "OpenCombine"),
+        .product(name: "OpenCombineDispatch", package: "OpenCombine"),
+        .product(name: "OpenCombineFoundation", package: "OpenCombine"),
+      ]),
+    .testTarget(
+      name: "CoreDataCombineTests", dependencies: ["CoreDataCombine"],
+      resources: [.copy("Library.xcdatamodeld")], plugins: ["CoreDataPlugin"]),
     .testTarget(name: "CoreDataTests", dependencies: ["CoreData", "RandomStacks", "ReadInterposer"]),
     .executableTarget(
       name: "RandomStacks",
@@ -41,11 +58,13 @@ let swiftSyntax: [Target.Dependency] = [
       name: "NSManagedCheck", dependencies: ["CoreData", "NSManagedSample"], path: "Tests/NSManagedCheck"),
     // One library as it was written for Apple's systems, after `strata port-core-data`, in both language modes; see Tests/PortingSample/README.md.
     .testTarget(
-      name: "PortedSwift5Tests", dependencies: ["CoreData"], path: "Tests/PortingSample/Swift5",
+      name: "PortedSwift5Tests", dependencies: ["CoreData", "CoreDataCombine"],
+      path: "Tests/PortingSample/Swift5",
       resources: [.copy("Ledger.xcdatamodeld")], swiftSettings: [.swiftLanguageMode(.v5)],
       plugins: ["CoreDataPlugin"]),
     .testTarget(
-      name: "PortedSwift6Tests", dependencies: ["CoreData"], path: "Tests/PortingSample/Swift6",
+      name: "PortedSwift6Tests", dependencies: ["CoreData", "CoreDataCombine"],
+      path: "Tests/PortingSample/Swift6",
       resources: [.copy("Ledger.xcdatamodeld")], plugins: ["CoreDataPlugin"]),
     .testTarget(name: "NSManagedTests", dependencies: ["CoreData", "NSManagedSample", "NSManagedGenerator"]),
     .macro(name: "SwiftDataMacros", dependencies: swiftSyntax + ["MacroSupport"]),
@@ -89,7 +108,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-collections", from: "1.2.0"),
     // Of the macros of StrataModels and SwiftData only: see Scripts/check-products.
     .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
-  ],
+  ] + appleSpelledPackages,
   targets: [
     .systemLibrary(
       name: "CLMDBShim", path: "CLMDBShim", pkgConfig: "lmdb",

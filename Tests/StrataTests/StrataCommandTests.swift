@@ -218,7 +218,7 @@ import TortureKit
       "\(made)")
     #expect(
       try String(contentsOf: file, encoding: .utf8)
-        == "import CoreData\n#if canImport(Combine)\nimport Combine\n#endif\nclass Event: NSManagedObject {}\n"
+        == "import CoreData\n#if canImport(Combine)\nimport Combine\n#elseif canImport(CoreDataCombine)\nimport CoreDataCombine\n#endif\nclass Event: NSManagedObject {}\n"
     )
     let none = try run("port-core-data", folder.url.appendingPathComponent("None").path)
     #expect(none.code == 4 && none.error.split(separator: "\n").count == 1, "\(none)")

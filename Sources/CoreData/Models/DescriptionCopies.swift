@@ -81,8 +81,10 @@ extension NSAttributeDescription {
 extension NSFetchIndexDescription: NSCopying {
   /// A changeable copy that belongs to no entity.
   public func copy(with zone: NSZone? = nil) -> Any {
-    NSFetchIndexDescription(
+    let copy = NSFetchIndexDescription(
       name: name, elements: elements.compactMap { $0.copy() as? NSFetchIndexElementDescription })
+    copy.condition = condition
+    return copy
   }
 }
 

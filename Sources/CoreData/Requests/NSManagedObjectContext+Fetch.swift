@@ -7,6 +7,9 @@ extension ManagedObjectContext {
   ///   predicate that no store can look up; `StorageError` when the store cannot be read.
   public func fetch<T>(_ request: NSFetchRequest<T>) throws -> [T] {
     try cocoa {
+      if request.resultType == .managedObjectResultType, let objects = try objects(request).typed(T.self) {
+        return objects
+      }
       let found = try found(request)
       guard let results = found as? [T] else {
         let kind = found.first.map { "\(type(of: $0))" } ?? "?"
@@ -45,11 +48,16 @@ extension ManagedObjectContext {
     return try count(for: plain)
   }
 
+  /// What a request for objects finds.
+  private func objects(_ request: NSFetchRequestDescription) throws -> [NSManagedObject] {
+    let lowered = try request.lowered(for: self)
+    return lowered.window(try fetch(lowered.request.returning(ManagedObject.self)))
+  }
+
   func found(_ request: NSFetchRequestDescription) throws -> [Any] {
+    if request.resultType == .managedObjectResultType { return try objects(request) }
     let lowered = try request.lowered(for: self)
     switch request.resultType {
-    case .managedObjectResultType:
-      return lowered.window(try fetch(lowered.request.returning(ManagedObject.self)))
     case .managedObjectIDResultType:
       if lowered.isSortedHere {
         return lowered.window(try fetch(lowered.request.returning(ManagedObject.self))).map(\.objectID)

@@ -63,6 +63,17 @@ public let NSPersistentStoreFileProtectionKey = "NSPersistentStoreFileProtection
 public let NSPersistentHistoryTrackingKey = "NSPersistentHistoryTrackingKey"
 /// Taken and without effect: any number of threads read at once.
 public let NSPersistentStoreConnectionPoolMaxSizeKey = "NSPersistentStoreConnectionPoolMaxSizeKey"
+/// Taken and without effect: a store that somebody has open is not destroyed.
+public let NSPersistentStoreForceDestroyOption = "NSPersistentStoreForceDestroyOption"
+/// Taken and without effect: values of stores of every type are kept the same way, and archives are read by their transformers.
+public let NSBinaryStoreSecureDecodingClasses = "NSBinaryStoreSecureDecodingClasses"
+/// Taken and without effect, see `NSBinaryStoreSecureDecodingClasses`.
+public let NSBinaryStoreInsecureDecodingCompatibilityOption =
+  "NSBinaryStoreInsecureDecodingCompatibilityOption"
+/// The key of Core Data's that says which systems can read a store. No metadata has it: a store is the same on all of them.
+public let NSPersistentStoreOSCompatibility = "NSPersistentStoreOSCompatibility"
+/// The number of Core Data's framework whose names are here: that of iOS 17 and macOS 14. It says nothing of the library's own version.
+public let NSCoreDataVersionNumber: Double = 1338
 
 /// Metadata as Core Data code expects it: the store's type by Apple's name, numbers as `NSNumber`s.
 func appleSpelled(_ metadata: [String: Any]) -> [String: Any] {

@@ -13,12 +13,19 @@ extension SourcePorter {
     let module = at(place).text
     guard frames.isEmpty, Self.applesModules.contains(module) else { return }
     let (line, indent) = line(around: token.range.lowerBound)
-    let written = text(line).trimmingBlanks
+    var lines = ["#if canImport(\(module))", text(line).trimmingBlanks, "#endif"]
+    if module == "Combine" {
+      // What a program imports by name, `import struct Combine.Just`, is in there as well.
+      lines.insert(contentsOf: ["#elseif canImport(CoreDataCombine)", "import CoreDataCombine"], at: 2)
+      remark(
+        "Combine is Apple's: add the product CoreDataCombine to the target's dependencies, which has it from OpenCombine; or put what uses it between #if canImport(Combine) and #endif"
+      )
+    } else {
+      remark("\(module) is Apple's: put what uses it between #if canImport(\(module)) and #endif")
+    }
     replace(
-      line, with: "\(indent)#if canImport(\(module))\n\(indent)\(written)\n\(indent)#endif\n",
-      line: token.line,
+      line, with: lines.map { indent + $0 + "\n" }.joined(), line: token.line,
       "import \(module) only where there is \(module)")
-    remark("\(module) is Apple's: put what uses it between #if canImport(\(module)) and #endif")
     position = place
   }
 
@@ -91,8 +98,6 @@ extension SourcePorter {
     "NSCoreDataCoreSpotlightDelegate": "Spotlight is Apple's",
     "observeValue":
       "key-value observation is Apple's: use did-change notifications, a fetched results controller, or Observation",
-    "objectWillChange":
-      "Combine is Apple's: use did-change notifications, or Observation with observesObjects",
     "UIApplication": "UIKit is Apple's", "NSApplication": "AppKit is Apple's",
     "NSApp": "AppKit is Apple's",
   ]
@@ -101,8 +106,6 @@ extension SourcePorter {
   mutating func usage() {
     if let message = Self.usages[token.text], !at(position - 1).is("import") { return remark(message) }
     switch token.text {
-    case "publisher" where at(position - 1).is(".") && at(position + 1).is("("):
-      remark("Combine is Apple's: use an observer with a closure, or context.changes() of StrataCore")
     case "observe" where at(position - 1).is(".") && at(position + 1).is("(") && at(position + 2).is("\\"):
       remark(
         "key-value observation is Apple's: use did-change notifications, a fetched results controller, or Observation"

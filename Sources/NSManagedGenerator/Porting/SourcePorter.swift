@@ -9,6 +9,7 @@
 /// | `Book.fetchRequest() as! NSFetchRequest<NSFetchRequestResult>` | the same with `as` |
 /// | a managed object class's `init(…)` that calls `super.init(entity:insertInto:)` | `convenience init(…)` that calls `self.init` |
 /// | `import UIKit`, and other modules of Apple's | the same in `#if canImport(UIKit)` |
+/// | `import Combine` | the same in `#if canImport(Combine)`, and `import CoreDataCombine` elsewhere |
 ///
 /// Works on tokens: what is in comments, texts and code for Apple's systems alone stays as it is.
 struct SourcePorter {

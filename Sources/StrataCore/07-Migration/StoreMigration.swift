@@ -247,8 +247,12 @@ struct StoreMigration {
         guard let name = names[new.elements[place].property] else { return nil }
         new.elements[place].property = name
       }
+      // A predicate is text: it stays as it is, or goes with the index.
+      if let keys = new.condition?.keys, !keys.allSatisfy({ names[$0] == $0 }) { return nil }
       let isDeclared = parts.schema.indexes.contains { $0.name == new.qualifiedName }
-      return isDeclared || (try? new.compiled(number: 0, parts.schema)) == nil ? nil : new
+      guard !isDeclared, let compiled = try? new.compiled(number: 0, parts.schema) else { return nil }
+      do { _ = try IndexFilter.of(compiled, parts.schema) } catch { return nil }
+      return new
     }
     if kept.isEmpty { return false }
     let marks = try kept.map { (key: "added/" + $0.qualifiedName, value: try JSONEncoder.sorted.encode($0)) }

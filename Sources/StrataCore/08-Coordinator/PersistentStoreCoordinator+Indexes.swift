@@ -15,7 +15,7 @@ extension PersistentStoreCoordinator {
   /// for writing completes it while opening.
   ///
   /// - Parameters:
-  ///   - index: The attributes and their order, as in a model; it is not kept.
+  ///   - index: The attributes, their order and the rows that it holds, as in a model; it is not kept.
   ///   - name: The entity, whose subentities are covered too.
   ///   - store: A store of this coordinator.
   ///   - progress: Called after each step, on no thread in particular.
@@ -37,7 +37,8 @@ extension PersistentStoreCoordinator {
       entity: name, name: index.name,
       elements: index.elements.map {
         AddedIndex.Element(property: $0.propertyName, isAscending: $0.isAscending)
-      })
+      },
+      condition: index.condition)
     try await target.addIndex(added, report: progress)
   }
 

@@ -66,6 +66,9 @@ func useObject(_ context: NSManagedObjectContext, _ entity: NSEntityDescription)
   let saved: [String: Any] = object.committedValues(forKeys: nil)
   // surface: NSManagedObject.willAccessValue(forKey:) | NSManagedObject.didAccessValue(forKey:) | NSManagedObject.willChangeValue(forKey:)
   // surface: NSManagedObject.didChangeValue(forKey:) | NSManagedObject.primitiveValue(forKey:) | NSManagedObject.setPrimitiveValue(_:forKey:)
+  // surface: NSManagedObject.willChangeValue(forKey:withSetMutation:using:) | NSKeyValueSetMutationKind
+  object.willChangeValue(forKey: "trips", withSetMutation: .union, using: [object])
+  object.didChangeValue(forKey: "trips", withSetMutation: .union, using: [object])
   object.willAccessValue(forKey: "date")
   let date = object.primitiveValue(forKey: "date") as? Date
   object.didAccessValue(forKey: nil)

@@ -18,6 +18,14 @@ func useCoordinator(_ model: NSManagedObjectModel, _ url: URL, _ context: NSMana
   // surface: NSInferMappingModelAutomaticallyOption | NSReadOnlyPersistentStoreOption | NSPersistentStoreTimeoutOption
   // surface: NSSQLitePragmasOption | NSPersistentStoreRemoteChangeNotificationPostOptionKey
   // surface: NSIgnorePersistentStoreVersioningOption | NSPersistentHistoryTrackingKey | NSPersistentStoreFileProtectionKey
+  // surface: NSPersistentStoreForceDestroyOption | NSBinaryStoreSecureDecodingClasses | NSPersistentStoreOSCompatibility
+  // surface: NSBinaryStoreInsecureDecodingCompatibilityOption | NSCoreDataVersionNumber
+  let names: [String] = [
+    NSPersistentStoreForceDestroyOption, NSBinaryStoreSecureDecodingClasses, NSPersistentStoreOSCompatibility,
+    NSBinaryStoreInsecureDecodingCompatibilityOption,
+  ]
+  let number: Double = NSCoreDataVersionNumber
+  _ = (names, number)
   // surface: NSSQLiteAnalyzeOption | NSSQLiteManualVacuumOption | NSPersistentStoreConnectionPoolMaxSizeKey
   let options: [AnyHashable: Any] = [
     NSMigratePersistentStoresAutomaticallyOption: true, NSInferMappingModelAutomaticallyOption: true,

@@ -86,7 +86,7 @@ extension ModelDocument {
           elements: index.elements.map {
             Element(
               property: $0.propertyName, isAscending: $0.isAscending, collation: $0.collationType.rawValue)
-          })
+          }, condition: index.condition)
       },
       versionHash: entity.versionHash)
   }
@@ -209,9 +209,11 @@ extension ModelDocument {
     // Own ones only: the superentities' are found through the link.
     entity.properties = ordered
     entity.indexes = try document.indexes.map { (index) throws(ModelError) in
-      FetchIndexDescription(
+      let made = FetchIndexDescription(
         name: index.name,
         elements: try index.elements.map { (e) throws(ModelError) in try makeElement(e, index) })
+      made.condition = index.condition
+      return made
     }
   }
 

@@ -65,6 +65,8 @@ struct ModelDocument: Codable, Equatable {
   struct Index: Codable, Equatable {
     var name: String
     var elements: [Element]
+    /// Left out of indexes of all rows, as in models of earlier programs.
+    var condition: IndexCondition?
   }
 
   struct Element: Codable, Equatable {

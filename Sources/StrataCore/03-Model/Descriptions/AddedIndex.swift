@@ -10,6 +10,8 @@ package struct AddedIndex: Sendable, Hashable, Codable {
   var entity: String
   var name: String
   var elements: [Element]
+  /// Nil for an index of all rows. A program that does not know of partial indexes takes it for one of all rows, whose signature is another one.
+  var condition: IndexCondition?
 
   /// The name among a store's indexes.
   var qualifiedName: String { "\(entity).\(name)" }
@@ -25,13 +27,15 @@ package struct AddedIndex: Sendable, Hashable, Codable {
       elements: elements.map {
         FetchIndexElementDescription(propertyName: $0.property, isAscending: $0.isAscending)
       })
+    description.condition = condition
     let sentences = ModelValidation.sentences(of: description, for: owner.entityDescription, in: schema.model)
     guard sentences.isEmpty else { throw ModelError(sentences) }
     let index = IndexSchema(
       number: number, name: qualifiedName, owner: owner.number, isUnique: false,
       elements: elements.compactMap { element in
         owner.slot(named: element.property).map { (owner.attributes[$0], element.isAscending) }
-      })
+      },
+      condition: condition, conditionSlots: condition?.keys.compactMap(owner.slot(named:)) ?? [])
     guard let index else { throw ModelError("Index \(qualifiedName) has too many attributes for one key.") }
     return index
   }
@@ -39,9 +43,12 @@ package struct AddedIndex: Sendable, Hashable, Codable {
 
 extension IndexSchema {
   /// An index over these attributes of its owner; nil when they are too many for one key.
+  ///
+  /// - Parameter conditionSlots: The slots that `condition` looks at.
   convenience init?(
     number: Int, name: String, owner: Int, isUnique: Bool,
-    elements: [(attribute: AttributeSchema, isAscending: Bool)]
+    elements: [(attribute: AttributeSchema, isAscending: Bool)], condition: IndexCondition? = nil,
+    conditionSlots: [Int] = []
   ) {
     let kinds = elements.map { SchemaCompiler.kind(of: $0.attribute) }
     guard let limits = KeyLimits.limits(for: kinds) else { return nil }
@@ -55,6 +62,8 @@ extension IndexSchema {
     }.joined()
     self.init(
       number: number, name: name, owner: owner, parts: parts, isUnique: isUnique,
-      signature: (isUnique ? "unique\n" : "index\n") + signature)
+      signature: (isUnique ? "unique\n" : "index\n") + signature
+        + (condition.map { "where \($0.text)\n" } ?? ""),
+      condition: condition, conditionSlots: conditionSlots)
   }
 }

@@ -13,6 +13,8 @@ public final class FetchIndexDescription: NSObject, @unchecked Sendable {
     willSet { requireMutable("elements") }
     didSet { adopt() }
   }
+  /// The rows that the index holds; nil for all of them. Set by `partialIndexPredicate`.
+  package var condition: IndexCondition? { willSet { requireMutable("partialIndexPredicate") } }
   /// The entity that declares the index; nil until it belongs to one.
   public internal(set) var entity: EntityDescription? {
     get { entityReference?.target }
@@ -98,4 +100,22 @@ public final class FetchIndexElementDescription: NSObject, @unchecked Sendable {
   public var property: PropertyDescription? {
     indexDescription?.entity?.propertiesByName[propertyName]
   }
+}
+
+/// Which rows a partial index holds, as text: what it means is for the floor of queries.
+package struct IndexCondition: Sendable, Hashable, Codable {
+  /// The predicate as a format string, from which an equal one is read again.
+  package var text: String
+  /// The attributes that it looks at, by name, sorted.
+  package var keys: [String]
+  /// Why no index can have such a predicate: what follows on “has a predicate that”. Never stored.
+  package var refusal: String?
+
+  package init(text: String, keys: [String], refusal: String? = nil) {
+    self.text = text
+    self.keys = keys
+    self.refusal = refusal
+  }
+
+  private enum CodingKeys: String, CodingKey { case text, keys }
 }

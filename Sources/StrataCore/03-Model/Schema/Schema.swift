@@ -236,18 +236,24 @@ package final class IndexSchema: Sendable {
   package let parts: [Part]
   /// Whether it stands for a uniqueness constraint.
   package let isUnique: Bool
-  /// Stable text of attribute names, kinds, directions and limits: keys are comparable when it is equal.
+  /// Stable text of attribute names, kinds, directions, limits, and of the predicate of a partial index: keys are comparable when it is equal.
   package let signature: String
-  /// The indexed slots.
+  /// The rows that a partial index holds; nil for all of them.
+  package let condition: IndexCondition?
+  /// The slots that decide which entry a row has, and whether it has one.
   package let slots: SlotBitmap
 
-  init(number: Int, name: String, owner: Int, parts: [Part], isUnique: Bool, signature: String) {
+  init(
+    number: Int, name: String, owner: Int, parts: [Part], isUnique: Bool, signature: String,
+    condition: IndexCondition? = nil, conditionSlots: [Int] = []
+  ) {
     self.number = number
     self.name = name
     self.owner = owner
     self.parts = parts
     self.isUnique = isUnique
     self.signature = signature
-    slots = parts.reduce(into: SlotBitmap()) { $0.insert($1.slot) }
+    self.condition = condition
+    slots = (parts.map(\.slot) + conditionSlots).reduce(into: SlotBitmap()) { $0.insert($1) }
   }
 }

@@ -203,19 +203,22 @@ extension SchemaCompiler {
       var declared = description.indexes.map { index in
         (
           name: "\(entityName).\(index.name)", isUnique: false,
-          parts: index.elements.map { (name: $0.propertyName, isAscending: $0.isAscending) }
+          parts: index.elements.map { (name: $0.propertyName, isAscending: $0.isAscending) },
+          condition: index.condition
         )
       }
       declared += description.uniquenessConstraints.map { names in
         (
           name: "\(entityName).unique(\(names.joined(separator: ",")))", isUnique: true,
-          parts: names.map { (name: $0, isAscending: true) }
+          parts: names.map { (name: $0, isAscending: true) }, condition: nil
         )
       }
       for index in declared {
         let compiled = IndexSchema(
           number: indexes.count, name: index.name, owner: owner, isUnique: index.isUnique,
-          elements: index.parts.compactMap { part in slots[part.name].map { ($0, part.isAscending) } })
+          elements: index.parts.compactMap { part in slots[part.name].map { ($0, part.isAscending) } },
+          condition: index.condition,
+          conditionSlots: index.condition?.keys.compactMap { slots[$0]?.slot } ?? [])
         guard let compiled else {
           sentences.append("Index \(index.name) has too many attributes for one key.")
           continue

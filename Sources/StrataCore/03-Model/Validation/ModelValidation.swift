@@ -188,6 +188,25 @@ struct ModelValidation {
         "Index \(place) wants an R-tree for \(element.propertyName), which is not supported yet.")
     }
     checkKey(index.elements.map(\.propertyName), entity, "Index \(place)")
+    if let condition = index.condition { checkCondition(condition, entity, "Index \(place)") }
+  }
+
+  private mutating func checkCondition(
+    _ condition: IndexCondition, _ entity: EntityDescription, _ place: String
+  ) {
+    if let refusal = condition.refusal {
+      sentences.append("\(place) has a predicate that \(refusal).")
+      return
+    }
+    let slots = Dictionary(
+      entity.slotDescriptions.map { ($0.name, $0) }, uniquingKeysWith: { _, last in last })
+    for name in condition.keys {
+      guard let slot = slots[name], slot.property is AttributeDescription else {
+        sentences.append("\(place) has a predicate on \(name), which is no attribute of the entity.")
+        continue
+      }
+      if slot.isTransient { sentences.append("\(place) has a predicate on \(name), which is transient.") }
+    }
   }
 
   private mutating func checkConstraints(of entity: EntityDescription) {

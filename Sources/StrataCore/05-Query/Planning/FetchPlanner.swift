@@ -101,6 +101,8 @@ extension FetchPlanner {
     var isOrdered = false
     var isReversed = false
     var score = 0
+    /// Whether all entries are walked, which are fewer than the rows.
+    var isWhole = false
   }
 }
 
@@ -130,6 +132,7 @@ extension FetchPlanner.Context {
     let ranges = KeyRange.normalized(choice.ranges)
     let covered = request.schema.entities[choice.index.owner].subtree
     var words = "index \(choice.index.name)"
+    if let condition = choice.index.condition { words += " of rows with \(condition.text)" }
     if !choice.reasons.isEmpty { words += " where " + choice.reasons.joined(separator: ", ") }
     if choice.isReversed { words += ", backwards" }
     var plan = finish(
@@ -141,6 +144,9 @@ extension FetchPlanner.Context {
     if covers(choice.index, plan) {
       plan.isCovering = true
       plan.description = plan.description.replacingFirst("; then ", by: "; by its entries alone ")
+    } else if choice.isWhole, mode == .rows || plan.residual != nil, sorts.isEmpty || !choice.isOrdered {
+      // It may hold most of the rows.
+      plan.alternative = FetchPlan.Alternative(scanPlan())
     }
     return plan
   }
@@ -196,6 +202,12 @@ extension FetchPlanner.Context {
   /// How `index` could serve the request; nil when it cannot.
   func choice(of index: IndexSchema) -> FetchPlanner.Choice? {
     var choice = FetchPlanner.Choice(index: index, ranges: [])
+    let filter: IndexFilter?
+    do { filter = try IndexFilter.of(index, request.schema) } catch { return nil }
+    if let filter {
+      guard let implied = filter.implied(by: conjuncts) else { return nil }
+      choice.consumed = implied
+    }
     var keys: [[UInt8]] = [[]]
     var fixedCount = 0
     var isSingle = true
@@ -223,7 +235,16 @@ extension FetchPlanner.Context {
     }
     if index.isUnique && fixedCount == index.parts.count { choice.score += 100 }
     choice.ranges = ranges ?? keys.map { KeyRange(prefix: $0) }
+    if filter != nil {
+      choice.isWhole = choice.score == 0
+      choice.score += 2
+    }
     order(&choice, fixedCount: fixedCount)
+    if choice.isWhole, mode == .rows, request.limit == 0, !sorts.isEmpty {
+      // How many rows that is nobody knows yet: they are sorted when they have been found to be few.
+      choice.isOrdered = false
+      choice.isReversed = false
+    }
     if choice.isOrdered, keys.count == 1, let start = request.start {
       begin(&choice, at: start, prefix: keys[0], fixedCount: fixedCount)
     }

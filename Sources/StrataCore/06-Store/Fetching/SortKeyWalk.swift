@@ -69,7 +69,8 @@ extension StoredView {
       // The planner takes no index whose keys may be cut; a walk along this one checks that.
       let indexes = request.entity.indexes + reader.catalogue.indexes.addedByEntity[request.entity.number]
       let found = indexes.first { index in
-        isInOrder(index) && !index.isUnique && reader.catalogue.indexes.isUsable(index.number)
+        isInOrder(index) && !index.isUnique && index.condition == nil
+          && reader.catalogue.indexes.isUsable(index.number)
           && schema.entities[index.owner].subtree.allSatisfy(request.entityNumbers.contains)
       }
       return found.map { ($0, [KeyRange(prefix: [])]) }

@@ -73,7 +73,7 @@ extension LMDBStore {
     var changed = SlotBitmap()
     for update in changes.updates { changed.formUnion(update.changedSlots) }
     return catalogue.indexes.maintained.contains { index in
-      !index.isUnique && index.parts.contains { changed.contains($0.slot) }
+      !index.isUnique && changed.intersects(index.slots)
     }
   }
 }

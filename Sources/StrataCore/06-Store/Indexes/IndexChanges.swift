@@ -100,8 +100,6 @@ extension ChangeSetWriter {
       isLate[entity] = index.slots.intersects(parts.schema.entities[entity].derivedSlots)
       isCovered[entity] = !isLate[entity]
     }
-    var slots = SlotBitmap()
-    for part in index.parts { slots.insert(part.slot) }
     var keys = IndexKeyMaker(index: index, reader: reader)
     var old = IndexKeyMaker(index: index, reader: reader)
 
@@ -128,7 +126,7 @@ extension ChangeSetWriter {
         continue
       }
       guard isCovered[change.entity] else { continue }
-      guard change.changedSlots.intersects(slots) else { continue }
+      guard change.changedSlots.intersects(index.slots) else { continue }
       try old.make(replaced[place], change.primaryKey, externals: [], transaction)
       try keys.make(change.storedRow, change.primaryKey, externals: change.externals, transaction)
       // Cut keys may be the same for different values: the constraint must be looked at again.

@@ -10,6 +10,10 @@ struct IndexKeyMaker: ~Copyable {
   let reader: RowReader
   private var builder = KeyBuilder()
   private let parts: ContiguousArray<IndexSchema.Part>
+  /// Which rows have a key; nil when all have one.
+  private let filter: CompiledPredicate?
+  /// Whether the last row has one. If not, there are no bytes, and nothing to be added.
+  private var isMember = true
   /// The entity of the last row and its layout. Set together.
   private var lastEntity = -1
   private var lastLayout: RowLayout?
@@ -21,10 +25,11 @@ struct IndexKeyMaker: ~Copyable {
   init(index: IndexSchema, reader: RowReader) {
     self.index = index
     parts = ContiguousArray(index.parts)
+    filter = reader.catalogue.indexes.filters[index.number]
     self.reader = reader
   }
 
-  /// Makes the key of `row`.
+  /// Makes the key of `row`, if it has one.
   ///
   /// - Parameter externals: Large values of the row that are not stored yet.
   @inline(__always)
@@ -35,6 +40,10 @@ struct IndexKeyMaker: ~Copyable {
     builder.reset()
     isTruncated = false
     isConstrained = true
+    if let filter {
+      isMember = try Self.isMember(row, primaryKey, externals, filter, reader, transaction)
+      if !isMember { return }
+    }
     let layout = reader.layout(of: row)
     for part in index.parts {
       if RowBytes.isNil(row.base, part.slot) { isConstrained = false }
@@ -51,9 +60,28 @@ struct IndexKeyMaker: ~Copyable {
     builder.appendPrimaryKey(primaryKey)
   }
 
-  /// Makes the key of a row with the entity's own layout; false when a value lies outside the row. Counts no references.
+  /// Whether a partial index has an entry for a row.
+  @inline(never)
+  private static func isMember(
+    _ row: StoredRow, _ primaryKey: UInt64, _ externals: [ExternalValue], _ filter: CompiledPredicate,
+    _ reader: RowReader, _ transaction: borrowing ReadTransaction
+  ) throws -> Bool {
+    try filter.evaluate(
+      row: row.base, table: reader.layout(of: row).table, primaryKey: primaryKey,
+      large: { try reader.value(row, $0, primaryKey: primaryKey, externals: externals, transaction) },
+      other: { instruction in
+        // Beside tests of values there are only texts in it: see `IndexFilter`.
+        let value = try reader.value(
+          row, Int(instruction.slot), primaryKey: primaryKey, externals: externals, transaction)
+        return try filter.texts[Int(instruction.firstOperand)].matches(value)
+      })
+  }
+
+  /// Makes the key of a row with the entity's own layout; false when a value lies outside the row, or the index is a partial one. Counts no
+  /// references.
   @inline(__always)
   mutating func makeInline(_ row: UnsafeRawPointer, _ entity: Int, _ primaryKey: UInt64) throws -> Bool {
+    if filter != nil { return false }
     if entity != lastEntity {
       lastEntity = entity
       lastLayout = reader.parts.schema.entities[entity].layout
@@ -76,14 +104,15 @@ struct IndexKeyMaker: ~Copyable {
     }
   }
 
-  /// Adds the last key to `entries`.
+  /// Adds the last key to `entries`, if the row has one.
   @inline(__always)
   func append(to entries: inout IndexEntries) {
+    if !isMember { return }
     entries.append(builder.bytes, isTruncated: isTruncated, isConstrained: isConstrained)
   }
 
-  /// Whether the last keys of both are the same bytes.
+  /// Whether the last keys of both are the same bytes, or there are none.
   func hasSameKey(as other: borrowing IndexKeyMaker) -> Bool {
-    IndexEntries.order(builder.bytes, other.builder.bytes) == 0
+    isMember == other.isMember && IndexEntries.order(builder.bytes, other.builder.bytes) == 0
   }
 }

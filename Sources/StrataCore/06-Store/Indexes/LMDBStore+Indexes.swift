@@ -120,7 +120,8 @@ extension LMDBStore {
           attributes: index.parts.map {
             StoredIndex.Attribute(name: owner.attributes[$0.slot].name, isAscending: $0.isAscending)
           },
-          isUnique: index.isUnique, isDeclared: own.contains(index.name), isAdded: added.contains(index.name),
+          predicateFormat: index.condition?.text, isUnique: index.isUnique,
+          isDeclared: own.contains(index.name), isAdded: added.contains(index.name),
           isComplete: indexes.states[index.number] == .complete,
           entryCount: try indexes.keyspaces[index.number].map { try transaction.entryCount($0) } ?? 0)
       }.sorted { ($0.entityName, $0.name) < ($1.entityName, $1.name) }
@@ -133,6 +134,7 @@ extension LMDBStore {
       throw CoreDataError(.persistentStoreSave, "The store at \(parts.environment.path) is read-only.")
     }
     let compiled = try added.compiled(number: 0, parts.schema)
+    _ = try IndexFilter.of(compiled, parts.schema)
     let owner = parts.schema.entities[compiled.owner]
     guard parts.held[owner.number] else {
       throw CoreDataError(

@@ -14,6 +14,8 @@ public struct StoredIndex: Sendable, Hashable {
   public let entityName: String
   /// The attributes in the order in which the index sorts by them.
   public let attributes: [Attribute]
+  /// The rows that it holds, as the format string of a predicate; nil when it holds all rows.
+  public let predicateFormat: String?
   /// Whether it stands for a uniqueness constraint.
   public let isUnique: Bool
   /// Whether the model declares it.

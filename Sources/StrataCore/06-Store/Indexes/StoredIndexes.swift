@@ -23,6 +23,8 @@ struct StoredIndexes: Sendable {
   let states: [State]
   /// By number; nil for indexes of entities that the configuration leaves out, and for those that this process has not opened yet.
   let keyspaces: [Keyspace?]
+  /// By number: which rows a partial index holds; nil for an index of all rows.
+  let filters: [CompiledPredicate?]
   /// By entity number: the added ones that cover it.
   let addedByEntity: [[IndexSchema]]
   /// The added ones, also those whose names the schema uses for its own.
@@ -45,7 +47,9 @@ struct StoredIndexes: Sendable {
     let added = try Self.added(parts.meta, transaction)
     for index in added where !own.contains(index.qualifiedName) {
       // One that means nothing here is foreign.
-      guard let compiled = try? index.compiled(number: all.count, schema) else { continue }
+      guard let compiled = try? index.compiled(number: all.count, schema),
+        Self.isSound(compiled, schema)
+      else { continue }
       let name = Self.keyspaceName(index.qualifiedName)
       let isHeld = parts.rows[schema.entities[compiled.owner].hierarchyNumber] != nil
       let keyspace = isHeld ? open.first { $0.name == name } : nil
@@ -59,6 +63,14 @@ struct StoredIndexes: Sendable {
       if text == index.signature { return .complete }
       return IndexGrowth.next(in: text, index.signature) == nil ? .absent : .growing
     }
+    filters = try all.map { index in
+      try IndexFilter.of(index, schema).map { filter in
+        let owner = schema.entities[index.owner]
+        return CompiledPredicate(
+          filter.predicate, rootName: schema.hierarchies[owner.hierarchyNumber].rootName,
+          storeIdentifier: nil, schema: schema)
+      }
+    }
     let known = Set(zip(all, states).compactMap { $1 == .absent ? nil : $0.name })
     foreign = stored.keys.filter { !known.contains($0) }.sorted()
     missingKeyspaces = missing
@@ -66,6 +78,12 @@ struct StoredIndexes: Sendable {
     self.keyspaces = keyspaces
     self.added = added
     self.addedByEntity = addedByEntity
+  }
+
+  /// Whether the predicate of an index means something here.
+  private static func isSound(_ index: IndexSchema, _ schema: Schema) -> Bool {
+    do { _ = try IndexFilter.of(index, schema) } catch { return false }
+    return true
   }
 
   /// Whether fetches may look into the index.
@@ -79,6 +97,18 @@ struct StoredIndexes: Sendable {
   func index(named name: String) -> IndexSchema? { all.first { $0.name == name } }
 
   static func keyspaceName(_ index: String) -> String { "index:" + index }
+
+  /// That every predicate of the schema's indexes is one that an index can have.
+  /// - Throws: ``ModelError`` with a sentence for each that is not.
+  static func requireSoundFilters(_ schema: Schema) throws {
+    var sentences: [String] = []
+    for index in schema.indexes {
+      do { _ = try IndexFilter.of(index, schema) } catch let error as ModelError {
+        sentences += error.sentences
+      }
+    }
+    if !sentences.isEmpty { throw ModelError(sentences) }
+  }
 
   /// What the store keeps of indexes that were added to it, by name. An index whose definition is unreadable cannot be built: it is
   /// left out.

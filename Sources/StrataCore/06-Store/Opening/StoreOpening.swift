@@ -38,6 +38,8 @@ struct StoreOpening {
 
   func open() throws -> Result {
     let held = try heldEntities()
+    // Before there is a file.
+    try StoredIndexes.requireSoundFilters(schema)
     let environment = try openEnvironment()
     do {
       let result = try open(environment, held: held)

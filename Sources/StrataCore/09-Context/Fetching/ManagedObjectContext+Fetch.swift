@@ -290,3 +290,17 @@ private func unsafeDowncastArray<T: ManagedObject>(_ objects: [ManagedObject]) -
   // Unsafe: class references have one representation; the caller checked the class of the entity and its subentities.
   return unsafeBitCast(objects, to: [T].self)
 }
+
+extension Array where Element == ManagedObject {
+  /// The same array under a class of all its elements, without a copy; nil when `type` is no such class.
+  package func typed<Object>(_ type: Object.Type) -> [Object]? {
+    guard Object.self is ManagedObject.Type else { return nil }
+    var fits = true
+    // Most are exactly of the class, which costs nothing to see.
+    ManagedObject.forEach(self) { object in
+      if Swift.type(of: object) as Any.Type != Object.self, !(object is Object) { fits = false }
+    }
+    // Unsafe: `Object` is a class, as has been asked, so that both arrays hold references.
+    return fits ? unsafeBitCast(self, to: [Object].self) : nil
+  }
+}

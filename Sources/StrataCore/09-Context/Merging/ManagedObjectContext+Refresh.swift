@@ -105,6 +105,8 @@ extension ManagedObjectContext {
     object.relations?.expireBases()
     if object.isFault, !object.state.contains(.rowGone) {
       object.snapshot = nil
+      // Its observers know what it has shown.
+      if object.state.contains(.observed) { changes.note(object, .refresh) }
       // Children see its edits over the row of before.
       if !object.state.isDisjoint(with: .ownChange) { unpublished.objects.append(object) }
       return

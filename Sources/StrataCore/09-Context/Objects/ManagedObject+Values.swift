@@ -56,6 +56,7 @@ extension ManagedObject {
     context?.checkAccess(home.token.entityName)
     fire()
     context?.willChange(self)
+    if state.contains(.observed), let slot = home.entity.slot(named: key) { tellWatchersOfSetting(slot) }
   }
 
   /// Says that `key` has been changed through `setPrimitiveValue`: the change is noticed from here on.
@@ -70,6 +71,7 @@ extension ManagedObject {
       draft.eventChanged.insert(slot)
     }
     noteChange()
+    observedDidChange(slot)
   }
 
   // MARK: Changes
@@ -253,6 +255,8 @@ extension ManagedObject {
       // awakeFromFetch may set values without dirtying the object (rule 55).
       noteSilentEdit(slot)
     }
+    // Whoever sets a reference has its other end to set yet.
+    if !isFired { observedDidChange(slot) }
   }
 
   /// Whether an undo manager is to know what the object was. Counts no references.
@@ -312,6 +316,7 @@ extension ManagedObject {
     storeTransient(value, slot)
     refusal?()
     if !state.contains(.awaking) { noteChange() }
+    if !isRelationship { observedDidChange(slot) }
   }
 
   /// Sets a transient value without notifying observers.

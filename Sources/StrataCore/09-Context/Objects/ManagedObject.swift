@@ -42,7 +42,7 @@ open class ManagedObject: NSObject, SlotDeclaring {
     get { contextReference?.takeUnretainedValue() }
     set {
       contextReference = newValue.map { .passUnretained($0) }
-      if state.contains(.observed) { tellObserved() }
+      if state.contains(.observed) { observedContextDidChange() }
     }
   }
   /// The row as last read or saved.

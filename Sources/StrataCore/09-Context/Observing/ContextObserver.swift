@@ -58,7 +58,14 @@ struct ContextObservation {
   /// Observers are being told: what they change is told when they have come back.
   var isTelling = false
   /// See `observesObjects`.
-  var includesObjects = false
+  var includesObjects = false { didSet { settleObjects() } }
+  /// Some object has, or has had, a watcher.
+  var hasWatchedObjects = false { didSet { settleObjects() } }
+  /// What is read is being recorded.
+  var recording: ReadRecording? { didSet { settleObjects() } }
+  /// Whether reading a property has to be noted, and whether there may be objects whose observers are to be told.
+  private(set) var notesReads = false
+  private(set) var tellsObjects = false
   /// For the next observed object.
   var spareRegistrar = ObservationRegistrar()
 
@@ -81,6 +88,11 @@ struct ContextObservation {
       settle()
     }
     return present
+  }
+
+  private mutating func settleObjects() {
+    notesReads = includesObjects || recording != nil
+    tellsObjects = includesObjects || hasWatchedObjects
   }
 
   private mutating func settle() {

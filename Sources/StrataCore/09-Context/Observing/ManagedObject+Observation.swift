@@ -16,6 +16,10 @@ final class ObjectObservation {
   let registrar: ObservationRegistrar
   /// By slot: what was read by an observer that was not notified since.
   var seen: [Int: Seen] = [:]
+  /// Who is told of every change.
+  var watched = WatchedProperties()
+
+  var isInUse: Bool { !seen.isEmpty || !watched.isEmpty }
 
   init(_ registrar: ObservationRegistrar) { self.registrar = registrar }
 }
@@ -33,15 +37,20 @@ extension ManagedObject {
   /// A property is being read.
   @inline(__always)
   final func noteRead(_ slot: Int) {
-    guard let contextReference, contextReference._withUnsafeGuaranteedRef({ $0.observesObjects }) else {
-      return
-    }
+    guard let contextReference,
+      contextReference._withUnsafeGuaranteedRef({ $0.observation.notesReads })
+    else { return }
     trackRead(slot)
   }
 
   @inline(never)
   private final func trackRead(_ slot: Int) {
     guard let context, state.isDisjoint(with: [.awaking, .probe]) else { return }
+    if let recording = context.observation.recording {
+      if recording.object === self { recording.slots.insert(slot) }
+      if recording.objects.last !== self { recording.objects.append(self) }
+      if !context.observation.includesObjects { return }
+    }
     let path = ObservedSlot.keyPath(slot)
     let scope = ThreadScope.current
     scope.hasHashedSlot = false
@@ -49,18 +58,23 @@ extension ManagedObject {
     let registrar = observation?.registrar ?? context.observation.spareRegistrar
     registrar.access(self, keyPath: path)
     guard scope.hasHashedSlot else { return }
-    if observation == nil {
-      observation = ObjectObservation(registrar)
-      context.observation.spareRegistrar = ObservationRegistrar()
-    }
+    let observation = ensureObservation()
     state.beginObserved()
     edits = draft?.pointers
     // What is read is the value, not that the object was a fault.
     if slot >= 0, home.entity.relationship(slot: slot)?.isToMany != true { fire() }
-    observation?.seen[slot] = seen(slot)
+    observation.seen[slot] = seen(slot)
   }
 
-  private final func seen(_ slot: Int) -> ObjectObservation.Seen {
+  final func ensureObservation() -> ObjectObservation {
+    if let observation { return observation }
+    let new = ObjectObservation(context?.observation.spareRegistrar ?? ObservationRegistrar())
+    context?.observation.spareRegistrar = ObservationRegistrar()
+    observation = new
+    return new
+  }
+
+  final func seen(_ slot: Int) -> ObjectObservation.Seen {
     switch slot {
     case ObservedSlot.hasChanges: return .state(!state.isDisjoint(with: .unsaved))
     case ObservedSlot.isDeleted: return .state(!state.isDisjoint(with: .anyDeleted))
@@ -104,6 +118,7 @@ extension ManagedObject {
 
   @inline(never)
   private final func tellSetting(_ slot: Int, to value: AttributeValue? = nil) {
+    tellWatchersOfSetting(slot)
     if state.isDisjoint(with: .unsaved) { tell(ObservedSlot.hasChanges) }
     if let value, Self.isSame(seenValue(slot), value) { return }
     tell(slot)
@@ -112,17 +127,30 @@ extension ManagedObject {
   }
 
   /// At the end of an event, or of a save: reports what differs from what was read.
-  final func tellObserved() { tell(observedChanges()) }
+  final func tellObserved() { for slot in seenChanges(isAnyMember: false) { tell(slot) } }
 
-  /// The slots that are not as they were read. `isAnyMember` when members may have changed without having been noted.
-  final func observedChanges(isAnyMember: Bool = false) -> [Int] {
+  /// The slots that are not as they were read, and those that are not as watchers know them.
+  struct ObservedChanges {
+    let seen: [Int]
+    let watched: [Int]
+  }
+
+  /// What observers and watchers do not know yet. `isAnyMember` when members may have changed without having been noted.
+  final func observedChanges(isAnyMember: Bool = false) -> ObservedChanges {
+    ObservedChanges(
+      seen: seenChanges(isAnyMember: isAnyMember), watched: watchedChanges(isAnyMember: isAnyMember))
+  }
+
+  private final func seenChanges(isAnyMember: Bool) -> [Int] {
     observation?.seen.filter { hasChanged($0.key, since: $0.value, isAnyMember) }.map(\.key) ?? []
   }
 
-  final func tell(_ slots: [Int]) { for slot in slots { tell(slot) } }
+  final func tell(_ changes: ObservedChanges) {
+    for slot in changes.seen { tell(slot) }
+    tellWatchers(changes.watched)
+  }
 
-  private final func hasChanged(_ slot: Int, since seen: ObjectObservation.Seen, _ isAnyMember: Bool) -> Bool
-  {
+  final func hasChanged(_ slot: Int, since seen: ObjectObservation.Seen, _ isAnyMember: Bool) -> Bool {
     if case .members(let old, let epoch) = seen {
       return haveMembersChanged(slot, old, epoch, isAnyMember)
     }
@@ -154,10 +182,15 @@ extension ManagedObject {
 
   private final func tell(_ slot: Int) {
     guard let observation, observation.seen.removeValue(forKey: slot) != nil else { return }
-    if observation.seen.isEmpty { state.endObserved() }
+    settleObserved()
     let path = ObservedSlot.keyPath(slot)
     observation.registrar.willSet(self, keyPath: path)
     observation.registrar.didSet(self, keyPath: path)
+  }
+
+  /// Without anybody to tell, setters take the fast half again.
+  final func settleObserved() {
+    if observation?.isInUse != true { state.endObserved() }
   }
 }
 
@@ -175,7 +208,7 @@ extension ManagedObjectContext {
 
   /// After a save, or a rollback, which puts back members without saying which.
   func tellObserved(_ objects: @autoclosure () -> [ManagedObject], includingMembers: Bool = false) {
-    if !observation.includesObjects { return }
+    if !observation.tellsObjects { return }
     let objects = objects()
     fulfilObserved(objects)
     for object in objects where object.state.contains(.observed) {
@@ -185,7 +218,7 @@ extension ManagedObjectContext {
 
   /// After a batch, which does not say which owners have other members now.
   func tellObservedMembers() {
-    if !observation.includesObjects { return }
+    if !observation.tellsObjects { return }
     var observed: [ManagedObject] = []
     stores.forEachLive { if $0.state.contains(.observed) { observed.append($0) } }
     tellObserved(observed)
@@ -194,7 +227,7 @@ extension ManagedObjectContext {
   /// Reads the rows of observed objects that have become faults: whether they are different cannot be told otherwise. They
   /// stay faults.
   func fulfilObserved(_ objects: [ManagedObject]) {
-    if !observation.includesObjects { return }
+    if !observation.tellsObjects { return }
     let faults = objects.filter { $0.state.contains(.observed) && $0.isFault && $0.snapshot == nil }
     if faults.isEmpty { return }
     saving.encodingAhead?.wait()

@@ -49,6 +49,11 @@ extension ManagedObject {
 
   /// Sets a to-one relationship and the other end with it, at once (rules 208, 209).
   final func setRelatedObject(_ relationship: RelationshipSchema, _ new: ManagedObject?) {
+    linkObject(relationship, new)
+    observedDidChange(relationship.slot)
+  }
+
+  private final func linkObject(_ relationship: RelationshipSchema, _ new: ManagedObject?) {
     let context = contextForLinking(relationship, to: new)
     fire()
     // Whatever children have saved of the object comes first.

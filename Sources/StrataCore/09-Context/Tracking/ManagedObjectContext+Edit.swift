@@ -123,7 +123,7 @@ extension ManagedObjectContext {
       try? object.keepEveryValue()
       object.snapshot = nil
     }
-    object.state.beginAnew(isListed: changes.lists(inserted: object), keeping: .draftShared)
+    object.state.beginAnew(isListed: changes.lists(inserted: object), keeping: [.draftShared, .observed])
   }
 
   @inline(__always)

@@ -77,7 +77,7 @@ extension ManagedObjectContext {
     registerUndo()
     var sets = ObjectSets()
     var hasMerged = false
-    var observed: [(ManagedObject, [Int])] = []
+    var observed: [(ManagedObject, ManagedObject.ObservedChanges)] = []
     let hasFlushed = changes.hasFlushed
     let noted = changes.takeNoted()
     if hasFlushed {
@@ -126,7 +126,7 @@ extension ManagedObjectContext {
     }
     // Observers may edit.
     if !observed.isEmpty { saving.encodingAhead?.wait() }
-    for (object, slots) in observed { object.tell(slots) }
+    for (object, changes) in observed { object.tell(changes) }
     if sets.isEmpty { return }
     note(sets)
     let inserted = Set.roomy(sets.inserted)

@@ -208,7 +208,7 @@ extension ManagedObjectContext {
       letGo(other, rowIsGone: true)
     }
     object.state.beginAnew(isListed: listed.contains(object, changes))
-    if object.observation?.seen.isEmpty == false { object.state.beginObserved() }
+    if object.observation?.isInUse == true { object.state.beginObserved() }
     object.become(home)
     object.primaryKey = primaryKey
     object.context = self

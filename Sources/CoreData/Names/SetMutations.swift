@@ -1,0 +1,31 @@
+import StrataCore
+
+/// What is done to the members of a set.
+public enum NSKeyValueSetMutationKind: UInt, Sendable {
+  /// Members come.
+  case union = 1
+  /// Members go.
+  case minus = 2
+  /// Those go that are not among the given ones.
+  case intersect = 3
+  /// The given ones take the place of all.
+  case set = 4
+}
+
+extension NSManagedObject {
+  /// Says that members of the set `key` are about to change: the object counts as changed. Accessors need no such bracket.
+  public final func willChangeValue(
+    forKey key: String, withSetMutation mutationKind: NSKeyValueSetMutationKind,
+    using objects: Set<AnyHashable>
+  ) {
+    willChangeValue(forKey: key)
+  }
+
+  /// Says that members of the set `key` have been changed.
+  public final func didChangeValue(
+    forKey key: String, withSetMutation mutationKind: NSKeyValueSetMutationKind,
+    using objects: Set<AnyHashable>
+  ) {
+    didChangeValue(forKey: key)
+  }
+}
