@@ -102,7 +102,11 @@ struct PropertyReader {
       return wrong(Fault(binding.pattern, "pattern", "a property of a model has a name, not a pattern"))
     }
     let type = binding.typeAnnotation.map { WrittenType($0.type) }
-    if let wrapped = type?.wrapped, let fault = unsupported(wrapped) { return wrong(fault) }
+    if let type, let written = binding.typeAnnotation?.type,
+      let fault = unsupported(type.wrapped, at: written)
+    {
+      return wrong(fault)
+    }
     let property = PersistedProperty(
       declaration: variable, name: pattern.identifier.text, type: type,
       initialValue: binding.initializer?.value.trimmed)
@@ -196,14 +200,14 @@ struct PropertyReader {
 
   // MARK: Types and fix-its
 
-  private func unsupported(_ type: TypeSyntax) -> Fault? {
+  private func unsupported(_ type: TypeSyntax, at place: TypeSyntax) -> Fault? {
     if type.is(TupleTypeSyntax.self) {
-      return Fault(type, "tuple", "a tuple cannot be stored: make it a struct that is Codable")
+      return Fault(place, "tuple", "a tuple cannot be stored: make it a struct that is Codable")
     }
     if type.is(FunctionTypeSyntax.self)
       || type.as(AttributedTypeSyntax.self)?.baseType.is(FunctionTypeSyntax.self) == true
     {
-      return Fault(type, "function", "a function cannot be stored", transientFixIt())
+      return Fault(place, "function", "a function cannot be stored", transientFixIt())
     }
     return nil
   }

@@ -35,7 +35,6 @@ struct ExpansionTests {
           }
         }
         private var _title: _SwiftDataNoType = _SwiftDataNoType()
-
         private var _$backingData: any SwiftData.BackingData<Trip> = Trip.createBackingData()
 
         var persistentBackingData: any SwiftData.BackingData<Trip> {
@@ -57,7 +56,6 @@ struct ExpansionTests {
           _title = _SwiftDataNoType()
           _$backingData = backingData
         }
-
         nonisolated let _$observationRegistrar = Observation.ObservationRegistrar()
 
         nonisolated func access<_Member>(keyPath: KeyPath<Trip, _Member>) {
