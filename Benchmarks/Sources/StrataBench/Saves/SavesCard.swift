@@ -71,7 +71,9 @@ struct Saves: AsyncParsableCommand {
     for count in threads.sorted() {
       job.threads = count
       job.saves = max(1, (saves ?? usualSaves(count)) / (quick ? 5 : 1))
-      let contenders = (SaveContender.strata + (onlyStrata ? [] : SaveContender.peers)).filter { $0.suits(job) }
+      let contenders = (SaveContender.strata + (onlyStrata ? [] : SaveContender.peers)).filter {
+        $0.suits(job)
+      }
       var results = [[SaveRun]](repeating: [], count: contenders.count)
       for round in (quick ? 1 : 0)...(quick ? 1 : runs) {
         for (number, contender) in contenders.enumerated() {
