@@ -1,27 +1,27 @@
 import CoreDataCombine
 import Testing
 
-final class Book: NSManagedObject {
+final class Paperback: NSManagedObject {
   @NSManaged var title: String?
   @NSManaged var subtitle: String?
   @NSManaged var pages: Int64
   @NSManaged var mark: String?
-  @NSManaged var author: Author?
+  @NSManaged var author: Novelist?
   @NSManaged var shelves: NSSet?
 
   var heading: String { [title, subtitle].compactMap { $0 }.joined(separator: ": ") }
 }
 
-final class Author: NSManagedObject {
+final class Novelist: NSManagedObject {
   @NSManaged var name: String?
-  @NSManaged var books: Set<Book>
+  @NSManaged var books: Set<Paperback>
 }
 
-final class Shelf: NSManagedObject {
+final class Rack: NSManagedObject {
   @NSManaged var room: String?
   @NSManaged var books: NSSet?
-  @NSManaged func addToBooks(_ book: Book)
-  @NSManaged func removeFromBooks(_ book: Book)
+  @NSManaged func addToBooks(_ book: Paperback)
+  @NSManaged func removeFromBooks(_ book: Paperback)
 }
 
 /// A store in memory, and two contexts that merge what the other one saves.
@@ -46,9 +46,9 @@ struct Library {
   }
 
   /// Runs `body` with a saved book in the context.
-  func withBook(_ body: (Book, NSManagedObjectContext) throws -> Void) throws {
+  func withBook(_ body: (Paperback, NSManagedObjectContext) throws -> Void) throws {
     try context.performAndWait {
-      let book = Book(context: context)
+      let book = Paperback(context: context)
       book.title = "Emma"
       book.pages = 474
       try context.save()
@@ -57,10 +57,10 @@ struct Library {
   }
 
   /// Changes the record of a book in the other context, and saves.
-  func changeElsewhere(_ identifier: NSManagedObjectID, _ body: (Book) throws -> Void) throws {
+  func changeElsewhere(_ identifier: NSManagedObjectID, _ body: (Paperback) throws -> Void) throws {
     try sibling.performAndWait {
       sibling.refreshAllObjects()
-      let book = try #require(try sibling.existingObject(with: identifier) as? Book)
+      let book = try #require(try sibling.existingObject(with: identifier) as? Paperback)
       try body(book)
       try sibling.save()
     }

@@ -17,7 +17,7 @@ struct NotificationPublisherTests {
     try library.withBook { _, _ in }
     #expect(inserted.take() == [1])
     try library.sibling.performAndWait {
-      _ = Book(context: library.sibling)
+      _ = Paperback(context: library.sibling)
       try library.sibling.save()
     }
     #expect(inserted.take() == [])

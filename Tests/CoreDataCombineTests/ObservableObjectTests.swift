@@ -28,7 +28,7 @@ struct ObservableObjectTests {
     let library = try Library()
     try library.withBook { book, context in
       var count = 0
-      let author = Author(context: context)
+      let author = Novelist(context: context)
       try context.save()
       let subscription = book.objectWillChange.sink { count += 1 }
       func sent() -> Bool {

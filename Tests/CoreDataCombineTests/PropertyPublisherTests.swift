@@ -116,7 +116,7 @@ struct PropertyPublisherTests {
     "A to-one relationship is told when both ends are set; the other end's members at the end of the event")
   func relationships() throws {
     try Library().withBook { book, context in
-      let (jane, fanny) = (Author(context: context), Author(context: context))
+      let (jane, fanny) = (Novelist(context: context), Novelist(context: context))
       jane.name = "Jane"
       fanny.name = "Fanny"
       let seen = Received<String>()
@@ -150,7 +150,7 @@ struct PropertyPublisherTests {
   @Test("Members of a many-to-many relationship are told at both ends")
   func manyToMany() throws {
     try Library().withBook { book, context in
-      let shelf = Shelf(context: context)
+      let shelf = Rack(context: context)
       let (there, back) = (Received<Int?>(), Received<Int?>())
       let first = shelf.publisher(for: \.books, options: []).sink { there.values.append($0?.count) }
       let second = book.publisher(for: \.shelves, options: []).sink { back.values.append($0?.count) }
@@ -230,7 +230,7 @@ struct PropertyPublisherTests {
   )
   func aftermath() throws {
     try Library().withBook { book, context in
-      let author = Author(context: context)
+      let author = Novelist(context: context)
       author.name = "Jane"
       book.author = author
       try context.save()
@@ -257,8 +257,8 @@ struct PropertyPublisherTests {
     try library.context.performAndWait {
       let context = library.context
       let entity = try #require(
-        context.persistentStoreCoordinator?.managedObjectModel.entitiesByName["Book"])
-      let book = Book(entity: entity, insertInto: nil)
+        context.persistentStoreCoordinator?.managedObjectModel.entitiesByName["Paperback"])
+      let book = Paperback(entity: entity, insertInto: nil)
       let titles = Received<String?>()
       let subscription = book.publisher(for: \.title).sink { titles.values.append($0) }
       book.title = "Loose"
@@ -284,13 +284,13 @@ struct PropertyPublisherTests {
     let library = try Library()
     try library.context.performAndWait {
       let entity = try #require(
-        library.context.persistentStoreCoordinator?.managedObjectModel.entitiesByName["Author"])
-      weak var author: Author?
+        library.context.persistentStoreCoordinator?.managedObjectModel.entitiesByName["Novelist"])
+      weak var author: Novelist?
       weak var subscriber: Patient<String?>?
       var subscription: Subscription?
       do {
         // In no context, which would keep it.
-        let new = Author(entity: entity, insertInto: nil)
+        let new = Novelist(entity: entity, insertInto: nil)
         author = new
         let patient = Patient<String?>()
         subscriber = patient
