@@ -1,9 +1,7 @@
 import Foundation
-import Synchronization
 
 // The notifications that carry IDs, as typed messages of NotificationCenter (Swift 6.2 and later). The classic notifications are
-// posted as ever. Foundation turns one into the other on Apple's systems; elsewhere it does not, so both are posted. Whoever observes messages of a type asks
-// the type for its name first: as long as nothing has asked, nothing observes, and nothing is posted. All threads that post wait for one lock of Foundation's.
+// posted as ever. Foundation turns one into the other on Apple's systems; elsewhere it does not, so both are posted.
 
 #if compiler(>=6.2)
   @available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *)
@@ -22,12 +20,7 @@ import Synchronization
       /// The generation that a pinned context has moved on to (rules 119, 291).
       public let queryGenerationToken: QueryGenerationToken?
 
-      public static var name: Notification.Name {
-        isAskedFor.store(true, ordering: .releasing)
-        return ManagedObjectContext.didSaveObjectIDsNotification
-      }
-      /// Whether something may observe messages of this type.
-      fileprivate static let isAskedFor = Atomic(false)
+      public static var name: Notification.Name { ManagedObjectContext.didSaveObjectIDsNotification }
       public static func makeMessage(_ notification: Notification) -> Self? { Self(notification.userInfo) }
       public static func makeNotification(_ message: Self) -> Notification {
         var userInfo: [AnyHashable: Any] = [
@@ -72,12 +65,7 @@ import Synchronization
       /// Records whose objects show something else now.
       public let refreshedObjectIDs: Set<ManagedObjectID>
 
-      public static var name: Notification.Name {
-        isAskedFor.store(true, ordering: .releasing)
-        return ManagedObjectContext.didMergeChangesObjectIDsNotification
-      }
-      /// Whether something may observe messages of this type.
-      fileprivate static let isAskedFor = Atomic(false)
+      public static var name: Notification.Name { ManagedObjectContext.didMergeChangesObjectIDsNotification }
       public static func makeMessage(_ notification: Notification) -> Self? { Self(notification.userInfo) }
       public static func makeNotification(_ message: Self) -> Notification {
         Notification(
@@ -110,18 +98,14 @@ extension ManagedObjectContext {
   /// Posts the typed form of the did-save notification, which was posted.
   func postMessage(_ sets: DidSaveSets, _ moment: SavedMoment) {
     #if compiler(>=6.2) && !canImport(Darwin)
-      if DidSaveObjectIDsMessage.isAskedFor.load(ordering: .acquiring) {
-        NotificationCenter.default.post(DidSaveObjectIDsMessage(sets, moment), subject: self)
-      }
+      NotificationCenter.default.post(DidSaveObjectIDsMessage(sets, moment), subject: self)
     #endif
   }
 
   /// Posts the typed form of another notification that was posted, if it has one.
   func postMessage(_ name: Notification.Name, _ userInfo: [AnyHashable: Any]?) {
     #if compiler(>=6.2) && !canImport(Darwin)
-      if name == Self.didMergeChangesObjectIDsNotification,
-        DidMergeChangesObjectIDsMessage.isAskedFor.load(ordering: .acquiring)
-      {
+      if name == Self.didMergeChangesObjectIDsNotification {
         NotificationCenter.default.post(DidMergeChangesObjectIDsMessage(userInfo), subject: self)
       }
     #endif
