@@ -51,25 +51,6 @@ extension EntityDescription {
 }
 
 extension AttributeType {
-  /// The type in Swift; nil for those that a class cannot name.
-  var swiftName: String? {
-    switch self {
-    case .integer16: "Int16"
-    case .integer32: "Int32"
-    case .integer64: "Int"
-    case .decimal: "Decimal"
-    case .double: "Double"
-    case .float: "Float"
-    case .string: "String"
-    case .boolean: "Bool"
-    case .date: "Date"
-    case .binaryData: "Data"
-    case .uuid: "UUID"
-    case .uri: "URL"
-    case .undefined, .transformable, .objectID, .composite: nil
-    }
-  }
-
   /// The type in Xcode's files.
   var xcodeName: String {
     switch self {

@@ -65,6 +65,11 @@ extension PersistentStoreCoordinator {
       batch: commit.changes, isForeign: true)
   }
 
+  /// A notice of commits up to that number of which nothing is known; nil when the store has gone.
+  func unknownNotice(ofStore index: Int, upTo number: UInt64) -> CommitNotice? {
+    binding(index)?.store.followedStore.map { Self.notice($0.unknownCommit(number), index) }
+  }
+
   /// Stands for commits of other processes.
   private enum Elsewhere {}
 

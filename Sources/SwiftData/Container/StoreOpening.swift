@@ -91,8 +91,9 @@ struct StoreOpening {
     // Histories are what code for SwiftData expects to be there.
     description.recordsHistory = !description.isReadOnly
     description.postsRemoteChangeNotifications = true
-    // Without a plan, the program is the one that has written the store: what it no longer declares goes.
+    // Without a plan what the classes no longer declare goes, as on Apple's systems (M1). The file from before stays beside the store: another program may want it.
     description.followsStoredModel = plan == nil
+    description.keepsReplacedFiles = plan == nil
     if let plan { try SchemaMigration(plan, schema).prepare(&description) }
     if !configuration.isStoredInMemoryOnly, !description.isReadOnly {
       try FileManager.default.createDirectory(

@@ -226,12 +226,24 @@ extension ModelContext {
     }
   }
 
-  /// The row with the identifier, if there is one.
+  /// The row with the identifier, if there is one. What cannot be read is reported to `managedObjectContext.readFailureHandler`.
   func existingRow(for identifier: PersistentIdentifier) -> ModelRow? {
     switch identifier.id.form {
     case .temporary(let number, _): temporaryRows[number]
-    case .row, .named: objectID(of: identifier).flatMap { try? rows.existingObject(with: $0) as? ModelRow }
+    case .row, .named: objectID(of: identifier).flatMap(existingRow)
     case .foreign: nil
+    }
+  }
+
+  private func existingRow(_ id: ManagedObjectID) -> ModelRow? {
+    do {
+      return try rows.existingObject(with: id) as? ModelRow
+    } catch let error as CoreDataError where error.code == .managedObjectReferentialIntegrity {
+      // There is none.
+      return nil
+    } catch {
+      rows.report(unread: error, [id])
+      return nil
     }
   }
 

@@ -90,7 +90,12 @@ extension ModelContext {
         }
         guard parts.count == constraint.count, let name = current.name else { continue }
         let request = FetchRequest<ManagedObject>(entityName: name, predicate: .and(parts), fetchLimit: 1)
-        if let found = try? rows.fetch(request).first as? ModelRow { return found }
+        do {
+          if let found = try rows.fetch(request).first as? ModelRow { return found }
+        } catch {
+          // The save is done: the model shows what it was until it is fetched.
+          rows.report(unread: error, [row.objectID])
+        }
       }
       entity = current.superentity
     }

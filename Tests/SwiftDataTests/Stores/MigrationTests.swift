@@ -123,6 +123,40 @@ struct MigrationTests {
     #expect(try context.fetch(FetchDescriptor<Smaller.Entry>()).map(\.note) == [nil, nil, nil])
   }
 
+  @Test("M1, better: without a plan, what a model no longer declares is kept in the file from before")
+  func removedPropertiesAreKept() throws {
+    let folder = try Folder()
+    let url = folder.file()
+    try fill(url)
+    let context = ModelContext(
+      try ModelContainer(for: Smaller.Entry.self, configurations: ModelConfiguration(url: url)))
+    context.insert(Smaller.Entry())
+    try context.save()
+    let kept = url.deletingLastPathComponent().appendingPathComponent("\(url.lastPathComponent)-before-1")
+    let before = ModelContext(
+      try ModelContainer(
+        for: Schema(versionedSchema: LogV1.self), configurations: ModelConfiguration(url: kept)))
+    #expect(
+      try before.fetch(FetchDescriptor<LogV1.Entry>()).map(\.text).sorted() == ["one", "one", "two"])
+  }
+
+  @Test("M10: without a plan, a program of the version before does not take a store back")
+  func thereIsNoWayBack() throws {
+    let folder = try Folder()
+    try fill(folder.file())
+    do {
+      let container = try ModelContainer(
+        for: LogV2.Entry.self, configurations: ModelConfiguration(url: folder.file()))
+      for entry in try ModelContext(container).fetch(FetchDescriptor<LogV2.Entry>()) {
+        #expect(entry.stars == 1)
+      }
+    }
+    #expect(throws: SwiftDataError.loadIssueModelContainer) {
+      try ModelContainer(
+        for: Schema(versionedSchema: LogV1.self), configurations: ModelConfiguration(url: folder.file()))
+    }
+  }
+
   @Test("M2: a new property without a default needs a plan")
   func impossible() throws {
     let folder = try Folder()

@@ -6,14 +6,15 @@ import Foundation
 /// Belongs to the thread that holds the write transaction. Changes are recorded before LMDB makes them, since their bytes may lie in pages that move.
 /// Past `LogFormat.mostRecordBytes` nothing more is recorded, and the commit is flushed instead.
 final class LogRecorder {
-  private(set) var bytes: [UInt8] = []
+  // `@exclusivity(unchecked)`: used by one frame on one thread, and there are no calls back. Some thousand changes of a commit come through here.
+  @exclusivity(unchecked) private(set) var bytes: [UInt8] = []
   /// Whether the transaction changed more than a record holds.
-  private(set) var isTooLarge = false
+  @exclusivity(unchecked) private(set) var isTooLarge = false
   /// Whether there is more than names of keyspaces that exist: LMDB commits nothing when nothing was changed.
-  private(set) var hasChanges = false
+  @exclusivity(unchecked) private(set) var hasChanges = false
   /// The keyspaces that have a number in the record, in the order of the numbers.
-  private var keyspaces: [MDB_dbi] = []
-  private var current = -1
+  @exclusivity(unchecked) private var keyspaces: [MDB_dbi] = []
+  @exclusivity(unchecked) private var current = -1
 
   /// Begins again.
   func reset() {
@@ -30,16 +31,14 @@ final class LogRecorder {
     if isTooLarge || current >= 0 && keyspaces[current] == handle { return }
     if let known = keyspaces.firstIndex(of: handle) {
       current = known
-      append(LogChange.Code.keyspace)
-      append(UInt16(known))
+      append(LogChange.Code.keyspace, UInt16(known))
       return
     }
     current = keyspaces.count
     keyspaces.append(handle)
     var name = name()
-    append(LogChange.Code.name)
     name.withUTF8 { name in
-      append(UInt16(name.count))
+      append(LogChange.Code.name, UInt16(name.count))
       append(UnsafeRawBufferPointer(name))
     }
   }
@@ -49,7 +48,7 @@ final class LogRecorder {
   func put(_ keyspace: Keyspace, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
     guard begin(keyspace, key.count + value.count) else { return }
     appendKey(LogChange.Code.put, key)
-    append(UInt32(truncatingIfNeeded: value.count))
+    append(UInt64(truncatingIfNeeded: value.count), count: 4)
     append(value)
   }
 
@@ -63,7 +62,7 @@ final class LogRecorder {
   /// Records that a keyspace is cleared.
   func clear(_ keyspace: Keyspace) {
     guard begin(keyspace, 0) else { return }
-    append(LogChange.Code.clear)
+    append(UInt64(LogChange.Code.clear), count: 1)
   }
 
   /// What was changed cannot be recorded: the commit is flushed.
@@ -110,24 +109,17 @@ final class LogRecorder {
 
   @inline(__always)
   private func appendKey(_ code: UInt8, _ key: UnsafeRawBufferPointer) {
-    bytes.append(code)
-    append(UInt16(truncatingIfNeeded: key.count))
+    append(code, UInt16(truncatingIfNeeded: key.count))
     append(key)
   }
 
   @inline(__always)
-  private func append(_ code: UInt8) { bytes.append(code) }
+  private func append(_ code: UInt8, _ number: UInt16) { append(UInt64(code) | UInt64(number) << 8, count: 3) }
 
+  /// The lowest `count` bytes of a number, the lowest first.
   @inline(__always)
-  private func append(_ number: UInt16) {
-    bytes.append(UInt8(truncatingIfNeeded: number))
-    bytes.append(UInt8(truncatingIfNeeded: number >> 8))
-  }
-
-  @inline(__always)
-  private func append(_ number: UInt32) {
-    append(UInt16(truncatingIfNeeded: number))
-    append(UInt16(truncatingIfNeeded: number >> 16))
+  private func append(_ number: UInt64, count: Int) {
+    withUnsafeBytes(of: number.littleEndian) { append(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
   }
 
   @inline(__always)

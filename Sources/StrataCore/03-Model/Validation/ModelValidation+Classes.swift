@@ -172,22 +172,7 @@ extension ModelValidation {
       return !relationship.isToMany ? "\(type)?" : relationship.isOrdered ? "[\(type)]" : "Set<\(type)>"
     }
     guard let attribute = property as? AttributeDescription else { return "[ManagedObject]" }
-    let type =
-      switch attribute.attributeType {
-      case .integer16: "Int16"
-      case .integer32: "Int32"
-      case .integer64: "Int"
-      case .decimal: "Decimal"
-      case .double: "Double"
-      case .float: "Float"
-      case .string: "String"
-      case .boolean: "Bool"
-      case .date: "Date"
-      case .binaryData: "Data"
-      case .uuid: "UUID"
-      case .uri: "URL"
-      case .undefined, .transformable, .objectID, .composite: "a type that is Codable"
-      }
+    let type = attribute.attributeType.swiftName ?? "a type that is Codable"
     return attribute.isOptional ? "\(type)?" : type
   }
 
@@ -217,4 +202,25 @@ extension Array: MemberCollection {
 
 extension Set: MemberCollection {
   static var element: Any.Type { Element.self }
+}
+
+extension AttributeType {
+  /// The type in Swift; nil for those that a class cannot name.
+  package var swiftName: String? {
+    switch self {
+    case .integer16: "Int16"
+    case .integer32: "Int32"
+    case .integer64: "Int"
+    case .decimal: "Decimal"
+    case .double: "Double"
+    case .float: "Float"
+    case .string: "String"
+    case .boolean: "Bool"
+    case .date: "Date"
+    case .binaryData: "Data"
+    case .uuid: "UUID"
+    case .uri: "URL"
+    case .undefined, .transformable, .objectID, .composite: nil
+    }
+  }
 }

@@ -37,14 +37,14 @@ package struct MigrationPreview: Sendable {
     differences = isSame ? [] : ModelDifference.sentences(from: source.model, to: model)
     let pairing = ModelPairing(source.model, model, held: held)
     reasons = isSame ? [] : InferenceCheck(pairing).reasons()
-    guard let snapshot = window.reading as? LMDBSnapshot, !isSame, reasons.isEmpty else {
+    guard !isSame, reasons.isEmpty else {
       (entities, losses) = ([], [])
       return
     }
     let plan = try MigrationPlan(pairing, from: source, holding: held, to: destination)
     let lossPlan = LossPlan(pairing, plan)
     var count = LossCount(
-      lossPlan, SourceRows(plan: plan, snapshot: snapshot), progress: BatchProgress())
+      lossPlan, SourceRows(plan: plan, snapshot: window.snapshot), progress: BatchProgress())
     try count.run()
     var found: [LossPlan.Loss.Kind: [String: Int]] = [:]
     for (loss, number) in zip(lossPlan.losses, count.counts) where number > 0 {

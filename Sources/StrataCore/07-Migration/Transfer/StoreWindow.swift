@@ -9,7 +9,7 @@ package final class StoreWindow {
   package let store: LMDBStore
   /// The store's model, compiled.
   package let schema: Schema
-  private let snapshot: LMDBSnapshot
+  let snapshot: LMDBSnapshot
   /// By the store's code of an entity, its number; -1 for codes without one.
   private let entityNumbers: [Int]
   private let entityCodes: [UInt16]

@@ -1,29 +1,55 @@
 import Synchronization
 
 /// Commits of siblings that wait for a context that has no queue: whoever uses the context has them merged when it is used next.
+///
+/// A context may lie idle for long. Of so many rows no more is kept than which stores have changed: then the objects that the context holds are read again.
 package final class CommitInbox: Sendable {
-  private let waiting = Mutex<[CommitNotice]>([])
+  private struct Waiting {
+    var notices: [CommitNotice] = []
+    /// How many rows they are about, and one for each.
+    var weight = 0
+    /// By the number of a store, its newest commit of which nothing is kept.
+    var forgotten: [Int: UInt64] = [:]
+
+    var isEmpty: Bool { notices.isEmpty && forgotten.isEmpty }
+  }
+
+  /// The most rows that wait.
+  static let mostRows = 10_000
+
+  private let waiting = Mutex(Waiting())
   private let isFilled = Atomic<Bool>(false)
   private let arrived: @Sendable () -> Void
 
   /// `arrived` is called for the first commit that waits, on a thread of the store or one that saves; it must not wait, and must not keep the context.
   package init(_ arrived: @escaping @Sendable () -> Void) { self.arrived = arrived }
 
+  /// How many rows wait.
+  var weight: Int { waiting.withLock { $0.weight } }
+
   func put(_ notice: CommitNotice) {
     let isFirst = waiting.withLock { waiting in
-      waiting.append(notice)
-      return waiting.count == 1
+      defer {
+        waiting.notices.append(notice)
+        waiting.weight += notice.count + 1
+        if waiting.weight > Self.mostRows {
+          for notice in waiting.notices { waiting.forgotten[notice.storeIndex] = notice.commitNumber }
+          (waiting.notices, waiting.weight) = ([], 0)
+        }
+      }
+      return waiting.isEmpty
     }
     isFilled.store(true, ordering: .releasing)
     if isFirst { arrived() }
   }
 
-  func takeAll() -> [CommitNotice] {
-    guard isFilled.load(ordering: .acquiring) else { return [] }
+  /// What waits: first the stores of which it is only known that they have changed, and up to which commit.
+  func takeAll() -> (forgotten: [Int: UInt64], notices: [CommitNotice])? {
+    guard isFilled.load(ordering: .acquiring) else { return nil }
     return waiting.withLock { waiting in
       isFilled.store(false, ordering: .relaxed)
-      defer { waiting = [] }
-      return waiting
+      defer { waiting = Waiting() }
+      return (waiting.forgotten, waiting.notices)
     }
   }
 }
@@ -40,9 +66,9 @@ extension ManagedObjectContext {
   /// Merges what siblings have committed since. Costs a load when that is nothing.
   @inline(__always)
   package final func mergeArrived() {
-    guard let inbox else { return }
-    let notices = inbox.takeAll()
-    if !notices.isEmpty { merge(arrived: notices) }
+    guard let inbox, let (forgotten, notices) = inbox.takeAll() else { return }
+    let unknown = forgotten.compactMap { coordinator.unknownNotice(ofStore: $0.key, upTo: $0.value) }
+    merge(arrived: unknown + notices)
   }
 
   private func merge(arrived notices: [CommitNotice]) {

@@ -36,6 +36,11 @@ extension ManagedObjectContext {
     }
   }
 
+  /// Reports a read that failed in a call that cannot throw.
+  package final func report(unread error: any Error, _ identifiers: [ManagedObjectID]) {
+    report(ReadFailure(error, identifiers))
+  }
+
   func report(_ error: any Error, reading object: ManagedObject, property: String? = nil) {
     report(ReadFailure(error, [object.objectID], property: property))
   }
