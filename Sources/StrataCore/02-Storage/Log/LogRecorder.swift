@@ -114,7 +114,9 @@ final class LogRecorder {
   }
 
   @inline(__always)
-  private func append(_ code: UInt8, _ number: UInt16) { append(UInt64(code) | UInt64(number) << 8, count: 3) }
+  private func append(_ code: UInt8, _ number: UInt16) {
+    append(UInt64(code) | UInt64(number) << 8, count: 3)
+  }
 
   /// The lowest `count` bytes of a number, the lowest first.
   @inline(__always)
