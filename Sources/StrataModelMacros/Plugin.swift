@@ -5,5 +5,6 @@ import SwiftSyntaxMacros
 struct StrataModelPlugin: CompilerPlugin {
   let providingMacros: [any Macro.Type] = [
     ManagedMacro.self, ManagedPropertyMacro.self, PropertyMarkerMacro.self, CompositeMacro.self,
+    ManagedPredicateMacro.self, PredicateConstantMacro.self, PredicateConstantExpressionMacro.self,
   ]
 }
