@@ -2,13 +2,27 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-/// `#Predicate` on a class of managed objects: Foundation's, which takes no enum cases. Each case is hidden from it in a macro of its own.
+/// `#Predicate` on a class of managed objects where a request takes a condition: Foundation's, which takes no enum cases. Each case is hidden from it in a
+/// macro of its own.
 ///
 ///     #Predicate<Book> { $0.format == .paper }
-///     #_FoundationPredicate<Book> { $0.format == #_PredicateConstant(".paper") }
+///     ManagedPredicate(#_FoundationPredicate<Book> { $0.format == #_PredicateConstant(".paper") })
 ///
 /// Foundation's macro hands on what it does not know as a constant, and the compiler finds the type of that on the other side of the operator.
 struct ManagedPredicateMacro: ExpressionMacro {
+  // As it was written.
+  static var formatMode: FormatMode { .disabled }
+
+  static func expansion(
+    of node: some FreestandingMacroExpansionSyntax, in context: some MacroExpansionContext
+  ) throws -> ExprSyntax { "ManagedPredicate(\(try PlainPredicateMacro.expansion(of: node, in: context)))" }
+}
+
+/// `#Predicate` on a class of managed objects elsewhere.
+struct PlainPredicateMacro: ExpressionMacro {
+  // As it was written.
+  static var formatMode: FormatMode { .disabled }
+
   static func expansion(
     of node: some FreestandingMacroExpansionSyntax, in context: some MacroExpansionContext
   ) throws -> ExprSyntax {
@@ -29,6 +43,9 @@ struct ManagedPredicateMacro: ExpressionMacro {
 
 /// `#_PredicateConstant(".paper")` where a value is wanted: the expression in the text.
 struct PredicateConstantMacro: ExpressionMacro {
+  // As it was written.
+  static var formatMode: FormatMode { .disabled }
+
   static func expansion(
     of node: some FreestandingMacroExpansionSyntax, in context: some MacroExpansionContext
   ) throws -> ExprSyntax { "\(raw: try text(of: node))" }
@@ -45,6 +62,9 @@ struct PredicateConstantMacro: ExpressionMacro {
 
 /// `#_PredicateConstant(".paper")` where a part of a predicate is wanted.
 struct PredicateConstantExpressionMacro: ExpressionMacro {
+  // As it was written.
+  static var formatMode: FormatMode { .disabled }
+
   static func expansion(
     of node: some FreestandingMacroExpansionSyntax, in context: some MacroExpansionContext
   ) throws -> ExprSyntax {

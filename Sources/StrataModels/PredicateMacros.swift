@@ -1,24 +1,27 @@
 import Foundation
 
-// Foundation's #Predicate takes no enum case: “Member access without an explicit base is not supported in this predicate” is what it says of `.paper`. The one
-// here is for classes of managed objects, which the compiler prefers to the general one where both are imported.
+// Foundation's #Predicate takes no enum case: “Member access without an explicit base is not supported in this predicate” is what it says of `.paper`. Those
+// here are for classes of managed objects; the compiler prefers them to the general one. Where a request takes a condition, it takes the first, which it
+// finds quickest; elsewhere the second.
 
 /// What is true of an object, as a fetch looks it up: Foundation's `#Predicate`, and cases of enums may be written in it.
 ///
-///     #Predicate<Book> { $0.format == .paper && [.english, .german].contains($0.language) }
+///     try context.fetch(Book.self, where: #Predicate { $0.format == .paper && [.english, .german].contains($0.language) })
 ///
 /// `.paper`, `Format.paper`, `Date.now` and other expressions that begin at a type are constants: computed once, where the predicate is made.
-// Of the same shape as Foundation's, so that the compiler tries whatever it tries with both, and takes this one as the more special.
 @freestanding(expression)
-public macro Predicate<each Input: ManagedObject>(_ body: (repeat each Input) -> Bool) -> Predicate<
-  repeat each Input
-> = #externalMacro(module: "StrataModelMacros", type: "ManagedPredicateMacro")
+public macro Predicate<Root: ManagedObject>(_ body: (Root) throws -> Bool) -> ManagedPredicate<Root> =
+  #externalMacro(module: "StrataModelMacros", type: "ManagedPredicateMacro")
 
-/// Foundation's `#Predicate` under another name. Written by ``Predicate(_:)``.
+/// The same as Foundation's `Predicate`, to keep and to evaluate.
 @freestanding(expression)
-public macro _FoundationPredicate<each Input>(_ body: (repeat each Input) -> Bool) -> Predicate<
-  repeat each Input
-> = #externalMacro(module: "FoundationMacros", type: "PredicateMacro")
+public macro Predicate<Root: ManagedObject>(_ body: (Root) -> Bool) -> Predicate<Root> =
+  #externalMacro(module: "StrataModelMacros", type: "PlainPredicateMacro")
+
+/// Foundation's `#Predicate` for one object, under another name. Written by ``Predicate(_:)``.
+@freestanding(expression)
+public macro _FoundationPredicate<Root: ManagedObject>(_ body: (Root) -> Bool) -> Predicate<Root> =
+  #externalMacro(module: "FoundationMacros", type: "PredicateMacro")
 
 /// A constant whose type is known from what it is compared with. Written by ``Predicate(_:)``.
 @freestanding(expression)

@@ -14,7 +14,7 @@ enum Expanding {
     "Managed": MacroSpec(type: ManagedMacro.self),
     "_ManagedProperty": MacroSpec(type: ManagedPropertyMacro.self),
     "Composite": MacroSpec(type: CompositeMacro.self, conformances: ["CompositeValue"]),
-    "Predicate": MacroSpec(type: ManagedPredicateMacro.self),
+    "Predicate": MacroSpec(type: PlainPredicateMacro.self),
   ].merging(PropertyAttribute.allCases.map { ($0.rawValue, MacroSpec(type: PropertyMarkerMacro.self)) }) {
     $1
   }

@@ -76,6 +76,14 @@ struct PredicateCaseTests {
     let container = try await library()
     try await container.performBackgroundTask { context throws in
       #expect(try context.count(Book.self, where: #Predicate { $0.format == .audio }) == 3)
+      #expect(
+        try context.count(Book.self, where: #Predicate { $0.format == .audio && $0.published != nil }) == 2)
+      #expect(
+        try context.count(Book.self, where: #Predicate { nil == $0.published && $0.format != .audio }) == 2)
+      #expect(try context.count(#Predicate<Book> { $0.format == .audio }) == 3)
+      #expect(try context.fetch(#Predicate<Book> { $0.format == .audio }).count == 3)
+      let kept = FetchRequest<Book>(where: #Predicate { $0.format == .audio }, sortedBy: .reverse(\.isbn))
+      #expect(try context.fetch(kept).map(\.isbn) == ["13", "12", "11"])
       #expect(try context.exists(Book.self, where: #Predicate { $0.format == .audio }))
       #expect(
         try context.first(Book.self, where: #Predicate { $0.format == .audio }, sortedBy: \.isbn)?.isbn
@@ -83,7 +91,7 @@ struct PredicateCaseTests {
       var request = FetchRequest<Book>()
       request.predicate = #Predicate { $0.format == .screen }
       #expect(try numbers(context.fetch(request)) == ["21", "22", "23"])
-      request.predicate = #Predicate<Book> { $0.format == .screen && $0.published != nil }
+      request.predicate = FetchPredicate(#Predicate<Book> { $0.format == .screen && $0.published != nil })
       #expect(try numbers(context.fetch(request)) == ["22", "23"])
       request.predicate =
         FetchPredicate(#Predicate<Book> { $0.format == .screen }) && Attribute("title") == "a screen"
