@@ -27,6 +27,7 @@ help:
 	@echo "make bench CARD=batches batch insert, update and delete, against GRDB; and what memory they take"
 	@echo "make bench CARD=saves   small saves by 1 to 32 threads, durable and not, against GRDB (ARGUMENTS=--quick)"
 	@echo "make bench CARD=fetched fetched results: opening a list, one change, a thousand changes"
+	@echo "make bench CARD=accessors  @NSManaged properties against hand-written accessors (not on Apple's systems)"
 	@echo "make bench-gate         instructions and allocations of common operations against the baseline in Benchmarks/Baseline"
 	@echo "make docs            the API reference and the pages of Docs as a DocC archive, in .build/docs"
 	@echo "make format          format all Swift sources in place"

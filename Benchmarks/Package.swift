@@ -1,6 +1,22 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
+// Apple's systems have a CoreData of their own, and do not need the plugin.
+#if canImport(Darwin)
+  let appleSpelledTargets: [Target] = []
+  let appleSpelledDependencies: [Target.Dependency] = []
+#else
+  let appleSpelledTargets: [Target] = [
+    .target(
+      name: "AccessorPeers",
+      dependencies: [
+        .product(name: "Strata", package: "Strata"), .product(name: "CoreData", package: "Strata"),
+      ],
+      plugins: [.plugin(name: "CoreDataPlugin", package: "Strata")])
+  ]
+  let appleSpelledDependencies: [Target.Dependency] = ["AccessorPeers"]
+#endif
+
 // Nested, so that peers are dependencies of the benchmarks and never of a user.
 let package = Package(
   name: "StrataBenchmarks",
@@ -23,7 +39,7 @@ let package = Package(
         .product(name: "CLMDBShim", package: "Strata"),
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ]),
+      ] + appleSpelledDependencies),
     .target(name: "GateCounters"),
     .executableTarget(
       name: "Gate",
@@ -32,6 +48,6 @@ let package = Package(
         .product(name: "Strata", package: "Strata"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
-  ],
+  ] + appleSpelledTargets,
   swiftLanguageModes: [.v6]
 )

@@ -23,6 +23,11 @@ import Testing
     _ = try context.fetch(Book.self, sortedBy: .init(\.published, .reverse))
     _ = try context.fetch(Book.self, sortedBy: [SortDescriptor(\.title)])
     _ = try context.fetch(Book.self, sortedBy: .init([FetchSort("title")]))
+    _ = try context.fetch(Book.self, sortedBy: [SortDescriptor(\.title, comparator: .localizedStandard)])
+    _ = try context.fetch(
+      Book.self, sortedBy: .reverse(\.title, comparator: .localizedStandard), limit: 20, offset: 40)
+    let byISBN = FetchSort("isbn", comparator: .caseInsensitive)
+    #expect(try context.fetch(Book.self, sortedBy: .init([byISBN])).count == 6)
     try check("Queries.md", "## Asking a context", "## Predicates")
   }
 

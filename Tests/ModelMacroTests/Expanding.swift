@@ -1,3 +1,4 @@
+import SwiftOperators
 import SwiftParser
 import SwiftSyntax
 import SwiftSyntaxMacroExpansion
@@ -13,13 +14,19 @@ enum Expanding {
     "Managed": MacroSpec(type: ManagedMacro.self),
     "_ManagedProperty": MacroSpec(type: ManagedPropertyMacro.self),
     "Composite": MacroSpec(type: CompositeMacro.self, conformances: ["CompositeValue"]),
+    "Predicate": MacroSpec(type: PlainPredicateMacro.self),
   ].merging(PropertyAttribute.allCases.map { ($0.rawValue, MacroSpec(type: PropertyMarkerMacro.self)) }) {
     $1
   }
 
   /// The source with all macros expanded.
-  static func expand(_ source: String) -> String {
-    let file = Parser.parse(source: source)
+  ///
+  /// - Parameter isFolded: Whether operators have their operands, as in what the compiler hands to a macro.
+  static func expand(_ source: String, isFolded: Bool = false) -> String {
+    var file = Parser.parse(source: source)
+    if isFolded, let folded = try? OperatorTable.standardOperators.foldAll(file).as(SourceFileSyntax.self) {
+      file = folded
+    }
     let context = BasicMacroExpansionContext(
       sourceFiles: [file: .init(moduleName: "App", fullFilePath: "Model.swift")])
     return file.expand(

@@ -9,8 +9,14 @@ struct StrataBench: AsyncParsableCommand {
     subcommands: [
       Compare.self, Batches.self, Fetched.self, Graph.self, Owner.self, Queries.self, Saves.self, Stacks.self,
       Memory.self,
-    ],
+    ] + cardsOfCoreData,
     defaultSubcommand: Compare.self)
+
+  #if canImport(AccessorPeers)
+    private static let cardsOfCoreData: [any ParsableCommand.Type] = [Accessors.self]
+  #else
+    private static let cardsOfCoreData: [any ParsableCommand.Type] = []
+  #endif
 }
 
 struct Compare: AsyncParsableCommand {

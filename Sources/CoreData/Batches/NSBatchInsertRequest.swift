@@ -23,6 +23,9 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
     super.init()
   }
 
+  /// Inserts nothing, into no entity: executing it throws.
+  public override convenience init() { self.init(entityName: "", objects: []) }
+
   /// Inserts records with these values.
   public convenience init(entity: NSEntityDescription, objects dictionaries: [[String: Any]]) {
     self.init(entityName: entity.name ?? "", objects: dictionaries)

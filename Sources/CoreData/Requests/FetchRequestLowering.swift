@@ -12,7 +12,7 @@ extension NSFetchRequestDescription {
   func template() throws -> FetchRequest<ManagedObjectID> {
     guard let entityName else { throw CoreDataError(.coreData, "the request has no entity") }
     let lowered = try lowered(entityName: entityName, nil)
-    if lowered.isSortedHere { throw CoreDataError(.coreData, "it sorts by a method of NSString") }
+    if lowered.isSortedHere { throw CoreDataError(.coreData, "it sorts texts by a SortDescriptor") }
     return lowered.request
   }
 

@@ -38,7 +38,9 @@ open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
     let lowered = try fetchRequest.lowered(for: context)
     if lowered.isSortedHere {
       throw CoreDataError(
-        .coreData, "An asynchronous fetch cannot sort by a method of NSString; sort what it returns.")
+        .coreData,
+        "An asynchronous fetch cannot sort texts by a SortDescriptor; use NSSortDescriptor(key:ascending:selector:), or sort what it returns."
+      )
     }
     let result = NSAsynchronousFetchResult(self, context, finalResult: nil)
     var request = lowered.request

@@ -109,8 +109,10 @@ open class NSFetchRequest<ResultType>: NSFetchRequestDescription {
     storedName = entityName
   }
 
-  /// The same request for results of another type.
-  convenience init(_ other: NSFetchRequestDescription) {
+  /// A request like another one, for results of this request's type: `NSFetchRequest<any NSFetchRequestResult>(birds)` where Apple's are cast with `as?`.
+  ///
+  /// A copy: what is set on one of the two afterwards is not seen by the other.
+  public convenience init(_ other: NSFetchRequestDescription) {
     self.init()
     take(other)
   }

@@ -69,7 +69,7 @@ final class ResultsSource {
     if lowered.isSortedHere {
       throw CoreDataError(
         .coreData,
-        "A fetched results controller cannot sort by a method of NSString: no store has its order. Sort by a stored key."
+        "A fetched results controller cannot sort texts by a SortDescriptor: no store has its order. Use NSSortDescriptor(key:ascending:selector:)."
       )
     }
     let objects = lowered.request.returning(ManagedObject.self)

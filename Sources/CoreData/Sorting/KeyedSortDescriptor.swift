@@ -92,18 +92,23 @@ enum TextOrder: String {
   case localizedCaseInsensitive = "localizedCaseInsensitiveCompare:"
   case localizedStandard = "localizedStandardCompare:"
 
+  /// The same in a fetch.
+  var collation: TextCollation {
+    switch self {
+    case .plain: .bytes
+    case .caseInsensitive: .caseInsensitive
+    case .localized: .localized
+    case .localizedCaseInsensitive: .localizedCaseInsensitive
+    case .localizedStandard: .localizedStandard
+    }
+  }
+
   /// Nil comes first; what is no text is compared as values are.
   func compare(_ first: Any?, _ second: Any?) -> ComparisonResult {
     guard let left = first as? String, let right = second as? String else {
       return KeyedSortDescriptor.compare(first, second)
     }
-    switch self {
-    case .plain: return ComparisonResult(ComparedValues.order(.string(left), .string(right)))
-    case .caseInsensitive: return left.caseInsensitiveCompare(right)
-    case .localized: return left.localizedCompare(right)
-    case .localizedCaseInsensitive: return left.localizedCaseInsensitiveCompare(right)
-    case .localizedStandard: return left.localizedStandardCompare(right)
-    }
+    return collation.compare(left, right)
   }
 }
 

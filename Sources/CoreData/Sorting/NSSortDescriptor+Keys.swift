@@ -15,8 +15,8 @@ extension KeySortable where Self: NSSortDescriptor {
   /// Sorts by a method of texts: `compare:`, `caseInsensitiveCompare:`, `localizedCompare:`, `localizedCaseInsensitiveCompare:`,
   /// `localizedStandardCompare:`. Any other selector traps.
   ///
-  /// No store has these orders: a fetch reads all that matches, sorts it in memory, and cuts its window then. A fetched results controller
-  /// refuses them.
+  /// No index has these orders: a fetch reads all that matches, compares the texts in memory, and cuts its window then. Of an attribute that is no text a
+  /// fetch throws.
   public init(key: String?, ascending: Bool, selector: Selector?) {
     let rule: KeyedSortDescriptor.Rule
     if let selector, selector != "compare:" {

@@ -32,7 +32,9 @@ extension NSSortDescriptor {
     guard name != "self" else { throw refused("objects themselves, which have no order") }
     switch keyed.rule {
     case .values: return LoweredSort(sort: FetchSort(name, ascending: ascending), isExact: true)
-    case .text: return LoweredSort(sort: FetchSort(name, ascending: ascending), isExact: false)
+    case .text(let order):
+      return LoweredSort(
+        sort: FetchSort(name, ascending: ascending, comparator: order.collation), isExact: true)
     case .comparator: throw refused("\(name) by a function of your own")
     }
   }

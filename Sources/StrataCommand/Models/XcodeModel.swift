@@ -90,7 +90,7 @@ struct XcodeModel {
       // Fetched properties are no part of a store's model.
     }
     for index in entity.indexes {
-      open("fetchIndex", [("name", index.name)])
+      open("fetchIndex", [("name", index.name), ("partialIndexPredicate", index.condition?.text)])
       for element in index.elements {
         empty(
           "fetchIndexElement",

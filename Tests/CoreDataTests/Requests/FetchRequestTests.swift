@@ -17,6 +17,24 @@ struct FetchRequestTests {
     #expect(request.requestType == .fetchRequestType)
   }
 
+  @Test("A request of one class becomes a copy for other results, which Apple's is cast to")
+  func otherResults() throws {
+    let context = try BirdStand().stocked()
+    let birds = NSFetchRequest<Bird>(entityName: "Bird")
+    birds.predicate = NSPredicate(format: "tally > 2")
+    birds.sortDescriptors = [NSSortDescriptor(key: "name", ascending: false)]
+    birds.fetchLimit = 2
+    let request = NSFetchRequest<NSFetchRequestResult>(birds)
+    #expect(try context.fetch(request) as? [Bird] == context.fetch(birds))
+    #expect(request.fetchLimit == 2 && request.entityName == "Bird" && request.predicate == birds.predicate)
+    request.fetchLimit = 1
+    #expect(birds.fetchLimit == 2)
+    let ids = NSFetchRequest<NSManagedObjectID>(birds)
+    ids.resultType = .managedObjectIDResultType
+    #expect(try context.fetch(ids) == context.fetch(birds).map(\.objectID))
+    #expect(throws: (any Error).self) { try context.execute(NSBatchInsertRequest()) }
+  }
+
   @Test("Rule 85: result types have Core Data's numbers, and each returns its kind")
   func resultTypes() throws {
     #expect(NSFetchRequestResultType.managedObjectResultType.rawValue == 0)

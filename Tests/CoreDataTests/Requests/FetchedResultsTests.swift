@@ -189,14 +189,31 @@ struct FetchedResultsTests {
     #expect(controller.fetchedObjects?.count == 5)
   }
 
-  @Test("An order that no store has is refused")
+  @Test("A list is kept in the order of a method of NSString")
   func localizedOrder() throws {
     let context = try BirdStand().stocked()
-    let controller = controller(context)
-    controller.fetchRequest.sortDescriptors = [
-      NSSortDescriptor(key: "name", ascending: true, selector: Selector("localizedStandardCompare:"))
-    ]
-    #expect(throws: CocoaError.self) { try controller.performFetch() }
+    let delegate = Listener()
+    for ascending in [true, false] {
+      let controller = controller(context)
+      controller.delegate = delegate
+      let order = NSSortDescriptor(
+        key: "name", ascending: ascending, selector: Selector("localizedStandardCompare:"))
+      controller.fetchRequest.sortDescriptors = [order]
+      try controller.performFetch()
+      func expectOrder() throws {
+        let shown = try #require(controller.fetchedObjects).map { ($0 as? Bird)?.name }
+        let all = try context.fetch(NSFetchRequest<Bird>(entityName: "Bird"))
+        let sorted = NSArray(array: all).sortedArray(using: [order]).map { ($0 as? Bird)?.name }
+        #expect(shown == sorted)
+      }
+      try expectOrder()
+      for name in ["Finch 10", "finch 9", "Émeu", "emu", nil, "zebra finch"] {
+        BirdStand.bird(name, 1, 1, nil, context)
+        context.processPendingChanges()
+        try expectOrder()
+      }
+    }
+    withExtendedLifetime(delegate) {}
   }
 
   @Test("Rule 259, and a delegate that says titles")

@@ -66,4 +66,16 @@ enum Spellings {
     precondition(copy.objectID != book.objectID, "a copy is an object of its own")
     return copy
   }
+
+  /// Questions with cases of enums, and in the order of people.
+  static func ask(_ context: ManagedObjectContext) throws -> (late: [Book], shelf: [Book]) {
+    let late = try context.fetch(
+      Book.self, where: #Predicate { $0.title.contains("a") && $0.format == .paper },
+      sortedBy: .init(\.published, .reverse),
+      limit: 20)
+    let shelf = try context.fetch(
+      Book.self, where: #Predicate { [.paper, .audio].contains($0.format) },
+      sortedBy: [SortDescriptor(\.title, comparator: .localizedStandard)])
+    return (late, shelf)
+  }
 }

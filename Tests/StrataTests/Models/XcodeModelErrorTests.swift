@@ -106,6 +106,14 @@ import Testing
     (#"<fetchIndex name="i"><fetchIndexElement property="x" order="up"/></fetchIndex>"#, #"order="up""#),
     (#"<fetchIndex name="i"><fetchIndexElement property="nix"/></fetchIndex>"#, "names nix"),
     (
+      #"<fetchIndex name="i" partialIndexPredicate="x =="><fetchIndexElement property="x"/></fetchIndex>"#,
+      "The predicate of Index A.i cannot be read"
+    ),
+    (
+      #"<attribute name="x" attributeType="String"/><fetchIndex name="i" partialIndexPredicate="y == 1"><fetchIndexElement property="x"/></fetchIndex>"#,
+      "A.i"
+    ),
+    (
       #"<uniquenessConstraints><uniquenessConstraint><constraint value="nix"/></uniquenessConstraint></uniquenessConstraints>"#,
       "names nix"
     ),

@@ -118,6 +118,21 @@ private let shop = repository.appendingPathComponent("Tests/StrataTests/Models/S
     #expect(try entity("Shelf").relationshipsByName["articles"]?.deleteRule == .cascade)
   }
 
+  @Test func predicatesOfIndexes() throws {
+    let folder = try TemporaryFolder()
+    defer { folder.remove() }
+    let file = try folder.write(
+      """
+      <model><entity name="A"><attribute name="x" attributeType="Integer 64"/>
+      <fetchIndex name="large" partialIndexPredicate="x &gt; 3 AND x != nil"><fetchIndexElement property="x"/></fetchIndex>
+      <fetchIndex name="all"><fetchIndexElement property="x"/></fetchIndex></entity></model>
+      """, to: "contents")
+    let indexes = try #require(ManagedObjectModel(contentsOf: file).entitiesByName["A"]?.indexes)
+    #expect(indexes.map(\.name) == ["large", "all"])
+    #expect(indexes[0].partialIndexPredicate == (Attribute("x") > 3 && Attribute("x") != nil))
+    #expect(indexes[1].partialIndexPredicate == nil)
+  }
+
   @Test func indexesAndConstraints() throws {
     let indexes = try entity("Book").indexes
     // An index of a relationship alone is dropped: its references are kept anyway.

@@ -39,7 +39,12 @@ extension XcodeModelReader {
           propertyName: property, collationType: collation, isAscending: isAscending(child, place)))
     }
     if elements.isEmpty, !children.isEmpty { return nil }
-    return FetchIndexDescription(name: name, elements: elements)
+    let index = FetchIndexDescription(name: name, elements: elements)
+    if let predicate = text("partialIndexPredicate", of: element) {
+      indexPredicates.append(
+        XcodeIndexPredicate(index: index, place: place, text: predicate, line: element.line))
+    }
+    return index
   }
 
   private mutating func isAscending(_ element: XcodeElement, _ place: String) -> Bool {

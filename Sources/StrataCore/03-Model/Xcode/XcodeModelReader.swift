@@ -23,6 +23,7 @@ struct XcodeModelReader {
   private(set) var byName: [String: EntityDescription] = [:]
   var composites: [String: XcodeElement] = [:]
   var fetchedProperties: [XcodeFetchedProperty] = []
+  var indexPredicates: [XcodeIndexPredicate] = []
   /// Attributes that may still be made: composite types inside each other multiply.
   var attributesLeft = XcodeModelReader.mostAttributes
 
@@ -32,7 +33,7 @@ struct XcodeModelReader {
   static let mostLevels = 100
   /// The most attributes, elements of composite ones included, inherited ones not.
   static let mostAttributes = 100_000
-  /// The most fetch requests and fetched properties.
+  /// The most fetch requests, fetched properties and predicates of indexes.
   static let mostRequests = 2_000
   /// How much work looking at the whole model may be: properties with inherited ones, times names of indexes and constraints.
   private static let mostWork = 5_000_000
@@ -46,8 +47,8 @@ struct XcodeModelReader {
     guard root.name == "model" else {
       report(root, "The outermost element is “\(root.name.prefix(100))” and not “model”.")
       return XcodeModel(
-        model: ManagedObjectModel(), requests: [], fetchedProperties: [], sentences: sentences, isSound: false
-      )
+        model: ManagedObjectModel(), requests: [], fetchedProperties: [], indexPredicates: [],
+        sentences: sentences, isSound: false)
     }
     readComposites()
     readEntities()
@@ -63,13 +64,16 @@ struct XcodeModelReader {
     }
     readConfigurations(into: model)
     let requests = root.children(named: "fetchRequest").compactMap { readRequest($0, "Fetch request") }
-    if requests.count + fetchedProperties.count > Self.mostRequests {
+    if requests.count + fetchedProperties.count + indexPredicates.count > Self.mostRequests {
       isSound = false
-      report(root, "There are more than \(Self.mostRequests) fetch requests and fetched properties.")
+      report(
+        root,
+        "There are more than \(Self.mostRequests) fetch requests, fetched properties and predicates of indexes."
+      )
     }
     return XcodeModel(
-      model: model, requests: requests, fetchedProperties: fetchedProperties, sentences: sentences,
-      isSound: isSound)
+      model: model, requests: requests, fetchedProperties: fetchedProperties,
+      indexPredicates: indexPredicates, sentences: sentences, isSound: isSound)
   }
 
   // MARK: Entities

@@ -26,11 +26,21 @@ struct XcodeFetchedProperty {
   let request: XcodeRequest
 }
 
-/// What the reader makes of a description: a model still without requests, and everything that is wrong so far.
+/// The predicate of an index as a model's description has it.
+struct XcodeIndexPredicate {
+  let index: FetchIndexDescription
+  /// The name of the index in sentences.
+  let place: String
+  let text: String
+  let line: Int
+}
+
+/// What the reader makes of a description: a model still without requests and predicates, and everything that is wrong so far.
 struct XcodeModel {
   let model: ManagedObjectModel
   let requests: [XcodeRequest]
   let fetchedProperties: [XcodeFetchedProperty]
+  let indexPredicates: [XcodeIndexPredicate]
   /// Complete sentences with the place they speak of.
   let sentences: [String]
   /// Whether the model may be looked at as a whole: it is neither too large nor tied up in itself.

@@ -179,7 +179,9 @@ extension FetchPlanner.Context {
     }
     if rest != .all { words += "; then \(rest)" }
     if !isOrdered {
-      let keys = sorts.map { $0.name + ($0.isAscending ? "" : " descending") }
+      let keys = sorts.map {
+        $0.name + ($0.isByBytes ? "" : " in \($0.comparator)") + ($0.isAscending ? "" : " descending")
+      }
       words += "; sort by \(keys.isEmpty ? "primary key" : keys.joined(separator: ", "))"
     }
     if request.offset > 0 { words += "; skip \(request.offset)" }
@@ -285,7 +287,7 @@ extension FetchPlanner.Context {
     guard rest.count == sorts.count else { return }
     var isReversed: Bool?
     for (part, sort) in zip(rest, sorts) {
-      guard sort.steps.isEmpty, part.slot == sort.slot, !sort.type.hasCutKeys else { return }
+      guard sort.steps.isEmpty, part.slot == sort.slot, sort.isByBytes, !sort.type.hasCutKeys else { return }
       let opposes = part.isAscending != sort.isAscending
       if let isReversed, isReversed != opposes { return }
       isReversed = opposes

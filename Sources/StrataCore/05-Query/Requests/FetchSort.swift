@@ -4,23 +4,30 @@ import Foundation
 ///
 ///     FetchSort("title")                  // by name
 ///     FetchSort(\Book.title, .reverse)    // by key path, which the compiler checks
+///     FetchSort("title", comparator: .localizedStandard)
 public struct FetchSort: Sendable, Hashable {
   /// The attribute to sort by. Of a sort key that was made with a Swift key path: that key path as text, until a request is executed.
   public var key: String { didSet { property = nil } }
   /// Whether small values come first. Nil is the smallest value.
   public var ascending: Bool
+  /// How texts are ordered. Another order than that of their bytes needs an attribute that is a text, and no index has it.
+  public var comparator: TextCollation
   /// What names the attribute when the model is known.
   private var property: PropertyKey?
 
   /// Sorts by the attribute `key`.
-  public init(_ key: String, ascending: Bool = true) {
+  ///
+  /// - Parameter comparator: How texts are ordered; a request that asks it of an attribute that is no text fails with ``FetchError``.
+  public init(_ key: String, ascending: Bool = true, comparator: TextCollation = .bytes) {
     self.key = key
     self.ascending = ascending
+    self.comparator = comparator
   }
 
-  init(_ property: PropertyKey, ascending: Bool) {
+  init(_ property: PropertyKey, ascending: Bool, comparator: TextCollation = .bytes) {
     key = "\(property.keyPath)"
     self.ascending = ascending
+    self.comparator = comparator
     self.property = property
   }
 
@@ -29,7 +36,8 @@ public struct FetchSort: Sendable, Hashable {
   /// - Throws: `PredicateTranslationError` for a key path that leads to no property, or begins at another class.
   func named(_ entity: EntitySchema, _ schema: Schema) throws -> FetchSort {
     guard let property else { return self }
-    return FetchSort(try property.name(property.keyPath, entity, schema), ascending: ascending)
+    return FetchSort(
+      try property.name(property.keyPath, entity, schema), ascending: ascending, comparator: comparator)
   }
 
   /// The key path that it was made with.

@@ -56,7 +56,7 @@ extension ManagedObjectModel {
     let read = reader.read()
     var sentences = read.sentences
     if read.isSound {
-      sentences += Self.addRequests(of: read, file)
+      sentences += Self.addRequests(of: read, file) + Self.addIndexPredicates(of: read, file)
       let known = Set(sentences.map(Self.withoutPlace))
       sentences += ModelValidation.sentences(of: read.model).filter { !known.contains($0) }.prefix(200).map {
         "\(file): \($0)"
@@ -101,6 +101,21 @@ extension ManagedObjectModel {
       property.versionHashModifier = source.versionHashModifier
       property.userInfo = source.userInfo
       source.entity.properties.append(property)
+    }
+    return sentences
+  }
+
+  /// Gives indexes their predicates; what is wrong with them.
+  private static func addIndexPredicates(of read: XcodeModel, _ file: String) -> [String] {
+    var sentences: [String] = []
+    for source in read.indexPredicates {
+      do {
+        source.index.partialIndexPredicate = try FetchPredicate(format: source.text)
+      } catch {
+        let reason = (error as? PredicateSyntaxError)?.description ?? "\(error)"
+        sentences.append(
+          "\(file), line \(source.line): The predicate of \(source.place) cannot be read: \(reason)")
+      }
     }
     return sentences
   }

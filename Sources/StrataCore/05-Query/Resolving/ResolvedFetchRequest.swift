@@ -135,7 +135,7 @@ package struct ResolvedFetchRequest: Sendable {
     _ right: (_ slot: Int) throws -> AttributeValue, _ rightKey: UInt64
   ) rethrows -> Int {
     for sort in sorts {
-      let order = AttributeValue.compare(try left(sort.slot), try right(sort.slot))
+      let order = sort.comparator.order(try left(sort.slot), try right(sort.slot))
       if order != 0 { return sort.isAscending ? order : -order }
     }
     return leftKey < rightKey ? -1 : leftKey > rightKey ? 1 : 0
@@ -146,7 +146,7 @@ package struct ResolvedFetchRequest: Sendable {
     -> Int
   {
     for (place, sort) in sorts.enumerated() {
-      let order = AttributeValue.compare(left[place], right[place])
+      let order = sort.comparator.order(left[place], right[place])
       if order != 0 { return sort.isAscending ? order : -order }
     }
     return leftKey < rightKey ? -1 : leftKey > rightKey ? 1 : 0
@@ -162,16 +162,26 @@ struct ResolvedSort: Sendable, Hashable {
   let isAscending: Bool
   /// The key path.
   let name: String
+  /// How texts are ordered.
+  let comparator: TextCollation
 
-  init(steps: [Int] = [], slot: Int, type: AttributeType, isAscending: Bool, name: String = "") {
+  init(
+    steps: [Int] = [], slot: Int, type: AttributeType, isAscending: Bool, name: String = "",
+    comparator: TextCollation = .bytes
+  ) {
     self.steps = steps
     self.slot = slot
     self.type = type
     self.isAscending = isAscending
     self.name = name
+    self.comparator = comparator
   }
 
-  /// - Throws: ``FetchError`` for an unknown key, a path through a to-many relationship, an attribute without an order.
+  /// Whether it is the order of indexes, and of the bytes that ``KeyBuilder`` makes.
+  var isByBytes: Bool { comparator == .bytes }
+
+  /// - Throws: ``FetchError`` for an unknown key, a path through a to-many relationship, an attribute without an order, an order of texts for what is
+  ///   no text.
   init(_ sort: FetchSort, _ resolver: PredicateResolver) throws {
     let sort = try sort.named(resolver.entity, resolver.schema)
     let keys = sort.key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
@@ -181,6 +191,8 @@ struct ResolvedSort: Sendable, Hashable {
     let path = try ResolvedPath(keys, from: resolver.entity, schema: resolver.schema)
     if path.isMany { throw path.error(.toManyKey) }
     var steps = path.steps.map(\.number)
+    let isText = path.attribute?.type == .string
+    if sort.comparator != .bytes, !isText { throw path.error(.notAString(operation: "\(sort.comparator)")) }
     guard let attribute = path.attribute else {
       guard let last = path.steps.last else { throw path.error(.unknownKey) }
       // Objects sort by their primary keys.
@@ -192,7 +204,8 @@ struct ResolvedSort: Sendable, Hashable {
     if attribute.type == .transformable { throw path.error(.transformableKey) }
     if attribute.type == .composite { throw path.error(.compositeKey) }
     self.init(
-      steps: steps, slot: attribute.slot, type: attribute.type, isAscending: sort.ascending, name: sort.key)
+      steps: steps, slot: attribute.slot, type: attribute.type, isAscending: sort.ascending, name: sort.key,
+      comparator: sort.comparator)
   }
 
   /// As an expression about the object that is sorted.

@@ -97,7 +97,8 @@ package final class DictionaryCollector {
     // A stable order: rows that no key tells apart stay as they came.
     let order = rows.indices.sorted { left, right in
       for (place, sort) in request.sorts.enumerated() {
-        let order = FetchedDictionary.Value.compare(rows[left][first + place], rows[right][first + place])
+        let order = FetchedDictionary.Value.compare(
+          rows[left][first + place], rows[right][first + place], by: sort.comparator)
         if order != 0 { return (order < 0) == sort.isAscending }
       }
       return left < right

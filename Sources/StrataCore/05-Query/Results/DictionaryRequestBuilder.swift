@@ -301,7 +301,8 @@ struct DictionaryRequestBuilder {
       } else {
         output = .source(try source(expression(of: .property(sort.key)), sort.key))
       }
-      return ResolvedDictionaryRequest.Sort(output: output, isAscending: sort.ascending)
+      return ResolvedDictionaryRequest.Sort(
+        output: output, isAscending: sort.ascending, comparator: sort.comparator)
     }
   }
 }

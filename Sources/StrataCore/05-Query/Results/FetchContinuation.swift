@@ -28,7 +28,11 @@ public struct FetchContinuation: Sendable, Hashable {
   /// A number that differs, in all likelihood, for requests that return other objects or another order. The same in every process.
   static func fingerprint<R>(of request: FetchRequest<R>) -> UInt64 {
     var text = "\(request.entityName)\n\(request.includesSubentities)\n\(request.includesPendingChanges)\n"
-    for sort in request.sortDescriptors { text += "\(sort.key)\(sort.ascending ? "+" : "-")\n" }
+    for sort in request.sortDescriptors {
+      text += "\(sort.key)\(sort.ascending ? "+" : "-")"
+      if sort.comparator != .bytes { text += " \(sort.comparator)" }
+      text += "\n"
+    }
     for store in (request.affectedStores ?? []).map(\.uuidString).sorted() { text += "\(store)\n" }
     text += request.predicate.map { "\($0)" } ?? ""
     return text.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
@@ -132,7 +136,7 @@ extension ResolvedFetchRequest {
     -> Bool
   {
     for (place, sort) in sorts.enumerated() {
-      let order = AttributeValue.compare(try values(place), start.values[place])
+      let order = sort.comparator.order(try values(place), start.values[place])
       if order != 0 { return (order > 0) == sort.isAscending }
     }
     return key > start.primaryKey || start.includesEqual && key == start.primaryKey

@@ -116,9 +116,9 @@ extension FetchedDictionary.Value {
   static let null = FetchedDictionary.Value.value(.null)
 
   /// The order of rows: values as everywhere, no value first, objects by their primary keys, behind values.
-  static func compare(_ left: Self, _ right: Self) -> Int {
+  static func compare(_ left: Self, _ right: Self, by comparator: TextCollation) -> Int {
     switch (left, right) {
-    case (.value(let a), .value(let b)): return AttributeValue.compare(a, b)
+    case (.value(let a), .value(let b)): return comparator.order(a, b)
     case (.object(let a), .object(let b)):
       return a.primaryKey < b.primaryKey ? -1 : a.primaryKey == b.primaryKey ? 0 : 1
     case (.value, .object): return -1

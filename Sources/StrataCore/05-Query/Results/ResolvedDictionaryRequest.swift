@@ -41,6 +41,8 @@ struct ResolvedDictionaryRequest: Sendable {
     /// What is compared.
     let output: Output
     let isAscending: Bool
+    /// How texts are ordered.
+    let comparator: TextCollation
   }
 
   /// Which rows are looked at. It has sort keys and a window only where the result is nothing but its rows, in its order.

@@ -22,8 +22,8 @@ struct RowSorter: ~Copyable {
   private let partLimit: Int
   private var builder = KeyBuilder()
   private let keys = SortKeys()
-  /// Whether a value was too long for its key: then bytes do not tell the order.
-  private var hasCutKeys = false
+  /// Whether bytes do not tell the order: a value was too long for its key, or texts are ordered otherwise.
+  private var hasCutKeys: Bool
   /// The rows that may be in the result, in the order they came.
   private(set) var candidates: ContiguousArray<(key: UInt64, row: StoredRow)> = []
 
@@ -45,6 +45,7 @@ struct RowSorter: ~Copyable {
     monitor = request.monitor
     let sorts = request.sorts
     self.sorts = sorts
+    hasCutKeys = !sorts.allSatisfy(\.isByBytes)
     self.view = view
     steps = sorts.map { $0.steps.map { view.schema.relationships[$0] } }
     // A window of millions is no reason to sort again and again.
@@ -155,7 +156,7 @@ struct RowSorter: ~Copyable {
     return try places.sorted { left, right in
       try ticker?.step()
       for (part, sort) in sorts.enumerated() {
-        let order = AttributeValue.compare(values[left]?[part] ?? .null, values[right]?[part] ?? .null)
+        let order = sort.comparator.order(values[left]?[part] ?? .null, values[right]?[part] ?? .null)
         if order != 0 { return (order < 0) == sort.isAscending }
       }
       return candidates[Int(left)].key < candidates[Int(right)].key

@@ -63,6 +63,7 @@ extension StoredView {
       index.parts.count == request.sorts.count
         && zip(index.parts, request.sorts).allSatisfy {
           $0.slot == $1.slot && $1.steps.isEmpty && $0.isAscending == $1.isAscending && $0.kind != .decimal
+            && $1.isByBytes
         }
     }
     if request.predicate == .all {

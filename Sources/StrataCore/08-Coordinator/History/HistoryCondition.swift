@@ -214,10 +214,12 @@ struct HistoryCondition {
   }
 
   /// How the values of `key` are sorted: less than 0 when `left` comes first.
-  static func order(_ left: some HistorySubject, _ right: some HistorySubject, by key: String) throws -> Int {
+  static func order(
+    _ left: some HistorySubject, _ right: some HistorySubject, by key: String, _ comparator: TextCollation
+  ) throws -> Int {
     let keys = key.split(separator: ".").map(String.init)[...]
     switch (try left.value(keys), try right.value(keys)) {
-    case (.value(let left), .value(let right)): return ComparedValues.order(left, right)
+    case (.value(let left), .value(let right)): return comparator.order(left, right)
     case (.token(let left), .token(let right)):
       if left.commitNumbers == right.commitNumbers { return 0 }
       return left.commitNumbers.allSatisfy { $1 <= right.commitNumbers[$0] ?? 0 } ? -1 : 1

@@ -89,7 +89,8 @@ extension PersistentStoreCoordinator {
     func sort<Subject: HistorySubject>(_ subjects: [Subject]) throws -> [Subject] {
       let sorted = try subjects.enumerated().sorted { left, right in
         for sort in request.sortDescriptors {
-          let order = try HistoryCondition.order(left.element, right.element, by: sort.key)
+          let order = try HistoryCondition.order(
+            left.element, right.element, by: sort.key, sort.comparator)
           if order != 0 { return sort.ascending ? order < 0 : order > 0 }
         }
         return left.offset < right.offset

@@ -6,7 +6,7 @@ import Foundation
 ///     try context.fetch(Book.self, sortedBy: [.reverse(\.published), .forward(\.title)])
 ///
 /// Key paths lead to a stored attribute, perhaps of an object that to-one relationships lead to: `\.author?.name`. Texts are ordered by their
-/// UTF-8 bytes, nil is the smallest value; see ``AttributeValue``.
+/// UTF-8 bytes unless a ``TextCollation`` says otherwise, nil is the smallest value; see ``AttributeValue``.
 public struct FetchOrder<Root: ManagedObject>: Sendable, Hashable, ExpressibleByArrayLiteral {
   /// The sort keys.
   public var sorts: [FetchSort]
@@ -17,6 +17,20 @@ public struct FetchOrder<Root: ManagedObject>: Sendable, Hashable, ExpressibleBy
   /// By one attribute: `.init(\.published, .reverse)`.
   public init<Value>(_ keyPath: KeyPath<Root, Value> & Sendable, _ order: SortOrder) {
     sorts = [FetchSort(keyPath, order)]
+  }
+
+  /// By a text in an order of texts: `.init(\.title, .reverse, comparator: .localizedStandard)`.
+  public init(
+    _ keyPath: KeyPath<Root, String> & Sendable, _ order: SortOrder = .forward, comparator: TextCollation
+  ) {
+    sorts = [FetchSort(keyPath, order, comparator: comparator)]
+  }
+
+  /// By a text that may be nil, in an order of texts.
+  public init(
+    _ keyPath: KeyPath<Root, String?> & Sendable, _ order: SortOrder = .forward, comparator: TextCollation
+  ) {
+    sorts = [FetchSort(keyPath, order, comparator: comparator)]
   }
 
   /// By the order of each element in turn.
@@ -34,6 +48,26 @@ public struct FetchOrder<Root: ManagedObject>: Sendable, Hashable, ExpressibleBy
   public static func reverse<Value>(_ keyPath: KeyPath<Root, Value> & Sendable) -> FetchOrder {
     FetchOrder(keyPath, .reverse)
   }
+
+  /// By a text in an order of texts: `.forward(\.title, comparator: .localizedStandard)`.
+  public static func forward(
+    _ keyPath: KeyPath<Root, String> & Sendable, comparator: TextCollation
+  ) -> FetchOrder { FetchOrder(keyPath, .forward, comparator: comparator) }
+
+  /// By a text that may be nil, in an order of texts; nil first.
+  public static func forward(
+    _ keyPath: KeyPath<Root, String?> & Sendable, comparator: TextCollation
+  ) -> FetchOrder { FetchOrder(keyPath, .forward, comparator: comparator) }
+
+  /// By a text in an order of texts, the other way round.
+  public static func reverse(
+    _ keyPath: KeyPath<Root, String> & Sendable, comparator: TextCollation
+  ) -> FetchOrder { FetchOrder(keyPath, .reverse, comparator: comparator) }
+
+  /// By a text that may be nil, in an order of texts, the other way round; nil last.
+  public static func reverse(
+    _ keyPath: KeyPath<Root, String?> & Sendable, comparator: TextCollation
+  ) -> FetchOrder { FetchOrder(keyPath, .reverse, comparator: comparator) }
 }
 
 extension FetchSort {
@@ -47,33 +81,47 @@ extension FetchSort {
     self.init(Self.key(keyPath), ascending: order == .forward)
   }
 
+  /// Sorts by a text in an order of texts: `FetchSort(\Book.title, comparator: .localizedStandard)`.
+  public init<Root: ManagedObject>(
+    _ keyPath: KeyPath<Root, String> & Sendable, _ order: SortOrder = .forward, comparator: TextCollation
+  ) {
+    self.init(Self.key(keyPath), ascending: order == .forward, comparator: comparator)
+  }
+
+  /// Sorts by a text that may be nil, in an order of texts; nil is the smallest value.
+  public init<Root: ManagedObject>(
+    _ keyPath: KeyPath<Root, String?> & Sendable, _ order: SortOrder = .forward, comparator: TextCollation
+  ) {
+    self.init(Self.key(keyPath), ascending: order == .forward, comparator: comparator)
+  }
+
   /// Sorts as one of Foundation's sort descriptors, which says a key path and an order: `SortDescriptor(\Book.title, order: .reverse)`.
   ///
-  /// Texts are compared by their bytes, as everywhere in requests, which for canonically composed texts is Swift's order of strings. One with a
-  /// comparator that depends on a locale or ignores case (`.localized`, `.localizedStandard`), or with no key path at all, fails the request that it is used in
-  /// with ``PredicateTranslationError``: `.lexical` is the one that stores know.
+  /// Texts are compared by their bytes, as everywhere in requests, which for canonically composed texts is Swift's order of strings, unless the sort descriptor has
+  /// another comparator: `SortDescriptor(\Book.title, comparator: .localizedStandard)`. One with no key path at all fails the request that it is used in with
+  /// ``PredicateTranslationError``.
   public init<Root: ManagedObject>(_ descriptor: SortDescriptor<Root>) {
     let isAscending = descriptor.order == .forward
-    if let comparator = descriptor.stringComparator, !Self.isLexical(comparator) {
-      self.init(
-        Self.refused(
-          \Root.self, "stores order texts by their bytes: give the sort descriptor the comparator .lexical"),
-        ascending: isAscending)
-    } else if let keyPath = descriptor.keyPath {
-      // Unsafe: a sort descriptor is Sendable and takes key paths that are.
-      self.init(
-        Self.key(unsafeBitCast(keyPath, to: (PartialKeyPath<Root> & Sendable).self)), ascending: isAscending)
-    } else {
+    guard let keyPath = descriptor.keyPath else {
       self.init(
         Self.refused(\Root.self, "the sort descriptor has no key path that a store could follow"),
         ascending: isAscending)
+      return
     }
-  }
-
-  private static func isLexical(_ comparator: String.StandardComparator) -> Bool {
-    var forward = comparator
-    forward.order = .forward
-    return forward == .lexical
+    // Unsafe: a sort descriptor is Sendable and takes key paths that are.
+    let path = unsafeBitCast(keyPath, to: (PartialKeyPath<Root> & Sendable).self)
+    if let type = type(of: keyPath).valueType as? any CollatedText.Type {
+      self.init(Self.key(path), ascending: isAscending, comparator: type.comparator)
+    } else if let comparator = descriptor.stringComparator.map(TextCollation.init(_:)) {
+      if let comparator {
+        self.init(Self.key(path), ascending: isAscending, comparator: comparator)
+      } else {
+        self.init(
+          Self.refused(\Root.self, "its comparator is none that requests know"), ascending: isAscending)
+      }
+    } else {
+      self.init(Self.key(path), ascending: isAscending)
+    }
   }
 
   private static func key(_ keyPath: any AnyKeyPath & Sendable) -> PropertyKey {

@@ -8,6 +8,7 @@ extension FetchPredicate {
   /// It has no text and cannot be part of a model: use `FetchPredicate.init(_:model:)` for one that has its tree at once. A request that uses it throws
   /// ``PredicateTranslationError`` for an expression that no store can look up, naming it, and when it is about another class than the
   /// request's entity has.
+  @_disfavoredOverload
   public init<T: ManagedObject>(_ predicate: Predicate<T>) {
     self = .foundation(
       FoundationPredicate(predicate, about: "\(T.self)") { entity, schema in

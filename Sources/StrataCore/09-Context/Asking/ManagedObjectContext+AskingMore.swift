@@ -62,6 +62,7 @@ extension ManagedObjectContext {
   /// The same with a `#Predicate`.
   /// - Throws: ``PredicateTranslationError`` for an expression that no store can look up, naming it; what `fetch(_:)` throws. Nothing is deleted then.
   @discardableResult
+  @_disfavoredOverload
   public func delete<T: ManagedObject>(_ type: T.Type, where condition: Predicate<T>) throws -> Int {
     try delete(type, where: FetchPredicate(condition))
   }

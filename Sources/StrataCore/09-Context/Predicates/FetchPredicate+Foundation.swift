@@ -11,6 +11,7 @@ extension FetchPredicate {
   /// its accessor makes of it.
   ///
   /// - Throws: ``PredicateTranslationError`` for an expression that no store can look up, naming it; ``ModelError`` for a model that is wrong.
+  @_disfavoredOverload
   public init<T: ManagedObject>(_ predicate: Predicate<T>, model: ManagedObjectModel) throws {
     try self.init(predicate, schema: model.schema())
   }
@@ -39,6 +40,7 @@ extension FetchRequest where Result: ManagedObject {
   ///     let request = try FetchRequest(#Predicate<Flight> { $0.distance > 500 }, model: model)
   ///
   /// - Throws: ``PredicateTranslationError``, ``ModelError``; see `FetchPredicate.init(_:model:)`.
+  @_disfavoredOverload
   public init(
     _ predicate: Predicate<Result>, model: ManagedObjectModel, sortDescriptors: [FetchSort] = [],
     fetchLimit: Int = 0, fetchOffset: Int = 0
@@ -59,6 +61,7 @@ extension ManagedObjectContext {
   /// On the context's queue.
   ///
   /// - Throws: ``PredicateTranslationError`` for an expression that no store can look up; what `fetch(_:)` throws.
+  @_disfavoredOverload
   public func fetch<T: ManagedObject>(
     _ predicate: Predicate<T>, sortDescriptors: [FetchSort] = [], fetchLimit: Int = 0, fetchOffset: Int = 0
   ) throws -> [T] {
@@ -71,6 +74,7 @@ extension ManagedObjectContext {
   /// How many objects of a class satisfy a `#Predicate`, unsaved changes included. On the context's queue.
   ///
   /// - Throws: ``PredicateTranslationError`` for an expression that no store can look up; what `count(for:)` throws.
+  @_disfavoredOverload
   public func count<T: ManagedObject>(_ predicate: Predicate<T>) throws -> Int {
     try count(for: FetchRequest(predicate, model: coordinator.managedObjectModel))
   }

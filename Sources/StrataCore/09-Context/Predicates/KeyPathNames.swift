@@ -178,6 +178,7 @@ enum KeyPathNames {
   }
 
   private static func unwrapped(_ any: Any) -> Any {
+    if let collated = any as? any CollatedText { return unwrapped(collated.text as Any) }
     guard let optional = any as? any OptionalValue, let value = optional.anyValue else { return any }
     return unwrapped(value)
   }

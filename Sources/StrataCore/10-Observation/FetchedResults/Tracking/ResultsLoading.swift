@@ -120,10 +120,13 @@ extension ResultsTracker {
       self.names = names
       self.tracker = tracker
       self.layers = layers
-      maker = SortKeyMaker(plan.request.sorts)
+      maker = SortKeyMaker(plan)
       isLocal = plan.isLocal
       sectionLeads =
-        plan.section.map { $0.slot == plan.request.sorts.first?.slot && $0.steps.isEmpty } ?? false
+        plan.section.map { section in
+          guard let first = plan.request.sorts.first, first.isByBytes else { return false }
+          return section.slot == first.slot && section.steps.isEmpty && first.steps.isEmpty
+        } ?? false
     }
 
     mutating func add(

@@ -10,6 +10,8 @@ struct ResultsPlan {
   /// What names the sections where no stored value does.
   let computed: ComputedSections?
   let related: RelatedPaths
+  /// Per sort key what labels its texts, where bytes do not have their order.
+  let labels: [TextLabels?]
 
   /// Without sort keys the order is the store's, that of primary keys.
   ///
@@ -43,6 +45,9 @@ struct ResultsPlan {
     self.section = section
     self.computed = computed
     evaluated = section.map { request.appending($0) } ?? request
+    labels = request.sorts.map { sort in
+      sort.isByBytes ? nil : TextLabels(sort.comparator, isAscending: sort.isAscending)
+    }
     // A path that leads through nothing stored tells nothing of related objects.
     let affecting =
       computed?.affecting.sorted().compactMap { try? ResolvedSort(FetchSort($0), resolver) } ?? []
@@ -145,20 +150,24 @@ private struct ExactText: Hashable {
 struct SortKeyMaker: ~Copyable {
   private var builder = KeyBuilder()
   private let sorts: [ResolvedSort]
+  private let labels: [TextLabels?]
   /// How long the first part is.
   private(set) var firstPartLength = 0
 
   /// Longer values are looked at as a whole all the same, at the price of one more attempt.
   private static var usualLimit: Int { 1_024 }
 
-  init(_ sorts: [ResolvedSort]) { self.sorts = sorts }
+  init(_ plan: ResultsPlan) {
+    sorts = plan.request.sorts
+    labels = plan.labels
+  }
 
   var bytes: UnsafeRawBufferPointer { builder.bytes }
 
   mutating func make(_ values: [AttributeValue]) {
     builder.reset()
     for (place, sort) in sorts.enumerated() {
-      append(values[place], sort)
+      append(values[place], sort, labels[place])
       if place == 0 { firstPartLength = builder.count }
     }
   }
@@ -168,18 +177,29 @@ struct SortKeyMaker: ~Copyable {
     builder.reset()
     for (place, sort) in sorts.enumerated() {
       let start = builder.count
+      if let labels = labels[place] {
+        append(value(sort.slot), sort, labels)
+        if place == 0 { firstPartLength = builder.count }
+        continue
+      }
       let part = builder.append(
         fromRow: row.base, slot: sort.slot, layout: bound.layout, isAscending: sort.isAscending,
         limit: Self.usualLimit)
       if part != .whole {
         builder.truncate(to: start)
-        append(value(sort.slot), sort)
+        append(value(sort.slot), sort, nil)
       }
       if place == 0 { firstPartLength = builder.count }
     }
   }
 
-  private mutating func append(_ value: AttributeValue, _ sort: ResolvedSort) {
+  private mutating func append(_ value: AttributeValue, _ sort: ResolvedSort, _ labels: TextLabels?) {
+    if let labels, case .string(let text) = value {
+      // Labels ascend in the direction of the list.
+      let label = labels.label(of: text)
+      builder.append(.data(Data(label)), isAscending: true, limit: label.count * 2 + 2)
+      return
+    }
     let start = builder.count
     if builder.append(value, isAscending: sort.isAscending, limit: Self.usualLimit) == .whole { return }
     builder.truncate(to: start)

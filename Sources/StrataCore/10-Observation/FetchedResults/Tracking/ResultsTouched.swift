@@ -194,7 +194,7 @@ struct Touched {
   func entries(_ plan: ResultsPlan, _ layers: [StratumLayer]) throws -> [EntryTouch] {
     var result: [EntryTouch] = []
     result.reserveCapacity(count)
-    var maker = SortKeyMaker(plan.request.sorts)
+    var maker = SortKeyMaker(plan)
     for store in Set(direct.keys).union(related.keys).sorted() {
       let evaluation = try tracker.evaluation(plan, tracker.stores[store], layers)
       let view = evaluation.view
