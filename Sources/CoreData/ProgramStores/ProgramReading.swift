@@ -3,9 +3,9 @@ import StrataCore
 
 /// What a context reads of a store of the program's own.
 final class ProgramReading: StoreReading, @unchecked Sendable {
-  // Safe: constants; the context is used on its queue only.
+  // Safe: nothing is set after `init`; the context is used on its queue only.
   private let engine: ProgramEngine
-  private weak let weakContext: NSManagedObjectContext?
+  private weak var weakContext: NSManagedObjectContext?
 
   init(_ engine: ProgramEngine, _ context: NSManagedObjectContext) {
     self.engine = engine

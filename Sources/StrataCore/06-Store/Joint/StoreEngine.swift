@@ -92,7 +92,7 @@ package protocol StoreEngine: PersistentStore, StoreReading {
   /// The store as one whose answers come from the program's code; the default is nil.
   var contextualStore: (any ContextualStore)? { get }
 
-  /// Whether each call takes a journey, as to a server: then contexts ask for more at once than they need now. The default is false.
+  /// Whether each call takes a journey, as to a server. Contexts do not look at it yet: a fault is read alone, wherever its store is. The default is false.
   var isFar: Bool { get }
 
   /// Gives back what the store holds. Every later call throws ``StorageError`` of kind `closed`.
