@@ -42,6 +42,8 @@ let swiftSyntax: [Target.Dependency] = [
       name: "CoreDataCombineTests", dependencies: ["CoreDataCombine"],
       resources: [.copy("Library.xcdatamodeld")], plugins: ["CoreDataPlugin"]),
     .testTarget(name: "CoreDataTests", dependencies: ["CoreData", "RandomStacks", "ReadInterposer"]),
+    // Stores of a program's own, as they are written for Core Data.
+    .testTarget(name: "ProgramStoreTests", dependencies: ["CoreData", "StoreConformance"]),
     .executableTarget(
       name: "RandomStacks",
       dependencies: [
@@ -135,6 +137,9 @@ let package = Package(
     .executableTarget(name: "NSManagedTool", dependencies: ["NSManagedGenerator"]),
     .plugin(name: "CoreDataPlugin", capability: .buildTool(), dependencies: ["NSManagedTool"]),
     .testTarget(name: "StrataCoreTests", dependencies: ["StrataCore", "CLMDBShim"]),
+    // What every engine must do, and that those of the package do it.
+    .target(name: "StoreConformance", dependencies: ["StrataCore"], path: "Tests/StoreConformance"),
+    .testTarget(name: "StoreConformanceTests", dependencies: ["StoreConformance", "StrataCore"]),
     .target(name: "TortureKit", dependencies: ["Strata", "StrataCore"], path: "Tests/TortureKit"),
     .target(name: "StoreInterposer", path: "Tests/Interposer"),
     .target(name: "ReadInterposer", dependencies: ["CLMDBShim"], path: "Tests/ReadInterposer"),
