@@ -85,7 +85,8 @@ import Testing
       ChangeSet(inserts: [try fixture.insert("Place", ["name": "c"])]),
     ] {
       let error = #expect(throws: (any Error).self) { try fixture.commit([change])[0].get() }
-      let explained = try #require(fixture.store.explained(try #require(error)) as? CoreDataError)
+      let found = try #require(error)
+      let explained = try #require(fixture.store.explained(found) as? CoreDataError)
       #expect(explained.code == .persistentStoreIncompatibleVersionHash)
       #expect("\(explained)".contains("Place"), "\(explained)")
     }

@@ -64,11 +64,9 @@ struct InPlaceChangeTests {
     #expect(try values("day", context) == ["a": day, "b": day])
     #expect(try values("body", context) == ["a": nil, "b": nil])
     try context.performAndWait {
-      let request = FetchRequest<ManagedObject>(entityName: "Note")
-      request.predicate = Predicate(format: "stars == 3 AND author BEGINSWITH 'no'")
-      request.sortDescriptors = [
-        SortDescriptor(key: "stars", ascending: true), SortDescriptor(key: "title", ascending: false),
-      ]
+      let request = try FetchRequest<ManagedObject>(
+        entityName: "Note", predicate: FetchPredicate(format: "stars == 3 AND author BEGINSWITH 'no'"),
+        sortDescriptors: [FetchSort("stars"), FetchSort("title", ascending: false)])
       #expect(
         try context.fetch(request).map { $0.textValue("title") } == ["b", "a"], "the store compares them too")
       let notes = try context.objectsByName("Note", by: "title")
@@ -241,7 +239,7 @@ struct InPlaceChangeTests {
     try addNotes(["c"], later)
     let news = try #require(try stand.coordinator?.history(.fetchHistory(after: token)).transactions)
     #expect(news.count == 2)
-    try later.performAndWait {
+    later.performAndWait {
       let titles = news.flatMap { $0.changes ?? [] }.compactMap {
         try? later.existingObject(with: $0.changedObjectID).textValue("title")
       }
