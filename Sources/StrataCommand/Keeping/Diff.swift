@@ -68,6 +68,9 @@ enum Comparison {
       try output.line("\(change)\(objects)")
     }
     try output.line()
+    try output.line(
+      preview.rewriting.map { "All rows would be written anew, because \($0)." } ?? "No row would be touched."
+    )
     if preview.losses.isEmpty { return try output.line("Nothing would be lost.") }
     try output.line("Would be lost:")
     for loss in preview.losses {
@@ -88,6 +91,8 @@ enum Comparison {
             "to": .optional(change.destinationName), "objects": .number(count), "words": .string("\(change)"),
           ]
         }),
+      "writesAllRows": preview.isSame || !preview.reasons.isEmpty
+        ? .null : .boolean(preview.rewriting != nil), "because": .optional(preview.rewriting),
       "losses": .array(
         preview.losses.map {
           ["name": .string($0.name), "what": .string($0.kind), "objects": .number($0.objectCount)]

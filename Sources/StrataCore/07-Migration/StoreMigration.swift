@@ -91,25 +91,27 @@ struct StoreMigration {
     defer { source.close() }
     // Said now rather than when all work is done; asked again then.
     try MigrationDraft.requireAlone(source, file)
+    let comparison = try compare(schema, source)
+    if let change = try inPlaceChange(comparison, source) { return try apply(change, schema, source, file) }
     do {
       let lock = isLocked ? try SourceLock(source.parts.environment, options.patience) : nil
       // What it could throw has been thrown by then.
       defer { try? lock?.end() }
-      return try attempt(schema, file, source, lock)
+      return try attempt(schema, file, source, comparison, lock)
     } catch let error as StorageError where error.kind == .replaced {
       return false
     }
   }
 
-  private func attempt(_ schema: Schema, _ file: StoreFile, _ source: LMDBStore, _ lock: SourceLock?) throws
-    -> Bool
-  {
+  private func attempt(
+    _ schema: Schema, _ file: StoreFile, _ source: LMDBStore, _ comparison: Comparison, _ lock: SourceLock?
+  ) throws -> Bool {
     guard let snapshot = try source.makeSnapshot() as? LMDBSnapshot else {
       throw StorageError(
         .invalid, operation: "migrate", path: file.path, detail: "The store has no snapshots.")
     }
     defer { snapshot.release() }
-    let rows = try sourceRows(schema, source, snapshot)
+    let rows = Rows(comparison, snapshot)
     let header = try snapshot.read { reader, transaction in
       try StoreHeader(reader.parts.meta, transaction, path: reader.parts.environment.path)
     }
@@ -152,21 +154,66 @@ struct StoreMigration {
     return source
   }
 
+  /// How the two versions of the model differ.
+  private struct Comparison {
+    let pairing: ModelPairing
+    let plan: MigrationPlan
+    let losses: LossPlan
+  }
+
   /// What is to be carried over, and what there is no place for.
   private struct Rows {
     let pairing: ModelPairing
     let rows: SourceRows
     let losses: LossPlan
+
+    init(_ comparison: Comparison, _ snapshot: LMDBSnapshot) {
+      (pairing, losses) = (comparison.pairing, comparison.losses)
+      rows = SourceRows(plan: comparison.plan, snapshot: snapshot)
+    }
   }
 
-  private func sourceRows(_ schema: Schema, _ source: LMDBStore, _ snapshot: LMDBSnapshot) throws -> Rows {
+  private func compare(_ schema: Schema, _ source: LMDBStore) throws -> Comparison {
     let held = Set(source.metadata.versionHashes.keys)
     let pairing = ModelPairing(source.parts.schema.model, model, held: held)
     try InferredMappingModel.require(pairing)
     let plan = try MigrationPlan(pairing, from: source.parts.schema, holding: held, to: schema)
     try requireHeld(plan, try wantedEntities(schema))
-    return Rows(
-      pairing: pairing, rows: SourceRows(plan: plan, snapshot: snapshot), losses: LossPlan(pairing, plan))
+    return Comparison(pairing: pairing, plan: plan, losses: LossPlan(pairing, plan))
+  }
+
+  /// The change as one that touches no row; nil when there are rows to be written anew, and while another process has the store open: it goes on with
+  /// the file that it has.
+  private func inPlaceChange(_ comparison: Comparison, _ source: LMDBStore) throws -> InPlaceChange? {
+    if options.migratesAllRows || permission.isForCopy || !source.parts.environment.isAlone { return nil }
+    let (catalogue, versions) = try source.parts.environment.read { transaction in
+      (try source.parts.readCatalogue(transaction), try source.parts.storedVersions(transaction))
+    }
+    guard let versions else { return nil }
+    return try? InPlaceChange(comparison.pairing, comparison.plan, comparison.losses, catalogue, versions)
+  }
+
+  /// Gives the store its new model, and everything that follows from it.
+  private func apply(_ change: InPlaceChange, _ schema: Schema, _ source: LMDBStore, _ file: StoreFile) throws
+    -> Bool
+  {
+    progress.begin(total: 1)
+    try progress.stopIfCancelled()
+    source.close()
+    var options = options
+    options.ignoresVersionHashes = true
+    options.isReadOnly = false
+    options.createsIfMissing = false
+    options.fills = change.fills
+    do {
+      try LMDBStore(url: url, schema: schema, configurationName: configurationName, options: options).close()
+    } catch let error as StorageError where error.kind == .replaced {
+      return false
+    }
+    MigrationHooks.reached(.changed, file.path)
+    progress.complete(1)
+    progress.report?(progress)
+    return true
   }
 
   private func judge(_ schema: Schema, _ header: StoreHeader) throws -> LossJudge {
@@ -335,7 +382,7 @@ private struct RecordedHistory {
 
 /// Where tests can look at a migration, or disturb it.
 enum MigrationHooks {
-  enum Place: String { case copied, filled, exchanged }
+  enum Place: String { case copied, filled, exchanged, changed }
 
   private static let hooks = Mutex<[String: @Sendable (Place) -> Void]>([:])
 

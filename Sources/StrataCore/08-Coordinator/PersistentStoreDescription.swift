@@ -53,6 +53,9 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   /// What a migration may take away, whichever program wrote it: `Entity`, `Entity.property`, by the names that the store's model has. The error that
   /// refuses a migration lists what it takes.
   public var permittedLosses: Set<String> = []
+  /// Whether a migration writes all rows anew also where the change of the model needs none to be touched. Default false: then such a change takes as long
+  /// as opening the store, and its history and tokens stay.
+  public var migratesAllRows = false
   /// Whether the file from before a migration that has taken something away, `Name.strata-before-1`, outlasts the next save. Default false.
   public var keepsReplacedFiles = false
   /// The stages by which the store is migrated, instead of in one step; nil, the default, for one step (rule 314).

@@ -26,18 +26,20 @@ import Testing
     #expect(index.list.runCount == starts.count && index.sectionCount == starts.count, sourceLocation: place)
     #expect((0..<starts.count).map { index.list.start(ofRun: $0) } == starts, sourceLocation: place)
     #expect(index.list.count == wanted.count && index.isGrouped, sourceLocation: place)
-    for (position, entry) in wanted.enumerated() {
-      #expect(index.position(entry.identity) == position, sourceLocation: place)
-      #expect(
-        index.list.run(at: position) == (starts.lastIndex { $0 <= position } ?? -1), sourceLocation: place)
+    // One expectation for all places: one for each takes longer than what it looks at.
+    var run = -1
+    let misplaced = wanted.enumerated().filter { position, entry in
+      if run + 1 < starts.count, starts[run + 1] == position { run += 1 }
+      return index.position(entry.identity) != position || index.list.run(at: position) != run
     }
+    #expect(misplaced.map(\.offset) == [], sourceLocation: place)
     for (section, count) in index.sectionCounts.enumerated() {
       #expect(count == wanted.count { $0.section == section }, sourceLocation: place)
     }
   }
 
   @Test(
-    "any edits, one by one or in one walk, give the sorted array; what was handed out stays", arguments: 1...8
+    "any edits, one by one or in one walk, give the sorted array; what was handed out stays", arguments: 1...4
   )
   func edits(seed: UInt64) {
     print("entry index: seed \(seed)")

@@ -68,12 +68,13 @@ import Testing
     #expect(again.entities.map(\.versionHash) == schema.entities.map(\.versionHash))
   }
 
-  @Test("3,000 damaged models throw or decode, and never trap")
+  @Test("Damaged models throw or decode, and never trap")
   func damagedModelsThrow() throws {
     var random = ValueGenerator.printed()
     let data = Array(try ModelCoding.encode(makeFullModel()))
     var refused = 0
-    for _ in 0..<3_000 {
+    let count = rounds(600, long: 10_000)
+    for _ in 0..<count {
       var bytes = data
       switch Int.random(in: 0..<4, using: &random) {
       case 0: bytes.removeLast(Int.random(in: 1..<bytes.count, using: &random))
@@ -92,7 +93,7 @@ import Testing
         #expect(!error.sentences.isEmpty)
       }
     }
-    #expect(refused > 1_500)
+    #expect(refused > count / 2)
   }
 
   @Test("JSON that is not a model, contradicts itself or is nested without end throws")

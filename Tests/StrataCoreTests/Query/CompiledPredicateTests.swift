@@ -42,7 +42,7 @@ extension StoreFixture {
       rows.append((change, entity.attributes.map { values[$0.name] ?? .null }))
     }
     let identifiers = rows.map { fixture.identifier("Special", $0.change.primaryKey) }
-    for _ in 0..<1500 {
+    for _ in 0..<rounds(400, long: 5_000) {
       let predicate = random.predicate(entity, identifiers: identifiers)
       let program = fixture.program(try fixture.resolve("Special", predicate))
       for (row, identifier) in zip(rows, identifiers) {

@@ -21,7 +21,7 @@ import Testing
 
   @Test func aNumberLiesWhereItIsStoredOrElseWhereTheOrderOfValuesPutsIt() {
     var random = ValueGenerator.printed()
-    for _ in 0..<40_000 {
+    for _ in 0..<rounds(8_000, long: 100_000) {
       let type = Self.types.randomElement(using: &random) ?? .decimal
       let kind = Self.types.randomElement(using: &random) ?? .double
       let constant = random.value(kind)
@@ -35,11 +35,11 @@ import Testing
       let near = [stored, random.neighbour(constant, kind).converted(to: type)].compactMap(\.self)
       for value in near + [random.value(type), random.value(type)] where !value.isNull {
         let expected = ValueOrder.compare(value, stored ?? constant)
-        #expect(
-          order(value, position).signum() == expected.signum(),
-          "\(value) of \(type) beside \(kind) \(constant): \(position)")
+        if order(value, position).signum() != expected.signum() {
+          Issue.record("\(value) of \(type) beside \(kind) \(constant): \(position)")
+        }
       }
-      if let stored { #expect(position == .exact(stored), "\(constant) among \(type)") }
+      if let stored, position != .exact(stored) { Issue.record("\(constant) among \(type): \(position)") }
     }
   }
 

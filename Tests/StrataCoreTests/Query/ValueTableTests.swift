@@ -16,7 +16,7 @@ import Testing
       pool.append(value)
       for type in types { if let same = value.converted(to: type) { pool.append(same) } }
     }
-    for _ in 0..<40_000 {
+    for _ in 0..<rounds(8_000, long: 100_000) {
       let row = (0..<Int.random(in: 1...2, using: &random)).map { _ in
         pool.randomElement(using: &random) ?? .null
       }

@@ -6,13 +6,13 @@ import Testing
 /// Bytes of keys sort as values do.
 @Suite struct KeyOrderTests {
   @Test(
-    "100,000 pairs of each type order the same as keys and as values", arguments: ValueGenerator.storedTypes)
+    "Pairs of each type order the same as keys and as values", arguments: ValueGenerator.storedTypes)
   func keysOrderAsValues(type: AttributeType) {
     var random = ValueGenerator.printed("keysOrderAsValues(\(type))")
     var left = KeyBuilder()
     var right = KeyBuilder()
     var failures = 0
-    for _ in 0..<100_000 {
+    for _ in 0..<rounds(10_000, long: 100_000) {
       let a = random.value(type)
       let b = random.neighbour(a, type)
       let isAscending = random.chance(4) ? false : true
@@ -37,7 +37,7 @@ import Testing
     var random = ValueGenerator.printed()
     var left = KeyBuilder()
     var right = KeyBuilder()
-    for _ in 0..<20_000 {
+    for _ in 0..<rounds(5_000, long: 50_000) {
       let count = Int.random(in: 2...4, using: &random)
       let types = (0..<count).map { _ in ValueGenerator.storedTypes.randomElement(using: &random)! }
       let limits = try #require(KeyLimits.limits(for: types.map { SlotKind($0)! }))

@@ -5,7 +5,7 @@ import Testing
 
 /// Bytes that are no rows are refused; reading what passes the bounds check never leaves it.
 @Suite struct RowDamageTests {
-  @Test("150,000 mutated rows: each is refused by its checksum, none is read outside")
+  @Test("Mutated rows: each is refused by its checksum, none is read outside")
   func mutatedRowsAreRefused() throws {
     var random = ValueGenerator.printed()
     for _ in 0..<150 {
@@ -15,23 +15,23 @@ import Testing
       let layout = try RowLayout.of(types.map { SlotKind($0)! })
       let row = try encode(layout, .of(layout, types.map { random.value($0, longest: 1_200) })).snapshot
       let original = row.withBytes { Array($0) }
-      for _ in 0..<1_000 {
+      for _ in 0..<rounds(100, long: 1_000) {
         let bytes = mutate(original, &random)
         guard bytes != original else { continue }
         let isRow = withExactCopy(of: bytes) {
           (try? RowDecoder.validate($0, primaryKey: 1, layout: layout)) != nil
         }
-        #expect(!isRow)
+        if isRow { Issue.record("\(bytes) is taken for a row") }
         readEverything(bytes, layout)
       }
     }
   }
 
-  @Test("100,000 arbitrary byte strings with a plausible header")
+  @Test("Arbitrary byte strings with a plausible header")
   func arbitraryBytesAreRefused() throws {
     var random = ValueGenerator.printed()
     let layout = try RowLayout.of([.string, .int16, .uuid, .decimal, .data, .url, .boolean, .date, .string])
-    for _ in 0..<100_000 {
+    for _ in 0..<rounds(10_000, long: 100_000) {
       var bytes = (0..<Int.random(in: 0...120, using: &random)).map { _ in
         UInt8(truncatingIfNeeded: random.next())
       }

@@ -92,6 +92,11 @@ func testSeed(_ name: String = #function) -> UInt64 {
   return seed
 }
 
+/// How often a test of random things goes round: the smaller number, or the larger one in the long mode, `STRATA_LONG_TESTS=1`.
+func rounds(_ usual: Int, long: Int) -> Int {
+  ProcessInfo.processInfo.environment["STRATA_LONG_TESTS"] == nil ? usual : long
+}
+
 /// The storage error that `body` throws.
 func storageError(_ body: () throws -> Void) throws -> StorageError {
   try #require(throws: StorageError.self, performing: body)

@@ -9,30 +9,30 @@ enum TortureSettings {
     return [1, 2, 3, 4, 715_170_541]
   }()
   /// `STRATA_STEPS=n`: how many steps each seed takes.
-  static let steps = number("STRATA_STEPS") ?? 10_000
+  static let steps = number("STRATA_STEPS") ?? 3_000
   /// `STRATA_CHECK=1`: compares the whole store after every step, to find the step that spoiled it.
   static let checksAlways = number("STRATA_CHECK") == 1
   /// `STRATA_KILLS=n`: how often the crash test kills its child.
-  static let kills = number("STRATA_KILLS") ?? 200
+  static let kills = number("STRATA_KILLS") ?? 80
 
   /// `STRATA_TREE_STEPS=n`: how many steps each seed takes in a tree of contexts.
-  static let treeSteps = number("STRATA_TREE_STEPS") ?? 2_000
+  static let treeSteps = number("STRATA_TREE_STEPS") ?? 800
   /// `STRATA_TREE_SECONDS=n`: how long each seed drives a tree of contexts from many threads at once.
   static let treeSeconds = number("STRATA_TREE_SECONDS") ?? 3
 
   /// `STRATA_ROUNDS=n`: how often each worker of the stress test saves.
-  static let stressRounds = number("STRATA_ROUNDS") ?? 100
+  static let stressRounds = number("STRATA_ROUNDS") ?? 50
 
   /// `STRATA_CRASH_STATES=n`: how many states after power cuts are opened.
-  static let crashStates = number("STRATA_CRASH_STATES") ?? 5_000
+  static let crashStates = number("STRATA_CRASH_STATES") ?? 1_000
   /// `STRATA_LOG_CRASH_STATES=n`: how many states of a data file and its log after power cuts are opened.
-  static let logCrashStates = number("STRATA_LOG_CRASH_STATES") ?? 3_000
+  static let logCrashStates = number("STRATA_LOG_CRASH_STATES") ?? 600
   /// `STRATA_LOG_CREW_STATES=n`: how many of them in stories of several processes.
   static let logCrewStates = number("STRATA_LOG_CREW_STATES") ?? 0
   /// `STRATA_LOG_KILLS=n`: how many processes that write to a store with a log are killed.
-  static let logKills = number("STRATA_LOG_KILLS") ?? 40
+  static let logKills = number("STRATA_LOG_KILLS") ?? 16
   /// `STRATA_FAULTS=n`: how many calls fail.
-  static let faults = number("STRATA_FAULTS") ?? 1_000
+  static let faults = number("STRATA_FAULTS") ?? 300
   /// Whether the system lets the torture program stand between liblmdb and libc.
   static let canInterpose: Bool = {
     #if os(Linux)
@@ -43,13 +43,13 @@ enum TortureSettings {
   }()
 
   /// `STRATA_DAMAGED_FILES=n`: how many damaged files are tried.
-  static let damagedFiles = number("STRATA_DAMAGED_FILES") ?? 4_000
+  static let damagedFiles = number("STRATA_DAMAGED_FILES") ?? 400
   /// `STRATA_VALID_FILES=n`: how many sound files are inspected.
-  static let validFiles = number("STRATA_VALID_FILES") ?? 3_000
+  static let validFiles = number("STRATA_VALID_FILES") ?? 300
   /// `STRATA_FUZZ_INPUTS=n`: how many mutated inputs each decoder gets. Without it those whose inputs are whole predicates, each of
   /// which is read, written and read again, get fewer.
   static func fuzzInputs(_ decoder: String) -> Int {
-    number("STRATA_FUZZ_INPUTS") ?? (["format", "xcode"].contains(decoder) ? 5_000 : 50_000)
+    number("STRATA_FUZZ_INPUTS") ?? (["format", "xcode"].contains(decoder) ? 500 : 5_000)
   }
 
   /// `STRATA_PROCESS_SAVES=n`: how many saves processes make that share a store.

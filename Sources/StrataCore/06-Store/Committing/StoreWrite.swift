@@ -143,6 +143,7 @@ extension StoreParts {
     if generation == known.generation && known.indexes.foreign.isEmpty && known.missingKeyspaces.isEmpty {
       return known
     }
+    if generation != known.generation { try requireSameVersion(transaction.read) }
     var fresh = try readCatalogue(transaction.read)
     if !fresh.missingKeyspaces.isEmpty {
       throw MissingKeyspaces(names: fresh.missingKeyspaces)

@@ -29,6 +29,8 @@ public struct LMDBStoreOptions: Sendable {
   public var historyRetention = HistoryRetention()
   /// Whether saves leave the files beside the store that a migration has put it in the place of. They remove them otherwise.
   public var keepsReplacedFiles = false
+  /// Whether a migration writes all rows anew also where the change of the model needs none to be touched.
+  public var migratesAllRows = false
   /// Whether small saves go into a log beside the store. Not for stores in memory.
   package var keepsLog = LogPolicy.isKeptByDefault
   /// After how many commits of this process a log begins.
@@ -37,6 +39,8 @@ public struct LMDBStoreOptions: Sendable {
   var historyClock: @Sendable () -> Date = { Date() }
   /// Whether nothing is written without being asked for: the store is opened for a migration that replaces it.
   var opensAsItIs = false
+  /// What a change of the model that touches no row brings; the store is of that version from now on.
+  var fills: RowFills?
   /// How much is kept of what the last commits have changed.
   var journalLimits = JournalFormat.Limits()
 

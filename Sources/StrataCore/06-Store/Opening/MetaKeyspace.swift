@@ -4,7 +4,7 @@ import Foundation
 ///
 /// ```
 ///   key                    value
-///   format                 u32            1, or 2 when the store may have a log
+///   format                 u32            1; 2 when the store may have a log; 3 when it may have that and rows of earlier layouts
 ///   identity               16 bytes       the store's UUID
 ///   stamp                  32 bytes       the UUID again, the commit number (u64), 8 random bytes
 ///   generation             u64            raised whenever one of the codes, layouts or indexes changes
@@ -17,6 +17,7 @@ import Foundation
 ///   attribute/<name>       u16            code of an attribute name, used in "large"
 ///   relationship/<name>    u16            code of a relationship (`Entity.name`), used in "edges"; at most 0x3FFF
 ///   layout/<u16, 5 digits> bytes          signature of a row layout
+///   fill/<u16, 5 digits>   bytes          by entity code: what rows of earlier layouts show where they lack a slot (RowFill)
 ///   index/<name>           text           signature of an index that is complete, or how far it is
 ///   added/<name>           JSON           an index that was added to the store
 ///   lineage                JSON           checksums of the versions of its model that the store was of before
@@ -33,6 +34,8 @@ struct MetaKeyspace: Sendable {
   static let plainFormat: UInt32 = 1
   /// That of stores that may have one: versions that know nothing of logs refuse it.
   static let loggedFormat: UInt32 = 2
+  /// That of stores that may have rows of earlier layouts, whose entity has a ``RowFill``: versions that know nothing of them refuse it.
+  static let filledFormat: UInt32 = 3
 
   let keyspace: Keyspace
 

@@ -33,6 +33,8 @@ final class StoreCatalogue: Sendable {
   let missingKeyspaces: [String]
   /// The same by code, for loops. Made in `init`, never changed: hence unsafe and Sendable.
   nonisolated(unsafe) let codes: RowCodes
+  /// By code of the entity: what rows of earlier layouts show where they lack a slot.
+  let fills: [UInt16: RowFill]
   private let transcoders = Mutex<[TranscoderKey: RowTranscoder]>([:])
 
   private struct TranscoderKey: Hashable {
@@ -63,6 +65,16 @@ final class StoreCatalogue: Sendable {
       layouts[number] = layout
       numbers[signature] = number
     }
+    var fills: [UInt16: RowFill] = [:]
+    for (name, value) in try meta.entries(RowFill.prefix, transaction) {
+      guard let code = UInt16(name), let fill = RowFill(value) else {
+        throw StorageError(
+          .damaged, operation: "read catalogue", path: path,
+          detail: "What older rows of the entity with code \(name) show in new attributes is unreadable.")
+      }
+      fills[code] = fill
+    }
+    self.fills = fills
     var entityNumbers = [Int32](repeating: -1, count: Int(entities.values.max() ?? 0) + 1)
     for entity in schema.entities {
       if let code = entities[entity.name] { entityNumbers[Int(code)] = Int32(entity.number) }
@@ -122,7 +134,9 @@ final class StoreCatalogue: Sendable {
     let key = TranscoderKey(layoutNumber: number, entity: entity)
     if let known = transcoders.withLock({ $0[key] }) { return known }
     let schema = schema.entities[entity]
-    let transcoder = try RowTranscoder(from: old, to: schema.layout, defaults: schema.defaults)
+    var defaults = schema.defaults
+    if let fill = fills[entityCodes[entity]] { defaults = try fill.values(layouts, for: schema) }
+    let transcoder = try RowTranscoder(from: old, to: schema.layout, defaults: defaults)
     transcoders.withLock { $0[key] = transcoder }
     return transcoder
   }

@@ -20,10 +20,10 @@ struct StoreHeader: Sendable {
         .notADatabase, operation: "read header", path: path, detail: "The file is no store: it has no format."
       )
     }
-    guard (MetaKeyspace.plainFormat...MetaKeyspace.loggedFormat).contains(format) else {
+    guard (MetaKeyspace.plainFormat...MetaKeyspace.filledFormat).contains(format) else {
       throw StorageError(
         .unsupportedFormat, operation: "read header", path: path,
-        detail: "The store is of format \(format), this version reads up to \(MetaKeyspace.loggedFormat).")
+        detail: "The store is of format \(format), this version reads up to \(MetaKeyspace.filledFormat).")
     }
     mayHaveLog = format >= MetaKeyspace.loggedFormat
     let stamp = CommitStamp(try meta.bytes("stamp", transaction))

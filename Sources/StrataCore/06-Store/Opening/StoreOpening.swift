@@ -199,7 +199,8 @@ struct StoreOpening {
       history: HistoryKeeping(schema, options.historyRetention, clock: options.historyClock),
       rows: schema.hierarchies.map { opened["rows:" + $0.rootName] ?? nil },
       indexes: schema.indexes.map { opened["index:" + $0.name] ?? nil }, held: held,
-      verifiesChecksums: options.verifiesChecksums)
+      verifiesChecksums: options.verifiesChecksums,
+      comparesVersions: !options.ignoresVersionHashes && !options.opensAsItIs)
   }
 
   /// From now on the store records a history: what was committed before is not in it.
@@ -241,6 +242,10 @@ struct StoreOpening {
       if !catalogue.isComplete(for: parts.held) {
         try catalogue.addMissing(
           held: parts.held, meta: parts.meta, transaction, path: parts.environment.path)
+        catalogue = try parts.readCatalogue(transaction.read)
+      }
+      if let fills = options.fills {
+        try fills.write(catalogue, parts, transaction)
         catalogue = try parts.readCatalogue(transaction.read)
       }
       for keyspace in stale { try transaction.clear(keyspace) }

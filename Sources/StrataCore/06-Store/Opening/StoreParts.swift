@@ -27,6 +27,8 @@ final class StoreParts: Sendable {
   /// By entity number: whether the store's configuration holds the entity.
   let held: [Bool]
   let verifiesChecksums: Bool
+  /// Whether a store that is of another version of the model by now is not written to.
+  let comparesVersions: Bool
   /// The handles of `rows`; nil for hierarchies the configuration leaves out.
   let rowHandles: ContiguousArray<MDB_dbi?>
   private let layouts: LayoutTable
@@ -35,7 +37,7 @@ final class StoreParts: Sendable {
   init(
     identifier: UUID, schema: Schema, environment: Environment, meta: MetaKeyspace, large: Keyspace?,
     edges: Keyspace?, journal: Keyspace?, journalLimits: JournalFormat.Limits, history: HistoryKeeping,
-    rows: [Keyspace?], indexes: [Keyspace?], held: [Bool], verifiesChecksums: Bool
+    rows: [Keyspace?], indexes: [Keyspace?], held: [Bool], verifiesChecksums: Bool, comparesVersions: Bool
   ) {
     self.history = history
     self.identifier = identifier
@@ -50,6 +52,7 @@ final class StoreParts: Sendable {
     self.indexes = indexes
     self.held = held
     self.verifiesChecksums = verifiesChecksums
+    self.comparesVersions = comparesVersions
     rowHandles = ContiguousArray(rows.map { $0?.handle })
     layouts = LayoutTable(schema)
   }

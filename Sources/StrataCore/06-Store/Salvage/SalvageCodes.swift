@@ -9,6 +9,8 @@ struct SalvageCodes {
 
   private(set) var entityNames: [UInt16: String] = [:]
   private(set) var layouts: [UInt16: RowLayout] = [:]
+  /// By code of the entity.
+  private(set) var fills: [UInt16: RowFill] = [:]
   private(set) var attributeCodes: [String: UInt16] = [:]
   /// By root entity.
   private(set) var hierarchyCodes: [String: UInt16] = [:]
@@ -16,7 +18,7 @@ struct SalvageCodes {
   private(set) var relationshipCodes: [String: UInt16] = [:]
 
   private static let prefixes = [
-    "entity/", "attribute/", "hierarchy/", "relationship/", "layout/", "counter/",
+    "entity/", "attribute/", "hierarchy/", "relationship/", "layout/", "counter/", RowFill.prefix,
   ]
   private static let names: Set = [
     "identity", "model", "metadata", "versions", "format", "stamp", StoreLineage.key,
@@ -63,6 +65,9 @@ struct SalvageCodes {
         let layout = try? RowLayout(signature: signature)
       {
         layouts[number] = layout
+      }
+      if let code = name.dropping(RowFill.prefix).flatMap({ UInt16($0) }), let fill = RowFill(value) {
+        fills[code] = fill
       }
     }
   }

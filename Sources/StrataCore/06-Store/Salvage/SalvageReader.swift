@@ -60,7 +60,9 @@ struct SalvageReader {
   private func transcoder(_ number: UInt16, _ old: RowLayout, _ entity: EntitySchema) -> RowTranscoder? {
     let code = UInt32(entity.number) << 16 | UInt32(number)
     if let known = transcoders.byCode[code] { return known }
-    let made = try? RowTranscoder(from: old, to: entity.layout, defaults: entity.defaults)
+    let fill = entities.first { $0.value == entity.number }.flatMap { codes.fills[$0.key] }
+    let defaults = fill.flatMap { try? $0.values(codes.layouts, for: entity) } ?? entity.defaults
+    let made = try? RowTranscoder(from: old, to: entity.layout, defaults: defaults)
     transcoders.byCode[code] = made
     return made
   }

@@ -22,6 +22,8 @@ package struct MigrationPreview: Sendable {
   package let entities: [(change: InferredMappingModel.Entity, objectCount: Int)]
   /// What would be lost, by name.
   package let losses: [Loss]
+  /// Why all rows would be written anew; nil when none would be touched.
+  package let rewriting: String?
 
   /// Compares the store with `model`. Walks over the rows of entities that would lose something, and counts all others.
   /// - Throws: ``StorageError``, ``ModelError``.
@@ -38,11 +40,12 @@ package struct MigrationPreview: Sendable {
     let pairing = ModelPairing(source.model, model, held: held)
     reasons = isSame ? [] : InferenceCheck(pairing).reasons()
     guard !isSame, reasons.isEmpty else {
-      (entities, losses) = ([], [])
+      (entities, losses, rewriting) = ([], [], nil)
       return
     }
     let plan = try MigrationPlan(pairing, from: source, holding: held, to: destination)
     let lossPlan = LossPlan(pairing, plan)
+    rewriting = try Self.obstacle(window, pairing, plan, lossPlan)
     var count = LossCount(
       lossPlan, SourceRows(plan: plan, snapshot: window.snapshot), progress: BatchProgress())
     try count.run()
@@ -56,6 +59,21 @@ package struct MigrationPreview: Sendable {
     let counts = try Self.objectCounts(window)
     entities = InferredMappingModel(pairing).entities.map { change in
       (change, change.sourceName.flatMap { counts[$0] } ?? 0)
+    }
+  }
+
+  private static func obstacle(
+    _ window: StoreWindow, _ pairing: ModelPairing, _ plan: MigrationPlan, _ losses: LossPlan
+  ) throws -> String? {
+    let (catalogue, versions) = try window.snapshot.read { reader, transaction in
+      (reader.catalogue, try reader.parts.storedVersions(transaction))
+    }
+    guard let versions else { return "the store does not say which version it is of" }
+    do {
+      _ = try InPlaceChange(pairing, plan, losses, catalogue, versions)
+      return nil
+    } catch {
+      return error.reason
     }
   }
 

@@ -94,6 +94,7 @@ extension PersistentStoreDescription {
     options.verifiesChecksums = verifiesChecksums
     options.writerDeadline = timeout
     options.keepsReplacedFiles = keepsReplacedFiles
+    options.migratesAllRows = migratesAllRows
     options.recordsHistory = recordsHistory
     options.historyRetention = historyRetention
     options.keepsLog = keepsLog

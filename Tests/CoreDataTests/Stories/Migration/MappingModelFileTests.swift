@@ -297,7 +297,7 @@ struct MappingModelFileTests {
       state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
       return Int(state >> 33) % bound
     }
-    for _ in 0..<300 {
+    for _ in 0..<80 {
       var bytes = whole
       for _ in 0...random(3) { bytes[random(bytes.count)] = UInt8(random(256)) }
       // Some changes leave an archive: of another path, for instance.

@@ -23,7 +23,7 @@ import Testing
     var random = RandomValues(seed: seed)
     let letters = ["a", "b", "A", "é", "e\u{301}", "E", "ß", "s", "S", "İ", "i", "\u{301}", "ﬁ", "f"]
     func text() -> String { (0..<random.below(5)).map { _ in letters[random.below(letters.count)] }.joined() }
-    for _ in 0..<6_000 {
+    for _ in 0..<rounds(1_500, long: 20_000) {
       let (subject, pattern) = (text(), text())
       for options in Self.options {
         let left = TextFolding(options).folded(subject)

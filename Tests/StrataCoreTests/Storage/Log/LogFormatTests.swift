@@ -185,7 +185,7 @@ struct LogFormatTests {
 
   /// `STRATA_LOG_MUTATIONS=1000000` for the long mode.
   @Test func mutatedLogsAreReadWithoutATrap() throws {
-    let count = ProcessInfo.processInfo.environment["STRATA_LOG_MUTATIONS"].flatMap(Int.init) ?? 20_000
+    let count = ProcessInfo.processInfo.environment["STRATA_LOG_MUTATIONS"].flatMap(Int.init) ?? 5_000
     var random = SeededGenerator(seed: testSeed())
     let body = recorded { recorder in
       for number in 0..<6 {

@@ -98,7 +98,7 @@ struct LogRecorderTests {
     try withEnvironment { first in
       try withEnvironment { second in
         let keyspaces = try first.keyspaces(Self.names).compactMap { $0 }
-        for round in 0..<300 {
+        for round in 0..<rounds(80, long: 1_000) {
           let steps = steps(keyspaces, &random)
           let record = try #require(
             try record(first) { transaction in for step in steps { try step(transaction) } })

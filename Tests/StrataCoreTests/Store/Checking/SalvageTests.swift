@@ -28,7 +28,7 @@ import Testing
     let seed = testSeed() &+ UInt64(part)
     var random = SeededGenerator(seed: seed)
     let history = try SalvageHistory(seed: seed, rows: 120)
-    for round in 0..<25 {
+    for round in 0..<rounds(6, long: 100) {
       var image = history.image
       var damaged: Set<UInt64> = []
       for _ in 0..<Int.random(in: 1...4, using: &random) {

@@ -163,7 +163,7 @@ import Testing
     let parts = fixture.store.parts
     var random = RandomValues(seed: seed)
     let original = try #require(try fixture.row("Item", 2)?.snapshot).withBytes { Array($0) }
-    for _ in 0..<2000 {
+    for _ in 0..<rounds(400, long: 5_000) {
       var bytes = original
       for _ in 0...random.below(4) { bytes[4 + random.below(bytes.count - 4)] = UInt8(random.below(256)) }
       if random.chance(30) { bytes.removeLast(random.below(bytes.count)) }

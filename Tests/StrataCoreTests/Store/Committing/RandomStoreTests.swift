@@ -7,7 +7,7 @@ import Testing
 @Suite struct RandomStoreTests {
   @Test(arguments: [UInt64(11), 12, 13])
   func storeAndDictionaryAgree(seed: UInt64) throws {
-    let steps = Int(ProcessInfo.processInfo.environment["STRATA_STEPS"] ?? "") ?? 1500
+    let steps = Int(ProcessInfo.processInfo.environment["STRATA_STEPS"] ?? "") ?? 400
     print("store seed \(seed), \(steps) steps")
     var run = try RandomRun(seed: seed)
     for step in 0..<steps {

@@ -156,7 +156,7 @@ import Testing
   /// A cascade is one change set, however large.
   @Test func cascadeOverManyRows() throws {
     let fixture = try people(1)
-    let count: UInt64 = 20_000
+    let count: UInt64 = 5_000
     try fixture.commit(
       inserts: try (0..<count).map {
         try fixture.insert(

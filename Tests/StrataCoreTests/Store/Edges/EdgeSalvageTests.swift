@@ -115,7 +115,7 @@ import Testing
     let fixture = try filled()
     let all = try content(fixture.store)
     let before = Set(all.map { $0.split(separator: " at ")[0] })
-    for _ in 0..<12 {
+    for _ in 0..<rounds(4, long: 50) {
       let pages = (0..<1 + random.below(3)).map { _ in random.below(1000) }
       let (report, store) = try salvage(fixture) { image in
         for page in pages {

@@ -22,7 +22,7 @@ import Testing
   @Test func membersComeBackAsTheyWere() {
     let seed = testSeed()
     var random = RandomValues(seed: seed)
-    for _ in 0..<2_000 {
+    for _ in 0..<rounds(500, long: 5_000) {
       let width = UInt64(1) << UInt64(1 + random.below(48))
       var members = Set<UInt64>()
       for _ in 0..<random.below(200) {
@@ -76,7 +76,7 @@ import Testing
     let code = fixture.store.catalogue.relationships.code(edges)
     let keyspace = try #require(fixture.store.parts.edges)
     var model: [UInt64: Set<UInt64>] = [:]
-    for step in 0..<150 {
+    for step in 0..<rounds(50, long: 500) {
       var (removals, additions): (Set<Edge>, Set<Edge>) = ([], [])
       for owner in UInt64(1)...3 where random.chance(70) {
         let members = model[owner, default: []]

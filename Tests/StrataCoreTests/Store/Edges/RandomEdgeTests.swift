@@ -8,7 +8,7 @@ import Testing
 @Suite struct RandomEdgeTests {
   @Test(arguments: 0..<4) func storeAndDictionariesAgree(part: Int) throws {
     let seed = testSeed() &+ UInt64(part)
-    let steps = Int(ProcessInfo.processInfo.environment["STRATA_STEPS"] ?? "") ?? 150
+    let steps = Int(ProcessInfo.processInfo.environment["STRATA_STEPS"] ?? "") ?? 60
     print("edges seed \(seed), \(steps) steps")
     var run = try EdgeRun(seed: seed)
     for step in 0..<steps {

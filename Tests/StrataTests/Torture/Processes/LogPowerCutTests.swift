@@ -37,6 +37,6 @@ struct LogPowerCutTests {
 
   /// The same stories as without a log, through contexts, with groups of saves and backups.
   @Test func afterAPowerCutAStoreWithALogHoldsWhatWasPromised() async throws {
-    try await TortureWorker.run("log-store-crash-states", cases: 1_500, seed: TortureWorker.seed)
+    try await TortureWorker.run("log-store-crash-states", cases: 300, seed: TortureWorker.seed)
   }
 }

@@ -1,0 +1,210 @@
+/// A change of the model that no row has to be written anew for: rows keep the layout they have, and are read through it.
+///
+/// Attributes with or without a default value come, relationships come, entities come, attributes are renamed; indexes come and go. Everything else
+/// changes rows, members or constraints, takes something away, or gives a name a second meaning, and needs a new file.
+struct InPlaceChange: Sendable {
+  /// Why rows must be written anew.
+  struct Obstacle: Error, Sendable {
+    /// The end of a sentence that begins with “because”.
+    let reason: String
+  }
+
+  let fills: RowFills
+
+  /// - Parameters:
+  ///   - pairing: What of the one model continues what of the other.
+  ///   - plan: The same in numbers.
+  ///   - losses: What there is no place for.
+  ///   - catalogue: The store's, with the schema of its own model.
+  ///   - versions: The version that the store is of.
+  /// - Throws: ``Obstacle``.
+  init(
+    _ pairing: ModelPairing, _ plan: MigrationPlan, _ losses: LossPlan, _ catalogue: StoreCatalogue,
+    _ versions: StoredVersions
+  ) throws(Obstacle) {
+    if let loss = losses.losses.first { throw Obstacle(reason: "\(loss.name) has no place in it") }
+    try Self.requireKnownLayouts(catalogue)
+    let changes = plan.entities.compactMap { $0 }
+    for change in changes {
+      try Self.requireSamePlace(change, plan)
+      try Self.requireSameDerivation(change)
+      try Self.requireValues(change)
+      try Self.requireRelationships(change, plan)
+    }
+    try Self.requireConstraints(plan)
+    var fills: [RowFills.Fill] = []
+    for change in changes where change.source.layout.signature != change.destination.layout.signature {
+      fills.append(try Self.fill(change, catalogue))
+    }
+    self.fills = RowFills(fills: fills, versions: versions)
+  }
+
+  /// Layouts never leave a store: where there are others than those of its entities, and nothing tells whose they were, rows may be in any of them.
+  private static func requireKnownLayouts(_ catalogue: StoreCatalogue) throws(Obstacle) {
+    let known = Set(catalogue.layoutNumbers).union(catalogue.fills.values.flatMap(\.layoutNumbers))
+    guard known.isSuperset(of: catalogue.layouts.keys) else {
+      throw Obstacle(reason: "the store was opened with another model whose version was ignored")
+    }
+  }
+
+  /// What rows, keyspaces and keys of large values name by code must go on under its name.
+  private static func requireSamePlace(_ change: MigrationPlan.Entity, _ plan: MigrationPlan) throws(Obstacle)
+  {
+    let (old, new) = (change.source, change.destination)
+    guard old.name == new.name else { throw Obstacle(reason: "\(old.name) is renamed") }
+    let root = plan.source.hierarchies[old.hierarchyNumber].rootName
+    let parent = old.superNumber.map { plan.source.entities[$0].name }
+    guard root == plan.destination.hierarchies[new.hierarchyNumber].rootName,
+      parent == new.superNumber.map({ plan.destination.entities[$0].name })
+    else { throw Obstacle(reason: "\(old.name) gets another parent entity") }
+    guard old.isAbstract == new.isAbstract else {
+      throw Obstacle(reason: "\(old.name) becomes \(new.isAbstract ? "abstract" : "concrete")")
+    }
+  }
+
+  /// Derived values are in the rows.
+  private static func requireSameDerivation(_ change: MigrationPlan.Entity) throws(Obstacle) {
+    func hashes(_ entity: EntitySchema) -> [String: [UInt8]] {
+      entity.derived.reduce(into: [:]) { result, derived in
+        result[entity.attributes[derived.slot].name] = Array(
+          entity.entityDescription.slotDescriptions[derived.slot].property.versionHash)
+      }
+    }
+    guard hashes(change.source) == hashes(change.destination) else {
+      throw Obstacle(reason: "\(change.destination.name) gets other derived attributes")
+    }
+  }
+
+  private static func requireValues(_ change: MigrationPlan.Entity) throws(Obstacle) {
+    let (old, new) = (change.source, change.destination)
+    for (slot, attribute) in new.attributes.enumerated()
+    where attribute.relationship == nil && !attribute.isTransient {
+      let name = "\(new.name).\(attribute.name)"
+      switch change.values[slot] {
+      case .slot(let origin, let other):
+        if old.attributes[origin].isOptional, !attribute.isOptional, !other.isNull {
+          throw Obstacle(reason: "\(name) becomes mandatory, and nil its default value")
+        }
+      case .constant(let value):
+        if let origin = old.slot(named: attribute.name), !old.attributes[origin].isTransient {
+          throw Obstacle(reason: "\(name) gets another type")
+        }
+        if RowEncoder.variableLength(of: value) > RowFormat.maximumInlineLength {
+          throw Obstacle(reason: "the default value of \(name) is too large to lie in a row")
+        }
+      }
+    }
+  }
+
+  /// Relationships that there were stay as they were; those that come have no members.
+  private static func requireRelationships(
+    _ change: MigrationPlan.Entity, _ plan: MigrationPlan
+  ) throws(Obstacle) {
+    let (old, new) = (change.source, change.destination)
+    let kept = Dictionary(uniqueKeysWithValues: new.relationships.map { ($0.qualifiedName, $0) })
+    for relationship in old.relationships {
+      guard let later = kept[relationship.qualifiedName],
+        Shape(relationship, plan.source) == Shape(later, plan.destination)
+      else { throw Obstacle(reason: "\(relationship.qualifiedName) changes") }
+    }
+    let earlier = Set(old.relationships.map(\.qualifiedName))
+    for later in new.relationships where !earlier.contains(later.qualifiedName) && !later.isTransient {
+      let told = (change.toOne + change.toMany).first { $0.relationship.number == later.number }
+      guard told?.paths.isEmpty ?? true,
+        later.inverse.map({ !isKept(plan.destination.relationships[$0], plan) }) ?? true
+      else { throw Obstacle(reason: "\(later.qualifiedName) begins with members") }
+    }
+  }
+
+  private static func isKept(_ relationship: RelationshipSchema, _ plan: MigrationPlan) -> Bool {
+    plan.source.relationships.contains { $0.qualifiedName == relationship.qualifiedName }
+  }
+
+  /// What decides how members are stored.
+  private struct Shape: Equatable {
+    let (isToMany, isOrdered, isTransient, isInverseToOne): (Bool, Bool, Bool, Bool)
+    let destination: String
+    let inverse: String?
+
+    init(_ relationship: RelationshipSchema, _ schema: Schema) {
+      isToMany = relationship.isToMany
+      isOrdered = relationship.isOrdered
+      isTransient = relationship.isTransient
+      isInverseToOne = relationship.isInverseToOne
+      destination = schema.entities[relationship.destination].name
+      inverse = relationship.inverse.map { schema.relationships[$0].qualifiedName }
+    }
+
+    static func == (a: Self, b: Self) -> Bool {
+      a.isToMany == b.isToMany && a.isOrdered == b.isOrdered && a.isTransient == b.isTransient
+        && a.isInverseToOne == b.isInverseToOne && a.destination == b.destination && a.inverse == b.inverse
+    }
+  }
+
+  /// A constraint that comes has to be compared with all rows.
+  private static func requireConstraints(_ plan: MigrationPlan) throws(Obstacle) {
+    func constraints(_ schema: Schema) -> Set<String> {
+      Set(schema.indexes.filter(\.isUnique).map { $0.name + "\n" + $0.signature })
+    }
+    let known = constraints(plan.source)
+    let entities = Set(plan.entities.compactMap { $0?.destination.number })
+    for index in plan.destination.indexes
+    where index.isUnique && !known.contains(index.name + "\n" + index.signature) {
+      let concerned = plan.destination.entities[index.owner].subtree.contains { entities.contains($0) }
+      if concerned { throw Obstacle(reason: "\(index.name) has to be compared with all rows") }
+    }
+  }
+
+  /// What older rows show from now on, in slots that they lack.
+  private static func fill(
+    _ change: MigrationPlan.Entity, _ catalogue: StoreCatalogue
+  ) throws(Obstacle) -> RowFills.Fill {
+    let (old, new) = (change.source, change.destination)
+    let earlier = catalogue.fills[catalogue.entityCodes[old.number]]
+    let numbers = earlier?.layoutNumbers ?? [catalogue.layoutNumbers[old.number]]
+    var values = [AttributeValue](repeating: .null, count: new.attributes.count)
+    var origins = [Int](repeating: -1, count: new.attributes.count)
+    do {
+      let known = try earlier?.values(catalogue.layouts, for: old) ?? old.defaults
+      for (slot, attribute) in new.attributes.enumerated() where new.layout.kind(of: slot) != .transient {
+        if attribute.relationship != nil {
+          origins[slot] = old.relationships.first { $0.name == attribute.name }?.slot ?? -1
+          continue
+        }
+        switch change.values[slot] {
+        case .slot(let origin, _): (values[slot], origins[slot]) = (known[origin], origin)
+        case .constant(let value): values[slot] = value
+        }
+      }
+      for number in numbers { try requireSameMeaning(number, origins, change, catalogue) }
+    } catch let error as RowError {
+      throw Obstacle(reason: "rows of \(old.name) cannot be read in another layout: \(error)")
+    } catch let obstacle as Obstacle {
+      throw obstacle
+    } catch {
+      throw Obstacle(reason: "\(error)")
+    }
+    if numbers.contains(where: { catalogue.layouts[$0]?.signature == new.layout.signature }) {
+      throw Obstacle(reason: "\(old.name) comes back to names that it had before")
+    }
+    return RowFills.Fill(entityName: new.name, layoutNumbers: numbers, values: values)
+  }
+
+  /// Rows of an earlier layout are read by names: these must lead to the same values as by way of the layout of now.
+  private static func requireSameMeaning(
+    _ number: UInt16, _ origins: [Int], _ change: MigrationPlan.Entity, _ catalogue: StoreCatalogue
+  ) throws {
+    let (old, new) = (change.source, change.destination)
+    guard let layout = catalogue.layouts[number] else {
+      throw Obstacle(reason: "a layout of \(old.name) is missing")
+    }
+    let before = try RowTranscoder(from: layout, to: old.layout, defaults: old.defaults)
+    let after = try RowTranscoder(from: layout, to: new.layout, defaults: new.defaults)
+    for slot in origins.indices where new.layout.kind(of: slot) != .transient {
+      let expected = origins[slot] < 0 ? nil : before.source(of: origins[slot])
+      guard after.source(of: slot) == expected else {
+        throw Obstacle(reason: "\(new.name).\(new.attributes[slot].name) had another meaning before")
+      }
+    }
+  }
+}
