@@ -116,7 +116,7 @@ extension AccessorPeer {
   public static func byHand(rows count: Int) throws -> AccessorPeer {
     let rows = Row.make(count)
     let coordinator = PersistentStoreCoordinator(managedObjectModel: NativeFlights.model())
-    try coordinator.addPersistentStore(PersistentStoreDescription(type: .inMemory))
+    try coordinator.addPersistentStore(.inMemory)
     func context() -> ManagedObjectContext { ManagedObjectContext(.confinement, coordinator: coordinator) }
     func all(_ context: ManagedObjectContext) throws -> [SlotFlight] {
       try context.fetch(FetchRequest<SlotFlight>(entityName: "Flight"))
