@@ -16,7 +16,8 @@ enum Identifier {
     guard !name.isEmpty, name.utf8.count <= longest, !name.unicodeScalars.contains("\0") else {
       throw StorageError(
         .invalid, operation: "open store", path: "",
-        detail: "A name on PostgreSQL has 1 to \(longest) bytes and no NUL; “\(name)” has \(name.utf8.count).")
+        detail: "A name on PostgreSQL has 1 to \(longest) bytes and no NUL; “\(name)” has \(name.utf8.count)."
+      )
     }
   }
 

@@ -43,18 +43,21 @@ struct MappingBuilder {
       let names = entity.entityDescription.properties.filter { $0 is DerivedAttributeDescription }.map(\.name)
       if names.isEmpty { continue }
       sentences.append(
-        "\(entity.name) has derived attributes (\(names.joined(separator: ", "))), which this engine does not compute yet.")
+        "\(entity.name) has derived attributes (\(names.joined(separator: ", "))), which this engine does not compute yet."
+      )
     }
     for hierarchy in schema.hierarchies {
       // Each member's own properties, and two more columns at most for a reference.
       let count = hierarchy.memberNumbers.reduce(4) { sum, number in
         let entity = schema.entities[number]
-        let own = entity.attributes.dropFirst(entity.superNumber.map { schema.entities[$0].attributes.count } ?? 0)
+        let own = entity.attributes.dropFirst(
+          entity.superNumber.map { schema.entities[$0].attributes.count } ?? 0)
         return sum + own.reduce(0) { $0 + ($1.isTransient ? 0 : $1.relationship == nil ? 1 : 3) }
       }
       if count > mostColumns {
         sentences.append(
-          "The entities below \(hierarchy.rootName) have more properties than a table has columns (\(mostColumns)).")
+          "The entities below \(hierarchy.rootName) have more properties than a table has columns (\(mostColumns))."
+        )
       }
     }
     if schema.entities.count > Int(Int16.max) { sentences.append("It has more than \(Int16.max) entities.") }
@@ -73,7 +76,8 @@ struct MappingBuilder {
     let tables = try schema.hierarchies.map { try table($0, &relations) }
     let joins = try makeJoins(&relations)
     return StoreMapping(
-      schema: schema, namespace: namespace, tables: tables, joins: joins, codes: codes, entitiesByCode: byCode,
+      schema: schema, namespace: namespace, tables: tables, joins: joins, codes: codes,
+      entitiesByCode: byCode,
       names: names)
   }
 
@@ -95,7 +99,9 @@ struct MappingBuilder {
     return name
   }
 
-  private mutating func table(_ hierarchy: HierarchySchema, _ relations: inout NamesGiven) throws -> TableMapping {
+  private mutating func table(_ hierarchy: HierarchySchema, _ relations: inout NamesGiven) throws
+    -> TableMapping
+  {
     let plain = try name(Identifier.snake(hierarchy.rootName), "table \(hierarchy.rootName)", &relations)
     let sequence = try name(plain + "_key", "sequence \(hierarchy.rootName)", &relations)
     var given = NamesGiven(reserved: ["pk", "entity", "version", "outside"])
@@ -150,7 +156,8 @@ struct MappingBuilder {
       }
     }
     return ColumnMapping(
-      name: Identifier.quoted(plain), type: type, kind: kind, path: path, relationship: attribute.relationship,
+      name: Identifier.quoted(plain), type: type, kind: kind, path: path,
+      relationship: attribute.relationship,
       codeColumn: code, positionColumn: position)
   }
 
@@ -174,7 +181,8 @@ struct MappingBuilder {
       }
       let owner = schema.entities[relationship.owner].name
       let plain = try name(
-        Identifier.snake(owner) + "_" + Identifier.snake(relationship.name), "join \(relationship.qualifiedName)",
+        Identifier.snake(owner) + "_" + Identifier.snake(relationship.name),
+        "join \(relationship.qualifiedName)",
         &relations)
       let isSymmetric = relationship.inverse == relationship.number
       joins[relationship.number] = JoinMapping(

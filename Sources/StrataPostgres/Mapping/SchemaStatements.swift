@@ -11,7 +11,8 @@ struct SchemaStatements {
 
   /// All of them, in order.
   var all: [String] {
-    mapping.tables.flatMap(table) + ownJoins.map(join) + mapping.tables.flatMap(indexes) + ownJoins.map(joinIndex)
+    mapping.tables.flatMap(table) + ownJoins.map(join) + mapping.tables.flatMap(indexes)
+      + ownJoins.map(joinIndex)
       + mapping.tables.flatMap(foreignKeys) + ownJoins.flatMap(joinKeys)
   }
 
@@ -37,7 +38,9 @@ struct SchemaStatements {
     text += "\n)"
     // What programs keep as data is mostly compressed already.
     let storage = large.map { "ALTER TABLE \(table.name) ALTER COLUMN \($0) SET STORAGE EXTERNAL" }
-    return [text] + storage + ["CREATE SEQUENCE \(table.sequence) INCREMENT BY \(KeyBlocks.blockLength) NO CYCLE"]
+    return [text] + storage + [
+      "CREATE SEQUENCE \(table.sequence) INCREMENT BY \(KeyBlocks.blockLength) NO CYCLE"
+    ]
   }
 
   private func join(_ join: JoinMapping) -> String {
@@ -52,8 +55,11 @@ struct SchemaStatements {
   private func joinKeys(_ join: JoinMapping) -> [String] {
     let relationship = schema.relationships[join.relationship]
     return [
-      ("src", mapping.table(ofEntity: relationship.owner)), ("dst", mapping.tables[relationship.destinationHierarchy]),
-    ].map { "ALTER TABLE \(join.name) ADD FOREIGN KEY (\($0)) REFERENCES \($1.name) DEFERRABLE INITIALLY DEFERRED" }
+      ("src", mapping.table(ofEntity: relationship.owner)),
+      ("dst", mapping.tables[relationship.destinationHierarchy]),
+    ].map {
+      "ALTER TABLE \(join.name) ADD FOREIGN KEY (\($0)) REFERENCES \($1.name) DEFERRABLE INITIALLY DEFERRED"
+    }
   }
 
   private func foreignKeys(_ table: TableMapping) -> [String] {
@@ -61,7 +67,9 @@ struct SchemaStatements {
       guard let number = column.relationship else { return nil }
       let relationship = schema.relationships[number]
       // Where the rule is to do nothing, references may be left behind.
-      if let inverse = relationship.inverse, schema.relationships[inverse].deleteRule == .noAction { return nil }
+      if let inverse = relationship.inverse, schema.relationships[inverse].deleteRule == .noAction {
+        return nil
+      }
       return
         "ALTER TABLE \(table.name) ADD FOREIGN KEY (\(column.name)) REFERENCES \(mapping.tables[relationship.destinationHierarchy].name) DEFERRABLE INITIALLY DEFERRED"
     }

@@ -80,7 +80,8 @@ struct StoreMapping: Sendable {
 
   /// The entity of a code that a row names.
   func entity(code: Int64) throws -> Int {
-    guard let place = Int(exactly: code), entitiesByCode.indices.contains(place), entitiesByCode[place] >= 0 else {
+    guard let place = Int(exactly: code), entitiesByCode.indices.contains(place), entitiesByCode[place] >= 0
+    else {
       throw StorageError(
         .damaged, operation: "read row", path: "",
         detail: "A row is of an entity of code \(code), which the store's catalogue does not name.")
@@ -143,7 +144,8 @@ struct StoreMapping: Sendable {
   private func links(_ relationship: RelationshipSchema, isReversed: Bool, members: TableMapping) -> Members {
     guard let join = joins[relationship.number] else { return .nowhere }
     return isReversed
-      ? .links(join, owner: "dst", member: "src", position: join.hasInversePosition ? "inverse_pos" : nil, members)
+      ? .links(
+        join, owner: "dst", member: "src", position: join.hasInversePosition ? "inverse_pos" : nil, members)
       : .links(join, owner: "src", member: "dst", position: join.hasPosition ? "pos" : nil, members)
   }
 }

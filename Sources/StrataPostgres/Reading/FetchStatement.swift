@@ -37,7 +37,9 @@ struct FetchStatement {
     let isDecided = undecided.isEmpty && !request.hasStart
     var (joins, order) = ("", "")
     if mode != .count || !isDecided {
-      for sort in request.sorts { Self.add(sort, table, resolved, mapping, &predicates, alias, &joins, &order) }
+      for sort in request.sorts {
+        Self.add(sort, table, resolved, mapping, &predicates, alias, &joins, &order)
+      }
       order += "\(alias).pk"
     }
     decoding = RowDecoding(mapping, table, entities: resolved.entityNumbers, alias: alias)

@@ -14,7 +14,8 @@ final class PostgresReading: StoreReading, @unchecked Sendable {
   static let rowsAtATime = 1_000
 
   init(
-    _ mapping: StoreMapping, identifier: UUID, connection: PostgresConnection, deadline: ContinuousClock.Instant?
+    _ mapping: StoreMapping, identifier: UUID, connection: PostgresConnection,
+    deadline: ContinuousClock.Instant?
   ) {
     self.mapping = mapping
     self.identifier = identifier
@@ -36,14 +37,16 @@ final class PostgresReading: StoreReading, @unchecked Sendable {
     switch mode {
     case .count:
       let all = Int(try result.integer(0, 0)) - request.offset
-      return FetchedRows([], count: max(0, request.limit > 0 ? min(all, request.limit) : all), words: plan.words)
+      return FetchedRows(
+        [], count: max(0, request.limit > 0 ? min(all, request.limit) : all), words: plan.words)
     case .identifiers:
       var rows = ContiguousArray<FetchedRow>()
       rows.reserveCapacity(result.rowCount)
       for number in 0..<result.rowCount {
         rows.append(
           FetchedRow(
-            primaryKey: try result.key(number, 0), entity: try mapping.entity(code: try result.integer(number, 1)),
+            primaryKey: try result.key(number, 0),
+            entity: try mapping.entity(code: try result.integer(number, 1)),
             snapshot: nil))
       }
       return FetchedRows(rows, count: rows.count, words: plan.words)
@@ -145,7 +148,7 @@ final class PostgresReading: StoreReading, @unchecked Sendable {
     let conditions = zip(columns, names).map { "t.\($0.name) = n.\($1)" }
     let codes = owner.subtree.map { String(mapping.codes[$0]) }.joined(separator: ", ")
     statement +=
-      "SELECT \(decoding.list), n.place FROM pg_catalog.unnest(\(lists)) WITH ORDINALITY AS n(\(names.joined(separator: ", ")), place) "
+      "SELECT \(decoding.list), n.place FROM unnest(\(lists)) WITH ORDINALITY AS n(\(names.joined(separator: ", ")), place) "
       + "JOIN \(table.name) t ON \(conditions.joined(separator: " AND ")) AND t.entity IN (\(codes)) ORDER BY t.pk DESC"
     let found = try connection.run(statement, deadline: deadline)
     var assembler = RowAssembler(expectedLength: found.rowCount * 128)
@@ -183,7 +186,8 @@ final class PostgresReading: StoreReading, @unchecked Sendable {
     case .nowhere: return lists
     case .rows(let table, let column, let isOrdered):
       let order = isOrdered ? column.positionColumn.map { ", t.\($0)" } ?? "" : ""
-      statement += "SELECT t.\(column.name), t.pk, t.entity FROM \(table.name) t WHERE t.\(column.name) = ANY("
+      statement +=
+        "SELECT t.\(column.name), t.pk, t.entity FROM \(table.name) t WHERE t.\(column.name) = ANY("
       statement += statement.bind(keys: owners) + ") ORDER BY t.\(column.name)\(order), t.pk"
     case .links(let join, let owner, let member, let position, let table):
       let order = position.map { ", l.\($0)" } ?? ""

@@ -36,7 +36,8 @@ struct PredicateSQL {
     case .none: return Condition(text: "false", isExact: true)
     case .test(let slot, let operation, let operands):
       return test(column(table, entity, slot), operation, operands, alias)
-    case .keys(let keys): return Condition(text: "\(alias).pk = ANY(\(statement.bind(keys: keys)))", isExact: true)
+    case .keys(let keys):
+      return Condition(text: "\(alias).pk = ANY(\(statement.bind(keys: keys)))", isExact: true)
     case .references(let slot, let keys):
       guard let column = table.column(entity, slot) else { return nil }
       return Condition(text: "\(alias).\(column.name) = ANY(\(statement.bind(keys: keys)))", isExact: true)
@@ -74,7 +75,8 @@ struct PredicateSQL {
   // MARK: Values
 
   private mutating func test(
-    _ column: ColumnMapping?, _ operation: EnginePredicate.Operation, _ operands: [AttributeValue], _ alias: String
+    _ column: ColumnMapping?, _ operation: EnginePredicate.Operation, _ operands: [AttributeValue],
+    _ alias: String
   ) -> Condition? {
     guard let column else { return nil }
     let name = "\(alias).\(column.name)"
@@ -95,7 +97,8 @@ struct PredicateSQL {
         return exact("pg_catalog.right(\(name), \(count)) = \(statement.bind(text))")
       }
     case .equal, .less, .lessOrEqual, .greater, .greaterOrEqual:
-      guard operands.count == 1, let type = SQLType(comparing: operands[0]), type.isComparable(column.type) else {
+      guard operands.count == 1, let type = SQLType(comparing: operands[0]), type.isComparable(column.type)
+      else {
         return nil
       }
       if let text = Self.text(operands[0]), Self.holdsNUL(text) {
@@ -120,14 +123,17 @@ struct PredicateSQL {
 
   private func exact(_ text: String) -> Condition { Condition(text: text, isExact: true) }
 
-  private mutating func oneOf(_ column: ColumnMapping, _ name: String, _ operands: [AttributeValue]) -> Condition? {
+  private mutating func oneOf(_ column: ColumnMapping, _ name: String, _ operands: [AttributeValue])
+    -> Condition?
+  {
     let wanted = operands.filter { operand in
       guard let text = Self.text(operand) else { return true }
       return !Self.holdsNUL(text)
     }
     guard let first = wanted.first else { return exact("false") }
     guard let type = SQLType(comparing: first), type.isComparable(column.type),
-      wanted.allSatisfy({ SQLType(comparing: $0) == type }), let words = statement.bind(values: wanted, as: type)
+      wanted.allSatisfy({ SQLType(comparing: $0) == type }),
+      let words = statement.bind(values: wanted, as: type)
     else { return nil }
     return exact("\(name) = ANY(\(words))")
   }
@@ -176,7 +182,9 @@ struct PredicateSQL {
 
   // MARK: Texts
 
-  private mutating func text(_ text: EnginePredicate.Text, _ column: ColumnMapping?, _ alias: String) -> Condition? {
+  private mutating func text(_ text: EnginePredicate.Text, _ column: ColumnMapping?, _ alias: String)
+    -> Condition?
+  {
     guard let column, column.type == .text else { return nil }
     let name = "\(alias).\(column.name)"
     let folds = text.options.intersection([.caseInsensitive, .diacriticInsensitive])
@@ -188,7 +196,9 @@ struct PredicateSQL {
   }
 
   /// Patterns of asterisks only, as they are; the others are left to the filter but for their literal beginning.
-  private mutating func like(_ text: EnginePredicate.Text, _ name: String, _ folds: FetchComparison.StringOptions)
+  private mutating func like(
+    _ text: EnginePredicate.Text, _ name: String, _ folds: FetchComparison.StringOptions
+  )
     -> Condition?
   {
     guard let pattern = text.patterns.first, !Self.holdsNUL(pattern), folds.isEmpty else {
@@ -260,13 +270,15 @@ struct PredicateSQL {
     if !relationship.isToMany {
       guard let (_, column) = try? mapping.reference(relationship) else { return nil }
       return Condition(
-        text: "EXISTS (SELECT 1 FROM \(target.name) \(other) WHERE \(other).pk = \(alias).\(column.name)\(suffix))",
+        text:
+          "EXISTS (SELECT 1 FROM \(target.name) \(other) WHERE \(other).pk = \(alias).\(column.name)\(suffix))",
         isExact: inner.isExact)
     }
     switch try? mapping.members(EdgeSet(relationship: number)) {
     case .rows(_, let column, _)?:
       return Condition(
-        text: "EXISTS (SELECT 1 FROM \(target.name) \(other) WHERE \(other).\(column.name) = \(alias).pk\(suffix))",
+        text:
+          "EXISTS (SELECT 1 FROM \(target.name) \(other) WHERE \(other).\(column.name) = \(alias).pk\(suffix))",
         isExact: inner.isExact)
     case .links(let join, let owner, let member, _, _)?:
       let links = self.alias()

@@ -57,7 +57,9 @@ struct RowDecoding {
     self.mapping = mapping
     self.table = table
     var wanted = [Bool](repeating: false, count: table.columns.count)
-    for entity in entities { for place in table.places[entity] ?? [] where place >= 0 { wanted[place] = true } }
+    for entity in entities {
+      for place in table.places[entity] ?? [] where place >= 0 { wanted[place] = true }
+    }
     var list = "\(alias).pk, \(alias).entity, \(alias).version, \(alias).outside"
     var places = [Int](repeating: -1, count: table.columns.count)
     var next = Self.first
@@ -67,7 +69,8 @@ struct RowDecoding {
       let name = "\(alias).\(column.name)"
       switch column.type {
       case .text, .bytea:
-        list += ", CASE WHEN \(alias).outside IS NULL OR pg_catalog.octet_length(\(name)) <= 1024 THEN \(name) END"
+        list +=
+          ", CASE WHEN \(alias).outside IS NULL OR pg_catalog.octet_length(\(name)) <= 1024 THEN \(name) END"
       default: list += ", \(name)"
       }
       if let code = column.codeColumn {
@@ -84,7 +87,8 @@ struct RowDecoding {
   func row(_ result: SQLResult, _ number: Int, _ assembler: inout RowAssembler) throws -> FetchedRow {
     let key = try result.key(number, 0)
     let entityNumber = try mapping.entity(code: try result.integer(number, 1))
-    guard let version = UInt32(exactly: try result.integer(number, 2)), let slots = table.places[entityNumber] else {
+    guard let version = UInt32(exactly: try result.integer(number, 2)), let slots = table.places[entityNumber]
+    else {
       throw SQLResult.damaged
     }
     let entity = mapping.schema.entities[entityNumber]
@@ -98,7 +102,8 @@ struct RowDecoding {
       let column = table.columns[place]
       if let relationship = column.relationship {
         values[slot] = .reference(
-          try reference(value, column, relationship, code: column.codeColumn == nil ? nil : result[number, position + 1])
+          try reference(
+            value, column, relationship, code: column.codeColumn == nil ? nil : result[number, position + 1])
         )
         continue
       }
@@ -115,7 +120,8 @@ struct RowDecoding {
     return FetchedRow(primaryKey: key, entity: entityNumber, snapshot: snapshot)
   }
 
-  private func reference(_ value: SQLValue, _ column: ColumnMapping, _ relationship: Int, code: SQLValue?) throws
+  private func reference(_ value: SQLValue, _ column: ColumnMapping, _ relationship: Int, code: SQLValue?)
+    throws
     -> UInt64
   {
     guard let key = value.integer(UInt64.self), key > 0, key < StoreReference.keyLimit else {
@@ -125,7 +131,9 @@ struct RowDecoding {
     guard column.codeColumn != nil else {
       return StoreReference.bits(key, entityCode: mapping.soleCode(schema))
     }
-    guard let code = code?.integer(Int16.self).flatMap({ UInt16(exactly: $0) }) else { throw SQLResult.damaged }
+    guard let code = code?.integer(Int16.self).flatMap({ UInt16(exactly: $0) }) else {
+      throw SQLResult.damaged
+    }
     return StoreReference.bits(key, entityCode: code)
   }
 

@@ -34,7 +34,8 @@ final class KeyBlocks: Sendable {
     for first in try reserve(count) {
       guard first > 0, first + UInt64(Self.blockLength) <= StoreReference.keyLimit else {
         throw StorageError(
-          .tooLarge, operation: "make key", path: "", detail: "All 2^48 primary keys of the hierarchy have been used.")
+          .tooLarge, operation: "make key", path: "",
+          detail: "All 2^48 primary keys of the hierarchy have been used.")
       }
       state.withLock { $0.ranges.append(first..<first + UInt64(Self.blockLength)) }
     }

@@ -15,7 +15,9 @@ final class PostgresSnapshot: StoreSnapshot {
   private let begin = ContinuousClock.now
 
   /// Nil when as many connections are in use as snapshots may take.
-  init?(_ pool: ConnectionPool, _ mapping: StoreMapping, identifier: UUID, share: Int, timeout: Duration) throws {
+  init?(_ pool: ConnectionPool, _ mapping: StoreMapping, identifier: UUID, share: Int, timeout: Duration)
+    throws
+  {
     guard let connection = try pool.borrow(share: share) else { return nil }
     do {
       // The first statement is what makes the state.
@@ -50,7 +52,8 @@ final class PostgresSnapshot: StoreSnapshot {
   private func read<R>(_ body: (PostgresReading) throws -> sending R) throws -> R {
     try state.withLock { state in
       guard let connection = state.connection else {
-        throw StorageError(.closed, operation: "read snapshot", path: "", detail: "The snapshot was released.")
+        throw StorageError(
+          .closed, operation: "read snapshot", path: "", detail: "The snapshot was released.")
       }
       do {
         return try body(

@@ -53,7 +53,8 @@ package final class PostgresStore: StoreEngine {
   ///   cannot be kept; `CoreDataError` 134100 naming the entities when the store was written with another version of the model: stores on PostgreSQL are not migrated yet, and
   ///   nothing is changed.
   package init(
-    url: URL, schema: Schema, configurationName: String? = nil, options: PostgresStoreOptions = PostgresStoreOptions()
+    url: URL, schema: Schema, configurationName: String? = nil,
+    options: PostgresStoreOptions = PostgresStoreOptions()
   ) throws {
     let address = try ServerAddress(url)
     pool = ConnectionPool(
@@ -74,7 +75,8 @@ package final class PostgresStore: StoreEngine {
   private static func heldEntities(_ schema: Schema, _ configurationName: String?) throws -> Set<String> {
     guard let configurationName else { return Set(schema.entities.map(\.name)) }
     guard let entities = schema.model.entities(forConfigurationName: configurationName) else {
-      throw CoreDataError(.persistentStoreOpen, "The model has no configuration named “\(configurationName)”.")
+      throw CoreDataError(
+        .persistentStoreOpen, "The model has no configuration named “\(configurationName)”.")
     }
     return Set(entities.compactMap(\.name))
   }
@@ -106,14 +108,16 @@ package final class PostgresStore: StoreEngine {
           throw StorageError(
             .notADatabase, operation: "open store", path: "",
             detail:
-              "The namespace “\(namespace)” holds tables that are no store of this package: name another one with ?namespace=.")
+              "The namespace “\(namespace)” holds tables that are no store of this package: name another one with ?namespace=."
+          )
         }
       }
     } catch let error as SQLError { throw error.storageError("open store", pool.address.words) }
   }
 
   /// Makes a store, unless another process is quicker.
-  private static func create(_ mapping: StoreMapping, _ held: Set<String>, _ connection: PostgresConnection) throws
+  private static func create(_ mapping: StoreMapping, _ held: Set<String>, _ connection: PostgresConnection)
+    throws
     -> Catalogue.Finding
   {
     try connection.run(SQLStatement("BEGIN"))
@@ -155,7 +159,9 @@ package final class PostgresStore: StoreEngine {
 
   // MARK: Keys
 
-  package func rowStamp(entity: Int) -> RowStamp { RowStamp(layoutNumber: 0, entityCode: mapping.codes[entity]) }
+  package func rowStamp(entity: Int) -> RowStamp {
+    RowStamp(layoutNumber: 0, entityCode: mapping.codes[entity])
+  }
 
   package func makePrimaryKey(hierarchy: Int) throws -> UInt64 {
     try requireOpen()
@@ -192,7 +198,8 @@ package final class PostgresStore: StoreEngine {
 
   private func readOnce<R>(_ body: (PostgresReading, PostgresConnection) throws -> R) throws -> R {
     try pool.withConnection { connection in
-      let reading = PostgresReading(mapping, identifier: identifier, connection: connection, deadline: deadline())
+      let reading = PostgresReading(
+        mapping, identifier: identifier, connection: connection, deadline: deadline())
       return try body(reading, connection)
     }
   }
@@ -234,7 +241,8 @@ package final class PostgresStore: StoreEngine {
     try requireOpen()
     do {
       return try PostgresSnapshot(
-        pool, mapping, identifier: identifier, share: max(1, options.mostConnections / 3), timeout: options.timeout)
+        pool, mapping, identifier: identifier, share: max(1, options.mostConnections / 3),
+        timeout: options.timeout)
     } catch let error as SQLError { throw error.storageError("pin store", pool.address.words) }
   }
 
@@ -263,14 +271,16 @@ package final class PostgresStore: StoreEngine {
   private func write(_ sets: [ChangeSet], _ deadline: ContinuousClock.Instant) throws -> [CommitRun.Outcome] {
     try requireOpen()
     if isReadOnly {
-      throw StorageError(.permission, operation: "commit", path: "", detail: "The store was opened to be read only.")
+      throw StorageError(
+        .permission, operation: "commit", path: "", detail: "The store was opened to be read only.")
     }
     var pause = Duration.milliseconds(2)
     while true {
       do {
         return try attempt(sets, deadline)
       } catch let error as SQLError {
-        guard error.isWorthAnotherTry || error.kind == .unreachable, ContinuousClock.now + pause < deadline else {
+        guard error.isWorthAnotherTry || error.kind == .unreachable, ContinuousClock.now + pause < deadline
+        else {
           throw error.storageError("commit", pool.address.words)
         }
       } catch is CommitRun.Disturbed {
@@ -285,20 +295,26 @@ package final class PostgresStore: StoreEngine {
       }
       // Others are in the way, or a server starts again: each attempt gives them more time, and no two the same.
       let jitter = Double.random(in: 0.5...1.5)
-      Thread.sleep(forTimeInterval: (Double(pause.components.attoseconds) / 1e18 + Double(pause.components.seconds)) * jitter)
+      Thread.sleep(
+        forTimeInterval: (Double(pause.components.attoseconds) / 1e18 + Double(pause.components.seconds))
+          * jitter)
       pause = min(pause * 2, .milliseconds(500))
     }
   }
 
-  private func attempt(_ sets: [ChangeSet], _ deadline: ContinuousClock.Instant) throws -> [CommitRun.Outcome] {
+  private func attempt(_ sets: [ChangeSet], _ deadline: ContinuousClock.Instant) throws -> [CommitRun.Outcome]
+  {
     var lost: CommitRun?
     do {
       return try pool.withConnection { connection in
         let run = CommitRun(
-          mapping, identifier: identifier, held: held, connection: connection, writer: writer, deadline: deadline)
+          mapping, identifier: identifier, held: held, connection: connection, writer: writer,
+          deadline: deadline)
         do {
           let outcomes = try run.run(sets)
-          if outcomes.contains(where: { if case .success = $0 { true } else { false } }) { noteCommit(sets, outcomes) }
+          if outcomes.contains(where: { if case .success = $0 { true } else { false } }) {
+            noteCommit(sets, outcomes)
+          }
           try trim(outcomes, connection)
           return outcomes
         } catch let error as StorageError where run.isCommitSent {
@@ -351,7 +367,9 @@ package final class PostgresStore: StoreEngine {
     for (set, outcome) in zip(sets, outcomes) {
       guard case .success = outcome, let new = set.metadata else { continue }
       metadataState.withLock { metadata in
-        let standard = metadata.values.filter { new.programsOwn.values[$0.key] == nil && metadata.programsOwn.values[$0.key] == nil }
+        let standard = metadata.values.filter {
+          new.programsOwn.values[$0.key] == nil && metadata.programsOwn.values[$0.key] == nil
+        }
         metadata = StoreMetadata(values: new.programsOwn.values.merging(standard) { $1 })
       }
     }

@@ -78,7 +78,8 @@ enum NumericBytes {
     // Exponents go from -128 to 127; what lies above it is zeros of the mantissa.
     let zeros = max(0, number.scale - 127)
     guard number.scale >= -128, number.digits.count + zeros <= 39 else { return nil }
-    let text = String(decoding: (number.digits + repeatElement(0, count: zeros)).map { $0 + 48 }, as: UTF8.self)
+    let text = String(
+      decoding: (number.digits + repeatElement(0, count: zeros)).map { $0 + 48 }, as: UTF8.self)
     guard let mantissa = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")) else { return nil }
     let result = Decimal(
       sign: sign == negative ? .minus : .plus, exponent: number.scale - zeros, significand: mantissa)

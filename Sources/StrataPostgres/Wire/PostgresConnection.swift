@@ -11,8 +11,13 @@ final class PostgresConnection: @unchecked Sendable {
 
   private let handle: OpaquePointer
   private let server: String
-  /// Names of prepared statements by their texts.
-  private var prepared: [String: String] = [:]
+  /// What makes two statements the same for the server.
+  private struct Shape: Hashable {
+    let text: String
+    let oids: [UInt32]
+  }
+  /// Names of prepared statements.
+  private var prepared: [Shape: String] = [:]
   private var preparedCount = 0
   private static let mostPrepared = 256
   /// How often something was sent and its answer waited for.
@@ -31,17 +36,15 @@ final class PostgresConnection: @unchecked Sendable {
     parameters["client_encoding"] = "UTF8"
     if let password { parameters["password"] = password }
     handle = try Self.start(parameters, address.words)
-    do {
-      try connect(deadline)
-      guard PQsetnonblocking(handle, 1) == 0 else { throw lost() }
-      guard PQserverVersion(handle) >= 120_000 else {
-        throw StorageError(
-          .unsupportedFormat, operation: "connect", path: "",
-          detail: "Strata needs PostgreSQL 12 or newer; the server is of version \(PQserverVersion(handle) / 10_000).")
-      }
-    } catch {
-      PQfinish(handle)
-      throw error
+    // Whatever is thrown from here on, `deinit` runs.
+    try connect(deadline)
+    guard PQsetnonblocking(handle, 1) == 0 else { throw lost() }
+    guard PQserverVersion(handle) >= 120_000 else {
+      throw StorageError(
+        .unsupportedFormat, operation: "connect", path: "",
+        detail:
+          "Strata needs PostgreSQL 12 or newer; the server is of version \(PQserverVersion(handle) / 10_000)."
+      )
     }
   }
 
@@ -60,7 +63,8 @@ final class PostgresConnection: @unchecked Sendable {
       }
     }
     guard let handle else {
-      throw StorageError(.outOfMemory, operation: "connect", path: "", detail: "There is no memory for a connection.")
+      throw StorageError(
+        .outOfMemory, operation: "connect", path: "", detail: "There is no memory for a connection.")
     }
     return handle
   }
@@ -70,7 +74,8 @@ final class PostgresConnection: @unchecked Sendable {
     var state = PGRES_POLLING_WRITING
     while state != PGRES_POLLING_OK {
       if state == PGRES_POLLING_FAILED { throw connectFailure() }
-      try wait(forReading: state == PGRES_POLLING_READING, forWriting: state == PGRES_POLLING_WRITING, deadline)
+      try wait(
+        forReading: state == PGRES_POLLING_READING, forWriting: state == PGRES_POLLING_WRITING, deadline)
       state = PQconnectPoll(handle)
     }
   }
@@ -90,7 +95,8 @@ final class PostgresConnection: @unchecked Sendable {
     } else if message.contains("too many clients") || message.contains("remaining connection slots") {
       kind = .serverBusy
     }
-    return StorageError(kind, operation: "connect", path: "", detail: "\(server) takes no connection: \(words).")
+    return StorageError(
+      kind, operation: "connect", path: "", detail: "\(server) takes no connection: \(words).")
   }
 
   /// Whether the connection can still be used.
@@ -134,16 +140,17 @@ final class PostgresConnection: @unchecked Sendable {
     try makeRoom(statements.count, deadline)
     guard PQenterPipelineMode(handle) == 1 else { throw lost() }
     var expected: [Expected] = []
-    var fresh: [String] = []
+    var fresh: [Shape] = []
     for statement in statements {
-      if let name = prepared[statement.text] {
+      let shape = Shape(text: statement.text, oids: statement.oids)
+      if let name = prepared[shape] {
         try send(statement, name)
       } else {
         preparedCount += 1
         let name = "s\(preparedCount)"
         try prepare(statement, name)
-        prepared[statement.text] = name
-        fresh.append(statement.text)
+        prepared[shape] = name
+        fresh.append(shape)
         expected.append(.prepared)
         try send(statement, name)
       }
@@ -157,7 +164,7 @@ final class PostgresConnection: @unchecked Sendable {
       return results
     } catch {
       // Which of them the server knows is not known: they are prepared again.
-      for text in fresh { prepared[text] = nil }
+      for shape in fresh { prepared[shape] = nil }
       throw error
     }
   }
@@ -301,7 +308,8 @@ final class PostgresConnection: @unchecked Sendable {
       if let deadline {
         let left = deadline - ContinuousClock.now
         if left <= .zero { throw timeout() }
-        milliseconds = Int32(clamping: left.components.seconds * 1_000 + left.components.attoseconds / 1_000_000_000_000_000 + 1)
+        milliseconds = Int32(
+          clamping: left.components.seconds * 1_000 + left.components.attoseconds / 1_000_000_000_000_000 + 1)
       }
       let count = poll(&descriptor, 1, milliseconds)
       if count > 0 { return }

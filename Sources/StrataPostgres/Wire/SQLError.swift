@@ -61,7 +61,8 @@ struct SQLError: Error, Sendable {
   func storageError(_ operation: String, _ server: String) -> StorageError {
     StorageError(
       kind, operation: operation, path: "",
-      detail: "\(Self.sentence(kind)) \(server) says: \(message)\(state.isEmpty ? "" : " (SQLSTATE \(state))").")
+      detail:
+        "\(Self.sentence(kind)) \(server) says: \(message)\(state.isEmpty ? "" : " (SQLSTATE \(state))").")
   }
 
   private static func sentence(_ kind: StorageError.Kind) -> String {

@@ -69,7 +69,9 @@ struct SQLStatement: Sendable {
   }
 
   /// Adds an array whose elements, each behind its length, `write` writes.
-  mutating func bindArray(_ type: SQLType, count: Int, hasNulls: Bool = false, _ write: (inout [UInt8]) -> Void)
+  mutating func bindArray(
+    _ type: SQLType, count: Int, hasNulls: Bool = false, _ write: (inout [UInt8]) -> Void
+  )
     -> String
   {
     bind(type.arrayOID) { bytes in

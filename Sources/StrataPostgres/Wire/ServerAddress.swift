@@ -23,10 +23,13 @@ struct ServerAddress: Sendable, Hashable {
 
   /// What may stand behind the question mark.
   private static let permitted: Set = [
-    "host", "hostaddr", "port", "user", "dbname", "connect_timeout", "application_name", "sslmode", "sslrootcert",
-    "sslcert", "sslkey", "sslcrl", "sslcrldir", "sslsni", "ssl_min_protocol_version", "ssl_max_protocol_version",
+    "host", "hostaddr", "port", "user", "dbname", "connect_timeout", "application_name", "sslmode",
+    "sslrootcert",
+    "sslcert", "sslkey", "sslcrl", "sslcrldir", "sslsni", "ssl_min_protocol_version",
+    "ssl_max_protocol_version",
     "gssencmode", "krbsrvname", "gsslib", "service", "passfile", "channel_binding", "target_session_attrs",
-    "keepalives", "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout", "load_balance_hosts",
+    "keepalives", "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout",
+    "load_balance_hosts",
     "requirepeer", "require_auth",
   ]
 
@@ -49,7 +52,8 @@ struct ServerAddress: Sendable, Hashable {
     if let user = components.user, !user.isEmpty { parameters["user"] = user }
     let database = components.path.drop { $0 == "/" }
     if database.contains("/") {
-      throw Self.invalid("The address of a store names one database; its namespace stands behind ?namespace=.")
+      throw Self.invalid(
+        "The address of a store names one database; its namespace stands behind ?namespace=.")
     }
     if !database.isEmpty { parameters["dbname"] = String(database) }
     var namespace = Self.defaultNamespace
@@ -71,7 +75,9 @@ struct ServerAddress: Sendable, Hashable {
       throw Self.invalid("The namespace “\(namespace)” belongs to the database server.")
     }
     // Over a network the server must prove who it is, unless the address says otherwise.
-    if parameters["sslmode"] == nil, let host = parameters["host"], !host.hasPrefix("/"), parameters["service"] == nil {
+    if parameters["sslmode"] == nil, let host = parameters["host"], !host.hasPrefix("/"),
+      parameters["service"] == nil
+    {
       parameters["sslmode"] = "verify-full"
     }
     if parameters["application_name"] == nil { parameters["application_name"] = "strata" }

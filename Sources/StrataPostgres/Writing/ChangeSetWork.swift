@@ -80,7 +80,9 @@ final class ChangeSetWork {
     outcome.touched = links.untoldTouches(found.lostLinks)
     outcome.statements += links.removals()
     outcome.statements += links.removalsWithRows()
-    for (hierarchy, keys) in deletedKeys { outcome.statements.append(rows.delete(keys, hierarchy: hierarchy)) }
+    for (hierarchy, keys) in deletedKeys {
+      outcome.statements.append(rows.delete(keys, hierarchy: hierarchy))
+    }
     outcome.statements += rows.clearings(set.updates) + written
     outcome.statements += links.additions(positions)
     outcome.statements += positions.rowStatements(mapping)
@@ -113,7 +115,8 @@ final class ChangeSetWork {
   private func collect(_ held: [Bool]) throws {
     func require(_ entity: Int) throws {
       if held[entity] { return }
-      throw Self.refusal("The store's configuration does not hold the entity \(schema.entities[entity].name).")
+      throw Self.refusal(
+        "The store's configuration does not hold the entity \(schema.entities[entity].name).")
     }
     for (place, change) in set.inserts.enumerated() {
       try require(change.entity)
@@ -168,8 +171,12 @@ final class ChangeSetWork {
       conflicts.append(RowConflict(hierarchy: address.hierarchy, key: address.key, found: row))
     }
     for change in set.updates { expect(address(change.entity, change.primaryKey), change.baseVersion) }
-    for deletion in set.deletes { expect(address(deletion.entity, deletion.primaryKey), deletion.baseVersion) }
-    for check in set.checks { expect(RowAddress(hierarchy: check.hierarchy, key: check.primaryKey), check.baseVersion) }
+    for deletion in set.deletes {
+      expect(address(deletion.entity, deletion.primaryKey), deletion.baseVersion)
+    }
+    for check in set.checks {
+      expect(RowAddress(hierarchy: check.hierarchy, key: check.primaryKey), check.baseVersion)
+    }
     if looksForInserts {
       for change in set.inserts {
         let address = address(change.entity, change.primaryKey)
@@ -210,7 +217,9 @@ final class ChangeSetWork {
       let entity = schema.entities[update.entity]
       let before = stored[address(update.entity, update.primaryKey)]?.snapshot
       for relationship in entity.relationships
-      where !relationship.isToMany && !relationship.isTransient && update.changedSlots.contains(relationship.slot) {
+      where !relationship.isToMany && !relationship.isTransient
+        && update.changedSlots.contains(relationship.slot)
+      {
         let old = before?.reference(relationship.slot, of: entity) ?? 0
         let new = update.row.reference(relationship.slot, of: entity)
         if old == new { continue }
@@ -229,7 +238,8 @@ final class ChangeSetWork {
     let entity = mapping.entitiesByCode.indices.contains(code) ? mapping.entitiesByCode[code] : -1
     guard key > 0, entity >= 0, schema.entities[relationship.destination].subtree.contains(entity) else {
       throw Self.refusal(
-        "A reference of \(relationship.qualifiedName) leads to entity code \(code), which is not one of its destination's.")
+        "A reference of \(relationship.qualifiedName) leads to entity code \(code), which is not one of its destination's."
+      )
     }
   }
 }

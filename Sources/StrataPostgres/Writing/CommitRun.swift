@@ -105,7 +105,8 @@ final class CommitRun {
     let left = max(deadline - ContinuousClock.now, .milliseconds(1))
     let milliseconds = left.components.seconds * 1_000 + left.components.attoseconds / 1_000_000_000_000_000
     var limit = SQLStatement()
-    limit += "SELECT pg_catalog.set_config('lock_timeout', " + limit.bind("\(max(1, milliseconds))") + ", true)"
+    limit +=
+      "SELECT pg_catalog.set_config('lock_timeout', " + limit.bind("\(max(1, milliseconds))") + ", true)"
     prologue.append(limit)
     var lock = SQLStatement()
     lock +=
@@ -131,7 +132,8 @@ final class CommitRun {
       // Statements that are guarded otherwise come when the lock is held.
       throw StorageError(
         .replaced, operation: "commit", path: "",
-        detail: "The namespace does not hold the store any more that was opened: it was destroyed or replaced.")
+        detail:
+          "The namespace does not hold the store any more that was opened: it was destroyed or replaced.")
     }
   }
 
@@ -181,8 +183,10 @@ final class CommitRun {
       statement += statement.bind(try Catalogue.text(metadata))
       statements.append(statement)
     }
-    var note = SQLStatement("INSERT INTO \(mapping.qualified("strata_commit")) (number, token, writer, at, body) ")
-    note += "SELECT commit_number, " + (note.bind(.uuid(token), as: .uuid) ?? "") + ", " + note.bind(writer) + ", "
+    var note = SQLStatement(
+      "INSERT INTO \(mapping.qualified("strata_commit")) (number, token, writer, at, body) ")
+    note +=
+      "SELECT commit_number, " + (note.bind(.uuid(token), as: .uuid) ?? "") + ", " + note.bind(writer) + ", "
     note += (note.bind(.date(Date()), as: .float8) ?? "") + ", '\\x'::bytea "
     note += "FROM \(mapping.qualified("strata_store"))"
     statements.append(note)
@@ -206,11 +210,13 @@ final class CommitRun {
   ///
   /// Waits for the store's row first, which the attempt's session would still hold: then nothing can come any more.
   static func find(
-    _ token: UUID, _ mapping: StoreMapping, _ connection: PostgresConnection, _ deadline: ContinuousClock.Instant
+    _ token: UUID, _ mapping: StoreMapping, _ connection: PostgresConnection,
+    _ deadline: ContinuousClock.Instant
   ) throws -> UInt64? {
     try connection.run(SQLStatement("BEGIN"), deadline: deadline)
     try connection.run(
-      SQLStatement("SELECT commit_number FROM \(mapping.qualified("strata_store")) FOR UPDATE"), deadline: deadline)
+      SQLStatement("SELECT commit_number FROM \(mapping.qualified("strata_store")) FOR UPDATE"),
+      deadline: deadline)
     var question = SQLStatement("SELECT number FROM \(mapping.qualified("strata_commit")) WHERE token = ")
     question += question.bind(.uuid(token), as: .uuid) ?? ""
     let result = try connection.run(question, deadline: deadline)

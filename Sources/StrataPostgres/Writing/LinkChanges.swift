@@ -97,11 +97,13 @@ struct LinkChanges {
   }
 
   private mutating func note(
-    _ edge: EdgeChange, _ member: UInt64, _ relationship: RelationshipSchema, _ join: JoinMapping, _ sequence: Int
+    _ edge: EdgeChange, _ member: UInt64, _ relationship: RelationshipSchema, _ join: JoinMapping,
+    _ sequence: Int
   ) {
     let isLeft = join.isSymmetric ? edge.owner <= member : join.relationship == relationship.number
     let link = Link(
-      relationship: join.relationship, source: isLeft ? edge.owner : member, target: isLeft ? member : edge.owner)
+      relationship: join.relationship, source: isLeft ? edge.owner : member,
+      target: isLeft ? member : edge.owner)
     if links[link] == nil { order.append(link) }
     var told = links[link] ?? Told()
     told.sequence = sequence
@@ -128,7 +130,9 @@ struct LinkChanges {
     }
   }
 
-  private func isSymmetric(_ link: Link) -> Bool { work.mapping.joins[link.relationship]?.isSymmetric ?? false }
+  private func isSymmetric(_ link: Link) -> Bool {
+    work.mapping.joins[link.relationship]?.isSymmetric ?? false
+  }
 
   // MARK: Statements
 
@@ -155,7 +159,7 @@ struct LinkChanges {
       var statement = SQLStatement()
       let lists = [ends.sources, ends.targets].map { statement.bind($0) }.joined(separator: ", ")
       statement +=
-        "DELETE FROM \(join.name) l USING pg_catalog.unnest(\(lists)) AS n(s, d) WHERE l.src = n.s AND l.dst = n.d"
+        "DELETE FROM \(join.name) l USING unnest(\(lists)) AS n(s, d) WHERE l.src = n.s AND l.dst = n.d"
       return statement
     }
   }
@@ -191,7 +195,8 @@ struct LinkChanges {
         let isSourceGone = column == "src"
         let other =
           isSourceGone
-          ? work.mapping.tables[relationship.destinationHierarchy] : work.mapping.table(ofEntity: relationship.owner)
+          ? work.mapping.tables[relationship.destinationHierarchy]
+          : work.mapping.table(ofEntity: relationship.owner)
         var statement = SQLStatement(
           "SELECT l.src, l.dst, t.entity FROM \(join.name) l JOIN \(other.name) t ON t.pk = l.\(isSourceGone ? "dst" : "src") WHERE l.\(column) = ANY("
         )
@@ -252,7 +257,7 @@ struct LinkChanges {
       let names = columns.joined(separator: ", ")
       let updates = columns.dropFirst(2).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
       statement +=
-        "INSERT INTO \(join.name) (\(names)) SELECT \(columns.map { "n.\($0)" }.joined(separator: ", ")) FROM pg_catalog.unnest(\(lists)) AS n(\(names)) "
+        "INSERT INTO \(join.name) (\(names)) SELECT \(columns.map { "n.\($0)" }.joined(separator: ", ")) FROM unnest(\(lists)) AS n(\(names)) "
         + "ON CONFLICT (src, dst) DO \(updates.isEmpty ? "NOTHING" : "UPDATE SET \(updates)")"
       return statement
     }

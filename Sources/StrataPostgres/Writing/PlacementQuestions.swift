@@ -21,7 +21,7 @@ struct PlacedPositions {
       var statement = SQLStatement()
       let lists = [keys, positions].map { statement.bind($0) }.joined(separator: ", ")
       statement +=
-        "UPDATE \(table.name) t SET \(position) = n.p FROM pg_catalog.unnest(\(lists)) AS n(k, p) WHERE t.pk = n.k"
+        "UPDATE \(table.name) t SET \(position) = n.p FROM unnest(\(lists)) AS n(k, p) WHERE t.pk = n.k"
       return statement
     }
   }
@@ -53,8 +53,11 @@ struct PlacementQuestions {
     var sequence = 0
     // What follows from rows comes first.
     for change in work.referenceChanges where change.new != 0 {
-      guard let inverse = change.relationship.inverse, work.schema.relationships[inverse].isOrdered else { continue }
-      let owner = OwnerKey(relationship: change.relationship.number, owner: StoreReference.primaryKey(change.new))
+      guard let inverse = change.relationship.inverse, work.schema.relationships[inverse].isOrdered else {
+        continue
+      }
+      let owner = OwnerKey(
+        relationship: change.relationship.number, owner: StoreReference.primaryKey(change.new))
       rows[owner, default: [:]][change.key] = Placement.Entry(
         member: change.key, kind: .append, sequence: sequence, old: nil)
       sequence += 1
@@ -64,7 +67,9 @@ struct PlacementQuestions {
       let owner = OwnerKey(relationship: toOne, owner: move.owner)
       if var entry = rows[owner]?[move.member] {
         // A member that the change set brings is there by now: it goes where it is told.
-        if case .append = entry.kind { entry.kind = .add(move.position) } else {
+        if case .append = entry.kind {
+          entry.kind = .add(move.position)
+        } else {
           entry.kind = entry.kind.followed(by: .move(move.position))
         }
         rows[owner]?[move.member] = entry
@@ -76,7 +81,8 @@ struct PlacementQuestions {
     }
     for (owner, entries) in rows { rowEntries[owner] = entries.values.sorted { $0.member < $1.member } }
     for (link, told) in links.added {
-      guard let join = work.mapping.joins[link.relationship], join.hasPosition || join.hasInversePosition else {
+      guard let join = work.mapping.joins[link.relationship], join.hasPosition || join.hasInversePosition
+      else {
         continue
       }
       added.append(link)
@@ -104,10 +110,12 @@ struct PlacementQuestions {
       guard let position = column.positionColumn else { throw SQLResult.damaged }
       let owners = rowEntries.keys.filter { $0.relationship == number }
       let members = Set(owners.flatMap { rowEntries[$0]?.map(\.member) ?? [] }).sorted()
-      var places = SQLStatement("SELECT t.pk, t.\(column.name), t.\(position) FROM \(table.name) t WHERE t.pk = ANY(")
+      var places = SQLStatement(
+        "SELECT t.pk, t.\(column.name), t.\(position) FROM \(table.name) t WHERE t.pk = ANY(")
       places += places.bind(keys: members) + ") AND t.\(column.name) IS NOT NULL"
       statements.append(places)
-      var last = SQLStatement("SELECT t.\(column.name), max(t.\(position)) FROM \(table.name) t WHERE t.\(column.name) = ANY(")
+      var last = SQLStatement(
+        "SELECT t.\(column.name), max(t.\(position)) FROM \(table.name) t WHERE t.\(column.name) = ANY(")
       last += last.bind(keys: owners.map(\.owner).sorted()) + ") GROUP BY t.\(column.name)"
       statements.append(last)
     }
@@ -127,14 +135,15 @@ struct PlacementQuestions {
       var places = SQLStatement()
       let lists = [sources, targets].map { places.bind($0) }.joined(separator: ", ")
       places +=
-        "SELECT l.src, l.dst, \(position), \(inverse) FROM pg_catalog.unnest(\(lists)) AS n(s, d) JOIN \(join.name) l ON l.src = n.s AND l.dst = n.d"
+        "SELECT l.src, l.dst, \(position), \(inverse) FROM unnest(\(lists)) AS n(s, d) JOIN \(join.name) l ON l.src = n.s AND l.dst = n.d"
       statements.append(places)
       let owners = linkEntries.keys.filter { $0.relationship == number }
       for isInverse in [false, true] {
         // Of a symmetric relationship both ends are owners under `src`.
         let isTarget = isInverse && !join.isSymmetric
         let (column, place) = isTarget ? ("dst", inverse) : ("src", position)
-        var last = SQLStatement("SELECT l.\(column), max(\(place)) FROM \(join.name) l WHERE l.\(column) = ANY(")
+        var last = SQLStatement(
+          "SELECT l.\(column), max(\(place)) FROM \(join.name) l WHERE l.\(column) = ANY(")
         last += last.bind(keys: owners.filter { $0.isInverse == isInverse }.map(\.owner).sorted())
         last += ") GROUP BY l.\(column)"
         statements.append(last)
@@ -156,7 +165,9 @@ struct PlacementQuestions {
     var placed = PlacedPositions()
     var answers = answers[...]
     for number in rowRelationships {
-      guard let places = answers.popFirst(), let last = try answers.popFirst().map(lasts) else { throw SQLResult.damaged }
+      guard let places = answers.popFirst(), let last = try answers.popFirst().map(lasts) else {
+        throw SQLResult.damaged
+      }
       let hierarchy = work.schema.entities[work.schema.relationships[number].owner].hierarchyNumber
       // Members that leave their owner, or go, do not stand there any more.
       let leaving = Set(work.referenceChanges.lazy.filter { $0.relationship.number == number }.map(\.key))
@@ -164,7 +175,9 @@ struct PlacementQuestions {
       for row in 0..<places.rowCount {
         let key = try places.key(row, 0)
         guard let position = places[row, 2]?.integer(UInt64.self) else { continue }
-        if leaving.contains(key) || work.deletes[RowAddress(hierarchy: hierarchy, key: key)] != nil { continue }
+        if leaving.contains(key) || work.deletes[RowAddress(hierarchy: hierarchy, key: key)] != nil {
+          continue
+        }
         stands[key] = (try places.key(row, 1), position)
       }
       for (owner, entries) in rowEntries where owner.relationship == number {
@@ -193,7 +206,8 @@ struct PlacementQuestions {
   ) throws {
     var stands: [Link: (position: UInt64, inverse: UInt64)] = [:]
     for row in 0..<places.rowCount {
-      guard let position = places[row, 2]?.integer(UInt64.self), let inverse = places[row, 3]?.integer(UInt64.self)
+      guard let position = places[row, 2]?.integer(UInt64.self),
+        let inverse = places[row, 3]?.integer(UInt64.self)
       else { throw SQLResult.damaged }
       let link = Link(
         relationship: join.relationship, source: try places.key(row, 0), target: try places.key(row, 1))
@@ -222,7 +236,9 @@ struct PlacementQuestions {
         }
         return entry
       }
-      for (member, position) in Placement.place(entries, last: (owner.isInverse ? lastInverse : last)[owner.owner]) {
+      for (member, position) in Placement.place(
+        entries, last: (owner.isInverse ? lastInverse : last)[owner.owner])
+      {
         if owner.isInverse {
           placed.links[link(member)]?.inverse = position
         } else {

@@ -52,9 +52,13 @@ struct ReferenceQuestions {
     var referrers: [(relationship: RelationshipSchema, keys: [UInt64])] = []
     for (hierarchy, keys) in work.deletedKeys {
       for relationship in schema.relationships
-      where !relationship.isToMany && !relationship.isTransient && relationship.destinationHierarchy == hierarchy {
+      where !relationship.isToMany && !relationship.isTransient
+        && relationship.destinationHierarchy == hierarchy
+      {
         // A rule may say that references are left behind (rule 212).
-        if let inverse = relationship.inverse, schema.relationships[inverse].deleteRule == .noAction { continue }
+        if let inverse = relationship.inverse, schema.relationships[inverse].deleteRule == .noAction {
+          continue
+        }
         referrers.append((relationship, keys))
       }
     }
@@ -79,7 +83,9 @@ struct ReferenceQuestions {
     }
     var all: [Partnership] = []
     for change in work.referenceChanges {
-      guard let number = change.relationship.inverse, !work.schema.relationships[number].isToMany else { continue }
+      guard let number = change.relationship.inverse, !work.schema.relationships[number].isToMany else {
+        continue
+      }
       let inverse = work.schema.relationships[number]
       for (reference, isNew) in [(change.old, false), (change.new, true)] where reference != 0 {
         all.append(
@@ -98,7 +104,8 @@ struct ReferenceQuestions {
   func statements() throws -> [SQLStatement] {
     var statements: [SQLStatement] = []
     for (hierarchy, keys) in wanted {
-      var statement = SQLStatement("SELECT t.pk, t.entity FROM \(work.mapping.tables[hierarchy].name) t WHERE t.pk = ANY(")
+      var statement = SQLStatement(
+        "SELECT t.pk, t.entity FROM \(work.mapping.tables[hierarchy].name) t WHERE t.pk = ANY(")
       statement += statement.bind(keys: keys) + ")"
       statements.append(statement)
     }
@@ -110,7 +117,8 @@ struct ReferenceQuestions {
     }
     for (relationship, keys) in referrers {
       let (table, column) = try work.mapping.reference(relationship)
-      var statement = SQLStatement("SELECT t.pk, t.\(column.name) FROM \(table.name) t WHERE t.\(column.name) = ANY(")
+      var statement = SQLStatement(
+        "SELECT t.pk, t.\(column.name) FROM \(table.name) t WHERE t.\(column.name) = ANY(")
       statement += statement.bind(keys: keys) + ")"
       statements.append(statement)
     }
@@ -216,12 +224,14 @@ struct ReferenceQuestions {
     return found.codes[address]
   }
 
-  private func isThere(_ relationship: RelationshipSchema, _ reference: UInt64, _ found: Found) throws -> Bool {
+  private func isThere(_ relationship: RelationshipSchema, _ reference: UInt64, _ found: Found) throws -> Bool
+  {
     let key = StoreReference.primaryKey(reference)
     let address = RowAddress(hierarchy: relationship.destinationHierarchy, key: key)
     guard let code = code(address, found) else { return false }
     if code == StoreReference.entityCode(reference) { return true }
-    throw ChangeSetWork.refusal("A reference of \(relationship.qualifiedName) names the wrong entity of p\(key).")
+    throw ChangeSetWork.refusal(
+      "A reference of \(relationship.qualifiedName) names the wrong entity of p\(key).")
   }
 
   /// Whether the partner refers back after the change set; nil when it is not there.

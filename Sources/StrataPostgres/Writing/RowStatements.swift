@@ -52,8 +52,9 @@ struct RowStatements {
     return statements
   }
 
-  private static func grouped<Key: Hashable>(_ changes: [RowChange], by key: (RowChange) -> Key) -> [(Key, [RowChange])]
-  {
+  private static func grouped<Key: Hashable>(_ changes: [RowChange], by key: (RowChange) -> Key) -> [(
+    Key, [RowChange]
+  )] {
     var order: [Key] = []
     var groups: [Key: [RowChange]] = [:]
     for change in changes {
@@ -81,7 +82,8 @@ struct RowStatements {
     return columns
   }
 
-  private func chunks(_ changes: [RowChange], _ entity: Int, _ slots: [Int], _ body: (Columns) -> Void) throws {
+  private func chunks(_ changes: [RowChange], _ entity: Int, _ slots: [Int], _ body: (Columns) -> Void) throws
+  {
     var columns = emptyColumns(entity, slots)
     for change in changes {
       try add(change, slots, to: &columns)
@@ -109,7 +111,11 @@ struct RowStatements {
         if case .outside(let value) = change.row.content(slot, of: entity) { outside.append((slot, value)) }
       }
     }
-    if outside.isEmpty { columns.outside.appendNull() } else { columns.outside.append(bytes: OutsideList.encode(outside)) }
+    if outside.isEmpty {
+      columns.outside.appendNull()
+    } else {
+      columns.outside.append(bytes: OutsideList.encode(outside))
+    }
     for (place, slot) in slots.enumerated() {
       guard let column = table.column(change.entity, slot) else { continue }
       switch change.row.content(slot, of: entity) {
@@ -127,7 +133,9 @@ struct RowStatements {
         columns.codes[place]?.append(Int16(bitPattern: StoreReference.entityCode(bits)))
       case .value(let value):
         if case .null = value { columns.codes[place]?.appendNull() }
-        if let text = Self.text(value), text.utf8.contains(0) { throw Self.holdsNUL(column, change.primaryKey) }
+        if let text = Self.text(value), text.utf8.contains(0) {
+          throw Self.holdsNUL(column, change.primaryKey)
+        }
         guard columns.values[place].append(value) else {
           throw StorageError(
             .invalid, operation: "commit", path: "",
@@ -150,17 +158,22 @@ struct RowStatements {
     StorageError(
       .invalid, operation: "commit", path: "",
       detail:
-        "\(column.path) of p\(key) holds the character U+0000, which PostgreSQL does not store in texts. Nothing was saved.")
+        "\(column.path) of p\(key) holds the character U+0000, which PostgreSQL does not store in texts. Nothing was saved."
+    )
   }
 
   /// The columns of the slots, those of codes behind those of their references, with the names that the values have in the statement.
-  private func names(_ entity: Int, _ slots: [Int], _ columns: Columns) -> [(column: String, value: String, array: SQLArray)] {
+  private func names(_ entity: Int, _ slots: [Int], _ columns: Columns) -> [(
+    column: String, value: String, array: SQLArray
+  )] {
     let table = mapping.table(ofEntity: entity)
     var names: [(column: String, value: String, array: SQLArray)] = []
     for (place, slot) in slots.enumerated() {
       guard let column = table.column(entity, slot) else { continue }
       names.append((column.name, "c\(place)", columns.values[place]))
-      if let code = column.codeColumn, let array = columns.codes[place] { names.append((code, "e\(place)", array)) }
+      if let code = column.codeColumn, let array = columns.codes[place] {
+        names.append((code, "e\(place)", array))
+      }
     }
     return names
   }
@@ -175,7 +188,7 @@ struct RowStatements {
       .joined(separator: ", ")
     let aliases = (["k", "v", "o"] + names.map(\.value)).joined(separator: ", ")
     statement +=
-      "INSERT INTO \(mapping.table(ofEntity: entity).name) (\(targets)) SELECT \(values) FROM pg_catalog.unnest(\(lists)) AS n(\(aliases))"
+      "INSERT INTO \(mapping.table(ofEntity: entity).name) (\(targets)) SELECT \(values) FROM unnest(\(lists)) AS n(\(aliases))"
     return statement
   }
 
@@ -188,7 +201,7 @@ struct RowStatements {
       .joined(separator: ", ")
     let aliases = (["k", "v", "o"] + names.map(\.value)).joined(separator: ", ")
     let words =
-      "UPDATE \(mapping.table(ofEntity: entity).name) t SET \(assignments) FROM pg_catalog.unnest(\(lists)) AS n(\(aliases)) WHERE t.pk = n.k AND t.version = n.v - 1 RETURNING 1"
+      "UPDATE \(mapping.table(ofEntity: entity).name) t SET \(assignments) FROM unnest(\(lists)) AS n(\(aliases)) WHERE t.pk = n.k AND t.version = n.v - 1 RETURNING 1"
     statement += Self.guarded(words, count: columns.keys.count, &statement)
     return statement
   }
@@ -206,7 +219,8 @@ struct RowStatements {
   /// The statement that deletes rows that are there.
   func delete(_ keys: [UInt64], hierarchy: Int) -> SQLStatement {
     var statement = SQLStatement()
-    let words = "DELETE FROM \(mapping.tables[hierarchy].name) t WHERE t.pk = ANY(\(statement.bind(keys: keys))) RETURNING 1"
+    let words =
+      "DELETE FROM \(mapping.tables[hierarchy].name) t WHERE t.pk = ANY(\(statement.bind(keys: keys))) RETURNING 1"
     statement += Self.guarded(words, count: keys.count, &statement)
     return statement
   }
@@ -230,7 +244,9 @@ struct RowStatements {
       guard keys.count > 1 else { return nil }
       let index = schema.indexes[number]
       let table = mapping.table(ofEntity: index.owner)
-      guard let column = index.parts.lazy.compactMap({ table.column(index.owner, $0.slot) }).first else { return nil }
+      guard let column = index.parts.lazy.compactMap({ table.column(index.owner, $0.slot) }).first else {
+        return nil
+      }
       var statement = SQLStatement("UPDATE \(table.name) t SET \(column.name) = NULL WHERE t.pk = ANY(")
       statement += statement.bind(keys: keys) + ")"
       return statement

@@ -31,11 +31,15 @@ struct UniquenessQuestions {
       var rows: [(key: UInt64, entity: Int, values: [AttributeValue])] = []
       var excluded: [UInt64] = []
       for change in work.set.inserts where concerns(change) {
-        if let values = Self.values(of: change, index, work) { rows.append((change.primaryKey, change.entity, values)) }
+        if let values = Self.values(of: change, index, work) {
+          rows.append((change.primaryKey, change.entity, values))
+        }
       }
       for change in work.set.updates where changes(change) {
         excluded.append(change.primaryKey)
-        if let values = Self.values(of: change, index, work) { rows.append((change.primaryKey, change.entity, values)) }
+        if let values = Self.values(of: change, index, work) {
+          rows.append((change.primaryKey, change.entity, values))
+        }
       }
       if rows.isEmpty { continue }
       for (address, row) in work.deletes
@@ -53,7 +57,9 @@ struct UniquenessQuestions {
   }
 
   /// The values of a row; nil when one of them is.
-  private static func values(of change: RowChange, _ index: IndexSchema, _ work: ChangeSetWork) -> [AttributeValue]? {
+  private static func values(of change: RowChange, _ index: IndexSchema, _ work: ChangeSetWork)
+    -> [AttributeValue]?
+  {
     let entity = work.schema.entities[change.entity]
     var values: [AttributeValue] = []
     for part in index.parts {
@@ -88,23 +94,26 @@ struct UniquenessQuestions {
           if case .string(let text) = value, question.columns[part].kind == .url {
             arrays[part].append(bytes: text.utf8)
           } else if !arrays[part].append(value) {
-            throw ChangeSetWork.refusal("A value of \(question.columns[part].path) is not of the attribute's type.")
+            throw ChangeSetWork.refusal(
+              "A value of \(question.columns[part].path) is not of the attribute's type.")
           }
         }
         if length > RowStatements.mostUniqueBytes {
           throw StorageError(
             .tooLarge, operation: "commit", path: "",
             detail:
-              "The values of \(question.columns.map(\.path).joined(separator: ", ")) of p\(row.key) must be unique and take \(length) bytes; PostgreSQL keeps up to \(RowStatements.mostUniqueBytes) in an index.")
+              "The values of \(question.columns.map(\.path).joined(separator: ", ")) of p\(row.key) must be unique and take \(length) bytes; PostgreSQL keeps up to \(RowStatements.mostUniqueBytes) in an index."
+          )
         }
       }
       let names = question.columns.indices.map { "c\($0)" }
       var statement = SQLStatement()
       let lists = arrays.map { statement.bind($0) }.joined(separator: ", ")
-      let conditions = zip(question.columns, names).map { "t.\($0.name) = n.\($1)" }.joined(separator: " AND ")
+      let conditions = zip(question.columns, names).map { "t.\($0.name) = n.\($1)" }.joined(
+        separator: " AND ")
       let codes = work.schema.entities[question.index.owner].subtree.map { String(work.mapping.codes[$0]) }
       statement +=
-        "SELECT n.place, t.pk FROM pg_catalog.unnest(\(lists)) WITH ORDINALITY AS n(\(names.joined(separator: ", ")), place) "
+        "SELECT n.place, t.pk FROM unnest(\(lists)) WITH ORDINALITY AS n(\(names.joined(separator: ", ")), place) "
         + "JOIN \(question.table.name) t ON \(conditions) AND t.entity IN (\(codes.joined(separator: ", "))) "
         + "WHERE t.pk <> ALL(\(statement.bind(keys: question.excluded))) ORDER BY n.place, t.pk"
       return statement
@@ -115,7 +124,8 @@ struct UniquenessQuestions {
   func violations(_ answers: [SQLResult]) throws -> [ConstraintViolation] {
     var violations: [ConstraintViolation] = []
     for (question, answer) in zip(questions, answers) {
-      func add(_ row: (key: UInt64, entity: Int, values: [AttributeValue]), _ other: UInt64, isInStore: Bool) {
+      func add(_ row: (key: UInt64, entity: Int, values: [AttributeValue]), _ other: UInt64, isInStore: Bool)
+      {
         violations.append(
           ConstraintViolation(
             schema: work.schema, index: question.index, entity: row.entity, key: row.key, otherKey: other,
@@ -123,7 +133,11 @@ struct UniquenessQuestions {
       }
       var owners: [[AttributeValue]: UInt64] = [:]
       for row in question.rows {
-        if let other = owners[row.values] { add(row, other, isInStore: false) } else { owners[row.values] = row.key }
+        if let other = owners[row.values] {
+          add(row, other, isInStore: false)
+        } else {
+          owners[row.values] = row.key
+        }
       }
       var last = -1
       for number in 0..<answer.rowCount {

@@ -9,10 +9,13 @@ import TortureKit
 @Suite struct WireTests {
   private func connection() throws -> PostgresConnection {
     let url = try TestServer.required().url("public_tests")
-    return try PostgresConnection(ServerAddress(url), password: nil, deadline: ContinuousClock.now + .seconds(30))
+    return try PostgresConnection(
+      ServerAddress(url), password: nil, deadline: ContinuousClock.now + .seconds(30))
   }
 
-  private func bound(_ value: AttributeValue, _ type: SQLType, _ statement: inout SQLStatement) throws -> String {
+  private func bound(_ value: AttributeValue, _ type: SQLType, _ statement: inout SQLStatement) throws
+    -> String
+  {
     let words = statement.bind(value, as: type)
     return try #require(words)
   }
@@ -20,9 +23,15 @@ import TortureKit
   private static let values: [(AttributeValue, SQLType, SlotKind)] = {
     var values: [(AttributeValue, SQLType, SlotKind)] = []
     for number: Int64 in [0, 1, -1, .max, .min] { values.append((.integer(number), .int8, .int64)) }
-    for number: Int64 in [0, -1, Int64(Int32.max), Int64(Int32.min)] { values.append((.integer(number), .int4, .int32)) }
-    for number: Int64 in [0, Int64(Int16.max), Int64(Int16.min)] { values.append((.integer(number), .int2, .int16)) }
-    for number in [0, -0.0, 1.5, .infinity, -.infinity, .nan, .greatestFiniteMagnitude, .leastNonzeroMagnitude] {
+    for number: Int64 in [0, -1, Int64(Int32.max), Int64(Int32.min)] {
+      values.append((.integer(number), .int4, .int32))
+    }
+    for number: Int64 in [0, Int64(Int16.max), Int64(Int16.min)] {
+      values.append((.integer(number), .int2, .int16))
+    }
+    for number in [
+      0, -0.0, 1.5, .infinity, -.infinity, .nan, .greatestFiniteMagnitude, .leastNonzeroMagnitude,
+    ] {
       values.append((.double(number), .float8, .double))
       values.append((.date(Date(timeIntervalSinceReferenceDate: number)), .float8, .date))
     }
@@ -53,7 +62,7 @@ import TortureKit
       let isAppended = array.append(value)
       #expect(isAppended)
       array.appendNull()
-      var elements = SQLStatement("SELECT x FROM pg_catalog.unnest(")
+      var elements = SQLStatement("SELECT x FROM unnest(")
       elements += elements.bind(array) + ") AS n(x)"
       let list = try connection.run(elements)
       #expect(list.rowCount == 2)
@@ -67,7 +76,8 @@ import TortureKit
     var random = SeededGenerator(seed: 11)
     var numbers: [Decimal] = [0, 1, -1, .nan, 10_000, 9_999, -10_000, 100_000_000]
     for text in [
-      "0.0001", "0.00001", "12345678901234567890123456789012345678", "-0.1", "1e-100", "1e100", "9e127", "-9e-128",
+      "0.0001", "0.00001", "12345678901234567890123456789012345678", "-0.1", "1e-100", "1e100", "9e127",
+      "-9e-128",
       "99999999999999999999999999999999999999", "1.10",
     ] { numbers.append(try #require(Decimal(string: text))) }
     for _ in 0..<300 {
@@ -107,7 +117,10 @@ import TortureKit
     }
     #expect(error?.state == "22012")
     #expect(connection.isUsable)
-    #expect(try connection.run(SQLStatement("SELECT count(*) FROM pg_catalog.pg_class WHERE relname IN ('first', 'second')")).integer(0, 0) == 0)
+    #expect(
+      try connection.run(
+        SQLStatement("SELECT count(*) FROM pg_catalog.pg_class WHERE relname IN ('first', 'second')")
+      ).integer(0, 0) == 0)
   }
 
   @Test func aLargeRequestAndALargeAnswerDoNotWaitForEachOther() throws {
@@ -120,7 +133,8 @@ import TortureKit
     }
     let results = try connection.run(statements, deadline: ContinuousClock.now + .seconds(120))
     #expect(results.count == 20)
-    #expect(try results.allSatisfy { try $0.integer(0, 1) == 2_000_000 && $0[0, 0]?.bytes.count == 2_000_000 })
+    #expect(
+      try results.allSatisfy { try $0.integer(0, 1) == 2_000_000 && $0[0, 0]?.bytes.count == 2_000_000 })
   }
 
   @Test func moreStatementsThanAreKeptPreparedGoOn() throws {
@@ -138,7 +152,8 @@ import TortureKit
   @Test func aDeadlineEndsTheWait() throws {
     let connection = try connection()
     let error = #expect(throws: StorageError.self) {
-      try connection.run(SQLStatement("SELECT pg_catalog.pg_sleep(60)"), deadline: ContinuousClock.now + .milliseconds(50))
+      try connection.run(
+        SQLStatement("SELECT pg_catalog.pg_sleep(60)"), deadline: ContinuousClock.now + .milliseconds(50))
     }
     #expect(error?.kind == .serverBusy)
     #expect(!connection.isUsable)
@@ -147,7 +162,8 @@ import TortureKit
   @Test func aServerThatIsNotThereIsUnreachable() throws {
     let url = try #require(URL(string: "postgres:///nothing?host=/nowhere/at/all"))
     let error = #expect(throws: StorageError.self) {
-      try PostgresConnection(ServerAddress(url), password: "hidden", deadline: ContinuousClock.now + .seconds(5))
+      try PostgresConnection(
+        ServerAddress(url), password: "hidden", deadline: ContinuousClock.now + .seconds(5))
     }
     #expect(error?.kind == .unreachable)
     #expect(error?.description.contains("hidden") == false)
@@ -158,7 +174,8 @@ import TortureKit
     func error(_ query: String) throws -> StorageError? {
       let url = try #require(URL(string: "postgres:///\(query)&host=\(server.folder.path)"))
       return #expect(throws: StorageError.self) {
-        try PostgresConnection(ServerAddress(url), password: "hidden", deadline: ContinuousClock.now + .seconds(5))
+        try PostgresConnection(
+          ServerAddress(url), password: "hidden", deadline: ContinuousClock.now + .seconds(5))
       }
     }
     let database = try error("nosuch?user=tests")

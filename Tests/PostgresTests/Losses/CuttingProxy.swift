@@ -138,7 +138,9 @@ final class CuttingProxy: Sendable {
       }
       var sent = 0
       while sent < allowed {
-        let written = buffer.withUnsafeBytes { send(target, $0.baseAddress.unsafelyUnwrapped + sent, allowed - sent, Int32(MSG_NOSIGNAL)) }
+        let written = buffer.withUnsafeBytes {
+          send(target, $0.baseAddress.unsafelyUnwrapped + sent, allowed - sent, Int32(MSG_NOSIGNAL))
+        }
         if written <= 0 { return }
         sent += written
       }

@@ -28,7 +28,8 @@ import TortureKit
   func aConnectionCutAnywhereInASaveLosesAndDoublesNothing(direction: CuttingProxy.Direction) throws {
     let server = try TestServer.required()
     let stand = try ServerStand(Library.make())
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("px\(UInt16.random(in: 0 ... .max))")
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "px\(UInt16.random(in: 0 ... .max))")
     let proxy = try CuttingProxy(folder: folder, serverFolder: server.folder, direction: direction)
     let coordinator = try stack(proxy, stand)
     let context = ManagedObjectContext(.confinement, coordinator: coordinator)
@@ -137,7 +138,8 @@ import TortureKit
     while acknowledged.withLock({ $0.count }) < goal { Thread.sleep(forTimeInterval: 0.005) }
     isDone.withLock { $0 = true }
     finished.wait()
-    let found = try ManagedObjectContext(.confinement, coordinator: coordinator).texts("Book", "title").compactMap { Int($0) }
+    let found = try ManagedObjectContext(.confinement, coordinator: coordinator).texts("Book", "title")
+      .compactMap { Int($0) }
     #expect(Set(found).count == found.count)
     #expect(Set(acknowledged.withLock { $0 }).isSubset(of: found))
     #expect(Set(found).isDisjoint(with: refused.withLock { $0 }))

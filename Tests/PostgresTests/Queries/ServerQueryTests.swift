@@ -106,7 +106,8 @@ private final class QueryRound {
       switch queries.random.below(4) {
       case 0:
         var copy = FetchRequest<ManagedObjectID>(
-          entityName: request.entityName, predicate: request.predicate, sortDescriptors: request.sortDescriptors,
+          entityName: request.entityName, predicate: request.predicate,
+          sortDescriptors: request.sortDescriptors,
           fetchLimit: request.fetchLimit, fetchOffset: request.fetchOffset)
         copy.includesSubentities = request.includesSubentities
         copy.includesPendingChanges = request.includesPendingChanges

@@ -67,7 +67,8 @@ private final class Player {
         var record = QueryWorld.Record(entity: name)
         for attribute in QueryModel.attributes[name] ?? [] {
           let value = object.value(forKey: attribute.name)
-          record.values[attribute.name] = value.map { AttributeValue($0, type: attribute.type) ?? .null } ?? .null
+          record.values[attribute.name] =
+            value.map { AttributeValue($0, type: attribute.type) ?? .null } ?? .null
         }
         for (key, link) in QueryModel.links[name] ?? [:] {
           func serial(_ other: ManagedObject) -> Int { Int(other.value(forKey: "serial") as? Int64 ?? -1) }
@@ -76,12 +77,9 @@ private final class Player {
             continue
           }
           let members = object.value(forKey: key)
-          if let ordered = members as? NSOrderedSet {
-            picture.visits["\(name) \(Int(object.value(forKey: "serial") as? Int64 ?? -1))"] =
-              ordered.compactMap { ($0 as? ManagedObject).map(serial) }
-          }
-          let list = (members as? NSOrderedSet)?.array as? [ManagedObject] ?? Array(members as? Set<ManagedObject> ?? [])
-          record.manies[key] = Set(list.map(serial))
+          let ordered = members as? [ManagedObject]
+          if let ordered { picture.visits["\(name) \(serial(object))"] = ordered.map(serial) }
+          record.manies[key] = Set((ordered ?? Array(members as? Set<ManagedObject> ?? [])).map(serial))
         }
         picture.records[serial] = record
       }
@@ -98,7 +96,8 @@ private struct Picture {
   /// What differs from the reference, in words; nil when nothing does.
   func difference(from world: QueryWorld) -> String? {
     if Set(records.keys) != Set(world.records.keys) {
-      return "records \(Set(records.keys).symmetricDifference(world.records.keys).sorted()) are in one of both only"
+      return
+        "records \(Set(records.keys).symmetricDifference(world.records.keys).sorted()) are in one of both only"
     }
     for (serial, expected) in world.records.sorted(by: { $0.key < $1.key }) {
       guard let found = records[serial] else { return "no \(serial)" }
@@ -109,10 +108,12 @@ private struct Picture {
       for (name, link) in QueryModel.links[expected.entity] ?? [:] {
         if !link.isToMany {
           if found.ones[name] != expected.ones[name] {
-            return "\(expected.entity) \(serial).\(name) leads to \(found.ones[name] ?? 0), not \(expected.ones[name] ?? 0)"
+            return
+              "\(expected.entity) \(serial).\(name) leads to \(found.ones[name] ?? 0), not \(expected.ones[name] ?? 0)"
           }
         } else if found.manies[name] != world.members(serial, name) {
-          return "\(expected.entity) \(serial).\(name) has \(found.manies[name] ?? []), not \(world.members(serial, name))"
+          return
+            "\(expected.entity) \(serial).\(name) has \(found.manies[name] ?? []), not \(world.members(serial, name))"
         }
       }
     }

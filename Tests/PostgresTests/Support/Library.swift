@@ -14,26 +14,34 @@ enum Library {
     let author = EntityDescription(
       "Author",
       properties: [
-        AttributeDescription("name", .string, isOptional: true), AttributeDescription("born", .date, isOptional: true),
+        AttributeDescription("name", .string, isOptional: true),
+        AttributeDescription("born", .date, isOptional: true),
       ])
     author.uniquenessConstraints = [["name"]]
     let book = EntityDescription(
       "Book",
       properties: [
-        AttributeDescription("title", .string, isOptional: true), AttributeDescription("code", .string, isOptional: true),
+        AttributeDescription("title", .string, isOptional: true),
+        AttributeDescription("code", .string, isOptional: true),
         AttributeDescription("pages", .integer32, isOptional: true),
         AttributeDescription("price", .decimal, isOptional: true),
         AttributeDescription("text", .string, isOptional: true),
         AttributeDescription("cover", .binaryData, isOptional: true),
       ])
     book.uniquenessConstraints = [["code"]]
-    let novel = EntityDescription("Novel", properties: [AttributeDescription("plot", .string, isOptional: true)])
+    let novel = EntityDescription(
+      "Novel", properties: [AttributeDescription("plot", .string, isOptional: true)])
     book.subentities = [novel]
-    let shelf = EntityDescription("Shelf", properties: [AttributeDescription("room", .string, isOptional: true)])
-    let subject = EntityDescription("Subject", properties: [AttributeDescription("name", .string, isOptional: true)])
-    let list = EntityDescription("List", properties: [AttributeDescription("name", .string, isOptional: true)])
-    let person = EntityDescription("Person", properties: [AttributeDescription("name", .string, isOptional: true)])
-    let card = EntityDescription("Card", properties: [AttributeDescription("number", .integer64, isOptional: true)])
+    let shelf = EntityDescription(
+      "Shelf", properties: [AttributeDescription("room", .string, isOptional: true)])
+    let subject = EntityDescription(
+      "Subject", properties: [AttributeDescription("name", .string, isOptional: true)])
+    let list = EntityDescription(
+      "List", properties: [AttributeDescription("name", .string, isOptional: true)])
+    let person = EntityDescription(
+      "Person", properties: [AttributeDescription("name", .string, isOptional: true)])
+    let card = EntityDescription(
+      "Card", properties: [AttributeDescription("number", .integer64, isOptional: true)])
     join(book, "author", 1, author, "books", 0, backRule: .cascade)
     join(book, "shelf", 1, shelf, "books", 0, isBackOrdered: true)
     join(book, "subjects", 0, subject, "books", 0)
@@ -49,7 +57,8 @@ enum Library {
 
   private static func join(
     _ left: EntityDescription, _ name: String, _ maxCount: Int, _ right: EntityDescription, _ inverse: String,
-    _ inverseMaxCount: Int, isOrdered: Bool = false, isBackOrdered: Bool = false, backRule: DeleteRule = .nullify
+    _ inverseMaxCount: Int, isOrdered: Bool = false, isBackOrdered: Bool = false,
+    backRule: DeleteRule = .nullify
   ) {
     let there = RelationshipDescription(name, to: right, maxCount: maxCount, isOrdered: isOrdered)
     let back = RelationshipDescription(inverse, to: left, maxCount: inverseMaxCount, isOrdered: isBackOrdered)
@@ -78,7 +87,9 @@ extension ManagedObjectContext {
   }
 
   /// All objects of an entity, in the order of an attribute.
-  func all(_ entity: String, by key: String? = nil, _ predicate: FetchPredicate? = nil) throws -> [ManagedObject] {
+  func all(_ entity: String, by key: String? = nil, _ predicate: FetchPredicate? = nil) throws
+    -> [ManagedObject]
+  {
     try fetch(
       FetchRequest<ManagedObject>(
         entityName: entity, predicate: predicate, sortDescriptors: key.map { [FetchSort($0)] } ?? []))

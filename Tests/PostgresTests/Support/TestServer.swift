@@ -28,7 +28,9 @@ final class TestServer: Sendable {
       }
     }
     var folders: [URL] = []
-    if let named = ProcessInfo.processInfo.environment["PG_BIN"] { folders.append(URL(fileURLWithPath: named)) }
+    if let named = ProcessInfo.processInfo.environment["PG_BIN"] {
+      folders.append(URL(fileURLWithPath: named))
+    }
     if let told = try? output("pg_config", ["--bindir"]) { folders.append(URL(fileURLWithPath: told)) }
     let debian = URL(fileURLWithPath: "/usr/lib/postgresql")
     let versions = (try? FileManager.default.contentsOfDirectory(atPath: debian.path)) ?? []
@@ -51,7 +53,8 @@ final class TestServer: Sendable {
 
   private init(_ programs: URL) throws {
     // Short: the name of a socket has at most 107 bytes.
-    folder = FileManager.default.temporaryDirectory.appendingPathComponent("pg\(getpid())-\(UInt16.random(in: 0 ... .max))")
+    folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "pg\(getpid())-\(UInt16.random(in: 0 ... .max))")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     orders = Pipe()
     let shell = Process()

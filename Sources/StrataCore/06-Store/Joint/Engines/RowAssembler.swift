@@ -53,7 +53,8 @@ package struct RowAssembler: ~Copyable {
       } else if !row.write(values[slot], slot) {
         throw StorageError(
           .damaged, operation: "read row", path: "",
-          detail: "The value of \(entity.name).\(layout.slots[slot].name) of p\(primaryKey) is of another type.")
+          detail:
+            "The value of \(entity.name).\(layout.slots[slot].name) of p\(primaryKey) is of another type.")
       }
     }
     row.finish(length, stamp: stamp, primaryKey: primaryKey)

@@ -8,7 +8,8 @@ import TortureKit
 
 @Suite struct MappingTests {
   @Test(arguments: [
-    ("Entry", "entry"), ("postalCode", "postal_code"), ("URLPath", "url_path"), ("already_snake", "already_snake"),
+    ("Entry", "entry"), ("postalCode", "postal_code"), ("URLPath", "url_path"),
+    ("already_snake", "already_snake"),
     ("address.street", "address_street"), ("HTTP2Session", "http2_session"), ("straßeÄ", "straße_ä"),
   ])
   func namesBecomeWordsInLowerCase(name: String, expected: String) {
@@ -23,7 +24,8 @@ import TortureKit
     var given = NamesGiven(reserved: ["pk"])
     let long = String(repeating: "é", count: 40)
     let names = [
-      given.name("pk", path: "A.pk"), given.name("title", path: "A.title"), given.name("title", path: "B.title"),
+      given.name("pk", path: "A.pk"), given.name("title", path: "A.title"),
+      given.name("title", path: "B.title"),
       given.name(long, path: "A.long"), given.name(long, path: "B.long"),
     ]
     #expect(Set(names).count == names.count)
@@ -52,7 +54,8 @@ import TortureKit
   }
 
   @Test func aModelThatCannotBeKeptIsRefusedWithItsReason() throws {
-    let entity = EntityDescription("Entry", properties: [AttributeDescription("title", .string, isOptional: true)])
+    let entity = EntityDescription(
+      "Entry", properties: [AttributeDescription("title", .string, isOptional: true)])
     entity.properties.append(
       DerivedAttributeDescription("upper", .string, derivationExpression: "uppercase:(title)"))
     let schema = try ManagedObjectModel(entities: [entity]).schema()
@@ -76,7 +79,8 @@ import TortureKit
 
 @Suite struct AddressTests {
   @Test func partsOfAnAddressBecomeParameters() throws {
-    let url = try #require(URL(string: "postgres://ada@db.example:5433/journal?namespace=app&sslmode=require"))
+    let url = try #require(
+      URL(string: "postgres://ada@db.example:5433/journal?namespace=app&sslmode=require"))
     let address = try ServerAddress(url)
     #expect(address.namespace == "app")
     #expect(address.parameters["host"] == "db.example")
@@ -94,7 +98,8 @@ import TortureKit
   }
 
   @Test(arguments: [
-    "postgres://ada:secret@db/journal", "postgres://db/journal?password=secret", "postgres://db/journal?options=-csuperuser",
+    "postgres://ada:secret@db/journal", "postgres://db/journal?password=secret",
+    "postgres://db/journal?options=-csuperuser",
     "http://db/journal", "postgres://db/a/b", "postgres://db/journal?namespace=pg_catalog",
     "postgres://db/journal?namespace=0123456789012345678901234567890123456789012345678901234567890123",
   ])
@@ -128,7 +133,9 @@ import TortureKit
 
   @Test func whatIsNotThereIsNotMovedAndWhatStaysIsNotWritten() {
     let placed = Placement.place(
-      [entry(1, .move(7)), entry(2, .move(7), old: 7), entry(3, .move(8), old: 7), entry(4, .append, old: 3)],
+      [
+        entry(1, .move(7)), entry(2, .move(7), old: 7), entry(3, .move(8), old: 7), entry(4, .append, old: 3),
+      ],
       last: 7)
     #expect(placed.map(\.member) == [3])
     #expect(placed.map(\.position) == [8])

@@ -88,7 +88,8 @@ struct Catalogue: Sendable {
     for entity in mapping.schema.entities {
       var statement = SQLStatement(
         "INSERT INTO \(StoreMapping.qualified("strata_entity", namespace)) (code, name, table_name) VALUES (")
-      statement += statement.bind(Int64(mapping.codes[entity.number])) + "::smallint, " + statement.bind(entity.name)
+      statement +=
+        statement.bind(Int64(mapping.codes[entity.number])) + "::smallint, " + statement.bind(entity.name)
       statement += ", " + statement.bind(mapping.table(ofEntity: entity.number).plainName) + ")"
       statements.append(statement)
     }
@@ -178,7 +179,8 @@ struct Catalogue: Sendable {
       return String(decoding: try encoder.encode(metadata.programsOwn.values), as: UTF8.self)
     } catch {
       throw StorageError(
-        .invalid, operation: "commit", path: "", detail: "The metadata holds a value that has no stored form.")
+        .invalid, operation: "commit", path: "", detail: "The metadata holds a value that has no stored form."
+      )
     }
   }
 }
