@@ -157,6 +157,9 @@ let package = Package(
         "Strata", "CLMDBShim", "FlightLog", "TortureKit", "Torture", "StrataCommand", "ReadInterposer",
       ],
       exclude: ["Models/Shop.xcdatamodeld"]),
+    // Stores on a server against libpq alone; in the package of the benchmarks everybody who measures would need libpq.
+    .executableTarget(
+      name: "PostgresBench", dependencies: ["Strata", "StrataPostgres", "CLibPQ"], path: "Tests/PostgresBench"),
     .testTarget(name: "PostgresTests", dependencies: ["StrataPostgres", "Strata", "StrataCore", "TortureKit"]),
     // Small, so that the command can be built and tested without the big targets.
     .testTarget(name: "ToolTests", dependencies: ["Strata", "StrataCore", "StrataCommand", "TortureKit"]),

@@ -114,12 +114,7 @@ struct Catalogue: Sendable {
   /// Looks into a namespace.
   /// - Throws: ``StorageError`` `.unsupportedFormat` for a store of a newer version, `.damaged`, and what the connection throws.
   static func find(_ namespace: String, on connection: PostgresConnection) throws -> Finding {
-    var question = SQLStatement(
-      "SELECT c.relname::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = "
-    )
-    question += question.bind(namespace) + "::text AND c.relkind IN ('r', 'p', 'v', 'f', 'm')"
-    let found = try connection.run(question)
-    let names = try Set((0..<found.rowCount).map { try found.text($0, 0) })
+    let names = try relations(of: namespace, on: connection)
     if names.isEmpty { return .nothing }
     if !names.contains("strata_store") { return .strangers }
     return .store(try read(namespace, on: connection))
@@ -165,6 +160,23 @@ struct Catalogue: Sendable {
       metadata: StoreMetadata(values: try decode(2, [String: MetadataValue].self)),
       versionHashes: try decode(3, [String: Data].self), versionIdentifiers: try decode(4, [String].self),
       model: try row.data(0, 5), names: try decode(6, [String: String].self), codes: codes)
+  }
+
+  /// The tables and views of a namespace that the store has not made.
+  func strangers(in namespace: String, on connection: PostgresConnection) throws -> [String] {
+    var own = Self.reservedNames
+    for (path, name) in names where path.hasPrefix("table ") || path.hasPrefix("join ") { own.insert(name) }
+    return try Self.relations(of: namespace, on: connection).filter { !own.contains($0) }.sorted()
+  }
+
+  private static func relations(of namespace: String, on connection: PostgresConnection) throws -> Set<String>
+  {
+    var question = SQLStatement(
+      "SELECT c.relname::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = "
+    )
+    question += question.bind(namespace) + "::text AND c.relkind IN ('r', 'p', 'v', 'f', 'm')"
+    let found = try connection.run(question)
+    return try Set((0..<found.rowCount).map { try found.text($0, 0) })
   }
 
   private static func damaged(_ detail: String) -> StorageError {

@@ -2,23 +2,6 @@ import Foundation
 import StrataCore
 import struct Synchronization.Atomic
 
-/// How a store on a server is opened.
-package struct PostgresStoreOptions: Sendable {
-  /// Whether commits are refused.
-  package var isReadOnly = false
-  /// Whether a store is made where there is none.
-  package var createsStore = true
-  /// How long a save, or a read, waits for the server and for others who write, before it fails.
-  package var timeout: Duration = .seconds(30)
-  /// The most connections to the server.
-  package var mostConnections = 12
-  /// Asked for the password for each new connection; nil for what libpq finds (password file, `PGPASSWORD`, service file).
-  package var password: (@Sendable () throws -> String)?
-
-  /// Everything as by default.
-  package init() {}
-}
-
 /// A store in a namespace of a database on a PostgreSQL server. May be used from any thread.
 package final class PostgresStore: StoreEngine {
   /// The type of such stores.
@@ -58,7 +41,8 @@ package final class PostgresStore: StoreEngine {
   ) throws {
     let address = try ServerAddress(url)
     pool = ConnectionPool(
-      address, most: max(2, options.mostConnections), patience: options.timeout, password: options.password)
+      address, most: max(2, options.maximumConnections), patience: options.timeout, password: options.password
+    )
     let heldEntities = try Self.heldEntities(schema, configurationName)
     let (catalogue, mapping) = try Self.open(pool, schema, heldEntities, options)
     self.mapping = mapping
@@ -241,7 +225,7 @@ package final class PostgresStore: StoreEngine {
     try requireOpen()
     do {
       return try PostgresSnapshot(
-        pool, mapping, identifier: identifier, share: max(1, options.mostConnections / 3),
+        pool, mapping, identifier: identifier, share: max(1, options.maximumConnections / 3),
         timeout: options.timeout)
     } catch let error as SQLError { throw error.storageError("pin store", pool.address.words) }
   }

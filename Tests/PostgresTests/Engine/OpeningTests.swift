@@ -157,4 +157,34 @@ import Testing
     }
     #expect(error?.code == .persistentStoreUnsupportedRequestType)
   }
+
+  @Test func aProgramOpensLooksAtAndDestroysAStore() throws {
+    let url = try TestServer.required().url(TestServer.freshNamespace())
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: Library.make())
+    let store = try coordinator.addPostgresStore(at: url)
+    #expect(store.storeType == PostgresStores.type)
+    let context = ManagedObjectContext(.confinement, coordinator: coordinator)
+    try context.make("Author", ["name": "Ada"])
+    try context.save()
+    try coordinator.remove(store)
+    #expect(throws: (any Error).self) { try context.all("Author") }
+    try PostgresStores.setMetadata(StoreMetadata(values: ["colour": .string("red")]), at: url)
+    let metadata = try PostgresStores.metadata(at: url)
+    #expect(metadata["colour"] == .string("red"))
+    #expect(metadata[StoreMetadata.identifierKey] == .string(store.identifier.uuidString))
+    #expect(
+      try PostgresStores.model(at: url).entityVersionHashesByName == Library.make().entityVersionHashesByName)
+    // A view of somebody's keeps the namespace.
+    let connection = try PostgresConnection(
+      ServerAddress(url), password: nil, deadline: ContinuousClock.now + .seconds(30))
+    let namespace = Identifier.quoted(try ServerAddress(url).namespace)
+    try connection.runText("CREATE VIEW \(namespace).names AS SELECT name FROM \(namespace).author")
+    let error = #expect(throws: StorageError.self) { try PostgresStores.destroy(at: url) }
+    #expect(error?.kind == .notADatabase)
+    #expect(error?.detail.contains("names") == true)
+    try connection.runText("DROP VIEW \(namespace).names")
+    try PostgresStores.destroy(at: url)
+    #expect(throws: StorageError.self) { try PostgresStores.metadata(at: url) }
+    try PostgresStores.destroy(at: url)
+  }
 }
