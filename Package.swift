@@ -42,6 +42,8 @@ let swiftSyntax: [Target.Dependency] = [
       name: "CoreDataCombineTests", dependencies: ["CoreDataCombine"],
       resources: [.copy("Library.xcdatamodeld")], plugins: ["CoreDataPlugin"]),
     .testTarget(name: "CoreDataTests", dependencies: ["CoreData", "RandomStacks", "ReadInterposer"]),
+    // Stores of a program's own, as they are written for Core Data.
+    .testTarget(name: "ProgramStoreTests", dependencies: ["CoreData", "StoreConformance"]),
     .executableTarget(
       name: "RandomStacks",
       dependencies: [
@@ -141,6 +143,9 @@ let package = Package(
     .executableTarget(name: "NSManagedTool", dependencies: ["NSManagedGenerator"]),
     .plugin(name: "CoreDataPlugin", capability: .buildTool(), dependencies: ["NSManagedTool"]),
     .testTarget(name: "StrataCoreTests", dependencies: ["StrataCore", "CLMDBShim"]),
+    // What every engine must do, and that those of the package do it.
+    .target(name: "StoreConformance", dependencies: ["StrataCore"], path: "Tests/StoreConformance"),
+    .testTarget(name: "StoreConformanceTests", dependencies: ["StoreConformance", "StrataCore"]),
     .target(name: "TortureKit", dependencies: ["Strata", "StrataCore"], path: "Tests/TortureKit"),
     .target(name: "StoreInterposer", path: "Tests/Interposer"),
     .target(name: "ReadInterposer", dependencies: ["CLMDBShim"], path: "Tests/ReadInterposer"),
@@ -160,7 +165,9 @@ let package = Package(
     // Stores on a server against libpq alone; in the package of the benchmarks everybody who measures would need libpq.
     .executableTarget(
       name: "PostgresBench", dependencies: ["Strata", "StrataPostgres", "CLibPQ"], path: "Tests/PostgresBench"),
-    .testTarget(name: "PostgresTests", dependencies: ["StrataPostgres", "Strata", "StrataCore", "TortureKit"]),
+    .testTarget(
+      name: "PostgresTests",
+      dependencies: ["StrataPostgres", "Strata", "StrataCore", "TortureKit", "StoreConformance"]),
     // Small, so that the command can be built and tested without the big targets.
     .testTarget(name: "ToolTests", dependencies: ["Strata", "StrataCore", "StrataCommand", "TortureKit"]),
     .testTarget(name: "ModelTests", dependencies: ["StrataModels", "Bookshelf", "TortureKit"]),

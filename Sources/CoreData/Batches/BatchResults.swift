@@ -27,32 +27,39 @@ public enum NSBatchDeleteRequestResultType: UInt, Sendable, CaseIterable, Spelle
   case resultTypeCount = 2
 }
 
-/// What a batch has answered.
-public class NSBatchResult: NSPersistentStoreResult {
+/// What a batch has answered. An incremental store answers with an object of a subclass of its own.
+open class NSBatchResult: NSPersistentStoreResult {
   let answered: BatchResultType
+  private let value: Any?
   /// A `Bool`, an `[NSManagedObjectID]` or an `Int`, as `resultType` says.
-  public let result: Any?
+  open var result: Any? { value }
 
   init(_ outcome: BatchResult) {
     answered = outcome.resultType
-    result = outcome.result
+    value = outcome.result
+  }
+
+  /// The status of a batch that was carried out: for subclasses, which override `result` where more was asked for.
+  public override init() {
+    answered = .statusOnly
+    value = true
   }
 }
 
 /// What a batch insertion has answered.
-public final class NSBatchInsertResult: NSBatchResult {
+open class NSBatchInsertResult: NSBatchResult {
   /// What was asked for.
-  public var resultType: NSBatchInsertRequestResultType { answered }
+  open var resultType: NSBatchInsertRequestResultType { answered }
 }
 
 /// What a batch update has answered.
-public final class NSBatchUpdateResult: NSBatchResult {
+open class NSBatchUpdateResult: NSBatchResult {
   /// What was asked for.
-  public var resultType: NSBatchUpdateRequestResultType { NSBatchUpdateRequestResultType(answered) }
+  open var resultType: NSBatchUpdateRequestResultType { NSBatchUpdateRequestResultType(answered) }
 }
 
 /// What a batch deletion has answered.
-public final class NSBatchDeleteResult: NSBatchResult {
+open class NSBatchDeleteResult: NSBatchResult {
   /// What was asked for.
-  public var resultType: NSBatchDeleteRequestResultType { NSBatchDeleteRequestResultType(answered) }
+  open var resultType: NSBatchDeleteRequestResultType { NSBatchDeleteRequestResultType(answered) }
 }

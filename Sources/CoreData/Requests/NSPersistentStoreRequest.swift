@@ -74,6 +74,7 @@ extension ManagedObjectContext {
           .persistentStoreOperation,
           "execute(_:) carries out no save requests; call save() on the context that has the changes.")
       }
+      if let result = try programResult(request) { return result }
       return try request.outcome(in: self)
     }
   }

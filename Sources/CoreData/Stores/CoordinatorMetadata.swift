@@ -20,7 +20,10 @@ extension NSPersistentStoreCoordinator {
   public static func metadataForPersistentStore(
     ofType storeType: String, at url: URL, options: [AnyHashable: Any]? = nil
   ) throws -> [String: Any] {
-    try cocoa(.persistentStoreOpen) { appleSpelled(try LMDBStore.metadata(at: url).dictionary) }
+    try cocoa(.persistentStoreOpen) {
+      let description = try closedStore(type: storeType, url: url, options: options)
+      return appleSpelled(try StoreEngines.kind(description.type).metadata(of: description).dictionary)
+    }
   }
 
   /// The metadata of the store in the file at `storeURL`, which need not be open.
@@ -49,7 +52,8 @@ extension NSPersistentStoreCoordinator {
       guard let values = StoreMetadata(strataSpelled(metadata ?? [:])) else {
         throw CoreDataError(.persistentStoreOperation, "Store metadata takes property-list values only.")
       }
-      try LMDBStore.setMetadata(values, at: url)
+      let description = try closedStore(type: storeType, url: url, options: options)
+      try StoreEngines.kind(description.type).setMetadata(values, of: description)
     }
   }
 
@@ -68,7 +72,11 @@ extension NSPersistentStoreCoordinator {
   public static func cachedModelForPersistentStore(at url: URL, options: [AnyHashable: Any]? = nil) throws
     -> NSManagedObjectModel
   {
-    try cocoa(.persistentStoreOpen) { try LMDBStore.modelWithClasses(at: url) }
+    try cocoa(.persistentStoreOpen) {
+      let type = StoreEngines.type(of: url)
+      return try StoreEngines.kind(type).model(
+        of: PersistentStoreDescription(type: type, url: url), withClasses: true)
+    }
   }
 
   /// The ID that `string` is the URI of.

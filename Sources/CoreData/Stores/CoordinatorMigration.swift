@@ -15,14 +15,14 @@ extension NSPersistentStoreCoordinator {
   ) throws -> NSPersistentStore {
     try cocoa(.persistentStoreOpen) {
       guard storeType == NSSQLiteStoreType || storeType == NSBinaryStoreType,
-        let source = store.store as? LMDBStore
+        let source = engine(store.store)?.copyableStore
       else {
         throw CoreDataError(
           .persistentStoreInvalidType, "A store can be moved to a file only, not to type “\(storeType)”.")
       }
       // Other coordinators that have it open would go on with a file that is invisible here.
-      if !LMDBStore.isInMemory(source.url) { try source.requireSoleUse() }
-      try source.backup(to: storeURL)
+      if source.url != nil { try source.requireSoleUse() }
+      try source.backup(to: storeURL, compacting: true)
       let (type, url, old) = (store.type, store.url, store.options)
       try remove(store)
       do {

@@ -24,6 +24,7 @@ extension NSPersistentStoreCoordinator {
         spellStores()
         let store = NSPersistentStore.of(try addPersistentStore(description), in: self)
         store.remember(opening)
+        store.didAdd(to: self)
         return store
       }
     }
@@ -84,13 +85,16 @@ extension NSPersistentStoreCoordinator {
   /// Detaches and closes `store`.
   /// - Throws: `CocoaError` 134070 when the store is not attached here.
   public func remove(_ store: NSPersistentStore) throws {
-    try cocoa { try remove(store.store) }
+    try cocoa {
+      if store.persistentStoreCoordinator === self { store.willRemove(from: self) }
+      try remove(store.store)
+    }
   }
 
   /// The attached store in the file at `url`; for `/dev/null` the oldest that was added there.
   public func persistentStore(for url: URL) -> NSPersistentStore? {
-    if LMDBStore.isInMemory(url) {
-      return persistentStores.first { LMDBStore.isInMemory($0.url) && $0.url != nil }
+    if PersistentStoreDescription.isInMemory(url) {
+      return persistentStores.first { PersistentStoreDescription.isInMemory($0.url) && $0.url != nil }
     }
     return self.StrataCore::persistentStore(for: url).map { .of($0, in: self) }
   }
@@ -109,7 +113,7 @@ extension NSPersistentStoreCoordinator {
   ) throws {
     try cocoa(.persistentStoreOperation) {
       if storeType == NSInMemoryStoreType { return }
-      try destroyPersistentStore(at: url)
+      try destroyPersistentStore(at: url, type: try engineType(storeType))
     }
   }
 
@@ -129,7 +133,8 @@ extension NSPersistentStoreCoordinator {
     ofType storeType: String
   ) throws {
     try cocoa(.persistentStoreOperation) {
-      try replacePersistentStore(at: destinationURL, withPersistentStoreFrom: sourceURL)
+      try replacePersistentStore(
+        at: destinationURL, withPersistentStoreFrom: sourceURL, type: try engineType(storeType))
     }
   }
 

@@ -111,20 +111,16 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
 func storeDescription(
   type: String, configuration: String?, url: URL?, options: [AnyHashable: Any]?
 ) throws -> PersistentStoreDescription {
-  var result: PersistentStoreDescription
-  switch type {
-  case NSInMemoryStoreType: result = .inMemory
-  case NSSQLiteStoreType, NSBinaryStoreType:
+  var result = PersistentStoreDescription(type: try engineType(type), url: url)
+  switch result.type {
+  case .inMemory: result.url = nil
+  case .lmdb:
     guard let url else {
       throw CoreDataError(.persistentStoreOpen, "A store of type \(type) needs the URL of a file.")
     }
     // Core Data's way to have a SQLite store in memory.
-    result = LMDBStore.isInMemory(url) ? .inMemory : PersistentStoreDescription(url: url)
-  default:
-    throw CoreDataError(
-      .persistentStoreInvalidType,
-      "“\(type)” is no type of store: \(NSSQLiteStoreType), \(NSBinaryStoreType) and \(NSInMemoryStoreType) are."
-    )
+    if PersistentStoreDescription.isInMemory(url) { result = .inMemory }
+  default: break
   }
   result.configuration = configuration
   result.takesUndeclaredSlots = true
@@ -150,4 +146,28 @@ func storeDescription(
     result.timeout = .seconds(seconds)
   }
   return result
+}
+
+/// The type of store below that a name of Core Data's stands for: one of Strata's own for Apple's names, otherwise that of an engine or of a class that is
+/// registered.
+/// - Throws: `CoreDataError` 134000 when nothing is registered by that name.
+func engineType(_ name: String) throws -> PersistentStoreDescription.StoreType {
+  switch name {
+  case NSInMemoryStoreType: return .inMemory
+  case NSSQLiteStoreType, NSBinaryStoreType: return .lmdb
+  default:
+    let type = PersistentStoreDescription.StoreType(rawValue: name)
+    if StoreEngines.registered(type) != nil { return type }
+    let others = StoreEngines.types.filter { $0 != "LMDB" && $0 != NSInMemoryStoreType }
+    let names = [NSSQLiteStoreType, NSBinaryStoreType, NSInMemoryStoreType] + others
+    throw CoreDataError(
+      .persistentStoreInvalidType,
+      "“\(name)” is no type of store: \(names.dropLast().joined(separator: ", ")) and \(names[names.count - 1]) are."
+    )
+  }
+}
+
+/// A store that is looked at without being opened here.
+func closedStore(type: String, url: URL, options: [AnyHashable: Any]?) throws -> PersistentStoreDescription {
+  PersistentStoreDescription(type: try engineType(type), url: url)
 }

@@ -78,7 +78,9 @@ public let NSCoreDataVersionNumber: Double = 1338
 /// Metadata as Core Data code expects it: the store's type by Apple's name, numbers as `NSNumber`s.
 func appleSpelled(_ metadata: [String: Any]) -> [String: Any] {
   var metadata = metadata.mapValues(foundationValue)
-  if let type = metadata[NSStoreTypeKey] as? String, type == LMDBStore.type {
+  if let type = metadata[NSStoreTypeKey] as? String,
+    type == PersistentStoreDescription.StoreType.lmdb.rawValue
+  {
     metadata[NSStoreTypeKey] = NSSQLiteStoreType
   }
   metadata[NSPersistentStoreModelVersionChecksumKey] = NSManagedObjectModel.versionChecksum(
@@ -104,7 +106,7 @@ private func foundationValue(_ value: Any) -> Any {
 func strataSpelled(_ metadata: [String: Any]) -> [String: Any] {
   var metadata = metadata
   if let type = metadata[NSStoreTypeKey] as? String, type == NSSQLiteStoreType || type == NSBinaryStoreType {
-    metadata[NSStoreTypeKey] = LMDBStore.type
+    metadata[NSStoreTypeKey] = PersistentStoreDescription.StoreType.lmdb.rawValue
   }
   metadata[NSPersistentStoreModelVersionChecksumKey] = nil
   return metadata

@@ -64,11 +64,11 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// Opens a store and attaches it.
   ///
   /// A store that was written with another version of the model is migrated first, unless the description says otherwise; see
-  /// ``LMDBStore/migrate(at:to:configurationName:permission:progress:options:)`` for what it takes and what it throws. What would take something
+  /// ``LMDBStore/migrate(at:to:configurationName:permission:progress:options:)`` for what it takes and what it throws on LMDB. What would take something
   /// away from the store is refused unless the program knows the store's model, or the description permits it (``MigrationPermission``).
   /// - Throws: `ModelError` with all sentences when the model is wrong, or a class does not declare its slots (`ManagedObject.declaredSlots`);
   ///   `CoreDataError` 134100 naming the entities when the
-  ///   store was written with another version of the model and is not to be migrated, 134060 naming transformers that are not registered; `StorageError` when the file cannot be opened, is damaged or is
+  ///   store was written with another version of the model and is not to be migrated, 134000 for a type that no engine is registered for, 134060 naming transformers that are not registered; `StorageError` when the file cannot be opened, is damaged or is
   ///   no store. Nothing is attached then, a refused file is not changed.
   @discardableResult
   public final func addPersistentStore(_ description: PersistentStoreDescription) throws
@@ -77,10 +77,14 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
     let schema = try compiled.get()
     try StoreBinding.requireTransformers(schema)
     if !description.takesUndeclaredSlots { try Self.requireDeclaredSlots(schema) }
-    guard description.type == .inMemory || description.url != nil else {
-      throw CoreDataError(.persistentStoreOpen, "A store in a file needs a URL.")
+    let kind = try StoreEngines.kind(description.type)
+    if kind.needsURL, description.url == nil {
+      throw CoreDataError(
+        .persistentStoreOpen,
+        description.type == .lmdb
+          ? "A store in a file needs a URL." : "A store of type \(description.type.rawValue) needs a URL.")
     }
-    let store = try open(description, schema)
+    let store = try open(description, schema, kind)
     do {
       try attach(
         store, follows: description.followsOtherProcesses,
@@ -92,23 +96,22 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
     return store
   }
 
-  private final func open(_ description: PersistentStoreDescription, _ schema: Schema) throws -> LMDBStore {
-    var options = description.storeOptions
+  private final func open(
+    _ description: PersistentStoreDescription, _ schema: Schema, _ kind: any StoreEngineKind
+  ) throws -> any StoreEngine {
     // One for all attempts.
-    options.patience = Patience(description.timeout)
-    func open() throws -> LMDBStore {
-      try LMDBStore(
-        url: description.type == .inMemory ? nil : description.url, schema: schema,
-        configurationName: description.configuration, options: options)
+    let patience = Patience(description.timeout)
+    func open() throws -> any StoreEngine {
+      try kind.open(description, schema: schema, patience: patience, for: self)
     }
     do {
       return try open()
     } catch let error as CoreDataError where error.code == .persistentStoreIncompatibleVersionHash {
-      guard description.migratesAutomatically, !description.isReadOnly, let url = description.url else {
+      guard description.migratesAutomatically, !description.isReadOnly, description.url != nil else {
         throw error
       }
       if let staged = description.stagedMigrationManager {
-        try staged.migrate(description, url, to: managedObjectModel, options)
+        try staged.migrate(description, kind, to: managedObjectModel, patience)
         return try open()
       }
       guard description.infersMappingModel else {
@@ -117,9 +120,8 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
           "The store is to be migrated, and how is not to be inferred; there is no other mapping model.",
           userInfo: [NSUnderlyingErrorKey: error])
       }
-      try LMDBStore.migrate(
-        at: url, to: managedObjectModel, configurationName: description.configuration,
-        permission: description.migrationPermission, options: options)
+      try kind.migrate(
+        description, to: managedObjectModel, permission: description.migrationPermission, patience: patience)
       return try open()
     }
   }
@@ -195,30 +197,46 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
     post(Self.storesDidChangeNotification, [key: stores])
   }
 
-  /// The attached store in the file at `url`, if there is one.
+  /// The attached store at `url`, if there is one.
   @_disfavoredOverload public final func persistentStore(for url: URL) -> (any PersistentStore)? {
-    bindings.first { $0.store.url?.resolvingSymlinksInPath() == url.resolvingSymlinksInPath() }?.store
+    bindings.first { binding in
+      guard let own = binding.store.url else { return false }
+      let kind = StoreEngines.registered(.init(rawValue: binding.store.storeType)) ?? LMDBKind(.lmdb)
+      return kind.isSameStore(own, url)
+    }?.store
   }
 
-  /// Destroys the store in the file at `url` (rule 329): detaches it when it is attached here, and empties it. The file stays, as an empty store that
-  /// opening makes a new one of; ``LMDBStore/destroy(at:)`` deletes it. Where there is no file, nothing happens.
+  /// Destroys the store at `url` (rule 329): detaches it when it is attached here, and empties it. The file of a store on LMDB stays, as an empty store
+  /// that opening makes a new one of; ``LMDBStore/destroy(at:)`` deletes it. Where there is no store, nothing happens.
   ///
+  /// - Parameter type: What kind of store it is; nil, the default, where its URL tells: a file is a store on LMDB.
   /// - Throws: ``StorageError`` `.busy` when another coordinator of this process or another process has the store open: then it stays attached, and
-  ///   nothing is changed. `.permission` and what else keeps a file from being written.
-  public final func destroyPersistentStore(at url: URL) throws {
-    if LMDBStore.isInMemory(url) { return }
+  ///   nothing is changed. `.permission` and what else keeps a store from being written. `CoreDataError` 134000 for a type that no engine is
+  ///   registered for.
+  public final func destroyPersistentStore(
+    at url: URL, type: PersistentStoreDescription.StoreType? = nil
+  ) throws {
+    if PersistentStoreDescription.isInMemory(url) { return }
+    let kind = try StoreEngines.kind(type ?? StoreEngines.type(of: url))
     if let store = persistentStore(for: url) {
       try engine(store)?.requireSoleUse()
       try remove(store)
     }
-    try LMDBStore.empty(at: url)
+    try kind.destroy(PersistentStoreDescription(type: kind.storeType, url: url))
   }
 
   /// Puts a copy of the store at `source` in the place of the one at `url`. The source may be in use, the store at `url` may not: neither in this
   /// process nor in another.
-  /// - Throws: see ``LMDBStore/replace(at:with:)``.
-  public final func replacePersistentStore(at url: URL, withPersistentStoreFrom source: URL) throws {
-    try LMDBStore.replace(at: url, with: source)
+  /// - Parameter type: What kind of stores both are; nil, the default, where the URL tells: a file is a store on LMDB.
+  /// - Throws: see ``LMDBStore/replace(at:with:)``; `CoreDataError` 134000 for a type that no engine is registered for, 134070 for one whose stores
+  ///   cannot be replaced.
+  public final func replacePersistentStore(
+    at url: URL, withPersistentStoreFrom source: URL, type: PersistentStoreDescription.StoreType? = nil
+  ) throws {
+    let kind = try StoreEngines.kind(type ?? StoreEngines.type(of: url))
+    try kind.replace(
+      PersistentStoreDescription(type: kind.storeType, url: url),
+      with: PersistentStoreDescription(type: kind.storeType, url: source))
   }
 
   /// The store's metadata, including what was set and awaits the next save.
@@ -336,8 +354,10 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   /// Writes one context's changes to one store and tells the observers. Returns when the save is as durable as promised.
   /// `meanwhile` runs on the calling thread while the store writes.
+  /// Stores that call the program's code are told the context; of a save off its queue there is none.
   final func commit(
-    _ changes: ChangeSet, to binding: StoreBinding, origin: ObjectIdentifier, meanwhile: () -> Void
+    _ changes: ChangeSet, to binding: StoreBinding, origin: ObjectIdentifier, for context: AnyObject? = nil,
+    meanwhile: () -> Void
   ) throws -> CommitNotice {
     var changes = changes
     let metadata = state.withLock { $0.metadata.removeValue(forKey: binding.index) }
@@ -351,6 +371,9 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
         return CommitNotice(
           storeIndex: index, commitNumber: result.commitNumber, origin: origin, changes: written,
           derivedRows: result.derivedRows, unsaidTouches: result.touched)
+      }
+      if let contextual = binding.contextual {
+        return notice(try contextual.commit(sent, for: context) { self.tell(notice($0)) })
       }
       let result = try binding.commits.commit(sent, deadline: nil, meanwhile: meanwhile) { result in
         self.tell(notice(result))

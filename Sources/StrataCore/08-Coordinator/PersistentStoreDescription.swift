@@ -2,18 +2,27 @@ import Foundation
 
 /// Which kind of store to open, where, and how.
 public struct PersistentStoreDescription: Sendable, Hashable {
-  /// The kinds of store.
-  public enum StoreType: String, Sendable, Hashable {
+  /// A kind of store. Others than the two here belong to engines that are registered: `StrataPostgres` adds one, and programs that use the module
+  /// CoreData add theirs with `registerStoreClass(_:forStoreType:)`.
+  public struct StoreType: RawRepresentable, Sendable, Hashable {
+    /// The type's name, as metadata have it.
+    public let rawValue: String
+    /// The type of that name.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
     /// One file, on LMDB.
-    case lmdb = "LMDB"
+    public static let lmdb = StoreType(rawValue: "LMDB")
     /// The same store on an unlinked temporary file: gone when it is closed (rule 332).
-    case inMemory = "InMemory"
+    public static let inMemory = StoreType(rawValue: "InMemory")
   }
 
-  /// The store's file, `Name.strata`; LMDB's lock file lies beside it. Nil for a store in memory; `/dev/null` is one, too.
+  /// The store's file, `Name.strata`, beside which LMDB's lock file lies; of another engine's store where that is. Nil for a store in memory; `/dev/null` is
+  /// one, too.
   public var url: URL?
   /// The kind of store. Default: a file.
   public var type: StoreType
+  /// What else the engine of the type is to know, by names that its documentation has. LMDB has none: what it takes are properties here.
+  public var engineOptions: [String: String] = [:]
   /// The model configuration whose entities the store holds; nil for all (rule 323).
   public var configuration: String?
   /// Whether saves to the store fail (rule 324).
@@ -80,12 +89,21 @@ public struct PersistentStoreDescription: Sendable, Hashable {
     type = .lmdb
   }
 
+  /// A store of any kind.
+  public init(type: StoreType, url: URL?) {
+    self.url = url
+    self.type = type
+  }
+
   /// A store in memory.
   public static var inMemory: PersistentStoreDescription {
-    var description = PersistentStoreDescription(url: URL(fileURLWithPath: "/dev/null"))
-    description.url = nil
-    description.type = .inMemory
-    return description
+    PersistentStoreDescription(type: .inMemory, url: nil)
+  }
+
+  /// Whether `url` stands for a store in memory: nil and `/dev/null`, Core Data's way to say so (rule 332).
+  package static func isInMemory(_ url: URL?) -> Bool {
+    guard let url else { return true }
+    return url.isFileURL && url.path == "/dev/null"
   }
 
   /// A model that is compared by which object it is.
@@ -99,21 +117,5 @@ public struct PersistentStoreDescription: Sendable, Hashable {
     var permission = MigrationPermission(knownModels: knownModels, permittedLosses: permittedLosses)
     permission.knowsSource = followsStoredModel
     return permission
-  }
-
-  var storeOptions: LMDBStoreOptions {
-    var options = LMDBStoreOptions()
-    options.isReadOnly = isReadOnly
-    options.durability = durability
-    options.ignoresVersionHashes = ignoresModelVersion
-    options.allowsNetworkFileSystem = allowsNetworkFileSystem
-    options.verifiesChecksums = verifiesChecksums
-    options.writerDeadline = timeout
-    options.keepsReplacedFiles = keepsReplacedFiles
-    options.recordsHistory = recordsHistory
-    options.historyRetention = historyRetention
-    options.keepsLog = keepsLog
-    if let commitsBeforeLog { options.commitsBeforeLog = commitsBeforeLog }
-    return options
   }
 }

@@ -70,9 +70,7 @@ extension EmptyReading {
 struct NoReading: EmptyReading {
   let storeIdentifier: UUID
   func fetch(_ request: ResolvedFetchRequest, mode: FetchMode) throws -> FetchedRows {
-    FetchedRows(
-      rows: [], count: 0,
-      plan: FetchPlanner.plan(request, mode: mode, storeIdentifier: storeIdentifier) { _ in false })
+    FetchedRows(rows: [], count: 0, description: "nothing: there is no store to look at")
   }
 }
 

@@ -110,6 +110,8 @@ final class BoundEntity: Sendable {
 /// A store as a coordinator holds it: the engine, its entities bound, and the queue of saves waiting for it.
 final class StoreBinding: Sendable {
   let store: any StoreEngine
+  /// The same where it is one that calls the program's code with the contexts that ask it.
+  let contextual: (any ContextualStore)?
   /// The number of the store in the order of attaching; never reused, so an index always means the same store.
   let index: Int
   /// Per entity number; nil when the store's configuration does not hold the entity.
@@ -133,6 +135,7 @@ final class StoreBinding: Sendable {
     self.follower = follower
     self.postsRemoteChanges = postsRemoteChanges
     self.store = store
+    contextual = store.contextualStore
     self.index = index
     var held: Set<String>?
     if let name = store.configurationName {

@@ -118,13 +118,14 @@ open class MigrationManager: NSObject {
   ) throws {
     guard run == nil else { trap("a MigrationManager migrates one store at a time.") }
     let isNew = destination.url.map { !FileManager.default.fileExists(atPath: $0.path) } ?? true
-    if usesStoreSpecificMigrationManager, mappings.isInferred, isNew, let here = source.url,
-      let there = destination.url
+    let kind = try StoreEngines.kind(destination.type)
+    if usesStoreSpecificMigrationManager, mappings.isInferred, isNew, kind.keepsFiles,
+      source.type == destination.type, source.url != nil, let there = destination.url
     {
-      return try carryOver(here, there, destination)
+      return try carryOver(source, there, destination, kind)
     }
-    // A store that is made has its name when it is complete.
-    let draft = isNew ? destination.url.flatMap { Self.draft(beside: $0) } : nil
+    // A store in a file that is made has its name when it is complete.
+    let draft = isNew && kind.keepsFiles ? destination.url.flatMap { Self.draft(beside: $0) } : nil
     var made = destination
     if let draft { made.url = draft.url }
     let run = try MigrationRun(
@@ -147,13 +148,17 @@ open class MigrationManager: NSObject {
     }
   }
 
-  private func carryOver(_ here: URL, _ there: URL, _ destination: PersistentStoreDescription) throws {
+  private func carryOver(
+    _ source: PersistentStoreDescription, _ there: URL, _ destination: PersistentStoreDescription,
+    _ kind: any StoreEngineKind
+  ) throws {
     let draft = Self.draft(beside: there)
-    let made = draft?.url ?? there
+    var made = destination
+    made.url = draft?.url ?? there
     defer { draft?.remove() }
     do {
-      try requireSourceModel(of: here)
-      try LMDBStore.replace(at: made, with: here)
+      try requireSourceModel(of: source, kind)
+      try kind.replace(made, with: source)
     } catch {
       throw CoreDataError(
         .migrationManagerSourceStore, "The source store cannot be copied: \(error)",
@@ -162,8 +167,8 @@ open class MigrationManager: NSObject {
     // What it takes away the source has, which stays.
     var permission = MigrationPermission()
     permission.isForCopy = true
-    try LMDBStore.migrate(
-      at: made, to: destinationModel, configurationName: destination.configuration, permission: permission)
+    try kind.migrate(
+      made, to: destinationModel, permission: permission, patience: Patience(destination.timeout))
     try draft?.flush()
     try draft?.publish()
   }
@@ -176,9 +181,11 @@ open class MigrationManager: NSObject {
   }
 
   /// What is inferred is inferred from the model in the store: it must be the one that the mapping was made for.
-  private func requireSourceModel(of url: URL) throws {
+  private func requireSourceModel(
+    of source: PersistentStoreDescription, _ kind: any StoreEngineKind
+  ) throws {
     let (stored, known) = (
-      try LMDBStore.metadata(at: url).versionHashes, sourceModel.entityVersionHashesByName
+      try kind.metadata(of: source).versionHashes, sourceModel.entityVersionHashesByName
     )
     let differing = stored.filter { known[$0.key] != $0.value }.keys.sorted()
     if differing.isEmpty { return }

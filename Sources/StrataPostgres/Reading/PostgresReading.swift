@@ -28,7 +28,7 @@ final class PostgresReading: StoreReading, @unchecked Sendable {
   func fetch(_ request: ResolvedFetchRequest, mode: FetchMode) throws -> FetchedRows {
     let question = EngineRequest(request, storeIdentifier: identifier)
     let plan = FetchStatement(question, mode, mapping)
-    if plan.isEmpty { return FetchedRows([], count: 0, words: "nothing matches") }
+    if plan.isEmpty { return FetchedRows(rows: [], count: 0, description: "nothing matches") }
     if let filter = question.filter(places: plan.undecided, reading: self) {
       return try filtered(plan, filter, request, mode)
     }
@@ -38,7 +38,7 @@ final class PostgresReading: StoreReading, @unchecked Sendable {
     case .count:
       let all = Int(try result.integer(0, 0)) - request.offset
       return FetchedRows(
-        [], count: max(0, request.limit > 0 ? min(all, request.limit) : all), words: plan.words)
+        rows: [], count: max(0, request.limit > 0 ? min(all, request.limit) : all), description: plan.words)
     case .identifiers:
       var rows = ContiguousArray<FetchedRow>()
       rows.reserveCapacity(result.rowCount)
@@ -49,10 +49,10 @@ final class PostgresReading: StoreReading, @unchecked Sendable {
             entity: try mapping.entity(code: try result.integer(number, 1)),
             snapshot: nil))
       }
-      return FetchedRows(rows, count: rows.count, words: plan.words)
+      return FetchedRows(rows: rows, count: rows.count, description: plan.words)
     case .rows:
       let rows = try plan.decoding.rows(result)
-      return FetchedRows(rows, count: rows.count, words: plan.words)
+      return FetchedRows(rows: rows, count: rows.count, description: plan.words)
     }
   }
 
@@ -87,7 +87,7 @@ final class PostgresReading: StoreReading, @unchecked Sendable {
         if result.rowCount < Self.rowsAtATime { break }
       }
       try connection.run(SQLStatement("CLOSE strata_rows"), deadline: deadline)
-      return FetchedRows(rows, count: count, words: plan.words)
+      return FetchedRows(rows: rows, count: count, description: plan.words)
     }
   }
 

@@ -27,6 +27,7 @@ package final class PostgresStore: StoreEngine {
   /// Commits since old notes were deleted.
   private let untrimmed = Atomic<Int>(0)
 
+  package var isFar: Bool { true }
   package var storeType: String { Self.type }
   package var metadata: StoreMetadata { metadataState.withLock { $0 } }
 
@@ -118,10 +119,13 @@ package final class PostgresStore: StoreEngine {
 
   private static func requireSameModel(_ catalogue: Catalogue, _ schema: Schema, _ held: Set<String>) throws {
     let own = schema.model.entityVersionHashesByName.filter { held.contains($0.key) }
-    if own == catalogue.versionHashes { return }
-    let names = Set(own.keys).union(catalogue.versionHashes.keys)
-      .filter { own[$0] != catalogue.versionHashes[$0] }.sorted()
-    throw CoreDataError(
+    if own != catalogue.versionHashes { throw otherModel(own, catalogue.versionHashes) }
+  }
+
+  /// What is thrown when a store is of another version of the model.
+  static func otherModel(_ own: [String: Data], _ stored: [String: Data]) -> CoreDataError {
+    let names = Set(own.keys).union(stored.keys).filter { own[$0] != stored[$0] }.sorted()
+    return CoreDataError(
       .persistentStoreIncompatibleVersionHash,
       "The store was written with another version of the model; these entities differ: \(names.joined(separator: ", ")). Stores on PostgreSQL cannot be migrated yet; the store was not changed."
     )
@@ -173,8 +177,10 @@ package final class PostgresStore: StoreEngine {
       do {
         return try readOnce(body)
       } catch let error as StorageError where error.kind == .unreachable {
+        pool.dropIdle()
         return try readOnce(body)
       } catch let error as SQLError where error.kind == .unreachable {
+        pool.dropIdle()
         return try readOnce(body)
       }
     } catch let error as SQLError { throw error.storageError("read store", pool.address.words) }
@@ -277,6 +283,7 @@ package final class PostgresStore: StoreEngine {
         // Nothing was committed: `attempt` has made sure of it.
         guard ContinuousClock.now + pause < deadline else { throw error }
       }
+      pool.dropIdle()
       // Others are in the way, or a server starts again: each attempt gives them more time, and no two the same.
       let jitter = Double.random(in: 0.5...1.5)
       Thread.sleep(

@@ -113,6 +113,15 @@ final class ConnectionPool: Sendable {
     freed.unlock()
   }
 
+  /// Drops all connections that are not lent: one has turned out to be dead, and the others have probably died with it.
+  func dropIdle() {
+    let idle = state.withLock { state in
+      defer { state.idle = [] }
+      return state.idle
+    }
+    idle.forEach(drop)
+  }
+
   /// How many round trips have been made; those of lent connections when they are back.
   var roundTrips: Int {
     state.withLock { state in state.idle.reduce(state.formerRoundTrips) { $0 + $1.roundTrips } }

@@ -35,6 +35,11 @@ final class PostgresConnection: @unchecked Sendable {
       "-c search_path=pg_catalog -c client_encoding=UTF8 -c standard_conforming_strings=on -c idle_in_transaction_session_timeout=300000"
     parameters["client_encoding"] = "UTF8"
     if let password { parameters["password"] = password }
+    // A peer that is gone without a word is noticed after half a minute.
+    for (key, value) in [
+      ("keepalives_idle", "10"), ("keepalives_interval", "5"), ("keepalives_count", "4"),
+      ("tcp_user_timeout", "30000"),
+    ] where parameters[key] == nil { parameters[key] = value }
     handle = try Self.start(parameters, address.words)
     // Whatever is thrown from here on, `deinit` runs.
     try connect(deadline)
@@ -48,7 +53,10 @@ final class PostgresConnection: @unchecked Sendable {
     }
   }
 
-  deinit { PQfinish(handle) }
+  deinit {
+    // In a child process the session is still the parent's: it must not be ended, only let go of.
+    if process == getpid() { PQfinish(handle) } else { _ = close(PQsocket(handle)) }
+  }
 
   private static func start(_ parameters: [String: String], _ server: String) throws -> OpaquePointer {
     let entries = parameters.sorted { $0.key < $1.key }
@@ -159,7 +167,7 @@ final class PostgresConnection: @unchecked Sendable {
     guard PQpipelineSync(handle) == 1 else { throw lost() }
     roundTrips += 1
     do {
-      let results = try receive(expected, deadline)
+      let results = try receive(expected, Self.patience(deadline))
       guard PQexitPipelineMode(handle) == 1 else { throw lost() }
       return results
     } catch {
@@ -170,6 +178,11 @@ final class PostgresConnection: @unchecked Sendable {
   }
 
   private enum Expected { case prepared, result }
+
+  /// What is left until a deadline is how long the server may keep silent: an answer that is coming may take its time.
+  private static func patience(_ deadline: ContinuousClock.Instant?) -> Duration? {
+    deadline.map { max($0 - ContinuousClock.now, .milliseconds(1)) }
+  }
 
   private func makeRoom(_ count: Int, _ deadline: ContinuousClock.Instant?) throws {
     guard prepared.count + count > Self.mostPrepared, !prepared.isEmpty else { return }
@@ -205,13 +218,13 @@ final class PostgresConnection: @unchecked Sendable {
   }
 
   /// Reads the answers up to the end of what was sent.
-  private func receive(_ expected: [Expected], _ deadline: ContinuousClock.Instant?) throws -> [SQLResult] {
+  private func receive(_ expected: [Expected], _ patience: Duration?) throws -> [SQLResult] {
     var results: [SQLResult] = []
     var failure: SQLError?
     var place = 0
     var isSynchronized = false
     while !isSynchronized {
-      try flushAndRead(deadline)
+      try flushAndRead(patience)
       guard let result = PQgetResult(handle) else {
         // Between the answers of two statements.
         if PQstatus(handle) == CONNECTION_BAD { throw lost() }
@@ -248,10 +261,11 @@ final class PostgresConnection: @unchecked Sendable {
   func runText(_ text: String, deadline: ContinuousClock.Instant? = nil) throws -> SQLResult? {
     guard PQsendQuery(handle, text) == 1 else { throw lost() }
     roundTrips += 1
+    let patience = Self.patience(deadline)
     var last: SQLResult?
     var failure: SQLError?
     while true {
-      try flushAndRead(deadline)
+      try flushAndRead(patience)
       guard let result = PQgetResult(handle) else { break }
       switch PQresultStatus(result) {
       case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: last = SQLResult(result)
@@ -278,7 +292,9 @@ final class PostgresConnection: @unchecked Sendable {
   // MARK: The socket
 
   /// Sends what is waiting and reads until the next answer is there.
-  private func flushAndRead(_ deadline: ContinuousClock.Instant?) throws {
+  ///
+  /// - Parameter patience: How long the server may say nothing at all.
+  private func flushAndRead(_ patience: Duration?) throws {
     while true {
       let left = PQflush(handle)
       if left < 0 {
@@ -288,7 +304,7 @@ final class PostgresConnection: @unchecked Sendable {
         throw lost()
       }
       if left == 0, PQisBusy(handle) == 0 { return }
-      try wait(forReading: true, forWriting: left > 0, deadline)
+      try wait(forReading: true, forWriting: left > 0, patience.map { ContinuousClock.now + $0 })
       if PQconsumeInput(handle) != 1 {
         if PQisBusy(handle) == 0 { return }
         throw lost()

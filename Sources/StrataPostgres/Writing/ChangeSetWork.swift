@@ -71,10 +71,10 @@ final class ChangeSetWork {
     questions += try placement.statements()
     let answers = questions.isEmpty ? [] : try ask(questions)
     let violations = try uniqueness.violations(Array(answers[uniquenessPlace..<referencePlace]))
-    if !violations.isEmpty { throw UniquenessViolation(pairs: violations) }
+    if !violations.isEmpty { throw UniquenessViolation(violations: violations) }
     let found = try references.read(Array(answers[referencePlace..<placementPlace]))
     let dangling = try references.dangling(found)
-    if !dangling.isEmpty { throw DanglingReferences(all: dangling) }
+    if !dangling.isEmpty { throw DanglingReferences(references: dangling) }
     let positions = try placement.positions(Array(answers[placementPlace...]))
     var outcome = Outcome()
     outcome.touched = links.untoldTouches(found.lostLinks)
@@ -168,7 +168,7 @@ final class ChangeSetWork {
     func expect(_ address: RowAddress, _ version: UInt32) {
       let row = stored[address]
       if version == RowDeletion.anyVersion || row?.snapshot?.version == version { return }
-      conflicts.append(RowConflict(hierarchy: address.hierarchy, key: address.key, found: row))
+      conflicts.append(RowConflict(hierarchy: address.hierarchy, primaryKey: address.key, stored: row))
     }
     for change in set.updates { expect(address(change.entity, change.primaryKey), change.baseVersion) }
     for deletion in set.deletes {
@@ -181,11 +181,11 @@ final class ChangeSetWork {
       for change in set.inserts {
         let address = address(change.entity, change.primaryKey)
         guard let row = stored[address] else { continue }
-        conflicts.append(RowConflict(hierarchy: address.hierarchy, key: address.key, found: row))
+        conflicts.append(RowConflict(hierarchy: address.hierarchy, primaryKey: address.key, stored: row))
       }
     }
     if conflicts.isEmpty { return }
-    throw CommitConflict(rows: conflicts, newest: UInt32(truncatingIfNeeded: try number()))
+    throw CommitConflict(conflicts: conflicts, newestVersion: UInt32(truncatingIfNeeded: try number()))
   }
 
   // MARK: References in rows

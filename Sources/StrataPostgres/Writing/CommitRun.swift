@@ -37,6 +37,9 @@ final class CommitRun {
     self.deadline = deadline
   }
 
+  /// How long the server may keep silent. A save that is being written is not given up because it is large.
+  private var limit: ContinuousClock.Instant { max(deadline, ContinuousClock.now + .seconds(10)) }
+
   typealias Outcome = Result<CommitResult, any Error>
 
   /// Something in a table was changed by somebody who does not take the store's lock: the attempt is made again.
@@ -55,13 +58,13 @@ final class CommitRun {
         let work = try write(set, isSole: isSole)
         touched[place] = work.touched
         if let new = set.metadata { metadata = new }
-        outcomes.append(.success(CommitResult(number: 0, derived: [], touched: [])))
+        outcomes.append(.success(CommitResult(commitNumber: 0)))
       } catch let error where Self.isOfOneSet(error) {
         if isSole {
           _ = connection.reset()
           return [.failure(translated(error))]
         }
-        try connection.run(SQLStatement("ROLLBACK TO SAVEPOINT one_set"), deadline: deadline)
+        try connection.run(SQLStatement("ROLLBACK TO SAVEPOINT one_set"), deadline: limit)
         outcomes.append(.failure(translated(error)))
       }
     }
@@ -72,13 +75,13 @@ final class CommitRun {
     if !isSole { try finish([], metadata) }
     let number = try requireNumber()
     return outcomes.enumerated().map { place, outcome in
-      outcome.map { _ in CommitResult(number: number, derived: [], touched: touched[place] ?? []) }
+      outcome.map { _ in CommitResult(commitNumber: number, touched: touched[place] ?? []) }
     }
   }
 
   /// What a commit that took place has done, when its answer was lost: what the server would have said besides is not known.
   func outcomesOfLostAnswer(_ sets: [ChangeSet], number: UInt64) -> [Outcome] {
-    sets.map { _ in .success(CommitResult(number: number, derived: [], touched: [])) }
+    sets.map { _ in .success(CommitResult(commitNumber: number)) }
   }
 
   /// Whether an error is about the change set, so that others written with it can succeed.
@@ -122,7 +125,7 @@ final class CommitRun {
     let waiting = prologue
     prologue = []
     do {
-      var results = try connection.run(waiting + statements, deadline: deadline)
+      var results = try connection.run(waiting + statements, deadline: limit)
       if !waiting.isEmpty {
         if number == nil { number = UInt64(exactly: try results[2].integer(0, 0)) }
         results.removeFirst(waiting.count)
@@ -153,7 +156,7 @@ final class CommitRun {
         number = nil
         begin()
       } else {
-        try connection.run(SQLStatement("ROLLBACK TO SAVEPOINT one_set"), deadline: deadline)
+        try connection.run(SQLStatement("ROLLBACK TO SAVEPOINT one_set"), deadline: limit)
       }
       do {
         return try write(set, isSole: isSole, looksForInserts: true)

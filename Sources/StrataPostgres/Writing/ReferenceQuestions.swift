@@ -13,6 +13,18 @@ struct ReferenceQuestions {
     var lostLinks: [LinkChanges.Lost] = []
   }
 
+  /// Why a reference may not be.
+  private enum Fault {
+    /// The row it leads to is not there.
+    case noTarget
+    /// The row it leads to is deleted by a change set that does not know of the reference.
+    case leftBehind
+    /// The row it starts from is not there.
+    case noSource
+    /// The row it leads to does not refer back.
+    case oneSided
+  }
+
   /// A reference of a one-to-one relationship that the change set makes or takes away at one end only.
   private struct Partnership {
     let relationship: RelationshipSchema
@@ -183,9 +195,11 @@ struct ReferenceQuestions {
     var result: [DanglingReferences.Reference] = []
     func report(
       _ relationship: RelationshipSchema, _ source: UInt64, _ target: UInt64,
-      _ fault: DanglingReferences.Reference.Fault
+      _ fault: Fault
     ) {
-      let reference = DanglingReferences.Reference(relationship.number, source: source, target: target, fault)
+      let reference = DanglingReferences.Reference(
+        relationship: relationship.number, source: source, target: target, isLeftBehind: fault == .leftBehind,
+        isSourceMissing: fault == .noSource, isOneSided: fault == .oneSided)
       if seen.insert(reference).inserted { result.append(reference) }
     }
     for change in work.referenceChanges where change.new != 0 {

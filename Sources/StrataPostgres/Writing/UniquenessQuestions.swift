@@ -124,12 +124,14 @@ struct UniquenessQuestions {
   func violations(_ answers: [SQLResult]) throws -> [ConstraintViolation] {
     var violations: [ConstraintViolation] = []
     for (question, answer) in zip(questions, answers) {
+      let owner = work.schema.entities[question.index.owner]
       func add(_ row: (key: UInt64, entity: Int, values: [AttributeValue]), _ other: UInt64, isInStore: Bool)
       {
         violations.append(
           ConstraintViolation(
-            schema: work.schema, index: question.index, entity: row.entity, key: row.key, otherKey: other,
-            isInStore: isInStore))
+            entity: row.entity, index: question.index.number, entityName: owner.name,
+            constraint: question.index.parts.map { owner.attributes[$0.slot].name }, primaryKey: row.key,
+            otherPrimaryKey: other, isInStore: isInStore))
       }
       var owners: [[AttributeValue]: UInt64] = [:]
       for row in question.rows {

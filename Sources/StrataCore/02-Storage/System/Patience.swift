@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// Only waiting counts, not the work: a migration may take as long as it takes. A wait that was in vain leaves nothing, so that no step after
 /// it waits again.
-final class Patience: Sendable {
+package final class Patience: Sendable {
   private struct State {
     var left: Duration
     var vainWaits = 0
@@ -12,10 +12,10 @@ final class Patience: Sendable {
 
   private let state: Mutex<State>
 
-  init(_ limit: Duration) { state = Mutex(State(left: limit)) }
+  package init(_ limit: Duration) { state = Mutex(State(left: limit)) }
 
   /// What is left of it.
-  var left: Duration { state.withLock { $0.left } }
+  package var left: Duration { state.withLock { $0.left } }
 
   /// How many waits were in vain.
   var vainWaits: Int { state.withLock { $0.vainWaits } }
@@ -24,7 +24,7 @@ final class Patience: Sendable {
   func spend(_ waited: Duration) { state.withLock { $0.left = max(.zero, $0.left - waited) } }
 
   /// Runs `body`, all of which is waiting, with the moment until which it may wait.
-  func wait<R>(_ body: (ContinuousClock.Instant) throws -> R) rethrows -> R {
+  package func wait<R>(_ body: (ContinuousClock.Instant) throws -> R) rethrows -> R {
     let begin = ContinuousClock.now
     let deadline = begin.advanced(by: left)
     do {

@@ -77,25 +77,38 @@ extension ManagedObjectID: Hashable {
 extension ManagedObjectID: CustomStringConvertible {
   /// The text of the URI.
   public var description: String {
-    "x-coredata://\(storeIdentifier.uuidString)/\(Self.escaped(entityName))/p\(primaryKey)"
+    "x-coredata://\(storeIdentifier.uuidString)/\(Self.escaped(entityName))/\(keyText)"
   }
 
-  /// `x-coredata://<store UUID>/<entity>/p<primary key>` (rule 32), before and after the first save.
+  /// The key as the URI has it.
+  private var keyText: String {
+    guard let spelling = IdentifierSpellings.spelling(of: storeIdentifier) else { return "p\(primaryKey)" }
+    return Self.escaped(spelling.text(ofKey: primaryKey, rootName: token.hierarchy.rootName))
+  }
+
+  /// `x-coredata://<store UUID>/<entity>/p<primary key>` (rule 32), before and after the first save. Stores that name their records by references of
+  /// their own, as those of the program may, have these in the place of the key.
   public func uriRepresentation() -> URL {
-    // The text holds a UUID, a percent-escaped name and digits, which is a URL.
+    // The text holds a UUID, percent-escaped names and digits, which is a URL.
     URL(string: description)!
   }
 
   /// Takes a URI apart; nil when it is not one of ours. Does not ask whether store, entity or object exist.
-  static func parse(uri: URL) -> (storeIdentifier: UUID, entityName: String, primaryKey: UInt64)? {
+  package static func parse(uri: URL) -> (storeIdentifier: UUID, entityName: String, primaryKey: UInt64)? {
     let text = uri.absoluteString
     guard text.utf8.count <= 4_096 else { return nil }
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 5, parts[0].lowercased() == "x-coredata:", parts[1].isEmpty,
       let identifier = UUID(uuidString: String(parts[2])),
-      let entityName = String(parts[3]).removingPercentEncoding, !entityName.isEmpty,
-      parts[4].utf8.first == UInt8(ascii: "p")
+      let entityName = String(parts[3]).removingPercentEncoding, !entityName.isEmpty
     else { return nil }
+    if let spelling = IdentifierSpellings.spelling(of: identifier) {
+      guard let text = String(parts[4]).removingPercentEncoding,
+        let key = spelling.key(ofText: text, entityName: entityName)
+      else { return nil }
+      return (identifier, entityName, key)
+    }
+    guard parts[4].utf8.first == UInt8(ascii: "p") else { return nil }
     let digits = parts[4].utf8.dropFirst()
     guard !digits.isEmpty, digits.count <= 15, digits.allSatisfy({ (48...57).contains($0) }),
       digits.count == 1 || digits.first != 48, let primaryKey = UInt64(parts[4].dropFirst()),

@@ -14,6 +14,8 @@ package struct ResolvedFetchRequest: Sendable {
   package let entityNumbers: [Int]
   /// The predicate with slots and typed values, in its simplest form.
   private(set) var predicate: ResolvedPredicate
+  /// Whether it asks for the result page by page, in an order that tells all rows apart: no request by names says that.
+  package var continues: Bool { start != nil || isPaged }
   /// Whether the predicate looks at other objects than the one it is about, along relationships.
   package private(set) var travels: Bool
   /// The sort keys.
@@ -26,6 +28,8 @@ package struct ResolvedFetchRequest: Sendable {
   package var monitor: FetchMonitor?
   /// Behind what the result begins; nil for at its beginning.
   var start: FetchStart?
+  /// What was asked before names were looked up; nil for a request that was made of parts, or changed since, so that only its resolved form says it.
+  package private(set) var source: FetchSource?
   /// Whether rows that no sort key tells apart come in the order of primary keys even when there are no sort keys.
   var isPaged = false
 
@@ -58,6 +62,7 @@ package struct ResolvedFetchRequest: Sendable {
     }
     limit = request.fetchLimit
     offset = request.fetchOffset
+    source = FetchSource(predicate: request.predicate, sortDescriptors: request.sortDescriptors)
   }
 
   /// A request for all objects of an entity and its subentities that satisfy a predicate.
@@ -84,6 +89,7 @@ package struct ResolvedFetchRequest: Sendable {
   /// The request with another predicate, of those parts of its own that are left to the store, without window.
   func candidates(_ predicate: ResolvedPredicate, keepsSorts: Bool) -> ResolvedFetchRequest {
     var copy = self
+    copy.source = nil
     copy.predicate = predicate
     copy.travels = predicate.travels
     if !keepsSorts { copy.sorts = [] }
@@ -96,6 +102,7 @@ package struct ResolvedFetchRequest: Sendable {
   /// The request in another order.
   func sorted(by sort: ResolvedSort) -> ResolvedFetchRequest {
     var copy = self
+    copy.source = nil
     copy.sorts = [sort]
     return copy
   }
@@ -103,6 +110,7 @@ package struct ResolvedFetchRequest: Sendable {
   /// The request with one more value to look at behind its sort keys.
   func appending(_ sort: ResolvedSort) -> ResolvedFetchRequest {
     var copy = self
+    copy.source = nil
     copy.sorts.append(sort)
     return copy
   }
@@ -151,6 +159,14 @@ package struct ResolvedFetchRequest: Sendable {
     }
     return leftKey < rightKey ? -1 : leftKey > rightKey ? 1 : 0
   }
+}
+
+/// What a request asks by names: for engines that hand it on.
+package struct FetchSource: Sendable {
+  /// The condition; nil for all objects.
+  package let predicate: FetchPredicate?
+  /// The order.
+  package let sortDescriptors: [FetchSort]
 }
 
 /// A sort key with its slot.

@@ -107,7 +107,7 @@ package struct BatchChanges: Sendable {
   /// become a record of its own.
   var records: [BatchRecord]?
 
-  init(entityCount: Int) {
+  package init(entityCount: Int) {
     let none = BatchKeys(entityCount: entityCount)
     (inserted, updated, deleted, touched) = (none, none, none, none)
     (related, suspected) = (none, none)
@@ -160,6 +160,11 @@ package struct BatchOutcome: Sendable {
   package let commitNumber: UInt64
   /// What has changed.
   package let changes: BatchChanges
+
+  package init(commitNumber: UInt64, changes: BatchChanges) {
+    self.commitNumber = commitNumber
+    self.changes = changes
+  }
 }
 
 extension PersistentStore {

@@ -28,7 +28,8 @@ extension StoreReading {
       request.predicate = .and(
         zip(lookup.index.parts, key).map { .comparison(key: owner.attributes[$0.slot].name, .equal, $1) })
       request.fetchLimit = 1
-      return try fetch(try ResolvedFetchRequest(request, schema: lookup.schema), mode: .rows).rows.first
+      let found = try fetch(try ResolvedFetchRequest(request, schema: lookup.schema), mode: .rows).rows
+      return try valued(found, hierarchy: owner.hierarchyNumber).first
     }
   }
 }

@@ -86,7 +86,7 @@ package struct DanglingReferences: Error, Sendable, CustomStringConvertible {
     /// changed.
     package let isOneSided: Bool
 
-    init(
+    package init(
       relationship: Int, source: UInt64, target: UInt64, isLeftBehind: Bool, isSourceMissing: Bool = false,
       isOneSided: Bool = false
     ) {
@@ -100,6 +100,8 @@ package struct DanglingReferences: Error, Sendable, CustomStringConvertible {
   }
 
   package let references: [Reference]
+
+  package init(references: [Reference]) { self.references = references }
 
   package var description: String {
     "\(references.count) reference\(references.count == 1 ? "" : "s") would lead to objects that do not exist or do not refer back."

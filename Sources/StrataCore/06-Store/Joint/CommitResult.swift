@@ -9,6 +9,12 @@ package struct CommitResult: Sendable {
   package var derivedRows: [RowChange] = []
   /// Rows that have lost a relationship to a row that the commit deletes, where its change set says nothing of that.
   package var touched: [RowTouch] = []
+
+  package init(commitNumber: UInt64, derivedRows: [RowChange] = [], touched: [RowTouch] = []) {
+    self.commitNumber = commitNumber
+    self.derivedRows = derivedRows
+    self.touched = touched
+  }
 }
 
 /// Rows a change set is based on have changed or gone (rules 189–192): nothing of it was written.
@@ -18,6 +24,11 @@ package struct CommitConflict: Error, Sendable, CustomStringConvertible {
   /// Not smaller than the version any row ever had: rows written again under an old key count on from here, so that
   /// they are not taken for what the key stood for before.
   package internal(set) var newestVersion: UInt32 = 0
+
+  package init(conflicts: [RowConflict], newestVersion: UInt32 = 0) {
+    self.conflicts = conflicts
+    self.newestVersion = newestVersion
+  }
 
   package var description: String {
     "\(conflicts.count) row\(conflicts.count == 1 ? " has" : "s have") changed in the store since."
@@ -32,12 +43,20 @@ package struct RowConflict: Sendable {
   package let primaryKey: UInt64
   /// The row as it is stored now; nil when it is gone.
   package let stored: FetchedRow?
+
+  package init(hierarchy: Int, primaryKey: UInt64, stored: FetchedRow?) {
+    self.hierarchy = hierarchy
+    self.primaryKey = primaryKey
+    self.stored = stored
+  }
 }
 
 /// Rows of a change set break uniqueness constraints: nothing of it was written.
 package struct UniquenessViolation: Error, Sendable, CustomStringConvertible {
   /// All pairs of rows that share the values of a constraint.
   package let violations: [ConstraintViolation]
+
+  package init(violations: [ConstraintViolation]) { self.violations = violations }
 
   package var description: String {
     let shown = violations.prefix(5).map { "\($0)" }.joined(separator: " ")
@@ -61,6 +80,19 @@ package struct ConstraintViolation: Sendable, Hashable, CustomStringConvertible 
   package let otherPrimaryKey: UInt64
   /// Whether the other row is stored and not part of the change set (rule 202).
   package let isInStore: Bool
+
+  package init(
+    entity: Int, index: Int, entityName: String, constraint: [String], primaryKey: UInt64,
+    otherPrimaryKey: UInt64, isInStore: Bool
+  ) {
+    self.entity = entity
+    self.index = index
+    self.entityName = entityName
+    self.constraint = constraint
+    self.primaryKey = primaryKey
+    self.otherPrimaryKey = otherPrimaryKey
+    self.isInStore = isInStore
+  }
 
   package var description: String {
     "\(entityName) p\(primaryKey) has the same \(constraint.joined(separator: ", ")) as p\(otherPrimaryKey)"

@@ -72,7 +72,34 @@ package protocol IndexingStore: StoreEngine {
   func indexes() throws -> [StoredIndex]
 }
 
-extension LMDBStore {
+/// A store that can be copied to a file while it is in use.
+package protocol CopyableStore: StoreEngine {
+  /// Writes a copy of the store, as of now, to `url`, where there is nothing yet.
+  /// - Throws: ``StorageError``; there is no new file then.
+  func backup(to url: URL, compacting: Bool) throws
+}
+
+/// A store whose answers come from code of the program, which wants to know the context that asks, on that context's queue.
+///
+/// A context asks it through `reading(for:)` only, and has it write on the thread that saves: saves of such a store are never carried out together, nor
+/// off the context's queue. The context is handed on as it is: floors below it do not know what it is.
+package protocol ContextualStore: StoreEngine {
+  /// The store as `context` reads it.
+  func reading(for context: AnyObject) -> any StoreReading
+
+  /// Writes one change set, on the calling thread, which is that of `context`'s queue. `committed` is called before any later commit is.
+  /// - Parameter context: The context that saves; nil when it is not known, which a store may refuse.
+  /// - Throws: what `StoreEngine.commit` fails with, and whatever the program's code throws; nothing is written then as far as that code keeps to it.
+  func commit(_ changes: ChangeSet, for context: AnyObject?, committed: (CommitResult) -> Void) throws
+    -> CommitResult
+
+  /// Gives new objects the identifiers that they have in the store: `keys` by entity number, in the order of their insertion.
+  /// - Throws: what the program's code throws.
+  func settleIdentifiers(_ keys: [(entity: Int, primaryKey: UInt64)], for context: AnyObject) throws
+}
+
+extension LMDBStore: CopyableStore {
+  package var copyableStore: (any CopyableStore)? { self }
   package var historyStore: (any HistoryStore)? { self }
   package var followedStore: (any FollowedStore)? { self }
   package var indexingStore: (any IndexingStore)? { self }

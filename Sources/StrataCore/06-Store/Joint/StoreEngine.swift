@@ -86,6 +86,15 @@ package protocol StoreEngine: PersistentStore, StoreReading {
   /// The store as one whose indexes can be added and removed; the default is nil.
   var indexingStore: (any IndexingStore)? { get }
 
+  /// The store as one that can be copied to a file; the default is nil.
+  var copyableStore: (any CopyableStore)? { get }
+
+  /// The store as one whose answers come from the program's code; the default is nil.
+  var contextualStore: (any ContextualStore)? { get }
+
+  /// Whether each call takes a journey, as to a server. Contexts do not look at it yet: a fault is read alone, wherever its store is. The default is false.
+  var isFar: Bool { get }
+
   /// Gives back what the store holds. Every later call throws ``StorageError`` of kind `closed`.
   func close()
 }
@@ -101,6 +110,9 @@ extension StoreEngine {
   package var historyStore: (any HistoryStore)? { nil }
   package var followedStore: (any FollowedStore)? { nil }
   package var indexingStore: (any IndexingStore)? { nil }
+  package var copyableStore: (any CopyableStore)? { nil }
+  package var contextualStore: (any ContextualStore)? { nil }
+  package var isFar: Bool { false }
   package func workAlongside(_ changes: inout ChangeSet) -> (() -> Void)? { nil }
   package func commitHere(
     _ changeSets: [ChangeSet], deadline: Duration?,
@@ -132,4 +144,21 @@ package struct FetchedRows: Sendable {
   package var count: Int
   /// How they were found.
   package let plan: FetchPlan
+
+  /// How they were found, in words.
+  package var explanation: String { plan.description }
+
+  init(rows: ContiguousArray<FetchedRow>, count: Int, plan: FetchPlan) {
+    self.rows = rows
+    self.count = count
+    self.plan = plan
+  }
+
+  /// What an engine with plans of its own has found, `description` says how.
+  package init(rows: ContiguousArray<FetchedRow>, count: Int, description: String) {
+    self.init(
+      rows: rows, count: count,
+      plan: FetchPlan(
+        access: .scan, isOrdered: true, residual: nil, filtersEntities: false, description: description))
+  }
 }

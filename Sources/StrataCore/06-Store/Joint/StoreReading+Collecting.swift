@@ -9,7 +9,8 @@ extension StoreReading {
     let view = ReadingView(self, schema: request.schema, storeIdentifier: collector.storeIdentifier)
     let evaluation = Evaluation(view, entityName: request.entity.name)
     let sources = BoundSources(collector.request, storeIdentifier: collector.storeIdentifier)
-    for row in try fetch(request, mode: .rows).rows {
+    let found = try fetch(request, mode: .rows).rows
+    for row in try valued(found, hierarchy: request.hierarchyNumber) {
       guard let snapshot = row.snapshot else { continue }
       let node = ReadingView.Node(row: snapshot, entity: row.entity, primaryKey: row.primaryKey)
       if try !collector.add(node, sources, evaluation) { return }
@@ -17,8 +18,23 @@ extension StoreReading {
   }
 }
 
+extension StoreReading {
+  /// The rows with their values: those of a store that names records first, and reads them when their values are wanted, are read now, all at once.
+  /// Rows that have gone meanwhile are left out.
+  /// - Throws: what the engine's `rows` throws.
+  package func valued(_ rows: ContiguousArray<FetchedRow>, hierarchy: Int) throws
+    -> ContiguousArray<FetchedRow>
+  {
+    let bare = rows.filter { $0.snapshot == nil }.map(\.primaryKey)
+    if bare.isEmpty { return rows }
+    let read = zip(bare, try self.rows(hierarchy: hierarchy, primaryKeys: bare))
+    let values = Dictionary(read, uniquingKeysWith: { first, _ in first })
+    return ContiguousArray(rows.compactMap { $0.snapshot == nil ? values[$0.primaryKey] ?? nil : $0 })
+  }
+}
+
 /// The objects of any engine's store, read one by one.
-private final class ReadingView: ObjectView {
+final class ReadingView: ObjectView {
   struct Node {
     let row: RowSnapshot
     let entity: Int

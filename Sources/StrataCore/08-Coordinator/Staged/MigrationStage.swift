@@ -85,29 +85,27 @@ public final class StagedMigrationManager: NSObject, @unchecked Sendable {
   ///   `model` to the store's version; 134110 when a custom stage does not begin where the one before it ends; what `LMDBStore.migrate` and
   ///   the handlers throw. The store is of the last version then that was reached.
   func migrate(
-    _ description: PersistentStoreDescription, _ url: URL, to model: ManagedObjectModel,
-    _ options: LMDBStoreOptions
+    _ description: PersistentStoreDescription, _ kind: any StoreEngineKind, to model: ManagedObjectModel,
+    _ patience: Patience
   ) throws {
-    let path = try StoreFile(url.path, .system).path
-    try EnvironmentRegistry.current.stages.take(path) {
-      try migrateAlone(description, url, to: model, options)
-    }
+    try kind.inTurn(description) { try migrateAlone(description, kind, to: model, patience) }
   }
 
   private func migrateAlone(
-    _ description: PersistentStoreDescription, _ url: URL, to model: ManagedObjectModel,
-    _ options: LMDBStoreOptions
+    _ description: PersistentStoreDescription, _ kind: any StoreEngineKind, to model: ManagedObjectModel,
+    _ patience: Patience
   ) throws {
     try requireChain()
     // Stages name the versions that the program knows, and the store's is one of them.
     var permission = description.migrationPermission
     permission.knowsSource = true
-    let work = try stages(from: LMDBStore.model(at: url).versionChecksum, to: model.versionChecksum)
+    func checksum() throws -> String {
+      try kind.model(of: description, withClasses: false).versionChecksum
+    }
+    let work = try stages(from: checksum(), to: model.versionChecksum)
     func advance(to model: ManagedObjectModel) throws {
-      if try LMDBStore.model(at: url).versionChecksum == model.versionChecksum { return }
-      try LMDBStore.migrate(
-        at: url, to: model, configurationName: description.configuration, permission: permission,
-        options: options)
+      if try checksum() == model.versionChecksum { return }
+      try kind.migrate(description, to: model, permission: permission, patience: patience)
     }
     for stage in work {
       guard let stage = stage as? CustomMigrationStage else { continue }

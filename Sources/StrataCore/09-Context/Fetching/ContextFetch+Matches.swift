@@ -50,7 +50,12 @@ extension ContextFetch {
       store.view = view
       let table = store.tables[request.hierarchyNumber]
       let hiddenKeys = overlay.hiddenKeys[binding.index] ?? []
-      var rows = fetched.rows.filter { row in
+      var found = fetched.rows
+      if binding.contextual != nil, asked.mode == .rows {
+        // Such a store names records, and reads them when their values are wanted: here they are, to be sorted and matched.
+        found = try view.valued(found, hierarchy: request.hierarchyNumber)
+      }
+      var rows = found.filter { row in
         if !hiddenKeys.isEmpty, hiddenKeys.contains(row.primaryKey) { return false }
         guard overlay.hidden > 0, let known = table.object(for: row.primaryKey) else { return true }
         return !known.hidesStoredRow

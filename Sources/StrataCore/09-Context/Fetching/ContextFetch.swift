@@ -103,7 +103,7 @@ final class ContextFetch {
     let objects: [ManagedObject]
     // What children have saved may be left out of the answer, but not out of its objects.
     if let store = onlyStore, overlay.ownLayers.isEmpty {
-      objects = context.makeObjects(try ask(store, mode: mode), request, in: store)
+      objects = context.makeObjects(try ask(store, mode: mode, isBare: true), request, in: store)
     } else {
       objects = try matches(mode: mode).map(object)
     }
@@ -113,8 +113,15 @@ final class ContextFetch {
   func object(_ match: FetchMatch) -> ManagedObject { match.object(in: context, overlay.ownLayers) }
 
   /// What a store answers.
-  func ask(_ store: StoreBinding, mode: FetchMode) throws -> FetchedRows {
-    try context.ask(context.reading(store), request, mode: mode)
+  ///
+  /// - Parameter isBare: Whether rows may come without their values from a store that reads them when they are wanted.
+  func ask(_ store: StoreBinding, mode: FetchMode, isBare: Bool = false) throws -> FetchedRows {
+    let view = try context.reading(store)
+    var found = try context.ask(view, request, mode: mode)
+    if store.contextual != nil, mode == .rows, !isBare {
+      found.rows = try view.valued(found.rows, hierarchy: request.hierarchyNumber)
+    }
+    return found
   }
 }
 

@@ -79,7 +79,7 @@ extension ManagedObjectContext {
       }
       statistics.fetches += 1
       guard
-        let row = try generation.isSet
+        let row = try generation.isSet || place.store.contextual != nil
           ? reading(place.store).row(hierarchy: place.bound.hierarchyNumber, primaryKey: id.primaryKey)
           : place.store.store.row(hierarchy: place.bound.hierarchyNumber, primaryKey: id.primaryKey)
       else { throw missing(id) }

@@ -28,6 +28,13 @@ extension ManagedObjectContext {
   /// What a store is read through.
   @inline(__always)
   func reading(_ binding: StoreBinding) throws -> any StoreReading {
-    generation.isSet ? try generation.reading(binding, coordinator) : binding.store
+    if let contextual = binding.contextual { return contextual.reading(for: self) }
+    return generation.isSet ? try generation.reading(binding, coordinator) : binding.store
+  }
+
+  /// What a store's newest commit is read through, whatever generation is pinned.
+  @inline(__always)
+  func newest(_ binding: StoreBinding) -> any StoreReading {
+    binding.contextual?.reading(for: self) ?? binding.store
   }
 }

@@ -185,7 +185,7 @@ extension ManagedObjectContext {
       return .row(MergedRow(row: told.row))
     }
     do {
-      let row = try binding.store.row(hierarchy: bound.hierarchyNumber, primaryKey: key)?.snapshot
+      let row = try newest(binding).row(hierarchy: bound.hierarchyNumber, primaryKey: key)?.snapshot
       return row.map { .row(MergedRow(row: $0)) } ?? .gone
     } catch {
       report(ReadFailure(error, [ManagedObjectID(token: bound.token, primaryKey: key)]))

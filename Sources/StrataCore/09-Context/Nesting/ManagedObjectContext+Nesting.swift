@@ -81,7 +81,8 @@ extension ManagedObjectContext {
       return found.row.map { RowBeneath(row: $0, isStored: false, externals: found.externals) }
     }
     guard let binding = coordinator.binding(change.bound.storeIndex),
-      let row = try binding.store.row(hierarchy: change.bound.hierarchyNumber, primaryKey: change.primaryKey)?
+      let row = try newest(binding).row(
+        hierarchy: change.bound.hierarchyNumber, primaryKey: change.primaryKey)?
         .snapshot
     else {
       // It was not deleted here: the change stays one of the row that was, and the save that reaches the store finds the conflict

@@ -43,6 +43,10 @@ extension ManagedObjectContext {
 
   /// A caller that asks while a save is under way shares the next one with the other waiting callers: it saves what is pending then.
   private func request(_ continuation: CheckedContinuation<Void, any Error>) {
+    if parent == nil, coordinator.bindings.contains(where: { $0.contextual != nil }) {
+      // Such a store is told of the save's objects by the context itself, which cannot go on meanwhile.
+      return continuation.resume(with: Result { try saveChanges() })
+    }
     saving.waiting.append(continuation)
     if saving.flight == nil { begin() }
   }

@@ -163,7 +163,9 @@ extension ManagedObjectContext {
     do {
       save.changes.origin = changeOrigin
       let notice = try strata.knowing(save.changes.updates, in: save.store) {
-        try coordinator.commit(save.changes, to: save.store, origin: ObjectIdentifier(self)) {
+        try coordinator.commit(
+          save.changes, to: save.store, origin: ObjectIdentifier(self), for: self
+        ) {
           // This thread has nothing to do while the store writes, and nearly every save has one store.
           // What was inserted or taken back since the last event, by observers of the will-save notification, has been noted.
           if outcome.notices.isEmpty {

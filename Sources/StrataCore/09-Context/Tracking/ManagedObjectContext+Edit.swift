@@ -58,12 +58,19 @@ extension ManagedObjectContext {
     )
   }
 
-  /// IDs are final from birth: does nothing, but for objects that were inserted before a store was attached, and is here for code written
-  /// for Core Data (rule 28).
-  /// - Throws: nothing; the signature is Core Data's.
+  /// IDs are final from birth: does nothing, but for objects that were inserted before a store was attached, and for those of stores of the program,
+  /// which name them now and not when they are saved (rule 28).
+  /// - Throws: what the program's store throws; nothing on other stores.
   @_disfavoredOverload public func obtainPermanentIDs(for objects: [ManagedObject]) throws {
     checkAccess()
     settleProvisional()
+    // Only stores of the program's code have identifiers that are made by it.
+    for binding in coordinator.bindings {
+      guard let contextual = binding.contextual else { continue }
+      let new = objects.filter { $0.context === self && $0.isInserted && $0.home.storeIndex == binding.index }
+      if new.isEmpty { continue }
+      try contextual.settleIdentifiers(new.map { ($0.home.entityNumber, $0.primaryKey) }, for: self)
+    }
   }
 
   /// What `init(entity:insertInto:)` does for an object that is born into this context.

@@ -338,7 +338,7 @@ struct ConstraintSettlement {
     for relationship in relationships
     where relationship.destinationHierarchy == gone.home.hierarchyNumber && !relationship.isTransient {
       let edges = EdgeSet(relationship: relationship.number, isHiddenInverse: true)
-      for source in try binding.store.members(edges, of: gone.primaryKey) {
+      for source in try context.newest(binding).members(edges, of: gone.primaryKey) {
         guard let object = context.object(source, inStore: index), !object.isDeleted else { continue }
         object.fire()
         if !relationship.isToMany {

@@ -175,7 +175,7 @@ extension ManagedObjectContext {
   )] {
     var result: [RowAddress: (object: ManagedObject, row: RowSnapshot)] = [:]
     for (hierarchy, addresses) in Dictionary(grouping: addresses, by: \.hierarchy) {
-      let rows = try binding.store.rows(hierarchy: hierarchy, primaryKeys: addresses.map(\.key).sorted())
+      let rows = try newest(binding).rows(hierarchy: hierarchy, primaryKeys: addresses.map(\.key).sorted())
       for case let row? in rows {
         guard let snapshot = row.snapshot, let object = storedObject(row, in: binding) else { continue }
         result[RowAddress(hierarchy: hierarchy, key: row.primaryKey)] = (object, snapshot)

@@ -360,7 +360,7 @@ extension ManagedObjectContext {
   {
     if let unsaved = unsavedObject(key, hierarchy, binding) { return unsaved }
     let store = stores.tables(for: binding)
-    guard let row = try binding.store.row(hierarchy: hierarchy, primaryKey: key) else { return nil }
+    guard let row = try newest(binding).row(hierarchy: hierarchy, primaryKey: key) else { return nil }
     return object(for: row, in: store, strata.layers, readAt: SnapshotClock.now)
   }
 }

@@ -1,0 +1,103 @@
+import Foundation
+
+/// Stores on LMDB, in a file or in memory.
+struct LMDBKind: StoreEngineKind {
+  let storeType: PersistentStoreDescription.StoreType
+
+  init(_ storeType: PersistentStoreDescription.StoreType) { self.storeType = storeType }
+
+  var needsURL: Bool { storeType != .inMemory }
+  var keepsFiles: Bool { storeType != .inMemory }
+
+  /// The file of a description.
+  /// - Throws: `CoreDataError` 134080 when it has none.
+  private func file(_ description: PersistentStoreDescription) throws -> URL {
+    guard let url = description.url else {
+      throw CoreDataError(.persistentStoreOpen, "A store in a file needs a URL.")
+    }
+    return url
+  }
+
+  /// See `LMDBStore.init`.
+  /// - Throws: ``StorageError``, ``CoreDataError`` as `LMDBStore.init` does.
+  func open(
+    _ description: PersistentStoreDescription, schema: Schema, patience: Patience,
+    for coordinator: PersistentStoreCoordinator
+  ) throws -> any StoreEngine {
+    var options = description.storeOptions
+    options.patience = patience
+    return try LMDBStore(
+      url: storeType == .inMemory ? nil : description.url, schema: schema,
+      configurationName: description.configuration, options: options)
+  }
+
+  /// See `LMDBStore.metadata(at:)`.
+  /// - Throws: ``StorageError``.
+  func metadata(of description: PersistentStoreDescription) throws -> StoreMetadata {
+    try LMDBStore.metadata(at: file(description))
+  }
+
+  /// See `LMDBStore.setMetadata(_:at:)`.
+  /// - Throws: ``StorageError``.
+  func setMetadata(_ metadata: StoreMetadata, of description: PersistentStoreDescription) throws {
+    try LMDBStore.setMetadata(metadata, at: file(description))
+  }
+
+  /// See `LMDBStore.model(at:)`.
+  /// - Throws: ``StorageError``.
+  func model(of description: PersistentStoreDescription, withClasses: Bool) throws -> ManagedObjectModel {
+    let url = try file(description)
+    return try withClasses ? LMDBStore.modelWithClasses(at: url) : LMDBStore.model(at: url)
+  }
+
+  /// See `LMDBStore.migrate`.
+  /// - Throws: as `LMDBStore.migrate` does.
+  func migrate(
+    _ description: PersistentStoreDescription, to model: ManagedObjectModel,
+    permission: MigrationPermission, patience: Patience
+  ) throws {
+    var options = description.storeOptions
+    options.patience = patience
+    try LMDBStore.migrate(
+      at: file(description), to: model, configurationName: description.configuration,
+      permission: permission, options: options)
+  }
+
+  /// By the file, whatever name leads to it.
+  /// - Throws: what `body` throws; ``StorageError`` for a name that cannot be that of a store.
+  func inTurn<R>(_ description: PersistentStoreDescription, _ body: () throws -> R) throws -> R {
+    let path = try StoreFile(file(description).path, .system).path
+    return try EnvironmentRegistry.current.stages.take(path, body)
+  }
+
+  /// See `LMDBStore.empty(at:)`.
+  /// - Throws: ``StorageError``.
+  func destroy(_ description: PersistentStoreDescription) throws {
+    try LMDBStore.empty(at: file(description))
+  }
+
+  /// See `LMDBStore.replace(at:with:)`.
+  /// - Throws: ``StorageError``.
+  func replace(_ description: PersistentStoreDescription, with source: PersistentStoreDescription) throws {
+    try LMDBStore.replace(at: file(description), with: file(source))
+  }
+}
+
+extension PersistentStoreDescription {
+  /// What LMDB is told of it.
+  var storeOptions: LMDBStoreOptions {
+    var options = LMDBStoreOptions()
+    options.isReadOnly = isReadOnly
+    options.durability = durability
+    options.ignoresVersionHashes = ignoresModelVersion
+    options.allowsNetworkFileSystem = allowsNetworkFileSystem
+    options.verifiesChecksums = verifiesChecksums
+    options.writerDeadline = timeout
+    options.keepsReplacedFiles = keepsReplacedFiles
+    options.recordsHistory = recordsHistory
+    options.historyRetention = historyRetention
+    options.keepsLog = keepsLog
+    if let commitsBeforeLog { options.commitsBeforeLog = commitsBeforeLog }
+    return options
+  }
+}

@@ -1,0 +1,84 @@
+import Foundation
+
+/// A kind of store: how stores of one type are opened, and handled while they are closed.
+///
+/// Registered with ``StoreEngines``. Coordinators ask a kind and never an engine's class: what stands above is blind to the engine. Each method is
+/// told the whole description, of which an engine takes what concerns it: the URL, the options, the configuration. All methods may be called from any
+/// thread.
+package protocol StoreEngineKind: Sendable {
+  /// The type that descriptions name it by.
+  var storeType: PersistentStoreDescription.StoreType { get }
+
+  /// The schemes, in lower case, of the URLs that no other kind's stores have. Where a URL comes without a type, its scheme tells the kind.
+  var schemes: Set<String> { get }
+
+  /// Whether a description must have a URL. The default is true.
+  var needsURL: Bool { get }
+
+  /// Whether stores are plain files that can be written under one name and published under another. The default is false.
+  var keepsFiles: Bool { get }
+
+  /// Opens the store, which becomes one of the coordinator's afterwards. Makes it when it does not exist.
+  ///
+  /// - Parameter patience: What is left of the waiting that opening may do, in all its attempts.
+  /// - Throws: `CoreDataError` 134100 when the store was written with another version of the model: the coordinator has it migrated then, if the
+  ///   description says so, and asks again. Otherwise what is wrong with the store, which is not changed.
+  func open(
+    _ description: PersistentStoreDescription, schema: Schema, patience: Patience,
+    for coordinator: PersistentStoreCoordinator
+  ) throws -> any StoreEngine
+
+  /// The metadata of a store that need not be open, the standard keys included.
+  func metadata(of description: PersistentStoreDescription) throws -> StoreMetadata
+
+  /// Replaces the user's metadata of a store that need not be open.
+  func setMetadata(_ metadata: StoreMetadata, of description: PersistentStoreDescription) throws
+
+  /// The model that the store was last opened with; with the classes of its entities, where the program has them, or without.
+  func model(of description: PersistentStoreDescription, withClasses: Bool) throws -> ManagedObjectModel
+
+  /// Brings the store to another version of its model by what can be inferred. Does nothing when it is of that version.
+  func migrate(
+    _ description: PersistentStoreDescription, to model: ManagedObjectModel,
+    permission: MigrationPermission, patience: Patience
+  ) throws
+
+  /// Runs `body`, the stages of a migration, when no other thread of this process migrates the same store by stages. The default takes turns by the
+  /// URL's text.
+  func inTurn<R>(_ description: PersistentStoreDescription, _ body: () throws -> R) throws -> R
+
+  /// Makes an empty store of the one that is there, which nobody may have open. Does nothing when there is none.
+  func destroy(_ description: PersistentStoreDescription) throws
+
+  /// Puts a copy of `source`, which may be in use, in the place of the store, which may not.
+  func replace(_ description: PersistentStoreDescription, with source: PersistentStoreDescription) throws
+
+  /// Whether two URLs name one store. The default compares files by where they are and other URLs by their text.
+  func isSameStore(_ url: URL, _ other: URL) -> Bool
+}
+
+extension StoreEngineKind {
+  package var schemes: Set<String> { [] }
+  package var needsURL: Bool { true }
+  package var keepsFiles: Bool { false }
+
+  /// Runs `body` in the turn of the URL.
+  /// - Throws: what `body` throws.
+  package func inTurn<R>(_ description: PersistentStoreDescription, _ body: () throws -> R) throws -> R {
+    guard let url = description.url else { return try body() }
+    return try EnvironmentRegistry.current.stages.take(url.absoluteString, body)
+  }
+
+  package func isSameStore(_ url: URL, _ other: URL) -> Bool {
+    if url.isFileURL, other.isFileURL {
+      return url.resolvingSymlinksInPath() == other.resolvingSymlinksInPath()
+    }
+    return url.absoluteString == other.absoluteString
+  }
+
+  /// What an operation throws that the kind does not have.
+  package func unsupported(_ operation: String) -> CoreDataError {
+    CoreDataError(
+      .persistentStoreOperation, "Stores of type \(storeType.rawValue) cannot be \(operation).")
+  }
+}
