@@ -8,7 +8,7 @@
 
 strict := --scratch-path .build/strict -Xswiftc -warnings-as-errors
 
-.PHONY: help setup run test check-nsmanaged check-dependents race asan torture fuzz check docs format bench bench-gate
+.PHONY: help setup setup-tests run test check-nsmanaged check-dependents race asan torture fuzz check docs format bench bench-gate
 
 help:
 	@echo "make run [DATA=dir]  import real flight data into a store, query it, edit it, reopen it, check it"
@@ -35,10 +35,14 @@ help:
 setup:
 	@Scripts/setup
 
+# Building everything and the tests take libpq and a PostgreSQL server.
+setup-tests:
+	@Scripts/setup tests
+
 run: setup
 	@swift run -c release flight-log $(if $(DATA),--data "$(DATA)") $(ARGUMENTS)
 
-test: setup
+test: setup-tests
 	@Scripts/test $(if $(STRICT),$(strict)) $(ARGUMENTS)
 
 check-nsmanaged: setup
@@ -47,10 +51,10 @@ check-nsmanaged: setup
 check-dependents: setup
 	@Scripts/check-dependents $(ARGUMENTS)
 
-race: setup
+race: setup-tests
 	@Scripts/sanitize thread $(ARGUMENTS)
 
-asan: setup
+asan: setup-tests
 	@Scripts/sanitize address $(ARGUMENTS)
 
 torture: setup
@@ -60,7 +64,7 @@ fuzz: setup
 	@for decoder in $(or $(DECODER),row key uri model metadata predicate format xcode history log); do \
 	  Tests/Fuzz/run $$decoder $(or $(SECONDS),60) || exit 1; done
 
-check: setup
+check: setup-tests
 	@Scripts/swift-files | xargs swift format lint --strict --parallel
 	@Scripts/check-lengths
 	@Scripts/check-rooms
@@ -73,7 +77,7 @@ check: setup
 	swift build --build-tests $(strict)
 	@Scripts/check-blocks --build .build/strict/debug
 
-docs: setup
+docs: setup-tests
 	@Scripts/docs $(if $(STRICT),$(strict)) $(ARGUMENTS)
 
 format:

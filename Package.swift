@@ -100,6 +100,8 @@ let package = Package(
     .library(name: "StrataCore", targets: ["StrataCore"]),
     .library(name: "StrataModels", targets: ["StrataModels"]),
     .library(name: "CLMDBShim", targets: ["CLMDBShim"]),
+    // Stores on a PostgreSQL server. Only this product leads to libpq: see Scripts/check-products.
+    .library(name: "StrataPostgres", targets: ["StrataPostgres"]),
     .executable(name: "flight-log", targets: ["FlightLog"]),
     .executable(name: "strata", targets: ["StrataCommand"]),
     // On Apple's systems it generates nothing: so that a package can use it everywhere.
@@ -119,6 +121,10 @@ let package = Package(
       name: "StrataCore",
       dependencies: ["CLMDBShim", .product(name: "HashTreeCollections", package: "swift-collections")]),
     .target(name: "Strata", dependencies: ["StrataCore"]),
+    .systemLibrary(
+      name: "CLibPQ", path: "CLibPQ", pkgConfig: "libpq",
+      providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+    .target(name: "StrataPostgres", dependencies: ["StrataCore", "CLibPQ"]),
     .target(name: "MacroSupport", dependencies: swiftSyntax),
     .macro(name: "StrataModelMacros", dependencies: swiftSyntax + ["MacroSupport"]),
     .target(name: "StrataModels", dependencies: ["Strata", "StrataModelMacros"]),
@@ -156,6 +162,12 @@ let package = Package(
         "Strata", "CLMDBShim", "FlightLog", "TortureKit", "Torture", "StrataCommand", "ReadInterposer",
       ],
       exclude: ["Models/Shop.xcdatamodeld"]),
+    // Stores on a server against libpq alone; in the package of the benchmarks everybody who measures would need libpq.
+    .executableTarget(
+      name: "PostgresBench", dependencies: ["Strata", "StrataPostgres", "CLibPQ"], path: "Tests/PostgresBench"),
+    .testTarget(
+      name: "PostgresTests",
+      dependencies: ["StrataPostgres", "Strata", "StrataCore", "TortureKit", "StoreConformance"]),
     // Small, so that the command can be built and tested without the big targets.
     .testTarget(name: "ToolTests", dependencies: ["Strata", "StrataCore", "StrataCommand", "TortureKit"]),
     .testTarget(name: "ModelTests", dependencies: ["StrataModels", "Bookshelf", "TortureKit"]),

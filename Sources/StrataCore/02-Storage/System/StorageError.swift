@@ -1,7 +1,7 @@
 import CLMDBShim
 import Foundation
 
-/// A failure below the store: of LMDB, of the operating system, or of a file that is not what it should be.
+/// A failure below the store: of LMDB, of the operating system, of a file that is not what it should be, or of a database server.
 ///
 /// The raw code is kept; `description` says in one sentence what happened, and names the file.
 public struct StorageError: Error, Sendable, CustomStringConvertible, LocalizedError {
@@ -51,6 +51,14 @@ public struct StorageError: Error, Sendable, CustomStringConvertible, LocalizedE
     case tooLarge
     /// An argument or a combination of options makes no sense.
     case invalid
+    /// The server that keeps the store cannot be reached, or the connection to it was lost.
+    case unreachable
+    /// The server refuses the login, or the role may not do that.
+    case refused
+    /// The connection was lost while a commit was on its way, and the server could not be asked whether it took place.
+    case outcomeUnknown
+    /// The server has no connection, memory or time left for this, or others kept it from it until the deadline.
+    case serverBusy
     /// Anything else; `code` tells.
     case other
   }

@@ -134,6 +134,12 @@ struct RowWriter {
     return true
   }
 
+  /// Refers to a value that lies outside the row.
+  mutating func writeOutside(_ reference: ExternalReference, _ slot: Int) {
+    setNil(slot, false)
+    writeReference(reference, table[slot])
+  }
+
   private mutating func writeBoxed(_ value: AttributeValue, _ slot: Int, _ entry: UInt32, isSpilled: Bool)
     -> Bool
   {

@@ -1,0 +1,125 @@
+import Foundation
+
+/// A value that a row does not hold itself: the row says of which of its versions the value is, and how long it is.
+package struct OutsideValue: Sendable, Hashable {
+  /// The version of the row that wrote the value.
+  package var version: UInt32
+  /// How many bytes the value takes.
+  package var byteCount: UInt64
+
+  package init(version: UInt32, byteCount: UInt64) {
+    self.version = version
+    self.byteCount = byteCount
+  }
+}
+
+/// Makes rows of values, for engines that keep them in another form than rows. Used by one thread.
+///
+/// Rows lie side by side in memory that they share, as those do that LMDB's engine copies out of its file.
+package struct RowAssembler: ~Copyable {
+  private var writer: RowSlabWriter
+
+  /// `expectedLength` is about how many bytes of rows there will be, if known.
+  package init(expectedLength: Int = 1_024) { writer = RowSlabWriter(expectedLength: expectedLength) }
+
+  /// The row with these values, by slot. Values of `outside` are referred to. What is too long for a row and not among them is referred to as
+  /// a value of this very version.
+  ///
+  /// - Throws: ``StorageError`` `.damaged` when a value is of another type than its slot.
+  package mutating func row(
+    of entity: EntitySchema, stamp: RowStamp, primaryKey: UInt64, version: UInt32, values: [AttributeValue],
+    outside: [Int: OutsideValue] = [:]
+  ) throws -> RowSnapshot {
+    let layout = entity.layout
+    precondition(values.count == layout.slotCount, "there is a value for every slot")
+    var outside = outside
+    var length = layout.fixedEnd
+    for slot in layout.variableSlots.lazy.map({ Int($0) }) {
+      if outside[slot] == nil {
+        let count = RowEncoder.variableLength(of: values[slot])
+        if count <= RowFormat.maximumInlineLength {
+          length += count
+          continue
+        }
+        outside[slot] = OutsideValue(version: version, byteCount: UInt64(count))
+      }
+      length += RowFormat.externalReferenceLength
+    }
+    if length > RowFormat.maximumRowLength { length = Self.spill(values, layout, version, &outside, length) }
+    var row = RowWriter(writer.reserve(length), layout: layout, version: version, base: nil)
+    for slot in 0..<layout.slotCount {
+      if !outside.isEmpty, let value = outside[slot] {
+        row.writeOutside(ExternalReference(version: value.version, byteCount: value.byteCount), slot)
+      } else if !row.write(values[slot], slot) {
+        throw StorageError(
+          .damaged, operation: "read row", path: "",
+          detail:
+            "The value of \(entity.name).\(layout.slots[slot].name) of p\(primaryKey) is of another type.")
+      }
+    }
+    row.finish(length, stamp: stamp, primaryKey: primaryKey)
+    return writer.commit(length)
+  }
+
+  /// Refers to the longest values until the rest fits; the row's length then.
+  private static func spill(
+    _ values: [AttributeValue], _ layout: RowLayout, _ version: UInt32, _ outside: inout [Int: OutsideValue],
+    _ length: Int
+  ) -> Int {
+    var length = length
+    var candidates: [(slot: Int, count: Int)] = []
+    for slot in layout.variableSlots.lazy.map({ Int($0) })
+    where outside[slot] == nil && layout.kind(of: slot) != .decimal {
+      candidates.append((slot, RowEncoder.variableLength(of: values[slot])))
+    }
+    candidates.sort { $0.count != $1.count ? $0.count > $1.count : $0.slot < $1.slot }
+    for value in candidates where length > RowFormat.maximumRowLength {
+      outside[value.slot] = OutsideValue(version: version, byteCount: UInt64(value.count))
+      length += RowFormat.externalReferenceLength - value.count
+    }
+    return length
+  }
+}
+
+extension RowSnapshot {
+  /// What a row says of a slot.
+  package enum Content: Sendable {
+    case value(AttributeValue)
+    /// The value must be asked of the store, or comes beside the row.
+    case outside(OutsideValue)
+  }
+
+  /// What the row says of a slot of its entity.
+  package func content(_ slot: Int, of entity: EntitySchema) -> Content {
+    if let value = value(slot, entity.layout) { return .value(value) }
+    guard let reference = externalReference(slot, entity.layout) else { return .value(.null) }
+    return .outside(OutsideValue(version: reference.version, byteCount: reference.byteCount))
+  }
+
+  /// What a to-one relationship of the row refers to, see ``StoreReference``; 0 for nothing.
+  package func reference(_ slot: Int, of entity: EntitySchema) -> UInt64 {
+    let entry = entity.layout.entry(of: slot)
+    precondition(entity.layout.kind(of: slot) == .reference, "the slot holds references")
+    return withExtendedLifetime(owner) { RowBytes.reference(base, entry) }
+  }
+
+  /// The store's code of the row's entity.
+  package var code: UInt16 { entityCode }
+}
+
+/// The word that names an object in its store: its primary key and the store's code of its entity, which is never 0.
+package enum StoreReference {
+  /// Primary keys are below this, and above 0.
+  package static let keyLimit = PrimaryKeyAllocator.limit
+
+  /// The word of an object.
+  package static func bits(_ primaryKey: UInt64, entityCode: UInt16) -> UInt64 {
+    Reference.bits(primaryKey, entityCode: entityCode)
+  }
+
+  /// The primary key, unique in the object's hierarchy.
+  package static func primaryKey(_ bits: UInt64) -> UInt64 { Reference.primaryKey(bits) }
+
+  /// The code of the object's entity.
+  package static func entityCode(_ bits: UInt64) -> UInt16 { Reference.entityCode(bits) }
+}

@@ -1,0 +1,151 @@
+import StrataCore
+
+/// A column that holds the values of a property.
+struct ColumnMapping: Sendable {
+  /// The name in quotes.
+  let name: String
+  let type: SQLType
+  let kind: SlotKind
+  /// What it is called in the model, `Entity.property`.
+  let path: String
+  /// For a to-one relationship: its number.
+  let relationship: Int?
+  /// For a to-one relationship whose destination has subentities: the column of the entity's code, in quotes.
+  let codeColumn: String?
+  /// For a to-one relationship whose inverse keeps an order: the column of the position among the owner's members, in quotes.
+  let positionColumn: String?
+  /// Whether some index holds the first characters of the text.
+  var hasPrefixIndex = false
+}
+
+/// The table of one hierarchy: a row for each object of whatever entity in it.
+///
+/// ```
+///   pk bigint │ entity smallint │ version integer │ outside bytea │ a column for each stored property
+/// ```
+struct TableMapping: Sendable {
+  /// The hierarchy's number in the schema.
+  let hierarchy: Int
+  /// Namespace and name in quotes.
+  let name: String
+  /// The name without namespace and quotes.
+  let plainName: String
+  /// Namespace and name of the sequence of primary keys, in quotes.
+  let sequence: String
+  let columns: [ColumnMapping]
+  /// By entity number, for entities of the hierarchy: by slot the place in `columns`, -1 for slots that take no place in rows.
+  let places: [Int: [Int]]
+
+  /// The column of a slot of an entity of the hierarchy; nil for one that takes no place in rows.
+  func column(_ entity: Int, _ slot: Int) -> ColumnMapping? {
+    guard let places = places[entity], slot < places.count, places[slot] >= 0 else { return nil }
+    return columns[places[slot]]
+  }
+}
+
+/// The table of a to-many relationship that does not follow from rows at the other end, and of its inverse.
+///
+/// ```
+///   src bigint │ dst bigint │ pos bigint │ inverse_pos bigint       the positions only where there is an order
+/// ```
+struct JoinMapping: Sendable {
+  /// The relationship whose owners are under `src`: of a pair the one with the smaller number.
+  let relationship: Int
+  /// Namespace and name in quotes.
+  let name: String
+  let plainName: String
+  let hasPosition: Bool
+  let hasInversePosition: Bool
+  /// Whether the relationship is its own inverse: then each link is there in both directions.
+  let isSymmetric: Bool
+}
+
+/// How a model lies in tables. Immutable.
+struct StoreMapping: Sendable {
+  let schema: Schema
+  /// The namespace, without quotes.
+  let namespace: String
+  /// By hierarchy number.
+  let tables: [TableMapping]
+  /// By relationship number; nil for relationships that are in rows, or follow from them.
+  let joins: [JoinMapping?]
+  /// By entity number: the code that rows and references name the entity with.
+  let codes: [UInt16]
+  /// By code: the entity's number, -1 for codes of no entity.
+  let entitiesByCode: [Int]
+  /// The names that were given out, by their paths: what the catalogue keeps.
+  let names: [String: String]
+
+  func table(ofEntity number: Int) -> TableMapping { tables[schema.entities[number].hierarchyNumber] }
+
+  /// The entity of a code that a row names.
+  func entity(code: Int64) throws -> Int {
+    guard let place = Int(exactly: code), entitiesByCode.indices.contains(place), entitiesByCode[place] >= 0
+    else {
+      throw StorageError(
+        .damaged, operation: "read row", path: "",
+        detail: "A row is of an entity of code \(code), which the store's catalogue does not name.")
+    }
+    return entitiesByCode[place]
+  }
+
+  /// A name of the namespace with it, in quotes.
+  func qualified(_ name: String) -> String { Self.qualified(name, namespace) }
+
+  static func qualified(_ name: String, _ namespace: String) -> String {
+    Identifier.quoted(namespace) + "." + Identifier.quoted(name)
+  }
+
+  /// The column of a to-one relationship, with its table.
+  func reference(_ relationship: RelationshipSchema) throws -> (table: TableMapping, column: ColumnMapping) {
+    let table = table(ofEntity: relationship.owner)
+    guard let column = table.column(relationship.owner, relationship.slot) else {
+      throw StorageError(
+        .invalid, operation: "read", path: "",
+        detail: "\(relationship.qualifiedName) is kept in memory only.")
+    }
+    return (table, column)
+  }
+
+  /// The one code of a relationship's destination where rows do not say it.
+  func soleCode(_ relationship: RelationshipSchema) -> UInt16 { codes[relationship.destination] }
+
+  /// Where the members of a set of edges are found.
+  enum Members {
+    /// Rows that refer to the owner.
+    case rows(TableMapping, ColumnMapping, isOrdered: Bool)
+    /// A table of links: the columns of owners and members, that of positions, and the table of the members.
+    case links(JoinMapping, owner: String, member: String, position: String?, TableMapping)
+    /// Nowhere: the relationship is kept in memory only, or is no to-many.
+    case nowhere
+  }
+
+  func members(_ edges: EdgeSet) throws -> Members {
+    let relationship = schema.relationships[edges.relationship]
+    if relationship.isTransient { return .nowhere }
+    if edges.isHiddenInverse {
+      guard relationship.hasHiddenInverse else { return .nowhere }
+      guard relationship.isToMany else {
+        let (table, column) = try reference(relationship)
+        return .rows(table, column, isOrdered: false)
+      }
+      return links(relationship, isReversed: true, members: table(ofEntity: relationship.owner))
+    }
+    guard relationship.isToMany else { return .nowhere }
+    if relationship.isInverseToOne, let inverse = relationship.inverse {
+      let (table, column) = try reference(schema.relationships[inverse])
+      return .rows(table, column, isOrdered: relationship.isOrdered)
+    }
+    return links(
+      relationship, isReversed: joins[relationship.number]?.relationship != relationship.number,
+      members: tables[relationship.destinationHierarchy])
+  }
+
+  private func links(_ relationship: RelationshipSchema, isReversed: Bool, members: TableMapping) -> Members {
+    guard let join = joins[relationship.number] else { return .nowhere }
+    return isReversed
+      ? .links(
+        join, owner: "dst", member: "src", position: join.hasInversePosition ? "inverse_pos" : nil, members)
+      : .links(join, owner: "src", member: "dst", position: join.hasPosition ? "pos" : nil, members)
+  }
+}

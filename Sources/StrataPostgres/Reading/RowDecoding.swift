@@ -1,0 +1,148 @@
+import Foundation
+import StrataCore
+
+/// Values that lie outside of rows, as the column `outside` names them.
+///
+/// ```
+///   slot u16 │ version u32 │ length u64        one after the other, big-endian
+/// ```
+///
+/// The values themselves are in their columns. A row in memory only refers to them, by the version of the row that wrote them.
+enum OutsideList {
+  private static let entryLength = 14
+
+  static func decode(_ bytes: UnsafeRawBufferPointer) -> [Int: OutsideValue] {
+    var values: [Int: OutsideValue] = [:]
+    var place = 0
+    while place + entryLength <= bytes.count {
+      let slot = UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt16.self))
+      let version = UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: place + 2, as: UInt32.self))
+      let length = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: place + 6, as: UInt64.self))
+      values[Int(slot)] = OutsideValue(version: version, byteCount: length)
+      place += entryLength
+    }
+    return values
+  }
+
+  static func encode(_ values: [(slot: Int, value: OutsideValue)]) -> [UInt8] {
+    var bytes: [UInt8] = []
+    for (slot, value) in values {
+      bytes.append(bigEndian: UInt16(truncatingIfNeeded: slot))
+      bytes.append(bigEndian: value.version)
+      bytes.append(bigEndian: value.byteCount)
+    }
+    return bytes
+  }
+}
+
+/// The columns of a table as a statement lists them, and how rows are made of what comes back.
+///
+/// ```
+///   pk │ entity │ version │ outside │ columns, each reference with the column of its code behind it
+/// ```
+///
+/// Texts and data too long for a row are not sent: `CASE WHEN octet_length(x) <= 1024 THEN x END` looks at the length only.
+struct RowDecoding {
+  let mapping: StoreMapping
+  let table: TableMapping
+  /// The words of the list, with `alias` in front of each column.
+  let list: String
+  /// By column of the table its place in the result, -1 for those that are not listed.
+  private let places: [Int]
+  /// Where the first column stands.
+  private static let first = 4
+
+  /// The columns of the given entities of the table.
+  init(_ mapping: StoreMapping, _ table: TableMapping, entities: [Int], alias: String) {
+    self.mapping = mapping
+    self.table = table
+    var wanted = [Bool](repeating: false, count: table.columns.count)
+    for entity in entities {
+      for place in table.places[entity] ?? [] where place >= 0 { wanted[place] = true }
+    }
+    var list = "\(alias).pk, \(alias).entity, \(alias).version, \(alias).outside"
+    var places = [Int](repeating: -1, count: table.columns.count)
+    var next = Self.first
+    for (place, column) in table.columns.enumerated() where wanted[place] {
+      places[place] = next
+      next += 1
+      let name = "\(alias).\(column.name)"
+      switch column.type {
+      case .text, .bytea:
+        list +=
+          ", CASE WHEN \(alias).outside IS NULL OR pg_catalog.octet_length(\(name)) <= 1024 THEN \(name) END"
+      default: list += ", \(name)"
+      }
+      if let code = column.codeColumn {
+        list += ", \(alias).\(code)"
+        next += 1
+      }
+    }
+    self.list = list
+    self.places = places
+  }
+
+  /// The row of a result.
+  /// - Throws: ``StorageError`` `.damaged` for values that are not of their column's type.
+  func row(_ result: SQLResult, _ number: Int, _ assembler: inout RowAssembler) throws -> FetchedRow {
+    let key = try result.key(number, 0)
+    let entityNumber = try mapping.entity(code: try result.integer(number, 1))
+    guard let version = UInt32(exactly: try result.integer(number, 2)), let slots = table.places[entityNumber]
+    else {
+      throw SQLResult.damaged
+    }
+    let entity = mapping.schema.entities[entityNumber]
+    let outside = result[number, 3].map { OutsideList.decode($0.bytes) } ?? [:]
+    var values = [AttributeValue](repeating: .null, count: slots.count)
+    for (slot, place) in slots.enumerated() where place >= 0 {
+      let position = places[place]
+      if position < 0 { continue }
+      guard let value = result[number, position] else { continue }
+      if !outside.isEmpty, outside[slot] != nil { continue }
+      let column = table.columns[place]
+      if let relationship = column.relationship {
+        values[slot] = .reference(
+          try reference(
+            value, column, relationship, code: column.codeColumn == nil ? nil : result[number, position + 1])
+        )
+        continue
+      }
+      guard let attribute = value.attribute(column.kind) else {
+        throw StorageError(
+          .damaged, operation: "read row", path: "",
+          detail: "The value of \(column.path) of p\(key) is not one that the store writes.")
+      }
+      values[slot] = attribute
+    }
+    let snapshot = try assembler.row(
+      of: entity, stamp: RowStamp(layoutNumber: 0, entityCode: mapping.codes[entityNumber]), primaryKey: key,
+      version: version, values: values, outside: outside)
+    return FetchedRow(primaryKey: key, entity: entityNumber, snapshot: snapshot)
+  }
+
+  private func reference(_ value: SQLValue, _ column: ColumnMapping, _ relationship: Int, code: SQLValue?)
+    throws
+    -> UInt64
+  {
+    guard let key = value.integer(UInt64.self), key > 0, key < StoreReference.keyLimit else {
+      throw SQLResult.damaged
+    }
+    let schema = mapping.schema.relationships[relationship]
+    guard column.codeColumn != nil else {
+      return StoreReference.bits(key, entityCode: mapping.soleCode(schema))
+    }
+    guard let code = code?.integer(Int16.self).flatMap({ UInt16(exactly: $0) }) else {
+      throw SQLResult.damaged
+    }
+    return StoreReference.bits(key, entityCode: code)
+  }
+
+  /// All rows of a result.
+  func rows(_ result: SQLResult) throws -> ContiguousArray<FetchedRow> {
+    var assembler = RowAssembler(expectedLength: result.rowCount * 128)
+    var rows = ContiguousArray<FetchedRow>()
+    rows.reserveCapacity(result.rowCount)
+    for number in 0..<result.rowCount { rows.append(try row(result, number, &assembler)) }
+    return rows
+  }
+}

@@ -1,0 +1,198 @@
+import Foundation
+import StrataCore
+
+/// What the store's own tables say about it.
+///
+/// ```
+///   strata_store    one row: identity, format, number of the newest commit, metadata, model, names. Every commit locks it first
+///   strata_entity   the code of each entity, and its table: codes are for ever
+///   strata_commit   the last commits, by number: who has made them, and a token that tells whether one took place
+/// ```
+struct Catalogue: Sendable {
+  /// The format of the tables. Another one is refused.
+  static let format: Int32 = 1
+  static let reservedNames: Set = ["strata_store", "strata_entity", "strata_commit"]
+
+  let identifier: UUID
+  let commitNumber: UInt64
+  let metadata: StoreMetadata
+  let versionHashes: [String: Data]
+  let versionIdentifiers: [String]
+  let model: Data
+  /// By path, see `MappingBuilder`.
+  let names: [String: String]
+  /// By entity name.
+  let codes: [String: UInt16]
+
+  /// The metadata with the keys that every store has.
+  var fullMetadata: StoreMetadata {
+    metadata.withStandardKeys(
+      identifier: identifier, type: PostgresStore.type, versionHashes: versionHashes,
+      versionIdentifiers: versionIdentifiers)
+  }
+
+  // MARK: Making
+
+  /// The statements that make the catalogue's tables.
+  static func tableStatements(_ namespace: String) -> [String] {
+    func name(_ plain: String) -> String { StoreMapping.qualified(plain, namespace) }
+    return [
+      """
+      CREATE TABLE \(name("strata_store")) (
+        one boolean PRIMARY KEY DEFAULT true CHECK (one),
+        identifier uuid NOT NULL,
+        format integer NOT NULL,
+        commit_number bigint NOT NULL,
+        metadata text NOT NULL,
+        version_hashes text NOT NULL,
+        version_identifiers text NOT NULL,
+        model bytea NOT NULL,
+        names text NOT NULL
+      )
+      """,
+      "CREATE TABLE \(name("strata_entity")) (code smallint PRIMARY KEY, name text NOT NULL UNIQUE, table_name text NOT NULL)",
+      """
+      CREATE TABLE \(name("strata_commit")) (
+        number bigint PRIMARY KEY,
+        token uuid NOT NULL UNIQUE,
+        writer bigint NOT NULL,
+        at double precision NOT NULL,
+        body bytea NOT NULL
+      )
+      """,
+    ]
+  }
+
+  /// Makes a new store for a model in the namespace, which must not exist or hold no tables. One transaction.
+  /// - Throws: ``StorageError``.
+  static func create(
+    _ mapping: StoreMapping, heldEntities: Set<String>, on connection: PostgresConnection
+  ) throws {
+    let namespace = mapping.namespace
+    let model = mapping.schema.model
+    let hashes = model.entityVersionHashesByName.filter { heldEntities.contains($0.key) }
+    func json(_ value: some Encodable) throws -> String {
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = [.sortedKeys]
+      return String(decoding: try encoder.encode(value), as: UTF8.self)
+    }
+    var row = SQLStatement(
+      "INSERT INTO \(StoreMapping.qualified("strata_store", namespace)) (identifier, format, commit_number, metadata, version_hashes, version_identifiers, model, names) VALUES ("
+    )
+    row += row.bind(.uuid(UUID()), as: .uuid) ?? ""
+    row += ", " + row.bind(Int64(format)) + "::integer, 0, "
+    row += row.bind("{}") + ", " + row.bind(try json(hashes)) + ", "
+    row += row.bind(try json(model.versionIdentifiers.sorted())) + ", "
+    row += row.bind(bytes: try model.storedForm()) + ", " + row.bind(try json(mapping.names)) + ")"
+    var statements = [row]
+    for entity in mapping.schema.entities {
+      var statement = SQLStatement(
+        "INSERT INTO \(StoreMapping.qualified("strata_entity", namespace)) (code, name, table_name) VALUES (")
+      statement +=
+        statement.bind(Int64(mapping.codes[entity.number])) + "::smallint, " + statement.bind(entity.name)
+      statement += ", " + statement.bind(mapping.table(ofEntity: entity.number).plainName) + ")"
+      statements.append(statement)
+    }
+    let tables =
+      ["CREATE SCHEMA IF NOT EXISTS \(Identifier.quoted(namespace))"] + tableStatements(namespace)
+      + SchemaStatements(mapping).all
+    try connection.runText(tables.joined(separator: ";\n"))
+    try connection.run(statements)
+  }
+
+  // MARK: Reading
+
+  /// What a namespace holds.
+  enum Finding {
+    /// No tables: a store can be made.
+    case nothing
+    /// Tables that are no store.
+    case strangers
+    case store(Catalogue)
+  }
+
+  /// Looks into a namespace.
+  /// - Throws: ``StorageError`` `.unsupportedFormat` for a store of a newer version, `.damaged`, and what the connection throws.
+  static func find(_ namespace: String, on connection: PostgresConnection) throws -> Finding {
+    let names = try relations(of: namespace, on: connection)
+    if names.isEmpty { return .nothing }
+    if !names.contains("strata_store") { return .strangers }
+    return .store(try read(namespace, on: connection))
+  }
+
+  private static func read(_ namespace: String, on connection: PostgresConnection) throws -> Catalogue {
+    let store = StoreMapping.qualified("strata_store", namespace)
+    let entities = StoreMapping.qualified("strata_entity", namespace)
+    let format = try connection.run(SQLStatement("SELECT format FROM \(store)"))
+    guard format.rowCount == 1 else { throw damaged("The store's own table has no row, or several.") }
+    let number = try format.integer(0, 0)
+    guard number == Int64(Self.format) else {
+      throw StorageError(
+        .unsupportedFormat, operation: "open store", path: "",
+        detail: "The store's tables are of format \(number), this version reads \(Self.format).")
+    }
+    let results = try connection.run([
+      SQLStatement(
+        "SELECT identifier, commit_number, metadata, version_hashes, version_identifiers, model, names FROM \(store)"
+      ),
+      SQLStatement("SELECT code, name FROM \(entities)"),
+    ])
+    let row = results[0]
+    guard row.rowCount == 1, case .uuid(let identifier)? = row[0, 0]?.attribute(.uuid),
+      let commitNumber = UInt64(exactly: try row.integer(0, 1))
+    else { throw damaged("The store's own table is not as it was made.") }
+    var codes: [String: UInt16] = [:]
+    for place in 0..<results[1].rowCount {
+      guard let code = UInt16(exactly: try results[1].integer(place, 0)), code > 0 else {
+        throw damaged("An entity has a code that is none.")
+      }
+      codes[try results[1].text(place, 1)] = code
+    }
+    func decode<T: Decodable>(_ column: Int, _: T.Type) throws -> T {
+      let text = try row.text(0, column)
+      guard let value = try? JSONDecoder().decode(T.self, from: Data(text.utf8)) else {
+        throw damaged("The store's own table is not as it was made.")
+      }
+      return value
+    }
+    return Catalogue(
+      identifier: identifier, commitNumber: commitNumber,
+      metadata: StoreMetadata(values: try decode(2, [String: MetadataValue].self)),
+      versionHashes: try decode(3, [String: Data].self), versionIdentifiers: try decode(4, [String].self),
+      model: try row.data(0, 5), names: try decode(6, [String: String].self), codes: codes)
+  }
+
+  /// The tables and views of a namespace that the store has not made.
+  func strangers(in namespace: String, on connection: PostgresConnection) throws -> [String] {
+    var own = Self.reservedNames
+    for (path, name) in names where path.hasPrefix("table ") || path.hasPrefix("join ") { own.insert(name) }
+    return try Self.relations(of: namespace, on: connection).filter { !own.contains($0) }.sorted()
+  }
+
+  private static func relations(of namespace: String, on connection: PostgresConnection) throws -> Set<String>
+  {
+    var question = SQLStatement(
+      "SELECT c.relname::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = "
+    )
+    question += question.bind(namespace) + "::text AND c.relkind IN ('r', 'p', 'v', 'f', 'm')"
+    let found = try connection.run(question)
+    return try Set((0..<found.rowCount).map { try found.text($0, 0) })
+  }
+
+  private static func damaged(_ detail: String) -> StorageError {
+    StorageError(.damaged, operation: "open store", path: "", detail: detail)
+  }
+
+  /// The metadata as the catalogue keeps it.
+  static func text(_ metadata: StoreMetadata) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys]
+    do {
+      return String(decoding: try encoder.encode(metadata.programsOwn.values), as: UTF8.self)
+    } catch {
+      throw StorageError(
+        .invalid, operation: "commit", path: "", detail: "The metadata holds a value that has no stored form."
+      )
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import StrataCore
+
+extension PersistentStoreDescription.StoreType {
+  /// A store on a PostgreSQL server. The first use makes the type known to all coordinators of the process.
+  public static let postgres: PersistentStoreDescription.StoreType = {
+    StoreEngines.register(PostgresKind())
+    return PersistentStoreDescription.StoreType(rawValue: PostgresStore.type)
+  }()
+}
+
+/// Stores on PostgreSQL servers, as coordinators ask for them.
+struct PostgresKind: StoreEngineKind {
+  let storeType = PersistentStoreDescription.StoreType(rawValue: PostgresStore.type)
+  var schemes: Set<String> { ServerAddress.schemes }
+
+  /// The names of `engineOptions`.
+  private static let connectionsOption = "maximumConnections"
+
+  private func url(_ description: PersistentStoreDescription) throws -> URL {
+    guard let url = description.url else {
+      throw CoreDataError(.persistentStoreOpen, "A store on a PostgreSQL server needs a URL.")
+    }
+    return url
+  }
+
+  private func options(_ description: PersistentStoreDescription, _ timeout: Duration? = nil) throws
+    -> PostgresStoreOptions
+  {
+    var options = PostgresStoreOptions()
+    options.isReadOnly = description.isReadOnly
+    options.timeout = timeout ?? description.timeout
+    for (name, value) in description.engineOptions {
+      guard name == Self.connectionsOption, let count = Int(value), count >= 2 else {
+        throw StorageError(
+          .invalid, operation: "open store", path: "",
+          detail:
+            "Stores on PostgreSQL have no option “\(name)” with the value “\(value)”: \(Self.connectionsOption) is a number from 2 on."
+        )
+      }
+      options.maximumConnections = count
+    }
+    return options
+  }
+
+  /// Opens or makes the store.
+  /// - Throws: ``StorageError``, ``CoreDataError`` as `addPostgresStore(at:configuration:options:)`; ``StorageError`` `.invalid` for a description that asks for a history or for remote-change
+  ///   notifications.
+  func open(
+    _ description: PersistentStoreDescription, schema: Schema, patience: Patience,
+    for coordinator: PersistentStoreCoordinator
+  ) throws -> any StoreEngine {
+    if description.recordsHistory || description.postsRemoteChangeNotifications {
+      throw StorageError(
+        .invalid, operation: "open store", path: "",
+        detail:
+          "Stores on PostgreSQL record no history and post no remote-change notifications yet: open the store without \(description.recordsHistory ? "recordsHistory" : "postsRemoteChangeNotifications")."
+      )
+    }
+    return try PostgresStore(
+      url: url(description), schema: schema, configurationName: description.configuration,
+      options: options(description))
+  }
+
+  /// See `PostgresStores.metadata`.
+  /// - Throws: as that does.
+  func metadata(of description: PersistentStoreDescription) throws -> StoreMetadata {
+    try PostgresStores.metadata(at: url(description), options: options(description))
+  }
+
+  /// See `PostgresStores.setMetadata`.
+  /// - Throws: as that does.
+  func setMetadata(_ metadata: StoreMetadata, of description: PersistentStoreDescription) throws {
+    try PostgresStores.setMetadata(metadata, at: url(description), options: options(description))
+  }
+
+  /// See `PostgresStores.model`.
+  /// - Throws: as that does.
+  func model(of description: PersistentStoreDescription, withClasses: Bool) throws -> ManagedObjectModel {
+    let model = try PostgresStores.model(at: url(description), options: options(description))
+    if !withClasses { for entity in model.entities { entity.managedObjectClass = nil } }
+    return model
+  }
+
+  /// Refuses: see the page “Engines”.
+  /// - Throws: `CoreDataError` 134100.
+  func migrate(
+    _ description: PersistentStoreDescription, to model: ManagedObjectModel, permission: MigrationPermission,
+    patience: Patience
+  ) throws {
+    let stored = try metadata(of: description).versionHashes
+    let entities = model.entities(forConfigurationName: description.configuration) ?? model.entities
+    let own = Dictionary(
+      entities.map { ($0.name ?? "", $0.versionHash) }, uniquingKeysWith: { first, _ in first })
+    if own == stored { return }
+    throw PostgresStore.otherModel(own, stored)
+  }
+
+  /// See `PostgresStores.destroy`.
+  /// - Throws: as that does.
+  func destroy(_ description: PersistentStoreDescription) throws {
+    try PostgresStores.destroy(at: url(description), options: options(description))
+  }
+
+  /// Refuses: a server has its own means, such as `pg_dump`.
+  /// - Throws: `CoreDataError` 134070.
+  func replace(_ description: PersistentStoreDescription, with source: PersistentStoreDescription) throws {
+    throw unsupported(
+      "replaced by copies of others; dump and restore the namespace with pg_dump and pg_restore")
+  }
+
+  /// By server, database and namespace, however they are written.
+  func isSameStore(_ url: URL, _ other: URL) -> Bool {
+    guard let first = try? ServerAddress(url), let second = try? ServerAddress(other) else {
+      return url.absoluteString == other.absoluteString
+    }
+    return first.namespace == second.namespace
+      && ["host", "hostaddr", "port", "dbname", "service"].allSatisfy {
+        first.parameters[$0] == second.parameters[$0]
+      }
+  }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import StrataCore
+
+/// One state of a store: a transaction that is kept open on a connection of its own. May be used from any thread, by one at a time.
+final class PostgresSnapshot: StoreSnapshot {
+  private struct State {
+    var connection: PostgresConnection?
+  }
+
+  private let pool: ConnectionPool
+  private let mapping: StoreMapping
+  private let identifier: UUID
+  private let timeout: Duration
+  private let state: Mutex<State>
+  private let begin = ContinuousClock.now
+
+  /// Nil when as many connections are in use as snapshots may take.
+  init?(_ pool: ConnectionPool, _ mapping: StoreMapping, identifier: UUID, share: Int, timeout: Duration)
+    throws
+  {
+    guard let connection = try pool.borrow(share: share) else { return nil }
+    do {
+      // The first statement is what makes the state.
+      try connection.run([
+        SQLStatement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
+        SQLStatement("SELECT pg_catalog.set_config('idle_in_transaction_session_timeout', '0', true)"),
+        SQLStatement("SELECT commit_number FROM \(mapping.qualified("strata_store"))"),
+      ])
+    } catch {
+      pool.giveBack(connection)
+      throw error
+    }
+    self.pool = pool
+    self.mapping = mapping
+    self.identifier = identifier
+    self.timeout = timeout
+    state = Mutex(State(connection: connection))
+  }
+
+  deinit { release() }
+
+  var age: Duration { ContinuousClock.now - begin }
+
+  func release() {
+    let connection = state.withLock { state in
+      defer { state.connection = nil }
+      return state.connection
+    }
+    if let connection { pool.giveBack(connection) }
+  }
+
+  private func read<R>(_ body: (PostgresReading) throws -> sending R) throws -> R {
+    try state.withLock { state in
+      guard let connection = state.connection else {
+        throw StorageError(
+          .closed, operation: "read snapshot", path: "", detail: "The snapshot was released.")
+      }
+      do {
+        return try body(
+          PostgresReading(
+            mapping, identifier: identifier, connection: connection, deadline: ContinuousClock.now + timeout))
+      } catch let error as SQLError {
+        throw error.storageError("read snapshot", pool.address.words)
+      }
+    }
+  }
+
+  func fetch(_ request: ResolvedFetchRequest, mode: FetchMode) throws -> FetchedRows {
+    try read { try $0.fetch(request, mode: mode) }
+  }
+  func rows(hierarchy: Int, primaryKeys: [UInt64]) throws -> [FetchedRow?] {
+    try read { try $0.rows(hierarchy: hierarchy, primaryKeys: primaryKeys) }
+  }
+  func row(hierarchy: Int, primaryKey: UInt64) throws -> FetchedRow? {
+    try read { try $0.row(hierarchy: hierarchy, primaryKey: primaryKey) }
+  }
+  func rows(_ lookup: UniqueLookup) throws -> [FetchedRow?] { try read { try $0.rows(lookup) } }
+  func members(_ edges: EdgeSet, of owner: UInt64) throws -> [UInt64] {
+    try read { try $0.members(edges, of: owner) }
+  }
+  func members(_ edges: EdgeSet, of owners: [UInt64]) throws -> [[UInt64]] {
+    try read { try $0.members(edges, of: owners) }
+  }
+  func memberCount(_ edges: EdgeSet, of owner: UInt64) throws -> Int {
+    try read { try $0.memberCount(edges, of: owner) }
+  }
+  func hasMember(_ edges: EdgeSet, of owner: UInt64, _ member: UInt64) throws -> Bool {
+    try read { try $0.hasMember(edges, of: owner, member) }
+  }
+  func placedMembers(_ edges: EdgeSet, of owner: UInt64) throws -> [PlacedMember] {
+    try read { try $0.placedMembers(edges, of: owner) }
+  }
+  func externalValue(entity: Int, primaryKey: UInt64, slot: Int, version: UInt32) throws -> Data? {
+    try read { try $0.externalValue(entity: entity, primaryKey: primaryKey, slot: slot, version: version) }
+  }
+}

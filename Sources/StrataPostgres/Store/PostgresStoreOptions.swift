@@ -1,0 +1,142 @@
+import Foundation
+import StrataCore
+
+/// How a store on a PostgreSQL server is opened. A value that costs nothing to copy.
+public struct PostgresStoreOptions: Sendable {
+  /// Whether saves fail. Default false. A store that is only read needs no right to write, and is not made where there is none.
+  public var isReadOnly = false
+  /// Whether a store is made where there is none. Default true.
+  public var createsStore = true
+  /// How long a save or a read waits for the server, for a connection and for others who write, before it fails. Default: 30 seconds.
+  public var timeout: Duration = .seconds(30)
+  /// The most connections to the server, at least two. Default 12. A third of them may be held by pinned query generations.
+  public var maximumConnections = 12
+  /// Asked for the password for each new connection, on the thread that needs it; nil, the default, for what libpq finds: the password file, `PGPASSWORD`, a
+  /// service file. What it throws, opening, reading or saving throws.
+  public var password: (@Sendable () throws -> String)?
+
+  /// Everything as by default.
+  public init() {}
+}
+
+extension PersistentStoreCoordinator {
+  /// Opens a store on a PostgreSQL server and attaches it. Where there is none it is made, in one transaction.
+  ///
+  ///     let url = URL(string: "postgres://ada@db.example/journal?namespace=app")!
+  ///     try coordinator.addPostgresStore(at: url)
+  ///
+  /// - Parameters:
+  ///   - url: Server, database and namespace; see the page “Engines” of the documentation. It must hold no password.
+  ///   - configuration: The model configuration whose entities the store holds; nil for all.
+  ///   - options: How it is opened.
+  /// - Throws: ``StorageError`` `.invalid` for a URL that is no address of a store, and for a model that such stores cannot keep, with all reasons; `.unreachable`, `.refused`, `.missing`,
+  ///   `.serverBusy` when the server or the database is not to be had; `.notADatabase` when the namespace holds other tables; `ModelError` for a wrong model;
+  ///   `CoreDataError` 134100 naming the entities when the store was written with another version of the model: such stores are not migrated yet. Nothing is attached and nothing changed then.
+  @discardableResult
+  public func addPostgresStore(
+    at url: URL, configuration: String? = nil, options: PostgresStoreOptions = PostgresStoreOptions()
+  ) throws -> any PersistentStore {
+    let store = try PostgresStore(
+      url: url, schema: try managedObjectModel.schema(), configurationName: configuration, options: options)
+    do {
+      try attach(store)
+    } catch {
+      store.close()
+      throw error
+    }
+    return store
+  }
+}
+
+/// Looks at stores on PostgreSQL servers that no coordinator has open, and removes them. May be used from any thread; each call has a connection of its own.
+public enum PostgresStores {
+  /// The type of such stores, as `PersistentStore.storeType` tells it.
+  public static let type = PostgresStore.type
+
+  /// The metadata of the store at `url`, the standard keys included.
+  /// - Throws: ``StorageError`` `.missing` when there is no store, and as `addPostgresStore(at:configuration:options:)`.
+  public static func metadata(at url: URL, options: PostgresStoreOptions = PostgresStoreOptions()) throws
+    -> StoreMetadata
+  {
+    try withCatalogue(url, options) { catalogue, _ in catalogue.fullMetadata }
+  }
+
+  /// Replaces the program's own metadata of the store at `url`; the standard keys stay.
+  /// - Throws: as `metadata(at:options:)`; ``StorageError`` `.refused` without the right to write.
+  public static func setMetadata(
+    _ metadata: StoreMetadata, at url: URL, options: PostgresStoreOptions = PostgresStoreOptions()
+  ) throws {
+    let namespace = try ServerAddress(url).namespace
+    try withCatalogue(url, options) { _, connection in
+      var statement = SQLStatement(
+        "UPDATE \(StoreMapping.qualified("strata_store", namespace)) SET metadata = ")
+      statement += statement.bind(try Catalogue.text(metadata))
+      try connection.run(statement)
+    }
+  }
+
+  /// The model that the store at `url` was made with, changeable. Classes are found by name.
+  /// - Throws: as `metadata(at:options:)`; `ModelError` when the stored model is damaged.
+  public static func model(at url: URL, options: PostgresStoreOptions = PostgresStoreOptions()) throws
+    -> ManagedObjectModel
+  {
+    try withCatalogue(url, options) { catalogue, _ in
+      try ManagedObjectModel.model(storedForm: catalogue.model)
+    }
+  }
+
+  /// Deletes the store at `url`: its namespace, with all that is in it. Where there is none, nothing happens.
+  ///
+  /// Whoever has the store open gets ``StorageError`` of kind `damaged` or `replaced` from then on.
+  /// - Throws: ``StorageError`` `.notADatabase` for a namespace that holds other tables, or more tables than the store's own: then nothing is deleted; `.refused` without the right;
+  ///   `.serverBusy` when somebody holds a table longer than the timeout.
+  public static func destroy(at url: URL, options: PostgresStoreOptions = PostgresStoreOptions()) throws {
+    try withConnection(url, options) { address, connection in
+      try connection.run(SQLStatement("BEGIN"))
+      var limit = SQLStatement("SELECT pg_catalog.set_config('lock_timeout', ")
+      limit += limit.bind("\(max(1, options.timeout.components.seconds * 1_000))") + ", true)"
+      try connection.run(limit)
+      switch try Catalogue.find(address.namespace, on: connection) {
+      case .nothing: break
+      case .strangers: throw strangers(address.namespace)
+      case .store(let catalogue):
+        let others = try catalogue.strangers(in: address.namespace, on: connection)
+        guard others.isEmpty else { throw strangers(address.namespace, others) }
+        try connection.run(SQLStatement("DROP SCHEMA \(Identifier.quoted(address.namespace)) CASCADE"))
+      }
+      try connection.run(SQLStatement("COMMIT"))
+    }
+  }
+
+  private static func strangers(_ namespace: String, _ names: [String] = []) -> StorageError {
+    StorageError(
+      .notADatabase, operation: "destroy store", path: "",
+      detail:
+        "The namespace “\(namespace)” holds tables that are not the store's\(names.isEmpty ? "" : " (\(names.prefix(5).joined(separator: ", ")))"); nothing was deleted."
+    )
+  }
+
+  private static func withConnection<R>(
+    _ url: URL, _ options: PostgresStoreOptions, _ body: (ServerAddress, PostgresConnection) throws -> R
+  ) throws -> R {
+    let address = try ServerAddress(url)
+    let connection = try PostgresConnection(
+      address, password: options.password?(), deadline: ContinuousClock.now + options.timeout)
+    do {
+      return try body(address, connection)
+    } catch let error as SQLError { throw error.storageError("look at store", address.words) }
+  }
+
+  private static func withCatalogue<R>(
+    _ url: URL, _ options: PostgresStoreOptions, _ body: (Catalogue, PostgresConnection) throws -> R
+  ) throws -> R {
+    try withConnection(url, options) { address, connection in
+      guard case .store(let catalogue) = try Catalogue.find(address.namespace, on: connection) else {
+        throw StorageError(
+          .missing, operation: "look at store", path: "",
+          detail: "There is no store in the namespace “\(address.namespace)” of the database.")
+      }
+      return try body(catalogue, connection)
+    }
+  }
+}

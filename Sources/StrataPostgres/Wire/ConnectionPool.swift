@@ -1,0 +1,144 @@
+import Foundation
+import StrataCore
+
+/// The connections of one store: made when they are needed, kept, and lent to one thread at a time. May be used from any thread.
+final class ConnectionPool: Sendable {
+  private struct State {
+    var idle: [PostgresConnection] = []
+    /// How many there are, lent ones too.
+    var count = 0
+    var isClosed = false
+    /// Round trips of connections that are no more.
+    var formerRoundTrips = 0
+  }
+
+  let address: ServerAddress
+  private let password: (@Sendable () throws -> String)?
+  private let most: Int
+  private let patience: Duration
+  private let state = Mutex(State())
+  private let freed = NSCondition()
+
+  init(
+    _ address: ServerAddress, most: Int, patience: Duration, password: (@Sendable () throws -> String)? = nil
+  ) {
+    self.address = address
+    self.most = most
+    self.patience = patience
+    self.password = password
+  }
+
+  /// Lends a connection to `body`; an open transaction is rolled back afterwards. Waits while all are lent.
+  /// - Throws: ``StorageError`` `.closed`, `.serverBusy` when none is given back in time; `.unreachable`, `.refused` when there is none to be had; what
+  ///   `body` throws.
+  func withConnection<R>(_ body: (PostgresConnection) throws -> R) throws -> R {
+    let connection = try borrow()
+    defer { giveBack(connection) }
+    return try body(connection)
+  }
+
+  /// A connection to be kept until `giveBack`; nil when `share`, of all that there may be, are lent already.
+  func borrow(share: Int) throws -> PostgresConnection? {
+    let isTooMany = state.withLock { $0.count - $0.idle.count >= share }
+    return isTooMany ? nil : try borrow()
+  }
+
+  private func borrow() throws -> PostgresConnection {
+    let deadline = ContinuousClock.now + patience
+    while true {
+      enum Answer { case old(PostgresConnection), new, none }
+      let answer = try state.withLock { state throws(StorageError) -> Answer in
+        if state.isClosed { throw Self.closed }
+        if let connection = state.idle.popLast() { return .old(connection) }
+        if state.count >= most { return .none }
+        state.count += 1
+        return .new
+      }
+      switch answer {
+      case .old(let connection):
+        if connection.isUsable { return connection }
+        drop(connection)
+      case .new:
+        do {
+          return try PostgresConnection(address, password: password?(), deadline: deadline)
+        } catch {
+          state.withLock { $0.count -= 1 }
+          signal()
+          throw error
+        }
+      case .none:
+        guard wait(until: deadline) else {
+          throw StorageError(
+            .serverBusy, operation: "talk to server", path: "",
+            detail: "All \(most) connections to the store are in use.")
+        }
+      }
+    }
+  }
+
+  /// Takes back what `borrow` has lent.
+  func giveBack(_ connection: PostgresConnection) {
+    guard connection.reset() else { return drop(connection) }
+    let isKept = state.withLock { state in
+      if state.isClosed { return false }
+      state.idle.append(connection)
+      return true
+    }
+    if isKept { signal() } else { drop(connection) }
+  }
+
+  private func drop(_ connection: PostgresConnection) {
+    state.withLock {
+      $0.count -= 1
+      $0.formerRoundTrips += connection.roundTrips
+    }
+    signal()
+  }
+
+  private func wait(until deadline: ContinuousClock.Instant) -> Bool {
+    let left = deadline - ContinuousClock.now
+    if left <= .zero { return false }
+    freed.lock()
+    defer { freed.unlock() }
+    // Somebody may have given one back before the lock was taken.
+    if state.withLock({ !$0.idle.isEmpty || $0.count < most || $0.isClosed }) { return true }
+    let seconds = Double(left.components.seconds) + Double(left.components.attoseconds) / 1e18
+    _ = freed.wait(until: Date(timeIntervalSinceNow: seconds))
+    return true
+  }
+
+  private func signal() {
+    freed.lock()
+    freed.signal()
+    freed.unlock()
+  }
+
+  /// Drops all connections that are not lent: one has turned out to be dead, and the others have probably died with it.
+  func dropIdle() {
+    let idle = state.withLock { state in
+      defer { state.idle = [] }
+      return state.idle
+    }
+    idle.forEach(drop)
+  }
+
+  /// How many round trips have been made; those of lent connections when they are back.
+  var roundTrips: Int {
+    state.withLock { state in state.idle.reduce(state.formerRoundTrips) { $0 + $1.roundTrips } }
+  }
+
+  /// Closes all connections; those that are lent when they are given back.
+  func close() {
+    state.withLock { state in
+      state.isClosed = true
+      state.count -= state.idle.count
+      state.idle = []
+    }
+    freed.lock()
+    freed.broadcast()
+    freed.unlock()
+  }
+
+  private static let closed = StorageError(
+    .closed, operation: "talk to server", path: "", detail: "The store was closed.")
+}

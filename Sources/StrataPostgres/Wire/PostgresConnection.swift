@@ -1,0 +1,346 @@
+import CLibPQ
+import Foundation
+import StrataCore
+
+/// One connection to the server. Used by one thread at a time: the pool lends it.
+///
+/// Statements go out together and the answers are read while they do, so that neither side waits for the other with a full buffer. What is sent together costs
+/// one round trip.
+final class PostgresConnection: @unchecked Sendable {
+  // @unchecked Sendable: whoever has borrowed it from the pool, or holds the writer's lock, is the only one who uses it.
+
+  private let handle: OpaquePointer
+  private let server: String
+  /// What makes two statements the same for the server.
+  private struct Shape: Hashable {
+    let text: String
+    let oids: [UInt32]
+  }
+  /// Names of prepared statements.
+  private var prepared: [Shape: String] = [:]
+  private var preparedCount = 0
+  private static let mostPrepared = 256
+  /// How often something was sent and its answer waited for.
+  private(set) var roundTrips = 0
+  /// The process that opened it: a connection is of no use after a fork.
+  private let process = getpid()
+
+  /// Connects.
+  /// - Throws: ``StorageError`` `.unreachable`, `.refused`, `.missing` for a database that is not there, `.serverBusy`.
+  init(_ address: ServerAddress, password: String?, deadline: ContinuousClock.Instant) throws {
+    server = address.words
+    var parameters = address.parameters
+    // Names are looked up nowhere but where the statements say; see CVE-2018-1058.
+    parameters["options"] =
+      "-c search_path=pg_catalog -c client_encoding=UTF8 -c standard_conforming_strings=on -c idle_in_transaction_session_timeout=300000"
+    parameters["client_encoding"] = "UTF8"
+    if let password { parameters["password"] = password }
+    // A peer that is gone without a word is noticed after half a minute.
+    for (key, value) in [
+      ("keepalives_idle", "10"), ("keepalives_interval", "5"), ("keepalives_count", "4"),
+      ("tcp_user_timeout", "30000"),
+    ] where parameters[key] == nil { parameters[key] = value }
+    handle = try Self.start(parameters, address.words)
+    // Whatever is thrown from here on, `deinit` runs.
+    try connect(deadline)
+    guard PQsetnonblocking(handle, 1) == 0 else { throw lost() }
+    guard PQserverVersion(handle) >= 120_000 else {
+      throw StorageError(
+        .unsupportedFormat, operation: "connect", path: "",
+        detail:
+          "Strata needs PostgreSQL 12 or newer; the server is of version \(PQserverVersion(handle) / 10_000)."
+      )
+    }
+  }
+
+  deinit {
+    // In a child process the session is still the parent's: it must not be ended, only let go of.
+    if process == getpid() { PQfinish(handle) } else { _ = close(PQsocket(handle)) }
+  }
+
+  private static func start(_ parameters: [String: String], _ server: String) throws -> OpaquePointer {
+    let entries = parameters.sorted { $0.key < $1.key }
+    var keywords = entries.map { strdup($0.key) }
+    var values = entries.map { strdup($0.value) }
+    defer { (keywords + values).forEach { free($0) } }
+    keywords.append(nil)
+    values.append(nil)
+    let handle = keywords.map { UnsafePointer<CChar>($0) }.withUnsafeBufferPointer { keywords in
+      values.map { UnsafePointer<CChar>($0) }.withUnsafeBufferPointer { values in
+        PQconnectStartParams(keywords.baseAddress, values.baseAddress, 0)
+      }
+    }
+    guard let handle else {
+      throw StorageError(
+        .outOfMemory, operation: "connect", path: "", detail: "There is no memory for a connection.")
+    }
+    return handle
+  }
+
+  private func connect(_ deadline: ContinuousClock.Instant) throws {
+    if PQstatus(handle) == CONNECTION_BAD { throw connectFailure() }
+    var state = PGRES_POLLING_WRITING
+    while state != PGRES_POLLING_OK {
+      if state == PGRES_POLLING_FAILED { throw connectFailure() }
+      try wait(
+        forReading: state == PGRES_POLLING_READING, forWriting: state == PGRES_POLLING_WRITING, deadline)
+      state = PQconnectPoll(handle)
+    }
+  }
+
+  /// Why there is no connection. libpq names neither the password nor a parameter's value in its messages but for names of hosts, roles and databases.
+  private func connectFailure() -> StorageError {
+    let message = PQerrorMessage(handle).map { String(cString: $0) } ?? ""
+    let words = message.split(separator: "\n").last.map(String.init) ?? "no reason given"
+    var kind = StorageError.Kind.unreachable
+    // Before there is a session libpq hands no codes out, only the server's words.
+    if message.contains("authentication failed") || message.contains("no password supplied")
+      || message.contains("pg_hba.conf") || message.contains("role \"")
+    {
+      kind = .refused
+    } else if message.contains("database \""), message.contains("does not exist") {
+      kind = .missing
+    } else if message.contains("too many clients") || message.contains("remaining connection slots") {
+      kind = .serverBusy
+    }
+    return StorageError(
+      kind, operation: "connect", path: "", detail: "\(server) takes no connection: \(words).")
+  }
+
+  /// Whether the connection can still be used.
+  var isUsable: Bool {
+    PQstatus(handle) == CONNECTION_OK && process == getpid() && PQpipelineStatus(handle) == PQ_PIPELINE_OFF
+  }
+
+  /// Whether no transaction is open.
+  var isIdle: Bool { PQtransactionStatus(handle) == PQTRANS_IDLE }
+
+  /// The server's number of the session, which `pg_terminate_backend` takes.
+  var backend: Int32 { PQbackendPID(handle) }
+
+  private func lost() -> StorageError {
+    let message = PQerrorMessage(handle).map { String(cString: $0) } ?? ""
+    let words = message.split(separator: "\n").first.map(String.init) ?? ""
+    return StorageError(
+      .unreachable, operation: "talk to server", path: "",
+      detail: "The connection was lost.\(words.isEmpty ? "" : " \(server): \(words).")")
+  }
+
+  // MARK: Statements
+
+  /// Runs a statement.
+  /// - Throws: ``SQLError`` when the server refuses it; ``StorageError`` `.unreachable` when the connection is lost.
+  @discardableResult
+  func run(_ statement: SQLStatement, deadline: ContinuousClock.Instant? = nil) throws -> SQLResult {
+    let results = try run([statement], deadline: deadline)
+    return results[0]
+  }
+
+  /// Runs statements one after the other in one round trip. When one fails, those behind it are not carried out.
+  /// - Throws: the first failing statement's ``SQLError``; ``StorageError`` `.unreachable` when the connection is lost, `.serverBusy` at the deadline.
+  @discardableResult
+  func run(_ statements: [SQLStatement], deadline: ContinuousClock.Instant? = nil) throws -> [SQLResult] {
+    guard process == getpid() else {
+      throw StorageError(
+        .forked, operation: "talk to server", path: "", detail: "The connection was opened before a fork.")
+    }
+    if statements.isEmpty { return [] }
+    try makeRoom(statements.count, deadline)
+    guard PQenterPipelineMode(handle) == 1 else { throw lost() }
+    var expected: [Expected] = []
+    var fresh: [Shape] = []
+    for statement in statements {
+      let shape = Shape(text: statement.text, oids: statement.oids)
+      if let name = prepared[shape] {
+        try send(statement, name)
+      } else {
+        preparedCount += 1
+        let name = "s\(preparedCount)"
+        try prepare(statement, name)
+        prepared[shape] = name
+        fresh.append(shape)
+        expected.append(.prepared)
+        try send(statement, name)
+      }
+      expected.append(.result)
+    }
+    guard PQpipelineSync(handle) == 1 else { throw lost() }
+    roundTrips += 1
+    do {
+      let results = try receive(expected, Self.patience(deadline))
+      guard PQexitPipelineMode(handle) == 1 else { throw lost() }
+      return results
+    } catch {
+      // Which of them the server knows is not known: they are prepared again.
+      for shape in fresh { prepared[shape] = nil }
+      throw error
+    }
+  }
+
+  private enum Expected { case prepared, result }
+
+  /// What is left until a deadline is how long the server may keep silent: an answer that is coming may take its time.
+  private static func patience(_ deadline: ContinuousClock.Instant?) -> Duration? {
+    deadline.map { max($0 - ContinuousClock.now, .milliseconds(1)) }
+  }
+
+  private func makeRoom(_ count: Int, _ deadline: ContinuousClock.Instant?) throws {
+    guard prepared.count + count > Self.mostPrepared, !prepared.isEmpty else { return }
+    // Not in a transaction that has failed, where nothing is run but a rollback.
+    guard PQtransactionStatus(handle) != PQTRANS_INERROR else { return }
+    prepared = [:]
+    try runText("DEALLOCATE ALL", deadline: deadline)
+  }
+
+  private func prepare(_ statement: SQLStatement, _ name: String) throws {
+    let isSent = statement.oids.withUnsafeBufferPointer {
+      PQsendPrepare(handle, name, statement.text, Int32($0.count), $0.baseAddress)
+    }
+    if isSent != 1 { throw lost() }
+  }
+
+  private func send(_ statement: SQLStatement, _ name: String) throws {
+    let formats = [Int32](repeating: 1, count: statement.oids.count)
+    let isSent = statement.bytes.withUnsafeBytes { bytes in
+      // An empty parameter needs an address, too: none means null.
+      let base = bytes.baseAddress ?? UnsafeRawPointer(handle)
+      let values = statement.starts.map { start -> UnsafePointer<CChar>? in
+        start < 0 ? nil : (base + start).assumingMemoryBound(to: CChar.self)
+      }
+      return values.withUnsafeBufferPointer { values in
+        statement.lengths.withUnsafeBufferPointer { lengths in
+          PQsendQueryPrepared(
+            handle, name, Int32(statement.oids.count), values.baseAddress, lengths.baseAddress, formats, 1)
+        }
+      }
+    }
+    if isSent != 1 { throw lost() }
+  }
+
+  /// Reads the answers up to the end of what was sent.
+  private func receive(_ expected: [Expected], _ patience: Duration?) throws -> [SQLResult] {
+    var results: [SQLResult] = []
+    var failure: SQLError?
+    var place = 0
+    var isSynchronized = false
+    while !isSynchronized {
+      try flushAndRead(patience)
+      guard let result = PQgetResult(handle) else {
+        // Between the answers of two statements.
+        if PQstatus(handle) == CONNECTION_BAD { throw lost() }
+        continue
+      }
+      switch PQresultStatus(result) {
+      case PGRES_PIPELINE_SYNC:
+        PQclear(result)
+        isSynchronized = true
+      case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY:
+        let isPrepared = place < expected.count && expected[place] == .prepared
+        place += 1
+        if isPrepared { PQclear(result) } else { results.append(SQLResult(result)) }
+      case PGRES_PIPELINE_ABORTED:
+        PQclear(result)
+        place += 1
+      default:
+        if failure == nil { failure = SQLError(result) }
+        PQclear(result)
+        place += 1
+        if PQstatus(handle) == CONNECTION_BAD { throw lost() }
+      }
+    }
+    if let failure {
+      guard PQexitPipelineMode(handle) == 1 else { throw lost() }
+      throw failure
+    }
+    return results
+  }
+
+  /// Runs statements without parameters, one after the other, as one transaction unless they say otherwise.
+  /// - Throws: as `run`.
+  @discardableResult
+  func runText(_ text: String, deadline: ContinuousClock.Instant? = nil) throws -> SQLResult? {
+    guard PQsendQuery(handle, text) == 1 else { throw lost() }
+    roundTrips += 1
+    let patience = Self.patience(deadline)
+    var last: SQLResult?
+    var failure: SQLError?
+    while true {
+      try flushAndRead(patience)
+      guard let result = PQgetResult(handle) else { break }
+      switch PQresultStatus(result) {
+      case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: last = SQLResult(result)
+      default:
+        if failure == nil { failure = SQLError(result) }
+        PQclear(result)
+        if PQstatus(handle) == CONNECTION_BAD { throw lost() }
+      }
+    }
+    if let failure { throw failure }
+    return last
+  }
+
+  /// Ends whatever transaction is open; false when the connection is of no use any more.
+  func reset() -> Bool {
+    guard isUsable else { return false }
+    if isIdle { return true }
+    do {
+      try runText("ROLLBACK")
+      return isIdle
+    } catch { return false }
+  }
+
+  // MARK: The socket
+
+  /// Sends what is waiting and reads until the next answer is there.
+  ///
+  /// - Parameter patience: How long the server may say nothing at all.
+  private func flushAndRead(_ patience: Duration?) throws {
+    while true {
+      let left = PQflush(handle)
+      if left < 0 {
+        // What the server has said before it hung up is worth more than that it did.
+        _ = PQconsumeInput(handle)
+        if PQisBusy(handle) == 0 { return }
+        throw lost()
+      }
+      if left == 0, PQisBusy(handle) == 0 { return }
+      try wait(forReading: true, forWriting: left > 0, patience.map { ContinuousClock.now + $0 })
+      if PQconsumeInput(handle) != 1 {
+        if PQisBusy(handle) == 0 { return }
+        throw lost()
+      }
+    }
+  }
+
+  private func wait(forReading: Bool, forWriting: Bool, _ deadline: ContinuousClock.Instant?) throws {
+    let socket = PQsocket(handle)
+    guard socket >= 0 else { throw lost() }
+    var events: Int16 = 0
+    if forReading { events |= Int16(POLLIN) }
+    if forWriting { events |= Int16(POLLOUT) }
+    while true {
+      var descriptor = pollfd(fd: socket, events: events, revents: 0)
+      var milliseconds: Int32 = -1
+      if let deadline {
+        let left = deadline - ContinuousClock.now
+        if left <= .zero { throw timeout() }
+        milliseconds = Int32(
+          clamping: left.components.seconds * 1_000 + left.components.attoseconds / 1_000_000_000_000_000 + 1)
+      }
+      let count = poll(&descriptor, 1, milliseconds)
+      if count > 0 { return }
+      if count < 0, errno != EINTR { throw lost() }
+    }
+  }
+
+  /// Asks the server to give up what it is doing. The connection is closed by whoever holds it: an answer may still come.
+  private func timeout() -> StorageError {
+    if PQstatus(handle) == CONNECTION_OK, let cancel = PQgetCancel(handle) {
+      var words = [CChar](repeating: 0, count: 256)
+      _ = PQcancel(cancel, &words, Int32(words.count))
+      PQfreeCancel(cancel)
+    }
+    return StorageError(
+      .serverBusy, operation: "talk to server", path: "", detail: "\(server) has not answered in time.")
+  }
+}

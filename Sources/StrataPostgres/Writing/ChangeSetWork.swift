@@ -1,0 +1,245 @@
+import Foundation
+import StrataCore
+
+/// Which row of a store.
+struct RowAddress: Hashable, Sendable {
+  let hierarchy: Int
+  let key: UInt64
+}
+
+/// One change set on its way into the tables, in a transaction that keeps all other writers out.
+///
+/// ```
+///   read      the rows that it replaces, deletes or depends on           conflicts
+///   ask       who refers to what, who has which values and positions     references, uniqueness
+///   write     links, deletes, updates, inserts, positions
+/// ```
+///
+/// What is asked goes out together: each step is one round trip, and a step with nothing to ask is none.
+final class ChangeSetWork {
+  typealias Ask = ([SQLStatement]) throws -> [SQLResult]
+
+  let mapping: StoreMapping
+  let set: ChangeSet
+  let rows: RowStatements
+  /// The rows that are there now, of those that the change set replaces, deletes or depends on.
+  private(set) var stored: [RowAddress: FetchedRow] = [:]
+  /// Places among the inserts and updates of the change set.
+  private(set) var inserts: [RowAddress: Int] = [:]
+  private(set) var updates: [RowAddress: Int] = [:]
+  /// The rows that go and are there.
+  private(set) var deletes: [RowAddress: FetchedRow] = [:]
+  /// Whether rows under the keys of inserts are looked for: the server has refused one.
+  private let looksForInserts: Bool
+
+  var schema: Schema { mapping.schema }
+
+  init(_ set: ChangeSet, _ mapping: StoreMapping, looksForInserts: Bool) {
+    self.set = set
+    self.mapping = mapping
+    self.looksForInserts = looksForInserts
+    rows = RowStatements(mapping: mapping)
+  }
+
+  /// What a change set becomes: statements, and rows that lose a relationship of which it says nothing.
+  struct Outcome {
+    var statements: [SQLStatement] = []
+    var touched: [RowTouch] = []
+  }
+
+  /// Reads and checks, and returns what is to be written.
+  ///
+  /// - Parameter number: Calls for the number of the commit, which no version of a row exceeds.
+  /// - Throws: ``CommitConflict``, ``UniquenessViolation``, ``DanglingReferences``, ``StorageError``; what `ask` throws.
+  func prepare(held: [Bool], number: () throws -> UInt64, _ ask: Ask) throws -> Outcome {
+    try collect(held)
+    try readStored(ask)
+    try checkConflicts(number)
+    // What cannot be written at all is found before anything is asked about it.
+    let written = try rows.updates(set.updates) + rows.inserts(set.inserts)
+    var links = LinkChanges(self)
+    try links.collect()
+    let uniqueness = UniquenessQuestions(self)
+    let references = ReferenceQuestions(self, links)
+    let placement = PlacementQuestions(self, links)
+    var questions: [SQLStatement] = []
+    let uniquenessPlace = questions.count
+    questions += try uniqueness.statements()
+    let referencePlace = questions.count
+    questions += try references.statements()
+    let placementPlace = questions.count
+    questions += try placement.statements()
+    let answers = questions.isEmpty ? [] : try ask(questions)
+    let violations = try uniqueness.violations(Array(answers[uniquenessPlace..<referencePlace]))
+    if !violations.isEmpty { throw UniquenessViolation(violations: violations) }
+    let found = try references.read(Array(answers[referencePlace..<placementPlace]))
+    let dangling = try references.dangling(found)
+    if !dangling.isEmpty { throw DanglingReferences(references: dangling) }
+    let positions = try placement.positions(Array(answers[placementPlace...]))
+    var outcome = Outcome()
+    outcome.touched = links.untoldTouches(found.lostLinks)
+    outcome.statements += links.removals()
+    outcome.statements += links.removalsWithRows()
+    for (hierarchy, keys) in deletedKeys {
+      outcome.statements.append(rows.delete(keys, hierarchy: hierarchy))
+    }
+    outcome.statements += rows.clearings(set.updates) + written
+    outcome.statements += links.additions(positions)
+    outcome.statements += positions.rowStatements(mapping)
+    return outcome
+  }
+
+  /// The keys of rows that go and are there, by hierarchy.
+  var deletedKeys: [(hierarchy: Int, keys: [UInt64])] {
+    Dictionary(grouping: deletes.keys, by: \.hierarchy).map { ($0.key, $0.value.map(\.key).sorted()) }
+      .sorted { $0.hierarchy < $1.hierarchy }
+  }
+
+  func address(_ entity: Int, _ key: UInt64) -> RowAddress {
+    RowAddress(hierarchy: schema.entities[entity].hierarchyNumber, key: key)
+  }
+
+  /// The row of an insert or update as it will be; nil for a row that the change set does not write.
+  func changed(_ address: RowAddress) -> RowChange? {
+    if let place = inserts[address] { return set.inserts[place] }
+    if let place = updates[address] { return set.updates[place] }
+    return nil
+  }
+
+  static func refusal(_ detail: String) -> StorageError {
+    StorageError(.invalid, operation: "commit", path: "", detail: detail)
+  }
+
+  // MARK: Rows that are there
+
+  private func collect(_ held: [Bool]) throws {
+    func require(_ entity: Int) throws {
+      if held[entity] { return }
+      throw Self.refusal(
+        "The store's configuration does not hold the entity \(schema.entities[entity].name).")
+    }
+    for (place, change) in set.inserts.enumerated() {
+      try require(change.entity)
+      inserts[address(change.entity, change.primaryKey)] = place
+    }
+    for (place, change) in set.updates.enumerated() {
+      try require(change.entity)
+      updates[address(change.entity, change.primaryKey)] = place
+    }
+    for deletion in set.deletes { try require(deletion.entity) }
+  }
+
+  private func readStored(_ ask: Ask) throws {
+    var keys: [Int: Set<UInt64>] = [:]
+    for address in updates.keys { keys[address.hierarchy, default: []].insert(address.key) }
+    for deletion in set.deletes {
+      keys[schema.entities[deletion.entity].hierarchyNumber, default: []].insert(deletion.primaryKey)
+    }
+    for check in set.checks { keys[check.hierarchy, default: []].insert(check.primaryKey) }
+    if looksForInserts {
+      for address in inserts.keys { keys[address.hierarchy, default: []].insert(address.key) }
+    }
+    if keys.isEmpty { return }
+    var decodings: [RowDecoding] = []
+    var statements: [SQLStatement] = []
+    for (hierarchy, keys) in keys.sorted(by: { $0.key < $1.key }) {
+      let table = mapping.tables[hierarchy]
+      let decoding = RowDecoding(
+        mapping, table, entities: schema.hierarchies[hierarchy].memberNumbers, alias: "t")
+      var statement = SQLStatement("SELECT \(decoding.list) FROM \(table.name) t WHERE t.pk = ANY(")
+      statement += statement.bind(keys: keys.sorted()) + ")"
+      statements.append(statement)
+      decodings.append(decoding)
+    }
+    let results = try ask(statements)
+    for (decoding, result) in zip(decodings, results) {
+      for row in try decoding.rows(result) {
+        stored[RowAddress(hierarchy: decoding.table.hierarchy, key: row.primaryKey)] = row
+      }
+    }
+    for deletion in set.deletes {
+      let address = address(deletion.entity, deletion.primaryKey)
+      if let row = stored[address] { deletes[address] = row }
+    }
+  }
+
+  private func checkConflicts(_ number: () throws -> UInt64) throws {
+    var conflicts: [RowConflict] = []
+    func expect(_ address: RowAddress, _ version: UInt32) {
+      let row = stored[address]
+      if version == RowDeletion.anyVersion || row?.snapshot?.version == version { return }
+      conflicts.append(RowConflict(hierarchy: address.hierarchy, primaryKey: address.key, stored: row))
+    }
+    for change in set.updates { expect(address(change.entity, change.primaryKey), change.baseVersion) }
+    for deletion in set.deletes {
+      expect(address(deletion.entity, deletion.primaryKey), deletion.baseVersion)
+    }
+    for check in set.checks {
+      expect(RowAddress(hierarchy: check.hierarchy, key: check.primaryKey), check.baseVersion)
+    }
+    if looksForInserts {
+      for change in set.inserts {
+        let address = address(change.entity, change.primaryKey)
+        guard let row = stored[address] else { continue }
+        conflicts.append(RowConflict(hierarchy: address.hierarchy, primaryKey: address.key, stored: row))
+      }
+    }
+    if conflicts.isEmpty { return }
+    throw CommitConflict(conflicts: conflicts, newestVersion: UInt32(truncatingIfNeeded: try number()))
+  }
+
+  // MARK: References in rows
+
+  /// A to-one relationship of a changed row that leads elsewhere than before.
+  struct ReferenceChange {
+    let relationship: RelationshipSchema
+    let entity: Int
+    let key: UInt64
+    /// 0 for nothing.
+    let old: UInt64
+    let new: UInt64
+  }
+
+  /// All of them, inserts first.
+  lazy var referenceChanges: [ReferenceChange] = {
+    var changes: [ReferenceChange] = []
+    for insert in set.inserts {
+      let entity = schema.entities[insert.entity]
+      for relationship in entity.relationships where !relationship.isToMany && !relationship.isTransient {
+        let new = insert.row.reference(relationship.slot, of: entity)
+        if new == 0 { continue }
+        changes.append(
+          ReferenceChange(
+            relationship: relationship, entity: insert.entity, key: insert.primaryKey, old: 0, new: new))
+      }
+    }
+    for update in set.updates {
+      let entity = schema.entities[update.entity]
+      let before = stored[address(update.entity, update.primaryKey)]?.snapshot
+      for relationship in entity.relationships
+      where !relationship.isToMany && !relationship.isTransient
+        && update.changedSlots.contains(relationship.slot)
+      {
+        let old = before?.reference(relationship.slot, of: entity) ?? 0
+        let new = update.row.reference(relationship.slot, of: entity)
+        if old == new { continue }
+        changes.append(
+          ReferenceChange(
+            relationship: relationship, entity: update.entity, key: update.primaryKey, old: old, new: new))
+      }
+    }
+    return changes
+  }()
+
+  /// That a reference names an entity that its relationship leads to.
+  func requireDestination(_ relationship: RelationshipSchema, _ reference: UInt64) throws {
+    let code = Int(StoreReference.entityCode(reference))
+    let key = StoreReference.primaryKey(reference)
+    let entity = mapping.entitiesByCode.indices.contains(code) ? mapping.entitiesByCode[code] : -1
+    guard key > 0, entity >= 0, schema.entities[relationship.destination].subtree.contains(entity) else {
+      throw Self.refusal(
+        "A reference of \(relationship.qualifiedName) leads to entity code \(code), which is not one of its destination's."
+      )
+    }
+  }
+}

@@ -1,0 +1,241 @@
+import Foundation
+import StrataCore
+
+/// One attempt to write change sets together: one transaction of the server's.
+///
+/// ```
+///   BEGIN · lock the store's row · ask what must be known · savepoint · write · … · note the commit · COMMIT
+/// ```
+///
+/// The store's row stays locked until the commit, so commits of one store come one after the other, whoever makes them, and what was asked stays true. What has
+/// not been asked yet goes out with the next question: a save of new rows that refer to nothing is one round trip.
+final class CommitRun {
+  private let mapping: StoreMapping
+  private let identifier: UUID
+  private let held: [Bool]
+  private let connection: PostgresConnection
+  private let deadline: ContinuousClock.Instant
+  private let writer: Int64
+  /// Tells this attempt from every other.
+  let token = UUID()
+  /// Whether a COMMIT was sent: if the connection is lost then, it may have taken place.
+  private(set) var isCommitSent = false
+  /// What goes out before the next statements.
+  private var prologue: [SQLStatement] = []
+  /// The number of the commit, once the lock is held.
+  private var number: UInt64?
+
+  init(
+    _ mapping: StoreMapping, identifier: UUID, held: [Bool], connection: PostgresConnection, writer: Int64,
+    deadline: ContinuousClock.Instant
+  ) {
+    self.mapping = mapping
+    self.identifier = identifier
+    self.held = held
+    self.connection = connection
+    self.writer = writer
+    self.deadline = deadline
+  }
+
+  /// How long the server may keep silent. A save that is being written is not given up because it is large.
+  private var limit: ContinuousClock.Instant { max(deadline, ContinuousClock.now + .seconds(10)) }
+
+  typealias Outcome = Result<CommitResult, any Error>
+
+  /// Something in a table was changed by somebody who does not take the store's lock: the attempt is made again.
+  struct Disturbed: Error {}
+
+  /// Writes the sets, each of which succeeds or fails alone.
+  /// - Throws: ``SQLError`` and ``StorageError`` of the whole transaction, of which nothing was written unless ``isCommitSent``; ``Disturbed``.
+  func run(_ sets: [ChangeSet]) throws -> [Outcome] {
+    begin()
+    var outcomes: [Outcome] = []
+    var touched: [Int: [RowTouch]] = [:]
+    var metadata: StoreMetadata?
+    let isSole = sets.count == 1
+    for (place, set) in sets.enumerated() {
+      do {
+        let work = try write(set, isSole: isSole)
+        touched[place] = work.touched
+        if let new = set.metadata { metadata = new }
+        outcomes.append(.success(CommitResult(commitNumber: 0)))
+      } catch let error where Self.isOfOneSet(error) {
+        if isSole {
+          _ = connection.reset()
+          return [.failure(translated(error))]
+        }
+        try connection.run(SQLStatement("ROLLBACK TO SAVEPOINT one_set"), deadline: limit)
+        outcomes.append(.failure(translated(error)))
+      }
+    }
+    guard outcomes.contains(where: { if case .success = $0 { true } else { false } }) else {
+      _ = connection.reset()
+      return outcomes
+    }
+    if !isSole { try finish([], metadata) }
+    let number = try requireNumber()
+    return outcomes.enumerated().map { place, outcome in
+      outcome.map { _ in CommitResult(commitNumber: number, touched: touched[place] ?? []) }
+    }
+  }
+
+  /// What a commit that took place has done, when its answer was lost: what the server would have said besides is not known.
+  func outcomesOfLostAnswer(_ sets: [ChangeSet], number: UInt64) -> [Outcome] {
+    sets.map { _ in .success(CommitResult(commitNumber: number)) }
+  }
+
+  /// Whether an error is about the change set, so that others written with it can succeed.
+  private static func isOfOneSet(_ error: any Error) -> Bool {
+    switch error {
+    case is CommitConflict, is UniquenessViolation, is DanglingReferences, is CoreDataError: return true
+    case let error as StorageError: return error.kind == .invalid || error.kind == .tooLarge
+    case let error as SQLError:
+      // Data that the server does not take, and limits of a statement's.
+      return error.state.hasPrefix("22") && error.state != RowStatements.guardState
+        || error.state.hasPrefix("54") || error.state == "23514" || error.state == "23502"
+    default: return false
+    }
+  }
+
+  private func translated(_ error: any Error) -> any Error {
+    (error as? SQLError)?.storageError("commit", "The server") ?? error
+  }
+
+  // MARK: Steps
+
+  private func begin() {
+    prologue.append(SQLStatement("BEGIN ISOLATION LEVEL READ COMMITTED"))
+    let left = max(deadline - ContinuousClock.now, .milliseconds(1))
+    let milliseconds = left.components.seconds * 1_000 + left.components.attoseconds / 1_000_000_000_000_000
+    var limit = SQLStatement()
+    limit +=
+      "SELECT pg_catalog.set_config('lock_timeout', " + limit.bind("\(max(1, milliseconds))") + ", true)"
+    prologue.append(limit)
+    var lock = SQLStatement()
+    lock +=
+      "WITH w AS (UPDATE \(mapping.qualified("strata_store")) SET commit_number = commit_number + 1 WHERE identifier = "
+    lock += (lock.bind(.uuid(identifier), as: .uuid) ?? "") + " RETURNING commit_number) "
+    // Fails where another store has taken the place of this one: nothing may be written to that.
+    lock += "SELECT max(commit_number), 1 / count(*) FROM w"
+    prologue.append(lock)
+  }
+
+  /// Sends statements behind what waits to be sent; the answers to these alone.
+  private func send(_ statements: [SQLStatement]) throws -> [SQLResult] {
+    let waiting = prologue
+    prologue = []
+    do {
+      var results = try connection.run(waiting + statements, deadline: limit)
+      if !waiting.isEmpty {
+        if number == nil { number = UInt64(exactly: try results[2].integer(0, 0)) }
+        results.removeFirst(waiting.count)
+      }
+      return results
+    } catch let error as SQLError where error.state == RowStatements.guardState && number == nil {
+      // Statements that are guarded otherwise come when the lock is held.
+      throw StorageError(
+        .replaced, operation: "commit", path: "",
+        detail:
+          "The namespace does not hold the store any more that was opened: it was destroyed or replaced.")
+    }
+  }
+
+  private func requireNumber() throws -> UInt64 {
+    if number == nil { _ = try send([]) }
+    guard let number else { throw SQLResult.damaged }
+    return number
+  }
+
+  private func write(_ set: ChangeSet, isSole: Bool) throws -> ChangeSetWork.Outcome {
+    do {
+      return try write(set, isSole: isSole, looksForInserts: false)
+    } catch let error as SQLError where error.state == "23505" {
+      // A key, or values, that a row has which nobody has looked for. The transaction is void up to the savepoint.
+      if isSole {
+        guard connection.reset() else { throw error }
+        number = nil
+        begin()
+      } else {
+        try connection.run(SQLStatement("ROLLBACK TO SAVEPOINT one_set"), deadline: limit)
+      }
+      do {
+        return try write(set, isSole: isSole, looksForInserts: true)
+      } catch let error as SQLError where error.state == "23505" { throw Disturbed() }
+    }
+  }
+
+  private func write(_ set: ChangeSet, isSole: Bool, looksForInserts: Bool) throws -> ChangeSetWork.Outcome {
+    if !isSole { prologue.append(SQLStatement("SAVEPOINT one_set")) }
+    let work = ChangeSetWork(set, mapping, looksForInserts: looksForInserts)
+    let outcome = try work.prepare(held: held, number: requireNumber, send)
+    do {
+      if isSole {
+        try finish(outcome.statements, set.metadata)
+      } else {
+        _ = try send(outcome.statements + [SQLStatement("RELEASE SAVEPOINT one_set")])
+      }
+    } catch let error as SQLError where error.state == RowStatements.guardState { throw Disturbed() }
+    return outcome
+  }
+
+  /// Writes the last statements, notes the commit, and commits.
+  private func finish(_ statements: [SQLStatement], _ metadata: StoreMetadata?) throws {
+    var statements = statements
+    if let metadata {
+      var statement = SQLStatement("UPDATE \(mapping.qualified("strata_store")) SET metadata = ")
+      statement += statement.bind(try Catalogue.text(metadata))
+      statements.append(statement)
+    }
+    var note = SQLStatement(
+      "INSERT INTO \(mapping.qualified("strata_commit")) (number, token, writer, at, body) ")
+    note +=
+      "SELECT commit_number, " + (note.bind(.uuid(token), as: .uuid) ?? "") + ", " + note.bind(writer) + ", "
+    note += (note.bind(.date(Date()), as: .float8) ?? "") + ", '\\x'::bytea "
+    note += "FROM \(mapping.qualified("strata_store"))"
+    statements.append(note)
+    statements.append(SQLStatement("COMMIT"))
+    isCommitSent = true
+    do {
+      _ = try send(statements)
+    } catch let error as SQLError {
+      // The server has answered: what it refuses did not take place.
+      isCommitSent = false
+      throw error
+    } catch let error as StorageError where error.kind == .replaced {
+      isCommitSent = false
+      throw error
+    }
+  }
+
+  // MARK: Afterwards
+
+  /// The number of the commit that an attempt has made, when its answer was lost; nil when it did not take place.
+  ///
+  /// Waits for the store's row first, which the attempt's session would still hold: then nothing can come any more.
+  static func find(
+    _ token: UUID, _ mapping: StoreMapping, _ connection: PostgresConnection,
+    _ deadline: ContinuousClock.Instant
+  ) throws -> UInt64? {
+    try connection.run(SQLStatement("BEGIN"), deadline: deadline)
+    try connection.run(
+      SQLStatement("SELECT commit_number FROM \(mapping.qualified("strata_store")) FOR UPDATE"),
+      deadline: deadline)
+    var question = SQLStatement("SELECT number FROM \(mapping.qualified("strata_commit")) WHERE token = ")
+    question += question.bind(.uuid(token), as: .uuid) ?? ""
+    let result = try connection.run(question, deadline: deadline)
+    let number = result.rowCount == 0 ? nil : UInt64(exactly: try result.integer(0, 0))
+    try connection.run(SQLStatement("COMMIT"), deadline: deadline)
+    return number
+  }
+
+  /// Deletes notes of commits that nobody asks for any more.
+  static func trim(_ mapping: StoreMapping, _ connection: PostgresConnection, newest: UInt64) throws {
+    guard newest > keptCommits else { return }
+    var statement = SQLStatement("DELETE FROM \(mapping.qualified("strata_commit")) WHERE number < ")
+    statement += statement.bind(newest - keptCommits)
+    try connection.run(statement)
+  }
+
+  /// So many notes are kept.
+  static let keptCommits: UInt64 = 4_096
+}

@@ -1,0 +1,255 @@
+import Foundation
+import StrataCore
+
+/// The statements that write rows: one for many rows of an entity, with a column of values per parameter.
+struct RowStatements {
+  let mapping: StoreMapping
+  /// So many rows, and so many bytes, go into one statement.
+  static let mostRows = 10_000
+  static let mostBytes = 32 << 20
+  /// An entry of an index on the server takes no more than a third of a page.
+  static let mostUniqueBytes = 2_600
+
+  /// Columns of values that rows are added to.
+  private struct Columns {
+    var keys = SQLArray(.int8)
+    var versions = SQLArray(.int4)
+    var outside = SQLArray(.bytea)
+    var values: [SQLArray] = []
+    var codes: [Int: SQLArray] = [:]
+    var byteCount = 0
+  }
+
+  // MARK: Inserts and updates
+
+  /// The statements that insert rows.
+  /// - Throws: ``StorageError`` `.invalid` for a value that the server cannot store, `.tooLarge`.
+  func inserts(_ changes: [RowChange]) throws -> [SQLStatement] {
+    var statements: [SQLStatement] = []
+    for (entity, group) in Self.grouped(changes, by: \.entity) {
+      let slots = storedSlots(entity)
+      try chunks(group, entity, slots) { columns in
+        statements.append(insert(columns, entity, slots))
+      }
+    }
+    return statements
+  }
+
+  /// The statements that replace rows of the version that the change sets are based on. Each fails when a row is not of that version any more.
+  func updates(_ changes: [RowChange]) throws -> [SQLStatement] {
+    struct Kind: Hashable {
+      let entity: Int
+      let slots: SlotBitmap
+    }
+    var statements: [SQLStatement] = []
+    let groups = Self.grouped(changes) { Kind(entity: $0.entity, slots: $0.changedSlots) }
+    for (kind, group) in groups {
+      let slots = storedSlots(kind.entity).filter { kind.slots.contains($0) }
+      try chunks(group, kind.entity, slots) { columns in
+        statements.append(update(columns, kind.entity, slots))
+      }
+    }
+    return statements
+  }
+
+  private static func grouped<Key: Hashable>(_ changes: [RowChange], by key: (RowChange) -> Key) -> [(
+    Key, [RowChange]
+  )] {
+    var order: [Key] = []
+    var groups: [Key: [RowChange]] = [:]
+    for change in changes {
+      let key = key(change)
+      if groups[key] == nil { order.append(key) }
+      groups[key, default: []].append(change)
+    }
+    return order.map { ($0, groups[$0] ?? []) }
+  }
+
+  /// The slots of an entity that have columns.
+  private func storedSlots(_ entity: Int) -> [Int] {
+    let places = mapping.table(ofEntity: entity).places[entity] ?? []
+    return places.indices.filter { places[$0] >= 0 }
+  }
+
+  private func emptyColumns(_ entity: Int, _ slots: [Int]) -> Columns {
+    let table = mapping.table(ofEntity: entity)
+    var columns = Columns()
+    for (place, slot) in slots.enumerated() {
+      guard let column = table.column(entity, slot) else { continue }
+      columns.values.append(SQLArray(column.type))
+      if column.codeColumn != nil { columns.codes[place] = SQLArray(.int2) }
+    }
+    return columns
+  }
+
+  private func chunks(_ changes: [RowChange], _ entity: Int, _ slots: [Int], _ body: (Columns) -> Void) throws
+  {
+    var columns = emptyColumns(entity, slots)
+    for change in changes {
+      try add(change, slots, to: &columns)
+      if columns.keys.count >= Self.mostRows || columns.byteCount >= Self.mostBytes {
+        body(columns)
+        columns = emptyColumns(entity, slots)
+      }
+    }
+    if columns.keys.count > 0 { body(columns) }
+  }
+
+  private func add(_ change: RowChange, _ slots: [Int], to columns: inout Columns) throws {
+    let entity = mapping.schema.entities[change.entity]
+    let table = mapping.table(ofEntity: change.entity)
+    guard change.row.version < UInt32(Int32.max) else {
+      throw StorageError(
+        .tooLarge, operation: "commit", path: "",
+        detail: "\(entity.name) p\(change.primaryKey) has been saved as often as a row can be.")
+    }
+    columns.keys.append(change.primaryKey)
+    columns.versions.append(Int32(bitPattern: change.row.version))
+    var outside: [(slot: Int, value: OutsideValue)] = []
+    if change.row.hasExternalValues {
+      for slot in storedSlots(change.entity) {
+        if case .outside(let value) = change.row.content(slot, of: entity) { outside.append((slot, value)) }
+      }
+    }
+    if outside.isEmpty {
+      columns.outside.appendNull()
+    } else {
+      columns.outside.append(bytes: OutsideList.encode(outside))
+    }
+    for (place, slot) in slots.enumerated() {
+      guard let column = table.column(change.entity, slot) else { continue }
+      switch change.row.content(slot, of: entity) {
+      case .outside:
+        guard let value = change.externals.first(where: { $0.slot == slot }) else {
+          throw StorageError(
+            .invalid, operation: "commit", path: "",
+            detail: "The large value of \(column.path) of p\(change.primaryKey) is not part of the save.")
+        }
+        if column.type == .text, value.bytes.contains(0) { throw Self.holdsNUL(column, change.primaryKey) }
+        columns.values[place].append(bytes: value.bytes)
+        columns.byteCount += value.bytes.count
+      case .value(.reference(let bits)):
+        columns.values[place].append(StoreReference.primaryKey(bits))
+        columns.codes[place]?.append(Int16(bitPattern: StoreReference.entityCode(bits)))
+      case .value(let value):
+        if case .null = value { columns.codes[place]?.appendNull() }
+        if let text = Self.text(value), text.utf8.contains(0) {
+          throw Self.holdsNUL(column, change.primaryKey)
+        }
+        guard columns.values[place].append(value) else {
+          throw StorageError(
+            .invalid, operation: "commit", path: "",
+            detail: "The value of \(column.path) of p\(change.primaryKey) is not of the attribute's type.")
+        }
+        columns.byteCount += 64
+      }
+    }
+  }
+
+  private static func text(_ value: AttributeValue) -> String? {
+    switch value {
+    case .string(let text): text
+    case .url(let url): url.absoluteString
+    default: nil
+    }
+  }
+
+  private static func holdsNUL(_ column: ColumnMapping, _ key: UInt64) -> StorageError {
+    StorageError(
+      .invalid, operation: "commit", path: "",
+      detail:
+        "\(column.path) of p\(key) holds the character U+0000, which PostgreSQL does not store in texts. Nothing was saved."
+    )
+  }
+
+  /// The columns of the slots, those of codes behind those of their references, with the names that the values have in the statement.
+  private func names(_ entity: Int, _ slots: [Int], _ columns: Columns) -> [(
+    column: String, value: String, array: SQLArray
+  )] {
+    let table = mapping.table(ofEntity: entity)
+    var names: [(column: String, value: String, array: SQLArray)] = []
+    for (place, slot) in slots.enumerated() {
+      guard let column = table.column(entity, slot) else { continue }
+      names.append((column.name, "c\(place)", columns.values[place]))
+      if let code = column.codeColumn, let array = columns.codes[place] {
+        names.append((code, "e\(place)", array))
+      }
+    }
+    return names
+  }
+
+  private func insert(_ columns: Columns, _ entity: Int, _ slots: [Int]) -> SQLStatement {
+    let names = names(entity, slots, columns)
+    var statement = SQLStatement()
+    let head = [columns.keys, columns.versions, columns.outside].map { statement.bind($0) }
+    let lists = (head + names.map { statement.bind($0.array) }).joined(separator: ", ")
+    let targets = (["pk", "entity", "version", "outside"] + names.map(\.column)).joined(separator: ", ")
+    let values = (["n.k", "\(mapping.codes[entity])", "n.v", "n.o"] + names.map { "n.\($0.value)" })
+      .joined(separator: ", ")
+    let aliases = (["k", "v", "o"] + names.map(\.value)).joined(separator: ", ")
+    statement +=
+      "INSERT INTO \(mapping.table(ofEntity: entity).name) (\(targets)) SELECT \(values) FROM unnest(\(lists)) AS n(\(aliases))"
+    return statement
+  }
+
+  private func update(_ columns: Columns, _ entity: Int, _ slots: [Int]) -> SQLStatement {
+    let names = names(entity, slots, columns)
+    var statement = SQLStatement()
+    let head = [columns.keys, columns.versions, columns.outside].map { statement.bind($0) }
+    let lists = (head + names.map { statement.bind($0.array) }).joined(separator: ", ")
+    let assignments = (["version = n.v", "outside = n.o"] + names.map { "\($0.column) = n.\($0.value)" })
+      .joined(separator: ", ")
+    let aliases = (["k", "v", "o"] + names.map(\.value)).joined(separator: ", ")
+    let words =
+      "UPDATE \(mapping.table(ofEntity: entity).name) t SET \(assignments) FROM unnest(\(lists)) AS n(\(aliases)) WHERE t.pk = n.k AND t.version = n.v - 1 RETURNING 1"
+    statement += Self.guarded(words, count: columns.keys.count, &statement)
+    return statement
+  }
+
+  /// A writing statement that fails, with a division by zero, unless it has written so many rows.
+  private static func guarded(_ words: String, count: Int, _ statement: inout SQLStatement) -> String {
+    "WITH w AS (\(words)) SELECT 1 / (CASE WHEN count(*) = \(statement.bind(count)) THEN 1 ELSE 0 END) FROM w"
+  }
+
+  /// How the server says that a guarded statement did not write what it should.
+  static let guardState = "22012"
+
+  // MARK: Deletes
+
+  /// The statement that deletes rows that are there.
+  func delete(_ keys: [UInt64], hierarchy: Int) -> SQLStatement {
+    var statement = SQLStatement()
+    let words =
+      "DELETE FROM \(mapping.tables[hierarchy].name) t WHERE t.pk = ANY(\(statement.bind(keys: keys))) RETURNING 1"
+    statement += Self.guarded(words, count: keys.count, &statement)
+    return statement
+  }
+
+  // MARK: Uniqueness
+
+  /// The statements that make room where rows exchange values that must be unique: the server looks at each row by itself.
+  func clearings(_ updates: [RowChange]) -> [SQLStatement] {
+    var keys: [Int: [UInt64]] = [:]
+    let schema = mapping.schema
+    for index in schema.indexes where index.isUnique {
+      for update in updates
+      where schema.entities[index.owner].subtree.contains(update.entity)
+        && index.parts.contains(where: { update.changedSlots.contains($0.slot) })
+      {
+        keys[index.number, default: []].append(update.primaryKey)
+      }
+    }
+    return keys.sorted { $0.key < $1.key }.compactMap { number, keys in
+      // One row exchanges nothing.
+      guard keys.count > 1 else { return nil }
+      let index = schema.indexes[number]
+      let table = mapping.table(ofEntity: index.owner)
+      guard let column = index.parts.lazy.compactMap({ table.column(index.owner, $0.slot) }).first else {
+        return nil
+      }
+      var statement = SQLStatement("UPDATE \(table.name) t SET \(column.name) = NULL WHERE t.pk = ANY(")
+      statement += statement.bind(keys: keys) + ")"
+      return statement
+    }
+  }
+}

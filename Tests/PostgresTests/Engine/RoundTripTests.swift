@@ -1,0 +1,73 @@
+import Foundation
+import Strata
+import StrataCore
+import Testing
+
+@testable import StrataPostgres
+
+/// How often the server is asked: each question costs the time of the way there and back.
+@Suite struct RoundTripTests {
+  /// The round trips that `body` makes.
+  private func trips(_ stand: ServerStand, _ body: () throws -> Void) rethrows -> Int {
+    let before = stand.store.roundTrips
+    try body()
+    return stand.store.roundTrips - before
+  }
+
+  @Test func savesTakeFewRoundTrips() throws {
+    let stand = try ServerStand(Library.make())
+    let context = stand.context()
+    // Keys are reserved once, and the statements prepared.
+    let shelf = try context.make("Shelf", ["room": "Hall"])
+    let author = try context.make("Author", ["name": "Ada"])
+    try context.make("Book", ["title": "0", "author": author])
+    try context.save()
+    let subject = try context.make("Subject", ["name": "s"])
+    #expect(try trips(stand) { try context.save() } == 1, "a new object that nothing is asked about")
+    try context.make("Book", ["title": "1", "code": "1", "author": author])
+    #expect(
+      try trips(stand) { try context.save() } == 2, "a new object that must be unique and refers to another")
+    shelf.setValue("Cellar", forKey: "room")
+    #expect(try trips(stand) { try context.save() } == 2, "a change")
+    author.setValue("Bob", forKey: "name")
+    #expect(try trips(stand) { try context.save() } == 3, "a change of a value that must be unique")
+    context.delete(subject)
+    #expect(try trips(stand) { try context.save() } <= 3, "a deletion")
+    for number in 0..<200 { try context.make("Subject", ["name": "\(number)"]) }
+    #expect(try trips(stand) { try context.save() } == 1, "many new objects")
+  }
+
+  @Test func readsTakeOneRoundTrip() throws {
+    let stand = try ServerStand(Library.make())
+    let context = stand.context()
+    let authors = try (0..<50).map { try context.make("Author", ["name": "\($0)"]) }
+    for (number, author) in authors.enumerated() {
+      for place in 0..<3 { try context.make("Book", ["title": "\(number) \(place)", "author": author]) }
+    }
+    try context.save()
+    let reader = stand.context()
+    let schema = stand.store.mapping.schema
+    let entity = try #require(schema.entity(named: "Author"))
+    let books = try #require(entity.relationships.first { $0.name == "books" })
+    let request = FetchRequest<ManagedObject>(
+      entityName: "Book", predicate: .comparison(key: "author.name", .beginsWith, "1"),
+      sortDescriptors: [FetchSort("author.name"), FetchSort("title", ascending: false)], fetchLimit: 5)
+    #expect(try trips(stand) { #expect(try reader.fetch(request).count == 5) } == 1)
+    #expect(try trips(stand) { #expect(try reader.count(for: request) == 5) } == 1)
+    let keys = try stand.store.fetch(
+      ResolvedFetchRequest(FetchRequest<ManagedObject>(entityName: "Author"), schema: schema),
+      mode: .identifiers
+    ).rows.map(\.primaryKey)
+    #expect(keys.count == 50)
+    #expect(
+      try trips(stand) {
+        let members = try stand.store.members(EdgeSet(relationship: books.number), of: keys)
+        #expect(members.allSatisfy { $0.count == 3 })
+      } == 1)
+    #expect(
+      try trips(stand) {
+        let rows = try stand.store.rows(hierarchy: entity.hierarchyNumber, primaryKeys: keys)
+        #expect(rows.compactMap(\.self).count == 50)
+      } == 1)
+  }
+}

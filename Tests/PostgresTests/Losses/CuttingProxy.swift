@@ -1,0 +1,150 @@
+import Foundation
+import StrataCore
+
+/// Stands between a store and its server, on a socket of its own, and cuts one connection after so many bytes.
+///
+/// Unsafe parts: file descriptors, which threads of the proxy read and write; each is closed once, by the thread that took the connection.
+final class CuttingProxy: Sendable {
+  /// Which bytes are counted.
+  enum Direction: Sendable { case toServer, toClient }
+
+  private struct State {
+    /// Bytes that may still pass before a cut; nil for no cut.
+    var left: Int?
+    var passed = 0
+    var cuts = 0
+  }
+
+  let folder: URL
+  private let listener: Int32
+  private let server: String
+  private let state = Mutex(State())
+  private let direction: Direction
+
+  struct Failure: Error { let call: String }
+
+  /// Listens in `folder` for connections to the server in `serverFolder`.
+  init(folder: URL, serverFolder: URL, direction: Direction) throws {
+    self.folder = folder
+    self.direction = direction
+    server = serverFolder.appendingPathComponent(".s.PGSQL.5432").path
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    listener = Self.makeSocket()
+    guard listener >= 0 else { throw Failure(call: "socket") }
+    let path = folder.appendingPathComponent(".s.PGSQL.5432").path
+    let isBound = Self.withAddress(path) { bind(listener, $0, $1) == 0 }
+    guard isBound, listen(listener, 64) == 0 else { throw Failure(call: "bind") }
+    let thread = Thread { [weak self, listener] in
+      while true {
+        let client = accept(listener, nil, nil)
+        if client < 0 { return }
+        guard let self else {
+          close(client)
+          return
+        }
+        self.connect(client)
+      }
+    }
+    thread.start()
+  }
+
+  deinit {
+    shutdown(listener, Int32(SHUT_RDWR))
+    close(listener)
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  /// From now on so many bytes pass in the direction, then their connection is cut. Once.
+  func cut(after count: Int?) { state.withLock { $0.left = count } }
+
+  /// How many bytes have passed in the direction.
+  var passed: Int { state.withLock { $0.passed } }
+  var cuts: Int { state.withLock { $0.cuts } }
+
+  private static func makeSocket() -> Int32 {
+    #if canImport(Glibc)
+      socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    #else
+      socket(AF_UNIX, SOCK_STREAM, 0)
+    #endif
+  }
+
+  private static func withAddress<R>(_ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> R) -> R {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { target in
+      target.copyBytes(from: path.utf8.prefix(target.count - 1))
+    }
+    return withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+  }
+
+  private func connect(_ client: Int32) {
+    let target = Self.makeSocket()
+    let isConnected = Self.withAddress(server) { Foundation.connect(target, $0, $1) == 0 }
+    guard isConnected else {
+      close(client)
+      close(target)
+      return
+    }
+    let open = Mutex(2)
+    @Sendable func finish() {
+      shutdown(client, Int32(SHUT_RDWR))
+      shutdown(target, Int32(SHUT_RDWR))
+      let isLast = open.withLock { open in
+        open -= 1
+        return open == 0
+      }
+      if isLast {
+        close(client)
+        close(target)
+      }
+    }
+    let box = Box(finish)
+    Thread { [weak self] in
+      self?.pump(client, target, isCounted: self?.direction == .toServer)
+      box.body()
+    }.start()
+    Thread { [weak self] in
+      self?.pump(target, client, isCounted: self?.direction == .toClient)
+      box.body()
+    }.start()
+  }
+
+  private struct Box: Sendable {
+    let body: @Sendable () -> Void
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+  }
+
+  private func pump(_ source: Int32, _ target: Int32, isCounted: Bool) {
+    var buffer = [UInt8](repeating: 0, count: 16_384)
+    while true {
+      let count = read(source, &buffer, buffer.count)
+      if count <= 0 { return }
+      let (allowed, isCut) = state.withLock { state -> (Int, Bool) in
+        guard isCounted else { return (count, false) }
+        guard let left = state.left, left < count else {
+          state.left = state.left.map { $0 - count }
+          state.passed += count
+          return (count, false)
+        }
+        state.left = nil
+        state.passed += left
+        state.cuts += 1
+        return (left, true)
+      }
+      var sent = 0
+      while sent < allowed {
+        let written = buffer.withUnsafeBytes {
+          send(target, $0.baseAddress.unsafelyUnwrapped + sent, allowed - sent, Int32(MSG_NOSIGNAL))
+        }
+        if written <= 0 { return }
+        sent += written
+      }
+      if isCut { return }
+    }
+  }
+}

@@ -1,0 +1,183 @@
+import Foundation
+import Strata
+import StrataCore
+import Testing
+import TortureKit
+
+@testable import StrataPostgres
+
+/// Connections that are cut, sessions that are killed, a server that stops: what was acknowledged is there, and nothing is there twice.
+@Suite struct LossTests {
+  /// A stack that reaches its server through a proxy.
+  private func stack(_ proxy: CuttingProxy, _ stand: ServerStand) throws -> PersistentStoreCoordinator {
+    var components = try #require(URLComponents(url: stand.url, resolvingAgainstBaseURL: true))
+    components.queryItems = components.queryItems?.map {
+      $0.name == "host" ? URLQueryItem(name: "host", value: proxy.folder.path) : $0
+    }
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: Library.make())
+    let store = try PostgresStore(
+      url: try #require(components.url), schema: try coordinator.managedObjectModel.schema())
+    try coordinator.attach(store)
+    return coordinator
+  }
+
+  /// `STRATA_CUTS=1`: the connection is cut after every byte, and not after every seventeenth.
+  private static let step = ProcessInfo.processInfo.environment["STRATA_CUTS"].flatMap { Int($0) } ?? 17
+
+  @Test(arguments: [CuttingProxy.Direction.toServer, .toClient])
+  func aConnectionCutAnywhereInASaveLosesAndDoublesNothing(direction: CuttingProxy.Direction) throws {
+    let server = try TestServer.required()
+    let stand = try ServerStand(Library.make())
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "px\(UInt16.random(in: 0 ... .max))")
+    let proxy = try CuttingProxy(folder: folder, serverFolder: server.folder, direction: direction)
+    let coordinator = try stack(proxy, stand)
+    let context = ManagedObjectContext(.confinement, coordinator: coordinator)
+    let author = try context.make("Author", ["name": "0"])
+    try context.save()
+    func save(_ number: Int) throws {
+      author.setValue("\(number)", forKey: "name")
+      try context.make("Book", ["title": "\(number)", "code": "\(number)", "author": author])
+      try context.save()
+    }
+    try save(1)
+    let before = proxy.passed
+    try save(2)
+    let length = proxy.passed - before
+    #expect(length > 100)
+    var number = 2
+    for place in stride(from: 0, through: length, by: Self.step) {
+      number += 1
+      proxy.cut(after: place)
+      // Nothing was acknowledged when the connection was cut, or it was and is found: so every save succeeds.
+      try save(number)
+      proxy.cut(after: nil)
+    }
+    #expect(proxy.cuts > length / Self.step / 2)
+    let reader = stand.context()
+    #expect(try reader.texts("Author", "name") == ["\(number)"])
+    let titles = try reader.texts("Book", "title").compactMap { Int($0) }.sorted()
+    #expect(titles == Array(1...number))
+    let version = try #require(try stand.sql("SELECT max(version), count(*) FROM \(stand.table("author"))"))
+    #expect(try version.text(0, 0) == "\(number + 1)")
+    try coordinator.remove(coordinator.persistentStores[0])
+  }
+
+  @Test func sessionsThatAreKilledLoseAndDoubleNothing() throws {
+    let stand = try ServerStand(Library.make())
+    let isDone = Mutex(false)
+    let killer = Thread {
+      var random = SeededGenerator(seed: 5)
+      while !isDone.withLock({ $0 }) {
+        _ = try? stand.sql(
+          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'strata' AND pid <> pg_backend_pid() AND query LIKE '%\(stand.store.mapping.namespace)%'"
+        )
+        Thread.sleep(forTimeInterval: Double(random.below(12)) / 1_000)
+      }
+    }
+    killer.start()
+    defer { isDone.withLock { $0 = true } }
+    let acknowledged = Mutex<[Int]>([])
+    let unknown = Mutex<[Int]>([])
+    DispatchQueue.concurrentPerform(iterations: 2) { thread in
+      for number in 0..<60 {
+        let serial = thread * 1_000 + number
+        do {
+          let context = stand.context()
+          try context.make("Book", ["title": "\(serial)", "pages": Int32(serial)])
+          try context.save()
+          acknowledged.withLock { $0.append(serial) }
+        } catch let error as StorageError where error.isOutcomeUnknown {
+          unknown.withLock { $0.append(serial) }
+        } catch {
+          // Refused: it must not be there.
+        }
+      }
+    }
+    isDone.withLock { $0 = true }
+    Thread.sleep(forTimeInterval: 0.05)
+    let found = try stand.context().texts("Book", "title").compactMap { Int($0) }
+    #expect(Set(found).count == found.count)
+    let known = Set(acknowledged.withLock { $0 })
+    #expect(known.isSubset(of: found))
+    #expect(Set(found).subtracting(known).isSubset(of: unknown.withLock { $0 }))
+    #expect(known.count > 60)
+  }
+
+  @Test func aServerThatCrashesAndStartsAgainLosesNothing() throws {
+    let server = try TestServer.own()
+    let url = try server.url("app")
+    let model = Library.make()
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
+    let store = try PostgresStore(url: url, schema: try model.schema())
+    try coordinator.attach(store)
+    let isDone = Mutex(false)
+    let acknowledged = Mutex<[Int]>([])
+    let refused = Mutex<[Int]>([])
+    let writer = DispatchQueue(label: "writer")
+    let finished = DispatchSemaphore(value: 0)
+    writer.async {
+      var serial = 0
+      while !isDone.withLock({ $0 }) {
+        serial += 1
+        do {
+          let context = ManagedObjectContext(.confinement, coordinator: coordinator)
+          try context.make("Book", ["title": "\(serial)"])
+          try context.save()
+          acknowledged.withLock { $0.append(serial) }
+        } catch let error as StorageError where error.isOutcomeUnknown {
+        } catch { refused.withLock { $0.append(serial) } }
+      }
+      finished.signal()
+    }
+    for round in 1...2 {
+      while acknowledged.withLock({ $0.count }) < round * 30 { Thread.sleep(forTimeInterval: 0.005) }
+      try server.crash()
+    }
+    let goal = acknowledged.withLock { $0.count } + 20
+    while acknowledged.withLock({ $0.count }) < goal { Thread.sleep(forTimeInterval: 0.005) }
+    isDone.withLock { $0 = true }
+    finished.wait()
+    let found = try ManagedObjectContext(.confinement, coordinator: coordinator).texts("Book", "title")
+      .compactMap { Int($0) }
+    #expect(Set(found).count == found.count)
+    #expect(Set(acknowledged.withLock { $0 }).isSubset(of: found))
+    #expect(Set(found).isDisjoint(with: refused.withLock { $0 }))
+    try coordinator.remove(store)
+  }
+
+  @Test func theSumOfTransfersStaysTheSame() throws {
+    let model = Library.make()
+    let stand = try ServerStand(model)
+    let stands = [stand, try stand.neighbour(Library.make())]
+    let context = stand.context()
+    for number in 0..<8 { try context.make("Book", ["title": "\(number)", "pages": Int32(100)]) }
+    try context.save()
+    let conflicts = Mutex(0)
+    DispatchQueue.concurrentPerform(iterations: 4) { thread in
+      var random = SeededGenerator(seed: UInt64(thread) + 1)
+      var done = 0
+      while done < 40 {
+        do {
+          let context = stands[thread % 2].context()
+          let books = try context.all("Book", by: "title")
+          let (from, to) = (random.below(8), random.below(8))
+          if from == to { continue }
+          func pages(_ place: Int) -> Int32 { Int32(books[place].value(forKey: "pages") as? Int64 ?? 0) }
+          let amount = Int32(random.below(5))
+          books[from].setValue(pages(from) - amount, forKey: "pages")
+          books[to].setValue(pages(to) + amount, forKey: "pages")
+          try context.save()
+          done += 1
+        } catch let error as CoreDataError where error.code == .managedObjectMerge {
+          conflicts.withLock { $0 += 1 }
+        } catch {
+          Issue.record(error)
+          return
+        }
+      }
+    }
+    let sum = try stand.context().all("Book").reduce(0) { $0 + ($1.value(forKey: "pages") as? Int64 ?? 0) }
+    #expect(sum == 800)
+  }
+}

@@ -1,0 +1,1 @@
+../../QueryTests/RandomQueries.swift

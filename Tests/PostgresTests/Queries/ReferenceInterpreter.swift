@@ -1,0 +1,1 @@
+../../QueryTests/ReferenceInterpreter.swift

@@ -1,0 +1,161 @@
+import Foundation
+import StrataCore
+import Testing
+
+/// A PostgreSQL server of the tests' own: in a temporary folder, reached through a socket only. Started when it is first asked for; it ends with the
+/// test process, however that ends.
+final class TestServer: Sendable {
+  /// The server; nil when PostgreSQL is not installed or does not start. Then ``missing`` says why.
+  static let shared: TestServer? = {
+    guard let programs else { return nil }
+    do {
+      return try TestServer(programs)
+    } catch {
+      FileHandle.standardError.write(Data("The test server does not start: \(error)\n".utf8))
+      return nil
+    }
+  }()
+
+  /// What the tests that need a server say when there is none.
+  static let missing: Comment =
+    "These tests need PostgreSQL's server programs, and found none that work: install the package postgresql (Scripts/setup does), or name their folder in PG_BIN."
+
+  /// The folder of the server's programs: that of `PG_BIN`, `pg_config`'s, or Debian's newest.
+  private static let programs: URL? = {
+    func holdsAll(_ folder: URL) -> Bool {
+      ["initdb", "postgres"].allSatisfy {
+        FileManager.default.isExecutableFile(atPath: folder.appendingPathComponent($0).path)
+      }
+    }
+    var folders: [URL] = []
+    if let named = ProcessInfo.processInfo.environment["PG_BIN"] {
+      folders.append(URL(fileURLWithPath: named))
+    }
+    if let told = try? output("pg_config", ["--bindir"]) { folders.append(URL(fileURLWithPath: told)) }
+    let debian = URL(fileURLWithPath: "/usr/lib/postgresql")
+    let versions = (try? FileManager.default.contentsOfDirectory(atPath: debian.path)) ?? []
+    for version in versions.compactMap({ Int($0) }).sorted(by: >) {
+      folders.append(debian.appendingPathComponent("\(version)/bin"))
+    }
+    return folders.first(where: holdsAll)
+  }()
+
+  let folder: URL
+  /// Orders to the shell that looks after the server; its end is the server's end.
+  private let orders: Pipe
+
+  private struct Failure: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// Another server, which the test may stop.
+  static func own() throws -> TestServer { try TestServer(try #require(programs, missing)) }
+
+  private init(_ programs: URL) throws {
+    // Short: the name of a socket has at most 107 bytes.
+    folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "pg\(getpid())-\(UInt16.random(in: 0 ... .max))")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    orders = Pipe()
+    let shell = Process()
+    // The server refuses to run as root: then it runs as the user that its package has made.
+    if getuid() == 0 {
+      _ = try Self.output("chown", ["postgres", folder.path])
+      shell.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+      shell.arguments = ["runuser", "-u", "postgres", "--", "/bin/sh", "-c", Self.script]
+    } else {
+      shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+      shell.arguments = ["-c", Self.script]
+    }
+    var environment = ProcessInfo.processInfo.environment
+    environment["SERVER_FOLDER"] = folder.path
+    environment["SERVER_PROGRAMS"] = programs.path
+    shell.environment = environment
+    shell.currentDirectoryURL = folder
+    shell.standardInput = orders
+    shell.standardOutput = FileHandle.nullDevice
+    shell.standardError = FileHandle.nullDevice
+    try shell.run()
+    do {
+      try waitUntilReady(shell)
+    } catch {
+      try? orders.fileHandleForWriting.close()
+      throw error
+    }
+  }
+
+  /// Reads orders, and ends the server when there are no more: when the test process is gone.
+  private static let script = """
+    cd "$SERVER_FOLDER" || exit 1
+    "$SERVER_PROGRAMS/initdb" -D data -U tests --locale=C -E UTF8 -A trust -N > initdb.log 2>&1 || exit 1
+    begin() {
+      "$SERVER_PROGRAMS/postgres" -D data -k "$SERVER_FOLDER" -c listen_addresses='' -c max_connections=200 \
+        -c shared_buffers=64MB -c fsync=off >> server.log 2>&1 < /dev/null &
+      server=$!
+    }
+    begin
+    while read -r order; do
+      case "$order" in
+      kill) kill -QUIT $server; wait $server ;;
+      begin) begin ;;
+      esac
+    done
+    kill -QUIT $server; wait $server
+    cd /
+    rm -rf "$SERVER_FOLDER/data" "$SERVER_FOLDER"/*.log "$SERVER_FOLDER"
+    """
+
+  private func waitUntilReady(_ shell: Process?) throws {
+    let end = Date(timeIntervalSinceNow: 60)
+    while Date() < end {
+      if let shell, !shell.isRunning { break }
+      if (try? Self.output("pg_isready", ["-q", "-h", folder.path])) != nil { return }
+      Thread.sleep(forTimeInterval: 0.02)
+    }
+    let log = (try? String(contentsOf: folder.appendingPathComponent("server.log"), encoding: .utf8)) ?? ""
+    throw Failure(description: "PostgreSQL does not answer in \(folder.path). \(log.suffix(500))")
+  }
+
+  private static func output(_ program: String, _ arguments: [String]) throws -> String {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = [program] + arguments
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    let data = pipe.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else { throw Failure(description: "\(program) failed.") }
+    return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+  }
+
+  /// Ends the server at once, as a crash would, and starts it again.
+  func crash() throws {
+    try orders.fileHandleForWriting.write(contentsOf: Data("kill\nbegin\n".utf8))
+    // The old one may still answer for a moment.
+    Thread.sleep(forTimeInterval: 0.2)
+    try waitUntilReady(nil)
+  }
+
+  /// The address of a namespace.
+  func url(_ namespace: String) throws -> URL {
+    var components = URLComponents()
+    components.scheme = "postgres"
+    components.host = ""
+    components.path = "/postgres"
+    components.queryItems = [
+      URLQueryItem(name: "host", value: folder.path), URLQueryItem(name: "user", value: "tests"),
+      URLQueryItem(name: "namespace", value: namespace),
+    ]
+    return try #require(components.url)
+  }
+
+  /// A namespace that no test has used.
+  static func freshNamespace() -> String {
+    "t_" + UUID().uuidString.lowercased().replacingOccurrences(of: "-", with: "").prefix(16)
+  }
+
+  /// The server, without which a test cannot run.
+  static func required() throws -> TestServer { try #require(shared, missing) }
+}
