@@ -12,7 +12,7 @@ import StrataCore
 ///   Total      name · parts ──▶▶ Part, derived: the number of parts
 /// ```
 package enum ConformanceModel {
-  package static func make() -> ManagedObjectModel {
+  package static func make(derives: Bool = true) -> ManagedObjectModel {
     let person = EntityDescription("Person", properties: [AttributeDescription("name", .string)])
     let manager = EntityDescription("Manager", properties: [AttributeDescription("level", .integer32)])
     let desk = EntityDescription("Desk", properties: [AttributeDescription("room", .string)])
@@ -25,7 +25,8 @@ package enum ConformanceModel {
     relate(person, "diary", 0, .cascade, page, "writer", 1, .nullify, isOrdered: true)
     relate(group, "guards", 0, .deny, person, "guarded", 1, .nullify)
     person.properties.append(RelationshipDescription("mentor", to: person, maxCount: 1))
-    return ManagedObjectModel(entities: [item(), person, manager, desk, group, page, account()] + totals())
+    return ManagedObjectModel(
+      entities: [item(), person, manager, desk, group, page, account()] + totals(derives))
   }
 
   private static func item() -> EntityDescription {
@@ -51,11 +52,13 @@ package enum ConformanceModel {
       ], uniquenessConstraints: [["number"], ["owner", "year"]])
   }
 
-  private static func totals() -> [EntityDescription] {
+  private static func totals(_ derives: Bool) -> [EntityDescription] {
     let part = EntityDescription("Part", properties: [AttributeDescription("amount", .integer64)])
     let total = EntityDescription("Total", properties: [AttributeDescription("name", .string)])
-    total.properties.append(
-      DerivedAttributeDescription("partCount", .integer64, derivationExpression: "parts.@count"))
+    if derives {
+      total.properties.append(
+        DerivedAttributeDescription("partCount", .integer64, derivationExpression: "parts.@count"))
+    }
     relate(total, "parts", 0, .cascade, part, "total", 1, .nullify)
     return [part, total]
   }

@@ -494,7 +494,7 @@ extension StoreConformance {
       let found = try kind.metadata(of: stand.description)
       try expectEqual(found[StoreMetadata.identifierKey], .string(identifier.uuidString), "the UUID")
       let model = try kind.model(of: stand.description, withClasses: false)
-      try expectEqual(model.versionChecksum, ConformanceModel.make().versionChecksum, "the model")
+      try expectEqual(model.versionChecksum, stand.model.versionChecksum, "the model")
       var values = found
       values["note"] = .string("set")
       try kind.setMetadata(values, of: stand.description)
@@ -529,7 +529,7 @@ extension StoreConformance {
       try context.save()
       try stand.close()
       guard let url = stand.description.url else { throw NotConforming(description: "there is no URL") }
-      try PersistentStoreCoordinator(managedObjectModel: ConformanceModel.make()).destroyPersistentStore(
+      try PersistentStoreCoordinator(managedObjectModel: stand.model).destroyPersistentStore(
         at: url, type: stand.description.type)
       try expect(try stand.context().all("Item").isEmpty, "the item is there still")
     },

@@ -20,6 +20,8 @@ final class CommitRun {
   let token = UUID()
   /// Whether a COMMIT was sent: if the connection is lost then, it may have taken place.
   private(set) var isCommitSent = false
+  /// What has become of each set so far, without the number of the commit.
+  private var outcomes: [Outcome] = []
   /// What goes out before the next statements.
   private var prologue: [SQLStatement] = []
   /// The number of the commit, once the lock is held.
@@ -49,22 +51,19 @@ final class CommitRun {
   /// - Throws: ``SQLError`` and ``StorageError`` of the whole transaction, of which nothing was written unless ``isCommitSent``; ``Disturbed``.
   func run(_ sets: [ChangeSet]) throws -> [Outcome] {
     begin()
-    var outcomes: [Outcome] = []
-    var touched: [Int: [RowTouch]] = [:]
     var metadata: StoreMetadata?
     let isSole = sets.count == 1
-    for (place, set) in sets.enumerated() {
+    for set in sets {
       do {
         let work = try write(set, isSole: isSole)
-        touched[place] = work.touched
         if let new = set.metadata { metadata = new }
-        outcomes.append(.success(CommitResult(commitNumber: 0)))
+        outcomes.append(.success(CommitResult(commitNumber: 0, touched: work.touched)))
       } catch let error where Self.isOfOneSet(error) {
         if isSole {
           _ = connection.reset()
           return [.failure(translated(error))]
         }
-        try connection.run(SQLStatement("ROLLBACK TO SAVEPOINT one_set"), deadline: limit)
+        _ = try send([SQLStatement("ROLLBACK TO SAVEPOINT one_set")])
         outcomes.append(.failure(translated(error)))
       }
     }
@@ -73,15 +72,17 @@ final class CommitRun {
       return outcomes
     }
     if !isSole { try finish([], metadata) }
-    let number = try requireNumber()
-    return outcomes.enumerated().map { place, outcome in
-      outcome.map { _ in CommitResult(commitNumber: number, touched: touched[place] ?? []) }
-    }
+    return numbered(try requireNumber())
   }
 
-  /// What a commit that took place has done, when its answer was lost: what the server would have said besides is not known.
+  private func numbered(_ number: UInt64) -> [Outcome] {
+    outcomes.map { $0.map { CommitResult(commitNumber: number, touched: $0.touched) } }
+  }
+
+  /// What a commit has done that took place and whose answer was lost.
   func outcomesOfLostAnswer(_ sets: [ChangeSet], number: UInt64) -> [Outcome] {
-    sets.map { _ in .success(CommitResult(commitNumber: number)) }
+    // A sole set is written and committed in one: nothing has been noted of it.
+    sets.count == 1 ? [.success(CommitResult(commitNumber: number))] : numbered(number)
   }
 
   /// Whether an error is about the change set, so that others written with it can succeed.
@@ -156,7 +157,7 @@ final class CommitRun {
         number = nil
         begin()
       } else {
-        try connection.run(SQLStatement("ROLLBACK TO SAVEPOINT one_set"), deadline: limit)
+        _ = try send([SQLStatement("ROLLBACK TO SAVEPOINT one_set")])
       }
       do {
         return try write(set, isSole: isSole, looksForInserts: true)

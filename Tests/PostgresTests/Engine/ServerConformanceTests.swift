@@ -9,7 +9,8 @@ import Testing
   /// What stores on PostgreSQL do not do yet is left out, and named in the documentation.
   static let engine = ConformingEngine(
     "PostgreSQL",
-    abilities: Set(EngineAbility.allCases).subtracting([.batches, .history, .derivation, .migration])
+    abilities: Set(EngineAbility.allCases).subtracting([.batches, .history, .derivation, .migration]),
+    takesDerivedAttributes: false
   ) {
     PersistentStoreDescription(
       type: .postgres, url: try TestServer.required().url(TestServer.freshNamespace()))
