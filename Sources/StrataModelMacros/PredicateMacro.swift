@@ -27,7 +27,8 @@ struct PlainPredicateMacro: ExpressionMacro {
     of node: some FreestandingMacroExpansionSyntax, in context: some MacroExpansionContext
   ) throws -> ExprSyntax {
     var call = MacroExpansionExprSyntax(
-      macroName: .identifier("_FoundationPredicate"), genericArgumentClause: node.genericArgumentClause,
+      macroName: node.macroName.with(\.tokenKind, .identifier("_FoundationPredicate")),
+      genericArgumentClause: node.genericArgumentClause,
       leftParen: node.leftParen, arguments: node.arguments, rightParen: node.rightParen,
       trailingClosure: node.trailingClosure)
     // Without a trailing closure Foundation's macro says what is missing.
@@ -124,7 +125,13 @@ private final class ConstantRewriter: SyntaxRewriter {
   }
 
   override func visit(_ node: FunctionCallExprSyntax) -> ExprSyntax {
-    constant(ExprSyntax(node)) ?? super.visit(node)
+    if let hidden = constant(ExprSyntax(node)) { return hidden }
+    guard Self.beginsAtType(ExprSyntax(node)) else { return super.visit(node) }
+    // It names a variable of the predicate: what is called stays, for Foundation's macro to refuse.
+    var result = node
+    result.arguments = visit(node.arguments)
+    result.trailingClosure = node.trailingClosure.flatMap { visit($0).as(ClosureExprSyntax.self) }
+    return ExprSyntax(result)
   }
 
   override func visit(_ node: ForceUnwrapExprSyntax) -> ExprSyntax {
