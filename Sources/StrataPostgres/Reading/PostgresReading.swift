@@ -60,7 +60,7 @@ final class PostgresReading: StoreReading, @unchecked Sendable {
   private func filtered(
     _ plan: FetchStatement, _ filter: RowFilter, _ request: ResolvedFetchRequest, _ mode: FetchMode
   ) throws -> FetchedRows {
-    try inTransaction {
+    try inOneState {
       var declaration = plan.statement
       declaration.prefix("DECLARE strata_rows NO SCROLL CURSOR FOR ")
       try connection.run(declaration, deadline: deadline)
@@ -92,7 +92,7 @@ final class PostgresReading: StoreReading, @unchecked Sendable {
   }
 
   /// Runs several statements that see one state of the store.
-  private func inTransaction<R>(_ body: () throws -> R) throws -> R {
+  func inOneState<R>(_ body: () throws -> R) throws -> R {
     // A snapshot's connection is in one already.
     guard connection.isIdle else { return try body() }
     try connection.run(SQLStatement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"), deadline: deadline)

@@ -197,6 +197,13 @@ package final class PostgresStore: StoreEngine {
   package func fetch(_ request: ResolvedFetchRequest, mode: FetchMode) throws -> FetchedRows {
     try read { reading, _ in try reading.fetch(request, mode: mode) }
   }
+  /// Rows and what they lead to come from one state of the store. Not tried again: the collector has some of them then.
+  package func collect(into collector: DictionaryCollector) throws {
+    try requireOpen()
+    do {
+      try readOnce { reading, _ in try reading.inOneState { try reading.collect(into: collector) } }
+    } catch let error as SQLError { throw error.storageError("read store", pool.address.words) }
+  }
   package func rows(hierarchy: Int, primaryKeys: [UInt64]) throws -> [FetchedRow?] {
     try read { reading, _ in try reading.rows(hierarchy: hierarchy, primaryKeys: primaryKeys) }
   }

@@ -41,6 +41,8 @@ final class PostgresConnection: @unchecked Sendable {
       ("tcp_user_timeout", "30000"),
     ] where parameters[key] == nil { parameters[key] = value }
     handle = try Self.start(parameters, address.words)
+    // libpq would print what the server remarks by the way.
+    PQsetNoticeProcessor(handle, { _, _ in }, nil)
     // Whatever is thrown from here on, `deinit` runs.
     try connect(deadline)
     guard PQsetnonblocking(handle, 1) == 0 else { throw lost() }
