@@ -134,14 +134,26 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
   /// The metadata of the store at `url`, which need not be open.
   /// - Throws: `CocoaError` 134080 when there is none, or it cannot be read.
   open class func metadataForPersistentStore(with url: URL) throws -> [String: Any] {
+    try requireFileOfStrata("metadataForPersistentStore(with:)")
     try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: NSSQLiteStoreType, at: url)
   }
 
   /// Writes the metadata of the store at `url`, which need not be open.
   /// - Throws: `CocoaError` 134070 for values that are no property-list values, 134080 when the store cannot be written.
   open class func setMetadata(_ metadata: [String: Any]?, forPersistentStoreAt url: URL) throws {
+    try requireFileOfStrata("setMetadata(_:forPersistentStoreAt:)")
     try NSPersistentStoreCoordinator.setMetadata(
       metadata, forPersistentStoreOfType: NSSQLiteStoreType, at: url)
+  }
+
+  /// What a store of the program's class keeps is known to that class alone.
+  private class func requireFileOfStrata(_ method: String) throws {
+    guard self is NSIncrementalStore.Type || self is NSAtomicStore.Type else { return }
+    try cocoa(.persistentStoreOpen) {
+      throw CoreDataError(
+        .persistentStoreOpen,
+        "\(self) does not override \(method), so nothing is known of its stores that are not open.")
+    }
   }
 
   /// The class that migrates stores of this one.

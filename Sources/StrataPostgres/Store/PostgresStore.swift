@@ -27,7 +27,6 @@ package final class PostgresStore: StoreEngine {
   /// Commits since old notes were deleted.
   private let untrimmed = Atomic<Int>(0)
 
-  package var isFar: Bool { true }
   package var storeType: String { Self.type }
   package var metadata: StoreMetadata { metadataState.withLock { $0 } }
 

@@ -92,9 +92,6 @@ package protocol StoreEngine: PersistentStore, StoreReading {
   /// The store as one whose answers come from the program's code; the default is nil.
   var contextualStore: (any ContextualStore)? { get }
 
-  /// Whether each call takes a journey, as to a server. Contexts do not look at it yet: a fault is read alone, wherever its store is. The default is false.
-  var isFar: Bool { get }
-
   /// Gives back what the store holds. Every later call throws ``StorageError`` of kind `closed`.
   func close()
 }
@@ -112,7 +109,6 @@ extension StoreEngine {
   package var indexingStore: (any IndexingStore)? { nil }
   package var copyableStore: (any CopyableStore)? { nil }
   package var contextualStore: (any ContextualStore)? { nil }
-  package var isFar: Bool { false }
   package func workAlongside(_ changes: inout ChangeSet) -> (() -> Void)? { nil }
   package func commitHere(
     _ changeSets: [ChangeSet], deadline: Duration?,
