@@ -135,7 +135,7 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
   /// - Throws: `CocoaError` 134080 when there is none, or it cannot be read.
   open class func metadataForPersistentStore(with url: URL) throws -> [String: Any] {
     try requireFileOfStrata("metadataForPersistentStore(with:)")
-    try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: NSSQLiteStoreType, at: url)
+    return try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: NSSQLiteStoreType, at: url)
   }
 
   /// Writes the metadata of the store at `url`, which need not be open.
