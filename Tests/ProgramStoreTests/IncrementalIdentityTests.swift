@@ -140,4 +140,20 @@ struct IncrementalIdentityTests {
     try stack.context.run { _ = try stack.context.fetch(Shelf.request("Book")) }
     #expect(stack.store.unregistered.count == 2)
   }
+
+  @Test(
+    "A class that does not say how to read its closed stores is named when they are asked for their metadata")
+  func closedStores() {
+    final class Bare: NSIncrementalStore, @unchecked Sendable {}
+    let url = URL(fileURLWithPath: "/nowhere/store")
+    for ask in [
+      { _ = try Bare.metadataForPersistentStore(with: url) },
+      { try Bare.setMetadata([:], forPersistentStoreAt: url) },
+    ] as [() throws -> Void] {
+      let error = #expect(throws: CocoaError.self, performing: ask)
+      #expect(error?.code == .persistentStoreOpen)
+      #expect(
+        error.map { "\($0)".contains("Bare does not override") } == true, "\(String(describing: error))")
+    }
+  }
 }
