@@ -164,7 +164,8 @@ let package = Package(
       exclude: ["Models/Shop.xcdatamodeld"]),
     // Stores on a server against libpq alone; in the package of the benchmarks everybody who measures would need libpq.
     .executableTarget(
-      name: "PostgresBench", dependencies: ["Strata", "StrataPostgres", "CLibPQ"], path: "Tests/PostgresBench"),
+      name: "PostgresBench", dependencies: ["Strata", "StrataPostgres", "CLibPQ"], path: "Tests/PostgresBench"
+    ),
     .testTarget(
       name: "PostgresTests",
       dependencies: ["StrataPostgres", "Strata", "StrataCore", "TortureKit", "StoreConformance"]),

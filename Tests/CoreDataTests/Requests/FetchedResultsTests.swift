@@ -201,7 +201,7 @@ struct FetchedResultsTests {
       controller.fetchRequest.sortDescriptors = [order]
       try controller.performFetch()
       func expectOrder() throws {
-        let shown = try #require(controller.fetchedObjects).map { ($0 as? Bird)?.name }
+        let shown = try #require(controller.fetchedObjects).map(\.name)
         let all = try context.fetch(NSFetchRequest<Bird>(entityName: "Bird"))
         let sorted = NSArray(array: all).sortedArray(using: [order]).map { ($0 as? Bird)?.name }
         #expect(shown == sorted)
