@@ -1,6 +1,6 @@
 /// A change of the model that no row has to be written anew for: rows keep the layout they have, and are read through it.
 ///
-/// Attributes with or without a default value come, relationships come, entities come, attributes are renamed; indexes come and go. Everything else
+/// Attributes with or without a default value come, relationships come, entities come, numbers, dates and UUIDs are renamed; indexes come and go. Everything else
 /// changes rows, members or constraints, takes something away, or gives a name a second meaning, and needs a new file.
 struct InPlaceChange: Sendable {
   /// Why rows must be written anew.
@@ -82,6 +82,11 @@ struct InPlaceChange: Sendable {
       let name = "\(new.name).\(attribute.name)"
       switch change.values[slot] {
       case .slot(let origin, let other):
+        // Large values lie under the attribute's name; decimals are never large.
+        let kind = new.layout.kind(of: slot)
+        if old.attributes[origin].name != attribute.name, kind.isVariable, kind != .decimal {
+          throw Obstacle(reason: "\(name) is renamed, and its values may lie outside their rows")
+        }
         if old.attributes[origin].isOptional, !attribute.isOptional, !other.isNull {
           throw Obstacle(reason: "\(name) becomes mandatory, and nil its default value")
         }

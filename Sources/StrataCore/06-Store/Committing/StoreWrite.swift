@@ -139,12 +139,13 @@ extension StoreParts {
   func currentCatalogue(
     _ known: StoreCatalogue, _ transaction: borrowing WriteTransaction, willWrite: () -> Void = {}
   ) throws -> StoreCatalogue {
+    if known.isOfOtherVersion { throw isMigrated }
     let generation = try meta.number("generation", UInt64.self, transaction.read) ?? 0
     if generation == known.generation && known.indexes.foreign.isEmpty && known.missingKeyspaces.isEmpty {
       return known
     }
-    if generation != known.generation { try requireSameVersion(transaction.read) }
     var fresh = try readCatalogue(transaction.read)
+    if fresh.isOfOtherVersion { throw isMigrated }
     if !fresh.missingKeyspaces.isEmpty {
       throw MissingKeyspaces(names: fresh.missingKeyspaces)
     }

@@ -126,16 +126,17 @@ extension StoreParts {
     try meta.data("versions", transaction).flatMap { try? BoundedJSON.decode(StoredVersions.self, from: $0) }
   }
 
-  /// Refuses to write to a store that another process has brought to another version of its model since it was opened here.
-  ///
-  /// - Throws: ``StorageError`` of kind `replaced`.
-  func requireSameVersion(_ transaction: borrowing ReadTransaction) throws {
-    guard comparesVersions, let stored = try storedVersions(transaction) else { return }
-    let isSame = schema.entities.allSatisfy { entity in
-      !held[entity.number] || stored.hashes[entity.name] == entity.versionHash
+  /// Whether the store is of another version of the model than it was opened with.
+  func isOfOtherVersion(_ transaction: borrowing ReadTransaction) throws -> Bool {
+    guard comparesVersions, let stored = try storedVersions(transaction) else { return false }
+    return schema.entities.contains { entity in
+      held[entity.number] && stored.hashes[entity.name] != entity.versionHash
     }
-    if isSame { return }
-    throw StorageError(
+  }
+
+  /// The error for a save to a store of another version.
+  var isMigrated: StorageError {
+    StorageError(
       .replaced, operation: "commit", path: environment.path,
       detail: "Another process has brought the store to another version of its model.")
   }

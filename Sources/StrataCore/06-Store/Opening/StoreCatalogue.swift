@@ -33,6 +33,8 @@ final class StoreCatalogue: Sendable {
   let missingKeyspaces: [String]
   /// The same by code, for loops. Made in `init`, never changed: hence unsafe and Sendable.
   nonisolated(unsafe) let codes: RowCodes
+  /// Whether another process has brought the store to another version of its model since it was opened here: then nothing is written to it.
+  let isOfOtherVersion: Bool
   /// By code of the entity: what rows of earlier layouts show where they lack a slot.
   let fills: [UInt16: RowFill]
   private let transcoders = Mutex<[TranscoderKey: RowTranscoder]>([:])
@@ -75,6 +77,7 @@ final class StoreCatalogue: Sendable {
       fills[code] = fill
     }
     self.fills = fills
+    isOfOtherVersion = try parts.isOfOtherVersion(transaction)
     var entityNumbers = [Int32](repeating: -1, count: Int(entities.values.max() ?? 0) + 1)
     for entity in schema.entities {
       if let code = entities[entity.name] { entityNumbers[Int(code)] = Int32(entity.number) }

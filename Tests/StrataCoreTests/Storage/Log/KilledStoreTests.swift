@@ -262,7 +262,7 @@ struct LogInUseTests {
     let fixture = try StoreFixture()
     let meta = fixture.store.parts.meta
     try fixture.store.parts.environment.write { transaction in
-      try meta.put("format", number: MetaKeyspace.loggedFormat + 1, transaction)
+      try meta.put("format", number: MetaKeyspace.filledFormat + 1, transaction)
     }
     #expect(try storageError { try fixture.reopen() }.kind == .unsupportedFormat)
   }
