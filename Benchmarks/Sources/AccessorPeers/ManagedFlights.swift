@@ -1,7 +1,7 @@
 import CoreData
 
 /// Accessors that the build plugin writes.
-final class ManagedFlight: NSManagedObject {
+final class ManagedFlight: NSManagedObject, FlightOfTen {
   @NSManaged var number: Int64
   @NSManaged var distance: Int32
   @NSManaged var delay: Double
@@ -43,35 +43,6 @@ enum ManagedFlights {
     model.entities = [entity]
     return model
   }
-
-  static func touch(_ flight: ManagedFlight) -> Int64 {
-    var sum = flight.number &+ Int64(flight.distance) &+ Int64(flight.delay) &+ (flight.isLate ? 1 : 0)
-    sum &+= flight.departure == nil ? 0 : 1
-    sum &+= Int64(flight.carrier?.utf8.count ?? 0) &+ Int64(flight.tail?.utf8.count ?? 0)
-    sum &+= Int64(flight.location?.utf8.count ?? 0) &+ Int64(flight.destination?.utf8.count ?? 0)
-    return sum &+ Int64(flight.remark?.utf8.count ?? 0)
-  }
-
-  static func fill(_ flight: ManagedFlight, _ row: Row) {
-    flight.number = row.number
-    flight.distance = Int32(truncatingIfNeeded: row.number)
-    flight.delay = row.delay
-    flight.isLate = row.delay > 5
-    flight.departure = row.departure
-    flight.carrier = row.carrier
-    flight.tail = row.tail
-    flight.location = row.location
-    flight.destination = row.destination
-    flight.remark = row.remark
-  }
-
-  static func change(_ flight: ManagedFlight, _ row: Row, _ round: Int) {
-    flight.number = Int64(round)
-    flight.delay = Double(round)
-    flight.isLate = round % 2 == 0
-    flight.departure = row.departure
-    flight.carrier = row.carrier
-  }
 }
 
 extension AccessorPeer {
@@ -90,42 +61,8 @@ extension AccessorPeer {
       try context.fetch(NSFetchRequest<ManagedFlight>(entityName: "Flight"))
     }
     return AccessorPeer(
-      name: "@NSManaged",
-      insert: { count in
-        let context = context()
-        for row in rows.prefix(count) { ManagedFlights.fill(ManagedFlight(context: context), row) }
-        try context.save()
-      },
-      fetchAndTouch: {
-        let context = context()
-        var sum: Int64 = 0
-        for flight in try all(context) { sum &+= ManagedFlights.touch(flight) }
-        return sum
-      },
-      read: { rounds in
-        let context = context()
-        let flights = try all(context)
-        var sum: Int64 = 0
-        for flight in flights { sum &+= ManagedFlights.touch(flight) }
-        let time = seconds {
-          for _ in 0..<rounds { for flight in flights { sum &+= ManagedFlights.touch(flight) } }
-        }
-        return sum == 0 ? .nan : time / Double(rounds)
-      },
-      write: { rounds in
-        let context = context()
-        let flights = try all(context)
-        for flight in flights { flight.number = 0 }
-        let time = seconds {
-          for round in 0..<rounds {
-            for (place, flight) in flights.enumerated() { ManagedFlights.change(flight, rows[place], round) }
-          }
-        }
-        context.rollback()
-        return time / Double(rounds)
-      },
-      close: {
-        for store in coordinator.persistentStores { try coordinator.remove(store) }
-      })
+      name: "@NSManaged", rows: rows, context: context, all: all, make: { ManagedFlight(context: $0) },
+      save: { try $0.save() }, rollback: { $0.rollback() },
+      close: { for store in coordinator.persistentStores { try coordinator.remove(store) } })
   }
 }

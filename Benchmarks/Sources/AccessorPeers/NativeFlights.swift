@@ -2,7 +2,7 @@ import Foundation
 import Strata
 
 /// Accessors by slot number, written by hand.
-final class SlotFlight: ManagedObject {
+final class SlotFlight: ManagedObject, FlightOfTen {
   override class var declaredSlots: [String]? {
     [
       "number",
@@ -80,35 +80,6 @@ enum NativeFlights {
     entity.managedObjectClass = SlotFlight.self
     return ManagedObjectModel(entities: [entity])
   }
-
-  static func touch(_ flight: SlotFlight) -> Int64 {
-    var sum = flight.number &+ Int64(flight.distance) &+ Int64(flight.delay) &+ (flight.isLate ? 1 : 0)
-    sum &+= flight.departure == nil ? 0 : 1
-    sum &+= Int64(flight.carrier?.utf8.count ?? 0) &+ Int64(flight.tail?.utf8.count ?? 0)
-    sum &+= Int64(flight.location?.utf8.count ?? 0) &+ Int64(flight.destination?.utf8.count ?? 0)
-    return sum &+ Int64(flight.remark?.utf8.count ?? 0)
-  }
-
-  static func fill(_ flight: SlotFlight, _ row: Row) {
-    flight.number = row.number
-    flight.distance = Int32(truncatingIfNeeded: row.number)
-    flight.delay = row.delay
-    flight.isLate = row.delay > 5
-    flight.departure = row.departure
-    flight.carrier = row.carrier
-    flight.tail = row.tail
-    flight.location = row.location
-    flight.destination = row.destination
-    flight.remark = row.remark
-  }
-
-  static func change(_ flight: SlotFlight, _ row: Row, _ round: Int) {
-    flight.number = Int64(round)
-    flight.delay = Double(round)
-    flight.isLate = round % 2 == 0
-    flight.departure = row.departure
-    flight.carrier = row.carrier
-  }
 }
 
 extension AccessorPeer {
@@ -122,42 +93,8 @@ extension AccessorPeer {
       try context.fetch(FetchRequest<SlotFlight>(entityName: "Flight"))
     }
     return AccessorPeer(
-      name: "by hand",
-      insert: { count in
-        let context = context()
-        for row in rows.prefix(count) { NativeFlights.fill(SlotFlight(context: context), row) }
-        try context.save()
-      },
-      fetchAndTouch: {
-        let context = context()
-        var sum: Int64 = 0
-        for flight in try all(context) { sum &+= NativeFlights.touch(flight) }
-        return sum
-      },
-      read: { rounds in
-        let context = context()
-        let flights = try all(context)
-        var sum: Int64 = 0
-        for flight in flights { sum &+= NativeFlights.touch(flight) }
-        let time = seconds {
-          for _ in 0..<rounds { for flight in flights { sum &+= NativeFlights.touch(flight) } }
-        }
-        return sum == 0 ? .nan : time / Double(rounds)
-      },
-      write: { rounds in
-        let context = context()
-        let flights = try all(context)
-        for flight in flights { flight.number = 0 }
-        let time = seconds {
-          for round in 0..<rounds {
-            for (place, flight) in flights.enumerated() { NativeFlights.change(flight, rows[place], round) }
-          }
-        }
-        context.rollback()
-        return time / Double(rounds)
-      },
-      close: {
-        for store in coordinator.persistentStores { try coordinator.remove(store) }
-      })
+      name: "by hand", rows: rows, context: context, all: all, make: { SlotFlight(context: $0) },
+      save: { try $0.save() }, rollback: { $0.rollback() },
+      close: { for store in coordinator.persistentStores { try coordinator.remove(store) } })
   }
 }
