@@ -3,7 +3,7 @@ import Synchronization
 
 /// A store in a JSON file, as it is written for Core Data.
 class FileStore: NSAtomicStore, @unchecked Sendable {
-  // Safe: called one at a time.
+  // @unchecked Sendable: called one at a time.
   static let storeType = "FileStore"
   static func register() { NSPersistentStoreCoordinator.registerStoreClass(self, forStoreType: storeType) }
 

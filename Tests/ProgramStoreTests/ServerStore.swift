@@ -2,7 +2,7 @@ import CoreData
 
 /// A store over `ShelfServer`, as it is written for Core Data.
 class ServerStore: NSIncrementalStore, @unchecked Sendable {
-  // Safe: called one at a time.
+  // @unchecked Sendable: called one at a time.
   class var storeType: String { "ServerStore" }
   static func register() { NSPersistentStoreCoordinator.registerStoreClass(self, forStoreType: storeType) }
 

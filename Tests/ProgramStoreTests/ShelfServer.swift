@@ -3,7 +3,7 @@ import Synchronization
 
 /// What a store over the network talks to: resources by name, records by identifier, each with a version. May fail when told to.
 final class ShelfServer: @unchecked Sendable {
-  // Safe: everything is behind the lock.
+  // @unchecked Sendable: everything is behind the lock.
 
   struct Record {
     var values: [String: Any]

@@ -26,17 +26,10 @@ final class AtomicSource: ProgramSource {
 
   /// The IDs in a value of a relationship, of those that are there.
   private func identifiers(_ value: Any?) -> [NSManagedObjectID] {
-    let parts: [Any]
-    switch value {
-    case nil: parts = []
-    case let list as NSOrderedSet: parts = list.array
-    case let set as NSSet: parts = set.allObjects
-    case let set as Set<AnyHashable>: parts = set.map(\.base)
-    case let list as [Any]: parts = list
-    case let one?: parts = [one]
+    relatedParts(of: value).compactMap {
+      ($0 as? NSAtomicStoreCacheNode)?.objectID ?? $0 as? NSManagedObjectID
     }
-    return parts.compactMap { ($0 as? NSAtomicStoreCacheNode)?.objectID ?? $0 as? NSManagedObjectID }
-      .compactMap(present)
+    .compactMap(present)
   }
 
   func related(

@@ -6,7 +6,7 @@ import StrataCore
 /// Calls the class one call at a time, on the queue of the context that asks; the class may ask the context again meanwhile. Keeps no values: it knows what records
 /// are called (`ReferenceTable`), and which version of each it has handed out last.
 final class ProgramEngine: ContextualStore, @unchecked Sendable {
-  // Safe: what changes is behind `lock`, or a Mutex.
+  // @unchecked Sendable: what changes is behind `lock`, or a Mutex.
 
   let program: NSPersistentStore
   let source: any ProgramSource
@@ -111,7 +111,7 @@ final class ProgramEngine: ContextualStore, @unchecked Sendable {
         .managedObjectExternalRelationship,
         "The store of type \(storeType) relates a record to \(id), which is of another store.")
     }
-    return EntitySchema.reference(primaryKey: id.recordKey, stamp: rowStamp(entity: entity.number))
+    return StoreReference.bits(id.recordKey, entityCode: rowStamp(entity: entity.number).entityCode)
   }
 
   // MARK: Versions

@@ -3,7 +3,7 @@ import StrataCore
 
 /// What a context reads of a store of the program's own.
 final class ProgramReading: StoreReading, @unchecked Sendable {
-  // Safe: nothing is set after `init`; the context is used on its queue only.
+  // @unchecked Sendable: nothing is set after `init`; the context is used on its queue only.
   private let engine: ProgramEngine
   private weak var weakContext: NSManagedObjectContext?
 
@@ -49,8 +49,8 @@ final class ProgramReading: StoreReading, @unchecked Sendable {
         return nil
       }
       let version = engine.version(id, stored: record.version)
-      var maker = RowMaker()
-      let (row, externals) = try maker.row(
+      var assembler = RowAssembler()
+      let (row, externals) = try assembler.row(
         of: entity, stamp: engine.rowStamp(entity: entity.number), primaryKey: primaryKey, version: version
       ) { slot in
         try value(of: slot, entity, record, id, context)
@@ -102,17 +102,7 @@ final class ProgramReading: StoreReading, @unchecked Sendable {
 
   /// The IDs in a value of a relationship.
   private func identifiers(_ value: Any, _ relationship: RelationshipSchema) throws -> [NSManagedObjectID] {
-    let parts: [Any]
-    switch value {
-    case is NSNull: return []
-    case let id as NSManagedObjectID: return [id]
-    case let list as NSOrderedSet: parts = list.array
-    case let set as NSSet: parts = set.allObjects
-    case let set as Set<AnyHashable>: parts = set.map(\.base)
-    case let list as [Any]: parts = list
-    default: parts = [value]
-    }
-    return try parts.map { part in
+    try relatedParts(of: value).map { part in
       if let id = part as? NSManagedObjectID { return id }
       if let object = part as? NSManagedObject { return object.objectID }
       throw CoreDataError(

@@ -130,3 +130,15 @@ struct ProgramSave {
     }
   }
 }
+
+/// What a value of a relationship, as a store of the program's own says it, is made of: the members of a collection, or the one thing.
+func relatedParts(of value: Any?) -> [Any] {
+  switch value {
+  case nil, is NSNull: []
+  case let list as NSOrderedSet: list.array
+  case let set as NSSet: set.allObjects
+  case let set as Set<AnyHashable>: set.map(\.base)
+  case let list as [Any]: list
+  case let one?: [one]
+  }
+}

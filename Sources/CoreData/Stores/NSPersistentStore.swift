@@ -6,7 +6,7 @@ import StrataCore
 /// There is one object per open store while it is held. May be used from any thread. Stores of a program's own are subclasses of `NSIncrementalStore` and
 /// `NSAtomicStore`.
 open class NSPersistentStore: NSObject, @unchecked Sendable {
-  // Safe: what changes is behind a lock. Unchecked because subclasses add state of their own, which only calls of the coordinator reach, one at a time.
+  // @unchecked Sendable: what changes is behind a lock. Unchecked because subclasses add state of their own, which only calls of the coordinator reach, one at a time.
 
   /// Which kind of store.
   public struct StoreType: RawRepresentable, Hashable, Sendable {
@@ -166,7 +166,7 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
 
 /// A store of Strata's, or of an engine that is registered below.
 final class EngineStore: NSPersistentStore, @unchecked Sendable {
-  // Safe: a constant.
+  // @unchecked Sendable: a constant of a Sendable type; the rest as its superclass says.
   private let below: any PersistentStore
 
   fileprivate init(_ store: any PersistentStore) {

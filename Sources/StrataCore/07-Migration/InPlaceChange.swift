@@ -167,44 +167,46 @@ struct InPlaceChange: Sendable {
     let (old, new) = (change.source, change.destination)
     let earlier = catalogue.fills[catalogue.entityCodes[old.number]]
     let numbers = earlier?.layoutNumbers ?? [catalogue.layoutNumbers[old.number]]
+    let known: [AttributeValue]
+    do { known = try earlier?.values(catalogue.layouts, for: old) ?? old.defaults } catch {
+      throw unreadable(old, error)
+    }
     var values = [AttributeValue](repeating: .null, count: new.attributes.count)
     var origins = [Int](repeating: -1, count: new.attributes.count)
-    do {
-      let known = try earlier?.values(catalogue.layouts, for: old) ?? old.defaults
-      for (slot, attribute) in new.attributes.enumerated() where new.layout.kind(of: slot) != .transient {
-        if attribute.relationship != nil {
-          origins[slot] = old.relationships.first { $0.name == attribute.name }?.slot ?? -1
-          continue
-        }
-        switch change.values[slot] {
-        case .slot(let origin, _): (values[slot], origins[slot]) = (known[origin], origin)
-        case .constant(let value): values[slot] = value
-        }
+    for (slot, attribute) in new.attributes.enumerated() where new.layout.kind(of: slot) != .transient {
+      if attribute.relationship != nil {
+        origins[slot] = old.relationships.first { $0.name == attribute.name }?.slot ?? -1
+        continue
       }
-      for number in numbers { try requireSameMeaning(number, origins, change, catalogue) }
-    } catch let error as RowError {
-      throw Obstacle(reason: "rows of \(old.name) cannot be read in another layout: \(error)")
-    } catch let obstacle as Obstacle {
-      throw obstacle
-    } catch {
-      throw Obstacle(reason: "\(error)")
+      switch change.values[slot] {
+      case .slot(let origin, _): (values[slot], origins[slot]) = (known[origin], origin)
+      case .constant(let value): values[slot] = value
+      }
     }
+    for number in numbers { try requireSameMeaning(number, origins, change, catalogue) }
     if numbers.contains(where: { catalogue.layouts[$0]?.signature == new.layout.signature }) {
       throw Obstacle(reason: "\(old.name) comes back to names that it had before")
     }
     return RowFills.Fill(entityName: new.name, layoutNumbers: numbers, values: values)
   }
 
+  private static func unreadable(_ entity: EntitySchema, _ error: RowError) -> Obstacle {
+    Obstacle(reason: "rows of \(entity.name) cannot be read in another layout: \(error)")
+  }
+
   /// Rows of an earlier layout are read by names: these must lead to the same values as by way of the layout of now.
   private static func requireSameMeaning(
     _ number: UInt16, _ origins: [Int], _ change: MigrationPlan.Entity, _ catalogue: StoreCatalogue
-  ) throws {
+  ) throws(Obstacle) {
     let (old, new) = (change.source, change.destination)
     guard let layout = catalogue.layouts[number] else {
       throw Obstacle(reason: "a layout of \(old.name) is missing")
     }
-    let before = try RowTranscoder(from: layout, to: old.layout, defaults: old.defaults)
-    let after = try RowTranscoder(from: layout, to: new.layout, defaults: new.defaults)
+    let (before, after): (RowTranscoder, RowTranscoder)
+    do {
+      before = try RowTranscoder(from: layout, to: old.layout, defaults: old.defaults)
+      after = try RowTranscoder(from: layout, to: new.layout, defaults: new.defaults)
+    } catch { throw unreadable(old, error) }
     for slot in origins.indices where new.layout.kind(of: slot) != .transient {
       let expected = origins[slot] < 0 ? nil : before.source(of: origins[slot])
       guard after.source(of: slot) == expected else {

@@ -188,7 +188,7 @@ struct Catalogue: Sendable {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys]
     do {
-      return String(decoding: try encoder.encode(metadata.programsOwn.values), as: UTF8.self)
+      return String(decoding: try encoder.encode(metadata.withoutStandardKeys.values), as: UTF8.self)
     } catch {
       throw StorageError(
         .invalid, operation: "commit", path: "", detail: "The metadata holds a value that has no stored form."

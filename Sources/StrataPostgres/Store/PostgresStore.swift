@@ -312,7 +312,7 @@ package final class PostgresStore: StoreEngine {
           if outcomes.contains(where: { if case .success = $0 { true } else { false } }) {
             noteCommit(sets, outcomes)
           }
-          try trim(outcomes, connection)
+          trim(outcomes, connection)
           return outcomes
         } catch let error as StorageError where run.isCommitSent {
           lost = run
@@ -365,14 +365,15 @@ package final class PostgresStore: StoreEngine {
       guard case .success = outcome, let new = set.metadata else { continue }
       metadataState.withLock { metadata in
         let standard = metadata.values.filter {
-          new.programsOwn.values[$0.key] == nil && metadata.programsOwn.values[$0.key] == nil
+          new.withoutStandardKeys.values[$0.key] == nil
+            && metadata.withoutStandardKeys.values[$0.key] == nil
         }
-        metadata = StoreMetadata(values: new.programsOwn.values.merging(standard) { $1 })
+        metadata = StoreMetadata(values: new.withoutStandardKeys.values.merging(standard) { $1 })
       }
     }
   }
 
-  private func trim(_ outcomes: [CommitRun.Outcome], _ connection: PostgresConnection) throws {
+  private func trim(_ outcomes: [CommitRun.Outcome], _ connection: PostgresConnection) {
     guard untrimmed.add(1, ordering: .relaxed).newValue % 512 == 0 else { return }
     for case .success(let result) in outcomes {
       // A commit is done whatever becomes of old notes.

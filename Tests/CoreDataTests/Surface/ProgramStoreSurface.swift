@@ -15,7 +15,7 @@ import CoreData
 // surface: NSPersistentStore.didAdd(to:) | NSPersistentStore.willRemove(from:) | NSPersistentStore.loadMetadata()
 // surface: NSPersistentStore.migrationManagerClass()
 final class MirrorStore: NSIncrementalStore, @unchecked Sendable {
-  // Safe as its superclass says.
+  // @unchecked Sendable: as its superclass says; nothing of its own changes.
   override init(
     persistentStoreCoordinator root: NSPersistentStoreCoordinator?, configurationName name: String?,
     at url: URL, options: [AnyHashable: Any]? = nil
@@ -67,7 +67,7 @@ final class MirrorStore: NSIncrementalStore, @unchecked Sendable {
 // surface: NSAtomicStoreCacheNode.propertyCache | NSAtomicStoreCacheNode.setValue(_:forKey:)
 // surface: NSAtomicStoreCacheNode.value(forKey:)
 final class ListStore: NSAtomicStore, @unchecked Sendable {
-  // Safe as its superclass says.
+  // @unchecked Sendable: as its superclass says; nothing of its own changes.
   override init(
     persistentStoreCoordinator coordinator: NSPersistentStoreCoordinator?, configurationName: String?,
     at url: URL, options: [AnyHashable: Any]? = nil

@@ -8,7 +8,7 @@ import StrataCore
 /// decided on the nodes in memory. Its methods are called one at a time, on the queue of the context that asks. When `save()` throws, the nodes become what
 /// they were before.
 open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
-  // Safe as its superclass says; the nodes are behind a lock.
+  // @unchecked Sendable: as its superclass says; the nodes are behind a lock.
   private let nodes = Mutex(Carried<[NSManagedObjectID: NSAtomicStoreCacheNode]>([:]))
 
   /// A store that is about to be opened at `url`. Coordinators call it; `loadMetadata()` and `load()` come next.

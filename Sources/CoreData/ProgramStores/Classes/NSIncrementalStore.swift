@@ -8,11 +8,11 @@ import StrataCore
 /// `obtainPermanentIDs(for:)`. All of them are called on the queue of the context that asks, one at a time for each store. What they throw is thrown by what the
 /// program has called: `fetch`, `save`; a fault that cannot be fulfilled reports it.
 open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
-  // Safe as its superclass says.
+  // @unchecked Sendable: as its superclass says; nothing of its own changes.
 
   /// The keys of new objects that wait for their references, while `obtainPermanentIDs(for:)` runs.
   final class Claims: @unchecked Sendable {
-    // Safe: made and used by one call, on one thread.
+    // @unchecked Sendable: made and used by one call, on one thread.
     var keys: [String: [UInt64]] = [:]
 
     func take(_ entityName: String) -> UInt64? {

@@ -129,19 +129,10 @@ private struct Spill {
         length += RowFormat.externalReferenceLength
       } else {
         length += count
-        if count > RowFormat.externalReferenceLength && canSpill(slot, source) {
-          inline.append((slot, count))
-        }
+        if canSpill(slot, source) { inline.append((slot, count)) }
       }
     }
-    inline.sort { $0.count != $1.count ? $0.count > $1.count : $0.slot < $1.slot }
-    for value in inline where length > RowFormat.maximumRowLength {
-      slots.insert(value.slot)
-      length += RowFormat.externalReferenceLength - value.count
-    }
-    // Holds for every layout: `RowLayout.init` refuses slots whose references alone would not fit.
-    precondition(length <= RowFormat.maximumRowLength, "a row of references fits")
-    return length
+    return RowFormat.shorten(length, inline) { slots.insert($0.slot) }
   }
 
   /// Not for decimals, which readers expect in the row, nor for what is outside already.
@@ -150,5 +141,25 @@ private struct Spill {
     guard RowBytes.kind(entry) != .decimal else { return false }
     guard let base = source.base, !source.isFromDraft(slot) else { return true }
     return !RowBytes.isExternal(base, entry)
+  }
+}
+
+extension RowFormat {
+  /// Has the longest of these values lie outside a row until the rest fits, and returns the row's length then.
+  static func shorten(
+    _ length: Int, _ values: [(slot: Int, count: Int)], _ move: ((slot: Int, count: Int)) -> Void
+  ) -> Int {
+    var length = length
+    // What is no longer than a reference saves nothing.
+    let candidates = values.filter { $0.count > externalReferenceLength }.sorted {
+      $0.count != $1.count ? $0.count > $1.count : $0.slot < $1.slot
+    }
+    for value in candidates where length > maximumRowLength {
+      move(value)
+      length += externalReferenceLength - value.count
+    }
+    // Holds for every layout: `RowLayout.init` refuses slots whose references alone would not fit.
+    precondition(length <= maximumRowLength, "a row of references fits")
+    return length
   }
 }

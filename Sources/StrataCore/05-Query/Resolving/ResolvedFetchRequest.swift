@@ -161,12 +161,18 @@ package struct ResolvedFetchRequest: Sendable {
   }
 }
 
-/// What a request asks by names: for engines that hand it on.
-package struct FetchSource: Sendable {
+/// What a request asks by names: for engines that hand it on. A class, so that a resolved request, which is copied now and then, has one reference more and not
+/// a predicate and an array.
+package final class FetchSource: Sendable {
   /// The condition; nil for all objects.
   package let predicate: FetchPredicate?
   /// The order.
   package let sortDescriptors: [FetchSort]
+
+  init(predicate: FetchPredicate?, sortDescriptors: [FetchSort]) {
+    self.predicate = predicate
+    self.sortDescriptors = sortDescriptors
+  }
 }
 
 /// A sort key with its slot.

@@ -33,7 +33,7 @@ extension StoreReading {
   }
 }
 
-/// The objects of any engine's store, read one by one.
+/// The objects of any engine's store, each read once as long as there are not too many. Used by one thread, for one state of a store.
 final class ReadingView: ObjectView {
   struct Node {
     let row: RowSnapshot
@@ -41,9 +41,18 @@ final class ReadingView: ObjectView {
     let primaryKey: UInt64
   }
 
+  private struct Address: Hashable {
+    /// Of a hierarchy or of a relationship.
+    let number: Int
+    let key: UInt64
+  }
+
   private let reading: any StoreReading
   let schema: Schema
   let storeIdentifier: UUID
+  private var nodes: [Address: Node?] = [:]
+  private var memberLists: [Address: [UInt64]] = [:]
+  private static let mostRemembered = 65_536
 
   init(_ reading: any StoreReading, schema: Schema, storeIdentifier: UUID) {
     self.reading = reading
@@ -67,17 +76,29 @@ final class ReadingView: ObjectView {
 
   func node(_ reference: UInt64, hierarchy: Int) throws -> Node? {
     let key = Reference.primaryKey(reference)
-    guard let row = try reading.row(hierarchy: hierarchy, primaryKey: key), let snapshot = row.snapshot else {
-      return nil
+    let address = Address(number: hierarchy, key: key)
+    if let known = nodes[address] { return known }
+    let found = try reading.row(hierarchy: hierarchy, primaryKey: key).flatMap { row in
+      row.snapshot.map { Node(row: $0, entity: row.entity, primaryKey: key) }
     }
-    return Node(row: snapshot, entity: row.entity, primaryKey: key)
+    if nodes.count >= Self.mostRemembered { nodes = [:] }
+    nodes[address] = .some(found)
+    return found
   }
 
   func members(_ node: Node, _ relationship: RelationshipSchema) throws -> [UInt64] {
-    try reading.members(EdgeSet(relationship: relationship.number), of: node.primaryKey)
+    let address = Address(number: relationship.number, key: node.primaryKey)
+    if let known = memberLists[address] { return known }
+    let found = try reading.members(EdgeSet(relationship: relationship.number), of: node.primaryKey)
+    if memberLists.count >= Self.mostRemembered { memberLists = [:] }
+    memberLists[address] = found
+    return found
   }
 
   func memberCount(_ node: Node, _ relationship: RelationshipSchema) throws -> Int {
-    try reading.memberCount(EdgeSet(relationship: relationship.number), of: node.primaryKey)
+    if let known = memberLists[Address(number: relationship.number, key: node.primaryKey)] {
+      return known.count
+    }
+    return try reading.memberCount(EdgeSet(relationship: relationship.number), of: node.primaryKey)
   }
 }

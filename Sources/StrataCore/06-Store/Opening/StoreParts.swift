@@ -205,7 +205,7 @@ extension StoreMetadata {
   }
 
   /// The user's part.
-  var withoutStandardKeys: StoreMetadata {
+  package var withoutStandardKeys: StoreMetadata {
     StoreMetadata(values: values.filter { !Self.standardKeys.contains($0.key) })
   }
 }

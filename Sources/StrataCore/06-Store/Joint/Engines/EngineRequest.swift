@@ -53,7 +53,8 @@ package struct EngineRequest: Sendable {
   package let request: ResolvedFetchRequest
   /// What all must be true, one by one.
   package let conjuncts: [EnginePredicate]
-  /// The order; rows that it does not tell apart come by ascending primary key.
+  /// The order; rows that it does not tell apart come by ascending primary key. Values are compared as they are, texts by their bytes: a request
+  /// that says otherwise has ``candidates``.
   package let sorts: [EngineSort]
   private let parts: [ResolvedPredicate]
   private let storeIdentifier: UUID
@@ -66,6 +67,13 @@ package struct EngineRequest: Sendable {
     let converter = Converter(schema: request.schema, storeIdentifier: storeIdentifier)
     conjuncts = parts.map { converter.convert($0, request.entity) }
     sorts = request.sorts.map { EngineSort(steps: $0.steps, slot: $0.slot, isAscending: $0.isAscending) }
+  }
+
+  /// The request without order and window, when it sorts texts in another order than that of their bytes: then ``FetchInMemory`` decides what it
+  /// finds among these. Nil otherwise.
+  package var candidates: ResolvedFetchRequest? {
+    if request.sorts.allSatisfy(\.isByBytes) { return nil }
+    return request.candidates(request.predicate, keepsSorts: false)
   }
 
   /// Whether the result begins behind an object: then ``RowFilter`` decides which rows belong to it.
@@ -143,8 +151,8 @@ package final class RowFilter {
   private let request: ResolvedFetchRequest
   private let program: CompiledPredicate
   private let sorts: [BoundExpression]
-  private let view: EngineView
-  private let evaluation: Evaluation<EngineView>
+  private let view: ReadingView
+  private let evaluation: Evaluation<ReadingView>
 
   init(
     _ request: ResolvedFetchRequest, _ predicate: ResolvedPredicate, _ reading: any StoreReading,
@@ -154,7 +162,7 @@ package final class RowFilter {
     let binder = request.binder(storeIdentifier: storeIdentifier)
     program = binder.compile(predicate, request.entity.number)
     sorts = request.start == nil ? [] : request.sorts.map { binder.bind($0.expression) }
-    view = EngineView(reading, schema: request.schema, storeIdentifier: storeIdentifier)
+    view = ReadingView(reading, schema: request.schema, storeIdentifier: storeIdentifier)
     evaluation = Evaluation(view, entityName: request.entity.name)
   }
 
@@ -162,77 +170,10 @@ package final class RowFilter {
   /// - Throws: ``FetchError`` and what the reading throws.
   package func matches(_ row: FetchedRow) throws -> Bool {
     guard let snapshot = row.snapshot else { return false }
-    let node = EngineView.Node(row: snapshot, entity: row.entity, primaryKey: row.primaryKey)
+    let node = ReadingView.Node(row: snapshot, entity: row.entity, primaryKey: row.primaryKey)
     guard try evaluation.matches(program, node) else { return false }
     guard let start = request.start else { return true }
     return try request.isBehindStart(
       start, { try evaluation.evaluate(sorts[$0], for: node).single }, row.primaryKey)
-  }
-}
-
-/// The objects of one state of a store, each read once as long as there are not too many.
-private final class EngineView: ObjectView {
-  struct Node {
-    let row: RowSnapshot
-    let entity: Int
-    let primaryKey: UInt64
-  }
-
-  private struct Address: Hashable {
-    let number: Int
-    let key: UInt64
-  }
-
-  private let reading: any StoreReading
-  let schema: Schema
-  let storeIdentifier: UUID
-  private var nodes: [Address: Node?] = [:]
-  private var memberLists: [Address: [UInt64]] = [:]
-  private static let mostRemembered = 65_536
-
-  init(_ reading: any StoreReading, schema: Schema, storeIdentifier: UUID) {
-    self.reading = reading
-    self.schema = schema
-    self.storeIdentifier = storeIdentifier
-  }
-
-  func reference(_ node: Node) -> UInt64 { Reference.bits(node.primaryKey, entityCode: node.row.entityCode) }
-
-  func entityName(_ node: Node) -> String { schema.entities[node.entity].name }
-
-  func value(_ node: Node, _ slot: Int) throws -> AttributeValue {
-    let layout = schema.entities[node.entity].layout
-    if let value = node.row.value(slot, layout) { return value }
-    guard let reference = node.row.externalReference(slot, layout),
-      let bytes = try reading.externalValue(
-        entity: node.entity, primaryKey: node.primaryKey, slot: slot, version: reference.version)
-    else { return .null }
-    return RowBytes.externalValue(bytes, kind: layout.kind(of: slot)) ?? .null
-  }
-
-  func node(_ reference: UInt64, hierarchy: Int) throws -> Node? {
-    guard schema.hierarchies.indices.contains(hierarchy) else { return nil }
-    let key = Reference.primaryKey(reference)
-    let address = Address(number: hierarchy, key: key)
-    if let known = nodes[address] { return known }
-    let found = try reading.row(hierarchy: hierarchy, primaryKey: key).flatMap { row in
-      row.snapshot.map { Node(row: $0, entity: row.entity, primaryKey: key) }
-    }
-    if nodes.count >= Self.mostRemembered { nodes = [:] }
-    nodes[address] = .some(found)
-    return found
-  }
-
-  func members(_ node: Node, _ relationship: RelationshipSchema) throws -> [UInt64] {
-    let address = Address(number: relationship.number, key: node.primaryKey)
-    if let known = memberLists[address] { return known }
-    let found = try reading.members(EdgeSet(relationship: relationship.number), of: node.primaryKey)
-    if memberLists.count >= Self.mostRemembered { memberLists = [:] }
-    memberLists[address] = found
-    return found
-  }
-
-  func memberCount(_ node: Node, _ relationship: RelationshipSchema) throws -> Int {
-    try members(node, relationship).count
   }
 }

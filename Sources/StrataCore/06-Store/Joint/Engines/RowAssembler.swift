@@ -61,23 +61,43 @@ package struct RowAssembler: ~Copyable {
     return writer.commit(length)
   }
 
+  /// The row with the values that `value` gives for each stored slot, and the values that are too large for it: the engine must answer for them in
+  /// `externalValue`.
+  ///
+  /// - Throws: what `value` throws; `CoreDataError` 134070 for a value of another type than the slot's, or one that is too long.
+  package mutating func row(
+    of entity: EntitySchema, stamp: RowStamp, primaryKey: UInt64, version: UInt32,
+    value: (_ slot: Int) throws -> AttributeValue
+  ) throws -> (row: RowSnapshot, externals: [ExternalValue]) {
+    let draft = RowDraft.make(entity.layout)
+    for attribute in entity.attributes where !attribute.isTransient && attribute.slot != entity.baselineSlot {
+      draft[attribute.slot] = try value(attribute.slot)
+    }
+    do {
+      let (row, externals) = try RowEncoder.encode(
+        layout: entity.layout, stamp: stamp, primaryKey: primaryKey, version: version, base: nil,
+        draft: draft, into: &writer)
+      return (row, externals)
+    } catch {
+      throw CoreDataError(
+        .persistentStoreOperation, "A record of \(entity.name) cannot be taken from the store: \(error)",
+        userInfo: [NSUnderlyingErrorKey: error])
+    }
+  }
+
   /// Refers to the longest values until the rest fits; the row's length then.
   private static func spill(
     _ values: [AttributeValue], _ layout: RowLayout, _ version: UInt32, _ outside: inout [Int: OutsideValue],
     _ length: Int
   ) -> Int {
-    var length = length
     var candidates: [(slot: Int, count: Int)] = []
     for slot in layout.variableSlots.lazy.map({ Int($0) })
     where outside[slot] == nil && layout.kind(of: slot) != .decimal {
       candidates.append((slot, RowEncoder.variableLength(of: values[slot])))
     }
-    candidates.sort { $0.count != $1.count ? $0.count > $1.count : $0.slot < $1.slot }
-    for value in candidates where length > RowFormat.maximumRowLength {
+    return RowFormat.shorten(length, candidates) { value in
       outside[value.slot] = OutsideValue(version: version, byteCount: UInt64(value.count))
-      length += RowFormat.externalReferenceLength - value.count
     }
-    return length
   }
 }
 

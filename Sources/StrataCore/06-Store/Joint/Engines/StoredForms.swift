@@ -19,16 +19,8 @@ extension StoreMetadata {
   package func withStandardKeys(
     identifier: UUID, type: String, versionHashes: [String: Data], versionIdentifiers: [String]
   ) -> StoreMetadata {
-    var result = self
-    result[Self.identifierKey] = .string(identifier.uuidString)
-    result[Self.typeKey] = .string(type)
-    result[Self.versionHashesKey] = .dictionary(versionHashes.mapValues { .data($0) })
-    result[Self.versionIdentifiersKey] = .array(versionIdentifiers.map { .string($0) })
-    return result
-  }
-
-  /// The metadata without the keys that every store has.
-  package var programsOwn: StoreMetadata {
-    StoreMetadata(values: values.filter { !Self.standardKeys.contains($0.key) })
+    adding(
+      identifier: identifier, type: type,
+      versions: StoredVersions(hashes: versionHashes, identifiers: versionIdentifiers))
   }
 }
