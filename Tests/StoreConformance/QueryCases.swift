@@ -115,7 +115,7 @@ extension StoreConformance {
 
   static let sortingCases: [ConformanceCase] =
     ValueKind.all.flatMap { kind in [true, false].map { sorting(kind, ascending: $0) } }
-    + [(0, 3), (2, 3), (4, 100), (50, 5), (0, 0), (9, 1)].flatMap(windows) + ties
+    + [(0, 3), (2, 3), (4, 100), (50, 5), (0, 0), (9, 1)].flatMap(windows) + ties + ordersOfTexts
 
   private static func sorting(_ kind: ValueKind, ascending: Bool) -> ConformanceCase {
     ConformanceCase("sorting", "by \(kind.attribute), \(ascending ? "ascending" : "descending")") { stand in
@@ -194,6 +194,47 @@ extension StoreConformance {
       try expectEqual(texts(found, "name"), ["Abe", "Zoe", "c", "b", "a"], "the order")
     },
   ]
+
+  /// Orders of texts that are not that of their bytes, in whole and in windows.
+  private static let ordersOfTexts: [ConformanceCase] = [true, false].flatMap { ascending in
+    [TextCollation.localizedStandard, .caseInsensitive].map { orderOfTexts($0, ascending: ascending) }
+  }
+
+  private static func orderOfTexts(_ comparator: TextCollation, ascending: Bool) -> ConformanceCase {
+    let name = "texts in the order \(comparator), \(ascending ? "ascending" : "descending")"
+    return ConformanceCase("sorting", name) { stand in
+      let coordinator = try stand.open()
+      let filling = stand.context(on: coordinator)
+      for (number, text) in ["item 10", "b", "Item 9", "A"].enumerated() {
+        filling.make("Item", ["number": Int64(number), "string": text])
+      }
+      filling.make("Item", ["number": Int64(4)])
+      try filling.save()
+      // By number; people count, and nobody else does. By bytes “Item 9” would come before “b”.
+      let order: [Int64] = comparator == .localizedStandard ? [4, 3, 1, 2, 0] : [4, 3, 1, 0, 2]
+      let wanted = ascending ? order : order.reversed()
+      let context = stand.context(on: coordinator)
+      var request = FetchRequest<ManagedObject>(entityName: "Item")
+      request.sortDescriptors = [FetchSort("string", ascending: ascending, comparator: comparator)]
+      func numbers() throws -> [Int64] { try context.fetch(request).map { $0.integer("number") ?? -1 } }
+      try expectEqual(try numbers(), wanted, "the order")
+      (request.fetchOffset, request.fetchLimit) = (1, 3)
+      try expectEqual(try numbers(), Array(wanted[1...3]), "the window")
+      try expectEqual(try context.count(for: request), 3, "the count")
+      let ids = try context.fetch(request.returning(ManagedObjectID.self))
+      try expectEqual(
+        ids.map { context.object(with: $0).integer("number") ?? -1 }, Array(wanted[1...3]), "the IDs")
+      (request.fetchOffset, request.fetchLimit) = (0, 2)
+      request.predicate = .comparison(key: "number", .less, 4)
+      try expectEqual(try numbers(), Array(wanted.filter { $0 < 4 }.prefix(2)), "the window of some")
+      context.make("Item", ["number": Int64(-1), "string": "a"])
+      request.fetchLimit = 0
+      let mixed = try numbers().filter { $0 != 3 }
+      try expectEqual(
+        mixed, ascending ? [-1] + order.filter { $0 < 3 } : order.filter { $0 < 3 }.reversed() + [-1],
+        "the order with an unsaved object")
+    }
+  }
 
   // MARK: Text
 

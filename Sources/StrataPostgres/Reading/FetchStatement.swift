@@ -2,15 +2,10 @@ import StrataCore
 
 /// A fetch as a statement, and what is left to decide of the rows it returns.
 struct FetchStatement {
-  /// What is asked of the server.
-  enum Shape { case rows, identifiers, count }
-
   let statement: SQLStatement
   let decoding: RowDecoding
   /// The conjuncts that the statement does not decide.
   let undecided: [Int]
-  /// Whether the statement returns the window and nothing else.
-  let isWindowed: Bool
   /// Whether nothing can match, so that the server need not be asked.
   let isEmpty: Bool
 
@@ -53,8 +48,7 @@ struct FetchStatement {
     if !conditions.isEmpty { words += " WHERE " + conditions.joined(separator: " AND ") }
     if !order.isEmpty { words += " ORDER BY \(order)" }
     var statement = predicates.statement
-    isWindowed = isDecided && mode != .count
-    if isWindowed {
+    if isDecided, mode != .count {
       if resolved.limit > 0 { words += " LIMIT \(statement.bind(resolved.limit))" }
       if resolved.offset > 0 { words += " OFFSET \(statement.bind(resolved.offset))" }
     }

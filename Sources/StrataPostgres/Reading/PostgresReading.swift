@@ -27,6 +27,13 @@ final class PostgresReading: StoreReading, @unchecked Sendable {
 
   func fetch(_ request: ResolvedFetchRequest, mode: FetchMode) throws -> FetchedRows {
     let question = EngineRequest(request, storeIdentifier: identifier)
+    if mode != .count, let candidates = question.candidates {
+      return try inOneState {
+        let found = try fetch(candidates, mode: .rows)
+        return try FetchInMemory(request, in: self, storeIdentifier: identifier).fetch(
+          Array(found.rows), mode: mode, description: "\(found.plan) -- sorted here")
+      }
+    }
     let plan = FetchStatement(question, mode, mapping)
     if plan.isEmpty { return FetchedRows(rows: [], count: 0, description: "nothing matches") }
     if let filter = question.filter(places: plan.undecided, reading: self) {
@@ -64,6 +71,13 @@ final class PostgresReading: StoreReading, @unchecked Sendable {
       var declaration = plan.statement
       declaration.prefix("DECLARE strata_rows NO SCROLL CURSOR FOR ")
       try connection.run(declaration, deadline: deadline)
+      var isOpen = true
+      // Whoever pins the state goes on with it, whatever has ended this fetch. In a transaction that has failed there is nothing to close.
+      defer {
+        if isOpen, connection.isUsable {
+          _ = try? connection.run(SQLStatement("CLOSE strata_rows"), deadline: deadline)
+        }
+      }
       var rows = ContiguousArray<FetchedRow>()
       var (seen, count) = (0, 0)
       let end = request.windowEnd
@@ -86,6 +100,7 @@ final class PostgresReading: StoreReading, @unchecked Sendable {
         }
         if result.rowCount < Self.rowsAtATime { break }
       }
+      isOpen = false
       try connection.run(SQLStatement("CLOSE strata_rows"), deadline: deadline)
       return FetchedRows(rows: rows, count: count, description: plan.words)
     }
