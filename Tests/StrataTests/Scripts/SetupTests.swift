@@ -25,9 +25,11 @@ struct SetupTests {
       try add("swift", "echo 'Swift version \(version) (swift-\(version)-RELEASE)'")
     }
 
-    func setup() throws -> Command {
+    func setup(_ arguments: String...) throws -> Command {
       let script = repository.appendingPathComponent("Scripts/setup").path
-      return try Command.run("/bin/sh", [script], environment: ["PATH": folder.url.path])
+      return try Command.run(
+        "/bin/sh", [script] + arguments,
+        environment: ["PATH": folder.url.path, "PG_BIN": folder.url.path])
     }
   }
 
@@ -87,6 +89,29 @@ struct SetupTests {
       contentsOf: machine.folder.url.appendingPathComponent("apt-calls"), encoding: .utf8)
     #expect(calls.contains("install -y pkg-config liblmdb-dev gzip"))
     #expect(calls.contains("update") == !listsAreThere)
+  }
+
+  /// What only StrataPostgres and its tests need is installed for those who build everything, and for nobody else.
+  @Test func libpqIsForTests() throws {
+    let machine = try Machine()
+    defer { machine.folder.remove() }
+    try machine.addSwift()
+    for tool in ["gzip", "initdb", "postgres"] { try machine.add(tool, "exit 0") }
+    try machine.add("pkg-config", #"case "$*" in *libpq*) exit 1 ;; esac"#)
+    #expect(try machine.setup().exitCode == 0)
+    try machine.add("id", "echo 0")
+    try machine.add("apt-cache", "exit 0")
+    try machine.add("apt-get", workingApt)
+    let result = try machine.setup("tests")
+    #expect(result.exitCode == 0, "\(result.errors)")
+    let calls = try String(
+      contentsOf: machine.folder.url.appendingPathComponent("apt-calls"), encoding: .utf8)
+    #expect(calls.contains("install -y libpq-dev") && !calls.contains("liblmdb-dev"), "\(calls)")
+    try machine.add("pkg-config", #"case "$*" in *libpq*) exit 1 ;; esac"#)
+    try machine.add("apt-get", "exit 0")
+    let vain = try machine.setup("tests")
+    #expect(vain.exitCode == 1)
+    #expect(vain.errors.contains("still does not find libpq"), "\(vain.errors)")
   }
 
   @Test func withoutTheRightToInstallPrintsTheCommand() throws {
