@@ -30,7 +30,7 @@ final class ReadWorld: @unchecked Sendable {
     recordsHistory: Bool = false, _ type: ConcurrencyType = .confinement,
     bookClass: ManagedObject.Type = ManagedObject.self
   ) throws {
-    store = try TemporaryStore(Self.model(bookClass)) { $0.recordsHistory = recordsHistory }
+    store = try TemporaryStore(Self.sharedModel(bookClass)) { $0.recordsHistory = recordsHistory }
     try Self.stock(store.context())
     context = store.context(type)
     hear(context)
@@ -52,6 +52,17 @@ final class ReadWorld: @unchecked Sendable {
       return list
     }
   }
+
+  /// One model for all worlds with books of one class: each story is told hundreds of times.
+  private static func sharedModel(_ bookClass: ManagedObject.Type) -> ManagedObjectModel {
+    models.withLock { models in
+      let known = models[ObjectIdentifier(bookClass)] ?? model(bookClass)
+      models[ObjectIdentifier(bookClass)] = known
+      return known
+    }
+  }
+
+  private static let models = Guarded<[ObjectIdentifier: ManagedObjectModel]>([:])
 
   static func model(_ bookClass: ManagedObject.Type = ManagedObject.self) -> ManagedObjectModel {
     let shelf = EntityDescription(

@@ -96,18 +96,24 @@ enum VersionHash {
 
     init(_ tag: String) { add(tag) }
 
-    mutating func add(_ text: String?) { add(text.map { Data($0.utf8) }) }
+    mutating func add(_ text: String?) {
+      guard var text else { return bytes.append(0) }
+      text.withUTF8 { add(UnsafeRawBufferPointer($0)) }
+    }
     mutating func add(_ flag: Bool) { add(flag ? 1 : 0) }
-    mutating func add(_ number: Int) { add(Data(String(number).utf8)) }
+    mutating func add(_ number: Int) { add(String(number)) }
     mutating func add(_ items: [Data]) {
       add(items.count)
       for item in items { add(item) }
     }
     mutating func add(_ data: Data?) {
-      bytes.append(data == nil ? 0 : 1)
-      guard let data else { return }
-      withUnsafeBytes(of: UInt32(data.count).littleEndian) { bytes.append(contentsOf: $0) }
-      bytes.append(contentsOf: data)
+      guard let data else { return bytes.append(0) }
+      data.withUnsafeBytes { add($0) }
+    }
+    private mutating func add(_ field: UnsafeRawBufferPointer) {
+      bytes.append(1)
+      withUnsafeBytes(of: UInt32(field.count).littleEndian) { bytes.append(contentsOf: $0) }
+      bytes.append(contentsOf: field)
     }
 
     func digest() -> Data { Data(SHA256.digest(of: bytes)) }
@@ -115,44 +121,91 @@ enum VersionHash {
 }
 
 /// FIPS 180-4. Foundation has no hash function on Linux, and this one runs a few times per model.
+///
+/// Pointers, `while` and shifts by masked counts: without optimization, as in the tests of programs, where models are made all the
+/// time, arrays, ranges and checked shifts take ten times as long.
 enum SHA256 {
   static func digest(of message: [UInt8]) -> [UInt8] {
-    var state = initial
-    var padded = message + [0x80]
-    while padded.count % 64 != 56 { padded.append(0) }
+    var padded = message
+    padded.append(0x80)
+    padded.append(contentsOf: repeatElement(0, count: (120 - padded.count % 64) % 64))
     withUnsafeBytes(of: UInt64(message.count * 8).bigEndian) { padded.append(contentsOf: $0) }
-    var schedule = [UInt32](repeating: 0, count: 64)
-    for start in stride(from: 0, to: padded.count, by: 64) {
-      for i in 0..<16 {
-        schedule[i] = padded[(start + i * 4)..<(start + i * 4 + 4)].reduce(0) { $0 << 8 | UInt32($1) }
+    var state = initial
+    state.withUnsafeMutableBufferPointer { state in
+      padded.withUnsafeBytes { bytes in
+        constants.withUnsafeBufferPointer { constants in
+          withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 64) { schedule in
+            // None of the four is empty.
+            let (state, constants) = (state.baseAddress!, constants.baseAddress!)
+            let schedule = schedule.baseAddress!
+            var start = 0
+            while start < bytes.count {
+              expand(bytes, from: start, to: schedule)
+              compress(schedule, constants, into: state)
+              start &+= 64
+            }
+          }
+        }
       }
-      for i in 16..<64 {
-        let w15 = schedule[i - 15]
-        let w2 = schedule[i - 2]
-        let s0 = rotate(w15, 7) ^ rotate(w15, 18) ^ (w15 >> 3)
-        let s1 = rotate(w2, 17) ^ rotate(w2, 19) ^ (w2 >> 10)
-        schedule[i] = schedule[i - 16] &+ s0 &+ schedule[i - 7] &+ s1
-      }
-      compress(schedule, into: &state)
     }
-    return state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * $0)) } }
+    return state.flatMap { word in withUnsafeBytes(of: word.bigEndian) { Array($0) } }
   }
 
-  private static func compress(_ schedule: [UInt32], into state: inout [UInt32]) {
-    var v = state
-    for i in 0..<64 {
-      let s1 = rotate(v[4], 6) ^ rotate(v[4], 11) ^ rotate(v[4], 25)
-      let choice = (v[4] & v[5]) ^ (~v[4] & v[6])
-      let t1 = v[7] &+ s1 &+ choice &+ constants[i] &+ schedule[i]
-      let s0 = rotate(v[0], 2) ^ rotate(v[0], 13) ^ rotate(v[0], 22)
-      let majority = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2])
-      v = [t1 &+ s0 &+ majority, v[0], v[1], v[2], v[3] &+ t1, v[4], v[5], v[6]]
+  /// The 64 words of the block of 64 bytes at `start`.
+  private static func expand(
+    _ bytes: UnsafeRawBufferPointer, from start: Int, to schedule: UnsafeMutablePointer<UInt32>
+  ) {
+    var i = 0
+    while i < 16 {
+      let word = bytes.loadUnaligned(fromByteOffset: start &+ i &* 4, as: UInt32.self)
+      schedule[i] = UInt32(bigEndian: word)
+      i &+= 1
     }
-    for i in 0..<8 { state[i] &+= v[i] }
+    while i < 64 {
+      let w15 = schedule[i &- 15]
+      let w2 = schedule[i &- 2]
+      let s0 = rotate(w15, 7) ^ rotate(w15, 18) ^ (w15 &>> 3)
+      let s1 = rotate(w2, 17) ^ rotate(w2, 19) ^ (w2 &>> 10)
+      schedule[i] = schedule[i &- 16] &+ s0 &+ schedule[i &- 7] &+ s1
+      i &+= 1
+    }
+  }
+
+  private static func compress(
+    _ schedule: UnsafeMutablePointer<UInt32>, _ constants: UnsafePointer<UInt32>,
+    into state: UnsafeMutablePointer<UInt32>
+  ) {
+    var (a, b, c, d) = (state[0], state[1], state[2], state[3])
+    var (e, f, g, h) = (state[4], state[5], state[6], state[7])
+    var i = 0
+    while i < 64 {
+      let s1 = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)
+      let choice = (e & f) ^ (~e & g)
+      let t1 = h &+ s1 &+ choice &+ constants[i] &+ schedule[i]
+      let s0 = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)
+      let majority = (a & b) ^ (a & c) ^ (b & c)
+      h = g
+      g = f
+      f = e
+      e = d &+ t1
+      d = c
+      c = b
+      b = a
+      a = t1 &+ s0 &+ majority
+      i &+= 1
+    }
+    state[0] &+= a
+    state[1] &+= b
+    state[2] &+= c
+    state[3] &+= d
+    state[4] &+= e
+    state[5] &+= f
+    state[6] &+= g
+    state[7] &+= h
   }
 
   private static func rotate(_ word: UInt32, _ count: UInt32) -> UInt32 {
-    word >> count | word << (32 - count)
+    word &>> count | word &<< (32 &- count)
   }
 
   private static let initial: [UInt32] = [

@@ -13,6 +13,9 @@ import Strata
 ///     Note                       no class of its own
 ///     LeftTwin, RightTwin        two entities, one class
 enum SurfModel {
+  /// The unchanged model, compiled once for most tests.
+  static let shared = make()
+
   /// A model of its own, not frozen yet. `configured` adds the configurations `Journal` and `Places`.
   static func make(configured: Bool = false, _ change: (ManagedObjectModel) -> Void = { _ in })
     -> ManagedObjectModel

@@ -17,19 +17,19 @@ final class TemporaryStore: Sendable {
 
   /// A new store with `model`, opened as `configure` says.
   convenience init(
-    _ model: ManagedObjectModel = SurfModel.make(),
+    _ model: ManagedObjectModel = SurfModel.shared,
     configure: (inout PersistentStoreDescription) -> Void = { _ in }
   ) throws {
     try self.init(model, folder: try Folder(), fileName: "Journal.strata", configure: configure)
   }
 
   /// A new store whose commits pass `gate`.
-  convenience init(behind gate: StoreGate, _ model: ManagedObjectModel = SurfModel.make()) throws {
+  convenience init(behind gate: StoreGate, _ model: ManagedObjectModel = SurfModel.shared) throws {
     try self.init(model, folder: try Folder(), fileName: "Journal.strata", gate: gate) { _ in }
   }
 
   /// A new store whose reads fail when `faults` says so.
-  convenience init(_ model: ManagedObjectModel = SurfModel.make(), failing faults: ReadFaults) throws {
+  convenience init(_ model: ManagedObjectModel = SurfModel.shared, failing faults: ReadFaults) throws {
     try self.init(model, folder: try Folder(), fileName: "Journal.strata", faults: faults) { _ in }
   }
 
@@ -99,7 +99,7 @@ final class TemporaryStore: Sendable {
   }
 
   /// A second, independent stack in the same folder; on another file unless `fileName` says the same one.
-  func neighbour(_ fileName: String, _ model: ManagedObjectModel = SurfModel.make()) throws -> TemporaryStore
+  func neighbour(_ fileName: String, _ model: ManagedObjectModel = SurfModel.shared) throws -> TemporaryStore
   {
     try TemporaryStore(model, folder: folder, fileName: fileName) { _ in }
   }
