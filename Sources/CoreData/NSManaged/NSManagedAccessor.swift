@@ -20,21 +20,25 @@ public struct NSManagedAccessor: ~Copyable, Sendable {
 extension NSManagedAccessor {
   /// 0 when there is no value (rule 345).
   @inlinable public borrowing func value(_ type: Int16.Type, of object: NSManagedObject) -> Int16 {
+    if let ready = property.readyInt16(in: object) { return ready }
     let place = property.place(in: object)
     return place.holds(.integer16) ? object.readInt16(slot: place.slot) : integer(of: object, place) ?? 0
   }
   /// 0 when there is no value (rule 345).
   @inlinable public borrowing func value(_ type: Int32.Type, of object: NSManagedObject) -> Int32 {
+    if let ready = property.readyInt32(in: object) { return ready }
     let place = property.place(in: object)
     return place.holds(.integer32) ? object.readInt32(slot: place.slot) : integer(of: object, place) ?? 0
   }
   /// 0 when there is no value (rule 345).
   @inlinable public borrowing func value(_ type: Int64.Type, of object: NSManagedObject) -> Int64 {
+    if let ready = property.readyInt64(in: object) { return ready }
     let place = property.place(in: object)
     return place.holds(.integer64) ? object.readInt64(slot: place.slot) : integer(of: object, place) ?? 0
   }
   /// 0 when there is no value (rule 345).
   @inlinable public borrowing func value(_ type: Int.Type, of object: NSManagedObject) -> Int {
+    if let ready = property.readyInt64(in: object) { return Int(ready) }
     let place = property.place(in: object)
     return place.holds(.integer64) ? Int(object.readInt64(slot: place.slot)) : integer(of: object, place) ?? 0
   }
@@ -52,6 +56,7 @@ extension NSManagedAccessor {
   }
   /// 0 when there is no value (rule 345). Of a date the seconds since 2001.
   @inlinable public borrowing func value(_ type: Double.Type, of object: NSManagedObject) -> Double {
+    if let ready = property.readyDouble(in: object) { return ready }
     let place = property.place(in: object)
     return place.holds(.double) ? object.readDouble(slot: place.slot) : double(of: object, place) ?? 0
   }
@@ -61,6 +66,7 @@ extension NSManagedAccessor {
   }
   /// 0 when there is no value (rule 345).
   @inlinable public borrowing func value(_ type: Float.Type, of object: NSManagedObject) -> Float {
+    if let ready = property.readyFloat(in: object) { return ready }
     let place = property.place(in: object)
     return place.holds(.float)
       ? object.readFloat(slot: place.slot) : double(of: object, place).map { Float($0) } ?? 0
@@ -75,6 +81,7 @@ extension NSManagedAccessor {
   }
   /// False when there is no value (rule 345); of a number whether it is not 0.
   @inlinable public borrowing func value(_ type: Bool.Type, of object: NSManagedObject) -> Bool {
+    if let ready = property.readyBool(in: object) { return ready }
     let place = property.place(in: object)
     return place.holds(.boolean) ? object.readBool(slot: place.slot) : boolean(of: object, place) ?? false
   }

@@ -21,7 +21,8 @@ public struct PropertyPlace: Sendable {
   public let kind: Kind
 
   /// Whether it is an attribute whose values are of `type`.
-  @inlinable public func holds(_ type: AttributeType) -> Bool { self.type == type && kind == .attribute }
+  @inlinable @inline(__always)
+  public func holds(_ type: AttributeType) -> Bool { self.type == type && kind == .attribute }
 }
 
 /// A property known by its name, which remembers where it lies in each entity it was asked for.

@@ -10,14 +10,7 @@ extension Int64: StoredAttribute {
   }
   @inlinable @inline(__always)
   public static func readPresent(_ property: borrowing PropertyReference, of object: ManagedObject) -> Int64 {
-    #if DEBUG
-      object.checkConfinement()
-    #endif
-    // The bytes of nil are 0.
-    if let word = property.word(in: object, .int64), let row = object.fastRow {
-      return RowBytes.int64(row, word)
-    }
-    return object.readInt64(slot: property.slot(in: object))
+    property.readyInt64(in: object) ?? object.readInt64(slot: property.slot(in: object))
   }
   @inlinable @inline(__always)
   public static func write(_ value: Int64?, _ property: borrowing PropertyReference, of object: ManagedObject)
@@ -52,13 +45,7 @@ extension Int32: StoredAttribute {
   }
   @inlinable @inline(__always)
   public static func readPresent(_ property: borrowing PropertyReference, of object: ManagedObject) -> Int32 {
-    #if DEBUG
-      object.checkConfinement()
-    #endif
-    if let word = property.word(in: object, .int32), let row = object.fastRow {
-      return RowBytes.int32(row, word)
-    }
-    return object.readInt32(slot: property.slot(in: object))
+    property.readyInt32(in: object) ?? object.readInt32(slot: property.slot(in: object))
   }
   @inlinable @inline(__always)
   public static func write(_ value: Int32?, _ property: borrowing PropertyReference, of object: ManagedObject)
@@ -78,13 +65,7 @@ extension Int16: StoredAttribute {
   }
   @inlinable @inline(__always)
   public static func readPresent(_ property: borrowing PropertyReference, of object: ManagedObject) -> Int16 {
-    #if DEBUG
-      object.checkConfinement()
-    #endif
-    if let word = property.word(in: object, .int16), let row = object.fastRow {
-      return RowBytes.int16(row, word)
-    }
-    return object.readInt16(slot: property.slot(in: object))
+    property.readyInt16(in: object) ?? object.readInt16(slot: property.slot(in: object))
   }
   @inlinable @inline(__always)
   public static func write(_ value: Int16?, _ property: borrowing PropertyReference, of object: ManagedObject)
@@ -136,13 +117,7 @@ extension Double: StoredAttribute {
   @inlinable @inline(__always)
   public static func readPresent(_ property: borrowing PropertyReference, of object: ManagedObject) -> Double
   {
-    #if DEBUG
-      object.checkConfinement()
-    #endif
-    if let word = property.word(in: object, .double), let row = object.fastRow {
-      return RowBytes.double(row, word)
-    }
-    return object.readDouble(slot: property.slot(in: object))
+    property.readyDouble(in: object) ?? object.readDouble(slot: property.slot(in: object))
   }
   @inlinable @inline(__always)
   public static func write(
@@ -163,13 +138,7 @@ extension Float: StoredAttribute {
   }
   @inlinable @inline(__always)
   public static func readPresent(_ property: borrowing PropertyReference, of object: ManagedObject) -> Float {
-    #if DEBUG
-      object.checkConfinement()
-    #endif
-    if let word = property.word(in: object, .float), let row = object.fastRow {
-      return RowBytes.float(row, word)
-    }
-    return object.readFloat(slot: property.slot(in: object))
+    property.readyFloat(in: object) ?? object.readFloat(slot: property.slot(in: object))
   }
   @inlinable @inline(__always)
   public static func write(_ value: Float?, _ property: borrowing PropertyReference, of object: ManagedObject)
@@ -189,13 +158,7 @@ extension Bool: StoredAttribute {
   }
   @inlinable @inline(__always)
   public static func readPresent(_ property: borrowing PropertyReference, of object: ManagedObject) -> Bool {
-    #if DEBUG
-      object.checkConfinement()
-    #endif
-    if let word = property.word(in: object, .boolean), let row = object.fastRow {
-      return RowBytes.boolean(row, word)
-    }
-    return object.readBool(slot: property.slot(in: object))
+    property.readyBool(in: object) ?? object.readBool(slot: property.slot(in: object))
   }
   @inlinable @inline(__always)
   public static func write(_ value: Bool?, _ property: borrowing PropertyReference, of object: ManagedObject)
