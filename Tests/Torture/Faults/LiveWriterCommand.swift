@@ -100,19 +100,23 @@ struct LiveWriterCommand: ParsableCommand {
     let failure = Mutex<(any Error)?>(nil)
   }
 
-  /// Leaves behind what it inserted last.
+  /// Leaves behind what it inserted last. From four hundred on, one note goes for each that comes: what waits for long has no more to
+  /// search through than what does not.
   private func churn(until title: String, _ context: ManagedObjectContext) throws {
     var number = 0
-    while try note(title, context) == nil {
+    // Looks every eighth time: to look is to go through all notes.
+    while try number % 8 != 0 || note(title, context) == nil {
       let note = Note(context: context)
       (note.title, note.count) = ("churn", Int64(number * 7_919 % 1_000))
       let some = try context.fetch(FetchRequest<Note>(entityName: "Note", fetchLimit: 40))
       for (place, other) in some.enumerated() where place % 13 == number % 13 { other.count += 17 }
       // Never the one it waits for, which may come between the question and here.
-      if number % 2 == 0, let last = some.last(where: { $0.title != title }) { context.delete(last) }
+      if number % 2 == 0 || number > 400, let last = some.last(where: { $0.title != title }) {
+        context.delete(last)
+      }
       try context.save()
       // Leaves the processor to the process that is waited for.
-      usleep(2_000)
+      usleep(5_000)
       number += 1
       if number == 1 { Worker.say("churning") }
     }
