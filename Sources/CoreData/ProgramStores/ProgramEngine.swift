@@ -17,7 +17,7 @@ final class ProgramEngine: ContextualStore, @unchecked Sendable {
   let table: ReferenceTable
   /// Held while the class is called. Recursive: what it calls may come back here.
   let lock = NSRecursiveLock()
-  private var versions = ProgramVersions()
+  private var versions = RecordVersions()
   private var commits: UInt64 = 0
   private let closed = Mutex(false)
 
@@ -92,7 +92,7 @@ final class ProgramEngine: ContextualStore, @unchecked Sendable {
     guard let entry = table.entry(id.recordKey, root: root(entity)) else {
       stop("\(id) has no reference object yet: it is of a new object, whose ID is temporary.")
     }
-    return entry.reference.value
+    return entry.reference
   }
 
   /// The ID of a key of a hierarchy; nil when the store has no name for it.

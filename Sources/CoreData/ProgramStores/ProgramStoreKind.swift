@@ -40,17 +40,7 @@ struct ProgramStoreKind: StoreEngineKind {
         .persistentStoreOpen,
         "\(type(of: program)).loadMetadata() sets no metadata with the store's UUID under NSStoreUUIDKey.")
     }
-    return UUID(uuidString: text) ?? Self.uuid(of: text)
-  }
-
-  /// The same text gives the same UUID, in every process.
-  private static func uuid(of text: String) -> UUID {
-    func hash(_ start: UInt64) -> UInt64 {
-      text.utf8.reduce(start) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-    }
-    let halves = [hash(0xcbf2_9ce4_8422_2325), hash(0x9e37_79b9_7f4a_7c15)]
-    let bytes = halves.flatMap { half in (0..<8).map { UInt8(truncatingIfNeeded: half >> (8 * $0)) } }
-    return NSUUID(uuidBytes: bytes) as UUID
+    return ReferenceTable.storeUUID(of: text)
   }
 
   /// - Throws: `CoreDataError` 134100 when the metadata have version hashes, and they are those of another version of the model.

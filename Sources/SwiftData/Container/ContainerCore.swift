@@ -8,6 +8,8 @@ final class ContainerCore: @unchecked Sendable {
   let migrationPlan: (any SchemaMigrationPlan.Type)?
   let configurations: Set<ModelConfiguration>
   let coordinator: PersistentStoreCoordinator
+  /// The stores of the program's own.
+  let ownStores: [DataStoreEngine]
   private let types: Set<ObjectIdentifier>
   private let storeIdentifiers: [UUID]
 
@@ -21,6 +23,7 @@ final class ContainerCore: @unchecked Sendable {
     self.coordinator = coordinator
     types = Set(schema.types.map { ObjectIdentifier($0) })
     storeIdentifiers = coordinator.persistentStores.map(\.identifier)
+    ownStores = coordinator.engines.compactMap { $0 as? DataStoreEngine }
   }
 
   deinit { close() }
@@ -42,10 +45,19 @@ final class ContainerCore: @unchecked Sendable {
   /// An identifier as the stores know it.
   func objectID(of identifier: PersistentIdentifier) -> ManagedObjectID? {
     switch identifier.id.form {
-    case .temporary, .foreign: nil
-    case .row(let id): storeIdentifiers.contains(id.storeIdentifier) ? id : nil
+    case .temporary: nil
+    case .foreign: ownID(of: identifier)
+    case .row(let id):
+      storeIdentifiers.contains(id.storeIdentifier) ? id : ownID(of: identifier)
     case .named(let store, let name, let key):
       coordinator.managedObjectID(storeIdentifier: store, entityName: name, key: key)
+        ?? ownID(of: identifier)
     }
+  }
+
+  /// An identifier as a store of the program's own knows it.
+  private func ownID(of identifier: PersistentIdentifier) -> ManagedObjectID? {
+    for store in ownStores { if let id = store.objectID(of: identifier) { return id } }
+    return nil
   }
 }

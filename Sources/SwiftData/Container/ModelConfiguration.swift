@@ -1,7 +1,10 @@
 import StrataCore
 
 /// A store of a container: where it is, which models it has, whether it may be written.
-public struct ModelConfiguration: Identifiable, Hashable, Sendable {
+public struct ModelConfiguration: Identifiable, Hashable, Sendable, DataStoreConfiguration {
+  /// The store, for a program that asks it itself. A container's own is the same beneath.
+  public typealias Store = DefaultStore
+
   /// Which database of iCloud mirrors the store. There is no iCloud here: kept, and without effect.
   public struct CloudKitDatabase: Sendable, Hashable {
     enum Choice: Hashable, Sendable {

@@ -64,6 +64,31 @@ public class ModelContainer: Equatable, @unchecked Sendable {
     try self.init(for: Schema(forTypes), migrationPlan: migrationPlan, configurations: configurations)
   }
 
+  /// Opens stores of whatever kind: those of the program's own, and Strata's.
+  ///
+  /// - Parameters:
+  ///   - givenSchema: The models.
+  ///   - configurations: The stores.
+  /// - Throws: as the initialiser that takes ``ModelConfiguration``s; `loadIssueModelContainer` with the error that a store of the program's own has thrown.
+  @_disfavoredOverload
+  public init(for givenSchema: Schema, configurations: [any DataStoreConfiguration]) throws {
+    schema = givenSchema
+    migrationPlan = nil
+    let list: [any DataStoreConfiguration] = configurations.isEmpty ? [ModelConfiguration()] : configurations
+    let own = Set(list.compactMap { $0 as? ModelConfiguration })
+    self.configurations = own
+    core = ContainerCore(givenSchema, nil, own, try StoreOpening(givenSchema, nil, list).open())
+  }
+
+  /// Opens stores of whatever kind for these models and those that they lead to.
+  /// - Throws: as the initialiser that takes a schema.
+  @_disfavoredOverload
+  public convenience init(
+    for forTypes: any PersistentModel.Type..., configurations: any DataStoreConfiguration...
+  ) throws {
+    try self.init(for: Schema(forTypes), configurations: configurations)
+  }
+
   /// The store of a migration between two steps.
   init(stage schema: Schema, _ model: ManagedObjectModel, _ description: PersistentStoreDescription) throws {
     self.schema = schema
@@ -97,7 +122,7 @@ public class ModelContainer: Equatable, @unchecked Sendable {
   /// Deletes all models of all stores. Contexts show it from their next use on.
   /// - Throws: `CocoaError` for a store that cannot be written.
   public func erase() throws {
-    try StoreErasure(coordinator).run()
+    try StoreErasure(self).run()
   }
 
   /// Deletes all models of all stores; a failure is written to standard error.

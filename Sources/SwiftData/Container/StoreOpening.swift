@@ -4,10 +4,11 @@ import StrataCore
 struct StoreOpening {
   private let schema: Schema
   private let plan: (any SchemaMigrationPlan.Type)?
-  private let configurations: [ModelConfiguration]
+  private let configurations: [any DataStoreConfiguration]
 
   init(
-    _ schema: Schema, _ plan: (any SchemaMigrationPlan.Type)?, _ configurations: [ModelConfiguration]
+    _ schema: Schema, _ plan: (any SchemaMigrationPlan.Type)?,
+    _ configurations: [any DataStoreConfiguration]
   ) {
     self.schema = schema
     self.plan = plan
@@ -24,11 +25,17 @@ struct StoreOpening {
     let isAlone = configurations.count <= 1
     for configuration in configurations {
       do {
-        try add(configuration, to: coordinator, name: isAlone ? nil : configuration.name)
-      } catch let error as SwiftDataError {
-        throw error
+        let name = isAlone ? nil : configuration.name
+        if let configuration = configuration as? ModelConfiguration {
+          try add(configuration, to: coordinator, name: name)
+        } else {
+          try OwnStoreOpening(schema, plan, model).add(configuration, to: coordinator, name: name)
+        }
       } catch {
-        throw Self.error(for: error, plan != nil)
+        for store in coordinator.persistentStores {
+          do { try coordinator.remove(store) } catch { report("a store could not be closed: \(error)") }
+        }
+        throw error is SwiftDataError ? error : Self.error(for: error, plan != nil)
       }
     }
     return coordinator
@@ -38,13 +45,17 @@ struct StoreOpening {
     var names: Set<String> = []
     var files: Set<String> = []
     for configuration in configurations {
-      try configuration.validate()
+      do { try configuration.validate() } catch {
+        throw error is SwiftDataError ? error : Self.error(for: error, false)
+      }
       if !names.insert(configuration.name).inserted {
         throw SwiftDataError(.duplicateConfiguration, "two configurations are called “\(configuration.name)”")
       }
-      let path = configuration.url.standardizedFileURL.path
-      if !configuration.isStoredInMemoryOnly, !files.insert(path).inserted {
-        throw SwiftDataError(.duplicateConfiguration, "two configurations have the file \(path)")
+      if let configuration = configuration as? ModelConfiguration {
+        let path = configuration.url.standardizedFileURL.path
+        if !configuration.isStoredInMemoryOnly, !files.insert(path).inserted {
+          throw SwiftDataError(.duplicateConfiguration, "two configurations have the file \(path)")
+        }
       }
       try checkModels(configuration.schema, configuration.name)
     }
@@ -112,34 +123,5 @@ struct StoreOpening {
       return SwiftDataError(.unknownSchema, "\(error)", underlying: error)
     }
     return SwiftDataError(.loadIssueModelContainer, "\(error)", underlying: error)
-  }
-}
-
-/// Deletes everything from the stores of a coordinator.
-struct StoreErasure {
-  private let coordinator: PersistentStoreCoordinator
-  init(_ coordinator: PersistentStoreCoordinator) { self.coordinator = coordinator }
-
-  /// - Throws: `CocoaError` for a store that cannot be written; what was deleted before stays deleted.
-  func run() throws {
-    let context = RowContext(.confinement)
-    context.persistentStoreCoordinator = coordinator
-    var waiting = coordinator.managedObjectModel.entities.filter { $0.superentity == nil }.compactMap(\.name)
-    // Rules that deny hold until what they protect has gone itself.
-    while !waiting.isEmpty {
-      var refused: [String] = []
-      var failure: (any Error)?
-      for name in waiting {
-        do {
-          try context.execute(
-            BatchDeleteRequest(fetchRequest: FetchRequest<ManagedObject>(entityName: name)))
-        } catch {
-          refused.append(name)
-          failure = error
-        }
-      }
-      if let failure, refused.count == waiting.count { throw FoundationErrors.error(for: failure) }
-      waiting = refused
-    }
   }
 }

@@ -3,7 +3,8 @@ import StrataCore
 extension ModelContext {
   /// The models that match, each the one instance that this context has of its row; unsaved changes count unless the descriptor says otherwise.
   ///
-  /// - Throws: ``SwiftDataError``: `unsupportedPredicate`, `unsupportedSortDescriptor`, `unsupportedKeyPath` with the reason. `CocoaError` for a store that cannot be read.
+  /// - Throws: ``SwiftDataError``: `unsupportedPredicate`, `unsupportedSortDescriptor`, `unsupportedKeyPath` with the reason,
+  ///   `unknownSchema` for a class that the container does not have. `CocoaError` for a store that cannot be read; what a store of the program's own throws.
   public func fetch<T>(_ descriptor: FetchDescriptor<T>) throws -> [T] where T: PersistentModel {
     enter()
     return try translating {
@@ -15,16 +16,19 @@ extension ModelContext {
     }
   }
 
-  /// Whether the models themselves answer what no store can: what a cast asks of a subclass, and whether an optional to-many relationship is nil, which it never is here.
+  /// Whether the models themselves answer what no store can: what a cast asks of a subclass, how the user's language orders texts, and whether an optional to-many relationship
+  /// is nil, which it never is here.
   private static func isForModels(_ error: any Error) -> Bool {
-    if let error = error as? PredicateTranslationError { return error.expression.hasSuffix("Cast") }
+    if let error = error as? PredicateTranslationError {
+      return error.expression.hasSuffix("Cast") || error.expression.hasSuffix("StringLocalizedCompare")
+    }
     if let error = error as? FetchError, case .toManyKey = error.reason { return true }
     return false
   }
 
   private func found<T: PersistentModel>(_ lowered: LoweredFetch<T>) throws -> [T] {
     if lowered.isEmpty { return [] }
-    return try lowered.finish(models(try rows.fetch(lowered.request)))
+    return try lowered.finish(models(try rows.asking(lowered.asked) { try rows.fetch(lowered.request) }))
   }
 
   private func models<T: PersistentModel>(_ objects: [ManagedObject]) -> [T] {
@@ -45,7 +49,7 @@ extension ModelContext {
         var plain = descriptor
         plain.sortBy = []
         let lowered = try LoweredFetch(plain, self)
-        return lowered.isEmpty ? 0 : try rows.count(for: lowered.request)
+        return lowered.isEmpty ? 0 : try rows.asking(lowered.asked) { try rows.count(for: lowered.request) }
       } catch  where Self.isForModels(error) {
         return try found(LoweredFetch(descriptor, self, inMemory: descriptor.predicate)).count
       }
@@ -68,7 +72,9 @@ extension ModelContext {
       let lowered = try LoweredFetch(descriptor, self)
       if lowered.isEmpty { return [] }
       if lowered.isFinishedHere || rows.hasChanges { return try found(lowered).map(\.persistentModelID) }
-      return try rows.fetch(lowered.request.returning(ManagedObjectID.self)).map { PersistentIdentifier($0) }
+      return try rows.asking(lowered.asked) {
+        try rows.fetch(lowered.request.returning(ManagedObjectID.self)).map { PersistentIdentifier($0) }
+      }
     }
   }
 
@@ -102,7 +108,8 @@ extension ModelContext {
         return FetchResultsCollection(count: models.count) { models[$0] }
       }
       lowered.request.fetchBatchSize = Swift.max(batchSize, 1)
-      let batches = try rows.fetchInBatches(lowered.request)
+      let request = lowered.request
+      let batches = try rows.asking(lowered.asked) { try rows.fetchInBatches(request) }
       return FetchResultsCollection(count: batches.count) { [self] position in
         models([batches[position]])[0]
       }

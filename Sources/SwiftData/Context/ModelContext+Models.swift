@@ -210,9 +210,8 @@ extension ModelContext {
     let row: ModelRow?
     switch persistentModelID.id.form {
     case .temporary(let number, _): row = temporaryRows[number]
-    case .row, .named:
+    case .row, .named, .foreign:
       row = objectID(of: persistentModelID).flatMap { rows.registeredObject(for: $0) as? ModelRow }
-    case .foreign: row = nil
     }
     return row?.anyModel() as? T
   }
@@ -221,8 +220,7 @@ extension ModelContext {
   func row(for identifier: PersistentIdentifier) -> ModelRow? {
     switch identifier.id.form {
     case .temporary(let number, _): temporaryRows[number]
-    case .row, .named: objectID(of: identifier).flatMap { rows.object(with: $0) as? ModelRow }
-    case .foreign: nil
+    case .row, .named, .foreign: objectID(of: identifier).flatMap { rows.object(with: $0) as? ModelRow }
     }
   }
 
@@ -230,8 +228,7 @@ extension ModelContext {
   func existingRow(for identifier: PersistentIdentifier) -> ModelRow? {
     switch identifier.id.form {
     case .temporary(let number, _): temporaryRows[number]
-    case .row, .named: objectID(of: identifier).flatMap(existingRow)
-    case .foreign: nil
+    case .row, .named, .foreign: objectID(of: identifier).flatMap(existingRow)
     }
   }
 

@@ -110,6 +110,10 @@ extension ModelContext {
     model: T.Type, where predicate: Predicate<T>? = nil, includeSubclasses: Bool = true
   ) throws where T: PersistentModel {
     enter()
+    if core.ownStores.contains(where: { $0.holds(ModelDescriptor.of(T.self).entityName) }) {
+      return try OwnDeletions(container, author: author).delete(
+        model, predicate, includeSubclasses: includeSubclasses)
+    }
     try translating {
       var request = try LoweredFetch(FetchDescriptor(predicate: predicate), self).request
       request.includesSubentities = includeSubclasses

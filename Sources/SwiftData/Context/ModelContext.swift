@@ -31,6 +31,17 @@ public class ModelContext: Equatable, _SendableMetatype {
   public var autosaveEnabled = true { didSet { noteChange() } }
   /// Who saves: recorded in the history of the store.
   public var author: String? { didSet { rows.transactionAuthor = author } }
+  /// The context as stores of the program's own know it: an identity of its own, and the ``author``.
+  public var editingState: EditingState {
+    get {
+      rows.editingState.author = author
+      return rows.editingState
+    }
+    set {
+      rows.editingState = newValue
+      author = newValue.author
+    }
+  }
 
   /// Rows with temporary identifiers.
   var temporaryRows = TemporaryRows()
@@ -66,6 +77,10 @@ public class ModelContext: Equatable, _SendableMetatype {
     rows.observesObjects = true
     rows.modelContext = self
     reference.context = self
+  }
+
+  deinit {
+    for store in core.ownStores { store.end(rows.editingState) }
   }
 
   /// Contexts are equal when they are the same.

@@ -2,26 +2,35 @@ import StrataCore
 
 /// A descriptor as a request to the rows.
 struct LoweredFetch<T: PersistentModel> {
-  /// Without a window when the rows are filtered or sorted here.
+  /// Without a window when the rows are filtered here.
   var request: FetchRequest<ManagedObject>
-  /// The order that no store has.
-  private let order: ModelOrder<T>?
+  /// What stores of the program's own are asked; nil where there are none.
+  let asked: AskedFetch?
   /// A predicate that no store can look up, and that models can answer.
   private let condition: Predicate<T>?
   private let limit: Int?
   private let offset: Int
 
   /// Whether the rows have to be looked at one by one.
-  var isFinishedHere: Bool { order != nil || condition != nil }
+  var isFinishedHere: Bool { condition != nil }
   /// Whether no row is wanted at all.
   let isEmpty: Bool
 
-  /// - Throws: ``SwiftDataError``: `unsupportedSortDescriptor`, `unsupportedKeyPath`.
+  /// - Throws: ``SwiftDataError``: `unsupportedSortDescriptor`, `unsupportedKeyPath`, `unknownSchema` for a class that the container does not have.
   init(_ descriptor: FetchDescriptor<T>, _ context: ModelContext, inMemory condition: Predicate<T>? = nil)
     throws
   {
     let model = ModelDescriptor.of(T.self)
     let rows = context.rows
+    // K17: the rows of the entity are of the class that the schema has for it.
+    guard context.core.holds(T.self) else {
+      let known = context.core.schema.type(forEntity: model.entityName)
+      throw SwiftDataError(
+        .unknownSchema,
+        "\(String(reflecting: T.self)) is in no schema of the container"
+          + (known.map { ", whose models \(model.entityName) are of the class \(String(reflecting: $0))" }
+            ?? ""))
+    }
     request = FetchRequest(entityName: model.entityName)
     self.condition = condition
     limit = descriptor.fetchLimit
@@ -33,22 +42,23 @@ struct LoweredFetch<T: PersistentModel> {
       }
     }
     request.includesPendingChanges = descriptor.includePendingChanges
-    var sorts: [FetchSort] = []
-    var isExact = true
-    for sort in descriptor.sortBy {
-      let lowered = try SortLowering.lowered(sort, model, rows)
-      sorts.append(lowered.sort)
-      isExact = isExact && lowered.isExact
-    }
-    request.sortDescriptors = isExact ? sorts : []
+    request.sortDescriptors = try descriptor.sortBy.map { try SortLowering.lowered($0, model, rows) }
     // What identifiers stand for is known here.
-    let asked = request
-    request = try IdentifierScope.with(context) { try rows.spelledOut(asked) }
-    order = isExact ? nil : try ModelOrder(descriptor.sortBy)
+    let written = request
+    request = try IdentifierScope.with(context) { try rows.spelledOut(written) }
+    if context.core.ownStores.isEmpty {
+      asked = nil
+    } else {
+      var plain = descriptor
+      if condition != nil { plain.predicate = nil }
+      asked = AskedFetch(plain, as: request)
+      // What others have written to such a store nobody has told the context.
+      request.shouldRefreshRefetchedObjects = true
+    }
     request.relationshipKeyPathsForPrefetching = try descriptor.relationshipKeyPathsForPrefetching.map {
       try Names.name(of: $0, model, rows)
     }
-    if order == nil, condition == nil {
+    if condition == nil {
       request.fetchLimit = limit ?? 0
       request.fetchOffset = offset
     }
@@ -58,11 +68,8 @@ struct LoweredFetch<T: PersistentModel> {
   ///
   /// - Throws: what evaluating the predicate throws.
   func finish(_ models: [T]) throws -> [T] {
-    guard isFinishedHere else { return models }
-    var models = models
-    if let condition { models = try models.filter { try condition.evaluate($0) } }
-    if let order { models = order.sorted(models) }
-    let rest = models.dropFirst(offset)
+    guard let condition else { return models }
+    let rest = try models.filter { try condition.evaluate($0) }.dropFirst(offset)
     return Array(limit.map { rest.prefix($0) } ?? rest)
   }
 }

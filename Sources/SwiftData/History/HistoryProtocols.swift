@@ -82,15 +82,21 @@ public enum HistoryChange: Sendable {
   }
 }
 
-/// A store that knows what has been saved to it.
+/// A store of the program's own that knows what has been saved to it: ``ModelContext/fetchHistory(_:)`` asks it for transactions of its type.
 public protocol HistoryProviding {
   associatedtype HistoryType: HistoryTransaction
   /// The type of its transactions.
   static var historyType: HistoryType.Type { get }
   /// The transactions that match, oldest first.
+  /// - Throws: what keeps the store from being read.
   func fetchHistory(_ descriptor: HistoryDescriptor<HistoryType>) throws -> [HistoryType]
   /// Deletes the oldest transactions that match.
+  /// - Throws: what keeps the store from being written.
   func deleteHistory(_ descriptor: HistoryDescriptor<HistoryType>) throws
+}
+
+extension HistoryProviding {
+  public static var historyType: HistoryType.Type { HistoryType.self }
 }
 
 /// Which transactions are wanted, in which order, and how many.

@@ -25,19 +25,59 @@ private struct History<T: HistoryTransaction> {
   private let coordinator: PersistentStoreCoordinator
   private let schema: Schema
   private let descriptor: HistoryDescriptor<T>
+  /// The stores of the program's own that have such transactions.
+  private let own: [DataStoreEngine]
 
   init(_ context: ModelContext, _ descriptor: HistoryDescriptor<T>) throws {
-    guard T.self == DefaultHistoryTransaction.self else {
+    own = context.core.ownStores.filter { engine in
+      (engine.box.store as? any HistoryProviding).map { Self.isProvided(by: $0) } ?? false
+    }
+    guard T.self == DefaultHistoryTransaction.self || !own.isEmpty else {
       throw SwiftDataError(
-        .invalidTransactionFetchRequest,
-        "the stores of the container have DefaultHistoryTransactions, no \(T.self)")
+        .invalidTransactionFetchRequest, "no store of the container has transactions of type \(T.self)")
     }
     coordinator = context.core.coordinator
     schema = context.core.schema
     self.descriptor = descriptor
   }
 
+  private static func isProvided<Store: HistoryProviding>(by store: Store) -> Bool {
+    Store.HistoryType.self == T.self
+  }
+
+  /// Calls the stores of the program's own.
+  private func forEachOwn(_ body: (any HistoryProviding) throws -> Void) throws {
+    for engine in own {
+      guard let store = engine.box.store as? any HistoryProviding else { continue }
+      try engine.calling { try body(store) }
+    }
+  }
+
+  /// Whether stores of Strata's have such transactions.
+  private var hasStrata: Bool {
+    T.self == DefaultHistoryTransaction.self
+      && (coordinator.engines.isEmpty || !coordinator.engines.allSatisfy { $0 is DataStoreEngine })
+  }
+
+  /// The transactions of all stores.
   func fetch() throws -> [T] {
+    var found = hasStrata ? try fetchStrata() : []
+    if own.isEmpty { return found }
+    func fetch<Store: HistoryProviding>(_ store: Store) throws {
+      guard let descriptor = descriptor as? HistoryDescriptor<Store.HistoryType> else { return }
+      found += try store.fetchHistory(descriptor) as? [T] ?? []
+    }
+    try forEachOwn { try fetch($0) }
+    if descriptor.sortBy.isEmpty {
+      // Oldest first, as each of the stores has them.
+      found.sort { $0.timestamp < $1.timestamp }
+    } else {
+      found.sort(using: descriptor.sortBy)
+    }
+    return descriptor.fetchLimit > 0 ? Array(found.prefix(Int(clamping: descriptor.fetchLimit))) : found
+  }
+
+  private func fetchStrata() throws -> [T] {
     var found: [T] = []
     let limit = Int(clamping: descriptor.fetchLimit)
     try forEach { transaction in
@@ -50,6 +90,13 @@ private struct History<T: HistoryTransaction> {
   }
 
   func delete() throws {
+    func delete<Store: HistoryProviding>(_ store: Store) throws {
+      if let descriptor = descriptor as? HistoryDescriptor<Store.HistoryType> {
+        try store.deleteHistory(descriptor)
+      }
+    }
+    try forEachOwn { try delete($0) }
+    guard hasStrata else { return }
     var stop: PersistentHistoryToken?
     try forEach { transaction in
       if try descriptor.predicate?.evaluate(transaction) ?? true { return true }

@@ -21,7 +21,7 @@ public struct PersistentIdentifier: Hashable, Identifiable, Equatable, Comparabl
     case row(ManagedObjectID)
     /// Of a row of a store that was not open when the identifier was decoded.
     case named(store: UUID, entityName: String, key: UInt64)
-    /// Of a custom store.
+    /// Of a row of a store of the program's own.
     case foreign(ForeignKey)
   }
 
@@ -34,7 +34,7 @@ public struct PersistentIdentifier: Hashable, Identifiable, Equatable, Comparabl
   }
 
   init(_ form: Form) { id = ID(form: form) }
-  init(_ row: ManagedObjectID) { id = ID(form: .row(row)) }
+  init(_ row: ManagedObjectID) { id = ID(form: ForeignStores.form(of: row) ?? .row(row)) }
 
   /// The name of the model's class, without what it is nested in.
   public var entityName: String {
@@ -74,9 +74,9 @@ public struct PersistentIdentifier: Hashable, Identifiable, Equatable, Comparabl
     lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
   }
 
-  // MARK: Custom stores
+  // MARK: Stores of the program's own
 
-  /// The identifier of a model in a custom store.
+  /// The identifier of a model in a ``DataStore``: the store, the class and a key that no other model of the class has there.
   ///
   /// - Throws: what encoding the key throws.
   public static func identifier<T>(for storeIdentifier: String, entityName: String, primaryKey: T) throws

@@ -6,6 +6,8 @@ class AnyCodec {
   func writeAny(_ value: Any, _ row: ModelRow, _ property: ModelProperty) {
     stop("\(property.name) holds no value of an attribute")
   }
+  /// The value; nil when the row has none.
+  func readAny(_ row: ModelRow, _ property: ModelProperty) -> Any? { nil }
   /// The same codec for an optional property.
   func optional() -> AnyCodec { self }
 
@@ -75,6 +77,7 @@ class PropertyCodec<Value>: AnyCodec {
     )
   }
 
+  override func readAny(_ row: ModelRow, _ property: ModelProperty) -> Any? { readOptional(row, property) }
   final override func writeAny(_ value: Any, _ row: ModelRow, _ property: ModelProperty) {
     guard let typed = value as? Value else {
       stop("\(property.name) was given a \(type(of: value)) instead of a \(Value.self)")
@@ -91,6 +94,9 @@ final class RowOptionalCodec<Wrapped>: PropertyCodec<Wrapped?> {
 
   override func read(_ row: ModelRow, _ property: ModelProperty) -> Wrapped? {
     wrapped.readOptional(row, property)
+  }
+  override func readAny(_ row: ModelRow, _ property: ModelProperty) -> Any? {
+    wrapped.readAny(row, property)
   }
   override func write(_ value: Wrapped?, _ row: ModelRow, _ property: ModelProperty) {
     wrapped.writeOptional(value, row, property)

@@ -8,6 +8,24 @@ final class RowContext: ManagedObjectContext, @unchecked Sendable {
   @exclusivity(unchecked) final weak var modelContext: ModelContext?
   private var plans: [ObjectIdentifier: ModelPlan] = [:]
 
+  // For stores of the program's own.
+
+  /// The context as they know it.
+  final lazy var editingState = EditingState()
+  /// The descriptor that is being asked.
+  private(set) var asked: AskedFetch?
+  /// How the models go that the next save deletes, where a store may have a way of its own.
+  final var deletion: OwnDeletion?
+
+  /// Calls `body`, which asks what a descriptor has become.
+  func asking<R>(_ asked: AskedFetch?, _ body: () throws -> R) rethrows -> R {
+    guard let asked else { return try body() }
+    let outer = self.asked
+    self.asked = asked
+    defer { self.asked = outer }
+    return try body()
+  }
+
   /// The plan of rows of one class.
   func plan(of row: ModelRow) -> ModelPlan {
     let key = ObjectIdentifier(type(of: row))

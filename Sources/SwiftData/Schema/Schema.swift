@@ -80,6 +80,11 @@ public final class Schema: Codable, Sendable {
   /// The class of an entity.
   func type(forEntity name: String) -> (any PersistentModel.Type)? { entitiesByName[name]?.modelType }
 
+  /// The names of an entity and of all that inherit from it.
+  func subentities(of name: String) -> [String] {
+    [name] + (entitiesByName[name]?.subentities ?? []).flatMap { subentities(of: $0.name) }
+  }
+
   /// The model that a store of this schema has: the same object each time.
   ///
   /// - Parameter rowClass: The class of the rows of each model.

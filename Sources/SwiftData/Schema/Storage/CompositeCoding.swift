@@ -81,7 +81,7 @@ final class CompositeEncoder: Encoder {
 }
 
 /// Takes everything and keeps nothing: what it is given has been refused.
-private struct LostEncoder: Encoder {
+struct LostEncoder: Encoder {
   var codingPath: [any CodingKey] { [] }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {

@@ -1,22 +1,24 @@
 import Foundation
-import StrataCore
 
-/// Which versions of records were handed out, and values that are too large for rows.
-struct ProgramVersions {
+/// Which versions of the records of a store of the program's own were handed out, and values that are too large for rows.
+package struct RecordVersions {
   private struct Known {
     var version: UInt32
     /// What the store says of that version; nil when it was saved and not read since.
     var stored: UInt64?
     var isGone = false
   }
-  private var known: [NSManagedObjectID: Known] = [:]
+  private var known: [ManagedObjectID: Known] = [:]
   /// By slot, newest last.
-  private var externals: [NSManagedObjectID: [Int: [(version: UInt32, bytes: Data)]]] = [:]
+  private var externals: [ManagedObjectID: [Int: [(version: UInt32, bytes: Data)]]] = [:]
   private static let mostKept = 3
   /// Not smaller than any version.
-  private(set) var newest: UInt32 = 1
+  package private(set) var newest: UInt32 = 1
 
-  mutating func version(_ id: NSManagedObjectID, stored: UInt64) -> UInt32 {
+  package init() {}
+
+  /// The version to hand a record out with, of which the store says `stored`: another one than before when that has changed.
+  package mutating func version(_ id: ManagedObjectID, stored: UInt64) -> UInt32 {
     var entry = known[id] ?? Known(version: 1, stored: stored)
     if let before = entry.stored, before != stored || entry.isGone { entry.version += 1 }
     entry.stored = stored
@@ -26,23 +28,27 @@ struct ProgramVersions {
     return entry.version
   }
 
-  mutating func noteSaved(_ id: NSManagedObjectID, _ version: UInt32) {
+  /// A save has written that version.
+  package mutating func noteSaved(_ id: ManagedObjectID, _ version: UInt32) {
     known[id] = Known(version: version, stored: nil)
     newest = max(newest, version)
   }
 
-  mutating func noteGone(_ id: NSManagedObjectID) {
+  /// The record is not there any more.
+  package mutating func noteGone(_ id: ManagedObjectID) {
     guard var entry = known[id] else { return }
     entry.isGone = true
     known[id] = entry
     externals[id] = nil
   }
 
-  func isNewer(_ id: NSManagedObjectID, than version: UInt32) -> Bool {
+  /// Whether another version than that was handed out since, or the record has gone.
+  package func isNewer(_ id: ManagedObjectID, than version: UInt32) -> Bool {
     known[id].map { $0.isGone || $0.version != version } ?? false
   }
 
-  mutating func keep(_ values: [ExternalValue], of id: NSManagedObjectID, version: UInt32) {
+  /// Remembers values that are too large for the row of that version.
+  package mutating func keep(_ values: [ExternalValue], of id: ManagedObjectID, version: UInt32) {
     for value in values {
       var kept = externals[id]?[value.slot] ?? []
       kept.removeAll { $0.version == version }
@@ -52,10 +58,12 @@ struct ProgramVersions {
   }
 
   /// The value that a row of that version refers to; nil when it is not kept any more.
-  func external(_ id: NSManagedObjectID, _ slot: Int, _ version: UInt32) -> Data? {
+  package func external(_ id: ManagedObjectID, _ slot: Int, _ version: UInt32) -> Data? {
     externals[id]?[slot]?.last { $0.version == version }?.bytes
   }
 
   /// The newest value that is kept.
-  func newestExternal(_ id: NSManagedObjectID, _ slot: Int) -> Data? { externals[id]?[slot]?.last?.bytes }
+  package func newestExternal(_ id: ManagedObjectID, _ slot: Int) -> Data? {
+    externals[id]?[slot]?.last?.bytes
+  }
 }

@@ -1,0 +1,192 @@
+import CoreData
+import StrataCore
+import SwiftData
+import Testing
+
+/// One store through three modules: SwiftData, CoreData and Strata's own.
+@Suite("One store, two doors")
+struct TwoDoorsTests {
+  private let folder: Folder
+  init() throws { folder = try Folder() }
+
+  private func openModels() throws -> ModelContainer {
+    try ModelContainer(for: Book.self, configurations: ModelConfiguration(url: folder.file()))
+  }
+
+  /// A context of Core Data over the same file.
+  private func openObjects() throws -> NSManagedObjectContext {
+    let model = try #require(NSManagedObjectModel.makeManagedObjectModel(for: [Book.self]))
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+    _ = try coordinator.addPersistentStore(
+      ofType: NSSQLiteStoreType, configurationName: nil, at: folder.file(), options: nil)
+    let context = NSManagedObjectContext(concurrencyType: .mainQueueConcurrencyType)
+    context.persistentStoreCoordinator = coordinator
+    return context
+  }
+
+  private func insertBooks() throws {
+    let context = ModelContext(try openModels())
+    let author = Author(name: "Ada", born: Date(timeIntervalSinceReferenceDate: 60))
+    let book = Book("One", pages: 7, author: author)
+    book.mood = .sad
+    book.rating = 4.5
+    book.tags = [Tag("new")]
+    context.insert(book)
+    try context.save()
+  }
+
+  @Test("The model that Core Data has of the classes is that of the container, entity by entity")
+  func models() throws {
+    let model = try #require(NSManagedObjectModel.makeManagedObjectModel(for: [Book.self]))
+    let context = ModelContext(try openModels())
+    let own = try #require(context.managedObjectContext.persistentStoreCoordinator?.managedObjectModel)
+    #expect(model.entityVersionHashesByName == own.entityVersionHashesByName)
+    #expect(Set(model.entitiesByName.keys) == ["Author", "Book", "Note", "Tag"])
+    let author = try #require(model.entitiesByName["Author"])
+    #expect(author.attributesByName["born"]?.attributeType == .dateAttributeType)
+    #expect(author.uniquenessConstraints as? [[String]] == [["name"]])
+    #expect(author.relationshipsByName["books"]?.deleteRule == .cascadeDeleteRule)
+    #expect(author.relationshipsByName["books"]?.inverseRelationship?.name == "author")
+    let merged = try #require(
+      NSManagedObjectModel.makeManagedObjectModel(for: Stamp.self, mergedWith: model))
+    #expect(merged.entitiesByName.count == 5)
+    #expect(NSManagedObjectModel.makeManagedObjectModel(for: Schema([Stamp.self]))?.entities.count == 1)
+  }
+
+  @Test("What SwiftData writes Core Data reads and changes, and SwiftData reads again")
+  @MainActor
+  func throughCoreData() throws {
+    try insertBooks()
+    do {
+      let context = try openObjects()
+      let request = NSFetchRequest<NSManagedObject>(entityName: "Book")
+      request.predicate = NSPredicate(format: "author.name == %@", "Ada")
+      let book = try #require(try context.fetch(request).first)
+      #expect(book.value(forKey: "title") as? String == "One")
+      #expect(book.value(forKey: "pages") as? Int == 7)
+      #expect(book.value(forKey: "mood") as? String == "sad")
+      #expect(
+        (book.value(forKey: "tags") as? Set<NSManagedObject>)?.first?.value(forKey: "label") as? String
+          == "new")
+      book.setValue("Two", forKey: "title")
+      let other = NSEntityDescription.insertNewObject(forEntityName: "Book", into: context)
+      other.setValue("Three", forKey: "title")
+      other.setValue(book.value(forKey: "author"), forKey: "author")
+      try context.save()
+      for store in context.persistentStoreCoordinator?.persistentStores ?? [] {
+        try context.persistentStoreCoordinator?.remove(store)
+      }
+    }
+    let context = ModelContext(try openModels())
+    let author = try #require(try context.fetch(FetchDescriptor<Author>()).first)
+    #expect(Set(author.books.map(\.title)) == ["Two", "Three"])
+    let three = try #require(author.books.first { $0.title == "Three" })
+    #expect(three.pages == 0)
+    #expect(three.mood == .calm)
+  }
+
+  @Test("Both doors at once: what one writes the other sees")
+  @MainActor
+  func atOnce() throws {
+    try insertBooks()
+    let objects = try openObjects()
+    let models = ModelContext(try openModels())
+    let book = try #require(try models.fetch(FetchDescriptor<Book>()).first)
+    book.title = "Changed"
+    try models.save()
+    let request = NSFetchRequest<NSManagedObject>(entityName: "Book")
+    let row = try #require(try objects.fetch(request).first)
+    #expect(row.value(forKey: "title") as? String == "Changed")
+    #expect(row.objectID.uriRepresentation().absoluteString == "\(book.persistentModelID)")
+    row.setValue("Back", forKey: "title")
+    try objects.save()
+    #expect(
+      try models.fetchCount(FetchDescriptor<Book>(predicate: #Predicate { $0.title == "Back" })) == 1)
+  }
+
+  @Test("A store that Core Data has made opens through SwiftData, entities and attributes being the same")
+  @MainActor
+  func madeByCoreData() throws {
+    do {
+      let context = try openObjects()
+      let author = NSEntityDescription.insertNewObject(forEntityName: "Author", into: context)
+      author.setValue("Bob", forKey: "name")
+      let book = NSEntityDescription.insertNewObject(forEntityName: "Book", into: context)
+      book.setValue("First", forKey: "title")
+      book.setValue(author, forKey: "author")
+      try context.save()
+    }
+    let context = ModelContext(try openModels())
+    let book = try #require(try context.fetch(FetchDescriptor<Book>()).first)
+    #expect(book.title == "First")
+    #expect(book.author?.name == "Bob")
+    #expect(book.author?.books == [book])
+  }
+
+  @Test("Strata itself opens what SwiftData has written, by the model that the file keeps")
+  func natively() throws {
+    try insertBooks()
+    let model = try LMDBStore.model(at: folder.file())
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
+    try coordinator.addPersistentStore(PersistentStoreDescription(url: folder.file()))
+    let context = ManagedObjectContext(.privateQueue)
+    context.persistentStoreCoordinator = coordinator
+    try context.performAndWait {
+      let found = try context.fetch(FetchRequest<ManagedObject>(entityName: "Book"))
+      #expect(found.map { $0.value(forKey: "title") as? String } == ["One"])
+      found.first?.setValue("Native", forKey: "title")
+      try context.save()
+    }
+    let models = ModelContext(try openModels())
+    #expect(try models.fetch(FetchDescriptor<Book>()).map(\.title) == ["Native"])
+  }
+
+  // MARK: The way down
+
+  @Test("A child context over managedObjectContext: what it saves the models show")
+  func children() throws {
+    try insertBooks()
+    let context = ModelContext(try openModels())
+    let book = try #require(try context.fetch(FetchDescriptor<Book>()).first)
+    let child = ManagedObjectContext(.privateQueue)
+    child.parent = context.managedObjectContext
+    try child.performAndWait {
+      let row = try #require(try child.fetch(FetchRequest<ManagedObject>(entityName: "Book")).first)
+      row.setValue("By the child", forKey: "title")
+      #expect(book.title == "One")
+      try child.save()
+    }
+    #expect(book.title == "By the child")
+    #expect(context.hasChanges)
+    try context.save()
+    #expect(
+      try ModelContext(try openModels()).fetch(FetchDescriptor<Book>()).map(\.title) == ["By the child"])
+  }
+
+  @Test("A query generation of managedObjectContext holds the models where they are")
+  func generations() throws {
+    try insertBooks()
+    let container = try openModels()
+    let (pinned, writer) = (ModelContext(container), ModelContext(container))
+    try pinned.managedObjectContext.setQueryGenerationFrom(.current)
+    #expect(try pinned.fetchCount(FetchDescriptor<Book>()) == 1)
+    writer.insert(Book("Two"))
+    try writer.save()
+    #expect(pinned.managedObjectContext.queryGenerationToken != nil)
+    try pinned.managedObjectContext.setQueryGenerationFrom(nil)
+    #expect(try pinned.fetchCount(FetchDescriptor<Book>()) == 2)
+  }
+
+  @Test("An explanation of a fetch by managedObjectContext names the entity and how it is looked up")
+  func explanations() throws {
+    try insertBooks()
+    let context = ModelContext(try openModels())
+    let request = FetchRequest<ManagedObject>(
+      entityName: "Author",
+      predicate: .compare(
+        FetchComparison(
+          .keyPath(base: .evaluatedObject, keys: ["name"]), .equal, .constant(.string("Ada")))))
+    let explanation = try context.managedObjectContext.explain(request)
+    #expect("\(explanation)".contains("Author"))
+  }
+}
