@@ -86,7 +86,7 @@ struct DiagnosticTests {
     WrongCase("@Attribute func a() {}", 3, "@Attribute is for properties"),
   ]
 
-  @Test("S13–S15: members", arguments: members)
+  @Test("S13–S15, U6: members", arguments: members)
   func member(_ wrong: WrongCase) {
     let source = "@Model class Trip {\n  \(wrong.member)\n  init() {}\n}"
     Expanding.expect(

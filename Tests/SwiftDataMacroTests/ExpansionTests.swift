@@ -8,7 +8,7 @@ struct ExpansionTests {
     Expanding.lines("@Model \(head) {\n\(members)\n}", isSubmodel: isSubmodel)
   }
 
-  @Test("S2–S6: a root class and its property, as a whole")
+  @Test("S2–S6, S3, R3, R4: a root class and its property, as a whole")
   func whole() {
     Expanding.expect(
       """

@@ -11,7 +11,7 @@ struct ErrorRows {
       .configurationFileNameTooLong, .configurationFileNameContainsInvalidCharacters,
       .configurationSchemaNotFoundInContainerSchema, .loadIssueModelContainer, .modelValidationFailure,
       .missingModelContext, .backwardMigration, .unknownSchema, .historyTokenExpired,
-      .invalidTransactionFetchRequest,
+      .invalidTransactionFetchRequest, .unknownDataStoreSchema,
     ]
     #expect(Set(all).count == all.count)
     do { throw SwiftDataError.unknownSchema } catch SwiftDataError.unknownSchema {} catch {

@@ -36,7 +36,7 @@ struct Unlisted: Equatable { var text: String }
   func name(_ id: PersistentIdentifier) -> String? { self[id, as: Trip.self]?.name }
 }
 
-@Suite("Macros")
+@Suite("Macros; R1: everything here imports SwiftData alone")
 struct MacroRows {
   @Test("@attached … public macro Model(): the conformances and members that it adds")
   func model() {

@@ -70,6 +70,18 @@ struct ModelRows {
     open(Stay(hotel: "a").persistentBackingData)
   }
 
+  @Test("associatedtype Root; var persistentModelID, metadata of BackingData")
+  func hierarchy() throws {
+    #expect(Lorry.Root.self == Vehicle.self && Trip.Root.self == Trip.self)
+    let context = try makeContext()
+    let stay = Stay(hotel: "a")
+    let draft: any BackingData<Stay> = stay.persistentBackingData
+    #expect(draft.persistentModelID == stay.persistentModelID && "\(draft.metadata)".contains("Stay"))
+    context.insert(stay)
+    try context.save()
+    #expect(stay.persistentBackingData.persistentModelID == stay.persistentModelID)
+  }
+
   @Test("protocol RelationshipCollection { associatedtype PersistentElement }: arrays and optional arrays")
   func relationshipCollection() {
     func element<C: RelationshipCollection>(_: C.Type) -> any PersistentModel.Type {

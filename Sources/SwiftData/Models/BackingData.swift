@@ -12,7 +12,10 @@ public protocol BackingData<Model> {
   /// What the data is bound to: the entity's description of a row, nothing of a draft.
   var metadata: Any { get }
 
+  // Those for Codable types are disfavoured, so that a model class that is Codable, too, still makes a relationship.
+
   /// The attribute's value.
+  @_disfavoredOverload
   func getValue<Value>(forKey keyPath: KeyPath<Model, Value>) -> Value where Value: Decodable
   /// The model at the other end of a relationship that always leads to one.
   func getValue<Value>(forKey keyPath: KeyPath<Model, Value>) -> Value where Value: PersistentModel
@@ -28,6 +31,7 @@ public protocol BackingData<Model> {
   func getTransformableValue<Value>(forKey keyPath: KeyPath<Model, Value>) -> Value
 
   /// Sets the attribute.
+  @_disfavoredOverload
   func setValue<Value>(forKey keyPath: KeyPath<Model, Value>, to newValue: Value) where Value: Encodable
   /// Sets a relationship that always leads to a model.
   func setValue<Value>(forKey keyPath: KeyPath<Model, Value>, to newValue: Value) where Value: PersistentModel

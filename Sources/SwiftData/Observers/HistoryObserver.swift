@@ -18,6 +18,7 @@ public final class HistoryObserver: Observation.Observable, Sendable {
   private let registrar = ObservationRegistrar()
   private let state: Mutex<State>
   private let signal: Mutex<CommitSignal?> = Mutex(nil)
+  private let looking = Mutex(())
   private let names: Set<String>
 
   private struct State {
@@ -49,7 +50,6 @@ public final class HistoryObserver: Observation.Observable, Sendable {
     var tokens = historyTokens
     if tokens.isEmpty { tokens = try Self.newest(modelContainer).map { [$0] } ?? [] }
     state = Mutex(State(tokens: tokens))
-    if !historyTokens.isEmpty { _ = try look() }
     let actor = isolation
     let made = CommitSignal(modelContainer.core) { [weak self] in
       guard let self else { return }
@@ -60,35 +60,40 @@ public final class HistoryObserver: Observation.Observable, Sendable {
       }
     }
     signal.withLock { $0 = made }
+    // What was there before, and what came before the signal did.
+    try look()
   }
 
   private static func newest(_ container: ModelContainer) throws -> DefaultHistoryToken? {
-    do { return try container.coordinator.currentHistoryToken().map { DefaultHistoryToken($0) } } catch {
+    do {
+      if let token = try container.coordinator.currentHistoryToken() { return DefaultHistoryToken(token) }
+    } catch {
       throw FoundationErrors.error(for: error)
     }
+    let context = ModelContext(container)
+    context.autosaveEnabled = false
+    return try context.fetchHistory(HistoryDescriptor<DefaultHistoryTransaction>()).last?.token
   }
 
   private func look(on actor: isolated any Actor) { lookReporting() }
 
   private func lookReporting() {
-    do {
-      let found = try count()
-      if found.number > 0 {
-        registrar.withMutation(of: self, keyPath: \.eventCounter) { add(found) }
-      } else {
-        add(found)
-      }
-    } catch {
+    do { try look() } catch {
       report("a history could not be read, and its observer was not told: \(error)")
     }
   }
 
-  private func look() throws { add(try count()) }
-
-  private func add(_ found: (number: Int, tokens: [DefaultHistoryToken])) {
-    state.withLock { state in
-      state.counter += found.number
-      state.tokens = found.tokens
+  /// Counts what has come. One look at a time, so that nothing counts twice.
+  private func look() throws {
+    try looking.withLock { _ in
+      let found = try count()
+      func add() {
+        state.withLock { state in
+          state.counter += found.number
+          state.tokens = found.tokens
+        }
+      }
+      if found.number > 0 { registrar.withMutation(of: self, keyPath: \.eventCounter, add) } else { add() }
     }
   }
 

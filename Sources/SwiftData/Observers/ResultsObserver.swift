@@ -32,7 +32,6 @@ where Element: PersistentModel, SectionTitle: Hashable {
     self.descriptor = descriptor
     self.sectionBy = sectionBy
     title = sectionBy.map { path in { $0[keyPath: path] } }
-    try fetch()
     let reference = ObserverReference(self)
     let staleness = staleness
     signal = CommitSignal(context.core) {
@@ -40,6 +39,7 @@ where Element: PersistentModel, SectionTitle: Hashable {
       guard let isolation else { return }
       Task { await reference.tell(on: isolation) }
     }
+    try fetch()
   }
 
   // MARK: Results

@@ -132,6 +132,12 @@ struct ServerTests {
     visitor.name = "Eve"
     try context.save()
     #expect(server.visitors == ["Eve"])
+    server.state.withLock { $0.visitors = [7: "Bob"] }
+    #expect(try context.fetch(FetchDescriptor<Visitor>()).map(\.name) == ["Bob"])
+    #expect(try ModelContext(context.container).fetchCount(FetchDescriptor<Visitor>()) == 1)
+    let id = visitor.persistentModelID
+    let fault = try #require(ModelContext(context.container).model(for: id) as? Visitor)
+    #expect(fault.name == "")
   }
 
   @Test("The store learns which contexts use it, when they go, and who saves")

@@ -42,7 +42,7 @@ struct ActorTests {
     #expect(await librarian.isOnMainThread() == false)
   }
 
-  @Test("S80: what an actor saves, the main context shows")
+  @Test("S80, D5: what an actor saves, the main context shows")
   @MainActor func mainContextFollows() async throws {
     let container = try makeContainer()
     let librarian = Librarian(modelContainer: container)

@@ -127,7 +127,7 @@ struct DeletingTests {
     #expect(fault.notes == [])
   }
 
-  @Test("S48: deleting a class of models by a predicate shows at once everywhere, rules included")
+  @Test("S48, D4: deleting a class of models by a predicate shows at once everywhere, rules included")
   func batchDeletion() throws {
     let container = try makeContainer()
     let context = ModelContext(container)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Identity and registration")
 struct IdentityTests {
-  @Test("S21: an identifier exists from the end of the initialiser, temporary, unique and stable")
+  @Test("S21, D10: an identifier exists from the end of the initialiser, temporary, unique and stable")
   func temporaryIdentifier() throws {
     let one = Book("One")
     let two = Book("Two")

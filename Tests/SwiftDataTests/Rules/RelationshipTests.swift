@@ -41,7 +41,7 @@ struct RelationshipTests {
     #expect(tag.books == [book])
   }
 
-  @Test("S63: duplicates in a to-many collapse")
+  @Test("S63, D6: duplicates in a to-many collapse")
   func duplicates() throws {
     let context = ModelContext(try makeContainer())
     let tag = Tag("t")
@@ -104,7 +104,7 @@ struct RelationshipTests {
     #expect(try context.fetch(FetchDescriptor<Book>()).first?.author === author)
   }
 
-  @Test("K8: a model is made, read and written without a container")
+  @Test("K8, R10: a model is made, read and written without a container")
   func withoutContainer() {
     let book = Book("One")
     book.pages = 3

@@ -108,7 +108,7 @@ struct SavingTests {
     #expect(context.hasChanges)
   }
 
-  @Test("S33: a refused save throws Core Data's error and keeps the changes")
+  @Test("S33, D9: a refused save throws Core Data's error and keeps the changes")
   func refusedSave() throws {
     let container = try makeContainer()
     let context = ModelContext(container)

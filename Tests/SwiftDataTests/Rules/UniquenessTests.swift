@@ -44,7 +44,7 @@ struct UniquenessTests {
     #expect(try ModelContext(container).fetchCount(FetchDescriptor<Author>()) == 1)
   }
 
-  @Test("S57, K10: of several new models the last one wins, and all of them read one row")
+  @Test("S57, K10, D2: of several new models the last one wins, and all of them read one row")
   func pendingDuplicates() throws {
     let context = ModelContext(try makeContainer())
     let one = Author(name: "Ann", born: Date(timeIntervalSinceReferenceDate: 1))

@@ -68,7 +68,7 @@ struct ContainerTests {
     }
   }
 
-  @Test("S84: one main context for each container, and containers in memory share nothing")
+  @Test("S84, D1: one main context for each container, and containers in memory share nothing")
   @MainActor func contexts() throws {
     let container = try makeContainer()
     #expect(container.mainContext === container.mainContext)

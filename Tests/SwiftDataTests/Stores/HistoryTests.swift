@@ -18,7 +18,7 @@ struct HistoryTests {
     try ModelContainer(for: Trip.self, configurations: ModelConfiguration(isStoredInMemoryOnly: true))
   }
 
-  @Test("S40, S73, S76: every save is a transaction with author, time and typed changes")
+  @Test("S40, S73, S76, D12: every save is a transaction with author, time and typed changes")
   func transactions() throws {
     let context = ModelContext(try makeContainer())
     context.author = "app"

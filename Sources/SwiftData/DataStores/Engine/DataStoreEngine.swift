@@ -209,9 +209,15 @@ final class DataStoreEngine: ContextualStore, @unchecked Sendable {
     ) { values[$0] }
   }
 
-  /// The store has no such model. Inside the lock.
-  func forget(_ address: Address) {
-    if let record = records.removeValue(forKey: address) {
+  /// The store has given all models of a class: what else was known of them has gone. Inside the lock.
+  private func forgetOthers<T: PersistentModel>(_ type: T.Type, than rows: [FetchedRow]) {
+    guard let entity = schema.entity(named: ModelDescriptor.of(type).entityName) else { return }
+    let (members, keys) = (Set(entity.subtree), Set(rows.map(\.primaryKey)))
+    let gone = records.filter { address, record in
+      members.contains(record.entity) && !keys.contains(address.key)
+    }
+    for (address, record) in gone {
+      records[address] = nil
       versions.noteGone(objectID(record.entity, address.key))
     }
   }
@@ -259,7 +265,9 @@ final class DataStoreEngine: ContextualStore, @unchecked Sendable {
     func rows(_ descriptor: FetchDescriptor<T>) throws -> [FetchedRow] {
       let (found, related) = try box.fetch(descriptor, state)
       for content in related { _ = try take(content) }
-      return try found.map(take)
+      let rows = try found.map(take)
+      if descriptor.predicate == nil, descriptor.fetchLimit == nil { forgetOthers(T.self, than: rows) }
+      return rows
     }
     do {
       return Answer(rows: try rows(descriptor), isWhole: true)

@@ -12,6 +12,13 @@ final class Folder {
   func file(_ name: String) -> URL { url.appendingPathComponent(name) }
 }
 
+/// How code of before calls what is deprecated, without a warning here.
+private protocol DeprecatedErasing { func eraseAsBefore() }
+extension ModelContainer: DeprecatedErasing {
+  @available(*, deprecated)
+  fileprivate func eraseAsBefore() { deleteAllData() }
+}
+
 @Suite("ModelContainer and ModelConfiguration")
 struct ContainerRows {
   @Test("init(for: Schema…), init(for: types…), with a list, with several, with none of the defaults")
@@ -41,6 +48,10 @@ struct ContainerRows {
     context.insert(Trip(name: "a"))
     try context.save()
     try container.erase()
+    #expect(try ModelContext(container).fetchCount(FetchDescriptor<Trip>()) == 0)
+    context.insert(Trip(name: "b"))
+    try context.save()
+    (container as any DeprecatedErasing).eraseAsBefore()
     #expect(try ModelContext(container).fetchCount(FetchDescriptor<Trip>()) == 0)
   }
 
