@@ -69,7 +69,7 @@ struct EdgeTests {
       forName: ModelContext.didSave, object: saving, queue: nil
     ) { _ in
       let count = try? seen.sibling.fetchCount(FetchDescriptor<Book>())
-      titles.withLock { $0 = [seen.book.title, "\(count ?? 0)"] }
+      titles.withLock { $0 += [seen.book.title, "\(count ?? 0)"] }
     }
     defer { NotificationCenter.default.removeObserver(observer) }
     book.title = "Two"
@@ -114,6 +114,23 @@ struct EdgeTests {
     context.insert(Book("One"))
     try context.save()
     #expect(keys.withLock { $0 } == ["insertedIdentifiers", "updatedIdentifiers", "deletedIdentifiers"])
+  }
+
+  @Test("D8: what is not optional in Swift is required in the store, and no model shows nil for it")
+  func required() throws {
+    let container = try makeContainer()
+    let context = ModelContext(container)
+    let model = try #require(context.managedObjectContext.persistentStoreCoordinator?.managedObjectModel)
+    let book = try #require(model.entitiesByName["Book"])
+    #expect(book.attributesByName["title"]?.isOptional == false)
+    #expect(book.attributesByName["rating"]?.isOptional == true)
+    context.insert(Book("One"))
+    try context.save()
+    let row = try #require(
+      try context.managedObjectContext.fetch(FetchRequest<ManagedObject>(entityName: "Book")).first)
+    row.setValue(nil, forKey: "title")
+    #expect(try context.fetch(FetchDescriptor<Book>()).first?.title == "")
+    #expect(throws: CocoaError.self) { try context.save() }
   }
 
   // MARK: Predicates
