@@ -28,6 +28,7 @@ help:
 	@echo "make bench CARD=saves   small saves by 1 to 32 threads, durable and not, against GRDB (ARGUMENTS=--quick)"
 	@echo "make bench CARD=fetched fetched results: opening a list, one change, a thousand changes"
 	@echo "make bench CARD=accessors  @NSManaged properties against hand-written accessors (not on Apple's systems)"
+	@echo "make bench CARD=swiftdata  models of import SwiftData against native objects and GRDB's records (not on Apple's systems)"
 	@echo "make bench-gate         instructions and allocations of common operations against the baseline in Benchmarks/Baseline"
 	@echo "make docs            the API reference and the pages of Docs as a DocC archive, in .build/docs"
 	@echo "make format          format all Swift sources in place"
@@ -85,7 +86,7 @@ format:
 
 bench:
 	@Scripts/setup-bench
-	swift run -c release --package-path Benchmarks strata-bench $(CARD) $(if $(filter graph queries,$(CARD)),$(if $(DATA),--data "$(DATA)")) $(if $(SIZES),--sizes $(SIZES)) $(ARGUMENTS)
+	swift run -c release --package-path Benchmarks $(if $(filter swiftdata,$(CARD)),swiftdata-bench,strata-bench) $(CARD) $(if $(filter graph queries,$(CARD)),$(if $(DATA),--data "$(DATA)")) $(if $(SIZES),--sizes $(SIZES)) $(ARGUMENTS)
 
 bench-gate: setup
 	@Scripts/bench-gate $(ARGUMENTS)

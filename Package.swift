@@ -71,7 +71,12 @@ let swiftSyntax: [Target.Dependency] = [
     .testTarget(name: "NSManagedTests", dependencies: ["CoreData", "NSManagedSample", "NSManagedGenerator"]),
     .macro(name: "SwiftDataMacros", dependencies: swiftSyntax + ["MacroSupport"]),
     .target(name: "SwiftData", dependencies: ["StrataCore", "CoreData", "SwiftDataMacros"]),
-    .testTarget(name: "SwiftDataTests", dependencies: ["SwiftData", "StrataCore", "CoreData"]),
+    .testTarget(
+      name: "SwiftDataTests", dependencies: ["SwiftData", "StrataCore", "CoreData", "RandomModels"]),
+    .executableTarget(
+      name: "RandomModels",
+      dependencies: ["SwiftData", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      path: "Tests/RandomModels"),
     .executableTarget(name: "JournalApp", dependencies: ["SwiftData"]),
     .testTarget(name: "JournalTests", dependencies: ["JournalApp"]),
     // As a program sees the module: it imports SwiftData and nothing else.

@@ -5,6 +5,7 @@ import PackageDescription
 #if canImport(Darwin)
   let appleSpelledTargets: [Target] = []
   let appleSpelledDependencies: [Target.Dependency] = []
+  let appleSpelledProducts: [Product] = []
 #else
   let appleSpelledTargets: [Target] = [
     .target(
@@ -12,8 +13,19 @@ import PackageDescription
       dependencies: [
         .product(name: "Strata", package: "Strata"), .product(name: "CoreData", package: "Strata"),
       ],
-      plugins: [.plugin(name: "CoreDataPlugin", package: "Strata")])
+      plugins: [.plugin(name: "CoreDataPlugin", package: "Strata")]),
+    // An executable of its own: its macros need swift-syntax, which the other cards are not to build. What it shares with them it has by links.
+    .executableTarget(
+      name: "SwiftDataBench",
+      dependencies: [
+        .product(name: "SwiftData", package: "Strata"),
+        .product(name: "Strata", package: "Strata"),
+        .product(name: "CLMDBShim", package: "Strata"),
+        .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ]),
   ]
+  let appleSpelledProducts: [Product] = [.executable(name: "swiftdata-bench", targets: ["SwiftDataBench"])]
   let appleSpelledDependencies: [Target.Dependency] = ["AccessorPeers"]
 #endif
 
@@ -24,7 +36,7 @@ let package = Package(
   products: [
     .executable(name: "strata-bench", targets: ["StrataBench"]),
     .executable(name: "strata-gate", targets: ["Gate"]),
-  ],
+  ] + appleSpelledProducts,
   dependencies: [
     // Named, because a path dependency otherwise takes the name of the folder it was cloned into.
     .package(name: "Strata", path: "../"),

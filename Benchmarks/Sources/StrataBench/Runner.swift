@@ -25,8 +25,11 @@ struct Runner {
     }
   }
 
-  func compare(_ benchmark: Benchmark, size: Int) async throws -> Comparison {
-    let contenders = benchmark.contenders.filter { $0.largestSize >= size }
+  /// - Parameter contenders: Who takes part; nil for those of the benchmark.
+  func compare(_ benchmark: Benchmark, size: Int, among contenders: [Contender]? = nil) async throws
+    -> Comparison
+  {
+    let contenders = (contenders ?? benchmark.contenders).filter { $0.largestSize >= size }
     var comparison = Comparison(
       benchmark: benchmark, size: size, series: contenders.map { Series(contender: $0) })
     if benchmark == .insert {

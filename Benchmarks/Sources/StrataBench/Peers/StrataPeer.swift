@@ -6,10 +6,11 @@ final class StrataPeer: PeerStore {
   private let container: PersistentContainer
   private var identifiers: [ManagedObjectID] = []
 
-  init(directory: URL) async throws {
+  init(directory: URL, recordsHistory: Bool = false) async throws {
     container = PersistentContainer(name: "Flights", model: FlightObject.model)
     var description = PersistentStoreDescription.measured(directory.appendingPathComponent("flights.strata"))
     description.durability = .full
+    description.recordsHistory = recordsHistory
     container.persistentStoreDescriptions = [description]
     try await container.loadPersistentStores()
   }
@@ -165,5 +166,23 @@ extension Touch {
       number: object.number, distance: object.distance, delay: object.delay, airTime: object.airTime,
       departure: object.departure ?? .distantPast, carrier: object.carrier ?? "", tail: object.tail ?? "",
       location: object.location ?? "", destination: object.destination ?? "", remark: object.remark ?? "")
+  }
+}
+
+extension FlightObject {
+  @discardableResult
+  static func make(_ flight: Flight, in context: ManagedObjectContext) -> FlightObject {
+    let object = FlightObject(context: context)
+    object.number = flight.number
+    object.distance = flight.distance
+    object.delay = flight.delay
+    object.airTime = flight.airTime
+    object.departure = flight.departure
+    object.carrier = flight.carrier
+    object.tail = flight.tail
+    object.location = flight.location
+    object.destination = flight.destination
+    object.remark = flight.remark
+    return object
   }
 }

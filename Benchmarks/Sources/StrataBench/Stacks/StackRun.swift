@@ -91,21 +91,3 @@ struct StackRun {
     return result
   }
 }
-
-extension FlightObject {
-  @discardableResult
-  static func make(_ flight: Flight, in context: ManagedObjectContext) -> FlightObject {
-    let object = FlightObject(context: context)
-    object.number = flight.number
-    object.distance = flight.distance
-    object.delay = flight.delay
-    object.airTime = flight.airTime
-    object.departure = flight.departure
-    object.carrier = flight.carrier
-    object.tail = flight.tail
-    object.location = flight.location
-    object.destination = flight.destination
-    object.remark = flight.remark
-    return object
-  }
-}

@@ -1,0 +1,1 @@
+../../StrataBench/BenchmarkError.swift

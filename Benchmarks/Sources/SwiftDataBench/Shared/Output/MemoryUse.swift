@@ -1,0 +1,1 @@
+../../../StrataBench/Output/MemoryUse.swift

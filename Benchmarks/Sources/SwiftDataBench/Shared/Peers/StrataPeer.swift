@@ -1,0 +1,1 @@
+../../../StrataBench/Peers/StrataPeer.swift

@@ -1,0 +1,1 @@
+../../StrataBench/Size.swift
