@@ -541,7 +541,7 @@ extension StoreConformance {
       try context.save()
       try stand.close()
       try expectCode(.persistentStoreIncompatibleVersionHash, "opening") {
-        _ = try stand.open(newer()) { $0.migratesAutomatically = false }
+        _ = try stand.open(newer(stand)) { $0.migratesAutomatically = false }
       }
       try expectEqual(try stand.context().all("Item").count, 1, "items in the store that was refused")
     },
@@ -553,7 +553,7 @@ extension StoreConformance {
       context.make("Item", ["number": 1 as Int64, "string": "kept", "list": ["x"]])
       try context.save()
       try stand.close()
-      let after = stand.context(on: try stand.open(newer()))
+      let after = stand.context(on: try stand.open(newer(stand)))
       let item = try after.one("Item", "number", 1)
       try expectEqual(item.text("string"), "kept", "the string")
       try expectEqual(item.value(forKey: "list") as? [String], ["x"], "the list")
@@ -576,8 +576,8 @@ extension StoreConformance {
   ]
 
   /// The model with one more attribute.
-  private static func newer() -> ManagedObjectModel {
-    let model = ConformanceModel.make()
+  private static func newer(_ stand: ConformanceStand) -> ManagedObjectModel {
+    let model = stand.model
     model.entitiesByName["Item"]?.properties.append(
       AttributeDescription("added", .integer64, defaultValue: 42 as Int64))
     return model

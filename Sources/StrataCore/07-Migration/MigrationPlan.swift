@@ -1,7 +1,7 @@
 /// An inferred migration in numbers: from the slots and relationships of one schema to those of another.
-struct MigrationPlan: Sendable {
+package struct MigrationPlan: Sendable {
   /// Where the value of a slot comes from.
-  enum Value: Sendable {
+  package enum Value: Sendable {
     /// From this slot; where that is nil, the default, which is not nil only when the attribute is mandatory.
     case slot(Int, else: AttributeValue)
     /// Always this one.
@@ -9,38 +9,38 @@ struct MigrationPlan: Sendable {
   }
 
   /// How the members of a relationship are found in the source.
-  enum Path: Sendable {
+  package enum Path: Sendable {
     /// The reference in this slot of the row.
     case reference(slot: Int, mayDangle: Bool)
     /// The members of these edges of the row's key.
     case edges(EdgeSet)
   }
 
-  struct Relationship: Sendable {
-    let relationship: RelationshipSchema
-    let paths: [Path]
+  package struct Relationship: Sendable {
+    package let relationship: RelationshipSchema
+    package let paths: [Path]
     /// Whether the members of a to-many relationship are told to the destination: where nothing else says who they are, or in
     /// what order.
-    let isTold: Bool
+    package let isTold: Bool
   }
 
-  struct Entity: Sendable {
-    let source: EntitySchema
-    let destination: EntitySchema
+  package struct Entity: Sendable {
+    package let source: EntitySchema
+    package let destination: EntitySchema
     /// By slot of the destination; references are among the relationships.
-    let values: [Value]
-    let toOne: [Relationship]
-    let toMany: [Relationship]
+    package let values: [Value]
+    package let toOne: [Relationship]
+    package let toMany: [Relationship]
   }
 
-  let source: Schema
-  let destination: Schema
+  package let source: Schema
+  package let destination: Schema
   /// The names of the source's entities that the store holds.
-  let held: Set<String>
+  package let held: Set<String>
   /// By number of the source's entity; nil for those that go.
-  let entities: [Entity?]
+  package let entities: [Entity?]
   /// By number of the destination's hierarchy, the source's whose keys it takes over.
-  let hierarchies: [Int?]
+  package let hierarchies: [Int?]
 
   /// - Throws: `CoreDataError` for a default value that its transformer refuses.
   init(_ pairing: ModelPairing, from source: Schema, holding held: Set<String>, to destination: Schema) throws

@@ -31,7 +31,7 @@ extension PersistentStoreCoordinator {
 
   /// Follows what others commit to the store attached as number `index`.
   func makeFollower(of store: any StoreEngine, _ index: Int) -> StoreFollower? {
-    guard let store = store.followedStore, store.watchedPath != nil else { return nil }
+    guard let store = store.followedStore, store.isShared else { return nil }
     let listener = StoreFollower.Listener(
       commit: { [weak self] commit in self?.tellObservers(Self.notice(commit, index)) },
       changed: { [weak self] newest, others in self?.postRemoteChange(newest, others, index) })

@@ -2,13 +2,13 @@
 import Foundation
 import Synchronization
 
-/// Follows what is committed to one store's file, by other processes and by this one, and sees that all of it is told in the order in
+/// Follows what is committed to one store, by other processes and by this one, and sees that all of it is told in the order in
 /// which it happened.
 ///
 /// ```
 ///   own commit ──────────────────────────▶ tell(own)  ─┐  what others committed before it is told first
 ///                                                      ├─▶ observers, in commit order
-///   write seen by FileWatch ─▶ check ─▶ others' commits ┘  (the journal says what they changed)
+///   write seen by its watch ─▶ check ─▶ others' commits ┘  (the journal says what they changed)
 /// ```
 ///
 /// Own commits are told on the thread that wrote them, those of others on `queue`. `told` is the number of the newest commit that was
@@ -41,18 +41,13 @@ final class StoreFollower: @unchecked Sendable {
   private let listener: Listener
   private let queue = DispatchQueue(label: "strata.follower")
   private let watchLock = NSLock()
-  private var watch: FileWatch?
+  private var watch: (any AnyObject & Sendable)?
   private var timer: (any DispatchSourceTimer)?
   private let isPoked = Atomic<Bool>(false)
   /// Counts rounds of checks: a newer round ends the one before.
   private let round = Atomic<Int>(0)
 
-  /// Looks again so long after a write: LMDB shows a commit a moment after it has written it.
-  private static let recheckDelays: [DispatchTimeInterval] = [
-    .milliseconds(2), .milliseconds(10), .milliseconds(50), .milliseconds(250), .milliseconds(1_000),
-  ]
-  /// How often without a watch.
-  private static let pollInterval = DispatchTimeInterval.seconds(1)
+  private let habits: FollowingHabits
   /// How often a commit of this process that was not reported is waited for; then it is reported like those of others: its context may never have
   /// learned how it ended.
   private static let patience = 200
@@ -61,33 +56,37 @@ final class StoreFollower: @unchecked Sendable {
   init(store: any FollowedStore, _ listener: Listener) {
     self.store = store
     self.listener = listener
+    habits = store.followingHabits
     state = Mutex(State(told: store.firstCommitNumber))
   }
 
   deinit { timer?.cancel() }
 
-  /// Begins to watch the file, once. `makeWatch` is for tests.
-  func start(
-    makeWatch: (String, @escaping @Sendable (FileWatch.Event) -> Void) -> FileWatch? = FileWatch.init
-  ) {
-    guard let path = store.watchedPath else { return }
+  /// Receives what a watch tells.
+  typealias Handler = @Sendable (StoreWatchEvent) -> Void
+
+  /// Begins to watch the store, once. `makeWatch` is for tests; nil for the store's own.
+  func start(makeWatch: ((@escaping Handler) -> (any AnyObject & Sendable)?)? = nil) {
     let isFirst = state.withLock { state in
       defer { state.isFollowing = true }
       return !state.isFollowing && !state.isStopped
     }
     guard isFirst else { return }
-    let made = makeWatch(path) { [weak self] event in self?.poke(event) }
+    let handler: Handler = { [weak self] event in self?.poke(event) }
+    let made = makeWatch.map { $0(handler) } ?? store.makeWatch(handler)
     watchLock.withLock {
       watch = made
-      if made == nil { timer = makeTimer() }
+      if let interval = made == nil ? habits.pollInterval : habits.watchedPollInterval {
+        timer = makeTimer(interval)
+      }
     }
     // What happened since the store was opened.
     poke(.written)
   }
 
-  private func makeTimer() -> any DispatchSourceTimer {
+  private func makeTimer(_ interval: Duration) -> any DispatchSourceTimer {
     let timer = DispatchSource.makeTimerSource(queue: queue)
-    timer.schedule(deadline: .now() + Self.pollInterval, repeating: Self.pollInterval)
+    timer.schedule(deadline: .now() + interval.seconds, repeating: interval.seconds)
     timer.setEventHandler { [weak self] in self?.check() }
     timer.activate()
     return timer
@@ -97,7 +96,7 @@ final class StoreFollower: @unchecked Sendable {
   func stop() {
     state.withLock { $0.isStopped = true }
     // What the watch holds ends outside of the lock.
-    let old = watchLock.withLock { () -> FileWatch? in
+    let old = watchLock.withLock { () -> (any AnyObject & Sendable)? in
       defer { watch = nil }
       timer?.cancel()
       timer = nil
@@ -149,8 +148,8 @@ final class StoreFollower: @unchecked Sendable {
 
   // MARK: Others' commits
 
-  /// The file was written to.
-  private func poke(_ event: FileWatch.Event) {
+  /// The store was written to.
+  private func poke(_ event: StoreWatchEvent) {
     if event == .moved, !store.isInPlace { return stop() }
     if isPoked.exchange(true, ordering: .acquiringAndReleasing) { return }
     queue.async { [weak self] in
@@ -162,8 +161,8 @@ final class StoreFollower: @unchecked Sendable {
   }
 
   private func recheck(_ number: Int, of round: Int) {
-    guard number < Self.recheckDelays.count else { return }
-    queue.asyncAfter(deadline: .now() + Self.recheckDelays[number]) { [weak self] in
+    guard number < habits.recheckDelays.count else { return }
+    queue.asyncAfter(deadline: .now() + habits.recheckDelays[number].seconds) { [weak self] in
       guard let self, self.round.load(ordering: .relaxed) == round else { return }
       check()
       recheck(number + 1, of: round)

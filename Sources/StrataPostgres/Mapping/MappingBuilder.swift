@@ -6,12 +6,14 @@ struct MappingBuilder {
   private let namespace: String
   /// The names that a store was made with; nil for a new one.
   private let known: [String: String]?
+  private let generation: Int32
   private var names: [String: String] = [:]
 
   /// The server takes no more columns in a table.
   static let mostColumns = 1_600
 
-  private init(_ schema: Schema, _ namespace: String, _ known: [String: String]?) {
+  private init(_ schema: Schema, _ namespace: String, _ known: [String: String]?, _ generation: Int32) {
+    self.generation = generation
     self.schema = schema
     self.namespace = namespace
     self.known = known
@@ -22,9 +24,11 @@ struct MappingBuilder {
   /// - Parameters:
   ///   - codes: By entity name, those that a store has given out; nil for a new one.
   ///   - names: The names that a store was made with; nil for a new one.
+  ///   - generation: How many versions of its model the store has had.
   /// - Throws: ``StorageError`` `.invalid` with everything about the model that cannot be kept; `.damaged` when the catalogue lacks a name.
   static func mapping(
-    _ schema: Schema, namespace: String, codes: [String: UInt16]? = nil, names: [String: String]? = nil
+    _ schema: Schema, namespace: String, codes: [String: UInt16]? = nil, names: [String: String]? = nil,
+    generation: Int32 = 1
   ) throws -> StoreMapping {
     let refusals = refusals(schema)
     if !refusals.isEmpty {
@@ -32,7 +36,7 @@ struct MappingBuilder {
         .invalid, operation: "open store", path: "",
         detail: "PostgreSQL stores cannot keep this model: " + refusals.joined(separator: " "))
     }
-    var builder = MappingBuilder(schema, namespace, names)
+    var builder = MappingBuilder(schema, namespace, names, generation)
     return try builder.build(codes)
   }
 
@@ -78,7 +82,7 @@ struct MappingBuilder {
     return StoreMapping(
       schema: schema, namespace: namespace, tables: tables, joins: joins, codes: codes,
       entitiesByCode: byCode,
-      names: names)
+      names: names, generation: generation)
   }
 
   private static func lacks(_ what: String) -> StorageError {
@@ -99,12 +103,14 @@ struct MappingBuilder {
     return name
   }
 
+  private var outside: String { generation == 1 ? "outside" : "outside_\(generation)" }
+
   private mutating func table(_ hierarchy: HierarchySchema, _ relations: inout NamesGiven) throws
     -> TableMapping
   {
     let plain = try name(Identifier.snake(hierarchy.rootName), "table \(hierarchy.rootName)", &relations)
     let sequence = try name(plain + "_key", "sequence \(hierarchy.rootName)", &relations)
-    var given = NamesGiven(reserved: ["pk", "entity", "version", "outside"])
+    var given = NamesGiven(reserved: ["pk", "entity", "version", outside])
     var columns: [ColumnMapping] = []
     var places: [Int: [Int]] = [:]
     var remaining = hierarchy.memberNumbers
@@ -134,7 +140,8 @@ struct MappingBuilder {
     markPrefixes(hierarchy, places, &columns)
     return TableMapping(
       hierarchy: hierarchy.number, name: StoreMapping.qualified(plain, namespace), plainName: plain,
-      sequence: StoreMapping.qualified(sequence, namespace), columns: columns, places: places)
+      sequence: StoreMapping.qualified(sequence, namespace), columns: columns, places: places,
+      outside: outside)
   }
 
   private mutating func column(_ entity: EntitySchema, _ slot: Int, _ given: inout NamesGiven) throws

@@ -10,10 +10,15 @@ struct SchemaStatements {
   init(_ mapping: StoreMapping) { self.mapping = mapping }
 
   /// All of them, in order.
-  var all: [String] {
-    mapping.tables.flatMap(table) + ownJoins.map(join) + mapping.tables.flatMap(indexes)
-      + ownJoins.map(joinIndex)
-      + mapping.tables.flatMap(foreignKeys) + ownJoins.flatMap(joinKeys)
+  var all: [String] { tables + constraints }
+
+  /// The tables alone.
+  var tables: [String] { mapping.tables.flatMap(table) + ownJoins.map(join) }
+
+  /// What is made when rows are there: indexes and foreign keys.
+  var constraints: [String] {
+    mapping.tables.flatMap(indexes) + ownJoins.map(joinIndex) + mapping.tables.flatMap(foreignKeys)
+      + ownJoins.flatMap(joinKeys)
   }
 
   private var ownJoins: [JoinMapping] {
@@ -26,7 +31,7 @@ struct SchemaStatements {
         pk bigint PRIMARY KEY CHECK (pk > 0 AND pk < \(StoreReference.keyLimit)),
         entity smallint NOT NULL,
         version integer NOT NULL,
-        outside bytea
+        \(table.outside) bytea
       """
     var large: [String] = []
     for column in table.columns {

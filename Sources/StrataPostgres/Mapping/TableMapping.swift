@@ -35,6 +35,9 @@ struct TableMapping: Sendable {
   let columns: [ColumnMapping]
   /// By entity number, for entities of the hierarchy: by slot the place in `columns`, -1 for slots that take no place in rows.
   let places: [Int: [Int]]
+  /// The column that names values outside of rows. Each version of the model has another name for it: a program that knows an earlier one does not take rows for
+  /// what they are not.
+  let outside: String
 
   /// The column of a slot of an entity of the hierarchy; nil for one that takes no place in rows.
   func column(_ entity: Int, _ slot: Int) -> ColumnMapping? {
@@ -75,6 +78,8 @@ struct StoreMapping: Sendable {
   let entitiesByCode: [Int]
   /// The names that were given out, by their paths: what the catalogue keeps.
   let names: [String: String]
+  /// How many versions of its model the store has had.
+  let generation: Int32
 
   func table(ofEntity number: Int) -> TableMapping { tables[schema.entities[number].hierarchyNumber] }
 

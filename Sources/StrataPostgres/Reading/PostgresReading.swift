@@ -179,7 +179,7 @@ final class PostgresReading: StoreReading, @unchecked Sendable {
     let table = mapping.table(ofEntity: entity)
     guard let column = table.column(entity, slot) else { return nil }
     var statement = SQLStatement()
-    statement += "SELECT t.\(column.name), t.version, t.outside FROM \(table.name) t WHERE t.pk = "
+    statement += "SELECT t.\(column.name), t.version, t.\(table.outside) FROM \(table.name) t WHERE t.pk = "
     statement += statement.bind(primaryKey)
     let result = try connection.run(statement, deadline: deadline)
     guard result.rowCount == 1, let value = result[0, 0] else { return nil }

@@ -60,7 +60,7 @@ struct RowDecoding {
     for entity in entities {
       for place in table.places[entity] ?? [] where place >= 0 { wanted[place] = true }
     }
-    var list = "\(alias).pk, \(alias).entity, \(alias).version, \(alias).outside"
+    var list = "\(alias).pk, \(alias).entity, \(alias).version, \(alias).\(table.outside)"
     var places = [Int](repeating: -1, count: table.columns.count)
     var next = Self.first
     for (place, column) in table.columns.enumerated() where wanted[place] {
@@ -70,7 +70,7 @@ struct RowDecoding {
       switch column.type {
       case .text, .bytea:
         list +=
-          ", CASE WHEN \(alias).outside IS NULL OR pg_catalog.octet_length(\(name)) <= 1024 THEN \(name) END"
+          ", CASE WHEN \(alias).\(table.outside) IS NULL OR pg_catalog.octet_length(\(name)) <= 1024 THEN \(name) END"
       default: list += ", \(name)"
       }
       if let code = column.codeColumn {

@@ -4,23 +4,29 @@ import StrataCore
 /// What the store's own tables say about it.
 ///
 /// ```
-///   strata_store    one row: identity, format, number of the newest commit, metadata, model, names. Every commit locks it first
-///   strata_entity   the code of each entity, and its table: codes are for ever
-///   strata_commit   the last commits, by number: who has made them, and a token that tells whether one took place
+///   strata_store      one row: identity, format, number of the newest commit, where the history begins, metadata, model, names. Every commit locks it first
+///   strata_entity     the code of each entity, and its table: codes are for ever
+///   strata_commit     the last commits, by number: who has made them, what they have changed, and a token that tells whether one took place; the store's history
+///   strata_consumer   the named readers of the history, and how far each has read
 /// ```
 struct Catalogue: Sendable {
   /// The format of the tables. Another one is refused.
-  static let format: Int32 = 1
-  static let reservedNames: Set = ["strata_store", "strata_entity", "strata_commit"]
+  static let format: Int32 = 2
+  static let reservedNames: Set = ["strata_store", "strata_entity", "strata_commit", "strata_consumer"]
 
   let identifier: UUID
   let commitNumber: UInt64
+  /// How many versions of its model it has had, and which, by checksum, the oldest first, without the present one.
+  let generation: Int32
+  let lineage: [String]
   let metadata: StoreMetadata
   let versionHashes: [String: Data]
   let versionIdentifiers: [String]
   let model: Data
   /// By path, see `MappingBuilder`.
   let names: [String: String]
+  /// Whether the store records a history.
+  let recordsHistory: Bool
   /// By entity name.
   let codes: [String: UInt16]
 
@@ -42,7 +48,11 @@ struct Catalogue: Sendable {
         one boolean PRIMARY KEY DEFAULT true CHECK (one),
         identifier uuid NOT NULL,
         format integer NOT NULL,
+        generation integer NOT NULL DEFAULT 1,
+        lineage text NOT NULL DEFAULT '[]',
         commit_number bigint NOT NULL,
+        history_purged bigint,
+        history_mark bigint,
         metadata text NOT NULL,
         version_hashes text NOT NULL,
         version_identifiers text NOT NULL,
@@ -54,12 +64,18 @@ struct Catalogue: Sendable {
       """
       CREATE TABLE \(name("strata_commit")) (
         number bigint PRIMARY KEY,
-        token uuid NOT NULL UNIQUE,
+        token uuid UNIQUE,
         writer bigint NOT NULL,
         at double precision NOT NULL,
-        body bytea NOT NULL
+        mark bigint NOT NULL,
+        author text COLLATE "C",
+        context_name text COLLATE "C",
+        bundle text COLLATE "C" NOT NULL,
+        process text COLLATE "C" NOT NULL,
+        changes jsonb
       )
       """,
+      "CREATE TABLE \(name("strata_consumer")) (name text COLLATE \"C\" PRIMARY KEY, number bigint NOT NULL, at double precision NOT NULL)",
     ]
   }
 
@@ -71,11 +87,6 @@ struct Catalogue: Sendable {
     let namespace = mapping.namespace
     let model = mapping.schema.model
     let hashes = model.entityVersionHashesByName.filter { heldEntities.contains($0.key) }
-    func json(_ value: some Encodable) throws -> String {
-      let encoder = JSONEncoder()
-      encoder.outputFormatting = [.sortedKeys]
-      return String(decoding: try encoder.encode(value), as: UTF8.self)
-    }
     var row = SQLStatement(
       "INSERT INTO \(StoreMapping.qualified("strata_store", namespace)) (identifier, format, commit_number, metadata, version_hashes, version_identifiers, model, names) VALUES ("
     )
@@ -98,6 +109,12 @@ struct Catalogue: Sendable {
       + SchemaStatements(mapping).all
     try connection.runText(tables.joined(separator: ";\n"))
     try connection.run(statements)
+  }
+
+  static func json(_ value: some Encodable) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys]
+    return String(decoding: try encoder.encode(value), as: UTF8.self)
   }
 
   // MARK: Reading
@@ -133,13 +150,14 @@ struct Catalogue: Sendable {
     }
     let results = try connection.run([
       SQLStatement(
-        "SELECT identifier, commit_number, metadata, version_hashes, version_identifiers, model, names FROM \(store)"
+        "SELECT identifier, commit_number, metadata, version_hashes, version_identifiers, model, names, history_purged, generation, lineage FROM \(store)"
       ),
       SQLStatement("SELECT code, name FROM \(entities)"),
     ])
     let row = results[0]
     guard row.rowCount == 1, case .uuid(let identifier)? = row[0, 0]?.attribute(.uuid),
-      let commitNumber = UInt64(exactly: try row.integer(0, 1))
+      let commitNumber = UInt64(exactly: try row.integer(0, 1)),
+      let generation = Int32(exactly: try row.integer(0, 8))
     else { throw damaged("The store's own table is not as it was made.") }
     var codes: [String: UInt16] = [:]
     for place in 0..<results[1].rowCount {
@@ -156,10 +174,12 @@ struct Catalogue: Sendable {
       return value
     }
     return Catalogue(
-      identifier: identifier, commitNumber: commitNumber,
+      identifier: identifier, commitNumber: commitNumber, generation: generation,
+      lineage: try decode(9, [String].self),
       metadata: StoreMetadata(values: try decode(2, [String: MetadataValue].self)),
       versionHashes: try decode(3, [String: Data].self), versionIdentifiers: try decode(4, [String].self),
-      model: try row.data(0, 5), names: try decode(6, [String: String].self), codes: codes)
+      model: try row.data(0, 5), names: try decode(6, [String: String].self),
+      recordsHistory: row[0, 7] != nil, codes: codes)
   }
 
   /// The tables and views of a namespace that the store has not made.

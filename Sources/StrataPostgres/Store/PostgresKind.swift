@@ -16,6 +16,8 @@ struct PostgresKind: StoreEngineKind {
 
   /// The names of `engineOptions`.
   private static let connectionsOption = "maximumConnections"
+  private static let listensOption = "listens"
+  private static let pollOption = "pollInterval"
 
   private func url(_ description: PersistentStoreDescription) throws -> URL {
     guard let url = description.url else {
@@ -30,34 +32,33 @@ struct PostgresKind: StoreEngineKind {
     var options = PostgresStoreOptions()
     options.isReadOnly = description.isReadOnly
     options.timeout = timeout ?? description.timeout
+    options.recordsHistory = description.recordsHistory
+    options.historyRetention = description.historyRetention
     for (name, value) in description.engineOptions {
-      guard name == Self.connectionsOption, let count = Int(value), count >= 2 else {
+      if name == Self.connectionsOption, let count = Int(value), count >= 2 {
+        options.maximumConnections = count
+      } else if name == Self.listensOption, let listens = Bool(value) {
+        options.listens = listens
+      } else if name == Self.pollOption, let seconds = Double(value), seconds >= 0.01, seconds <= 86_400 {
+        options.pollInterval = .milliseconds(Int(seconds * 1_000))
+      } else {
         throw StorageError(
           .invalid, operation: "open store", path: "",
           detail:
-            "Stores on PostgreSQL have no option “\(name)” with the value “\(value)”: \(Self.connectionsOption) is a number from 2 on."
+            "Stores on PostgreSQL have no option “\(name)” with the value “\(value)”: \(Self.connectionsOption) is a number from 2 on, \(Self.listensOption) is true or false, \(Self.pollOption) is a number of seconds from 0.01 on."
         )
       }
-      options.maximumConnections = count
     }
     return options
   }
 
   /// Opens or makes the store.
-  /// - Throws: ``StorageError``, ``CoreDataError`` as `addPostgresStore(at:configuration:options:)`; ``StorageError`` `.invalid` for a description that asks for a history or for remote-change
-  ///   notifications.
+  /// - Throws: ``StorageError``, ``CoreDataError`` as `addPostgresStore(at:configuration:options:)`.
   func open(
     _ description: PersistentStoreDescription, schema: Schema, patience: Patience,
     for coordinator: PersistentStoreCoordinator
   ) throws -> any StoreEngine {
-    if description.recordsHistory || description.postsRemoteChangeNotifications {
-      throw StorageError(
-        .invalid, operation: "open store", path: "",
-        detail:
-          "Stores on PostgreSQL record no history and post no remote-change notifications yet: open the store without \(description.recordsHistory ? "recordsHistory" : "postsRemoteChangeNotifications")."
-      )
-    }
-    return try PostgresStore(
+    try PostgresStore(
       url: url(description), schema: schema, configurationName: description.configuration,
       options: options(description))
   }
@@ -82,18 +83,15 @@ struct PostgresKind: StoreEngineKind {
     return model
   }
 
-  /// Refuses: see the page “Engines”.
-  /// - Throws: `CoreDataError` 134100.
+  /// See `PostgresMigration`.
+  /// - Throws: ``StorageError``; `CoreDataError` 134190, 134130, 134110, 134111: the store is what it was then.
   func migrate(
     _ description: PersistentStoreDescription, to model: ManagedObjectModel, permission: MigrationPermission,
     patience: Patience
   ) throws {
-    let stored = try metadata(of: description).versionHashes
-    let entities = model.entities(forConfigurationName: description.configuration) ?? model.entities
-    let own = Dictionary(
-      entities.map { ($0.name ?? "", $0.versionHash) }, uniquingKeysWith: { first, _ in first })
-    if own == stored { return }
-    throw PostgresStore.otherModel(own, stored)
+    try PostgresStores.migrate(
+      at: url(description), to: model, configuration: description.configuration, permission: permission,
+      options: options(description))
   }
 
   /// See `PostgresStores.destroy`.

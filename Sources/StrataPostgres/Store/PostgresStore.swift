@@ -17,15 +17,27 @@ package final class PostgresStore: StoreEngine {
   private let metadataState: Mutex<StoreMetadata>
   private let keys: [KeyBlocks]
   /// By entity number: whether the store holds objects of it.
-  private let held: [Bool]
+  let held: [Bool]
   /// Names this object among all that write to the store.
-  private let writer = Int64.random(in: .min ... .max)
+  let writer = Int64.random(in: .min ... .max)
   /// Held by the one thread that writes.
   private let writing = NSLock()
   private let queue = DispatchQueue(label: "strata.postgres.writer")
   private let isClosed = Atomic<Bool>(false)
   /// Commits since old notes were deleted.
   private let untrimmed = Atomic<Int>(0)
+  /// What is noted of commits, and how long it is kept.
+  let keeping: HistoryKeeping
+  /// What others commit is read through it.
+  let following: FollowingConnection
+  /// What the last saves have learnt of the history.
+  let recent: Mutex<RecentCommits>
+  package let firstCommitNumber: UInt64
+
+  /// Whether the server is asked to tell of commits.
+  var listens: Bool { options.listens }
+  /// How often the store is looked at where it is not told of commits.
+  var pollInterval: Duration { options.pollInterval }
 
   package var storeType: String { Self.type }
   package var metadata: StoreMetadata { metadataState.withLock { $0 } }
@@ -33,8 +45,7 @@ package final class PostgresStore: StoreEngine {
   /// Opens the store at a URL, or makes it.
   ///
   /// - Throws: ``StorageError`` for an address that is none, a server that cannot be reached or refuses, a namespace that holds other tables, a model that
-  ///   cannot be kept; `CoreDataError` 134100 naming the entities when the store was written with another version of the model: stores on PostgreSQL are not migrated yet, and
-  ///   nothing is changed.
+  ///   cannot be kept; `CoreDataError` 134100 naming the entities when the store was written with another version of the model; nothing is changed.
   package init(
     url: URL, schema: Schema, configurationName: String? = nil,
     options: PostgresStoreOptions = PostgresStoreOptions()
@@ -54,9 +65,24 @@ package final class PostgresStore: StoreEngine {
     metadataState = Mutex(catalogue.fullMetadata)
     keys = schema.hierarchies.map { _ in KeyBlocks() }
     held = schema.entities.map { heldEntities.contains($0.name) }
+    keeping = HistoryKeeping(schema, options.historyRetention) { Date() }
+    recent = Mutex(RecentCommits(isRecording: catalogue.recordsHistory))
+    firstCommitNumber = catalogue.commitNumber
+    let pool = pool
+    following = FollowingConnection(
+      channel: FollowingConnection.channel(catalogue.identifier), ownPayload: String(writer),
+      timeout: options.timeout, retryInterval: options.pollInterval
+    ) { try pool.makeSeparate() }
+    if options.recordsHistory, !catalogue.recordsHistory, !isReadOnly { try beginHistory() }
   }
 
-  private static func heldEntities(_ schema: Schema, _ configurationName: String?) throws -> Set<String> {
+  private func beginHistory() throws {
+    let statement = HistoryTable(mapping: mapping, identifier: identifier).begin()
+    try read { _, connection in _ = try connection.run(statement, deadline: self.deadline()) }
+    recent.withLock { $0.isRecording = true }
+  }
+
+  static func heldEntities(_ schema: Schema, _ configurationName: String?) throws -> Set<String> {
     guard let configurationName else { return Set(schema.entities.map(\.name)) }
     guard let entities = schema.model.entities(forConfigurationName: configurationName) else {
       throw CoreDataError(
@@ -86,7 +112,8 @@ package final class PostgresStore: StoreEngine {
         case .store(let catalogue):
           try requireSameModel(catalogue, schema, held)
           let mapping = try MappingBuilder.mapping(
-            schema, namespace: namespace, codes: catalogue.codes, names: catalogue.names)
+            schema, namespace: namespace, codes: catalogue.codes, names: catalogue.names,
+            generation: catalogue.generation)
           return (catalogue, mapping)
         case .strangers, .nothing:
           throw StorageError(
@@ -126,12 +153,13 @@ package final class PostgresStore: StoreEngine {
     let names = Set(own.keys).union(stored.keys).filter { own[$0] != stored[$0] }.sorted()
     return CoreDataError(
       .persistentStoreIncompatibleVersionHash,
-      "The store was written with another version of the model; these entities differ: \(names.joined(separator: ", ")). Stores on PostgreSQL cannot be migrated yet; the store was not changed."
+      "The store was written with another version of the model; these entities differ: \(names.joined(separator: ", ")). The store was not changed."
     )
   }
 
   package func close() {
     if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
+    following.close()
     pool.close()
   }
 
@@ -143,6 +171,31 @@ package final class PostgresStore: StoreEngine {
 
   /// How many round trips to the server the store has made.
   package var roundTrips: Int { pool.roundTrips }
+
+  /// What an error means when another process has migrated the store since it was opened: ``CoreDataError`` 134100 with what differs. Asks the server only after
+  /// an error that may come from that.
+  package func explained(_ error: any Error) -> any Error {
+    switch error {
+    case let error as StorageError where error.kind == .replaced || error.kind == .damaged: break
+    default: return error
+    }
+    let namespace = mapping.namespace
+    let found = try? pool.withConnection { connection -> Catalogue? in
+      if case .store(let catalogue) = try Catalogue.find(namespace, on: connection) { return catalogue }
+      return nil
+    }
+    guard let catalogue = found ?? nil, catalogue.identifier == identifier,
+      catalogue.generation != mapping.generation
+    else { return error }
+    let own = metadata.versionHashes
+    let names = Set(own.keys).union(catalogue.versionHashes.keys).filter {
+      own[$0] != catalogue.versionHashes[$0]
+    }.sorted()
+    return CoreDataError(
+      .persistentStoreIncompatibleVersionHash,
+      "Another process has migrated the store to another version of its model since it was opened here; these entities differ: \(names.joined(separator: ", ")). Nothing was saved. Remove the store and add it again with the new model.",
+      userInfo: ["NSStoreIncompatibleEntities": names, NSUnderlyingErrorKey: error])
+  }
 
   // MARK: Keys
 
@@ -163,14 +216,14 @@ package final class PostgresStore: StoreEngine {
     }
   }
 
-  private func deadline(_ duration: Duration? = nil) -> ContinuousClock.Instant {
+  func deadline(_ duration: Duration? = nil) -> ContinuousClock.Instant {
     ContinuousClock.now + (duration ?? options.timeout)
   }
 
   // MARK: Reading
 
   /// Reads through a connection of the pool. Once more when the connection turns out to be dead: reading twice does no harm.
-  private func read<R>(_ body: (PostgresReading, PostgresConnection) throws -> R) throws -> R {
+  func read<R>(_ body: (PostgresReading, PostgresConnection) throws -> R) throws -> R {
     try requireOpen()
     do {
       do {
@@ -182,7 +235,9 @@ package final class PostgresStore: StoreEngine {
         pool.dropIdle()
         return try readOnce(body)
       }
-    } catch let error as SQLError { throw error.storageError("read store", pool.address.words) }
+    } catch let error as SQLError {
+      throw explained(error.storageError("read store", pool.address.words))
+    }
   }
 
   private func readOnce<R>(_ body: (PostgresReading, PostgresConnection) throws -> R) throws -> R {
@@ -264,7 +319,49 @@ package final class PostgresStore: StoreEngine {
     }
   }
 
+  func writeBatch(
+    _ batch: StoreBatch, _ deadline: Duration?,
+    _ completion: @escaping @Sendable (Result<BatchOutcome, any Error>) -> Void
+  ) {
+    queue.async {
+      self.writing.lock()
+      defer { self.writing.unlock() }
+      completion(Result { try self.write(batch, self.deadline(deadline)) })
+    }
+  }
+
+  private func write(_ batch: StoreBatch, _ deadline: ContinuousClock.Instant) throws -> BatchOutcome {
+    do {
+      return try retrying(deadline) {
+        try attempt(deadline) { run in
+          let outcome = try run.run(batch)
+          if !run.marks.isEmpty { noteCommit([outcome.commitNumber], run) }
+          return outcome
+        } settled: { run, number in
+          noteCommit([number], run)
+          let none = BatchChanges(entityCount: mapping.schema.entities.count)
+          return BatchOutcome(commitNumber: number, changes: run.batchChanges ?? none)
+        }
+      }
+    } catch let error as SQLError { throw error.storageError("batch", pool.address.words) }
+  }
+
   private func write(_ sets: [ChangeSet], _ deadline: ContinuousClock.Instant) throws -> [CommitRun.Outcome] {
+    try retrying(deadline) {
+      try attempt(deadline) { run in
+        let outcomes = try run.run(sets)
+        if !run.marks.isEmpty { noteCommit(sets, outcomes, run) }
+        return outcomes
+      } settled: { run, number in
+        let outcomes = run.outcomesOfLostAnswer(sets, number: number)
+        noteCommit(sets, outcomes, run)
+        return outcomes
+      }
+    }
+  }
+
+  /// Makes attempts until one ends well, or as nothing but time can mend.
+  private func retrying<R>(_ deadline: ContinuousClock.Instant, _ attempt: () throws -> R) throws -> R {
     try requireOpen()
     if isReadOnly {
       throw StorageError(
@@ -273,7 +370,7 @@ package final class PostgresStore: StoreEngine {
     var pause = Duration.milliseconds(2)
     while true {
       do {
-        return try attempt(sets, deadline)
+        return try attempt()
       } catch let error as SQLError {
         guard error.isWorthAnotherTry || error.kind == .unreachable, ContinuousClock.now + pause < deadline
         else {
@@ -292,28 +389,26 @@ package final class PostgresStore: StoreEngine {
       pool.dropIdle()
       // Others are in the way, or a server starts again: each attempt gives them more time, and no two the same.
       let jitter = Double.random(in: 0.5...1.5)
-      Thread.sleep(
-        forTimeInterval: (Double(pause.components.attoseconds) / 1e18 + Double(pause.components.seconds))
-          * jitter)
+      Thread.sleep(forTimeInterval: pause.seconds * jitter)
       pause = min(pause * 2, .milliseconds(500))
     }
   }
 
-  private func attempt(_ sets: [ChangeSet], _ deadline: ContinuousClock.Instant) throws -> [CommitRun.Outcome]
-  {
+  /// Runs `body` in one transaction; when the answer to its commit was lost, `settled` says what a commit of that number has done.
+  private func attempt<R>(
+    _ deadline: ContinuousClock.Instant, _ body: (CommitRun) throws -> R,
+    settled: (CommitRun, UInt64) -> R
+  ) throws -> R {
     var lost: CommitRun?
     do {
       return try pool.withConnection { connection in
         let run = CommitRun(
           mapping, identifier: identifier, held: held, connection: connection, writer: writer,
-          deadline: deadline)
+          keeping: keeping, deadline: deadline)
         do {
-          let outcomes = try run.run(sets)
-          if outcomes.contains(where: { if case .success = $0 { true } else { false } }) {
-            noteCommit(sets, outcomes)
-          }
-          trim(outcomes, connection)
-          return outcomes
+          let result = try body(run)
+          trim(run, connection)
+          return result
         } catch let error as StorageError where run.isCommitSent {
           lost = run
           throw error
@@ -321,14 +416,14 @@ package final class PostgresStore: StoreEngine {
       }
     } catch {
       guard let lost else { throw error }
-      return try outcome(of: lost, sets, deadline, error)
+      return settled(lost, try outcome(of: lost, deadline, error))
     }
   }
 
-  /// Finds out whether a commit took place whose answer was lost.
-  private func outcome(
-    of run: CommitRun, _ sets: [ChangeSet], _ deadline: ContinuousClock.Instant, _ cause: any Error
-  ) throws -> [CommitRun.Outcome] {
+  /// Finds out whether a commit took place whose answer was lost; its number.
+  private func outcome(of run: CommitRun, _ deadline: ContinuousClock.Instant, _ cause: any Error) throws
+    -> UInt64
+  {
     // Whoever saves wants to know, even after the time that the save itself may take.
     let end = max(deadline, ContinuousClock.now + .seconds(5))
     var last: any Error = cause
@@ -340,9 +435,7 @@ package final class PostgresStore: StoreEngine {
             .unreachable, operation: "commit", path: "",
             detail: "The connection was lost before the commit took place: nothing was saved.")
         }
-        let outcomes = run.outcomesOfLostAnswer(sets, number: number)
-        noteCommit(sets, outcomes)
-        return outcomes
+        return number
       } catch let error as StorageError where error.operation == "commit" {
         throw error
       } catch {
@@ -360,7 +453,10 @@ package final class PostgresStore: StoreEngine {
     throw unknown
   }
 
-  private func noteCommit(_ sets: [ChangeSet], _ outcomes: [CommitRun.Outcome]) {
+  private func noteCommit(_ sets: [ChangeSet], _ outcomes: [CommitRun.Outcome], _ run: CommitRun) {
+    recent.withLock {
+      $0.note(outcomes.compactMap { try? $0.get().commitNumber }, run.marks, run.isRecording)
+    }
     for (set, outcome) in zip(sets, outcomes) {
       guard case .success = outcome, let new = set.metadata else { continue }
       metadataState.withLock { metadata in
@@ -373,12 +469,40 @@ package final class PostgresStore: StoreEngine {
     }
   }
 
-  private func trim(_ outcomes: [CommitRun.Outcome], _ connection: PostgresConnection) {
+  private func noteCommit(_ numbers: [UInt64], _ run: CommitRun) {
+    recent.withLock { $0.note(numbers, run.marks, run.isRecording) }
+  }
+
+  /// A commit is done whatever becomes of old notes.
+  private func trim(_ run: CommitRun, _ connection: PostgresConnection) {
+    guard let number = run.committedNumber else { return }
+    trimHistory(connection)
     guard untrimmed.add(1, ordering: .relaxed).newValue % 512 == 0 else { return }
-    for case .success(let result) in outcomes {
-      // A commit is done whatever becomes of old notes.
-      try? CommitRun.trim(mapping, connection, newest: result.commitNumber)
-      return
+    try? CommitRun.trim(mapping, connection, newest: number)
+  }
+}
+
+/// What the last saves of a store have learnt of its history.
+struct RecentCommits: Sendable {
+  /// Whether the store records one.
+  var isRecording: Bool
+  /// By number.
+  private(set) var marks: [UInt64: UInt64] = [:]
+  private var order: [UInt64] = []
+  private static let most = 256
+
+  init(isRecording: Bool) { self.isRecording = isRecording }
+
+  mutating func note(_ numbers: [UInt64], _ marks: [UInt64], _ isRecording: Bool) {
+    self.isRecording = isRecording
+    if !isRecording { return }
+    for (number, mark) in zip(numbers, marks) {
+      self.marks[number] = mark
+      order.append(number)
     }
+    let surplus = order.count - Self.most
+    if surplus <= 0 { return }
+    for number in order.prefix(surplus) { self.marks[number] = nil }
+    order.removeFirst(surplus)
   }
 }

@@ -11,6 +11,16 @@ public struct PostgresStoreOptions: Sendable {
   public var timeout: Duration = .seconds(30)
   /// The most connections to the server, at least two. Default 12. A third of them may be held by pinned query generations.
   public var maximumConnections = 12
+  /// Whether every save and batch is recorded in the store's history. Default false; a store that records one goes on, whatever this says, until
+  /// `PersistentStoreCoordinator.endHistory(of:)`.
+  public var recordsHistory = false
+  /// How long the history is kept. Saves of this process delete older entries from time to time.
+  public var historyRetention = HistoryRetention()
+  /// Whether the server is asked to tell of others' commits (`LISTEN`). Default true. A standby, or a pooler in between, does not: there, and without this, the
+  /// store is looked at every `pollInterval`.
+  public var listens = true
+  /// How often the store is looked at for others' commits where the server does not tell of them. Default: one second.
+  public var pollInterval: Duration = .seconds(1)
   /// Asked for the password for each new connection, on the thread that needs it; nil, the default, for what libpq finds: the password file, `PGPASSWORD`, a
   /// service file. What it throws, opening, reading or saving throws.
   public var password: (@Sendable () throws -> String)?
@@ -31,7 +41,8 @@ extension PersistentStoreCoordinator {
   ///   - options: How it is opened.
   /// - Throws: ``StorageError`` `.invalid` for a URL that is no address of a store, and for a model that such stores cannot keep, with all reasons; `.unreachable`, `.refused`, `.missing`,
   ///   `.serverBusy` when the server or the database is not to be had; `.notADatabase` when the namespace holds other tables; `ModelError` for a wrong model;
-  ///   `CoreDataError` 134100 naming the entities when the store was written with another version of the model: such stores are not migrated yet. Nothing is attached and nothing changed then.
+  ///   `CoreDataError` 134100 naming the entities when the store was written with another version of the model: `PostgresStores.migrate` brings it to this one, and so does a
+  ///   description with `migratesAutomatically`. Nothing is attached and nothing changed then.
   @discardableResult
   public func addPostgresStore(
     at url: URL, configuration: String? = nil, options: PostgresStoreOptions = PostgresStoreOptions()
@@ -82,6 +93,36 @@ public enum PostgresStores {
   {
     try withCatalogue(url, options) { catalogue, _ in
       try ManagedObjectModel.model(storedForm: catalogue.model)
+    }
+  }
+
+  /// Brings the store at `url` to another version of its model, as far as that can be inferred. Where it is of that version already, nothing happens.
+  ///
+  /// One transaction: until it ends nobody sees any of it, and a session that is killed leaves the store as it was. Saves of other programs wait, and fail with error
+  /// 134100 afterwards; readers of the old model get the same error. The rows are written anew: it takes about as long as inserting them, and room for them twice.
+  ///
+  /// - Parameters:
+  ///   - url: Where the store is.
+  ///   - model: The version that it is to be of.
+  ///   - configuration: The configuration that the store is opened with; nil for all entities.
+  ///   - permission: What may be taken away.
+  ///   - options: How it is opened.
+  /// - Throws: as `metadata(at:options:)`; `CoreDataError` 134190 when it cannot be inferred, with the reasons; 134111 for values that must be unique and are not; 134110 for what else does
+  ///   not fit; 134130 when something would be lost and the program does not know the store's model, 134110 when it does and the store was of the program's version before;
+  ///   ``StorageError`` `.serverBusy` while somebody has pinned a generation of the store longer than the timeout, `.refused` without the right to make tables.
+  public static func migrate(
+    at url: URL, to model: ManagedObjectModel, configuration: String? = nil,
+    permission: MigrationPermission = MigrationPermission(),
+    options: PostgresStoreOptions = PostgresStoreOptions()
+  ) throws {
+    let schema = try model.schema()
+    let held = try PostgresStore.heldEntities(schema, configuration)
+    try withConnection(url, options) { address, connection in
+      try PostgresMigration(
+        connection: connection, namespace: address.namespace, schema: schema, held: held,
+        permission: permission,
+        timeout: options.timeout
+      ).run()
     }
   }
 

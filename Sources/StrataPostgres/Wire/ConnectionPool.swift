@@ -28,6 +28,12 @@ final class ConnectionPool: Sendable {
     self.password = password
   }
 
+  /// A connection that does not belong to the pool.
+  /// - Throws: ``StorageError`` as ``withConnection(_:)``; what gives the password.
+  func makeSeparate() throws -> PostgresConnection {
+    try PostgresConnection(address, password: password?(), deadline: ContinuousClock.now + patience)
+  }
+
   /// Lends a connection to `body`; an open transaction is rolled back afterwards. Waits while all are lent.
   /// - Throws: ``StorageError`` `.closed`, `.serverBusy` when none is given back in time; `.unreachable`, `.refused` when there is none to be had; what
   ///   `body` throws.

@@ -120,6 +120,20 @@ final class PostgresConnection: @unchecked Sendable {
   /// The server's number of the session, which `pg_terminate_backend` takes.
   var backend: Int32 { PQbackendPID(handle) }
 
+  /// The socket, on which something can be read when the server has something to tell.
+  var socket: Int32 { PQsocket(handle) }
+
+  /// What has been told on channels that the session listens to since it was last asked; nil when the connection is lost. Does not wait.
+  func notifications() -> [String]? {
+    guard PQconsumeInput(handle) == 1, PQstatus(handle) == CONNECTION_OK else { return nil }
+    var payloads: [String] = []
+    while let notification = PQnotifies(handle) {
+      payloads.append(notification.pointee.extra.map { String(cString: $0) } ?? "")
+      PQfreemem(notification)
+    }
+    return payloads
+  }
+
   private func lost() -> StorageError {
     let message = PQerrorMessage(handle).map { String(cString: $0) } ?? ""
     let words = message.split(separator: "\n").first.map(String.init) ?? ""

@@ -34,8 +34,12 @@ final class ChangeSetWork {
 
   var schema: Schema { mapping.schema }
 
-  init(_ set: ChangeSet, _ mapping: StoreMapping, looksForInserts: Bool) {
+  /// - Parameter known: Rows as they are now, which need not be read again.
+  init(
+    _ set: ChangeSet, _ mapping: StoreMapping, looksForInserts: Bool, known: [RowAddress: FetchedRow] = [:]
+  ) {
     self.set = set
+    stored = known
     self.mapping = mapping
     self.looksForInserts = looksForInserts
     rows = RowStatements(mapping: mapping)
@@ -45,13 +49,19 @@ final class ChangeSetWork {
   struct Outcome {
     var statements: [SQLStatement] = []
     var touched: [RowTouch] = []
+    /// What is noted of it.
+    var changes: [NotedChange] = []
   }
 
   /// Reads and checks, and returns what is to be written.
   ///
-  /// - Parameter number: Calls for the number of the commit, which no version of a row exceeds.
+  /// - Parameters:
+  ///   - preserved: By entity number, the slots whose values stay in the history when a row is deleted.
+  ///   - number: Calls for the number of the commit, which no version of a row exceeds.
   /// - Throws: ``CommitConflict``, ``UniquenessViolation``, ``DanglingReferences``, ``StorageError``; what `ask` throws.
-  func prepare(held: [Bool], number: () throws -> UInt64, _ ask: Ask) throws -> Outcome {
+  func prepare(held: [Bool], preserved: [Int: [Int]], number: () throws -> UInt64, _ ask: Ask) throws
+    -> Outcome
+  {
     try collect(held)
     try readStored(ask)
     try checkConflicts(number)
@@ -74,7 +84,7 @@ final class ChangeSetWork {
     if !violations.isEmpty { throw UniquenessViolation(violations: violations) }
     let found = try references.read(Array(answers[referencePlace..<placementPlace]))
     let dangling = try references.dangling(found)
-    if !dangling.isEmpty { throw DanglingReferences(references: dangling) }
+    if set.checksReferences, !dangling.isEmpty { throw DanglingReferences(references: dangling) }
     let positions = try placement.positions(Array(answers[placementPlace...]))
     var outcome = Outcome()
     outcome.touched = links.untoldTouches(found.lostLinks)
@@ -86,6 +96,7 @@ final class ChangeSetWork {
     outcome.statements += rows.clearings(set.updates) + written
     outcome.statements += links.additions(positions)
     outcome.statements += positions.rowStatements(mapping)
+    outcome.changes = try ChangeNotes(self, links, found, preserved: preserved, ask).changes
     return outcome
   }
 
@@ -131,7 +142,9 @@ final class ChangeSetWork {
 
   private func readStored(_ ask: Ask) throws {
     var keys: [Int: Set<UInt64>] = [:]
-    for address in updates.keys { keys[address.hierarchy, default: []].insert(address.key) }
+    for address in updates.keys where stored[address] == nil {
+      keys[address.hierarchy, default: []].insert(address.key)
+    }
     for deletion in set.deletes {
       keys[schema.entities[deletion.entity].hierarchyNumber, default: []].insert(deletion.primaryKey)
     }
@@ -139,7 +152,14 @@ final class ChangeSetWork {
     if looksForInserts {
       for address in inserts.keys { keys[address.hierarchy, default: []].insert(address.key) }
     }
-    if keys.isEmpty { return }
+    if !keys.isEmpty { try readStored(keys, ask) }
+    for deletion in set.deletes {
+      let address = address(deletion.entity, deletion.primaryKey)
+      if let row = stored[address] { deletes[address] = row }
+    }
+  }
+
+  private func readStored(_ keys: [Int: Set<UInt64>], _ ask: Ask) throws {
     var decodings: [RowDecoding] = []
     var statements: [SQLStatement] = []
     for (hierarchy, keys) in keys.sorted(by: { $0.key < $1.key }) {
@@ -156,10 +176,6 @@ final class ChangeSetWork {
       for row in try decoding.rows(result) {
         stored[RowAddress(hierarchy: decoding.table.hierarchy, key: row.primaryKey)] = row
       }
-    }
-    for deletion in set.deletes {
-      let address = address(deletion.entity, deletion.primaryKey)
-      if let row = stored[address] { deletes[address] = row }
     }
   }
 

@@ -10,12 +10,13 @@ import StrataCore
 /// The store's row stays locked until the commit, so commits of one store come one after the other, whoever makes them, and what was asked stays true. What has
 /// not been asked yet goes out with the next question: a save of new rows that refer to nothing is one round trip.
 final class CommitRun {
-  private let mapping: StoreMapping
-  private let identifier: UUID
-  private let held: [Bool]
-  private let connection: PostgresConnection
-  private let deadline: ContinuousClock.Instant
+  let mapping: StoreMapping
+  let identifier: UUID
+  let held: [Bool]
+  let connection: PostgresConnection
+  let deadline: ContinuousClock.Instant
   private let writer: Int64
+  let keeping: HistoryKeeping
   /// Tells this attempt from every other.
   let token = UUID()
   /// Whether a COMMIT was sent: if the connection is lost then, it may have taken place.
@@ -26,21 +27,36 @@ final class CommitRun {
   private var prologue: [SQLStatement] = []
   /// The number of the commit, once the lock is held.
   private var number: UInt64?
+  /// Whether the store records a history; known once the lock is held.
+  private(set) var isRecording = false
+  /// The number of the first commit that was made; nil before that, and when nothing was written.
+  var committedNumber: UInt64? { isCommitSent ? number : nil }
+  /// Random numbers that tell the commits of one line of a store from those of another, by the place of the set among those that are written.
+  var marks: [UInt64] = []
+  /// Lets the server keep silent as long as it likes from now on.
+  func beginBatch() { isBatch = true }
+  /// What a batch has done, when it is committed.
+  var batchChanges: BatchChanges?
 
   init(
     _ mapping: StoreMapping, identifier: UUID, held: [Bool], connection: PostgresConnection, writer: Int64,
-    deadline: ContinuousClock.Instant
+    keeping: HistoryKeeping, deadline: ContinuousClock.Instant
   ) {
     self.mapping = mapping
     self.identifier = identifier
     self.held = held
     self.connection = connection
     self.writer = writer
+    self.keeping = keeping
     self.deadline = deadline
   }
 
   /// How long the server may keep silent. A save that is being written is not given up because it is large.
-  private var limit: ContinuousClock.Instant { max(deadline, ContinuousClock.now + .seconds(10)) }
+  /// A batch is one statement, perhaps, that takes its time.
+  private var limit: ContinuousClock.Instant? {
+    isBatch ? nil : max(deadline, ContinuousClock.now + .seconds(10))
+  }
+  private var isBatch = false
 
   typealias Outcome = Result<CommitResult, any Error>
 
@@ -75,8 +91,15 @@ final class CommitRun {
     return numbered(try requireNumber())
   }
 
+  /// Each set that is written has a number of its own.
   private func numbered(_ number: UInt64) -> [Outcome] {
-    outcomes.map { $0.map { CommitResult(commitNumber: number, touched: $0.touched) } }
+    var next = number
+    return outcomes.map { outcome in
+      outcome.map { result in
+        defer { next += 1 }
+        return CommitResult(commitNumber: next, touched: result.touched)
+      }
+    }
   }
 
   /// What a commit has done that took place and whose answer was lost.
@@ -86,7 +109,7 @@ final class CommitRun {
   }
 
   /// Whether an error is about the change set, so that others written with it can succeed.
-  private static func isOfOneSet(_ error: any Error) -> Bool {
+  static func isOfOneSet(_ error: any Error) -> Bool {
     switch error {
     case is CommitConflict, is UniquenessViolation, is DanglingReferences, is CoreDataError: return true
     case let error as StorageError: return error.kind == .invalid || error.kind == .tooLarge
@@ -98,13 +121,13 @@ final class CommitRun {
     }
   }
 
-  private func translated(_ error: any Error) -> any Error {
+  func translated(_ error: any Error) -> any Error {
     (error as? SQLError)?.storageError("commit", "The server") ?? error
   }
 
   // MARK: Steps
 
-  private func begin() {
+  func begin() {
     prologue.append(SQLStatement("BEGIN ISOLATION LEVEL READ COMMITTED"))
     let left = max(deadline - ContinuousClock.now, .milliseconds(1))
     let milliseconds = left.components.seconds * 1_000 + left.components.attoseconds / 1_000_000_000_000_000
@@ -115,20 +138,24 @@ final class CommitRun {
     var lock = SQLStatement()
     lock +=
       "WITH w AS (UPDATE \(mapping.qualified("strata_store")) SET commit_number = commit_number + 1 WHERE identifier = "
-    lock += (lock.bind(.uuid(identifier), as: .uuid) ?? "") + " RETURNING commit_number) "
-    // Fails where another store has taken the place of this one: nothing may be written to that.
-    lock += "SELECT max(commit_number), 1 / count(*) FROM w"
+    lock += (lock.bind(.uuid(identifier), as: .uuid) ?? "") + " AND generation = "
+    lock += lock.bind(Int64(mapping.generation)) + " RETURNING commit_number, history_purged) "
+    // Fails where another store has taken the place of this one, or it has another version of the model: nothing may be written to that.
+    lock += "SELECT max(commit_number), 1 / count(*), max(history_purged) FROM w"
     prologue.append(lock)
   }
 
   /// Sends statements behind what waits to be sent; the answers to these alone.
-  private func send(_ statements: [SQLStatement]) throws -> [SQLResult] {
+  func send(_ statements: [SQLStatement]) throws -> [SQLResult] {
     let waiting = prologue
     prologue = []
     do {
       var results = try connection.run(waiting + statements, deadline: limit)
       if !waiting.isEmpty {
-        if number == nil { number = UInt64(exactly: try results[2].integer(0, 0)) }
+        if number == nil {
+          number = UInt64(exactly: try results[2].integer(0, 0))
+          isRecording = results[2][0, 2] != nil
+        }
         results.removeFirst(waiting.count)
       }
       return results
@@ -137,11 +164,12 @@ final class CommitRun {
       throw StorageError(
         .replaced, operation: "commit", path: "",
         detail:
-          "The namespace does not hold the store any more that was opened: it was destroyed or replaced.")
+          "The namespace does not hold the store any more that was opened: it was destroyed, replaced, or migrated to another version of its model."
+      )
     }
   }
 
-  private func requireNumber() throws -> UInt64 {
+  func requireNumber() throws -> UInt64 {
     if number == nil { _ = try send([]) }
     guard let number else { throw SQLResult.damaged }
     return number
@@ -166,34 +194,36 @@ final class CommitRun {
   }
 
   private func write(_ set: ChangeSet, isSole: Bool, looksForInserts: Bool) throws -> ChangeSetWork.Outcome {
-    if !isSole { prologue.append(SQLStatement("SAVEPOINT one_set")) }
+    if isSole { marks = [] } else { prologue.append(SQLStatement("SAVEPOINT one_set")) }
     let work = ChangeSetWork(set, mapping, looksForInserts: looksForInserts)
-    let outcome = try work.prepare(held: held, number: requireNumber, send)
+    let outcome = try work.prepare(
+      held: held, preserved: keeping.preservedSlots, number: requireNumber, send)
+    let mark = UInt64.random(in: 1...UInt64(Int64.max))
+    let note = note(set.origin, outcome.changes, mark)
     do {
       if isSole {
-        try finish(outcome.statements, set.metadata)
+        marks = [mark]
+        try finish(outcome.statements + [note], set.metadata)
       } else {
-        _ = try send(outcome.statements + [SQLStatement("RELEASE SAVEPOINT one_set")])
+        // The lock has counted the first one.
+        let count = "UPDATE \(mapping.qualified("strata_store")) SET commit_number = commit_number + 1"
+        let counts = marks.isEmpty ? [] : [SQLStatement(count)]
+        _ = try send(counts + outcome.statements + [note, SQLStatement("RELEASE SAVEPOINT one_set")])
+        marks.append(mark)
       }
     } catch let error as SQLError where error.state == RowStatements.guardState { throw Disturbed() }
     return outcome
   }
 
   /// Writes the last statements, notes the commit, and commits.
-  private func finish(_ statements: [SQLStatement], _ metadata: StoreMetadata?) throws {
+  func finish(_ statements: [SQLStatement], _ metadata: StoreMetadata?) throws {
     var statements = statements
     if let metadata {
       var statement = SQLStatement("UPDATE \(mapping.qualified("strata_store")) SET metadata = ")
       statement += statement.bind(try Catalogue.text(metadata))
       statements.append(statement)
     }
-    var note = SQLStatement(
-      "INSERT INTO \(mapping.qualified("strata_commit")) (number, token, writer, at, body) ")
-    note +=
-      "SELECT commit_number, " + (note.bind(.uuid(token), as: .uuid) ?? "") + ", " + note.bind(writer) + ", "
-    note += (note.bind(.date(Date()), as: .float8) ?? "") + ", '\\x'::bytea "
-    note += "FROM \(mapping.qualified("strata_store"))"
-    statements.append(note)
+    statements.append(told())
     statements.append(SQLStatement("COMMIT"))
     isCommitSent = true
     do {
@@ -206,6 +236,40 @@ final class CommitRun {
       isCommitSent = false
       throw error
     }
+  }
+
+  /// The statement that notes who has committed what.
+  func note(_ origin: ChangeOrigin, _ changes: [NotedChange], _ mark: UInt64) -> SQLStatement {
+    let header = keeping.header(origin, at: keeping.clock())
+    var note = SQLStatement(
+      "INSERT INTO \(mapping.qualified("strata_commit")) (number, token, writer, at, mark, author, context_name, bundle, process, changes) SELECT commit_number, "
+    )
+    // It stands for all sets of the attempt.
+    note += (marks.isEmpty ? note.bind(.uuid(token), as: .uuid) : note.bindNull(.uuid)) ?? ""
+    note += ", " + note.bind(writer) + ", "
+    note += (note.bind(.date(header.timestamp), as: .float8) ?? "") + ", " + note.bind(mark)
+    for text in [
+      header.origin.author, header.origin.contextName, header.bundleIdentifier, header.processName,
+    ] {
+      note += ", " + (text.map { note.bind(Self.storable($0)) } ?? note.bindNull(.text))
+    }
+    note += ", "
+    note += changes.isEmpty ? note.bindNull(.text) : note.bind(NotedChange.text(changes))
+    note += "::jsonb FROM \(mapping.qualified("strata_store"))"
+    return note
+  }
+
+  /// The server keeps no NUL in texts; in names of people and programs there is none but by mistake.
+  private static func storable(_ text: String) -> String {
+    text.utf8.contains(0) ? text.replacingOccurrences(of: "\0", with: "\u{FFFD}") : text
+  }
+
+  /// The statement that tells who listens; it is told when the commit is.
+  private func told() -> SQLStatement {
+    var statement = SQLStatement("SELECT pg_catalog.pg_notify(")
+    statement +=
+      statement.bind(FollowingConnection.channel(identifier)) + ", " + statement.bind(String(writer)) + ")"
+    return statement
   }
 
   // MARK: Afterwards
@@ -229,11 +293,13 @@ final class CommitRun {
     return number
   }
 
-  /// Deletes notes of commits that nobody asks for any more.
+  /// Deletes notes of commits that nobody asks for any more and that do not belong to the history.
   static func trim(_ mapping: StoreMapping, _ connection: PostgresConnection, newest: UInt64) throws {
     guard newest > keptCommits else { return }
     var statement = SQLStatement("DELETE FROM \(mapping.qualified("strata_commit")) WHERE number < ")
     statement += statement.bind(newest - keptCommits)
+    statement +=
+      " AND number <= (SELECT COALESCE(history_purged, commit_number) FROM \(mapping.qualified("strata_store")))"
     try connection.run(statement)
   }
 

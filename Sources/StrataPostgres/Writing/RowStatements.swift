@@ -183,7 +183,9 @@ struct RowStatements {
     var statement = SQLStatement()
     let head = [columns.keys, columns.versions, columns.outside].map { statement.bind($0) }
     let lists = (head + names.map { statement.bind($0.array) }).joined(separator: ", ")
-    let targets = (["pk", "entity", "version", "outside"] + names.map(\.column)).joined(separator: ", ")
+    let targets =
+      (["pk", "entity", "version", mapping.table(ofEntity: entity).outside] + names.map(\.column)).joined(
+        separator: ", ")
     let values = (["n.k", "\(mapping.codes[entity])", "n.v", "n.o"] + names.map { "n.\($0.value)" })
       .joined(separator: ", ")
     let aliases = (["k", "v", "o"] + names.map(\.value)).joined(separator: ", ")
@@ -197,7 +199,9 @@ struct RowStatements {
     var statement = SQLStatement()
     let head = [columns.keys, columns.versions, columns.outside].map { statement.bind($0) }
     let lists = (head + names.map { statement.bind($0.array) }).joined(separator: ", ")
-    let assignments = (["version = n.v", "outside = n.o"] + names.map { "\($0.column) = n.\($0.value)" })
+    let assignments =
+      (["version = n.v", "\(mapping.table(ofEntity: entity).outside) = n.o"]
+      + names.map { "\($0.column) = n.\($0.value)" })
       .joined(separator: ", ")
     let aliases = (["k", "v", "o"] + names.map(\.value)).joined(separator: ", ")
     let words =

@@ -31,13 +31,13 @@ struct UniquenessQuestions {
       var rows: [(key: UInt64, entity: Int, values: [AttributeValue])] = []
       var excluded: [UInt64] = []
       for change in work.set.inserts where concerns(change) {
-        if let values = Self.values(of: change, index, work) {
+        if let values = Self.values(of: change, index, schema) {
           rows.append((change.primaryKey, change.entity, values))
         }
       }
       for change in work.set.updates where changes(change) {
         excluded.append(change.primaryKey)
-        if let values = Self.values(of: change, index, work) {
+        if let values = Self.values(of: change, index, schema) {
           rows.append((change.primaryKey, change.entity, values))
         }
       }
@@ -57,10 +57,10 @@ struct UniquenessQuestions {
   }
 
   /// The values of a row; nil when one of them is.
-  private static func values(of change: RowChange, _ index: IndexSchema, _ work: ChangeSetWork)
+  static func values(of change: RowChange, _ index: IndexSchema, _ schema: Schema)
     -> [AttributeValue]?
   {
-    let entity = work.schema.entities[change.entity]
+    let entity = schema.entities[change.entity]
     var values: [AttributeValue] = []
     for part in index.parts {
       switch change.row.content(part.slot, of: entity) {

@@ -56,7 +56,13 @@ import Testing
     #expect(results.count == 7)
     let numbers = results.map { try? $0.get().commitNumber }
     #expect(numbers.map { $0 != nil } == [false, true, false, true, false, false, true])
-    #expect(Set(numbers.compactMap(\.self)).count == 1)
+    #expect(numbers.compactMap(\.self) == [1, 2, 3], "each has a number of its own, without gaps")
+    let notes = try #require(
+      try stand.sql(
+        "SELECT string_agg(number::text, ',' ORDER BY number), count(token) FROM \(stand.table("strata_commit"))"
+      ))
+    #expect(try notes.text(0, 0) == "1,2,3")
+    #expect(try notes.text(0, 1) == "1")
     func failure(_ place: Int) -> (any Error)? {
       if case .failure(let error) = results[place] { return error }
       return nil

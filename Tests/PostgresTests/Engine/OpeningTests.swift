@@ -49,7 +49,6 @@ import Testing
     }
     #expect(error?.code == .persistentStoreIncompatibleVersionHash)
     #expect(error?.errorDescription?.contains("Author") == true)
-    #expect(error?.errorDescription?.contains("cannot be migrated yet") == true)
     let again = try stand.neighbour(Library.make())
     #expect(try again.context().texts("Author", "name") == ["Ada"])
   }
@@ -146,16 +145,6 @@ import Testing
     #expect(error?.kind == .replaced)
     let count = try #require(try stand.sql("SELECT count(*) FROM \(stand.table("author"))"))
     #expect(try count.text(0, 0) == "1")
-  }
-
-  @Test func batchesAreRefusedInWords() throws {
-    let stand = try ServerStand(Library.make())
-    let context = stand.context()
-    let error = #expect(throws: CoreDataError.self) {
-      _ = try context.execute(
-        BatchDeleteRequest(fetchRequest: FetchRequest<ManagedObject>(entityName: "Author")))
-    }
-    #expect(error?.code == .persistentStoreUnsupportedRequestType)
   }
 
   @Test func aProgramOpensLooksAtAndDestroysAStore() throws {

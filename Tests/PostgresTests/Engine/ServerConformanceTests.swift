@@ -9,7 +9,7 @@ import Testing
   /// What stores on PostgreSQL do not do yet is left out, and named in the documentation.
   static let engine = ConformingEngine(
     "PostgreSQL",
-    abilities: Set(EngineAbility.allCases).subtracting([.batches, .history, .derivation, .migration]),
+    abilities: Set(EngineAbility.allCases).subtracting([.derivation]),
     takesDerivedAttributes: false
   ) {
     PersistentStoreDescription(

@@ -15,8 +15,13 @@ import TortureKit
       $0.name == "host" ? URLQueryItem(name: "host", value: proxy.folder.path) : $0
     }
     let coordinator = PersistentStoreCoordinator(managedObjectModel: Library.make())
+    // What passes the proxy are saves alone.
+    var options = PostgresStoreOptions()
+    options.listens = false
+    options.pollInterval = .seconds(3_600)
     let store = try PostgresStore(
-      url: try #require(components.url), schema: try coordinator.managedObjectModel.schema())
+      url: try #require(components.url), schema: try coordinator.managedObjectModel.schema(), options: options
+    )
     try coordinator.attach(store)
     return coordinator
   }

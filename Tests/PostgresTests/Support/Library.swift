@@ -100,3 +100,16 @@ extension ManagedObjectContext {
     try all(entity, by: key).map { $0.value(forKey: key) as? String ?? "nil" }
   }
 }
+
+extension ManagedObject {
+  /// The members of a to-many relationship without an order.
+  func set(_ key: String) -> Set<ManagedObject> { value(forKey: key) as? Set<ManagedObject> ?? [] }
+
+  /// Those of one with an order.
+  func list(_ key: String) -> [ManagedObject] { value(forKey: key) as? [ManagedObject] ?? [] }
+
+  func add(_ members: [ManagedObject], to key: String) { setValue(set(key).union(members), forKey: key) }
+  func remove(_ member: ManagedObject, from key: String) {
+    setValue(set(key).subtracting([member]), forKey: key)
+  }
+}

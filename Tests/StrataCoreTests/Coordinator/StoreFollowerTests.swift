@@ -37,7 +37,7 @@ struct StoreFollowerTests {
     let fixture = try StoreFixture(options: .scratch)
     let heard = Heard()
     let follower = follower(try fixture.secondStore(), heard)
-    follower.start { _, _ in nil }
+    follower.start { _ in nil }
     defer { follower.stop() }
     var keys: [UInt64] = []
     for count in 1...2 {
@@ -49,7 +49,7 @@ struct StoreFollowerTests {
     follower.stop()
     let witnessed = Heard()
     let witness = self.follower(try fixture.secondStore(), witnessed)
-    witness.start { _, _ in nil }
+    witness.start { _ in nil }
     defer { witness.stop() }
     _ = try insert(fixture)
     #expect(await eventually { !witnessed.all.isEmpty })
@@ -60,9 +60,9 @@ struct StoreFollowerTests {
   func replaced() throws {
     let fixture = try StoreFixture(options: .scratch)
     let store = try fixture.secondStore()
-    let handler = Mutex<(@Sendable (FileWatch.Event) -> Void)?>(nil)
+    let handler = Mutex<(@Sendable (StoreWatchEvent) -> Void)?>(nil)
     let follower = follower(store, Heard())
-    follower.start { _, told in
+    follower.start { told in
       handler.withLock { $0 = told }
       return nil
     }
@@ -85,7 +85,7 @@ struct StoreFollowerTests {
     let fixture = try StoreFixture(options: .scratch)
     let heard = Heard()
     let follower = follower(try fixture.secondStore(), heard)
-    follower.start { _, _ in nil }
+    follower.start { _ in nil }
     defer { follower.stop() }
     _ = try insert(fixture)
     #expect(await eventually { heard.all.count == 1 })

@@ -132,7 +132,7 @@ package final class EntitySchema: @unchecked Sendable {
   let derivedSlots: SlotBitmap
   /// Of an entity with derived attributes the last slot, which no property has: the row's version as it was before only derived
   /// values have changed, nil when others changed last. What is based on that version is based on the row.
-  let baselineSlot: Int?
+  package let baselineSlot: Int?
   /// The slots of attributes, not of relationships.
   package let attributeSlots: SlotBitmap
   /// Where the values lie in a row.
@@ -201,7 +201,7 @@ package final class EntitySchema: @unchecked Sendable {
 
   /// The relationship in that slot; nil for an attribute.
   @inline(__always)
-  func relationship(slot: Int) -> RelationshipSchema? {
+  package func relationship(slot: Int) -> RelationshipSchema? {
     slot >= 0 && slot < relationshipsBySlot.count ? relationshipsBySlot[slot] : nil
   }
 

@@ -35,13 +35,13 @@ public final class BatchProgress: Sendable {
   /// nothing has been written. A batch that has been committed stays.
   public func cancel() { cancelled.store(true, ordering: .relaxed) }
 
-  func begin(total count: Int?) {
+  package func begin(total count: Int?) {
     completed.store(0, ordering: .relaxed)
     total.store(count ?? -1, ordering: .relaxed)
   }
 
-  func complete(_ count: Int) { completed.store(count, ordering: .relaxed) }
+  package func complete(_ count: Int) { completed.store(count, ordering: .relaxed) }
 
   /// - Throws: `CancellationError` when the batch is to stop.
-  func stopIfCancelled() throws { if isCancelled { throw CancellationError() } }
+  package func stopIfCancelled() throws { if isCancelled { throw CancellationError() } }
 }

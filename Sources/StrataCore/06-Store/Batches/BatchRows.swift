@@ -82,7 +82,7 @@ package final class BatchRows: @unchecked Sendable {
   }
 
   /// Calls `body` with all rows, some at a time, in the order in which they were added.
-  func forEachChunk(_ body: (BatchChunk) throws -> Void) throws {
+  package func forEachChunk(_ body: (BatchChunk) throws -> Void) throws {
     for chunk in sealed { try body(chunk) }
     var start = sealed.reduce(0) { $0 + $1.rows.count }
     for place in places {
@@ -96,12 +96,12 @@ package final class BatchRows: @unchecked Sendable {
 }
 
 /// Some rows of a batch, in their order.
-struct BatchChunk {
+package struct BatchChunk {
   /// The place of the first one among all rows of the batch.
-  let start: Int
-  var rows: [RowChange] = []
+  package let start: Int
+  package var rows: [RowChange] = []
   /// Parallel to `rows`: the slots that were given values; empty where that is not kept.
-  var given: [SlotBitmap] = []
+  package var given: [SlotBitmap] = []
 
   init(start: Int) { self.start = start }
 }

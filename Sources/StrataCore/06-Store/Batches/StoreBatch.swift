@@ -21,7 +21,7 @@ package struct StoreBatch: Sendable {
   /// The author and context of the changes, for the store's history.
   package var origin = ChangeOrigin()
   /// How many rows are written at a time.
-  let step: Int
+  package let step: Int
 
   /// A batch that does `operation`.
   package init(_ operation: Operation, progress: BatchProgress = BatchProgress()) {
@@ -51,7 +51,7 @@ package enum DuplicateRule: Sendable {
 /// Which rows get which values.
 package struct BatchUpdate: Sendable {
   /// A slot and what goes into it.
-  struct Assignment: Sendable {
+  package struct Assignment: Sendable {
     /// What goes into a slot.
     enum Value: Sendable {
       /// The same in all rows, of the slot's type.
@@ -60,14 +60,20 @@ package struct BatchUpdate: Sendable {
       case expression(ResolvedExpression)
     }
     /// The slot, in the numbering of the request's entity, which is that of its subentities too.
-    let slot: Int
+    package let slot: Int
     let value: Value
+
+    /// The value when it is the same in all rows; nil when each row makes its own.
+    package var constant: AttributeValue? {
+      if case .constant(let value) = value { return value }
+      return nil
+    }
   }
 
   /// Which rows; its window counts.
   package let request: ResolvedFetchRequest
   /// What they get, each slot at most once.
-  let assignments: [Assignment]
+  package let assignments: [Assignment]
 
   /// Gives the rows that match `request` the values in `assignments`.
   init(request: ResolvedFetchRequest, assignments: [Assignment]) {
@@ -87,25 +93,25 @@ package enum BatchDeletion: Sendable {
 /// What a batch did.
 package struct BatchChanges: Sendable {
   /// The rows that are new, in the order in which they were made.
-  package internal(set) var inserted: BatchKeys
+  package var inserted: BatchKeys
   /// The rows that matched and have the values now.
-  package internal(set) var updated: BatchKeys
+  package var updated: BatchKeys
   /// The rows that matched, or that delete rules took along.
-  package internal(set) var deleted: BatchKeys
+  package var deleted: BatchKeys
   /// Other rows that have changed: what referred to a deleted row, the other ends of one-to-one relationships, derived values.
-  package internal(set) var touched: BatchKeys
+  package var touched: BatchKeys
   /// Rows whose relationships have changed, but not they themselves: owners of deleted members; of other processes' commits, all.
-  package internal(set) var related: BatchKeys
+  package var related: BatchKeys
   /// The entities of which any row may have changed, been inserted or deleted: it was not recorded which. Other processes'
   /// commits only.
-  package internal(set) var uncertain: [Int] = []
+  package var uncertain: [Int] = []
   /// Rows that a context holds and that may have changed or gone. Only in the course of merging.
   var suspected: BatchKeys
   /// Which slots of updated and touched rows may have other values, by entity number.
-  var changedSlots: [Int: SlotBitmap] = [:]
+  package var changedSlots: [Int: SlotBitmap] = [:]
   /// Of an insert that has met records: the records that its rows have become, each once, in the order of the rows. Nil when each row has
   /// become a record of its own.
-  var records: [BatchRecord]?
+  package var records: [BatchRecord]?
 
   package init(entityCount: Int) {
     let none = BatchKeys(entityCount: entityCount)
@@ -120,17 +126,23 @@ package struct BatchChanges: Sendable {
 }
 
 /// A record that a row of a batch insert has become.
-struct BatchRecord: Sendable {
-  let entity: Int
-  let primaryKey: UInt64
+package struct BatchRecord: Sendable {
+  package let entity: Int
+  package let primaryKey: UInt64
   /// Whether it was not there before.
-  let isNew: Bool
+  package let isNew: Bool
+
+  package init(entity: Int, primaryKey: UInt64, isNew: Bool) {
+    self.entity = entity
+    self.primaryKey = primaryKey
+    self.isNew = isNew
+  }
 }
 
 /// Primary keys by entity: eight bytes for each row a batch has changed.
 package struct BatchKeys: Sendable {
   /// By entity number.
-  package internal(set) var lists: [[UInt64]]
+  package var lists: [[UInt64]]
 
   init(entityCount: Int) { lists = Array(repeating: [], count: entityCount) }
 
@@ -138,10 +150,10 @@ package struct BatchKeys: Sendable {
   package var count: Int { lists.reduce(0) { $0 + $1.count } }
 
   @inline(__always)
-  mutating func append(_ key: UInt64, of entity: Int) { lists[entity].append(key) }
+  package mutating func append(_ key: UInt64, of entity: Int) { lists[entity].append(key) }
 
   /// Each key once, in ascending order.
-  mutating func settle() {
+  package mutating func settle() {
     for entity in lists.indices where lists[entity].count > 1 {
       lists[entity].sort()
       var kept = 1

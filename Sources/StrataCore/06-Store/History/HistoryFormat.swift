@@ -14,7 +14,7 @@
 ///
 /// Numbers are little-endian but for keys. A list of runs names rows that the same has happened to: an import of rows side by side costs a
 /// few bytes. A part is ended as soon as it has `partLength` bytes, so that neither writer nor reader holds more.
-enum HistoryFormat {
+package enum HistoryFormat {
   static let keyspaceName = "history"
   /// In "meta": u64, the newest commit whose changes are not in the history any more, or never were. There while the store records one.
   static let metaKey = "history"
@@ -25,7 +25,7 @@ enum HistoryFormat {
   static let partLength = 16 << 10
 
   /// What has happened to the rows of a list.
-  enum Kind: UInt8, CaseIterable {
+  package enum Kind: UInt8, CaseIterable, Sendable {
     case inserted = 1
     case updated = 2
     case deleted = 3

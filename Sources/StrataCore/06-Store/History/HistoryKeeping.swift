@@ -22,12 +22,12 @@ public struct HistoryRetention: Sendable, Hashable {
 }
 
 /// What an open store needs to record a history, besides the keyspace.
-final class HistoryKeeping: Sendable {
-  let retention: HistoryRetention
+package final class HistoryKeeping: Sendable {
+  package let retention: HistoryRetention
   /// Tells the time.
-  let clock: @Sendable () -> Date
+  package let clock: @Sendable () -> Date
   /// By entity number: the slots of attributes whose values stay when an object is deleted (rule 280).
-  let preservedSlots: [Int: [Int]]
+  package let preservedSlots: [Int: [Int]]
   private let nextTrim = Mutex(Date.distantPast)
   private let bundleIdentifier: String
   private let processName: String
@@ -35,7 +35,7 @@ final class HistoryKeeping: Sendable {
   /// So often a process looks for what is too old.
   private static let trimInterval: TimeInterval = 60
 
-  init(_ schema: Schema, _ retention: HistoryRetention, clock: @escaping @Sendable () -> Date) {
+  package init(_ schema: Schema, _ retention: HistoryRetention, clock: @escaping @Sendable () -> Date) {
     self.retention = retention
     self.clock = clock
     processName = ProcessInfo.processInfo.processName
@@ -57,13 +57,13 @@ final class HistoryKeeping: Sendable {
     preservedSlots = preserved
   }
 
-  func header(_ origin: ChangeOrigin, at now: Date) -> HistoryHeader {
+  package func header(_ origin: ChangeOrigin, at now: Date) -> HistoryHeader {
     HistoryHeader(
       timestamp: now, origin: origin, bundleIdentifier: bundleIdentifier, processName: processName)
   }
 
   /// Whether it is time to look for what is too old.
-  func isTrimDue(at now: Date) -> Bool {
+  package func isTrimDue(at now: Date) -> Bool {
     nextTrim.withLock { next in
       if now < next, next.timeIntervalSince(now) <= Self.trimInterval { return false }
       next = now.addingTimeInterval(Self.trimInterval)

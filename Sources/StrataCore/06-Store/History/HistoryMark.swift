@@ -32,9 +32,14 @@ enum HistoryMark {
 /// A moment of a store's history.
 package struct HistoryMoment: Sendable, Hashable {
   /// The store's own count of its commits.
-  var number: UInt64
+  package var number: UInt64
   /// See ``HistoryMark``. Nil where it is unknown: in tokens of stores without a history, and in those that say nothing of it.
-  var mark: UInt64?
+  package var mark: UInt64?
+
+  package init(number: UInt64, mark: UInt64? = nil) {
+    self.number = number
+    self.mark = mark
+  }
 }
 
 extension LMDBStore {

@@ -1,11 +1,18 @@
 import Foundation
 
 /// The author of a change, and when it was made.
-struct HistoryHeader: Sendable, Equatable {
-  var timestamp: Date
-  var origin: ChangeOrigin
-  var bundleIdentifier: String
-  var processName: String
+package struct HistoryHeader: Sendable, Equatable {
+  package var timestamp: Date
+  package var origin: ChangeOrigin
+  package var bundleIdentifier: String
+  package var processName: String
+
+  package init(timestamp: Date, origin: ChangeOrigin, bundleIdentifier: String, processName: String) {
+    self.timestamp = timestamp
+    self.origin = origin
+    self.bundleIdentifier = bundleIdentifier
+    self.processName = processName
+  }
 }
 
 /// Rows that the same has happened to.

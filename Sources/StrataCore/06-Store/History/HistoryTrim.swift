@@ -60,7 +60,7 @@ struct HistoryTrim {
 
 extension Duration {
   /// In seconds.
-  var seconds: TimeInterval {
+  package var seconds: TimeInterval {
     let (seconds, attoseconds) = components
     return TimeInterval(seconds) + TimeInterval(attoseconds) * 1e-18
   }
@@ -74,6 +74,12 @@ public struct HistoryConsumer: Sendable, Hashable {
   public let commitNumber: UInt64
   /// When he said so.
   public let date: Date
+
+  package init(name: String, commitNumber: UInt64, date: Date) {
+    self.name = name
+    self.commitNumber = commitNumber
+    self.date = date
+  }
 
   /// Those that a store knows, by name. An entry that cannot be read is left out.
   static func all(_ meta: MetaKeyspace, _ transaction: borrowing ReadTransaction) throws -> [HistoryConsumer]

@@ -9,10 +9,17 @@ package struct StoredHistoryTransaction: Sendable {
   let header: HistoryHeader
   /// Nil when they were not asked for.
   var lists: [StoredHistoryList]?
+
+  package init(number: UInt64, mark: UInt64, header: HistoryHeader, lists: [StoredHistoryList]? = nil) {
+    self.number = number
+    self.mark = mark
+    self.header = header
+    self.lists = lists
+  }
 }
 
 /// Rows that the same has happened to.
-struct StoredHistoryList: Sendable {
+package struct StoredHistoryList: Sendable {
   let kind: HistoryFormat.Kind
   /// The entity's number in the schema.
   let entity: Int
@@ -20,26 +27,39 @@ struct StoredHistoryList: Sendable {
   let names: [String]
   let runs: [ClosedRange<UInt64>]
   let tombstones: [(primaryKey: UInt64, values: [(name: String, value: AttributeValue)])]
+
+  package init(
+    kind: HistoryFormat.Kind, entity: Int, names: [String] = [], runs: [ClosedRange<UInt64>] = [],
+    tombstones: [(primaryKey: UInt64, values: [(name: String, value: AttributeValue)])] = []
+  ) {
+    self.kind = kind
+    self.entity = entity
+    self.names = names
+    self.runs = runs
+    self.tombstones = tombstones
+  }
 }
 
 /// Which part of a history is read next.
 package struct HistoryQuestion {
   /// Beyond this commit.
-  var after: UInt64
+  package var after: UInt64
   /// Before this one.
-  var below = UInt64.max
-  var isNewestFirst = false
-  var limit = 128
-  var readsChanges = true
+  package var below = UInt64.max
+  package var isNewestFirst = false
+  package var limit = 128
+  package var readsChanges = true
   /// Decides by number and header. Called within the read transaction.
-  var isWanted: (UInt64, HistoryHeader) throws -> Bool = { _, _ in true }
+  package var isWanted: (UInt64, HistoryHeader) throws -> Bool = { _, _ in true }
 }
 
 /// Some of a history.
 package struct HistoryBatch {
-  var transactions: [StoredHistoryTransaction] = []
+  package var transactions: [StoredHistoryTransaction] = []
   /// The last commit that was looked at; nil when there are no more.
-  var last: UInt64?
+  package var last: UInt64?
+
+  package init() {}
 }
 
 extension LMDBStore {

@@ -22,7 +22,7 @@ package struct ChangeSet: Sendable {
   /// Index entries that another thread is making.
   var earlyEntries: EarlyIndexEntries?
   /// Whether references must lead to rows. A salvage looks after them when it has found all rows.
-  var checksReferences = true
+  package var checksReferences = true
   /// Whether both ends of one-to-one relationships must refer to each other. A batch sees to both, one after the other.
   var checksPartners = true
   /// Whether derived attributes that hold the time of a save keep what the rows bring along: they are no save, but are carried over.

@@ -44,10 +44,18 @@ package protocol FollowedStore: StoreEngine {
   /// The number of the newest commit when the store was opened.
   var firstCommitNumber: UInt64 { get }
 
-  /// The file that changes when others commit; nil for a store that nothing else can write to.
-  var watchedPath: String? { get }
+  /// Whether others can write to the store while it is open: if not, it is not followed.
+  var isShared: Bool { get }
 
-  /// Whether that file is still the store.
+  /// Has `handler` called soon after others have written, on any thread, until the last reference to what is returned is gone. Nil where the engine, or
+  /// the system, has no such means: then the store is looked at from time to time. The handler must be called once more whenever something may have been
+  /// missed.
+  func makeWatch(_ handler: @escaping @Sendable (StoreWatchEvent) -> Void) -> (any AnyObject & Sendable)?
+
+  /// How often it is looked.
+  var followingHabits: FollowingHabits { get }
+
+  /// Whether what is watched is still the store.
   var isInPlace: Bool { get }
 
   /// What was committed since commit `number`.
@@ -55,6 +63,26 @@ package protocol FollowedStore: StoreEngine {
 
   /// A commit of which nothing is known.
   func unknownCommit(_ number: UInt64) -> JournaledCommit
+}
+
+/// What the watch of a store tells.
+package enum StoreWatchEvent: Sendable {
+  /// Something was written.
+  case written
+  /// The store may not be where it was.
+  case moved
+}
+
+/// How a store is looked at for what others have committed.
+package struct FollowingHabits: Sendable {
+  /// So long after a watch has told of a write it is looked again: for engines that tell of it before the commit can be seen.
+  package var recheckDelays: [Duration] = []
+  /// How often it is looked where there is no watch.
+  package var pollInterval = Duration.seconds(1)
+  /// How often it is looked beside a watch that may miss something; nil for one that does not.
+  package var watchedPollInterval: Duration?
+
+  package init() {}
 }
 
 /// A store whose indexes can be added and removed while it is in use.

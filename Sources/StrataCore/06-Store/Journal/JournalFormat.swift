@@ -48,17 +48,29 @@ package struct JournaledCommit: Sendable {
   /// The store's own count of its commits.
   package let number: UInt64
   /// Whether this store object has made it.
-  let isOwn: Bool
+  package let isOwn: Bool
   /// The rows it has changed.
   package internal(set) var changes: BatchChanges
   /// Whether anything at all may have changed: the changes were not recorded.
   package internal(set) var isUnknown = false
+
+  package init(number: UInt64, isOwn: Bool, changes: BatchChanges, isUnknown: Bool = false) {
+    self.number = number
+    self.isOwn = isOwn
+    self.changes = changes
+    self.isUnknown = isUnknown
+  }
 }
 
 /// What the journal has about the time since a commit.
 package struct JournalReading: Sendable {
   /// Commits in order. One of unknown contents stands for all those before its number that are not listed.
-  package internal(set) var commits: [JournaledCommit] = []
+  package var commits: [JournaledCommit] = []
   /// The newest commit of the store.
   package internal(set) var newest: UInt64
+
+  package init(commits: [JournaledCommit] = [], newest: UInt64) {
+    self.commits = commits
+    self.newest = newest
+  }
 }

@@ -72,7 +72,22 @@ extension LMDBStore {
   }
 
   /// The file to watch for other processes' commits; nil when no other can write to it.
-  package var watchedPath: String? { url == nil ? nil : parts.environment.path }
+  var watchedPath: String? { url == nil ? nil : parts.environment.path }
+
+  package var isShared: Bool { watchedPath != nil }
+
+  package func makeWatch(_ handler: @escaping @Sendable (StoreWatchEvent) -> Void)
+    -> (any AnyObject & Sendable)?
+  {
+    watchedPath.flatMap { FileWatch(path: $0) { handler($0 == .moved ? .moved : .written) } }
+  }
+
+  /// LMDB shows a commit a moment after it has written it.
+  package var followingHabits: FollowingHabits {
+    var habits = FollowingHabits()
+    habits.recheckDelays = [2, 10, 50, 250, 1_000].map { .milliseconds($0) }
+    return habits
+  }
 }
 
 extension BatchKeys {

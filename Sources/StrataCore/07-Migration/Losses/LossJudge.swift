@@ -15,17 +15,27 @@ struct LossJudge {
   /// - Throws: ``CoreDataError`` 134130 when the program does not know the store's model, 134110 when it does and the store has been of its
   ///   version before; with everything that would be lost.
   func allows(_ plan: LossPlan, in rows: SourceRows, progress: BatchProgress) throws -> Bool {
-    if plan.isEmpty || permission.isForCopy { return false }
     var count = LossCount(plan, rows, progress: progress)
+    return try allows(plan) {
+      try count.findsAny()
+    } counts: {
+      try count.run()
+      return count.counts
+    }
+  }
+
+  /// The same for rows of any engine: `findsAny` says whether anything would be lost, `counts` how many objects lose what, by number of the loss.
+  func allows(_ plan: LossPlan, findsAny: () throws -> Bool, counts: () throws -> [Int]) throws -> Bool {
+    if plan.isEmpty || permission.isForCopy { return false }
     let knowledge = lineage.contains(wanted) ? nil : Knowledge(permission, model, stored)
-    if knowledge?.isEnough == true { return try count.findsAny() }
-    try count.run()
+    if knowledge?.isEnough == true { return try findsAny() }
+    let counts = try counts()
     var refused: [LossName: Int] = [:]
-    for (loss, number) in zip(plan.losses, count.counts)
+    for (loss, number) in zip(plan.losses, counts)
     where number > 0 && loss.permittedBy.isDisjoint(with: permission.permittedLosses) {
       refused[LossName(name: loss.name, isOrder: loss.kind == .order), default: 0] += number
     }
-    if refused.isEmpty { return count.counts.contains { $0 > 0 } }
+    if refused.isEmpty { return counts.contains { $0 > 0 } }
     throw refusal(refused, knowledge ?? Knowledge(permission, model, stored))
   }
 

@@ -2,19 +2,19 @@
 ///
 /// Entities that go; attributes that go, or become transient or derived; relationships of which neither end stays; order that goes. Not
 /// what is derived, which is no value of its own, and not relationships to entities that go, which go with them.
-struct LossPlan: Sendable {
+package struct LossPlan: Sendable {
   /// What an object of one entity may lose.
-  struct Loss: Sendable, Hashable {
-    enum Kind: Sendable, Hashable { case object, value, members, order }
-    let kind: Kind
+  package struct Loss: Sendable, Hashable {
+    package enum Kind: Sendable, Hashable { case object, value, members, order }
+    package let kind: Kind
     /// `Entity`, `Entity.attribute` or `Entity.relationship`, as the store's model has them; of an inherited property the entity that declares it.
-    let name: String
+    package let name: String
     /// The names by which it may be permitted: that one; of a property also with the object's own entity; the relationship's inverse.
-    let permittedBy: Set<String>
+    package let permittedBy: Set<String>
   }
 
   /// Where it shows in a row.
-  enum Place: Sendable {
+  package enum Place: Sendable {
     case row
     case slot(Int)
     /// So many members at least; without members of entities that keep the relationship from their end.
@@ -22,10 +22,10 @@ struct LossPlan: Sendable {
   }
 
   /// By number of the source's entity.
-  let places: [[(loss: Int, place: Place)]]
-  let losses: [Loss]
+  package let places: [[(loss: Int, place: Place)]]
+  package let losses: [Loss]
 
-  var isEmpty: Bool { losses.isEmpty }
+  package var isEmpty: Bool { losses.isEmpty }
 
   init(_ pairing: ModelPairing, _ plan: MigrationPlan) {
     var losses: [Loss] = []
@@ -91,7 +91,7 @@ struct LossPlan: Sendable {
 
 extension MigrationPlan {
   /// Whether the store holds rows of the entity at all.
-  func holds(_ entity: EntitySchema) -> Bool { held.contains(entity.name) }
+  package func holds(_ entity: EntitySchema) -> Bool { held.contains(entity.name) }
 }
 
 /// Which relationships of the source the destination has too, entity by entity: a property may go from one subentity and stay in another.

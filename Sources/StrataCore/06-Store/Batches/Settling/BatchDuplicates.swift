@@ -28,12 +28,24 @@ package struct BatchDuplicates: Error, Sendable {
     package let values: [AttributeValue]
     /// The records that have them.
     package let other: Other
+
+    package init(row: Int, constraint: [String], values: [AttributeValue], other: Other) {
+      self.row = row
+      self.constraint = constraint
+      self.values = values
+      self.other = other
+    }
   }
 
   /// Why.
   package let reason: Reason
   /// Some of the rows, in their order: a hundred at most.
   package let duplicates: [Duplicate]
+
+  package init(reason: Reason, duplicates: [Duplicate]) {
+    self.reason = reason
+    self.duplicates = duplicates
+  }
 }
 
 /// Says of which rows and records a refusal is.

@@ -1,0 +1,165 @@
+import Foundation
+import StrataCore
+
+/// Writes a batch inside its transaction, a change set of some thousand rows at a time, or with one statement where that does.
+///
+/// A batch is written by the code that writes a save, with its checks and links; except that no object keeps what has been written. What stays for the whole batch
+/// are eight bytes for each row, the keys. Lives for one attempt, on the thread that writes.
+final class BatchWriting {
+  let mapping: StoreMapping
+  let reading: PostgresReading
+  let identifier: UUID
+  let progress: BatchProgress
+  let preserved: [Int: [Int]]
+  private let held: [Bool]
+  private let number: () throws -> UInt64
+  private let send: ChangeSetWork.Ask
+  /// What has been done so far.
+  var outcome: BatchChanges
+  private(set) var notes: [NotedChange] = []
+  private(set) var hasWritten = false
+  private var assembler = RowAssembler(expectedLength: 65_536)
+
+  var schema: Schema { mapping.schema }
+
+  /// The most rows of an update that are written at once.
+  static let step = 10_000
+
+  init(
+    _ run: CommitRun, reading: PostgresReading, progress: BatchProgress,
+    number: @escaping () throws -> UInt64,
+    send: @escaping ChangeSetWork.Ask
+  ) {
+    mapping = run.mapping
+    identifier = run.identifier
+    held = run.held
+    preserved = run.keeping.preservedSlots
+    self.reading = reading
+    self.progress = progress
+    self.number = number
+    self.send = send
+    outcome = BatchChanges(entityCount: run.mapping.schema.entities.count)
+  }
+
+  /// Asks the server, or has it do something.
+  func ask(_ statements: [SQLStatement]) throws -> [SQLResult] { try send(statements) }
+
+  /// Writes rows, with all that follows from it.
+  /// - Parameters:
+  ///   - known: Those of the rows that have been read.
+  ///   - going: Rows that go with the batch: what becomes of them meanwhile is nothing to note.
+  /// - Throws: `UniquenessViolation`, `DanglingReferences`, `CommitConflict`; `CancellationError`; ``SQLError``, `StorageError`.
+  func write(_ set: ChangeSet, known: [RowAddress: FetchedRow] = [:], going: Set<RowAddress> = []) throws {
+    try progress.stopIfCancelled()
+    let work = ChangeSetWork(set, mapping, looksForInserts: false, known: known)
+    let result = try work.prepare(held: held, preserved: preserved, number: number, send)
+    _ = try send(result.statements)
+    hasWritten = true
+    for change in set.inserts + set.updates {
+      outcome.changedSlots[change.entity, default: SlotBitmap()].formUnion(change.changedSlots)
+    }
+    for change in result.changes { try note(change, going) }
+    progress.complete(outcome.inserted.count + outcome.updated.count + outcome.deleted.count)
+  }
+
+  /// Notes what a statement has done by itself.
+  func note(_ change: NotedChange) {
+    hasWritten = true
+    notes.append(change)
+  }
+
+  private func note(_ change: NotedChange, _ going: Set<RowAddress>) throws {
+    guard change.kind == .related, let entity = schema.entity(named: change.entity) else {
+      return notes.append(change)
+    }
+    var keys: [UInt64] = []
+    for run in try change.ranges() {
+      for key in run where !going.contains(RowAddress(hierarchy: entity.hierarchyNumber, key: key)) {
+        keys.append(key)
+        outcome.related.append(key, of: entity.number)
+      }
+    }
+    if !keys.isEmpty {
+      notes.append(NotedChange(.related, change.entity, keys: keys, properties: change.properties))
+    }
+  }
+
+  /// A stored row with other values; nil when they are those that it has.
+  func changed(_ row: FetchedRow, _ values: [(slot: Int, value: AttributeValue)]) throws -> RowChange? {
+    guard let snapshot = row.snapshot else { return nil }
+    let entity = schema.entities[row.entity]
+    var slots = SlotBitmap()
+    for (slot, value) in values {
+      switch snapshot.content(slot, of: entity) {
+      case .value(let old): if old != value { slots.insert(slot) }
+      case .outside(let old):
+        // A text that is as long may still be another one.
+        let stored = try reading.externalValue(
+          entity: row.entity, primaryKey: row.primaryKey, slot: slot, version: old.version)
+        if Self.bytes(value) != stored { slots.insert(slot) }
+      }
+    }
+    if slots.isEmpty { return nil }
+    return try encoded(
+      entity, row.primaryKey, snapshot, snapshot.version + 1, slots, values, externals: [])
+  }
+
+  /// A new row with other values.
+  func recoded(_ change: RowChange, _ values: [(slot: Int, value: AttributeValue)]) throws -> RowChange {
+    let new = try encoded(
+      schema.entities[change.entity], change.primaryKey, change.row, change.row.version, change.changedSlots,
+      values,
+      externals: change.externals)
+    return RowChange(
+      entity: change.entity, primaryKey: change.primaryKey, baseVersion: change.baseVersion, row: new.row,
+      externals: new.externals, changedSlots: change.changedSlots)
+  }
+
+  private func encoded(
+    _ entity: EntitySchema, _ key: UInt64, _ base: RowSnapshot, _ version: UInt32, _ slots: SlotBitmap,
+    _ values: [(slot: Int, value: AttributeValue)], externals old: [ExternalValue]
+  ) throws -> RowChange {
+    let given = Dictionary(values.map { ($0.slot, $0.value) }, uniquingKeysWith: { $1 })
+    var all = [AttributeValue](repeating: .null, count: entity.layout.slotCount)
+    var outside: [Int: OutsideValue] = [:]
+    for slot in all.indices where entity.layout.kind(of: slot) != .transient {
+      if let value = given[slot] {
+        all[slot] = value
+        continue
+      }
+      switch base.content(slot, of: entity) {
+      case .value(let value): all[slot] = value
+      case .outside(let value): outside[slot] = value
+      }
+    }
+    let row = try assembler.row(
+      of: entity, stamp: RowStamp(layoutNumber: 0, entityCode: mapping.codes[entity.number]), primaryKey: key,
+      version: version, values: all, outside: outside)
+    var externals = old.filter { given[$0.slot] == nil }
+    for (slot, value) in given {
+      if case .outside = row.content(slot, of: entity), let bytes = Self.bytes(value) {
+        externals.append(ExternalValue(slot: slot, bytes: bytes))
+      }
+    }
+    return RowChange(
+      entity: entity.number, primaryKey: key, baseVersion: version - 1, row: row, externals: externals,
+      changedSlots: slots)
+  }
+
+  /// The bytes of a value that may lie outside of its row.
+  static func bytes(_ value: AttributeValue) -> Data? {
+    switch value {
+    case .string(let text): Data(text.utf8)
+    case .url(let url): Data(url.absoluteString.utf8)
+    case .data(let data): data
+    default: nil
+    }
+  }
+
+  /// What has been done in all.
+  func finish() -> BatchChanges {
+    outcome.touched.settle()
+    outcome.related.settle()
+    return outcome
+  }
+}

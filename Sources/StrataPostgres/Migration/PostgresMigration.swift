@@ -1,0 +1,166 @@
+import Foundation
+import StrataCore
+
+/// Brings a store to another version of its model by what can be inferred, in one transaction of the server's.
+///
+/// ```
+///   lock      migrations of the namespace, then the store's row: saves wait
+///   decide    what is lost, counted by the server, and whether that is permitted
+///   rename    the tables, out of the way
+///   make      the tables of the new model, and fill them: a statement for each entity, relationship
+///   check     indexes, values that must be unique, foreign keys
+///   drop      the old tables
+///   note      model, names, versions, that tokens have expired
+/// ```
+///
+/// Until the COMMIT nobody sees any of it, and whatever ends the session before undoes it.
+struct PostgresMigration {
+  let connection: PostgresConnection
+  let namespace: String
+  let schema: Schema
+  /// The names of the entities that the store is to hold.
+  let held: Set<String>
+  let permission: MigrationPermission
+  let timeout: Duration
+
+  /// - Throws: `CoreDataError` 134190 when it cannot be inferred, 134130 and 134110 when something would be lost, 134111 for values that must be unique and are not;
+  ///   ``SQLError``, ``StorageError``. The store is what it was then.
+  func run() throws {
+    try connection.run(SQLStatement("BEGIN"))
+    var limit = SQLStatement("SELECT pg_catalog.set_config('lock_timeout', ")
+    limit += limit.bind("\(max(1, Int(timeout.seconds * 1_000)))") + ", true)"
+    var lock = SQLStatement("SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(")
+    lock += lock.bind("strata " + namespace) + ", 0))"
+    try connection.run([limit, lock])
+    guard case .store = try Catalogue.find(namespace, on: connection) else {
+      throw StorageError(
+        .missing, operation: "migrate", path: "",
+        detail: "There is no store in the namespace “\(namespace)” of the database.")
+    }
+    let store = StoreMapping.qualified("strata_store", namespace)
+    try connection.run(SQLStatement("SELECT 1 FROM \(store) FOR UPDATE"))
+    // What it is now that nobody else changes it.
+    guard case .store(let catalogue) = try Catalogue.find(namespace, on: connection) else {
+      throw SQLResult.damaged
+    }
+    let wanted = schema.model.entityVersionHashesByName.filter { held.contains($0.key) }
+    if catalogue.versionHashes != wanted { try migrate(catalogue, wanted) }
+    try connection.run(SQLStatement("COMMIT"))
+  }
+
+  private func migrate(_ catalogue: Catalogue, _ wanted: [String: Data]) throws {
+    let model: ManagedObjectModel
+    do {
+      model = try ManagedObjectModel.model(storedForm: catalogue.model)
+    } catch {
+      throw CoreDataError(
+        .migrationMissingSourceModel, "The model in the store cannot be read.",
+        userInfo: [NSUnderlyingErrorKey: error])
+    }
+    // The store's model as it is read is nobody's class.
+    for entity in model.entities { entity.managedObjectClass = nil }
+    let source = try model.schema()
+    let inferred = try InferredMigration(
+      from: source, holding: Set(catalogue.versionHashes.keys), to: schema)
+    try requireHeld(inferred.plan)
+    let old = try MappingBuilder.mapping(
+      source, namespace: namespace, codes: catalogue.codes, names: catalogue.names,
+      generation: catalogue.generation)
+    let counting = LossCounting(plan: inferred.plan, losses: inferred.losses, mapping: old)
+    _ = try inferred.requirePermission(
+      permission, stored: catalogue.versionHashes, wanted: wanted, lineage: catalogue.lineage
+    ) {
+      try counting.counts(on: connection).contains { $0 > 0 }
+    } counts: {
+      try counting.counts(on: connection)
+    }
+    let codes = codes(inferred.plan, catalogue.codes)
+    let new = try MappingBuilder.mapping(
+      schema, namespace: namespace, codes: codes, names: nil, generation: catalogue.generation + 1)
+    let transfer = RowTransfer(plan: inferred.plan, old: old.movedAside(), new: new)
+    try connection.run(old.movingAside().map { SQLStatement($0) })
+    let statements = SchemaStatements(new)
+    try connection.run(statements.tables.map { SQLStatement($0) })
+    for statement in try transfer.statements() { try connection.run(statement) }
+    try check(statements.constraints)
+    try connection.run(try transfer.privileges(on: connection) + transfer.drops)
+    try note(catalogue, wanted, new)
+  }
+
+  private func requireHeld(_ plan: MigrationPlan) throws {
+    for entity in plan.entities.compactMap({ $0 }) where !held.contains(entity.destination.name) {
+      throw CoreDataError(
+        .migration, "The store holds objects of \(entity.source.name), and the configuration does not.")
+    }
+  }
+
+  /// Codes are for ever: those of entities that stay, and new ones for others.
+  private func codes(_ plan: MigrationPlan, _ known: [String: UInt16]) -> [String: UInt16] {
+    var codes: [String: UInt16] = [:]
+    for entity in plan.entities.compactMap({ $0 }) {
+      codes[entity.destination.name] = known[entity.source.name]
+    }
+    // Entities without rows to be taken over, such as those that the store does not hold, have a code, too.
+    var next = (known.values.max() ?? 0) + 1
+    for entity in schema.entities where codes[entity.name] == nil {
+      codes[entity.name] = next
+      next += 1
+    }
+    return codes
+  }
+
+  /// Makes indexes and constraints.
+  private func check(_ statements: [String]) throws {
+    for statement in statements {
+      do {
+        try connection.run(SQLStatement(statement))
+      } catch let error as SQLError where error.state == "23505" {
+        throw CoreDataError(
+          .migrationConstraintViolation,
+          "Values that must be unique now are not: \(statement). Nothing was changed.")
+      } catch let error as SQLError where error.state == "54000" {
+        throw CoreDataError(
+          .migration,
+          "Values that must be unique are too long for an index of the server's: \(statement). Nothing was changed."
+        )
+      }
+    }
+  }
+
+  /// Writes down what the store is now.
+  private func note(_ catalogue: Catalogue, _ wanted: [String: Data], _ new: StoreMapping) throws {
+    var store = SQLStatement(
+      "UPDATE \(new.qualified("strata_store")) SET commit_number = commit_number + 1, ")
+    store += "generation = " + store.bind(Int64(new.generation)) + "::integer, model = "
+    store += store.bind(bytes: try schema.model.storedForm()) + ", names = "
+    store += store.bind(try Catalogue.json(new.names)) + ", version_hashes = "
+    store += store.bind(try Catalogue.json(wanted)) + ", version_identifiers = "
+    store += store.bind(try Catalogue.json(schema.model.versionIdentifiers.sorted())) + ", lineage = "
+    store += store.bind(
+      try Catalogue.json(
+        InferredMigration.lineage(catalogue.lineage, adding: catalogue.versionHashes)))
+    // Tokens from before are expired: what the history tells is told in words of the old model.
+    store +=
+      ", history_purged = CASE WHEN history_purged IS NULL THEN NULL ELSE commit_number + 1 END, history_mark = "
+    store += "CASE WHEN history_purged IS NULL THEN NULL ELSE \(store.bind(Int64.random(in: 1 ... .max))) END"
+    var statements = [
+      store, SQLStatement("UPDATE \(new.qualified("strata_commit")) SET changes = NULL"),
+      // A code that was given out is never given to another entity.
+      SQLStatement(
+        "UPDATE \(new.qualified("strata_entity")) SET name = pg_catalog.concat('~', code), table_name = ''"),
+    ]
+    for entity in schema.entities {
+      var statement = SQLStatement(
+        "INSERT INTO \(new.qualified("strata_entity")) (code, name, table_name) VALUES (")
+      statement +=
+        statement.bind(Int64(new.codes[entity.number])) + "::smallint, " + statement.bind(entity.name)
+      statement += ", " + statement.bind(new.table(ofEntity: entity.number).plainName) + ")"
+      statement += " ON CONFLICT (code) DO UPDATE SET name = excluded.name, table_name = excluded.table_name"
+      statements.append(statement)
+    }
+    var told = SQLStatement("SELECT pg_catalog.pg_notify(")
+    told += told.bind(FollowingConnection.channel(catalogue.identifier)) + ", 'migrated')"
+    statements.append(told)
+    try connection.run(statements)
+  }
+}

@@ -1,0 +1,201 @@
+import Foundation
+import Strata
+import StrataCore
+import Testing
+
+@testable import StrataPostgres
+
+/// What others commit, in contexts and lists of this process. Another stack stands for another process: it shares nothing but the server.
+@Suite struct FollowingTests {
+  private static func options(_ listens: Bool) -> PostgresStoreOptions {
+    var options = PostgresStoreOptions()
+    options.listens = listens
+    // Where the server tells, nothing comes from looking.
+    options.pollInterval = listens ? .seconds(3_600) : .milliseconds(20)
+    return options
+  }
+
+  private func eventually(_ isTrue: () throws -> Bool) async throws -> Bool {
+    for _ in 0..<3_000 {
+      if try isTrue() { return true }
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    return false
+  }
+
+  @Test(arguments: [true, false])
+  func contextsMergeWhatOthersCommit(listens: Bool) async throws {
+    let stand = try ServerStand(Library.make(), options: Self.options(listens))
+    let other = try ServerStand(Library.make(), url: stand.url, options: Self.options(listens))
+    let writer = other.context()
+    let ada = try writer.make("Author", ["name": "Ada"])
+    let book = try writer.make("Book", ["title": "1", "author": ada])
+    try writer.save()
+    let reader = stand.context(.privateQueue)
+    reader.automaticallyMergesChangesFromParent = true
+    struct Seen: Sendable {
+      let author: ManagedObjectID
+      let book: ManagedObjectID
+    }
+    let seen = try await reader.perform {
+      let author = try #require(try reader.all("Author").first)
+      let book = try #require(try reader.all("Book").first)
+      // Values and members are read.
+      _ = (author.value(forKey: "name"), book.value(forKey: "title"))
+      #expect((author.value(forKey: "books") as? Set<ManagedObject>)?.count == 1)
+      return Seen(author: author.objectID, book: book.objectID)
+    }
+    if listens { #expect(try await eventually { stand.store.following.isListening }) }
+    func now(_ body: @escaping @Sendable () throws -> Bool) async throws -> Bool {
+      for _ in 0..<3_000 {
+        if try await reader.perform(body) { return true }
+        try await Task.sleep(for: .milliseconds(10))
+      }
+      return false
+    }
+    ada.setValue("Eve", forKey: "name")
+    try writer.save()
+    #expect(try await now { reader.object(with: seen.author).value(forKey: "name") as? String == "Eve" })
+    // Members of an object whose row does not change.
+    let second = try writer.make("Book", ["title": "2", "author": ada])
+    try writer.save()
+    #expect(
+      try await now {
+        (reader.object(with: seen.author).value(forKey: "books") as? Set<ManagedObject>)?.count == 2
+      })
+    let subject = try writer.make("Subject", ["name": "s"])
+    subject.add([second], to: "books")
+    try writer.save()
+    writer.delete(book)
+    try writer.save()
+    #expect(
+      try await now {
+        reader.registeredObject(for: seen.book).map { $0.isDeleted || $0.managedObjectContext == nil } ?? true
+      })
+    #expect(
+      try await now {
+        (reader.object(with: seen.author).value(forKey: "books") as? Set<ManagedObject>)?.count == 1
+      })
+  }
+
+  @Test func listsShowWhatOthersCommit() async throws {
+    let stand = try ServerStand(Library.make(), options: Self.options(true))
+    let other = try ServerStand(Library.make(), url: stand.url, options: Self.options(true))
+    let reader = stand.context(.privateQueue)
+    reader.automaticallyMergesChangesFromParent = true
+    let request = FetchRequest<ManagedObject>(
+      entityName: "Author", sortDescriptors: [FetchSort("name")])
+    // Used on the context's queue alone.
+    nonisolated(unsafe) let results = FetchedResultsController(
+      fetchRequest: request, managedObjectContext: reader)
+    try await reader.perform { try results.performFetch() }
+    let writer = other.context()
+    for name in ["C", "A", "B"] {
+      try writer.make("Author", ["name": name])
+      try writer.save()
+    }
+    func shown() async -> [String] {
+      await reader.perform {
+        results.fetchedObjects?.compactMap { $0.value(forKey: "name") as? String } ?? []
+      }
+    }
+    var names: [String] = []
+    for _ in 0..<3_000 {
+      names = await shown()
+      if names.count == 3 { break }
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    #expect(names == ["A", "B", "C"])
+  }
+
+  @Test func remoteChangesAreTold() async throws {
+    let server = try TestServer.required()
+    let url = try server.url(TestServer.freshNamespace())
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: Library.make())
+    var description = PersistentStoreDescription(type: .postgres, url: url)
+    description.recordsHistory = true
+    description.postsRemoteChangeNotifications = true
+    description.engineOptions["pollInterval"] = "3600"
+    try coordinator.addPersistentStore(description)
+    defer {
+      for store in coordinator.persistentStores { try? coordinator.remove(store) }
+      try? PostgresStores.destroy(at: url)
+    }
+    let tokens = Mutex<[PersistentHistoryToken]>([])
+    let observer = NotificationCenter.default.addObserver(
+      forName: PersistentStoreCoordinator.remoteChangeNotification, object: coordinator, queue: nil
+    ) { notification in
+      let key = PersistentStoreCoordinator.RemoteChangeKey.historyToken.rawValue
+      guard let token = notification.userInfo?[key] as? PersistentHistoryToken else { return }
+      tokens.withLock { $0.append(token) }
+    }
+    defer { NotificationCenter.default.removeObserver(observer) }
+    let other = try ServerStand(Library.make(), url: url)
+    let before = try #require(try coordinator.currentHistoryToken())
+    let writer = other.context()
+    try writer.make("Author", ["name": "Ada"])
+    try writer.save()
+    #expect(try await eventually { tokens.withLock { !$0.isEmpty } })
+    let own = ManagedObjectContext(.confinement, coordinator: coordinator)
+    try own.make("Author", ["name": "Bob"])
+    try own.save()
+    let newest = try #require(try coordinator.currentHistoryToken())
+    #expect(try await eventually { tokens.withLock { $0.last } == newest })
+    #expect(try coordinator.history(.fetchHistory(after: before)).transactions.count == 2)
+    #expect(try coordinator.history(.fetchHistory(after: newest)).transactions.isEmpty)
+  }
+
+  @Test func aListenerWhoseSessionIsKilledMissesNothing() async throws {
+    var options = Self.options(true)
+    options.pollInterval = .milliseconds(20)
+    let stand = try ServerStand(Library.make(), options: options)
+    let other = try stand.neighbour(Library.make())
+    let reader = stand.context(.privateQueue)
+    reader.automaticallyMergesChangesFromParent = true
+    let writer = other.context()
+    let ada = try writer.make("Author", ["name": "0"])
+    try writer.save()
+    let author = try await reader.perform {
+      let author = try #require(try reader.all("Author").first)
+      _ = author.value(forKey: "name")
+      return author.objectID
+    }
+    #expect(try await eventually { stand.store.following.isListening })
+    for round in 1...5 {
+      try stand.sql(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'strata' AND pid <> pg_backend_pid() AND (query LIKE 'LISTEN%\(stand.store.identifier.uuidString.lowercased())%' OR query LIKE '%\(stand.store.mapping.namespace)%')"
+      )
+      ada.setValue("\(round)", forKey: "name")
+      try writer.save()
+      var isSeen = false
+      for _ in 0..<3_000 where !isSeen {
+        isSeen = await reader.perform {
+          reader.object(with: author).value(forKey: "name") as? String == "\(round)"
+        }
+        if !isSeen { try await Task.sleep(for: .milliseconds(10)) }
+      }
+      #expect(isSeen, "round \(round)")
+    }
+    #expect(try await eventually { stand.store.following.isListening })
+  }
+
+  @Test func commitsAreToldInTheirOrderOnce() throws {
+    let stand = try ServerStand(Library.make(), options: Self.options(true))
+    let other = try stand.neighbour(Library.make())
+    let (first, second) = (stand.context(), other.context())
+    for number in 0..<3 {
+      try first.make("Subject", ["name": "own \(number)"])
+      try first.save()
+      try second.make("Subject", ["name": "other \(number)"])
+      try second.save()
+    }
+    let reading = try stand.store.journal(after: 0)
+    #expect(reading.newest == 6)
+    #expect(reading.commits.map(\.number) == Array(1...6))
+    #expect(reading.commits.map(\.isOwn) == [true, false, true, false, true, false])
+    let entity = try #require(stand.store.mapping.schema.entity(named: "Subject")).number
+    #expect(reading.commits.map { $0.changes.inserted.lists[entity].count } == [0, 1, 0, 1, 0, 1])
+    #expect(try stand.store.journal(after: 6).commits.isEmpty)
+    #expect(try stand.store.commitNumber() == 6)
+  }
+}
