@@ -71,7 +71,7 @@ package final class PostgresStore: StoreEngine {
     let pool = pool
     following = FollowingConnection(
       channel: FollowingConnection.channel(catalogue.identifier), ownPayload: String(writer),
-      timeout: options.timeout, retryInterval: options.pollInterval
+      timeout: options.timeout, retryInterval: min(options.pollInterval, .seconds(1))
     ) { try pool.makeSeparate() }
     if options.recordsHistory, !catalogue.recordsHistory, !isReadOnly { try beginHistory() }
   }

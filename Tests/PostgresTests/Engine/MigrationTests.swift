@@ -317,13 +317,13 @@ import Testing
     let address = try ServerAddress(url)
     var (killed, after) = (0, [String]())
     // Each time a little later, until it is through.
-    for round in 0..<400 {
+    for round in 0..<64 {
       isDone.withLock { $0 = false }
       let begun = DispatchSemaphore(value: 0)
       let backend = Mutex<Int32>(0)
       let thread = Thread {
         begun.wait()
-        Thread.sleep(forTimeInterval: Double(round) * 0.004)
+        Thread.sleep(forTimeInterval: 0.004 * pow(1.15, Double(round)))
         let number = backend.withLock { $0 }
         _ = try? killer.runText("SELECT pg_terminate_backend(\(number))")
         isDone.withLock { $0 = true }

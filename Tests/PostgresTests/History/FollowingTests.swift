@@ -15,6 +15,13 @@ import Testing
     return options
   }
 
+  /// Another program's save. On one thread from its beginning to its end.
+  private func save(_ stand: ServerStand, _ body: (ManagedObjectContext) throws -> Void) throws {
+    let context = stand.context()
+    try body(context)
+    try context.save()
+  }
+
   private func eventually(_ isTrue: () throws -> Bool) async throws -> Bool {
     for _ in 0..<3_000 {
       if try isTrue() { return true }
@@ -27,10 +34,10 @@ import Testing
   func contextsMergeWhatOthersCommit(listens: Bool) async throws {
     let stand = try ServerStand(Library.make(), options: Self.options(listens))
     let other = try ServerStand(Library.make(), url: stand.url, options: Self.options(listens))
-    let writer = other.context()
-    let ada = try writer.make("Author", ["name": "Ada"])
-    let book = try writer.make("Book", ["title": "1", "author": ada])
-    try writer.save()
+    try save(other) { writer in
+      let ada = try writer.make("Author", ["name": "Ada"])
+      try writer.make("Book", ["title": "1", "author": ada])
+    }
     let reader = stand.context(.privateQueue)
     reader.automaticallyMergesChangesFromParent = true
     struct Seen: Sendable {
@@ -53,21 +60,21 @@ import Testing
       }
       return false
     }
-    ada.setValue("Eve", forKey: "name")
-    try writer.save()
+    try save(other) { try #require(try $0.all("Author").first).setValue("Eve", forKey: "name") }
     #expect(try await now { reader.object(with: seen.author).value(forKey: "name") as? String == "Eve" })
     // Members of an object whose row does not change.
-    let second = try writer.make("Book", ["title": "2", "author": ada])
-    try writer.save()
+    try save(other) { writer in
+      try writer.make("Book", ["title": "2", "author": try #require(try writer.all("Author").first)])
+    }
     #expect(
       try await now {
         (reader.object(with: seen.author).value(forKey: "books") as? Set<ManagedObject>)?.count == 2
       })
-    let subject = try writer.make("Subject", ["name": "s"])
-    subject.add([second], to: "books")
-    try writer.save()
-    writer.delete(book)
-    try writer.save()
+    try save(other) { writer in
+      let subject = try writer.make("Subject", ["name": "s"])
+      subject.add([try #require(try writer.all("Book", by: "title").last)], to: "books")
+    }
+    try save(other) { writer in writer.delete(try #require(try writer.all("Book", by: "title").first)) }
     #expect(
       try await now {
         reader.registeredObject(for: seen.book).map { $0.isDeleted || $0.managedObjectContext == nil } ?? true
@@ -76,6 +83,11 @@ import Testing
       try await now {
         (reader.object(with: seen.author).value(forKey: "books") as? Set<ManagedObject>)?.count == 1
       })
+  }
+
+  /// A list is followed while somebody listens.
+  private final class ListListener: FetchedResultsChangeDelegate {
+    typealias Result = ManagedObject
   }
 
   @Test func listsShowWhatOthersCommit() async throws {
@@ -88,12 +100,13 @@ import Testing
     // Used on the context's queue alone.
     nonisolated(unsafe) let results = FetchedResultsController(
       fetchRequest: request, managedObjectContext: reader)
-    try await reader.perform { try results.performFetch() }
-    let writer = other.context()
-    for name in ["C", "A", "B"] {
-      try writer.make("Author", ["name": name])
-      try writer.save()
+    // Used on the context's queue alone.
+    nonisolated(unsafe) let listener = ListListener()
+    try await reader.perform {
+      results.delegate = listener
+      try results.performFetch()
     }
+    for name in ["C", "A", "B"] { try save(other) { try $0.make("Author", ["name": name]) } }
     func shown() async -> [String] {
       await reader.perform {
         results.fetchedObjects?.compactMap { $0.value(forKey: "name") as? String } ?? []
@@ -106,6 +119,7 @@ import Testing
       try await Task.sleep(for: .milliseconds(10))
     }
     #expect(names == ["A", "B", "C"])
+    withExtendedLifetime(listener) {}
   }
 
   @Test func remoteChangesAreTold() async throws {
@@ -132,13 +146,14 @@ import Testing
     defer { NotificationCenter.default.removeObserver(observer) }
     let other = try ServerStand(Library.make(), url: url)
     let before = try #require(try coordinator.currentHistoryToken())
-    let writer = other.context()
-    try writer.make("Author", ["name": "Ada"])
-    try writer.save()
+    try save(other) { try $0.make("Author", ["name": "Ada"]) }
     #expect(try await eventually { tokens.withLock { !$0.isEmpty } })
-    let own = ManagedObjectContext(.confinement, coordinator: coordinator)
-    try own.make("Author", ["name": "Bob"])
-    try own.save()
+    func saveHere() throws {
+      let own = ManagedObjectContext(.confinement, coordinator: coordinator)
+      try own.make("Author", ["name": "Bob"])
+      try own.save()
+    }
+    try saveHere()
     let newest = try #require(try coordinator.currentHistoryToken())
     #expect(try await eventually { tokens.withLock { $0.last } == newest })
     #expect(try coordinator.history(.fetchHistory(after: before)).transactions.count == 2)
@@ -152,9 +167,7 @@ import Testing
     let other = try stand.neighbour(Library.make())
     let reader = stand.context(.privateQueue)
     reader.automaticallyMergesChangesFromParent = true
-    let writer = other.context()
-    let ada = try writer.make("Author", ["name": "0"])
-    try writer.save()
+    try save(other) { try $0.make("Author", ["name": "0"]) }
     let author = try await reader.perform {
       let author = try #require(try reader.all("Author").first)
       _ = author.value(forKey: "name")
@@ -165,8 +178,7 @@ import Testing
       try stand.sql(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'strata' AND pid <> pg_backend_pid() AND (query LIKE 'LISTEN%\(stand.store.identifier.uuidString.lowercased())%' OR query LIKE '%\(stand.store.mapping.namespace)%')"
       )
-      ada.setValue("\(round)", forKey: "name")
-      try writer.save()
+      try save(other) { try #require(try $0.all("Author").first).setValue("\(round)", forKey: "name") }
       var isSeen = false
       for _ in 0..<3_000 where !isSeen {
         isSeen = await reader.perform {
