@@ -136,7 +136,8 @@ struct ServerTests {
     #expect(try context.fetch(FetchDescriptor<Visitor>()).map(\.name) == ["Bob"])
     #expect(try ModelContext(context.container).fetchCount(FetchDescriptor<Visitor>()) == 1)
     let id = visitor.persistentModelID
-    let fault = try #require(ModelContext(context.container).model(for: id) as? Visitor)
+    let other = ModelContext(context.container)
+    let fault = try #require(other.model(for: id) as? Visitor)
     #expect(fault.name == "")
   }
 
