@@ -32,10 +32,7 @@ extension ModelContext {
   }
 
   private func models<T: PersistentModel>(_ objects: [ManagedObject]) -> [T] {
-    objects.map { object in
-      // Rows of an entity are of its class, and models of a subentity are models of the class.
-      unsafeDowncast(unsafeDowncast(object, to: ModelRow.self).anyModel(), to: T.self)
-    }
+    RowBacking<T>.models(of: objects)
   }
 
   /// How many models `fetch` would return.
@@ -152,7 +149,7 @@ extension ModelContext {
   /// The model with the identifier; nil when there is no such row.
   func existingModel(for identifier: PersistentIdentifier) -> (any PersistentModel)? {
     enter()
-    return existingRow(for: identifier)?.anyModel() as? any PersistentModel
+    return existingRow(for: identifier)?.anyPersistentModel()
   }
 
   /// Errors of the layers below by SwiftData's names.

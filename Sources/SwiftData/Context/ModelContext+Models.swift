@@ -49,6 +49,11 @@ extension ModelContext {
 
   /// Makes rows for a draft and for all drafts that it leads to, then relates them.
   private func insert(_ first: AnyDraft, of model: any PersistentModel) {
+    if !first.hasRelationships {
+      _ = makeRow(first, of: model)
+      first.entries = []
+      return
+    }
     var pending: [(draft: AnyDraft, model: any PersistentModel)] = [(first, model)]
     var found: Set<ObjectIdentifier> = [ObjectIdentifier(first)]
     var place = 0
@@ -88,7 +93,7 @@ extension ModelContext {
   }
 
   private func newRow<Model: PersistentModel>(of type: Model.Type) -> RowBacking<Model> {
-    guard core.holds(type) else {
+    guard rows.knows(RowBacking<Model>.self) || core.holds(type) else {
       stop(
         "\(type) is in no schema of the container: give it to ModelContainer(for:), which has \(core.schema.entities.map(\.name).sorted().joined(separator: ", "))"
       )
@@ -98,11 +103,13 @@ extension ModelContext {
 
   /// Gives a new row the attributes of a draft, and its identity.
   private func fill(_ row: ModelRow, _ draft: AnyDraft) {
-    let plan = row.plan
-    for entry in draft.entries {
-      guard case .attribute(let value) = entry.value else { continue }
-      let property = plan.property(entry.keyPath, row)
-      property.codec.writeAny(value, row, property)
+    row._plan = rows.plan(of: row)
+    row.withPlan { plan in
+      for entry in draft.entries {
+        guard case .attribute(let value) = entry.value else { continue }
+        let property = plan.property(entry.keyPath, row)
+        property.codec.writeAny(value, row, property)
+      }
     }
     row._temporaryNumber = draft.knownNumber
     if draft.knownNumber != 0 { temporaryRows.set(row) }
@@ -196,9 +203,7 @@ extension ModelContext {
   /// Stops the process for an identifier of a store that the container does not have, and for a temporary one that belongs to no model of this context.
   public func model(for persistentModelID: PersistentIdentifier) -> any PersistentModel {
     enter()
-    if let row = row(for: persistentModelID), let model = row.anyModel() as? any PersistentModel {
-      return model
-    }
+    if let row = row(for: persistentModelID) { return row.anyPersistentModel() }
     stop(
       "\(persistentModelID) is of no store of this context's container, or of a model that was never saved here"
     )

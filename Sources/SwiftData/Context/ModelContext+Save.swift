@@ -33,9 +33,7 @@ extension ModelContext {
     NotificationCenter.default.post(name: Self.willSave, object: self)
     settleExpected()
     rows.processPendingChanges()
-    let inserted = rows.insertedObjects
-    let updated = rows.updatedObjects
-    let deleted = rows.deletedObjects
+    let (inserted, updated, deleted) = rows.unsavedObjects
     // IDs of new objects are those that they keep, once they are saved.
     let gone = deleted.map(\.objectID)
     do {
@@ -43,16 +41,18 @@ extension ModelContext {
     } catch {
       throw FoundationErrors.error(for: error)
     }
-    for case let row as ModelRow in inserted where row.managedObjectContext == nil { follow(row) }
+    for object in inserted where object.managedObjectContext == nil {
+      if let row = object as? ModelRow { follow(row) }
+    }
     temporaryRows.removeSaved()
     post(inserted, updated, gone)
   }
 
   private func post(
-    _ inserted: Set<ManagedObject>, _ updated: Set<ManagedObject>, _ deleted: [ManagedObjectID]
+    _ inserted: [ManagedObject], _ updated: [ManagedObject], _ deleted: [ManagedObjectID]
   ) {
     let center = NotificationCenter.default
-    func identifiers(_ objects: Set<ManagedObject>) -> [PersistentIdentifier] {
+    func identifiers(_ objects: [ManagedObject]) -> [PersistentIdentifier] {
       objects.compactMap { object in
         guard object.managedObjectContext != nil else { return nil }
         let id = object.objectID

@@ -75,6 +75,7 @@ public class ModelContext: Equatable, _SendableMetatype {
     rows.persistentStoreCoordinator = core.coordinator
     rows.mergePolicy = ModelMergePolicy.shared
     rows.observesObjects = true
+    rows.accessorsNoteReads = true
     rows.modelContext = self
     reference.context = self
   }
@@ -105,26 +106,26 @@ public class ModelContext: Equatable, _SendableMetatype {
     return rows.hasChanges
   }
 
-  /// The models that were inserted since the last save, in no particular order.
+  /// The models that were inserted since the last save, in the order in which they were.
   public var insertedModelsArray: [any PersistentModel] {
     enter()
-    return models(of: rows.insertedObjects)
+    return models(of: rows.unsavedObjects.inserted)
   }
 
   /// The models that have unsaved changes and are neither new nor deleted.
   public var changedModelsArray: [any PersistentModel] {
     enter()
-    return models(of: rows.updatedObjects)
+    return models(of: rows.unsavedObjects.updated)
   }
 
   /// The models that the next save deletes.
   public var deletedModelsArray: [any PersistentModel] {
     enter()
-    return models(of: rows.deletedObjects)
+    return models(of: rows.unsavedObjects.deleted)
   }
 
-  private func models(of objects: Set<ManagedObject>) -> [any PersistentModel] {
-    objects.compactMap { ($0 as? ModelRow)?.anyModel() as? any PersistentModel }
+  private func models(of objects: [ManagedObject]) -> [any PersistentModel] {
+    objects.compactMap { ($0 as? ModelRow)?.anyPersistentModel() }
   }
 
   /// Ends a group of changes: they can be undone together, delete rules are carried out, observers are told.

@@ -1,7 +1,7 @@
 /// Where one instance of a model keeps its values.
 ///
 /// There are two kinds: the draft of an instance that is in no context, and the row of one that is. Both are used where the instance is.
-public protocol BackingData<Model> {
+public protocol BackingData<Model>: AnyObject {
   /// The class of the instance.
   associatedtype Model: PersistentModel
 

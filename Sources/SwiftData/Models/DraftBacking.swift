@@ -11,11 +11,17 @@ class AnyDraft {
   }
   struct Entry {
     let keyPath: AnyKeyPath
+    /// The place among the properties of the class that the draft was made for; -1 for a property of a submodel.
+    let place: Int
     var value: Value
   }
 
-  /// By key path, in the order in which they were given. Few: found by looking at one after the other.
+  /// In the order in which they were given. Few: found by looking at one after the other.
   final var entries: [Entry] = []
+  /// Whether one of them is a relationship.
+  private(set) final var hasRelationships = false
+  /// What the class that the draft was made for says of itself, once it was asked.
+  private final var descriptor: ModelDescriptor?
   /// The temporary identifier's number; 0 while nobody has asked.
   private final var number: UInt64 = 0
   /// The model that has the draft, as far as it is known: an initialiser fills a draft before there is a model.
@@ -41,20 +47,33 @@ class AnyDraft {
   var modelType: any PersistentModel.Type { stop("a draft has no class") }
 
   @inline(__always)
-  final func index(of keyPath: AnyKeyPath) -> Int? {
-    // Key paths that are written in the source are one object each.
-    if let index = entries.firstIndex(where: { $0.keyPath === keyPath }) { return index }
-    return entries.firstIndex { $0.keyPath == keyPath }
+  private final func place(of keyPath: AnyKeyPath) -> Int {
+    if let descriptor { return descriptor.place(of: keyPath) }
+    let descriptor = ModelDescriptor.of(modelType)
+    self.descriptor = descriptor
+    entries.reserveCapacity(descriptor.properties.count)
+    return descriptor.place(of: keyPath)
   }
 
-  final func value(_ keyPath: AnyKeyPath) -> Value? { index(of: keyPath).map { entries[$0].value } }
+  @inline(__always)
+  private final func index(_ place: Int, _ keyPath: AnyKeyPath) -> Int? {
+    if place >= 0 { return entries.firstIndex { $0.place == place } }
+    return entries.firstIndex { $0.place < 0 && ($0.keyPath === keyPath || $0.keyPath == keyPath) }
+  }
+
+  final func value(_ keyPath: AnyKeyPath) -> Value? {
+    if entries.isEmpty { return nil }
+    return index(place(of: keyPath), keyPath).map { entries[$0].value }
+  }
 
   final func put(_ value: Value, _ keyPath: AnyKeyPath) {
     if isSink { return }
-    if let index = index(of: keyPath) {
+    if case .attribute = value {} else { hasRelationships = true }
+    let place = place(of: keyPath)
+    if let index = index(place, keyPath) {
       entries[index].value = value
     } else {
-      entries.append(Entry(keyPath: keyPath, value: value))
+      entries.append(Entry(keyPath: keyPath, place: place, value: value))
     }
   }
 

@@ -4,40 +4,43 @@
 extension PersistentModel {
   /// The attribute's value.
   @_disfavoredOverload
-  public func getValue<Value>(forKey keyPath: KeyPath<Self, Value>) -> Value where Value: Decodable {
+  @inlinable public func getValue<Value>(forKey keyPath: KeyPath<Self, Value>) -> Value
+  where Value: Decodable {
     persistentBackingData.getValue(forKey: keyPath)
   }
 
   /// The model at the other end of a relationship that always leads to one.
-  public func getValue<Value>(forKey keyPath: KeyPath<Self, Value>) -> Value where Value: PersistentModel {
+  @inlinable public func getValue<Value>(forKey keyPath: KeyPath<Self, Value>) -> Value
+  where Value: PersistentModel {
     persistentBackingData.getValue(forKey: keyPath)
   }
 
   /// The model at the other end, or nil.
-  public func getValue<Value>(forKey keyPath: KeyPath<Self, Value?>) -> Value? where Value: PersistentModel {
+  @inlinable public func getValue<Value>(forKey keyPath: KeyPath<Self, Value?>) -> Value?
+  where Value: PersistentModel {
     persistentBackingData.getValue(forKey: keyPath)
   }
 
   /// The models of a to-many relationship.
-  public func getValue<Value, OtherModel>(forKey keyPath: KeyPath<Self, Value>) -> Value
+  @inlinable public func getValue<Value, OtherModel>(forKey keyPath: KeyPath<Self, Value>) -> Value
   where Value: RelationshipCollection, OtherModel == Value.PersistentElement {
     persistentBackingData.getValue(forKey: keyPath)
   }
 
   /// The models of a to-many relationship.
-  public func getValue<Value, OtherModel>(forKey keyPath: KeyPath<Self, Value>) -> Value
+  @inlinable public func getValue<Value, OtherModel>(forKey keyPath: KeyPath<Self, Value>) -> Value
   where Value: Decodable, Value: RelationshipCollection, OtherModel == Value.PersistentElement {
     persistentBackingData.getValue(forKey: keyPath)
   }
 
   /// The value of an attribute that a value transformer stores.
-  public func getTransformableValue<Value>(forKey keyPath: KeyPath<Self, Value>) -> Value {
+  @inlinable public func getTransformableValue<Value>(forKey keyPath: KeyPath<Self, Value>) -> Value {
     persistentBackingData.getTransformableValue(forKey: keyPath)
   }
 
   /// Sets the attribute.
   @_disfavoredOverload
-  public func setValue<Value>(forKey keyPath: KeyPath<Self, Value>, to newValue: Value)
+  @inlinable public func setValue<Value>(forKey keyPath: KeyPath<Self, Value>, to newValue: Value)
   where Value: Encodable {
     persistentBackingData.setValue(forKey: keyPath, to: newValue)
   }
@@ -71,7 +74,9 @@ extension PersistentModel {
   }
 
   /// Sets an attribute that a value transformer stores.
-  public func setTransformableValue<Value>(forKey keyPath: KeyPath<Self, Value>, to newValue: Value) {
+  @inlinable public func setTransformableValue<Value>(
+    forKey keyPath: KeyPath<Self, Value>, to newValue: Value
+  ) {
     persistentBackingData.setTransformableValue(forKey: keyPath, to: newValue)
   }
 }

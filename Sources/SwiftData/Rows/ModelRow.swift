@@ -44,6 +44,19 @@ class ModelRow: ManagedObject {
   /// The plan of the row's own class.
   final var plan: ModelPlan {
     if let _plan { return _plan }
+    return takePlan()
+  }
+
+  /// Calls `body` with the plan, without counting references.
+  @inline(__always)
+  final func withPlan<R>(_ body: (ModelPlan) -> R) -> R {
+    if _plan == nil { _ = takePlan() }
+    // It was set just now, and is never taken away.
+    return Unmanaged.passUnretained(_plan.unsafelyUnwrapped)._withUnsafeGuaranteedRef(body)
+  }
+
+  @inline(never)
+  private final func takePlan() -> ModelPlan {
     let made = (managedObjectContext as? RowContext)?.plan(of: self) ?? ModelPlan(self)
     _plan = made
     return made
@@ -51,6 +64,9 @@ class ModelRow: ManagedObject {
 
   /// The instance of the row, made when there is none.
   func anyModel() -> AnyObject { stop("the row of no model has no instance") }
+
+  /// The same, as what it is.
+  func anyPersistentModel() -> any PersistentModel { stop("the row of no model has no instance") }
 
   /// What takes the initial values of an instance that is made for a row.
   class func makeSink() -> ModelMaking.Sink { stop("the row of no model has no instance") }
@@ -71,7 +87,7 @@ class ModelRow: ManagedObject {
 
   /// Sets a to-one relationship.
   final func setRelated<Other: PersistentModel>(_ model: Other?, _ keyPath: AnyKeyPath) {
-    let property = plan.property(keyPath, self)
+    let property = withPlan { $0.property(keyPath, self) }
     guard let context = modelContext else {
       stop(
         "\(Self.modelType).\(property.name) was set on a model that is in no context any more, since it was deleted or its context has gone"
@@ -83,7 +99,7 @@ class ModelRow: ManagedObject {
 
   /// Makes the models the members of a to-many relationship.
   final func setMembers<Other: PersistentModel>(_ models: [Other], _ keyPath: AnyKeyPath) {
-    let property = plan.property(keyPath, self)
+    let property = withPlan { $0.property(keyPath, self) }
     guard let context = modelContext else {
       stop(
         "\(Self.modelType).\(property.name) was set on a model that is in no context any more, since it was deleted or its context has gone"

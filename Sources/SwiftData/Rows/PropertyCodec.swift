@@ -31,6 +31,7 @@ class AnyCodec {
     }
     switch storage.form {
     case .scalar:
+      if let common = common(type) { return common }
       if let scalar = type as? any SlotValue.Type { return scalarCodec(scalar) }
       if let raw = type as? any RawRepresentable.Type, let codec = rawCodec(raw) { return codec }
       return RowBytesCodec<Value>(storage)
@@ -109,7 +110,7 @@ final class RowScalarCodec<Value: SlotValue>: PropertyCodec<Value> {
     Value.read(row, property.slot)
   }
   override func read(_ row: ModelRow, _ property: ModelProperty) -> Value {
-    Value.read(row, property.slot) ?? property.descriptor.defaultValue as? Value ?? Value.absent
+    Value.read(row, property.slot) ?? Value.shown(property)
   }
   override func writeOptional(_ value: Value?, _ row: ModelRow, _ property: ModelProperty) {
     Value.write(value, row, property.slot)

@@ -13,6 +13,7 @@ final class RowBacking<Model: PersistentModel>: ModelRow, BackingData {
   static func backing(of row: ModelRow) -> RowBacking? { row as? RowBacking }
 
   override func anyModel() -> AnyObject { model }
+  override func anyPersistentModel() -> any PersistentModel { model }
 
   override class func makeSink() -> ModelMaking.Sink {
     // The topmost class of a hierarchy declares the backing data.
@@ -26,9 +27,32 @@ final class RowBacking<Model: PersistentModel>: ModelRow, BackingData {
   var model: Model {
     // Only instances of this class are ever set.
     if let known = _model { return unsafeDowncast(known, to: Model.self) }
-    let made = ModelMaking.making(plan.sink) { Model(backingData: self) }
+    return ModelMaking.making(plan.sink) { makeModel() }
+  }
+
+  /// Makes the instance, of which the row knows none. Inside of ``ModelMaking``.
+  @inline(__always)
+  private func makeModel() -> Model {
+    let made = Model(backingData: self)
     _model = made
     return made
+  }
+
+  /// The instances of rows, made where there are none; rows of subclasses have instances of theirs.
+  static func models(of rows: [ManagedObject]) -> [Model] {
+    guard let first = rows.first else { return [] }
+    // Rows of an entity are of its class, and models of a subentity are models of the class.
+    let sink = unsafeDowncast(first, to: ModelRow.self).plan.sink
+    return ModelMaking.making(sink) {
+      rows.map { object in
+        if type(of: object) == RowBacking<Model>.self {
+          let row = unsafeDowncast(object, to: RowBacking<Model>.self)
+          if let known = row._model { return unsafeDowncast(known, to: Model.self) }
+          return row.makeModel()
+        }
+        return unsafeDowncast(unsafeDowncast(object, to: ModelRow.self).anyModel(), to: Model.self)
+      }
+    }
   }
 
   // MARK: BackingData
@@ -46,13 +70,19 @@ final class RowBacking<Model: PersistentModel>: ModelRow, BackingData {
   }
 
   func getValue<Value>(forKey keyPath: KeyPath<Model, Value>) -> Value where Value: Decodable {
-    let property = plan.property(keyPath, self)
-    return codec(property).read(self, property)
+    withPlan { plan in
+      let property = plan.property(keyPath, self)
+      noteReadByAccessor(property.slot)
+      return codec(property).read(self, property)
+    }
   }
 
   func getTransformableValue<Value>(forKey keyPath: KeyPath<Model, Value>) -> Value {
-    let property = plan.property(keyPath, self)
-    return codec(property).read(self, property)
+    withPlan { plan in
+      let property = plan.property(keyPath, self)
+      noteReadByAccessor(property.slot)
+      return codec(property).read(self, property)
+    }
   }
 
   func setValue<Value>(forKey keyPath: KeyPath<Model, Value>, to newValue: Value) where Value: Encodable {
@@ -60,8 +90,10 @@ final class RowBacking<Model: PersistentModel>: ModelRow, BackingData {
   }
 
   func setTransformableValue<Value>(forKey keyPath: KeyPath<Model, Value>, to newValue: Value) {
-    let property = plan.property(keyPath, self)
-    codec(property).write(newValue, self, property)
+    withPlan { plan in
+      let property = plan.property(keyPath, self)
+      codec(property).write(newValue, self, property)
+    }
     modelContext?.noteChange()
   }
 

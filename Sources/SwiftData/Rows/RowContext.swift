@@ -7,6 +7,9 @@ final class RowContext: ManagedObjectContext, @unchecked Sendable {
   /// The context that programs see; nil when it has gone.
   @exclusivity(unchecked) final weak var modelContext: ModelContext?
   private var plans: [ObjectIdentifier: ModelPlan] = [:]
+  /// The one that was asked for last, and the class of rows it is of: most objects have one of their class before them.
+  @exclusivity(unchecked) private var lastClass: ObjectIdentifier?
+  @exclusivity(unchecked) private var lastPlan: ModelPlan?
 
   // For stores of the program's own.
 
@@ -27,12 +30,27 @@ final class RowContext: ManagedObjectContext, @unchecked Sendable {
   }
 
   /// The plan of rows of one class.
+  @inline(__always)
   func plan(of row: ModelRow) -> ModelPlan {
     let key = ObjectIdentifier(type(of: row))
-    if let known = plans[key] { return known }
-    let made = ModelPlan(row)
-    plans[key] = made
-    return made
+    if lastClass == key, let lastPlan { return lastPlan }
+    return findPlan(of: row)
+  }
+
+  @inline(never)
+  private func findPlan(of row: ModelRow) -> ModelPlan {
+    let key = ObjectIdentifier(type(of: row))
+    let found = plans[key] ?? ModelPlan(row)
+    plans[key] = found
+    (lastClass, lastPlan) = (key, found)
+    return found
+  }
+
+  /// Whether rows of that class have been here.
+  @inline(__always)
+  func knows(_ rowClass: ModelRow.Type) -> Bool {
+    let key = ObjectIdentifier(rowClass)
+    return lastClass == key || plans[key] != nil
   }
 }
 

@@ -382,6 +382,16 @@ open class ManagedObjectContext: NSObject, @unchecked Sendable {
     checkAccess()
     return Set(changes.deleted + receivedObjects(.delete))
   }
+  /// New, changed and deleted objects, each in the order in which they came to be so. Quicker than the sets where there are many.
+  package final var unsavedObjects:
+    (inserted: [ManagedObject], updated: [ManagedObject], deleted: [ManagedObject])
+  {
+    checkAccess()
+    return (
+      changes.inserted + receivedObjects(.insert), changes.updated + receivedObjects(.update),
+      changes.deleted + receivedObjects(.delete)
+    )
+  }
   /// The objects in the context that are held elsewhere or have changes.
   public final var registeredObjects: Set<ManagedObject> {
     checkAccess()

@@ -171,7 +171,7 @@ extension ManagedObject {
   @inline(__always)
   final func settleFastRow() {
     if !hasDraft, !state.contains(.fault), !ManagedObjectContext.checksEveryAccess, let contextReference,
-      contextReference._withUnsafeGuaranteedRef({ !$0.observation.notesReads })
+      contextReference._withUnsafeGuaranteedRef({ !$0.observation.notesFastReads })
     {
       fastRow = snapshot?.base
     } else {
@@ -183,7 +183,8 @@ extension ManagedObject {
   final func adoptSaved(_ row: RowSnapshot?, isFast: Bool) {
     draft = nil
     take(row)
-    fastRow = isFast && !state.contains(.fault) && context?.observation.notesReads == false ? row?.base : nil
+    fastRow =
+      isFast && !state.contains(.fault) && context?.observation.notesFastReads == false ? row?.base : nil
   }
 
   /// The row that was taken over for saved was not: the object is new, with the values the row has.

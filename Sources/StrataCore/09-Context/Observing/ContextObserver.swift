@@ -59,12 +59,16 @@ struct ContextObservation {
   var isTelling = false
   /// See `observesObjects`.
   var includesObjects = false { didSet { settleObjects() } }
+  /// See `accessorsNoteReads`.
+  var isNotedByAccessors = false { didSet { settleObjects() } }
   /// Some object has, or has had, a watcher.
   var hasWatchedObjects = false { didSet { settleObjects() } }
   /// What is read is being recorded.
   var recording: ReadRecording? { didSet { settleObjects() } }
-  /// Whether reading a property has to be noted, and whether there may be objects whose observers are to be told.
+  /// Whether reading a property has to be noted, whether that is so for attributes that are read in place, too, and whether there may be objects whose observers
+  /// are to be told.
   private(set) var notesReads = false
+  private(set) var notesFastReads = false
   private(set) var tellsObjects = false
   /// For the next observed object.
   var spareRegistrar = ObservationRegistrar()
@@ -92,6 +96,7 @@ struct ContextObservation {
 
   private mutating func settleObjects() {
     notesReads = includesObjects || recording != nil
+    notesFastReads = includesObjects && !isNotedByAccessors || recording != nil
     tellsObjects = includesObjects || hasWatchedObjects
   }
 

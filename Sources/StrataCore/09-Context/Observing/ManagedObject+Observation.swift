@@ -43,6 +43,13 @@ extension ManagedObject {
     trackRead(slot)
   }
 
+  /// An accessor is about to read an attribute in `slot`. For contexts with ``ManagedObjectContext/accessorsNoteReads``.
+  @inline(__always)
+  package final func noteReadByAccessor(_ slot: Int) {
+    // Where the attribute is not read in place, reading it notes it.
+    if fastRow != nil || state.contains(.fault), ThreadScope.observes { trackRead(slot) }
+  }
+
   @inline(never)
   private final func trackRead(_ slot: Int) {
     guard let context, state.isDisjoint(with: [.awaking, .probe]) else { return }
@@ -202,6 +209,17 @@ extension ManagedObjectContext {
     set {
       checkAccess()
       observation.includesObjects = newValue
+      stores.forEach { $0.settleFastRow() }
+    }
+  }
+
+  /// With ``observesObjects``: accessors of the objects' classes call `noteReadByAccessor` before they read an attribute, which may then be read in place where
+  /// nobody observes. Default false.
+  package var accessorsNoteReads: Bool {
+    get { observation.isNotedByAccessors }
+    set {
+      checkAccess()
+      observation.isNotedByAccessors = newValue
       stores.forEach { $0.settleFastRow() }
     }
   }

@@ -1,3 +1,5 @@
+import Observation
+
 /// A property of an object as the Observation framework names it: by a key path with the property's slot in it.
 ///
 /// The framework hashes the key path of a property that is read only inside an observation. That is how an object
@@ -33,4 +35,29 @@ struct ObservedSlot: Hashable, Sendable {
 extension ManagedObject {
   /// Only ever named in key paths.
   subscript(observed slot: ObservedSlot) -> Void { () }
+}
+
+/// What a thread reads to learn whether it is being observed.
+struct ObservationProbe: Observation.Observable {
+  /// Unsafe: constant; a key path is immutable, and what is in this one is Sendable.
+  nonisolated(unsafe) static let path: KeyPath<ObservationProbe, Void> =
+    \ObservationProbe.[observed: ObservedSlot(number: 0)]
+
+  /// Only ever named in the key path.
+  subscript(observed slot: ObservedSlot) -> Void { () }
+}
+
+extension ThreadScope {
+  /// Whether the calling thread runs inside `withObservationTracking`. Some nanoseconds.
+  static var observes: Bool { withCurrent { $0.observes() } }
+
+  @inline(__always)
+  private func observes() -> Bool {
+    hasHashedSlot = false
+    probe.access(ObservationProbe(), keyPath: ObservationProbe.path)
+    if !hasHashedSlot { return false }
+    // Each observation gets one of its own, which goes with it.
+    probe = ObservationRegistrar()
+    return true
+  }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Observation
 
 /// What one thread is doing for contexts right now: which of them it has entered, innermost last.
 ///
@@ -18,6 +19,9 @@ final class ThreadScope {
   /// The key path of an observed property has been hashed on this thread: see `ObservedSlot`.
   @exclusivity(unchecked) var hasHashedSlot = false
 
+  /// See `observes`.
+  @exclusivity(unchecked) var probe = ObservationRegistrar()
+
   /// The innermost context, or nil outside every `perform` block.
   var current: ManagedObjectContext? { entered.last }
 
@@ -29,6 +33,15 @@ final class ThreadScope {
     let scope = ThreadScope()
     pthread_setspecific(key, Unmanaged.passRetained(scope).toOpaque())
     return scope
+  }
+
+  /// Calls `body` with the calling thread's scope, without counting references.
+  @inline(__always)
+  static func withCurrent<R>(_ body: (ThreadScope) -> R) -> R {
+    if let pointer = pthread_getspecific(key) {
+      return Unmanaged<ThreadScope>.fromOpaque(pointer)._withUnsafeGuaranteedRef(body)
+    }
+    return body(current)
   }
 
   /// Whether a context is making objects from rows on this thread.

@@ -2,7 +2,7 @@ import Synchronization
 
 /// What a class of models says of itself, read once for each class.
 final class ModelDescriptor: @unchecked Sendable {
-  // @unchecked Sendable: constants, but for what is under the lock; key paths of models capture nothing.
+  // @unchecked Sendable: constants; key paths of models capture nothing.
 
   let type: any PersistentModel.Type
   let entityName: String
@@ -15,27 +15,65 @@ final class ModelDescriptor: @unchecked Sendable {
   /// What `#Unique` and `#Index` say in the class itself.
   let keys: [any SchemaProperty]
 
+  /// By the addresses of key paths, which accessors look up.
+  private let places: KeyPathPlaces
   private let propertiesByName: [String: PropertyDescriptor]
-  /// By key paths that the class has declared, and those that were found to mean the same.
-  // Under the lock: key paths are not known to be Sendable, which a mutex would ask for.
-  private var propertiesByKeyPath: [AnyKeyPath: PropertyDescriptor]
-  private let lock = NSLock()
+  /// By the key paths that the class has declared.
+  private let propertiesByKeyPath: [AnyKeyPath: PropertyDescriptor]
   /// Key paths to properties of composite values, and what they are called: `address.city`.
   private let elementPaths: [AnyKeyPath: String]
   private let elementKeyPaths: [String: AnyKeyPath]
 
   private static let known = Mutex<[ObjectIdentifier: ModelDescriptor]>([:])
+  /// Descriptors that were asked for, by some bits of the addresses of their classes. Unsafe: `known` keeps all of them for good.
+  private static let recent = RecentDescriptors()
 
   /// The descriptor of a class. The first call for a class reads its metadata, which evaluates the initial values of its properties.
   static func of(_ type: any PersistentModel.Type) -> ModelDescriptor {
     let identifier = ObjectIdentifier(type)
-    if let found = known.withLock({ $0[identifier] }) { return found }
+    if let found = recent[identifier] { return found }
+    let found = known.withLock { $0[identifier] } ?? make(type)
+    recent.set(found)
+    return found
+  }
+
+  private static func make(_ type: any PersistentModel.Type) -> ModelDescriptor {
     // Not under the lock: initial values are code of the application.
     let made = ModelDescriptor(type)
     return known.withLock { known in
-      if let found = known[identifier] { return found }
-      known[identifier] = made
+      if let found = known[ObjectIdentifier(type)] { return found }
+      known[ObjectIdentifier(type)] = made
       return made
+    }
+  }
+
+  /// A place for each of some classes, which descriptors take turns at.
+  private final class RecentDescriptors: @unchecked Sendable {
+    // @unchecked Sendable: each place is one atomic word.
+    private static let count = 128
+    private let places: UnsafeMutablePointer<Atomic<UInt>>
+
+    init() {
+      places = .allocate(capacity: Self.count)
+      for place in 0..<Self.count { (places + place).initialize(to: Atomic(0)) }
+    }
+
+    private static func place(_ type: ObjectIdentifier) -> Int {
+      let address = UInt(bitPattern: type) >> 4
+      return Int(truncatingIfNeeded: address ^ (address >> 7)) & (count - 1)
+    }
+
+    @inline(__always)
+    subscript(_ type: ObjectIdentifier) -> ModelDescriptor? {
+      let word = places[Self.place(type)].load(ordering: .acquiring)
+      guard let pointer = UnsafeRawPointer(bitPattern: word) else { return nil }
+      let found = Unmanaged<ModelDescriptor>.fromOpaque(pointer).takeUnretainedValue()
+      return ObjectIdentifier(found.type) == type ? found : nil
+    }
+
+    func set(_ descriptor: ModelDescriptor) {
+      let word = UInt(bitPattern: Unmanaged.passUnretained(descriptor).toOpaque())
+      places[Self.place(ObjectIdentifier(descriptor.type))].store(word, ordering: .releasing)
     }
   }
 
@@ -58,6 +96,8 @@ final class ModelDescriptor: @unchecked Sendable {
     self.properties = properties
     self.keys = keys
     ownProperties = properties[inherited.count...]
+    places = KeyPathPlaces(properties: properties.count)
+    for property in properties { places.remember(property.keyPath, property.index) }
     propertiesByName = Dictionary(properties.map { ($0.name, $0) }, uniquingKeysWith: { _, last in last })
     propertiesByKeyPath = Dictionary(
       properties.map { ($0.keyPath, $0) }, uniquingKeysWith: { _, last in last })
@@ -77,15 +117,29 @@ final class ModelDescriptor: @unchecked Sendable {
 
   /// The property that a key path leads to; nil for one that is not known to lead to one.
   func property(for keyPath: AnyKeyPath) -> PropertyDescriptor? {
-    lock.withLock { propertiesByKeyPath[keyPath] }
+    propertiesByKeyPath[keyPath]
   }
 
   /// The property of that name.
   func property(named name: String) -> PropertyDescriptor? { propertiesByName[name] }
 
+  /// The place among ``properties`` of the one that a key path leads to; -1 for one that is not known to lead to one.
+  @inline(__always)
+  func place(of keyPath: AnyKeyPath) -> Int {
+    let place = places[keyPath]
+    return place >= 0 ? place : findPlace(of: keyPath)
+  }
+
+  @inline(never)
+  private func findPlace(of keyPath: AnyKeyPath) -> Int {
+    guard let property = property(for: keyPath) else { return -1 }
+    places.remember(keyPath, property.index)
+    return property.index
+  }
+
   /// From now on `keyPath` leads to the property: of inherited properties there are key paths that the class has not declared.
   func remember(_ keyPath: AnyKeyPath, as property: PropertyDescriptor) {
-    lock.withLock { propertiesByKeyPath[keyPath] = property }
+    places.remember(keyPath, property.index)
   }
 
   /// What a key path into a composite value is called: `address.city`; nil for every other.
