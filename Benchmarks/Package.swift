@@ -14,7 +14,7 @@ import PackageDescription
         .product(name: "Strata", package: "Strata"), .product(name: "CoreData", package: "Strata"),
       ],
       plugins: [.plugin(name: "CoreDataPlugin", package: "Strata")]),
-    // An executable of its own: its macros need swift-syntax, which the other cards are not to build. What it shares with them it has by links.
+    // An executable of its own: only this card builds what its macros are written with (see Scripts/check-products). What it shares with them it has by links.
     .executableTarget(
       name: "SwiftDataBench",
       dependencies: [
