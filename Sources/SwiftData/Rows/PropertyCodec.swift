@@ -176,7 +176,10 @@ final class RowCompositeCodec<Value>: PropertyCodec<Value> {
   init(_ storage: AttributeStorage) { self.storage = storage }
 
   override func readOptional(_ row: ModelRow, _ property: ModelProperty) -> Value? {
-    let elements = row.value(forKey: property.name) as? [String: Any]
+    // Without elements, as of a model whose row has gone, there is nothing that could be damaged.
+    guard let elements = row.value(forKey: property.name) as? [String: Any] else {
+      return (try? storage.value(elements: nil)) as? Value
+    }
     do { return try storage.value(elements: elements) as? Value } catch {
       report("\(type(of: row).modelType).\(property.name) of \(row.objectID) cannot be decoded: \(error)")
       return nil
