@@ -38,6 +38,9 @@ public class ModelContext: Equatable, _SendableMetatype {
       return rows.editingState
     }
     set {
+      if newValue.id != rows.editingState.id {
+        for store in core.ownStores { store.end(rows.editingState) }
+      }
       rows.editingState = newValue
       author = newValue.author
     }

@@ -89,7 +89,7 @@ extension DataStore {
 
 /// A store that deletes whatever satisfies a condition by itself.
 public protocol DataStoreBatching: DataStore {
-  /// Deletes the models that match. What their delete rules say of others comes as a save, behind this call.
+  /// Deletes the models that match. Asked only where the delete rules say nothing of other models: with those they are deleted by a save.
   /// - Throws: what keeps the store from being written; nothing is deleted then.
   func delete<T>(_ request: DataStoreBatchDeleteRequest<T>) throws where T: PersistentModel
 }

@@ -183,7 +183,8 @@ private struct SnapshotWriter {
         let identifier = snapshot.values[property.name] as? PersistentIdentifier
         row.write(try identifier.map(other), slot: property.slot)
       case .toMany:
-        let identifiers = snapshot.values[property.name] as? [PersistentIdentifier] ?? []
+        // Without it the members are those that refer to the model.
+        guard let identifiers = snapshot.values[property.name] as? [PersistentIdentifier] else { continue }
         row.write(try identifiers.map(other) as [ManagedObject], slot: property.slot)
       }
     }

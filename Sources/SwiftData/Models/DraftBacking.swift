@@ -57,7 +57,7 @@ class AnyDraft {
 
   @inline(__always)
   private final func index(_ place: Int, _ keyPath: AnyKeyPath) -> Int? {
-    if place >= 0 { return entries.firstIndex { $0.place == place } }
+    if place >= 0, let found = entries.firstIndex(where: { $0.place == place }) { return found }
     return entries.firstIndex { $0.place < 0 && ($0.keyPath === keyPath || $0.keyPath == keyPath) }
   }
 

@@ -78,7 +78,26 @@ public final class HistoryObserver: Observation.Observable, Sendable {
   private func look(on actor: isolated any Actor) { lookReporting() }
 
   private func lookReporting() {
-    do { try look() } catch {
+    do { try look() } catch let error as SwiftDataError where error == .historyTokenExpired {
+      restart()
+    } catch {
+      report("a history could not be read, and its observer was not told: \(error)")
+    }
+  }
+
+  /// What came behind the tokens was deleted before it was looked at: something was saved, how often is not known.
+  private func restart() {
+    do {
+      let newest = try Self.newest(modelContainer)
+      looking.withLock { _ in
+        registrar.withMutation(of: self, keyPath: \.eventCounter) {
+          state.withLock { state in
+            state.counter += 1
+            state.tokens = newest.map { [$0] } ?? []
+          }
+        }
+      }
+    } catch {
       report("a history could not be read, and its observer was not told: \(error)")
     }
   }

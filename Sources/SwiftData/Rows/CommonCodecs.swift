@@ -40,6 +40,9 @@ private final class TextCodec: PropertyCodec<String> {
 }
 
 private final class OptionalTextCodec: PropertyCodec<String?> {
+  override func readAny(_ row: ModelRow, _ property: ModelProperty) -> Any? {
+    row.readString(slot: property.slot)
+  }
   override func read(_ row: ModelRow, _ property: ModelProperty) -> String? {
     row.readString(slot: property.slot)
   }

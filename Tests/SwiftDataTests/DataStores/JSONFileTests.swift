@@ -23,6 +23,7 @@ struct JSONFileTests {
       voyage.home = Residence(street: "Karl Johans gate 1", city: "Oslo", zip: 154)
       voyage.tags = ["north", "cold"]
       voyage.log = Data(repeating: 7, count: 5_000)
+      voyage.motto = "Onwards"
       voyage.isOnScreen = true
       voyage.legs = [Leg("Out", miles: 12.5), Leg("Back")]
       voyage.guests = [Guest("Ada")]
@@ -38,6 +39,7 @@ struct JSONFileTests {
     #expect(voyage.home == Residence(street: "Karl Johans gate 1", city: "Oslo", zip: 154))
     #expect(voyage.tags == ["north", "cold"])
     #expect(voyage.log == Data(repeating: 7, count: 5_000))
+    #expect(voyage.motto == "Onwards")
     #expect(!voyage.isOnScreen)
     #expect(Set(voyage.legs.map(\.title)) == ["Out", "Back"])
     #expect(voyage.legs.allSatisfy { $0.voyage === voyage })
@@ -81,6 +83,44 @@ struct JSONFileTests {
       stored.includePendingChanges = false
       #expect(try context.fetch(stored, batchSize: 2).map(\.name) == seen)
     }
+  }
+
+  @Test("A model that gains a leg here and a name there has both, though it is handed over whole")
+  func relationshipsAndValues() throws {
+    let container = try open()
+    let (here, there) = (ModelContext(container), ModelContext(container))
+    here.insert(Voyage("Old"))
+    try here.save()
+    let mine = try #require(try here.fetch(FetchDescriptor<Voyage>()).first)
+    let theirs = try #require(try there.fetch(FetchDescriptor<Voyage>()).first)
+    #expect(mine.name == "Old" && theirs.name == "Old")
+    mine.legs.append(Leg("Out"))
+    theirs.name = "New"
+    try there.save()
+    try here.save()
+    #expect(mine.name == "New")
+    for context in [ModelContext(container), ModelContext(try open())] {
+      let voyage = try #require(try context.fetch(FetchDescriptor<Voyage>()).first)
+      #expect(voyage.name == "New" && voyage.legs.map(\.title) == ["Out"])
+    }
+  }
+
+  @Test("What another program writes after a save is not written over by the next")
+  func changedOutside() throws {
+    let context = ModelContext(try open())
+    let mine = Voyage("Oslo")
+    context.insert(mine)
+    try context.save()
+    let other = ModelContext(try open())
+    let theirs = try #require(try other.fetch(FetchDescriptor<Voyage>()).first)
+    theirs.motto = "Theirs"
+    try other.save()
+    mine.tags = ["mine"]
+    // A sibling learns what the other program has written.
+    #expect(try ModelContext(context.container).fetch(FetchDescriptor<Voyage>()).first?.motto == "Theirs")
+    try context.save()
+    let voyage = try #require(try ModelContext(try open()).fetch(FetchDescriptor<Voyage>()).first)
+    #expect(voyage.motto == "Theirs" && voyage.tags == ["mine"])
   }
 
   @Test("Unsaved changes lie over what the store gives")

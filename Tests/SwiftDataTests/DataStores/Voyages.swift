@@ -8,6 +8,7 @@ final class Voyage {
   var home: Residence?
   var tags: [String] = []
   var log: Data?
+  var motto: String?
   @Attribute(.ephemeral) var isOnScreen = false
   @Relationship(deleteRule: .cascade, inverse: \Leg.voyage) var legs: [Leg] = []
   @Relationship(inverse: \Guest.voyages) var guests: [Guest] = []

@@ -47,6 +47,8 @@ open class ManagedObject: NSObject, SlotDeclaring {
   }
   /// The row as last read or saved.
   @exclusivity(unchecked) final var snapshot: RowSnapshot?
+  /// The version of the row that the object stands on; nil for a fault and a new object.
+  package final var rowVersion: UInt32? { snapshot?.version }
   /// The values edited since.
   final var draft: RowDraft? {
     get { storedDraft }

@@ -25,7 +25,7 @@ extension DataStoreEngine {
 
   /// That nobody has handed out a newer version of what is written since.
   /// - Throws: `CommitConflict`, about which the context's merge policy is asked.
-  func requireVersions(_ changes: ChangeSet, _ context: ManagedObjectContext) throws {
+  func requireVersions(_ changes: ChangeSet, _ rows: SavedRows, _ context: ManagedObjectContext) throws {
     var conflicts: [RowConflict] = []
     let reading = DataStoreReading(self, context)
     func check(_ entity: Int, _ key: UInt64, _ version: UInt32) throws {
@@ -44,6 +44,14 @@ extension DataStoreEngine {
       guard let record = records[Address(hierarchy: row.hierarchy, key: row.primaryKey)] else { continue }
       try check(record.entity, row.primaryKey, row.baseVersion)
     }
+    // A model of which only relationships have changed is handed to the store whole, too.
+    let written = Set(changes.updates.map { objectID($0.entity, $0.primaryKey) })
+    for row in rows.updated where !written.contains(row.objectID) {
+      guard let version = row.rowVersion, let entity = schema.entity(named: row.objectID.entityName) else {
+        continue
+      }
+      try check(entity.number, row.objectID.recordKey, version)
+    }
     if !conflicts.isEmpty { throw CommitConflict(conflicts: conflicts, newestVersion: versions.newest) }
   }
 
@@ -56,11 +64,15 @@ extension DataStoreEngine {
         "The store “\(box.name)” has saved a new \(entity.name) and \(reason). DataStoreSaveChangesResult needs an identifier for each new model in remappedIdentifiers, made by PersistentIdentifier.identifier(for:entityName:primaryKey:) with the store's identifier and a key that no other model has."
       )
     }
+    var all: Set<PersistentIdentifier> = []
     for (change, temporary) in zip(inserts, temporary) {
       let entity = schema.entities[change.entity]
       let root = root(entity)
       guard let temporary, let given = outcome.remapped[temporary] else {
         throw fault(entity, "says no identifier for it")
+      }
+      guard all.insert(given).inserted else {
+        throw fault(entity, "gives it the identifier \(given), which another new model has")
       }
       guard !given.isTemporary, given.storeIdentifier == box.name, given.entityName == entity.name else {
         throw fault(entity, "gives it the identifier \(given), which is not one of its own for that class")
@@ -105,6 +117,7 @@ extension DataStoreEngine {
       let named = named(content, outcome)
       let (entity, key) = try place(named.identifier, "a saved")
       records[address(entity.number, key)]?.members = try members(in: named, entity)
+      versions.noteStored(objectID(entity.number, key), digest(try values(of: named, entity)))
     }
   }
 
@@ -139,9 +152,11 @@ extension DataStoreEngine {
       let address = address(entity.number, key)
       let change = written[Key(entity: entity.number, key: key)]
       let base = change?.baseVersion ?? records[address]?.row.version ?? 0
-      let (row, externals) = try assemble(entity, key, base + 1, values(of: content, entity))
+      let values = try values(of: content, entity)
+      let (row, externals) = try assemble(entity, key, base + 1, values)
       let id = objectID(entity.number, key)
       versions.noteSaved(id, row.version)
+      versions.noteStored(id, digest(values))
       versions.keep(externals, of: id, version: row.version)
       records[address] = Record(
         entity: entity.number, row: row, members: try members(in: content, entity))

@@ -165,15 +165,20 @@ final class DataStoreEngine: ContextualStore, @unchecked Sendable {
     return made
   }
 
+  /// What tells the values of a record from others.
+  func digest(_ values: [AttributeValue]) -> UInt64 {
+    var hasher = Hasher()
+    hasher.combine(values)
+    return UInt64(bitPattern: Int64(hasher.finalize()))
+  }
+
   /// Takes what the store says of a model. Inside the lock.
   /// - Throws: `CoreDataError` for an identifier or a value that cannot be.
   func take(_ content: SnapshotContent) throws -> FetchedRow {
     let (entity, key) = try place(content.identifier, "a snapshot of")
     let values = try self.values(of: content, entity)
     let id = objectID(entity.number, key)
-    var hasher = Hasher()
-    hasher.combine(values)
-    let version = versions.version(id, stored: UInt64(bitPattern: Int64(hasher.finalize())))
+    let version = versions.version(id, stored: digest(values))
     let (row, externals) = try assemble(entity, key, version, values)
     versions.keep(externals, of: id, version: version)
     records[Address(hierarchy: entity.hierarchyNumber, key: key)] = Record(
@@ -304,8 +309,8 @@ final class DataStoreEngine: ContextualStore, @unchecked Sendable {
   {
     guard let context = context as? ManagedObjectContext else { throw foreignWriter }
     return try calling {
-      try requireVersions(changes, context)
       let rows = savedRows(changes, context)
+      try requireVersions(changes, rows, context)
       let temporary = rows.inserted.map(\.rowIdentifier)
       let outcome = try write(rows, changes, context)
       try name(changes.inserts, temporary, outcome)
@@ -323,7 +328,6 @@ final class DataStoreEngine: ContextualStore, @unchecked Sendable {
   private func write(_ rows: SavedRows, _ changes: ChangeSet, _ context: ManagedObjectContext) throws
     -> SaveOutcome
   {
-    var rows = rows
     let state = state(context)
     switch (context as? RowContext)?.deletion {
     case .everything?:
@@ -334,9 +338,12 @@ final class DataStoreEngine: ContextualStore, @unchecked Sendable {
         // Then model by model.
       }
     case .batch(let batch, let matched)?:
-      if let store = box.store as? any DataStoreBatching {
+      // Together with what follows for other models it is one save: all of it is written then, or nothing.
+      if let store = box.store as? any DataStoreBatching, rows.inserted.isEmpty, rows.updated.isEmpty,
+        rows.deleted.allSatisfy({ matched.contains($0.objectID) })
+      {
         try batch.run(store, state)
-        rows.deleted.removeAll { matched.contains($0.objectID) }
+        return SaveOutcome()
       }
     case nil: break
     }

@@ -116,10 +116,11 @@ final class StoreBox<Store: DataStore>: AnyStoreBox {
     let request = DataStoreSaveChangesRequest(
       editingState: state, inserted: snapshots(rows.inserted), updated: snapshots(rows.updated),
       deleted: snapshots(rows.deleted))
+    // Before the store writes: what cannot be read is found while nothing has happened yet.
+    let sent = try (request.inserted + request.updated).map(content)
     let result = try typed.save(request)
     return SaveOutcome(
-      remapped: result.remappedIdentifiers,
-      sent: try (request.inserted + request.updated).map(content),
+      remapped: result.remappedIdentifiers, sent: sent,
       reregistered: try result.snapshotsToReregister.values.map(content))
   }
 }

@@ -4,7 +4,7 @@ import Foundation
 package struct RecordVersions {
   private struct Known {
     var version: UInt32
-    /// What the store says of that version; nil when it was saved and not read since.
+    /// What the store says of that version; nil when it was saved and nobody knows as what.
     var stored: UInt64?
     var isGone = false
   }
@@ -33,6 +33,9 @@ package struct RecordVersions {
     known[id] = Known(version: version, stored: nil)
     newest = max(newest, version)
   }
+
+  /// What the store was given for the version that was saved.
+  package mutating func noteStored(_ id: ManagedObjectID, _ stored: UInt64) { known[id]?.stored = stored }
 
   /// The record is not there any more.
   package mutating func noteGone(_ id: ManagedObjectID) {
