@@ -47,7 +47,9 @@ extension ManagedObject {
   @inline(__always)
   package final func noteReadByAccessor(_ slot: Int) {
     // Where the attribute is not read in place, reading it notes it.
-    if fastRow != nil || state.contains(.fault), ThreadScope.observes { trackRead(slot) }
+    if fastRow != nil || state.contains(.fault), state.contains(.observed) || ThreadScope.observes {
+      trackRead(slot)
+    }
   }
 
   @inline(never)
