@@ -89,13 +89,14 @@ extension ManagedObjectContext {
 
   /// Chosen values of the objects of a class that satisfy a `#Predicate`, as tuples.
   /// - Throws: ``PredicateTranslationError`` for an expression that no store can look up, naming it; what `fetch(_:)` throws.
-  public func fetch<T: ManagedObject, each Value>(
-    _ type: T.Type, values: repeat (KeyPath<T, each Value> & Sendable), where condition: ManagedPredicate<T>,
+  public func fetch<T: ManagedObject, First, each Value>(
+    _ type: T.Type, values first: KeyPath<T, First> & Sendable,
+    _ others: repeat (KeyPath<T, each Value> & Sendable), where condition: ManagedPredicate<T>,
     sortedBy order: FetchOrder<T> = [], limit: Int? = nil, offset: Int = 0, distinct: Bool = false
-  ) throws -> [(repeat each Value)] {
+  ) throws -> [(First, repeat each Value)] {
     try fetch(
-      type, values: repeat each values, where: FetchPredicate(condition), sortedBy: order, limit: limit,
-      offset: offset, distinct: distinct)
+      type, values: first, repeat each others, where: FetchPredicate(condition), sortedBy: order,
+      limit: limit, offset: offset, distinct: distinct)
   }
 
   /// How many objects of a class satisfy a `#Predicate`, unsaved changes included; makes no objects.

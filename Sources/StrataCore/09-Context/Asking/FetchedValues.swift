@@ -12,24 +12,25 @@ extension ManagedObjectContext {
   ///
   /// - Parameters:
   ///   - type: The class, which one entity of the model has.
-  ///   - values: The values of each tuple, in their order.
+  ///   - first, others: The values of each tuple, in their order: one at least, so that a fetch of objects is never taken for one of no values.
   ///   - condition: What is true of the objects; nil for all objects.
   ///   - order: The sort keys. Without any, the order is unspecified.
   ///   - limit: At most this many tuples; nil for no limit, 0 for none.
   ///   - offset: How many are left out before the first.
   ///   - distinct: Whether equal tuples come once.
   /// - Throws: ``PredicateTranslationError`` for a key path that leads to none of these; what `fetch(_:)` throws for rows of values.
-  public func fetch<T: ManagedObject, each Value>(
-    _ type: T.Type, values: repeat (KeyPath<T, each Value> & Sendable),
-    where condition: FetchPredicate? = nil,
+  public func fetch<T: ManagedObject, First, each Value>(
+    _ type: T.Type, values first: KeyPath<T, First> & Sendable,
+    _ others: repeat (KeyPath<T, each Value> & Sendable), where condition: FetchPredicate? = nil,
     sortedBy order: FetchOrder<T> = [], limit: Int? = nil, offset: Int = 0, distinct: Bool = false
-  ) throws -> [(repeat each Value)] {
+  ) throws -> [(First, repeat each Value)] {
     var request = FetchRequest<FetchedDictionary>(
       entityName: try entityName(of: type), predicate: condition, sortDescriptors: order.sorts,
       fetchOffset: offset)
     request.returnsDistinctResults = distinct
     let plan = ValuePlan(entity: try FetchPredicate.entity(of: type, in: schema), schema: schema)
-    let columns = (repeat try plan.column((each values) as KeyPath<T, each Value>))
+    let column = try plan.column(first as KeyPath<T, First>)
+    let columns = (repeat try plan.column((each others) as KeyPath<T, each Value>))
     request.propertiesToFetch = plan.columns
     request.fetchLimit = limit ?? 0
     if limit == 0 {
@@ -42,7 +43,7 @@ extension ManagedObjectContext {
     return ProbeRecording.$current.withValue(replay) {
       rows.map { row in
         replay.row = row.values
-        return (repeat (each columns).value(replay))
+        return (column.value(replay), repeat (each columns).value(replay))
       }
     }
   }
@@ -50,13 +51,14 @@ extension ManagedObjectContext {
   /// The same with a `#Predicate`.
   /// - Throws: ``PredicateTranslationError`` for what no store can look up, naming it; what `fetch(_:)` throws for rows of values.
   @_disfavoredOverload
-  public func fetch<T: ManagedObject, each Value>(
-    _ type: T.Type, values: repeat (KeyPath<T, each Value> & Sendable), where condition: Predicate<T>?,
+  public func fetch<T: ManagedObject, First, each Value>(
+    _ type: T.Type, values first: KeyPath<T, First> & Sendable,
+    _ others: repeat (KeyPath<T, each Value> & Sendable), where condition: Predicate<T>?,
     sortedBy order: FetchOrder<T> = [], limit: Int? = nil, offset: Int = 0, distinct: Bool = false
-  ) throws -> [(repeat each Value)] {
+  ) throws -> [(First, repeat each Value)] {
     try fetch(
-      type, values: repeat each values, where: condition.map { FetchPredicate($0) } as FetchPredicate?,
-      sortedBy: order,
+      type, values: first, repeat each others,
+      where: condition.map { FetchPredicate($0) } as FetchPredicate?, sortedBy: order,
       limit: limit, offset: offset, distinct: distinct)
   }
 }

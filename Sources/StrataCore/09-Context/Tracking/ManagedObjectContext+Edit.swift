@@ -190,8 +190,10 @@ extension ManagedObjectContext {
       return known.entityDescription
     }
     trap(
-      "\(type) is the class of \(classes.ambiguous.contains(ObjectIdentifier(type)) ? "several entities" : "no entity") of "
-        + "this context's model; use init(entity:insertInto:).")
+      classes.ambiguous.contains(key)
+        ? "\(type) is the class of several entities of this context's model; use init(entity:insertInto:)."
+        : "\(type) is the class of no entity of this context's model; name it where the model is made, as in "
+          + "PersistentContainer(for: \(type).self, at: url), or use init(entity:insertInto:).")
   }
 
   // MARK: Deleting
