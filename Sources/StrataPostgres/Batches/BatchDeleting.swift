@@ -209,14 +209,17 @@ struct BatchDeleting {
         }
       }
     }
+    let addresses = addresses
     for (hierarchy, losses) in Dictionary(grouping: losses, by: \.key.hierarchy).sorted(by: {
       $0.key < $1.key
     }) {
-      try clear(hierarchy, losses.map { ($0.key.key, $0.value) }.sorted { $0.0 < $1.0 })
+      try clear(hierarchy, losses.map { ($0.key.key, $0.value) }.sorted { $0.0 < $1.0 }, going: addresses)
     }
   }
 
-  private func clear(_ hierarchy: Int, _ losses: [(key: UInt64, slots: [Int])]) throws {
+  private func clear(
+    _ hierarchy: Int, _ losses: [(key: UInt64, slots: [Int])], going addresses: Set<RowAddress>
+  ) throws {
     var rest = losses[...]
     while !rest.isEmpty {
       let part = rest.prefix(BatchWriting.step)

@@ -142,9 +142,18 @@ struct BatchInserting {
         change: chunk.rows[place], given: rule == .update ? chunk.given[place] : slots,
         place: chunk.start + place)
     }
+    var window = rest.count
     while !rest.isEmpty {
-      for place in rest.indices { rest[place].change = try redirected(rest[place].change) }
-      rest = try round(rest)
+      let part = Array(rest.prefix(window))
+      let left = try round(
+        part.map { row in
+          var row = row
+          row.change = try redirected(row.change)
+          return row
+        })
+      // Where little was done, fewer rows are looked at together.
+      window = left.count * 2 > part.count ? max(16, part.count / 4) : max(16, window * 2)
+      rest = left + rest.dropFirst(part.count)
     }
   }
 
@@ -163,13 +172,15 @@ struct BatchInserting {
     let hits = try hits(rows)
     var seen: Set<[AttributeValue]> = []
     var claimed: Set<UInt64> = []
-    var waiting: Set<UInt64> = []
+    // Rows that wait, that have become other records, and that are made in this round.
+    var (waiting, met, made): (Set<UInt64>, Set<UInt64>, Set<UInt64>) = ([], [], [])
     var (inserts, later): ([Row], [Row]) = ([], [])
     var updates: [(row: Row, key: UInt64)] = []
     for row in rows {
-      var isWaiting = ownReferences.contains { slot in
-        waiting.contains(StoreReference.primaryKey(row.change.row.reference(slot, of: entity)))
+      let targets = ownReferences.map {
+        StoreReference.primaryKey(row.change.row.reference($0, of: entity))
       }
+      var isWaiting = targets.contains { waiting.contains($0) || met.contains($0) }
       for index in indexes {
         guard let values = UniquenessQuestions.values(of: row.change, index, schema) else { continue }
         if !seen.insert([.integer(Int64(index.number))] + values).inserted { isWaiting = true }
@@ -177,14 +188,18 @@ struct BatchInserting {
       let found = hits[row.key] ?? []
       let keys = concerned(row, found)
       if !claimed.isDisjoint(with: keys) { isWaiting = true }
+      // Updates are written before what is made.
+      if !keys.isEmpty, targets.contains(where: made.contains) { isWaiting = true }
       claimed.formUnion(keys)
       if isWaiting {
         waiting.insert(row.key)
         later.append(row)
       } else if keys.isEmpty {
         inserts.append(row)
+        made.insert(row.key)
       } else {
         hasMetRecords = true
+        met.insert(row.key)
         if rule == .keep {
           try giveUp(row, to: keys[0])
           continue
@@ -248,9 +263,10 @@ struct BatchInserting {
         throw try refusal(.otherEntity, row, try hits([row])[row.key] ?? [])
       }
       try giveUp(row, to: key, entity: record.entity)
+      let given = try redirected(row.change)
       var values: [(slot: Int, value: AttributeValue)] = []
       row.given.forEach { slot in
-        if slots.contains(slot) { values.append((slot, value(of: row.change, slot))) }
+        if slots.contains(slot) { values.append((slot, value(of: given, slot))) }
       }
       guard let change = try writing.changed(record, values) else { continue }
       set.updates.append(change)

@@ -48,7 +48,14 @@ struct BatchUpdating {
     let step = isUnique ? max(changes.count, 1) : BatchWriting.step
     var rest = changes[...]
     while !rest.isEmpty {
-      try writing.write(ChangeSet(updates: Array(rest.prefix(step))), known: known)
+      let part = Array(rest.prefix(step))
+      var rows: [RowAddress: FetchedRow] = [:]
+      for change in part {
+        let address = RowAddress(
+          hierarchy: schema.entities[change.entity].hierarchyNumber, key: change.primaryKey)
+        rows[address] = known[address]
+      }
+      try writing.write(ChangeSet(updates: part), known: rows)
       rest = rest.dropFirst(step)
     }
   }

@@ -53,7 +53,11 @@ final class BatchWriting {
     try progress.stopIfCancelled()
     let work = ChangeSetWork(set, mapping, looksForInserts: false, known: known)
     let result = try work.prepare(held: held, preserved: preserved, number: number, send)
-    _ = try send(result.statements)
+    do {
+      _ = try send(result.statements)
+    } catch let error as SQLError where error.state == RowStatements.guardState || error.state == "23505" {
+      throw CommitRun.Disturbed()
+    }
     hasWritten = true
     for change in set.inserts + set.updates {
       outcome.changedSlots[change.entity, default: SlotBitmap()].formUnion(change.changedSlots)

@@ -37,7 +37,7 @@ extension PostgresStore: FollowedStore {
 
   /// The most commits that are read one by one; beyond that anything may have changed.
   private static let mostCommits = 2_048
-  /// The most rows of one commit that are read one by one.
+  /// The most rows that are told one by one at once; beyond that, any of an entity may have changed.
   private static let mostRows = 262_144
 
   package func journal(after number: UInt64) throws -> JournalReading {
@@ -66,6 +66,7 @@ extension PostgresStore: FollowedStore {
       return reading
     }
     var told = number
+    var left = Self.mostRows
     for row in 0..<result.rowCount where result[row, 1] != nil {
       guard let found = UInt64(exactly: try result.integer(row, 1)), found > told else {
         throw SQLResult.damaged
@@ -74,7 +75,7 @@ extension PostgresStore: FollowedStore {
       if found > told + 1 { reading.commits.append(unknownCommit(found - 1)) }
       let isOwn = result[row, 2].map { $0.bytes.first == 1 } ?? false
       var changes = BatchChanges(entityCount: mapping.schema.entities.count)
-      if let text = result[row, 3]?.text { try note(text, in: &changes) }
+      if let text = result[row, 3]?.text { try note(text, in: &changes, &left) }
       reading.commits.append(JournaledCommit(number: found, isOwn: isOwn, changes: changes))
       told = found
     }
@@ -82,17 +83,18 @@ extension PostgresStore: FollowedStore {
     return reading
   }
 
-  private func note(_ text: String, in changes: inout BatchChanges) throws {
+  private func note(_ text: String, in changes: inout BatchChanges, _ left: inout Int) throws {
     var uncertain: Set<Int> = []
     for change in try NotedChange.list(text) {
       // An entity that another version of the model has.
       guard let entity = mapping.schema.entity(named: change.entity) else { continue }
       let runs = try change.ranges()
       let count = runs.reduce(0) { $0 + Int($1.upperBound - $1.lowerBound) + 1 }
-      if count > Self.mostRows {
+      if count > left {
         uncertain.insert(entity.number)
         continue
       }
+      left -= count
       let relationships = Set(entity.relationships.filter(\.isToMany).map(\.name))
       let isRelated = change.properties?.contains { relationships.contains($0) } ?? false
       for run in runs {

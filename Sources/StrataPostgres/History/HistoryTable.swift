@@ -20,7 +20,8 @@ struct HistoryTable {
   }
 
   private func condition(_ statement: inout SQLStatement) -> String {
-    " WHERE s.identifier = " + (statement.bind(.uuid(identifier), as: .uuid) ?? "NULL")
+    " WHERE s.generation = \(mapping.generation) AND s.identifier = "
+      + (statement.bind(.uuid(identifier), as: .uuid) ?? "NULL")
   }
 
   /// - Throws: ``StorageError`` `.replaced` when the namespace holds another store.
@@ -28,7 +29,9 @@ struct HistoryTable {
     if result.rowCount > 0 { return }
     throw StorageError(
       .replaced, operation: "read store", path: "",
-      detail: "The namespace does not hold the store any more that was opened: it was destroyed or replaced.")
+      detail:
+        "The namespace does not hold the store any more that was opened: it was destroyed, replaced, or migrated to another version of its model."
+    )
   }
 
   // MARK: Bounds
@@ -206,12 +209,14 @@ struct HistoryTable {
   /// Deletes what is unwanted, in a transaction that keeps writers out; how many transactions are gone.
   ///
   /// Rows that those who follow the store may still ask for stay, but belong to the history no more.
-  func delete(_ unwanted: Unwanted, on connection: PostgresConnection, _ deadline: ContinuousClock.Instant)
-    throws
-    -> Int
-  {
+  ///
+  /// - Parameter waits: Whether it waits for other writers; without, nothing is deleted while there is one.
+  func delete(
+    _ unwanted: Unwanted, on connection: PostgresConnection, _ deadline: ContinuousClock.Instant,
+    waits: Bool = true
+  ) throws -> Int {
     var lock = SQLStatement("SELECT s.commit_number, s.history_purged, s.history_mark FROM \(store) s")
-    lock += condition(&lock) + " FOR UPDATE"
+    lock += condition(&lock) + (waits ? " FOR UPDATE" : " FOR UPDATE SKIP LOCKED")
     let answers = try connection.run([SQLStatement("BEGIN"), lock], deadline: deadline)
     guard let bounds = try bounds(answers[1]) else {
       try connection.run(SQLStatement("COMMIT"), deadline: deadline)

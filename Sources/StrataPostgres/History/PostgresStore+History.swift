@@ -108,10 +108,11 @@ extension PostgresStore: HistoryStore {
     // What is too old goes whether it was read or not, and so does what was read, if that is said.
     if let age = retention.maximumAge {
       unwanted.before = now.addingTimeInterval(-age.seconds)
-      _ = try? table.delete(unwanted, on: connection, deadline())
+      _ = try? table.delete(unwanted, on: connection, deadline(), waits: false)
     }
     if retention.dropsConsumed {
-      _ = try? table.delete(HistoryTable.Unwanted(consumed: true), on: connection, deadline())
+      _ = try? table.delete(
+        HistoryTable.Unwanted(consumed: true), on: connection, deadline(), waits: false)
     }
     _ = connection.reset()
   }

@@ -39,6 +39,10 @@ struct TableMapping: Sendable {
   /// what they are not.
   let outside: String
 
+  /// Always true, and fails in a store of another version, where the column has another name. For questions that name no other column by which they would notice it;
+  /// no row is read for it.
+  var guardCondition: String { "(SELECT z.\(outside) FROM \(name) z LIMIT 0) IS NULL" }
+
   /// The column of a slot of an entity of the hierarchy; nil for one that takes no place in rows.
   func column(_ entity: Int, _ slot: Int) -> ColumnMapping? {
     guard let places = places[entity], slot < places.count, places[slot] >= 0 else { return nil }

@@ -94,19 +94,41 @@ struct RowTransfer {
     }
   }
 
-  /// The list of large values, with the numbers that their slots have now.
+  /// The list of large values, with the numbers that their slots have now and with large defaults that are new.
   private func outside(_ entity: MigrationPlan.Entity, _ source: TableMapping) -> String {
-    func bytes(_ slot: Int) -> String {
-      let digits = String(slot, radix: 16)
-      return "'\\x" + String(repeating: "0", count: 4 - digits.count) + digits + "'::bytea"
+    let kept = keptOutside(entity, source)
+    var added: [String] = []
+    for (slot, value) in entity.values.enumerated() {
+      let constant: AttributeValue
+      var condition: String?
+      switch value {
+      case .constant(let value): constant = value
+      case .slot(let origin, let other):
+        constant = other
+        condition = source.column(entity.source.number, origin).map { "o.\($0.name) IS NULL" }
+      }
+      guard let count = BatchWriting.bytes(constant)?.count, count > OutsideList.limit else { continue }
+      let entry =
+        "(\(Self.bytes(slot)) || pg_catalog.int4send(o.version) || pg_catalog.int8send(\(count)))"
+      added.append(condition.map { "CASE WHEN \($0) THEN \(entry) ELSE ''::bytea END" } ?? entry)
     }
+    if added.isEmpty { return kept }
+    return "NULLIF(COALESCE(\(kept), ''::bytea) || \(added.joined(separator: " || ")), ''::bytea)"
+  }
+
+  private static func bytes(_ slot: Int) -> String {
+    let digits = String(slot, radix: 16)
+    return "'\\x" + String(repeating: "0", count: 4 - digits.count) + digits + "'::bytea"
+  }
+
+  private func keptOutside(_ entity: MigrationPlan.Entity, _ source: TableMapping) -> String {
     var cases: [String] = []
     var kept: Set<Int> = []
     for (slot, value) in entity.values.enumerated() {
       guard case .slot(let origin, _) = value, kept.insert(origin).inserted,
         let column = source.column(entity.source.number, origin), [.text, .bytea].contains(column.type)
       else { continue }
-      cases.append("WHEN \(bytes(origin)) THEN \(bytes(slot))")
+      cases.append("WHEN \(Self.bytes(origin)) THEN \(Self.bytes(slot))")
     }
     if cases.isEmpty { return "NULL::bytea" }
     let list = "o.\(source.outside)"
@@ -292,6 +314,22 @@ struct RowTransfer {
       + old.tables.map { SQLStatement("DROP SEQUENCE \($0.sequence)") }
   }
 
+  /// That a table has nothing that is not carried over to the one that takes its place.
+  private func requirePlain(_ table: String, _ connection: PostgresConnection) throws {
+    let result = try connection.run(
+      SQLStatement(
+        "SELECT c.relname::text, c.relrowsecurity OR EXISTS (SELECT 1 FROM pg_catalog.pg_policy p WHERE p.polrelid = c.oid) OR EXISTS (SELECT 1 FROM pg_catalog.pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal) OR EXISTS (SELECT 1 FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attacl IS NOT NULL) FROM pg_catalog.pg_class c WHERE c.oid = '\(Self.literal(table))'::regclass"
+      ))
+    guard result[0, 1]?.bytes.first == 1 else { return }
+    let known =
+      (old.tables.map { ($0.name, $0.plainName) } + old.ownJoins.map { ($0.join.name, $0.join.plainName) })
+      .first { $0.0 == table }?.1
+    throw CoreDataError(
+      .migration,
+      "The table “\(known ?? table)” has row security, triggers or rights to single columns that somebody has given it. A migration makes the table anew, and they would be gone: nothing was changed. Drop them before, and make them again."
+    )
+  }
+
   /// The statements that give others the rights to the new tables that they have had to the old ones.
   func privileges(on connection: PostgresConnection) throws -> [SQLStatement] {
     var pairs: [(old: String, new: String, kind: String)] = []
@@ -300,16 +338,29 @@ struct RowTransfer {
       pairs.append((old.tables[origin].name, new.tables[hierarchy].name, "TABLE"))
       pairs.append((old.tables[origin].sequence, new.tables[hierarchy].sequence, "SEQUENCE"))
     }
-    // New tables of links, and those of new hierarchies, are for whoever has the rights to some other.
-    let fallback = plan.hierarchies.compactMap(\.self).first.map { old.tables[$0].name }
-    if let fallback {
+    // Tables of new links, and those of new hierarchies, are for whoever has the rights to some other.
+    let joins = Dictionary(
+      old.ownJoins.map { ($0.join.plainName, $0.join.name) }, uniquingKeysWith: { first, _ in first })
+    if let first = plan.hierarchies.compactMap(\.self).first {
       for (hierarchy, origin) in plan.hierarchies.enumerated() where origin == nil {
-        pairs.append((fallback, new.tables[hierarchy].name, "TABLE"))
+        pairs.append((old.tables[first].name, new.tables[hierarchy].name, "TABLE"))
+        pairs.append((old.tables[first].sequence, new.tables[hierarchy].sequence, "SEQUENCE"))
       }
-      for (_, join) in new.ownJoins { pairs.append((fallback, join.name, "TABLE")) }
+      for (_, join) in new.ownJoins {
+        pairs.append((joins[join.plainName] ?? old.tables[first].name, join.name, "TABLE"))
+      }
     }
+    for name in old.tables.map(\.name) + old.ownJoins.map(\.join.name) { try requirePlain(name, connection) }
     var statements: [SQLStatement] = []
     for pair in pairs {
+      let owner = try connection.run(
+        SQLStatement(
+          "SELECT pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(c.relowner)), pg_catalog.pg_get_userbyid(c.relowner) <> current_user FROM pg_catalog.pg_class c WHERE c.oid = '\(Self.literal(pair.old))'::regclass"
+        ))
+      if owner[0, 1]?.bytes.first == 1 {
+        statements.append(
+          SQLStatement("ALTER \(pair.kind) \(pair.new) OWNER TO \(try owner.text(0, 0))"))
+      }
       let result = try connection.run(
         SQLStatement(
           "SELECT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) END, a.privilege_type::text, a.is_grantable FROM pg_catalog.pg_class c, pg_catalog.aclexplode(c.relacl) a WHERE c.oid = '\(Self.literal(pair.old))'::regclass AND a.grantee <> c.relowner"

@@ -37,6 +37,7 @@ struct FetchStatement {
       }
       order += "\(alias).pk"
     }
+    if isDecided, mode == .count || mode == .identifiers { conditions.append(table.guardCondition) }
     decoding = RowDecoding(mapping, table, entities: resolved.entityNumbers, alias: alias)
     var words: String
     switch mode {

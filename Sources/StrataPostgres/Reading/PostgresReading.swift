@@ -202,12 +202,12 @@ final class PostgresReading: StoreReading, @unchecked Sendable {
     case .rows(let table, let column, let isOrdered):
       let order = isOrdered ? column.positionColumn.map { ", t.\($0)" } ?? "" : ""
       statement +=
-        "SELECT t.\(column.name), t.pk, t.entity FROM \(table.name) t WHERE t.\(column.name) = ANY("
+        "SELECT t.\(column.name), t.pk, t.entity FROM \(table.name) t WHERE \(table.guardCondition) AND t.\(column.name) = ANY("
       statement += statement.bind(keys: owners) + ") ORDER BY t.\(column.name)\(order), t.pk"
     case .links(let join, let owner, let member, let position, let table):
       let order = position.map { ", l.\($0)" } ?? ""
       statement +=
-        "SELECT l.\(owner), t.pk, t.entity FROM \(join.name) l JOIN \(table.name) t ON t.pk = l.\(member) WHERE l.\(owner) = ANY("
+        "SELECT l.\(owner), t.pk, t.entity FROM \(join.name) l JOIN \(table.name) t ON t.pk = l.\(member) WHERE \(table.guardCondition) AND l.\(owner) = ANY("
       statement += statement.bind(keys: owners) + ") ORDER BY l.\(owner)\(order), t.pk"
     }
     let result = try connection.run(statement, deadline: deadline)
@@ -231,9 +231,11 @@ final class PostgresReading: StoreReading, @unchecked Sendable {
     switch try mapping.members(edges) {
     case .nowhere: return 0
     case .rows(let table, let column, _):
-      statement += "SELECT count(*) FROM \(table.name) t WHERE t.\(column.name) = "
-    case .links(let join, let ownerColumn, _, _, _):
-      statement += "SELECT count(*) FROM \(join.name) t WHERE t.\(ownerColumn) = "
+      statement +=
+        "SELECT count(*) FROM \(table.name) t WHERE \(table.guardCondition) AND t.\(column.name) = "
+    case .links(let join, let ownerColumn, _, _, let table):
+      statement +=
+        "SELECT count(*) FROM \(join.name) t WHERE \(table.guardCondition) AND t.\(ownerColumn) = "
     }
     statement += statement.bind(owner)
     return Int(try connection.run(statement, deadline: deadline).integer(0, 0))
@@ -245,10 +247,12 @@ final class PostgresReading: StoreReading, @unchecked Sendable {
     switch try mapping.members(edges) {
     case .nowhere: return false
     case .rows(let table, let column, _):
-      statement += "SELECT 1 FROM \(table.name) t WHERE t.\(column.name) = " + statement.bind(owner)
+      statement += "SELECT 1 FROM \(table.name) t WHERE \(table.guardCondition) AND t.\(column.name) = "
+      statement += statement.bind(owner)
       statement += " AND t.pk = " + statement.bind(key)
-    case .links(let join, let ownerColumn, let memberColumn, _, _):
-      statement += "SELECT 1 FROM \(join.name) t WHERE t.\(ownerColumn) = " + statement.bind(owner)
+    case .links(let join, let ownerColumn, let memberColumn, _, let table):
+      statement += "SELECT 1 FROM \(join.name) t WHERE \(table.guardCondition) AND t.\(ownerColumn) = "
+      statement += statement.bind(owner)
       statement += " AND t.\(memberColumn) = " + statement.bind(key)
     }
     return try connection.run(statement, deadline: deadline).rowCount > 0
@@ -259,11 +263,12 @@ final class PostgresReading: StoreReading, @unchecked Sendable {
     switch try mapping.members(edges) {
     case .rows(let table, let column, true):
       guard let position = column.positionColumn else { return [] }
-      statement += "SELECT t.pk, t.entity, t.\(position) FROM \(table.name) t WHERE t.\(column.name) = "
+      statement +=
+        "SELECT t.pk, t.entity, t.\(position) FROM \(table.name) t WHERE \(table.guardCondition) AND t.\(column.name) = "
       statement += statement.bind(owner) + " ORDER BY t.\(position), t.pk"
     case .links(let join, let ownerColumn, let memberColumn, let position?, let table):
       statement +=
-        "SELECT t.pk, t.entity, l.\(position) FROM \(join.name) l JOIN \(table.name) t ON t.pk = l.\(memberColumn) WHERE l.\(ownerColumn) = "
+        "SELECT t.pk, t.entity, l.\(position) FROM \(join.name) l JOIN \(table.name) t ON t.pk = l.\(memberColumn) WHERE \(table.guardCondition) AND l.\(ownerColumn) = "
       statement += statement.bind(owner) + " ORDER BY l.\(position), t.pk"
     case .rows, .links, .nowhere: return []
     }

@@ -10,6 +10,8 @@ import StrataCore
 /// The values themselves are in their columns. A row in memory only refers to them, by the version of the row that wrote them.
 enum OutsideList {
   private static let entryLength = 14
+  /// The most bytes that a text or data has in a row in memory.
+  static let limit = 1_024
 
   static func decode(_ bytes: UnsafeRawBufferPointer) -> [Int: OutsideValue] {
     var values: [Int: OutsideValue] = [:]
@@ -70,7 +72,7 @@ struct RowDecoding {
       switch column.type {
       case .text, .bytea:
         list +=
-          ", CASE WHEN \(alias).\(table.outside) IS NULL OR pg_catalog.octet_length(\(name)) <= 1024 THEN \(name) END"
+          ", CASE WHEN \(alias).\(table.outside) IS NULL OR pg_catalog.octet_length(\(name)) <= \(OutsideList.limit) THEN \(name) END"
       default: list += ", \(name)"
       }
       if let code = column.codeColumn {

@@ -23,12 +23,13 @@ final class PostgresSnapshot: StoreSnapshot {
       // A table that is made anew by a migration would be seen without its rows: as long as the state is read, no table goes. The first statement behind the lock
       // is what makes the state.
       let tables = mapping.tables.map(\.name) + mapping.ownJoins.map(\.join.name)
-      try connection.run([
-        SQLStatement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
-        SQLStatement("LOCK TABLE \(tables.joined(separator: ", ")) IN ACCESS SHARE MODE"),
-        SQLStatement("SELECT pg_catalog.set_config('idle_in_transaction_session_timeout', '0', true)"),
-        SQLStatement("SELECT commit_number FROM \(mapping.qualified("strata_store"))"),
-      ])
+      try connection.run(
+        [
+          SQLStatement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
+          SQLStatement("LOCK TABLE \(tables.joined(separator: ", ")) IN ACCESS SHARE MODE"),
+          SQLStatement("SELECT pg_catalog.set_config('idle_in_transaction_session_timeout', '0', true)"),
+          SQLStatement("SELECT commit_number FROM \(mapping.qualified("strata_store"))"),
+        ], deadline: ContinuousClock.now + timeout)
     } catch {
       pool.giveBack(connection)
       throw error

@@ -24,8 +24,6 @@ package final class PostgresStore: StoreEngine {
   private let writing = NSLock()
   private let queue = DispatchQueue(label: "strata.postgres.writer")
   private let isClosed = Atomic<Bool>(false)
-  /// Commits since old notes were deleted.
-  private let untrimmed = Atomic<Int>(0)
   /// What is noted of commits, and how long it is kept.
   let keeping: HistoryKeeping
   /// What others commit is read through it.
@@ -256,7 +254,7 @@ package final class PostgresStore: StoreEngine {
     try requireOpen()
     do {
       try readOnce { reading, _ in try reading.inOneState { try reading.collect(into: collector) } }
-    } catch let error as SQLError { throw error.storageError("read store", pool.address.words) }
+    } catch let error as SQLError { throw explained(error.storageError("read store", pool.address.words)) }
   }
   package func rows(hierarchy: Int, primaryKeys: [UInt64]) throws -> [FetchedRow?] {
     try read { reading, _ in try reading.rows(hierarchy: hierarchy, primaryKeys: primaryKeys) }
@@ -294,7 +292,7 @@ package final class PostgresStore: StoreEngine {
       return try PostgresSnapshot(
         pool, mapping, identifier: identifier, share: max(1, options.maximumConnections / 3),
         timeout: options.timeout)
-    } catch let error as SQLError { throw error.storageError("pin store", pool.address.words) }
+    } catch let error as SQLError { throw explained(error.storageError("pin store", pool.address.words)) }
   }
 
   // MARK: Writing
@@ -477,7 +475,8 @@ package final class PostgresStore: StoreEngine {
   private func trim(_ run: CommitRun, _ connection: PostgresConnection) {
     guard let number = run.committedNumber else { return }
     trimHistory(connection)
-    guard untrimmed.add(1, ordering: .relaxed).newValue % 512 == 0 else { return }
+    // Whoever passes a multiple of 512: programs that end after a few saves, too.
+    guard number / 512 != (number - UInt64(max(run.marks.count, 1))) / 512 else { return }
     try? CommitRun.trim(mapping, connection, newest: number)
   }
 }

@@ -69,6 +69,8 @@ final class CommitRun {
     begin()
     var metadata: StoreMetadata?
     let isSole = sets.count == 1
+    // Known before a set can fail and take the answer to the lock with it.
+    if !isSole { _ = try requireNumber() }
     for set in sets {
       do {
         let work = try write(set, isSole: isSole)
