@@ -75,6 +75,20 @@ import Testing
     #expect(try stand.context().texts("Author", "name") == ["Ada"])
   }
 
+  @Test func theFirstThatTheServerRefusesTakesNoOtherWithIt() throws {
+    let stand = try ServerStand(Library.make())
+    let taken = try row(stand, "Subject", "taken")
+    #expect(commit(stand, [ChangeSet(inserts: [taken])]).count { (try? $0.get()) != nil } == 1)
+    let results = commit(
+      stand,
+      [
+        ChangeSet(inserts: [try row(stand, "Subject", "again", key: taken.primaryKey)]),
+        ChangeSet(inserts: [try row(stand, "Subject", "last")]),
+      ])
+    #expect(results.map { try? $0.get().commitNumber } == [nil, 2])
+    #expect(try stand.context().texts("Subject", "name") == ["last", "taken"])
+  }
+
   @Test func setsThatAllFailLeaveNothing() throws {
     let stand = try ServerStand(Library.make())
     let results = commit(

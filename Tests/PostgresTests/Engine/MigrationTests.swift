@@ -279,6 +279,18 @@ import Testing
     #expect(error?.errorDescription?.contains("Another process has migrated") == true)
     let reading = #expect(throws: CoreDataError.self) { try context(old).all("Author") }
     #expect(reading?.code == .persistentStoreIncompatibleVersionHash)
+    func refused(_ body: () throws -> Void) {
+      let error = #expect(throws: CoreDataError.self) { try body() }
+      #expect(error?.code == .persistentStoreIncompatibleVersionHash)
+    }
+    refused { _ = try context(old).count(for: FetchRequest<ManagedObject>(entityName: "Author")) }
+    refused { _ = try context(old).fetch(FetchRequest<ManagedObjectID>(entityName: "Author")) }
+    let store = try #require(old.engines.first as? PostgresStore)
+    for relationship in store.mapping.schema.relationships where relationship.isToMany {
+      let edges = EdgeSet(relationship: relationship.number)
+      refused { _ = try store.memberCount(edges, of: 1) }
+      refused { _ = try store.members(edges, of: 1) }
+    }
     #expect(try context(new).all("Author").count == 3)
     try close(old)
     try close(new)
@@ -387,6 +399,55 @@ import Testing
     }
     let new = try open(url, two) { $0.stagedMigrationManager = StagedMigrationManager([step]) }
     #expect(try context(new).texts("Topic", "name") == ["s0!", "s1!", "s2!"])
+    try close(new)
+  }
+
+  /// A default that has no room in a row, of rows with and without other large values.
+  @Test func largeDefaultsAreThere() throws {
+    func newer() -> ManagedObjectModel {
+      let model = Library.make()
+      model.entitiesByName["Book"]?.properties.append(
+        AttributeDescription("blurb", .string, defaultValue: String(repeating: "b", count: 3_000)))
+      return model
+    }
+    let url = try address()
+    defer { try? PostgresStores.destroy(at: url) }
+    let old = try open(url, Library.make())
+    try fill(context(old))
+    try close(old)
+    let new = try open(url, newer())
+    let books = try context(new).all("Book")
+    #expect(books.count == 9)
+    #expect(books.allSatisfy { ($0.value(forKey: "blurb") as? String)?.count == 3_000 })
+    #expect(books.allSatisfy { ($0.value(forKey: "cover") as? Data)?.count == 2_000 })
+    try close(new)
+  }
+
+  @Test func ownersStayAndWhatWouldBeDroppedIsNamed() throws {
+    let url = try address()
+    defer { try? PostgresStores.destroy(at: url) }
+    let old = try open(url, Library.make())
+    try fill(context(old))
+    try close(old)
+    let connection = try PostgresConnection(
+      ServerAddress(url), password: nil, deadline: ContinuousClock.now + .seconds(30))
+    let namespace = Identifier.quoted(try ServerAddress(url).namespace)
+    try connection.runText(
+      "DO $$ BEGIN CREATE ROLE keeper; EXCEPTION WHEN duplicate_object THEN NULL; END $$; ALTER TABLE \(namespace).book OWNER TO keeper; "
+        + "ALTER TABLE \(namespace).book ENABLE ROW LEVEL SECURITY")
+    let error = #expect(throws: CoreDataError.self) {
+      try PostgresStores.migrate(at: url, to: Self.newer())
+    }
+    #expect(error?.code == .migration)
+    #expect(error?.errorDescription?.contains("“book”") == true)
+    try connection.runText("ALTER TABLE \(namespace).book DISABLE ROW LEVEL SECURITY")
+    try PostgresStores.migrate(at: url, to: Self.newer())
+    let owner = try #require(
+      try connection.runText(
+        "SELECT pg_get_userbyid(relowner) FROM pg_class WHERE oid = '\(namespace).book'::regclass"))
+    #expect(try owner.text(0, 0) == "keeper")
+    let new = try open(url, Self.newer())
+    #expect(try context(new).all("Book").count == 9)
     try close(new)
   }
 
