@@ -5,7 +5,8 @@ import StrataCore
 
 extension NSManagedAccessor {
   /// The object at the other end, if there is one.
-  @inlinable public borrowing func optional<Object: NSManagedObject>(
+  @inlinable @inline(__always)
+  public borrowing func optional<Object: NSManagedObject>(
     _ type: Object.Type, of object: NSManagedObject
   ) -> Object? {
     let place = property.place(in: object)
@@ -13,19 +14,21 @@ extension NSManagedAccessor {
     return object.readObject(Object.self, slot: place.slot)
   }
   /// The object at the other end. Traps when there is none.
-  @inlinable public borrowing func value<Object: NSManagedObject>(
+  @inlinable @inline(__always)
+  public borrowing func value<Object: NSManagedObject>(
     _ type: Object.Type, of object: NSManagedObject
   ) -> Object {
     let value = optional(type, of: object)
     return value ?? trapNil(object, Object.self)
   }
   /// Sets the object at the other end, and the inverse with it.
-  @inlinable public borrowing func set<Object: NSManagedObject>(_ value: Object, of object: NSManagedObject) {
+  @inlinable @inline(__always)
+  public borrowing func set<Object: NSManagedObject>(_ value: Object, of object: NSManagedObject) {
     set(value as Object?, of: object)
   }
   /// Sets the object at the other end, or clears it, and the inverse with it.
-  @inlinable public borrowing func set<Object: NSManagedObject>(_ value: Object?, of object: NSManagedObject)
-  {
+  @inlinable @inline(__always)
+  public borrowing func set<Object: NSManagedObject>(_ value: Object?, of object: NSManagedObject) {
     let place = property.place(in: object)
     if place.kind == .toOne {
       object.write(value as NSManagedObject?, slot: place.slot)

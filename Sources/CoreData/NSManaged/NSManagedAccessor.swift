@@ -19,25 +19,29 @@ public struct NSManagedAccessor: ~Copyable, Sendable {
 
 extension NSManagedAccessor {
   /// 0 when there is no value (rule 345).
-  @inlinable public borrowing func value(_ type: Int16.Type, of object: NSManagedObject) -> Int16 {
+  @inlinable @inline(__always)
+  public borrowing func value(_ type: Int16.Type, of object: NSManagedObject) -> Int16 {
     if let ready = property.readyInt16(in: object) { return ready }
     let place = property.place(in: object)
     return place.holds(.integer16) ? object.readInt16(slot: place.slot) : integer(of: object, place) ?? 0
   }
   /// 0 when there is no value (rule 345).
-  @inlinable public borrowing func value(_ type: Int32.Type, of object: NSManagedObject) -> Int32 {
+  @inlinable @inline(__always)
+  public borrowing func value(_ type: Int32.Type, of object: NSManagedObject) -> Int32 {
     if let ready = property.readyInt32(in: object) { return ready }
     let place = property.place(in: object)
     return place.holds(.integer32) ? object.readInt32(slot: place.slot) : integer(of: object, place) ?? 0
   }
   /// 0 when there is no value (rule 345).
-  @inlinable public borrowing func value(_ type: Int64.Type, of object: NSManagedObject) -> Int64 {
+  @inlinable @inline(__always)
+  public borrowing func value(_ type: Int64.Type, of object: NSManagedObject) -> Int64 {
     if let ready = property.readyInt64(in: object) { return ready }
     let place = property.place(in: object)
     return place.holds(.integer64) ? object.readInt64(slot: place.slot) : integer(of: object, place) ?? 0
   }
   /// 0 when there is no value (rule 345).
-  @inlinable public borrowing func value(_ type: Int.Type, of object: NSManagedObject) -> Int {
+  @inlinable @inline(__always)
+  public borrowing func value(_ type: Int.Type, of object: NSManagedObject) -> Int {
     if let ready = property.readyInt64(in: object) { return Int(ready) }
     let place = property.place(in: object)
     return place.holds(.integer64) ? Int(object.readInt64(slot: place.slot)) : integer(of: object, place) ?? 0
@@ -55,7 +59,8 @@ extension NSManagedAccessor {
     integer(of: object, property.place(in: object))
   }
   /// 0 when there is no value (rule 345). Of a date the seconds since 2001.
-  @inlinable public borrowing func value(_ type: Double.Type, of object: NSManagedObject) -> Double {
+  @inlinable @inline(__always)
+  public borrowing func value(_ type: Double.Type, of object: NSManagedObject) -> Double {
     if let ready = property.readyDouble(in: object) { return ready }
     let place = property.place(in: object)
     return place.holds(.double) ? object.readDouble(slot: place.slot) : double(of: object, place) ?? 0
@@ -65,7 +70,8 @@ extension NSManagedAccessor {
     double(of: object, property.place(in: object))
   }
   /// 0 when there is no value (rule 345).
-  @inlinable public borrowing func value(_ type: Float.Type, of object: NSManagedObject) -> Float {
+  @inlinable @inline(__always)
+  public borrowing func value(_ type: Float.Type, of object: NSManagedObject) -> Float {
     if let ready = property.readyFloat(in: object) { return ready }
     let place = property.place(in: object)
     return place.holds(.float)
@@ -80,7 +86,8 @@ extension NSManagedAccessor {
     double(of: object, property.place(in: object)).map { CGFloat($0) } ?? 0
   }
   /// False when there is no value (rule 345); of a number whether it is not 0.
-  @inlinable public borrowing func value(_ type: Bool.Type, of object: NSManagedObject) -> Bool {
+  @inlinable @inline(__always)
+  public borrowing func value(_ type: Bool.Type, of object: NSManagedObject) -> Bool {
     if let ready = property.readyBool(in: object) { return ready }
     let place = property.place(in: object)
     return place.holds(.boolean) ? object.readBool(slot: place.slot) : boolean(of: object, place) ?? false
@@ -91,7 +98,8 @@ extension NSManagedAccessor {
   }
 
   /// Sets the number.
-  @inlinable public borrowing func set(_ value: Int16, of object: NSManagedObject) {
+  @inlinable @inline(__always)
+  public borrowing func set(_ value: Int16, of object: NSManagedObject) {
     let place = property.place(in: object)
     if place.holds(.integer16) {
       object.write(value, slot: place.slot)
@@ -100,7 +108,8 @@ extension NSManagedAccessor {
     }
   }
   /// Sets the number.
-  @inlinable public borrowing func set(_ value: Int32, of object: NSManagedObject) {
+  @inlinable @inline(__always)
+  public borrowing func set(_ value: Int32, of object: NSManagedObject) {
     let place = property.place(in: object)
     if place.holds(.integer32) {
       object.write(value, slot: place.slot)
@@ -109,7 +118,8 @@ extension NSManagedAccessor {
     }
   }
   /// Sets the number.
-  @inlinable public borrowing func set(_ value: Int64, of object: NSManagedObject) {
+  @inlinable @inline(__always)
+  public borrowing func set(_ value: Int64, of object: NSManagedObject) {
     let place = property.place(in: object)
     if place.holds(.integer64) {
       object.write(value, slot: place.slot)
@@ -118,7 +128,8 @@ extension NSManagedAccessor {
     }
   }
   /// Sets the number.
-  @inlinable public borrowing func set(_ value: Int, of object: NSManagedObject) {
+  @inlinable @inline(__always)
+  public borrowing func set(_ value: Int, of object: NSManagedObject) {
     let place = property.place(in: object)
     if place.holds(.integer64) {
       object.write(Int64(value), slot: place.slot)
@@ -127,12 +138,14 @@ extension NSManagedAccessor {
     }
   }
   /// Sets the number; a date from the seconds since 2001.
-  @inlinable public borrowing func set(_ value: Double, of object: NSManagedObject) {
+  @inlinable @inline(__always)
+  public borrowing func set(_ value: Double, of object: NSManagedObject) {
     let place = property.place(in: object)
     if place.holds(.double) { object.write(value, slot: place.slot) } else { store(value, in: object, place) }
   }
   /// Sets the number.
-  @inlinable public borrowing func set(_ value: Float, of object: NSManagedObject) {
+  @inlinable @inline(__always)
+  public borrowing func set(_ value: Float, of object: NSManagedObject) {
     let place = property.place(in: object)
     if place.holds(.float) { object.write(value, slot: place.slot) } else { store(value, in: object, place) }
   }
@@ -141,7 +154,8 @@ extension NSManagedAccessor {
     set(Double(value), of: object)
   }
   /// Sets the truth value.
-  @inlinable public borrowing func set(_ value: Bool, of object: NSManagedObject) {
+  @inlinable @inline(__always)
+  public borrowing func set(_ value: Bool, of object: NSManagedObject) {
     let place = property.place(in: object)
     if place.holds(.boolean) {
       object.write(value, slot: place.slot)
@@ -155,42 +169,50 @@ extension NSManagedAccessor {
 
 extension NSManagedAccessor {
   /// The empty string when there is no value.
-  @inlinable public borrowing func value(_ type: String.Type, of object: NSManagedObject) -> String {
+  @inlinable @inline(__always)
+  public borrowing func value(_ type: String.Type, of object: NSManagedObject) -> String {
     let place = property.place(in: object)
     return place.holds(.string)
       ? object.readString(slot: place.slot) ?? "" : anyValue(of: object, place) ?? ""
   }
   /// The string, if there is one.
-  @inlinable public borrowing func optional(_ type: String.Type, of object: NSManagedObject) -> String? {
+  @inlinable @inline(__always)
+  public borrowing func optional(_ type: String.Type, of object: NSManagedObject) -> String? {
     let place = property.place(in: object)
     return place.holds(.string) ? object.readString(slot: place.slot) : anyValue(of: object, place)
   }
   /// Traps when there is no value.
-  @inlinable public borrowing func value(_ type: Date.Type, of object: NSManagedObject) -> Date {
+  @inlinable @inline(__always)
+  public borrowing func value(_ type: Date.Type, of object: NSManagedObject) -> Date {
     optional(type, of: object) ?? trapNil(object, type)
   }
   /// The date, if there is one.
-  @inlinable public borrowing func optional(_ type: Date.Type, of object: NSManagedObject) -> Date? {
+  @inlinable @inline(__always)
+  public borrowing func optional(_ type: Date.Type, of object: NSManagedObject) -> Date? {
     let place = property.place(in: object)
     return place.holds(.date) ? object.readDate(slot: place.slot) : anyValue(of: object, place)
   }
   /// The data, if there is any.
-  @inlinable public borrowing func optional(_ type: Data.Type, of object: NSManagedObject) -> Data? {
+  @inlinable @inline(__always)
+  public borrowing func optional(_ type: Data.Type, of object: NSManagedObject) -> Data? {
     let place = property.place(in: object)
     return place.holds(.binaryData) ? object.readData(slot: place.slot) : anyValue(of: object, place)
   }
   /// The UUID, if there is one.
-  @inlinable public borrowing func optional(_ type: UUID.Type, of object: NSManagedObject) -> UUID? {
+  @inlinable @inline(__always)
+  public borrowing func optional(_ type: UUID.Type, of object: NSManagedObject) -> UUID? {
     let place = property.place(in: object)
     return place.holds(.uuid) ? object.readUUID(slot: place.slot) : anyValue(of: object, place)
   }
   /// The URL, if there is one.
-  @inlinable public borrowing func optional(_ type: URL.Type, of object: NSManagedObject) -> URL? {
+  @inlinable @inline(__always)
+  public borrowing func optional(_ type: URL.Type, of object: NSManagedObject) -> URL? {
     let place = property.place(in: object)
     return place.holds(.uri) ? object.readURL(slot: place.slot) : anyValue(of: object, place)
   }
   /// The number, if there is one.
-  @inlinable public borrowing func optional(_ type: Decimal.Type, of object: NSManagedObject) -> Decimal? {
+  @inlinable @inline(__always)
+  public borrowing func optional(_ type: Decimal.Type, of object: NSManagedObject) -> Decimal? {
     let place = property.place(in: object)
     return place.holds(.decimal) ? object.readDecimal(slot: place.slot) : decimal(of: object, place)
   }
@@ -209,20 +231,24 @@ extension NSManagedAccessor {
   }
 
   /// Sets the string.
-  @inlinable public borrowing func set(_ value: String, of object: NSManagedObject) {
+  @inlinable @inline(__always)
+  public borrowing func set(_ value: String, of object: NSManagedObject) {
     set(value as String?, of: object)
   }
   /// Sets the date.
-  @inlinable public borrowing func set(_ value: Date, of object: NSManagedObject) {
+  @inlinable @inline(__always)
+  public borrowing func set(_ value: Date, of object: NSManagedObject) {
     set(value as Date?, of: object)
   }
   /// Sets the string, or makes it nil.
-  @inlinable public borrowing func set(_ value: String?, of object: NSManagedObject) {
+  @inlinable @inline(__always)
+  public borrowing func set(_ value: String?, of object: NSManagedObject) {
     let place = property.place(in: object)
     if place.holds(.string) { object.write(value, slot: place.slot) } else { store(value, in: object, place) }
   }
   /// Sets the date, or makes it nil.
-  @inlinable public borrowing func set(_ value: Date?, of object: NSManagedObject) {
+  @inlinable @inline(__always)
+  public borrowing func set(_ value: Date?, of object: NSManagedObject) {
     let place = property.place(in: object)
     if place.holds(.date) { object.write(value, slot: place.slot) } else { store(value, in: object, place) }
   }

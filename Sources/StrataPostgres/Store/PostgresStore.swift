@@ -476,7 +476,8 @@ package final class PostgresStore: StoreEngine {
     guard let number = run.committedNumber else { return }
     trimHistory(connection)
     // Whoever passes a multiple of 512: programs that end after a few saves, too.
-    guard number / 512 != (number - UInt64(max(run.marks.count, 1))) / 512 else { return }
+    let last = number + UInt64(max(run.marks.count, 1)) - 1
+    guard last / 512 != (max(number, 1) - 1) / 512 else { return }
     try? CommitRun.trim(mapping, connection, newest: number)
   }
 }
