@@ -28,6 +28,22 @@ import Testing
       Book.self, sortedBy: .reverse(\.title, comparator: .localizedStandard), limit: 20, offset: 40)
     let byISBN = FetchSort("isbn", comparator: .caseInsensitive)
     #expect(try context.fetch(Book.self, sortedBy: .init([byISBN])).count == 6)
+
+    func book(withISBN isbn: String) throws -> Book {
+      if let book = try context.first(Book.self, where: #Predicate<Book> { $0.isbn == isbn }) { return book }
+      let book = Book(context: context)
+      book.isbn = isbn
+      return book
+    }
+    let records: [[String: Any]] = [
+      ["isbn": "9780141439587", "title": "Emma", "pages": 474],
+      ["isbn": "9780141439686", "title": "Persuasion"],
+    ]
+    let result = try context.upsert(Book.self, by: ["isbn"], records: records)
+    print(
+      try book(withISBN: "9780141439587").pages, result.objects.count, result.insertedCount,
+      result.updatedCount, result.unchangedCount)
+    #expect(try book(withISBN: "9780141439587").pages == 474 && result.objects.count == 2)
     try check("Queries.md", "## Asking a context", "## Predicates")
   }
 
