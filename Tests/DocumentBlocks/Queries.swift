@@ -6,6 +6,7 @@ import Testing
 
 @Managed final class Book: ManagedObject {
   var title = ""
+  @Unique var isbn: String?
   var pages = 0
   var published: Date?
   @Relationship(inverse: \Author.books) var author: Author?
