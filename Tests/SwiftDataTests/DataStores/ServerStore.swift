@@ -28,6 +28,14 @@ struct GuestRecord: DataStoreSnapshot {
     remappedIdentifiers: [PersistentIdentifier: PersistentIdentifier]?
   ) -> GuestRecord { GuestRecord(persistentIdentifier, name) }
 
+  /// - Throws: for a visitor called “unreadable”.
+  func encode(to encoder: any Encoder) throws {
+    if name == "unreadable" { throw ServerFailure(reason: "unreadable") }
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(persistentIdentifier, forKey: .persistentIdentifier)
+    try container.encode(name, forKey: .name)
+  }
+
   private enum CodingKeys: CodingKey { case persistentIdentifier, name }
 }
 
@@ -66,6 +74,7 @@ final class Server: Sendable {
     var failure: ServerFailure?
     var normalizes = false
     var forgetsIdentifiers = false
+    var givesOneIdentifier = false
     var calls: [String] = []
     var authors: [String?] = []
     var contexts: Set<UUID> = []
@@ -175,7 +184,7 @@ final class ServerStore: DataStoreBatching, HistoryProviding {
       }
       for record in request.inserted {
         state.lastKey += 1
-        let id = try identifier(state.lastKey)
+        let id = try identifier(state.givesOneIdentifier ? 1 : state.lastKey)
         if !state.forgetsIdentifiers { remapped[record.persistentIdentifier] = id }
         state.visitors[state.lastKey] = stored(record.name, id)
       }

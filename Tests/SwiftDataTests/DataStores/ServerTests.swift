@@ -98,6 +98,29 @@ struct ServerTests {
     #expect(context.hasChanges)
   }
 
+  @Test("A store that gives two new models one identifier is told so")
+  func alike() throws {
+    let context = ModelContext(try open())
+    for name in ["Ada", "Bob"] { context.insert(Visitor(name)) }
+    server.state.withLock { $0.givesOneIdentifier = true }
+    let error = #expect(throws: CocoaError.self) { try context.save() }
+    #expect("\(try #require(error))".contains("another new model"))
+    #expect(context.hasChanges)
+  }
+
+  @Test("A snapshot that cannot be read is an error before anything is written")
+  func unreadable() throws {
+    let context = ModelContext(try open())
+    context.insert(Visitor("Ada"))
+    let other = Visitor("unreadable")
+    context.insert(other)
+    #expect(throws: ServerFailure(reason: "unreadable")) { try context.save() }
+    #expect(server.visitors == [] && !server.calls.contains("save"))
+    other.name = "Bob"
+    try context.save()
+    #expect(server.visitors == ["Ada", "Bob"])
+  }
+
   @Test("Values that the store changes while it saves show in all contexts")
   func reregistered() throws {
     server.state.withLock { $0.normalizes = true }

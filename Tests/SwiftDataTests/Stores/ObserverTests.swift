@@ -117,4 +117,19 @@ struct ObserverTests {
       try HistoryObserver(historyTokens: [token], modelContainer: container)
     }
   }
+
+  @Test("A HistoryObserver goes on where history was deleted before it had looked at it")
+  func deletedHistory() async throws {
+    let container = try makeContainer()
+    let observer = try HistoryObserver(modelContainer: container)
+    let context = ModelContext(container)
+    // Both in one turn of the main actor, on which the observer looks.
+    context.insert(Voyage("a"))
+    try context.save()
+    try context.deleteHistory(HistoryDescriptor<DefaultHistoryTransaction>())
+    await until("what was deleted counts once") { observer.eventCounter == 1 }
+    context.insert(Voyage("b"))
+    try context.save()
+    await until("the next") { observer.eventCounter == 2 }
+  }
 }
