@@ -186,7 +186,7 @@ struct BatchInserting {
         if !seen.insert([.integer(Int64(index.number))] + values).inserted { isWaiting = true }
       }
       let found = hits[row.key] ?? []
-      let keys = concerned(row, found)
+      let keys = found.records(given: row.given, schema)
       if !claimed.isDisjoint(with: keys) { isWaiting = true }
       // Updates are written before what is made.
       if !keys.isEmpty, targets.contains(where: made.contains) { isWaiting = true }
@@ -224,24 +224,6 @@ struct BatchInserting {
       }
     }
     return later
-  }
-
-  /// The records that a row has the values of. Constraints of which the row was given nothing count only where there is no other: it has their defaults.
-  private func concerned(_ row: Row, _ found: [ConstraintViolation]) -> [UInt64] {
-    func keys(_ found: [ConstraintViolation]) -> [UInt64] {
-      var result: [UInt64] = []
-      for violation in found where !result.contains(violation.otherPrimaryKey) {
-        result.append(violation.otherPrimaryKey)
-      }
-      return result
-    }
-    let all = keys(found)
-    if all.count < 2 { return all }
-    let given = keys(
-      found.filter { violation in
-        schema.indexes[violation.index].parts.contains { row.given.contains($0.slot) }
-      })
-    return given.count == 1 ? given : all
   }
 
   /// Whether only some of the values of a constraint come from the row, and the others are the record's.

@@ -51,7 +51,7 @@ struct PostgresMigration {
   private func migrate(_ catalogue: Catalogue, _ wanted: [String: Data]) throws {
     let model: ManagedObjectModel
     do {
-      model = try ManagedObjectModel.model(storedForm: catalogue.model)
+      model = try ManagedObjectModel.decoded(fromStores: catalogue.model)
     } catch {
       throw CoreDataError(
         .migrationMissingSourceModel, "The model in the store cannot be read.",
@@ -132,7 +132,7 @@ struct PostgresMigration {
     var store = SQLStatement(
       "UPDATE \(new.qualified("strata_store")) SET commit_number = commit_number + 1, ")
     store += "generation = " + store.bind(Int64(new.generation)) + "::integer, model = "
-    store += store.bind(bytes: try schema.model.storedForm()) + ", names = "
+    store += store.bind(bytes: try schema.model.encodedForStores()) + ", names = "
     store += store.bind(try Catalogue.json(new.names)) + ", version_hashes = "
     store += store.bind(try Catalogue.json(wanted)) + ", version_identifiers = "
     store += store.bind(try Catalogue.json(schema.model.versionIdentifiers.sorted())) + ", lineage = "

@@ -94,7 +94,7 @@ struct Catalogue: Sendable {
     row += ", " + row.bind(Int64(format)) + "::integer, 0, "
     row += row.bind("{}") + ", " + row.bind(try json(hashes)) + ", "
     row += row.bind(try json(model.versionIdentifiers.sorted())) + ", "
-    row += row.bind(bytes: try model.storedForm()) + ", " + row.bind(try json(mapping.names)) + ")"
+    row += row.bind(bytes: try model.encodedForStores()) + ", " + row.bind(try json(mapping.names)) + ")"
     var statements = [row]
     for entity in mapping.schema.entities {
       var statement = SQLStatement(

@@ -92,7 +92,7 @@ public enum PostgresStores {
     -> ManagedObjectModel
   {
     try withCatalogue(url, options) { catalogue, _ in
-      try ManagedObjectModel.model(storedForm: catalogue.model)
+      try ManagedObjectModel.decoded(fromStores: catalogue.model)
     }
   }
 

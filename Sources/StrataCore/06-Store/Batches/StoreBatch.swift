@@ -21,7 +21,7 @@ package struct StoreBatch: Sendable {
   /// The author and context of the changes, for the store's history.
   package var origin = ChangeOrigin()
   /// How many rows are written at a time.
-  package let step: Int
+  let step: Int
 
   /// A batch that does `operation`.
   package init(_ operation: Operation, progress: BatchProgress = BatchProgress()) {

@@ -198,15 +198,3 @@ package struct StoreFacts: Sendable, Equatable {
     self.recordsHistory = recordsHistory
   }
 }
-
-extension ManagedObjectModel {
-  /// The model as a store keeps it: JSON with sorted keys.
-  /// - Throws: ``ModelError`` when something in it has no form there.
-  package func encodedForStores() throws -> Data { try ModelCoding.encode(self) }
-
-  /// A model of what a store keeps. Classes are known by their names only.
-  /// - Throws: ``ModelError`` for bytes that are no model.
-  package static func decoded(fromStores data: Data) throws -> ManagedObjectModel {
-    try ModelCoding.decode(data)
-  }
-}

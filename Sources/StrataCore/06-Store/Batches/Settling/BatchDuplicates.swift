@@ -48,6 +48,24 @@ package struct BatchDuplicates: Error, Sendable {
   }
 }
 
+extension [ConstraintViolation] {
+  /// The records that a row of a batch has the values of, to which `given` values were given. Constraints of which it was given nothing
+  /// count only where there is no other: it has their defaults.
+  package func records(given: SlotBitmap, _ schema: Schema) -> [UInt64] {
+    func keys(_ violations: some Sequence<ConstraintViolation>) -> [UInt64] {
+      var result: [UInt64] = []
+      for violation in violations where !result.contains(violation.otherPrimaryKey) {
+        result.append(violation.otherPrimaryKey)
+      }
+      return result
+    }
+    let all = keys(self)
+    if all.count < 2 { return all }
+    let meant = keys(lazy.filter { schema.indexes[$0.index].slots.intersects(given) })
+    return meant.count == 1 ? meant : all
+  }
+}
+
 /// Says of which rows and records a refusal is.
 struct BatchNaming {
   private let writing: BatchWriting

@@ -201,7 +201,7 @@ struct BatchSettling {
     for (number, row) in rows.enumerated() {
       let groups = hits.twins[number] ?? []
       let found = hits.stored[number] ?? []
-      let keys = found.isEmpty ? [] : concerned(row, found)
+      let keys = found.isEmpty ? [] : found.records(given: row.given, schema)
       let waits = !groups.isDisjoint(with: seen) || !claimed.isDisjoint(with: keys)
       seen.formUnion(groups)
       claimed.formUnion(keys)
@@ -266,7 +266,7 @@ struct BatchSettling {
       try noteSuccessor(found[0].otherPrimaryKey, of: row, transaction.read)
       return
     }
-    let keys = concerned(rows[0], found)
+    let keys = found.records(given: rows[0].given, schema)
     guard keys.count == 1 else { throw try refusal(.severalRecords, row, found, transaction.read) }
     try requirePlace(rows[0], found, transaction.read)
     var updates = [(row: rows[0], key: keys[0])]
@@ -274,22 +274,6 @@ struct BatchSettling {
   }
 
   // MARK: Records there are
-
-  /// The records that a row has the values of. Constraints of which the row was given nothing count only where there is no other: it has
-  /// their defaults.
-  private func concerned(_ row: Row, _ found: [ConstraintViolation]) -> [UInt64] {
-    func keys(_ found: [ConstraintViolation]) -> [UInt64] {
-      var result: [UInt64] = []
-      for violation in found where !result.contains(violation.otherPrimaryKey) {
-        result.append(violation.otherPrimaryKey)
-      }
-      return result
-    }
-    let all = keys(found)
-    if all.count < 2 { return all }
-    let given = keys(found.filter { schema.indexes[$0.index].slots.intersects(row.given) })
-    return given.count == 1 ? given : all
-  }
 
   private func stored(_ key: UInt64, _ transaction: borrowing ReadTransaction) throws -> StoredRow {
     let address = RowAddress(hierarchy: entity.hierarchyNumber, key: key)
@@ -304,7 +288,7 @@ struct BatchSettling {
   private func requirePlace(
     _ row: Row, _ found: [ConstraintViolation], _ transaction: borrowing ReadTransaction
   ) throws {
-    for key in concerned(row, found)
+    for key in found.records(given: row.given, schema)
     where !entity.subtree.contains(try stored(key, transaction).entity) {
       throw try refusal(.otherEntity, row, found, transaction)
     }

@@ -4,7 +4,7 @@ import Foundation
 package struct RecordVersions {
   private struct Known {
     var version: UInt32
-    /// What the store says of that version; nil when it was saved and nobody knows as what.
+    /// What the store says of that version; nil when it was saved and what the store made of it is not known.
     var stored: UInt64?
     var isGone = false
   }

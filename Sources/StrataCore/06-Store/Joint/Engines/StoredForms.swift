@@ -1,16 +1,16 @@
 import Foundation
 
-// Forms that engines outside of this module keep models and metadata in.
+// Forms that stores, tools and engines outside of this module keep models and metadata in.
 
 extension ManagedObjectModel {
-  /// The model in the form in which stores keep it.
-  /// - Throws: `ModelError` when something in it has no such form.
-  package func storedForm() throws -> Data { try ModelCoding.encode(self) }
+  /// The model as a store keeps it: JSON with sorted keys.
+  /// - Throws: ``ModelError`` when something in it has no form there.
+  package func encodedForStores() throws -> Data { try ModelCoding.encode(self) }
 
-  /// The model that a store keeps, changeable. Classes are found by name.
-  /// - Throws: `ModelError` when the bytes are damaged.
-  package static func model(storedForm: Data) throws -> ManagedObjectModel {
-    try ModelCoding.decode(storedForm)
+  /// A model of what a store keeps, changeable. Classes are known by their names only.
+  /// - Throws: ``ModelError`` for bytes that are no model.
+  package static func decoded(fromStores data: Data) throws -> ManagedObjectModel {
+    try ModelCoding.decode(data)
   }
 }
 
