@@ -29,6 +29,12 @@ extension FetchRequest where Result: ManagedObject {
   public init(where condition: ManagedPredicate<Result>, sortedBy order: [SortDescriptor<Result>]) {
     self.init(where: FetchPredicate(condition), sortedBy: order)
   }
+
+  /// The same in the order of one attribute, small values first.
+  public init<Key>(where condition: ManagedPredicate<Result>, sortedBy order: KeyPath<Result, Key> & Sendable)
+  {
+    self.init(where: FetchPredicate(condition), sortedBy: order)
+  }
 }
 
 // What requests in one line take; each is what the one with a FetchPredicate is.
@@ -93,6 +99,30 @@ extension ManagedObjectContext {
     _ type: T.Type, values first: KeyPath<T, First> & Sendable,
     _ others: repeat (KeyPath<T, each Value> & Sendable), where condition: ManagedPredicate<T>,
     sortedBy order: FetchOrder<T> = [], limit: Int? = nil, offset: Int = 0, distinct: Bool = false
+  ) throws -> [(First, repeat each Value)] {
+    try fetch(
+      type, values: first, repeat each others, where: FetchPredicate(condition), sortedBy: order,
+      limit: limit, offset: offset, distinct: distinct)
+  }
+
+  /// The same in the order of Foundation's sort descriptors.
+  /// - Throws: ``PredicateTranslationError`` for an expression that no store can look up, naming it; what `fetch(_:)` throws.
+  public func fetch<T: ManagedObject, First, each Value>(
+    _ type: T.Type, values first: KeyPath<T, First> & Sendable,
+    _ others: repeat (KeyPath<T, each Value> & Sendable), where condition: ManagedPredicate<T>,
+    sortedBy order: [SortDescriptor<T>], limit: Int? = nil, offset: Int = 0, distinct: Bool = false
+  ) throws -> [(First, repeat each Value)] {
+    try fetch(
+      type, values: first, repeat each others, where: FetchPredicate(condition), sortedBy: order,
+      limit: limit, offset: offset, distinct: distinct)
+  }
+
+  /// The same in the order of one attribute, small values first.
+  /// - Throws: ``PredicateTranslationError`` for an expression that no store can look up, naming it; what `fetch(_:)` throws.
+  public func fetch<T: ManagedObject, Key, First, each Value>(
+    _ type: T.Type, values first: KeyPath<T, First> & Sendable,
+    _ others: repeat (KeyPath<T, each Value> & Sendable), where condition: ManagedPredicate<T>,
+    sortedBy order: KeyPath<T, Key> & Sendable, limit: Int? = nil, offset: Int = 0, distinct: Bool = false
   ) throws -> [(First, repeat each Value)] {
     try fetch(
       type, values: first, repeat each others, where: FetchPredicate(condition), sortedBy: order,
@@ -180,6 +210,14 @@ extension LiveList {
   public func configure(where condition: ManagedPredicate<Element>, sortedBy order: [SortDescriptor<Element>])
     throws
   {
+    try configure(where: FetchPredicate(condition), sortedBy: order)
+  }
+
+  /// The same in the order of one attribute, small values first.
+  /// - Throws: ``PredicateTranslationError`` for an expression that no store can look up; what `fetch(_:)` throws. The list goes on as before then.
+  public func configure<Key>(
+    where condition: ManagedPredicate<Element>, sortedBy order: KeyPath<Element, Key> & Sendable
+  ) throws {
     try configure(where: FetchPredicate(condition), sortedBy: order)
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import StrataModels
+import Synchronization
 import Testing
 import TortureKit
 
@@ -98,6 +99,42 @@ struct LibraryTests {
       book.title = "Odes"
       try context.save()
       #expect(book["format"] as? String == "papyrus")
+    }
+  }
+
+  @Test("A fetched value that the enum does not know is told with its record, also behind a relationship")
+  func unknownRawValuesAmongFetchedValues() async throws {
+    let container = try await library()
+    let context = container.newBackgroundContext()
+    let failures = Mutex<[ReadFailure]>([])
+    context.readFailureHandler = { failure in failures.withLock { $0.append(failure) } }
+    try await context.perform {
+      let books = ["1", "2"].map { isbn in
+        let book = Book(context: context)
+        book.isbn = isbn
+        return book
+      }
+      books[1]["format"] = "papyrus"
+      let chapter = Chapter(context: context)
+      chapter.book = books[1]
+      try context.save()
+      let direct = try context.fetch(Book.self, values: \.isbn, \.format, sortedBy: \.isbn)
+      #expect(direct.map(\.1) == [.paper, .paper])
+      let behind = try context.fetch(Chapter.self, values: \.book?.format)
+      #expect(behind == [.paper])
+      let told = failures.withLock { $0 }
+      #expect(told.map(\.objectIDs) == [[books[1].objectID], [books[1].objectID]])
+      #expect(
+        told.allSatisfy {
+          "\($0.error)".contains(
+            "papyrus of Book.format of \(books[1].objectID.uriRepresentation().lastPathComponent) ")
+        })
+      // A tuple that stands for several records names none.
+      failures.withLock { $0 = [] }
+      #expect(try context.fetch(Book.self, values: \.format, distinct: true).count == 2)
+      let few = failures.withLock { $0 }
+      #expect(few.count == 1 && few[0].objectIDs.isEmpty)
+      #expect("\(few[0])".contains("papyrus of Book.format is no Format"))
     }
   }
 

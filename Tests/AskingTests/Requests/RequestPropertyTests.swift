@@ -84,6 +84,18 @@ import Testing
     #expect(try context.count(Book.self) == 4)
   }
 
+  @Test func requestsAreMadeInEveryOrder() async throws {
+    let context = try await Reading().context
+    func pages(_ request: FetchRequest<Book>) throws -> [Int64] { try context.fetch(request).map(\.pages) }
+    #expect(try pages(FetchRequest<Book>(sortedBy: \.pages)) == [12, 90, 249, 260, 474, 880])
+    #expect(try pages(FetchRequest<Book>(sortedBy: .reverse(\.pages))) == [880, 474, 260, 249, 90, 12])
+    #expect(try pages(FetchRequest<Book>(sortedBy: [.reverse(\.pages)])) == [880, 474, 260, 249, 90, 12])
+    #expect(try pages(FetchRequest(sortedBy: [SortDescriptor(\.pages)])) == [12, 90, 249, 260, 474, 880])
+    #expect(try pages(FetchRequest(where: Attribute("pages") > 300, sortedBy: \.pages)) == [474, 880])
+    #expect(
+      try pages(FetchRequest(where: #Predicate<Book> { $0.pages > 300 }, sortedBy: \.pages)) == [474, 880])
+  }
+
   @Test func aPredicateOnAnotherClassIsRefused() async throws {
     let context = try await Reading().context
     let request = FetchRequest<ManagedObject>(
@@ -91,7 +103,8 @@ import Testing
     let error = #expect(throws: PredicateTranslationError.self) { try context.fetch(request) }
     #expect(error?.description.contains("Author") == true)
     let sorted = FetchRequest<Author>(sortDescriptors: [FetchSort(\Book.title)])
-    #expect(throws: PredicateTranslationError.self) { try context.fetch(sorted) }
+    let misplaced = #expect(throws: PredicateTranslationError.self) { try context.fetch(sorted) }
+    #expect(error?.place == .predicate && misplaced?.place == .sortKey)
   }
 
   @Test func anOrderHasAText() {

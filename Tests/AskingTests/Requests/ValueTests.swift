@@ -60,6 +60,27 @@ import Testing
     #expect(pages == [90, 249])
   }
 
+  @Test func ordersOfEverySpelling() async throws {
+    let context = try await Reading().context
+    let titles = ["Emma", "Middlemarch"]
+    #expect(
+      try context.fetch(Book.self, values: \.title, where: Attribute("pages") > 300, sortedBy: \.title)
+        == titles)
+    #expect(
+      try context.fetch(Book.self, values: \.title, where: #Predicate { $0.pages > 300 }, sortedBy: \.title)
+        == titles)
+    #expect(
+      try context.fetch(
+        Book.self, values: \.title, where: Attribute("pages") > 300, sortedBy: [SortDescriptor(\.pages)])
+        == titles)
+    #expect(
+      try context.fetch(
+        Book.self, values: \.title, where: #Predicate { $0.pages > 300 },
+        sortedBy: [SortDescriptor(\.pages, order: .reverse)]) == titles.reversed())
+    let pages: [Int64] = try context.fetch(Book.self, values: \.pages, sortedBy: \.pages, limit: 2)
+    #expect(pages == [12, 90])
+  }
+
   @Test func unsavedChangesTakeNoPart() async throws {
     let context = try await Reading().context
     Library.make("Unsaved", 1, in: context)
@@ -78,5 +99,10 @@ import Testing
       try context.fetch(Book.self, values: \.title, \.isLong)
     }
     #expect(throws: PredicateTranslationError.self) { try context.fetch(Book.self, values: \.chapters) }
+    let sort = #expect(throws: PredicateTranslationError.self) {
+      try context.fetch(Book.self, values: \.title, sortedBy: .forward(\.isLong))
+    }
+    #expect(error?.place == .value && error?.description.hasPrefix("Fetched value: ") == true)
+    #expect(sort?.place == .sortKey && sort?.description.hasPrefix("Sort key: ") == true)
   }
 }

@@ -185,6 +185,7 @@ struct ConstraintReadTests {
       #expect(stored[4...] == ["8 eight 0 on - []", "9 nine 0 on b []"], place)
       try #expect(world.store.problems() == [], place)
       guard fired > 0 else { break }
+      // Each read: which of them a hook makes is not known.
       nth += 1
       try #require(nth < 2_000)
     }

@@ -66,7 +66,7 @@ struct HistoryReadTests {
     var migratedCount = 0
     while didFail {
       // A migration reads some hundred times.
-      nth += nth < 20 ? 1 : extent == .one ? 3 : 11
+      nth += nth < (TortureSettings.isLong ? 20 : 6) ? 1 : extent == .one ? 7 : 23
       try #require(nth < 5_000)
       let place: Comment = "read \(nth)"
       let world = try ReadWorld(recordsHistory: true)

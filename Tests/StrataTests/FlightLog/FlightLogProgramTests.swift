@@ -92,27 +92,10 @@ struct FlightLogProgramTests {
     for words in words { #expect(result.output.contains(words), "\(result.output)") }
   }
 
-  /// The first flights and hours of the shipped data: a run takes an eighth of the time.
-  private func makeShortData() throws -> TemporaryFolder {
-    let folder = try TemporaryFolder()
-    for table in DataFolder.tables {
-      let stream = try ByteStream(DataFolder.fixture.appendingPathComponent("\(table).csv.gz"))
-      var bytes: [UInt8] = []
-      while try stream.read(upTo: 1 << 20, into: &bytes) {}
-      // With the header.
-      let lineCount = ["weather": 1_001, "flights": 2_001][table] ?? .max
-      let lines = bytes.split(separator: UInt8(ascii: "\n")).prefix(lineCount)
-      try folder.write(
-        String(decoding: Array(lines.joined(separator: [UInt8(ascii: "\n")])), as: UTF8.self) + "\n",
-        to: "\(table).csv")
-    }
-    return folder
-  }
-
   /// The disk takes no more at several moments, here by a limit on file sizes; given room, the next run continues.
   @Test(arguments: [100, 400, 1_000, 2_400])
   func aDiskThatIsFullIsOneSentence(blocks: Int) throws {
-    let data = try makeShortData()
+    let data = try ShortData.make()
     defer { data.remove() }
     let store = data.url.appendingPathComponent("a.strata").path
     // The shell counts blocks of 512 bytes or of 1024. Without the trap the signal would end the program first. The thread sanitizer
@@ -127,7 +110,7 @@ struct FlightLogProgramTests {
 
   /// Two programs import into and edit one store: either may have to give up; then the store is right.
   @Test func twoAtOnceDoNoHarm() async throws {
-    let data = try makeShortData()
+    let data = try ShortData.make()
     defer { data.remove() }
     let store = data.url.appendingPathComponent("a.strata").path
     async let first = runElsewhere("--data", data.url.path, "--store", store)
@@ -152,7 +135,7 @@ struct FlightLogProgramTests {
   /// Killed at moments spread over the whole run, and once after its first commits; then one run is not disturbed and must agree with
   /// the files.
   @Test func killedAtAnyMomentTheNextRunGoesOn() throws {
-    let data = try makeShortData()
+    let data = try ShortData.make()
     defer { data.remove() }
     let store = data.url.appendingPathComponent("a.strata").path
     for milliseconds in [30, 100, 200, 350, 500, 700, 1_000, 1_400] {

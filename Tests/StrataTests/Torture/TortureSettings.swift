@@ -2,6 +2,9 @@ import Foundation
 
 /// The settings of the torture tests, by environment variables.
 enum TortureSettings {
+  /// `STRATA_LONG_TESTS=1`: every read fails in turn, not a choice of them.
+  static let isLong = number("STRATA_LONG_TESTS") != nil
+
   /// `STRATA_SEED=n`: that seed alone. Otherwise fixed ones, of which the last has found a fault: a change is judged by the
   /// same runs as the one before it. New seeds come from `make torture` and `STRATA_SEED=$RANDOM`.
   static let seeds: [UInt64] = {
@@ -24,15 +27,19 @@ enum TortureSettings {
   static let stressRounds = number("STRATA_ROUNDS") ?? 50
 
   /// `STRATA_CRASH_STATES=n`: how many states after power cuts are opened.
-  static let crashStates = number("STRATA_CRASH_STATES") ?? 1_000
+  static let crashStates = number("STRATA_CRASH_STATES") ?? 500
   /// `STRATA_LOG_CRASH_STATES=n`: how many states of a data file and its log after power cuts are opened.
-  static let logCrashStates = number("STRATA_LOG_CRASH_STATES") ?? 600
+  static let logCrashStates = number("STRATA_LOG_CRASH_STATES") ?? 400
+  /// `STRATA_LOG_FAULTS=n`: how many stories of a log are told with each of their calls failing.
+  static let logFaults = number("STRATA_LOG_FAULTS") ?? 1
+  /// `STRATA_LOG_STORE_CRASH_STATES=n`: how many states after power cuts of stores with a log are opened through contexts.
+  static let logStoreCrashStates = number("STRATA_LOG_STORE_CRASH_STATES") ?? 120
   /// `STRATA_LOG_CREW_STATES=n`: how many of them in stories of several processes.
   static let logCrewStates = number("STRATA_LOG_CREW_STATES") ?? 0
   /// `STRATA_LOG_KILLS=n`: how many processes that write to a store with a log are killed.
   static let logKills = number("STRATA_LOG_KILLS") ?? 16
   /// `STRATA_FAULTS=n`: how many calls fail.
-  static let faults = number("STRATA_FAULTS") ?? 300
+  static let faults = number("STRATA_FAULTS") ?? 120
   /// Whether the system lets the torture program stand between liblmdb and libc.
   static let canInterpose: Bool = {
     #if os(Linux)
@@ -43,17 +50,17 @@ enum TortureSettings {
   }()
 
   /// `STRATA_DAMAGED_FILES=n`: how many damaged files are tried.
-  static let damagedFiles = number("STRATA_DAMAGED_FILES") ?? 400
+  static let damagedFiles = number("STRATA_DAMAGED_FILES") ?? 200
   /// `STRATA_VALID_FILES=n`: how many sound files are inspected.
-  static let validFiles = number("STRATA_VALID_FILES") ?? 300
+  static let validFiles = number("STRATA_VALID_FILES") ?? 150
   /// `STRATA_FUZZ_INPUTS=n`: how many mutated inputs each decoder gets. Without it those whose inputs are whole predicates, each of
   /// which is read, written and read again, get fewer.
   static func fuzzInputs(_ decoder: String) -> Int {
-    number("STRATA_FUZZ_INPUTS") ?? (["format", "xcode"].contains(decoder) ? 500 : 5_000)
+    number("STRATA_FUZZ_INPUTS") ?? (["format", "xcode"].contains(decoder) ? 250 : 2_500)
   }
 
   /// `STRATA_PROCESS_SAVES=n`: how many saves processes make that share a store.
-  static let processSaves = number("STRATA_PROCESS_SAVES") ?? 2_000
+  static let processSaves = number("STRATA_PROCESS_SAVES") ?? 800
 
   private static func number(_ name: String) -> Int? {
     ProcessInfo.processInfo.environment[name].flatMap { Int($0) }

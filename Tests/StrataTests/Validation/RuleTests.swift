@@ -242,7 +242,21 @@ struct RuleTests {
     board["name"] = String(repeating: "a", count: 100)
     let error = try #require(errors { try context.save() }.first as? CoreDataError)
     #expect(error.code == .validationStringPatternMatching)
-    #expect(error.localizedDescription.contains("takes too long"))
+    #expect(error.localizedDescription.contains("takes too long to compare with the pattern “(a+)+b”"))
+  }
+
+  @Test("rule 224: a value that does not match is told with its pattern, both by their beginnings")
+  func patternsAreTold() throws {
+    let store = try TemporaryStore(
+      ClubModel.make { $0["Board"]?.attributesByName["name"]?.validationRules = [.pattern("[A-Z]+")] })
+    let context = store.context()
+    let board = Board(context: context)
+    board["name"] = "duke"
+    let error = try #require(errors { try context.save() }.first as? CoreDataError)
+    #expect(error.localizedDescription.contains("must match the pattern “[A-Z]+” and is “duke”"))
+    board["name"] = String(repeating: "d", count: 101)
+    let long = try #require(errors { try context.save() }.first as? CoreDataError)
+    #expect(long.localizedDescription.contains("is “\(String(repeating: "d", count: 100))…”"))
   }
 
   @Test("rules 225, 317: subentities inherit rules and validators, and add their own")

@@ -126,14 +126,21 @@ extension CompiledRule.Test {
       case .matches: return nil
       case .differs:
         return CompiledRule.Failure(
-          code: .validationStringPatternMatching, words: "does not match the pattern it must match")
+          code: .validationStringPatternMatching,
+          words: "must match the pattern “\(Self.short(pattern.text))” and is “\(Self.short(text))”")
       case .undecided:
         return CompiledRule.Failure(
           code: .validationStringPatternMatching,
-          words: "takes too long to compare with the pattern it must match")
+          words: "takes too long to compare with the pattern “\(Self.short(pattern.text))”")
       }
     case .predicate: return failure(ofAny: value.anyValue)
     }
+  }
+
+  /// The beginning of a text, for a message.
+  private static func short(_ text: String) -> String {
+    let start = text.prefix(100)
+    return start.endIndex == text.endIndex ? text : "\(start)…"
   }
 
   /// The same for a value that is no attribute value, about which only predicates have something to say.

@@ -14,6 +14,8 @@ struct ValidationPattern: Sendable {
   }
 
   private let expression: NSRegularExpression
+  /// The pattern as it was given.
+  let text: String
 
   /// The longest pattern in UTF-8 bytes.
   static let maximumLength = 10_000
@@ -31,6 +33,7 @@ struct ValidationPattern: Sendable {
         pattern: whole, options: isCaseInsensitive ? .caseInsensitive : [])
       {
         self.expression = expression
+        text = pattern
         mostReports = max(20, 100_000 / max(100, pattern.utf8.count))
         return
       }

@@ -126,14 +126,16 @@ extension FetchSort {
 
   private static func key(_ keyPath: any AnyKeyPath & Sendable) -> PropertyKey {
     PropertyKey(keyPath: keyPath) { keyPath, entity, schema in
-      try KeyPathNames.name(of: keyPath, from: entity, schema)
+      try PredicateTranslationError.naming(.sortKey) {
+        try KeyPathNames.name(of: keyPath, from: entity, schema)
+      }
     }
   }
 
   private static func refused(_ keyPath: any AnyKeyPath & Sendable, _ reason: String) -> PropertyKey {
     PropertyKey(keyPath: keyPath) { keyPath, _, _ in
       throw PredicateTranslationError(
-        expression: "sort descriptor of \(type(of: keyPath).rootType)", reason: reason)
+        .sortKey, expression: "sort descriptor of \(type(of: keyPath).rootType)", reason: reason)
     }
   }
 }

@@ -81,6 +81,20 @@ extension FetchRequest where Result: ManagedObject {
     self.init(predicate: condition.map { FetchPredicate($0) }, sortDescriptors: order.sorts)
   }
 
+  /// A request for all objects of the class `Result`, in an order: `FetchRequest<Book>(sortedBy: .reverse(\.published))`.
+  public init(sortedBy order: FetchOrder<Result>) { self.init(sortDescriptors: order.sorts) }
+
+  /// The same in the order of one attribute, small values first: `FetchRequest<Book>(sortedBy: \.title)`.
+  public init<Key>(where condition: FetchPredicate? = nil, sortedBy order: KeyPath<Result, Key> & Sendable) {
+    self.init(predicate: condition, sortDescriptors: [FetchSort(order)])
+  }
+
+  /// The same with a `#Predicate`, in the order of one attribute.
+  @_disfavoredOverload
+  public init<Key>(where condition: Predicate<Result>?, sortedBy order: KeyPath<Result, Key> & Sendable) {
+    self.init(predicate: condition.map { FetchPredicate($0) }, sortDescriptors: [FetchSort(order)])
+  }
+
   /// The same in the order of Foundation's sort descriptors.
   public init(where condition: FetchPredicate? = nil, sortedBy order: [SortDescriptor<Result>]) {
     self.init(predicate: condition, sortDescriptors: FetchOrder(order).sorts)

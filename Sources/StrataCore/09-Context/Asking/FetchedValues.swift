@@ -8,7 +8,8 @@ extension ManagedObjectContext {
   ///
   /// Each key path leads to a stored attribute, perhaps of an object that to-one relationships lead to (`\.author?.name`), or to an `objectID`. The values are those
   /// that the class's accessors make of what is stored: enumerations, defaults for nil. As with all rows of values, unsaved changes take no part: what is read is what
-  /// is in the store. On the context's queue.
+  /// is in the store. A stored value that the property's type does not know is told to ``readFailureHandler`` with the ID of its record (without it in `distinct` tuples,
+  /// which stand for many); the tuple has what an object would show. On the context's queue.
   ///
   /// - Parameters:
   ///   - type: The class, which one entity of the model has.
@@ -24,13 +25,22 @@ extension ManagedObjectContext {
     _ others: repeat (KeyPath<T, each Value> & Sendable), where condition: FetchPredicate? = nil,
     sortedBy order: FetchOrder<T> = [], limit: Int? = nil, offset: Int = 0, distinct: Bool = false
   ) throws -> [(First, repeat each Value)] {
+    try values(condition, order.sorts, limit, offset, distinct, first, repeat each others)
+  }
+
+  private func values<T: ManagedObject, First, each Value>(
+    _ condition: FetchPredicate?, _ order: [FetchSort], _ limit: Int?, _ offset: Int, _ distinct: Bool,
+    _ first: KeyPath<T, First> & Sendable, _ others: repeat (KeyPath<T, each Value> & Sendable)
+  ) throws -> [(First, repeat each Value)] {
+    let type = T.self
     var request = FetchRequest<FetchedDictionary>(
-      entityName: try entityName(of: type), predicate: condition, sortDescriptors: order.sorts,
+      entityName: try entityName(of: type), predicate: condition, sortDescriptors: order,
       fetchOffset: offset)
     request.returnsDistinctResults = distinct
     let plan = ValuePlan(entity: try FetchPredicate.entity(of: type, in: schema), schema: schema)
     let column = try plan.column(first as KeyPath<T, First>)
     let columns = (repeat try plan.column((each others) as KeyPath<T, each Value>))
+    let identifierColumn = distinct || !plan.hasForms ? nil : plan.identifierColumn()
     request.propertiesToFetch = plan.columns
     request.fetchLimit = limit ?? 0
     if limit == 0 {
@@ -40,6 +50,9 @@ extension ManagedObjectContext {
     }
     let rows = try fetch(request)
     let replay = ProbeRecording(schema, .row)
+    replay.identifierColumn = identifierColumn
+    replay.report = { self.tell($0) }
+    defer { replay.report = nil }
     return ProbeRecording.$current.withValue(replay) {
       rows.map { row in
         replay.row = row.values
@@ -56,10 +69,55 @@ extension ManagedObjectContext {
     _ others: repeat (KeyPath<T, each Value> & Sendable), where condition: Predicate<T>?,
     sortedBy order: FetchOrder<T> = [], limit: Int? = nil, offset: Int = 0, distinct: Bool = false
   ) throws -> [(First, repeat each Value)] {
-    try fetch(
-      type, values: first, repeat each others,
-      where: condition.map { FetchPredicate($0) } as FetchPredicate?, sortedBy: order,
-      limit: limit, offset: offset, distinct: distinct)
+    try values(
+      condition.map { FetchPredicate($0) }, order.sorts, limit, offset, distinct, first, repeat each others)
+  }
+
+  /// The same in the order of Foundation's sort descriptors.
+  /// - Throws: what the fetch in a ``FetchOrder`` throws; ``PredicateTranslationError`` for a sort descriptor that no store knows.
+  public func fetch<T: ManagedObject, First, each Value>(
+    _ type: T.Type, values first: KeyPath<T, First> & Sendable,
+    _ others: repeat (KeyPath<T, each Value> & Sendable), where condition: FetchPredicate? = nil,
+    sortedBy order: [SortDescriptor<T>], limit: Int? = nil, offset: Int = 0, distinct: Bool = false
+  ) throws -> [(First, repeat each Value)] {
+    try values(
+      condition, FetchOrder(order).sorts, limit, offset, distinct, first, repeat each others)
+  }
+
+  /// The same with a `#Predicate`, in the order of Foundation's sort descriptors.
+  /// - Throws: ``PredicateTranslationError`` for what no store can look up, naming it; what `fetch(_:)` throws for rows of values.
+  @_disfavoredOverload
+  public func fetch<T: ManagedObject, First, each Value>(
+    _ type: T.Type, values first: KeyPath<T, First> & Sendable,
+    _ others: repeat (KeyPath<T, each Value> & Sendable), where condition: Predicate<T>?,
+    sortedBy order: [SortDescriptor<T>], limit: Int? = nil, offset: Int = 0, distinct: Bool = false
+  ) throws -> [(First, repeat each Value)] {
+    try values(
+      condition.map { FetchPredicate($0) }, FetchOrder(order).sorts, limit, offset, distinct, first,
+      repeat each others)
+  }
+
+  /// The same in the order of one attribute, small values first: `sortedBy: \.title`.
+  /// - Throws: what the fetch in a ``FetchOrder`` throws.
+  public func fetch<T: ManagedObject, Key, First, each Value>(
+    _ type: T.Type, values first: KeyPath<T, First> & Sendable,
+    _ others: repeat (KeyPath<T, each Value> & Sendable), where condition: FetchPredicate? = nil,
+    sortedBy order: KeyPath<T, Key> & Sendable, limit: Int? = nil, offset: Int = 0, distinct: Bool = false
+  ) throws -> [(First, repeat each Value)] {
+    try values(condition, [FetchSort(order)], limit, offset, distinct, first, repeat each others)
+  }
+
+  /// The same with a `#Predicate`, in the order of one attribute.
+  /// - Throws: ``PredicateTranslationError`` for what no store can look up, naming it; what `fetch(_:)` throws for rows of values.
+  @_disfavoredOverload
+  public func fetch<T: ManagedObject, Key, First, each Value>(
+    _ type: T.Type, values first: KeyPath<T, First> & Sendable,
+    _ others: repeat (KeyPath<T, each Value> & Sendable), where condition: Predicate<T>?,
+    sortedBy order: KeyPath<T, Key> & Sendable, limit: Int? = nil, offset: Int = 0, distinct: Bool = false
+  ) throws -> [(First, repeat each Value)] {
+    try values(
+      condition.map { FetchPredicate($0) }, [FetchSort(order)], limit, offset, distinct, first,
+      repeat each others)
   }
 }
 
@@ -68,6 +126,8 @@ private final class ValuePlan {
   let entity: EntitySchema
   let schema: Schema
   private(set) var columns: [FetchColumn] = []
+  /// Whether a property has a type of its own, which may not know what is stored.
+  private(set) var hasForms = false
   private var places: [String: Int] = [:]
 
   init(entity: EntitySchema, schema: Schema) {
@@ -78,7 +138,10 @@ private final class ValuePlan {
   /// What reads the value that a key path leads to.
   func column<Root: ManagedObject, Value>(_ keyPath: KeyPath<Root, Value>) throws -> ValueColumn<Root, Value>
   {
-    let reads = try KeyPathNames.reads(of: keyPath, from: entity, schema)
+    let reads = try PredicateTranslationError.naming(.value) {
+      try KeyPathNames.reads(of: keyPath, from: entity, schema)
+    }
+    if !(Self.unwrapped(Value.self) is any StoredAttribute.Type) { hasForms = true }
     var name = ""
     var steps: [Int] = []
     for read in reads {
@@ -87,20 +150,25 @@ private final class ValuePlan {
     }
     let endsAtObject =
       reads.last.map { schema.entities[$0.entity].relationship(slot: $0.slot) != nil } ?? true
-    if reads.isEmpty { steps = [place("objectID") { .expression("objectID", .evaluatedObject) }] }
+    if reads.isEmpty { steps = [identifierColumn()] }
     let probe = ManagedObject.probe(entity)
     guard let root = probe as? Root, !endsAtObject || Self.isIdentifier(Value.self) else {
       throw PredicateTranslationError(
-        expression: "key path from \(Root.self) to \(Value.self)",
+        .value, expression: "key path from \(Root.self) to \(Value.self)",
         reason: "objects are no values: go on to one of their attributes, or to objectID")
     }
     return ValueColumn(keyPath: keyPath, probe: root, steps: steps, isIdentifier: endsAtObject)
   }
 
-  private static func isIdentifier(_ type: Any.Type) -> Bool {
+  /// The column of the objects' own IDs.
+  func identifierColumn() -> Int { place("objectID") { .expression("objectID", .evaluatedObject) } }
+
+  private static func isIdentifier(_ type: Any.Type) -> Bool { unwrapped(type) == ManagedObjectID.self }
+
+  private static func unwrapped(_ type: Any.Type) -> Any.Type {
     var type = type
     while let optional = type as? any OptionalValue.Type { type = optional.wrapped }
-    return type == ManagedObjectID.self
+    return type
   }
 
   private func place(_ name: String, _ column: () -> FetchColumn) -> Int {

@@ -79,6 +79,10 @@ extension ManagedObject {
     do {
       return try body()
     } catch {
+      if state.contains(.probe), let replay = ProbeRecording.current, let report = replay.report {
+        report(ReadFailure(error, replay.subject.map { [$0] } ?? []))
+        return nil
+      }
       let failure = ReadFailure(error, [objectID])
       if let context { context.tell(failure) } else { DebugOutput.write("\(failure)") }
       return nil

@@ -317,20 +317,28 @@ extension ManagedObject {
       draft.changed.forEach { draft.clear($0) }
       return
     }
-    let layout = home.entity.layout
     draft.changed.forEach { slot in
-      // Values outside their rows are the same while both rows refer to the same writing of them.
-      let isSame =
-        if let mine = base.externalReference(slot, layout) {
-          mine == stored.externalReference(slot, layout)
-        } else {
-          Self.isSame(base.value(slot, layout), stored.value(slot, layout))
-        }
-      if !isSame {
-        if let relationship = home.entity.relationship(slot: slot) { withdrawReference(relationship) }
-        draft.clear(slot)
-      }
+      guard !isSame(slot, in: base, stored) else { return }
+      if let relationship = home.entity.relationship(slot: slot) { withdrawReference(relationship) }
+      draft.clear(slot)
     }
+  }
+
+  /// Whether two rows of the object are known to have the same value.
+  private final func isSame(_ slot: Int, in base: RowSnapshot, _ stored: RowSnapshot) -> Bool {
+    let layout = home.entity.layout
+    // Values outside their rows are the same while both rows refer to the same writing of them.
+    if let mine = base.externalReference(slot, layout) {
+      return mine == stored.externalReference(slot, layout)
+    }
+    return Self.isSame(base.value(slot, layout), stored.value(slot, layout))
+  }
+
+  /// The persistent properties with a value in the row that two rows of the object do not have in common.
+  final func slots(changedFrom base: RowSnapshot, to stored: RowSnapshot) -> SlotBitmap {
+    var result = SlotBitmap()
+    home.persistentSlots.forEach { if !isSame($0, in: base, stored) { result.insert($0) } }
+    return result
   }
 
   /// The persistent attributes whose edited value is not the saved one; of a new object, not the default.

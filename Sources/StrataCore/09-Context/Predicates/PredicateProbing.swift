@@ -50,6 +50,17 @@ final class ProbeRecording: @unchecked Sendable {
   var steps: [Int] = []
   /// How many relationships have been followed.
   var depth = 0
+  /// The row's column with the ID of its object, if it has one.
+  var identifierColumn: Int?
+  /// Is told of values in rows that are none of their properties' types.
+  var report: ((ReadFailure) -> Void)?
+
+  /// The ID of the object whose property a row answers for; nil when the row does not say it.
+  var subject: ManagedObjectID? {
+    let column = depth > 0 && depth <= steps.count ? steps[depth - 1] : identifierColumn
+    if let column, case .object(let id) = row[column] { return id }
+    return nil
+  }
 
   init(_ schema: Schema, _ answer: Answer) {
     self.schema = schema

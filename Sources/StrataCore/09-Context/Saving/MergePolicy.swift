@@ -76,7 +76,12 @@ open class MergePolicy: NSObject, @unchecked Sendable {  // Safe: the only store
   /// - Throws: `CoreDataError` 133020 under the error policy, with the conflicts; what reading a row throws.
   open func resolve(optimisticLockingConflicts conflicts: [MergeConflict]) throws {
     if mergeType == .error {
-      throw CoreDataError(.managedObjectMerge, userInfo: [CoreDataError.Key.saveConflicts: conflicts])
+      let shown = conflicts.prefix(5).map { "\($0)" }.joined(separator: "; ")
+      let more = conflicts.count > 5 ? "; … and \(conflicts.count - 5) more" : ""
+      throw CoreDataError(
+        .managedObjectMerge,
+        "\(CoreDataError.Code.managedObjectMerge.sentence) Nothing was saved. \(shown)\(more).",
+        userInfo: [CoreDataError.Key.saveConflicts: conflicts])
     }
     for conflict in conflicts { try conflict.settle(mergeType) }
   }
@@ -147,6 +152,27 @@ public final class MergeConflict: NSObject {
     oldVersionNumber = oldvers
     newVersionNumber = newvers
     super.init()
+  }
+
+  /// The record, which of its properties others have changed, and which the context has.
+  public override var description: String {
+    let others: String
+    if let row = found {
+      let slots = sourceObject.snapshot.map { sourceObject.slots(changedFrom: $0, to: row) }
+      others = "has changed " + names(slots ?? SlotBitmap())
+    } else {
+      others = newVersionNumber == 0 ? "has deleted it" : "has changed it"
+    }
+    let own = sourceObject.isDeleted ? "has deleted it" : "has changed " + names(sourceObject.slotsThatDiffer)
+    return "\(sourceObject.home.token.entityName)/p\(sourceObject.primaryKey): another writer \(others), "
+      + "this context \(own)"
+  }
+
+  private func names(_ slots: SlotBitmap) -> String {
+    var names: [String] = []
+    slots.forEach { names.append(sourceObject.home.entity.attributes[$0].name) }
+    if names.isEmpty { return "its relationships" }
+    return names.prefix(8).joined(separator: ", ") + (names.count > 8 ? " and \(names.count - 8) more" : "")
   }
 
   /// Puts the object into the state in which `type` wants it saved.

@@ -168,9 +168,11 @@ extension ManagedObject {
   /// Tells that the stored value is none of the property's type: it stays as it is, the property shows none.
   final func reportUnfit<Value>(_ name: String, _ stored: String, _ type: Value.Type) -> Value? {
     let entity = home.token.entityName
+    let key = state.contains(.probe) ? ProbeRecording.current?.subject?.primaryKey : primaryKey
+    let record = key.map { " of p\($0)" } ?? ""
     _ = reported {
       throw CoreDataError(
-        .coreData, "The stored value \(stored) of \(entity).\(name) of p\(primaryKey) is no \(Value.self).",
+        .coreData, "The stored value \(stored) of \(entity).\(name)\(record) is no \(Value.self).",
         userInfo: [CoreDataError.Key.validationKey: name])
     }
     return nil

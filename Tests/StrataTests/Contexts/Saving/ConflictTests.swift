@@ -75,6 +75,33 @@ struct ConflictTests {
     #expect(try store.context().entries().map(Values.init) == [Values("theirs", 1, 2)])
   }
 
+  @Test("rule 192: the error names the record and what both sides have done to it")
+  func errorsNameWhatIsInConflict() throws {
+    try makeUpdateUpdate()
+    let changed = #expect(throws: CoreDataError.self) { try mine.save() }
+    let record = "Entry/\(entry.objectID.uriRepresentation().lastPathComponent): another writer has"
+    let sides = try #require(
+      changed?.localizedDescription.firstMatch(
+        of: /another writer has changed (.+), this context has changed (.+)\./))
+    #expect(changed?.localizedDescription.contains(record) == true)
+    #expect(Set(sides.1.split(separator: ", ")) == ["height", "notes"])
+    #expect(Set(sides.2.split(separator: ", ")) == ["notes", "rating"])
+
+    mine.delete(entry)
+    let deleted = #expect(throws: CoreDataError.self) { try mine.save() }
+    #expect(deleted?.localizedDescription.hasSuffix("this context has deleted it.") == true)
+
+    mine.rollback()
+    mine.refresh(entry, mergeChanges: false)
+    entry.rating = 9
+    theirs.delete(rival)
+    try theirs.save()
+    let gone = #expect(throws: CoreDataError.self) { try mine.save() }
+    #expect(
+      gone?.localizedDescription.hasSuffix("\(record) deleted it, this context has changed rating.") == true,
+      "\(gone?.localizedDescription ?? "")")
+  }
+
   @Test("rules 191, 193: the conflict has what was read, what is stored, and the versions")
   func conflictTellsBothSides() throws {
     try makeUpdateUpdate()

@@ -19,7 +19,8 @@ struct LogPowerCutTests {
 
   /// Each call on data file and log fails in turn, in each task.
   @Test func failingCallsLoseNothing() async throws {
-    try await TortureWorker.run("log-faults", cases: 2, seed: TortureWorker.seed)
+    try await TortureWorker.run(
+      "log-faults", cases: TortureSettings.logFaults, seed: TortureWorker.seed, processes: 1)
   }
 
   /// Two and three processes write by turns and are killed at any call.
@@ -37,6 +38,7 @@ struct LogPowerCutTests {
 
   /// The same stories as without a log, through contexts, with groups of saves and backups.
   @Test func afterAPowerCutAStoreWithALogHoldsWhatWasPromised() async throws {
-    try await TortureWorker.run("log-store-crash-states", cases: 300, seed: TortureWorker.seed)
+    try await TortureWorker.run(
+      "log-store-crash-states", cases: TortureSettings.logStoreCrashStates, seed: TortureWorker.seed)
   }
 }

@@ -89,6 +89,19 @@ public final class LiveList<Element: ManagedObject> {
     try configure(condition.map { FetchPredicate($0) }, FetchOrder(order).sorts)
   }
 
+  /// The same in the order of one attribute, small values first: `sortedBy: \.title`.
+  /// - Throws: what `fetch(_:)` throws. The list goes on as before then.
+  public func configure<Key>(
+    where condition: FetchPredicate?, sortedBy order: KeyPath<Element, Key> & Sendable
+  ) throws { try configure(condition, [FetchSort(order)]) }
+
+  /// The same with a `#Predicate`, in the order of one attribute.
+  /// - Throws: ``PredicateTranslationError`` for an expression that no store can look up; what `fetch(_:)` throws. The list goes on as before then.
+  @_disfavoredOverload
+  public func configure<Key>(
+    where condition: Predicate<Element>?, sortedBy order: KeyPath<Element, Key> & Sendable
+  ) throws { try configure(condition.map { FetchPredicate($0) }, [FetchSort(order)]) }
+
   private func configure(_ condition: FetchPredicate?, _ order: [FetchSort]) throws {
     do {
       try context.requireStores()
