@@ -10,6 +10,13 @@ let swiftSyntax: [Target.Dependency] = [
   "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros", "SwiftDiagnostics", "SwiftCompilerPlugin",
 ].map { .product(name: $0, package: "swift-syntax") }
 
+// Everything is the main actor's that says nothing else. Unsafe only by name: the tools' version that this package asks for has no setting for it.
+#if compiler(>=6.2)
+  let onMainActor: [SwiftSetting] = [.unsafeFlags(["-default-isolation", "MainActor"])]
+#else
+  let onMainActor: [SwiftSetting] = []
+#endif
+
 // Apple's systems have a CoreData and a SwiftData of their own; second modules of those names would hide them.
 #if canImport(Darwin)
   let appleSpelledProducts: [Product] = []
@@ -81,6 +88,7 @@ let swiftSyntax: [Target.Dependency] = [
     .testTarget(name: "JournalTests", dependencies: ["JournalApp"]),
     // As a program sees the module: it imports SwiftData and nothing else.
     .testTarget(name: "SwiftDataSurfaceTests", dependencies: ["SwiftData"]),
+    .testTarget(name: "MainActorModelTests", dependencies: ["SwiftData"], swiftSettings: onMainActor),
     // One app as it is written for Apple's systems, in both language modes; Swift6 has the files of Swift5 by links.
     .testTarget(
       name: "FieldbookSwift5Tests", dependencies: ["SwiftData"], path: "Tests/FieldbookSample/Swift5",

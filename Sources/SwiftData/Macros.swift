@@ -13,17 +13,18 @@
 /// the object until a context takes it.
 @attached(
   member, conformances: Observable, PersistentModel, Sendable,
-  names: named(_$backingData), named(persistentBackingData), named(schemaMetadata), named(init),
+  names: named(_$backingData), named(_$row), named(persistentBackingData), named(schemaMetadata), named(init),
   named(_$observationRegistrar), named(_SwiftDataNoType), named(access), named(withMutation),
   named(_$ModelRoot), named(_$holdsInitialValues))
 @attached(memberAttribute)
 @attached(extension, conformances: Observable, PersistentModel, Sendable)
 public macro Model() = #externalMacro(module: "SwiftDataMacros", type: "PersistentModelMacro")
 
-/// The accessors of one property. Written by ``Model()``.
+/// The accessors of the property at a place among those that its class declares; without a place, of one that is found by its key path alone. Written by
+/// ``Model()``.
 @attached(accessor, names: named(init), named(get), named(set))
 @attached(peer, names: prefixed(`_`))
-public macro _PersistedProperty() =
+public macro _PersistedProperty(_ place: Int = -1) =
   #externalMacro(module: "SwiftDataMacros", type: "PersistedPropertyMacro")
 
 /// The accessors of one property whose values a transformer keeps. Written by ``Model()``.

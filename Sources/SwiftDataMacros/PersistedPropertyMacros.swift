@@ -17,17 +17,18 @@ extension StoredPropertyMacro {
   ) throws -> [AccessorDeclSyntax] {
     guard let property = PropertyReader.persisted(declaration) else { return [] }
     let name = property.name
+    let (begun, read) = short(node, name)
     return [
       """
       @storageRestrictions(accesses: _$backingData, initializes: \(raw: property.marker))
       init(initialValue) {
-        _$backingData.\(raw: setter)(forKey: \\.\(raw: name), to: initialValue)
+        \(raw: begun)_$backingData.\(raw: setter)(forKey: \\.\(raw: name), to: initialValue)\(raw: begun.isEmpty ? "" : "\n  }")
         \(raw: property.marker) = _SwiftDataNoType()
       }
       """,
       """
       get {
-        _$observationRegistrar.access(self, keyPath: \\.\(raw: name))
+        \(raw: read)_$observationRegistrar.access(self, keyPath: \\.\(raw: name))
         return self.\(raw: getter)(forKey: \\.\(raw: name))
       }
       """,
@@ -39,6 +40,16 @@ extension StoredPropertyMacro {
       }
       """,
     ]
+  }
+
+  /// The short ways of an initial value and of reading, which know the property by its place: no key path is made for types that they are there for. For other types
+  /// the compiler drops them.
+  private static func short(_ node: AttributeSyntax, _ name: String) -> (begun: String, read: String) {
+    guard let place = node.argumentList?.first?.expression.trimmedDescription else { return ("", "") }
+    return (
+      "if !_$backingData._begin(\(place), with: initialValue) {\n    ",
+      "if let value = self._value(at: \(place), in: _$row, \\.\(name)) {\n    return value\n  }\n  "
+    )
   }
 
   static func expansion(

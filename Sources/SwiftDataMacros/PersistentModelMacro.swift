@@ -3,7 +3,7 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-/// `@Model`. Of what it writes, Docs/Decisions says why it takes two steps:
+/// `@Model`. Of what it writes, Docs/Decisions says why it takes two steps, and what makes its accessors short:
 ///
 ///     @Model ──▶ members:     backing data, metadata, the initialiser for rows
 ///           └──▶ @_PersistedProperty on each property ──▶ init, get and set, and the stored property that the init accessor initialises
@@ -25,6 +25,7 @@ extension PersistentModelMacro: MemberMacro {
 
   private static func root(_ found: ModelClass) -> [DeclSyntax] {
     let name = found.name
+    // `@exclusivity(unchecked)` of `_$row`: every access is one load or store where the model is used, and none spans a call into other code.
     var members: [DeclSyntax] = [
       """
       @Transient
@@ -36,9 +37,14 @@ extension PersistentModelMacro: MemberMacro {
           _$backingData
         }
         set {
+          _$row = SwiftData._RowReference(newValue)
           _$backingData = newValue
         }
       }
+      """,
+      """
+      @Transient @exclusivity(unchecked)
+      \(raw: found.isFinal ? "private" : "\(found.access)private(set)") var _$row = SwiftData._RowReference()
       """,
       """
       \(raw: found.overridableAccess)class var schemaMetadata: [SwiftData.Schema.PropertyMetadata] {
@@ -49,12 +55,13 @@ extension PersistentModelMacro: MemberMacro {
       """,
       """
       \(raw: found.access)\(raw: found.isFinal ? "" : "required ")init(backingData: any SwiftData.BackingData<\(raw: name)>) {
-      \(raw: markers(of: found))  _$backingData = backingData
+      \(raw: markers(of: found))  _$row = SwiftData._RowReference(backingData)
+        _$backingData = backingData
       }
       """,
       """
       @Transient
-      \(raw: found.isFinal ? "private " : found.access)nonisolated let _$observationRegistrar = Observation.ObservationRegistrar()
+      \(raw: found.isFinal ? "private " : found.access)nonisolated let _$observationRegistrar = SwiftData._ModelRegistrar()
       """,
       """
       nonisolated func access<_Member>(keyPath: KeyPath<\(raw: name), _Member>) {
@@ -176,7 +183,11 @@ extension PersistentModelMacro: MemberAttributeMacro {
     guard declaration.is(ClassDeclSyntax.self), let property = PropertyReader.persisted(member) else {
       return []
     }
-    return [property.isTransformable ? "@_TransformablePersistedProperty" : "@_PersistedProperty"]
+    if property.isTransformable { return ["@_TransformablePersistedProperty"] }
+    // Its place in the metadata.
+    let names = declaration.memberBlock.members.compactMap { PropertyReader.persisted($0.decl)?.name }
+    guard let place = names.firstIndex(of: property.name) else { return ["@_PersistedProperty"] }
+    return ["@_PersistedProperty(\(raw: place))"]
   }
 }
 

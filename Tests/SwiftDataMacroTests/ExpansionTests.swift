@@ -21,10 +21,15 @@ struct ExpansionTests {
         var title {
           @storageRestrictions(accesses: _$backingData, initializes: _title)
           init(initialValue) {
-            _$backingData.setValue(forKey: \\.title, to: initialValue)
+            if !_$backingData._begin(0, with: initialValue) {
+              _$backingData.setValue(forKey: \\.title, to: initialValue)
+            }
             _title = _SwiftDataNoType()
           }
           get {
+            if let value = self._value(at: 0, in: _$row, \\.title) {
+              return value
+            }
             _$observationRegistrar.access(self, keyPath: \\.title)
             return self.getValue(forKey: \\.title)
           }
@@ -42,9 +47,13 @@ struct ExpansionTests {
             _$backingData
           }
           set {
+            _$row = SwiftData._RowReference(newValue)
             _$backingData = newValue
           }
         }
+
+        @exclusivity(unchecked)
+        private(set) var _$row = SwiftData._RowReference()
 
         class var schemaMetadata: [SwiftData.Schema.PropertyMetadata] {
           [
@@ -54,9 +63,10 @@ struct ExpansionTests {
 
         required init(backingData: any SwiftData.BackingData<Trip>) {
           _title = _SwiftDataNoType()
+          _$row = SwiftData._RowReference(backingData)
           _$backingData = backingData
         }
-        nonisolated let _$observationRegistrar = Observation.ObservationRegistrar()
+        nonisolated let _$observationRegistrar = SwiftData._ModelRegistrar()
 
         nonisolated func access<_Member>(keyPath: KeyPath<Trip, _Member>) {
           _$observationRegistrar.access(self, keyPath: keyPath)
@@ -94,7 +104,8 @@ struct ExpansionTests {
     let found = lines("var title = \"\"")
     #expect(found.contains("init(backingData: any SwiftData.BackingData<Trip>) {"))
     #expect(
-      found.contains("private nonisolated let _$observationRegistrar = Observation.ObservationRegistrar()"))
+      found.contains("private nonisolated let _$observationRegistrar = SwiftData._ModelRegistrar()"))
+    #expect(found.contains("private var _$row = SwiftData._RowReference()"))
     #expect(!found.contains { $0.contains("_$ModelRoot") })
   }
 
@@ -199,6 +210,26 @@ struct ExpansionTests {
     #expect(found.contains("self.setTransformableValue(forKey: \\.a, to: newValue)"))
   }
 
+  @Test("S5: accessors give the place of their property among those that the class keeps")
+  func places() {
+    let found = lines(
+      """
+      static var count = 0
+      var first: Int
+      @Transient var isOpen = false
+      @Attribute(.transformable(by: "Colour")) var colour: Colour
+      var name: String { "" }
+      var last: String
+      init() {}
+      """)
+    #expect(found.contains("if !_$backingData._begin(0, with: initialValue) {"))
+    #expect(found.contains("if let value = self._value(at: 0, in: _$row, \\.first) {"))
+    #expect(found.contains("if !_$backingData._begin(2, with: initialValue) {"))
+    #expect(found.contains("if let value = self._value(at: 2, in: _$row, \\.last) {"))
+    // What a transformer keeps has no short way.
+    #expect(!found.contains { $0.contains("_begin(1") || $0.contains("at: 1") })
+  }
+
   @Test("S20, R6: a submodel adds to its superclass's metadata and backing data")
   func submodel() {
     let found = lines("var fare = 0\ninit() {}", of: "class Flight: Trip", isSubmodel: true)
@@ -208,7 +239,7 @@ struct ExpansionTests {
     #expect(found.contains("super.init(backingData: backingData)"))
     #expect(found.contains("Flight._takeInitialValues(_$backingData, into: super.persistentBackingData)"))
     #expect(
-      !found.contains { $0.contains("ObservationRegistrar()") || $0.hasPrefix("nonisolated extension") })
+      !found.contains { $0.contains("_ModelRegistrar()") || $0.hasPrefix("nonisolated extension") })
   }
 
   @Test("S77: @ModelActor makes the executor, the container and the initialiser")

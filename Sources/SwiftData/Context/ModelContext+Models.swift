@@ -9,16 +9,23 @@ extension ModelContext {
   /// is not in the container's schema.
   public func insert<T>(_ model: T) where T: PersistentModel {
     settleExpected(but: model)
-    if let row = model.modelRow { return insert(row, again: model) }
-    guard let draft = model.draft else {
+    let backingData = model.persistentBackingData as AnyObject
+    if let row = backingData as? ModelRow { return insert(row, again: model) }
+    guard let draft = backingData as? AnyDraft else {
       stop("\(type(of: model)) has backing data of its own making, which no context can insert")
     }
-    insert(draft, of: model)
+    if !draft.hasRelationships, type(of: model) == T.self {
+      // The class is known: what follows is nothing but new attributes.
+      _ = makeRow(draft, ofOwnClass: model)
+      draft.forget()
+    } else {
+      insert(draft, of: model)
+    }
     noteChange()
   }
 
   private func insert(_ row: ModelRow, again model: AnyObject) {
-    if let context = row.modelContext {
+    if let context = row.ownContext {
       guard context === self else {
         stop(
           "a \(type(of: model)) of another context was inserted: pass its persistentModelID, and ask this context for model(for:)"
@@ -36,7 +43,7 @@ extension ModelContext {
 
   /// The row of a model that is to be related to one of this context.
   func row<T: PersistentModel>(for model: T) -> ModelRow {
-    if let row = model.modelRow, let context = row.modelContext {
+    if let row = model.modelRow, let context = row.ownContext {
       if context === self { return row }
       stop(
         "a \(type(of: model)) of another context was given to a relationship: pass its persistentModelID, and ask this context for model(for:)"
@@ -51,7 +58,7 @@ extension ModelContext {
   private func insert(_ first: AnyDraft, of model: any PersistentModel) {
     if !first.hasRelationships {
       _ = makeRow(first, of: model)
-      first.entries = []
+      first.forget()
       return
     }
     var pending: [(draft: AnyDraft, model: any PersistentModel)] = [(first, model)]
@@ -61,9 +68,9 @@ extension ModelContext {
       for entry in pending[place].draft.entries {
         let related: [AnyObject]
         switch entry.value {
-        case .attribute: continue
         case .toOne(let object): related = object.map { [$0] } ?? []
         case .toMany(let objects): related = objects ?? []
+        default: continue
         }
         for object in related {
           guard let model = object as? any PersistentModel, let draft = model.draft,
@@ -80,16 +87,20 @@ extension ModelContext {
 
   private func makeRow(_ draft: AnyDraft, of model: any PersistentModel) -> ModelRow {
     func make<Model: PersistentModel>(_ type: Model.Type) -> ModelRow {
-      let row = newRow(of: type)
-      fill(row, draft)
-      let model = unsafeDowncast(model as AnyObject, to: Model.self)  // It is an instance of its own class.
-      row._model = model
-      model.persistentBackingData = row
-      return row
+      // It is an instance of its own class.
+      makeRow(draft, ofOwnClass: unsafeDowncast(model as AnyObject, to: Model.self))
     }
     // A generic function may know the model by a superclass: this is its own class.
     let type: any PersistentModel.Type = Swift.type(of: model)
     return make(type)
+  }
+
+  private func makeRow<Model: PersistentModel>(_ draft: AnyDraft, ofOwnClass model: Model) -> ModelRow {
+    let row = newRow(of: Model.self)
+    fill(row, draft)
+    row._model = model
+    model.persistentBackingData = row
+    return row
   }
 
   private func newRow<Model: PersistentModel>(of type: Model.Type) -> RowBacking<Model> {
@@ -105,11 +116,7 @@ extension ModelContext {
   private func fill(_ row: ModelRow, _ draft: AnyDraft) {
     row._plan = rows.plan(of: row)
     row.withPlan { plan in
-      for entry in draft.entries {
-        guard case .attribute(let value) = entry.value else { continue }
-        let property = plan.property(entry.keyPath, row)
-        property.codec.writeAny(value, row, property)
-      }
+      for entry in draft.entries { plan.write(entry, row) }
     }
     row._temporaryNumber = draft.knownNumber
     if draft.knownNumber != 0 { temporaryRows.set(row) }
@@ -120,22 +127,22 @@ extension ModelContext {
   private func relate(_ row: ModelRow, _ draft: AnyDraft) {
     for entry in draft.entries {
       switch entry.value {
-      case .attribute: continue
       case .toOne(let object):
         guard let model = object as? any PersistentModel else { continue }
-        row.write(self.row(for: model), slot: row.plan.property(entry.keyPath, row).slot)
+        row.write(self.row(for: model), slot: row.plan.property(entry, row).slot)
       case .toMany(let objects):
         guard let objects, !objects.isEmpty else { continue }
         let rows: [ManagedObject] = objects.compactMap {
           ($0 as? any PersistentModel).map { self.row(for: $0) }
         }
-        let slot = row.plan.property(entry.keyPath, row).slot
+        let slot = row.plan.property(entry, row).slot
         // Others may have made themselves members before.
         let present = row.relatedObjects(slot: slot)
         row.write(present + rows, slot: slot)
+      default: continue
       }
     }
-    draft.entries = []
+    draft.forget()
   }
 
   // MARK: Drafts that wait

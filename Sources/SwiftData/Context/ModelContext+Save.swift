@@ -41,7 +41,7 @@ extension ModelContext {
     } catch {
       throw FoundationErrors.error(for: error)
     }
-    for object in inserted where object.managedObjectContext == nil {
+    for object in inserted where !object.isInContext {
       if let row = object as? ModelRow { follow(row) }
     }
     temporaryRows.removeSaved()
@@ -54,7 +54,7 @@ extension ModelContext {
     let center = NotificationCenter.default
     func identifiers(_ objects: [ManagedObject]) -> [PersistentIdentifier] {
       objects.compactMap { object in
-        guard object.managedObjectContext != nil else { return nil }
+        guard object.isInContext else { return nil }
         let id = object.objectID
         return id.isTemporaryID ? nil : PersistentIdentifier(id)
       }

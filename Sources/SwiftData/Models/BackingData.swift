@@ -46,6 +46,71 @@ public protocol BackingData<Model>: AnyObject {
   where Value: Encodable, Value: RelationshipCollection, OtherModel == Value.PersistentElement
   /// Sets an attribute that a value transformer stores.
   func setTransformableValue<Value>(forKey keyPath: KeyPath<Model, Value>, to newValue: Value)
+
+  // The short way of initial values, for the commonest types: the property is known by its place among those that the class declares. Whether the data has taken the value;
+  // where it has not, the accessor calls `setValue`.
+
+  /// Takes a text.
+  func _begin(_ place: Int, with text: String) -> Bool
+  /// Takes a number.
+  func _begin(_ place: Int, with number: Int) -> Bool
+  /// Takes a number.
+  func _begin(_ place: Int, with number: Int64) -> Bool
+  /// Takes a number.
+  func _begin(_ place: Int, with number: Double) -> Bool
+  /// Takes a Boolean.
+  func _begin(_ place: Int, with truth: Bool) -> Bool
+  /// Takes a date.
+  func _begin(_ place: Int, with date: Date) -> Bool
+  /// Takes nil for an attribute of one of these types.
+  func _beginWithNothing(_ place: Int) -> Bool
+}
+
+extension BackingData {
+  /// Not taken.
+  public func _begin(_ place: Int, with text: String) -> Bool { false }
+  /// Not taken.
+  public func _begin(_ place: Int, with number: Int) -> Bool { false }
+  /// Not taken.
+  public func _begin(_ place: Int, with number: Int64) -> Bool { false }
+  /// Not taken.
+  public func _begin(_ place: Int, with number: Double) -> Bool { false }
+  /// Not taken.
+  public func _begin(_ place: Int, with truth: Bool) -> Bool { false }
+  /// Not taken.
+  public func _begin(_ place: Int, with date: Date) -> Bool { false }
+  /// Not taken.
+  public func _beginWithNothing(_ place: Int) -> Bool { false }
+
+  /// Not taken: a value of any other type.
+  @_disfavoredOverload
+  @inlinable @inline(__always)
+  public func _begin<Value>(_ place: Int, with value: borrowing Value) -> Bool { false }
+
+  /// Takes a text or nil.
+  @inlinable public func _begin(_ place: Int, with text: String?) -> Bool {
+    text.map { _begin(place, with: $0) } ?? _beginWithNothing(place)
+  }
+  /// Takes a number or nil.
+  @inlinable public func _begin(_ place: Int, with number: Int?) -> Bool {
+    number.map { _begin(place, with: $0) } ?? _beginWithNothing(place)
+  }
+  /// Takes a number or nil.
+  @inlinable public func _begin(_ place: Int, with number: Int64?) -> Bool {
+    number.map { _begin(place, with: $0) } ?? _beginWithNothing(place)
+  }
+  /// Takes a number or nil.
+  @inlinable public func _begin(_ place: Int, with number: Double?) -> Bool {
+    number.map { _begin(place, with: $0) } ?? _beginWithNothing(place)
+  }
+  /// Takes a Boolean or nil.
+  @inlinable public func _begin(_ place: Int, with truth: Bool?) -> Bool {
+    truth.map { _begin(place, with: $0) } ?? _beginWithNothing(place)
+  }
+  /// Takes a date or nil.
+  @inlinable public func _begin(_ place: Int, with date: Date?) -> Bool {
+    date.map { _begin(place, with: $0) } ?? _beginWithNothing(place)
+  }
 }
 
 /// What a to-many relationship is written as: `[Child]` or `[Child]?`.

@@ -5,23 +5,51 @@ class AnyDraft {
   /// A value that an initialiser or a setter has given.
   enum Value {
     case attribute(Any)
+    // Those of the commonest types as they are: what is in an `Any` is asked for its type.
+    case text(String)
+    case whole(Int)
+    case long(Int64)
+    case real(Double)
+    case truth(Bool)
+    case date(Date)
+    /// Nil of an attribute of one of these types.
+    case nothing
     case toOne(AnyObject?)
     /// Nil for an optional collection that is nil.
     case toMany([AnyObject]?)
+
+    /// The value of an attribute that is not nil.
+    var attribute: Any? {
+      switch self {
+      case .attribute(let value): value
+      case .text(let value): value
+      case .whole(let value): value
+      case .long(let value): value
+      case .real(let value): value
+      case .truth(let value): value
+      case .date(let value): value
+      case .nothing, .toOne, .toMany: nil
+      }
+    }
   }
   struct Entry {
-    let keyPath: AnyKeyPath
     /// The place among the properties of the class that the draft was made for; -1 for a property of a submodel.
     let place: Int
+    /// Which property it is, where the place does not tell.
+    let keyPath: AnyKeyPath?
     var value: Value
   }
 
   /// In the order in which they were given. Few: found by looking at one after the other.
-  final var entries: [Entry] = []
+  private(set) final var entries: ContiguousArray<Entry> = []
   /// Whether one of them is a relationship.
   private(set) final var hasRelationships = false
-  /// What the class that the draft was made for says of itself, once it was asked.
-  private final var descriptor: ModelDescriptor?
+  /// What the class that the draft was made for says of itself, once it was asked. Unmanaged: descriptors stay for good.
+  private final var knownDescriptor: Unmanaged<ModelDescriptor>?
+  /// The place of the first property that the class declares itself; -1 while the descriptor is not known.
+  private final var firstPlace = -1
+  /// Which of the first 64 places have an entry.
+  private final var given: UInt64 = 0
   /// The temporary identifier's number; 0 while nobody has asked.
   private final var number: UInt64 = 0
   /// The model that has the draft, as far as it is known: an initialiser fills a draft before there is a model.
@@ -46,35 +74,79 @@ class AnyDraft {
   /// The class that the draft was made for: the topmost of a hierarchy.
   var modelType: any PersistentModel.Type { stop("a draft has no class") }
 
+  /// What the class that the draft was made for says of itself.
   @inline(__always)
-  private final func place(of keyPath: AnyKeyPath) -> Int {
-    if let descriptor { return descriptor.place(of: keyPath) }
+  private final var descriptor: ModelDescriptor {
+    if let knownDescriptor { return knownDescriptor.takeUnretainedValue() }
+    return findDescriptor()
+  }
+
+  @inline(never)
+  private final func findDescriptor() -> ModelDescriptor {
     let descriptor = ModelDescriptor.of(modelType)
-    self.descriptor = descriptor
+    knownDescriptor = .passUnretained(descriptor)
+    firstPlace = descriptor.ownProperties.startIndex
     entries.reserveCapacity(descriptor.properties.count)
-    return descriptor.place(of: keyPath)
+    return descriptor
   }
 
   @inline(__always)
-  private final func index(_ place: Int, _ keyPath: AnyKeyPath) -> Int? {
-    if place >= 0, let found = entries.firstIndex(where: { $0.place == place }) { return found }
+  private final func index(_ place: Int, _ keyPath: AnyKeyPath?) -> Int? {
+    if place >= 0 {
+      if place < 64, given & (1 << UInt64(place)) == 0 { return nil }
+      return entries.firstIndex { $0.place == place }
+    }
+    guard let keyPath else { return nil }
     return entries.firstIndex { $0.place < 0 && ($0.keyPath === keyPath || $0.keyPath == keyPath) }
   }
 
   final func value(_ keyPath: AnyKeyPath) -> Value? {
     if entries.isEmpty { return nil }
-    return index(place(of: keyPath), keyPath).map { entries[$0].value }
+    return index(descriptor.place(of: keyPath), keyPath).map { entries[$0].value }
   }
 
   final func put(_ value: Value, _ keyPath: AnyKeyPath) {
     if isSink { return }
-    if case .attribute = value {} else { hasRelationships = true }
-    let place = place(of: keyPath)
+    switch value {
+    case .toOne, .toMany: hasRelationships = true
+    default: break
+    }
+    let place = descriptor.place(of: keyPath)
+    put(value, at: place, place < 0 ? keyPath : nil)
+  }
+
+  @inline(__always)
+  private final func put(_ value: Value, at place: Int, _ keyPath: AnyKeyPath?) {
     if let index = index(place, keyPath) {
       entries[index].value = value
-    } else {
-      entries.append(Entry(keyPath: keyPath, place: place, value: value))
+      return
     }
+    entries.append(Entry(place: place, keyPath: keyPath, value: value))
+    if place >= 0, place < 64 { given |= 1 << UInt64(place) }
+  }
+
+  /// Takes the value of the attribute at a place among those that the class declares itself. False where a row has the values.
+  @inline(__always)
+  fileprivate final func begin(_ place: Int, _ value: Value) -> Bool {
+    if isSink { return true }
+    if successor != nil { return false }
+    if firstPlace < 0 { _ = findDescriptor() }
+    put(value, at: firstPlace + place, nil)
+    return true
+  }
+
+  /// The entries with their key paths, which are gone from the draft then.
+  final func takeEntries() -> [(keyPath: AnyKeyPath, value: Value)] {
+    let properties = descriptor.properties
+    let taken = entries.map { (keyPath: $0.keyPath ?? properties[$0.place].keyPath, value: $0.value) }
+    forget()
+    return taken
+  }
+
+  /// The values are a row's now.
+  final func forget() {
+    entries = []
+    given = 0
   }
 
   /// A draft that is related to a model of a context comes into that context as soon as its model is known.
@@ -111,9 +183,25 @@ final class DraftBacking<Model: PersistentModel>: AnyDraft, BackingData {
     return DraftBacking(for: Model.self)
   }
 
+  /// The same as backing data of whichever kind.
+  @inline(__always)
+  static func currentData() -> any BackingData<Model> {
+    if let sink = ModelMaking.sink, sink.type == ObjectIdentifier(Model.self) {
+      return unsafeDowncast(sink, to: Sink.self).backingData  // As above.
+    }
+    return DraftBacking(for: Model.self)
+  }
+
   /// What takes the initial values of instances made for rows.
-  static func makeSink() -> ModelMaking.Sink {
-    ModelMaking.Sink(type: ObjectIdentifier(Model.self), draft: DraftBacking())
+  static func makeSink() -> ModelMaking.Sink { Sink(DraftBacking()) }
+
+  /// Has the draft as what accessors take, which is looked up once.
+  private final class Sink: ModelMaking.Sink {
+    let backingData: any BackingData<Model>
+    init(_ draft: DraftBacking) {
+      backingData = draft
+      super.init(type: ObjectIdentifier(Model.self), draft: draft)
+    }
   }
 
   override var modelType: any PersistentModel.Type { Model.self }
@@ -156,7 +244,7 @@ final class DraftBacking<Model: PersistentModel>: AnyDraft, BackingData {
 
   func getTransformableValue<Value>(forKey keyPath: KeyPath<Model, Value>) -> Value {
     if let value = successorValue({ $0.getTransformableValue(forKey: keyPath) }) { return value }
-    if case .attribute(let any) = value(keyPath), let value = any as? Value { return value }
+    if let value = value(keyPath)?.attribute as? Value { return value }
     return missing(keyPath)
   }
 
@@ -225,7 +313,7 @@ final class DraftBacking<Model: PersistentModel>: AnyDraft, BackingData {
     if isSink { return }
     if let successor { return successor.setRelated(newValue, keyPath) }
     put(.toOne(newValue), keyPath)
-    if let newValue { expect(newValue.modelRow?.modelContext ?? newValue.draft?.destination) }
+    if let newValue { expect(newValue.modelRow?.ownContext ?? newValue.draft?.destination) }
   }
 
   func setValue<Value, OtherModel>(forKey keyPath: KeyPath<Model, Value>, to newValue: Value)
@@ -238,21 +326,31 @@ final class DraftBacking<Model: PersistentModel>: AnyDraft, BackingData {
     setMany(newValue, keyPath)
   }
 
+  // MARK: Initial values
+
+  func _begin(_ place: Int, with text: String) -> Bool { begin(place, .text(text)) }
+  func _begin(_ place: Int, with number: Int) -> Bool { begin(place, .whole(number)) }
+  func _begin(_ place: Int, with number: Int64) -> Bool { begin(place, .long(number)) }
+  func _begin(_ place: Int, with number: Double) -> Bool { begin(place, .real(number)) }
+  func _begin(_ place: Int, with truth: Bool) -> Bool { begin(place, .truth(truth)) }
+  func _begin(_ place: Int, with date: Date) -> Bool { begin(place, .date(date)) }
+  func _beginWithNothing(_ place: Int) -> Bool { begin(place, .nothing) }
+
   private func setMany<Value: RelationshipCollection>(_ newValue: Value, _ keyPath: AnyKeyPath) {
     if isSink { return }
     let models = newValue._persistentElements
     if let successor { return successor.setMembers(models ?? [], keyPath) }
     put(.toMany(models), keyPath)
-    for model in models ?? [] { expect(model.modelRow?.modelContext ?? model.draft?.destination) }
+    for model in models ?? [] { expect(model.modelRow?.ownContext ?? model.draft?.destination) }
   }
 }
 
 /// What the thread does for a context that makes an instance for a row.
 enum ModelMaking {
   /// Takes the initial values of the class's properties, which belong to new instances only.
-  final class Sink {
-    let type: ObjectIdentifier
-    let draft: AnyDraft
+  class Sink {
+    final let type: ObjectIdentifier
+    final let draft: AnyDraft
     init(type: ObjectIdentifier, draft: AnyDraft) {
       self.type = type
       self.draft = draft
@@ -283,9 +381,8 @@ extension PersistentModel {
     guard let own = own as AnyObject as? AnyDraft, let whole = backingData as AnyObject as? AnyDraft else {
       return
     }
-    for entry in own.entries { whole.put(entry.value, entry.keyPath) }
+    for entry in own.takeEntries() { whole.put(entry.value, entry.keyPath) }
     whole.expect(own.destination)
-    own.entries = []
   }
 }
 

@@ -28,6 +28,9 @@ extension PersistentModel {
     DraftBacking<P>.current()
   }
 
+  /// The same for the class itself. What `@Model` writes calls it: nobody has to find out, for each instance, what an opaque type stands for.
+  public static func createBackingData() -> any BackingData<Self> { DraftBacking<Self>.currentData() }
+
   /// The context that the model is in: nil before it is inserted, after its deletion was saved, and when the context has gone.
   public var modelContext: ModelContext? {
     guard let row = modelRow else {

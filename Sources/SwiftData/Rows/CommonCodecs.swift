@@ -24,6 +24,7 @@ extension SlotValue {
 }
 
 private final class TextCodec: PropertyCodec<String> {
+  override var isPlain: Bool { true }
   override func readOptional(_ row: ModelRow, _ property: ModelProperty) -> String? {
     row.readString(slot: property.slot)
   }
@@ -40,6 +41,7 @@ private final class TextCodec: PropertyCodec<String> {
 }
 
 private final class OptionalTextCodec: PropertyCodec<String?> {
+  override var isPlain: Bool { true }
   override func readAny(_ row: ModelRow, _ property: ModelProperty) -> Any? {
     row.readString(slot: property.slot)
   }
@@ -49,9 +51,13 @@ private final class OptionalTextCodec: PropertyCodec<String?> {
   override func write(_ value: String?, _ row: ModelRow, _ property: ModelProperty) {
     row.write(value, slot: property.slot)
   }
+  override func writeNothing(_ row: ModelRow, _ property: ModelProperty) {
+    row.write(nil as String?, slot: property.slot)
+  }
 }
 
 private final class WholeNumberCodec: PropertyCodec<Int> {
+  override var isPlain: Bool { true }
   override func readOptional(_ row: ModelRow, _ property: ModelProperty) -> Int? {
     Int.read(row, property.slot)
   }
@@ -67,6 +73,7 @@ private final class WholeNumberCodec: PropertyCodec<Int> {
 }
 
 private final class LongNumberCodec: PropertyCodec<Int64> {
+  override var isPlain: Bool { true }
   override func readOptional(_ row: ModelRow, _ property: ModelProperty) -> Int64? {
     row.readOptionalInt64(slot: property.slot)
   }
@@ -82,6 +89,7 @@ private final class LongNumberCodec: PropertyCodec<Int64> {
 }
 
 private final class RealNumberCodec: PropertyCodec<Double> {
+  override var isPlain: Bool { true }
   override func readOptional(_ row: ModelRow, _ property: ModelProperty) -> Double? {
     row.readOptionalDouble(slot: property.slot)
   }
@@ -97,6 +105,7 @@ private final class RealNumberCodec: PropertyCodec<Double> {
 }
 
 private final class TruthCodec: PropertyCodec<Bool> {
+  override var isPlain: Bool { true }
   override func readOptional(_ row: ModelRow, _ property: ModelProperty) -> Bool? {
     row.readOptionalBool(slot: property.slot)
   }
@@ -112,6 +121,7 @@ private final class TruthCodec: PropertyCodec<Bool> {
 }
 
 private final class MomentCodec: PropertyCodec<Date> {
+  override var isPlain: Bool { true }
   override func readOptional(_ row: ModelRow, _ property: ModelProperty) -> Date? {
     row.readDate(slot: property.slot)
   }

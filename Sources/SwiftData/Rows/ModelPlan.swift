@@ -27,6 +27,8 @@ final class ModelPlan {
   let sink: ModelMaking.Sink
   // Unsafe: owned by the plan and freed with it; `properties` keeps what it leads to. So that a look-up counts no references.
   private let list: UnsafeMutablePointer<Unmanaged<ModelProperty>>
+  /// For each property its slot, if that holds the property's values as they are; else a number below zero.
+  let slots: UnsafePointer<Int32>
 
   /// The plan of rows that lie as `row` does.
   init(_ row: ModelRow) {
@@ -43,12 +45,30 @@ final class ModelPlan {
       return ModelProperty(property, slot: slot)
     }
     list = .allocate(capacity: properties.count)
+    let slots = UnsafeMutablePointer<Int32>.allocate(capacity: properties.count)
+    self.slots = UnsafePointer(slots)
     for (place, property) in properties.enumerated() {
       (list + place).initialize(to: .passUnretained(property))
+      (slots + place).initialize(to: property.codec.isPlain ? Int32(property.slot) : -1)
     }
   }
 
-  deinit { list.deallocate() }
+  deinit {
+    list.deallocate()
+    slots.deallocate()
+  }
+
+  /// The property at a place among those of the class.
+  @inline(__always)
+  func property(at place: Int) -> ModelProperty { list[place].takeUnretainedValue() }
+
+  /// The property of an entry of a draft.
+  @inline(__always)
+  func property(_ entry: AnyDraft.Entry, _ row: ModelRow) -> ModelProperty {
+    if entry.place >= 0 { return property(at: entry.place) }
+    guard let keyPath = entry.keyPath else { stop("an entry of a draft names no property") }
+    return property(keyPath, row)
+  }
 
   /// The property that a key path of the class, or of one that it inherits from, names. Stops the process for any other key path.
   @inline(__always)
@@ -68,5 +88,37 @@ final class ModelPlan {
     }
     descriptor.remember(keyPath, as: property.descriptor)
     return property
+  }
+}
+
+extension ModelPlan {
+  /// Gives a new row the attribute of a draft's entry.
+  @inline(__always)
+  func write(_ entry: AnyDraft.Entry, _ row: ModelRow) {
+    let slot = entry.place >= 0 ? Int(slots[entry.place]) : -1
+    // Whoever has given a value of one of these types has declared the property so.
+    if slot >= 0 {
+      switch entry.value {
+      case .text(let value): return row.write(value, slot: slot)
+      case .whole(let value): return row.write(Int64(value), slot: slot)
+      case .long(let value): return row.write(value, slot: slot)
+      case .real(let value): return row.write(value, slot: slot)
+      case .truth(let value): return row.write(value, slot: slot)
+      case .date(let value): return row.write(value, slot: slot)
+      default: break
+      }
+    }
+    writeOther(entry, row)
+  }
+
+  @inline(never)
+  private func writeOther(_ entry: AnyDraft.Entry, _ row: ModelRow) {
+    let property = property(entry, row)
+    if let value = entry.value.attribute {
+      property.codec.writeAny(value, row, property)
+    } else if case .nothing = entry.value, property.descriptor.defaultValue != nil {
+      // Without a default value the property of a new row is nil.
+      property.codec.writeNothing(row, property)
+    }
   }
 }

@@ -21,8 +21,10 @@ class ModelRow: ManagedObject {
   /// The class of the instances.
   class var modelType: any PersistentModel.Type { stop("the row of no model has no class") }
 
-  /// The context; nil when the row has left it, and of rows in a context of Strata's own below it.
+  /// The context; nil when the row has left it, and of rows in a context of Strata's own below it. Observers note that it was asked for.
   final var modelContext: ModelContext? { (managedObjectContext as? RowContext)?.modelContext }
+  /// The same, without that anybody notes it.
+  final var ownContext: ModelContext? { (contextUnobserved as? RowContext)?.modelContext }
 
   /// See ``PersistentIdentifier``.
   final var rowIdentifier: PersistentIdentifier? {
@@ -36,7 +38,7 @@ class ModelRow: ManagedObject {
   final var temporaryNumber: UInt64 {
     if _temporaryNumber == 0 {
       _temporaryNumber = PersistentIdentifier.nextTemporaryNumber()
-      modelContext?.temporaryRows.set(self)
+      ownContext?.temporaryRows.set(self)
     }
     return _temporaryNumber
   }
@@ -57,7 +59,7 @@ class ModelRow: ManagedObject {
 
   @inline(never)
   private final func takePlan() -> ModelPlan {
-    let made = (managedObjectContext as? RowContext)?.plan(of: self) ?? ModelPlan(self)
+    let made = (contextUnobserved as? RowContext)?.plan(of: self) ?? ModelPlan(self)
     _plan = made
     return made
   }
@@ -88,7 +90,7 @@ class ModelRow: ManagedObject {
   /// Sets a to-one relationship.
   final func setRelated<Other: PersistentModel>(_ model: Other?, _ keyPath: AnyKeyPath) {
     let property = withPlan { $0.property(keyPath, self) }
-    guard let context = modelContext else {
+    guard let context = ownContext else {
       stop(
         "\(Self.modelType).\(property.name) was set on a model that is in no context any more, since it was deleted or its context has gone"
       )
@@ -100,7 +102,7 @@ class ModelRow: ManagedObject {
   /// Makes the models the members of a to-many relationship.
   final func setMembers<Other: PersistentModel>(_ models: [Other], _ keyPath: AnyKeyPath) {
     let property = withPlan { $0.property(keyPath, self) }
-    guard let context = modelContext else {
+    guard let context = ownContext else {
       stop(
         "\(Self.modelType).\(property.name) was set on a model that is in no context any more, since it was deleted or its context has gone"
       )
@@ -118,7 +120,7 @@ class ModelRow: ManagedObject {
 
   /// The rows of a to-many relationship.
   final func memberRows(_ property: ModelProperty) -> [ModelRow] {
-    modelContext?.settleExpected()
+    ownContext?.settleExpected()
     return relatedObjects(slot: property.slot).map { unsafeDowncast($0, to: ModelRow.self) }  // As above.
   }
 }

@@ -6,8 +6,12 @@ class AnyCodec {
   func writeAny(_ value: Any, _ row: ModelRow, _ property: ModelProperty) {
     stop("\(property.name) holds no value of an attribute")
   }
+  /// Sets the property to nil, if it may be.
+  func writeNothing(_ row: ModelRow, _ property: ModelProperty) {}
   /// The value; nil when the row has none.
   func readAny(_ row: ModelRow, _ property: ModelProperty) -> Any? { nil }
+  /// Whether the slot holds the property's values, or nil, as they are.
+  var isPlain: Bool { false }
   /// The same codec for an optional property.
   func optional() -> AnyCodec { self }
 
@@ -102,10 +106,15 @@ final class RowOptionalCodec<Wrapped>: PropertyCodec<Wrapped?> {
   override func write(_ value: Wrapped?, _ row: ModelRow, _ property: ModelProperty) {
     wrapped.writeOptional(value, row, property)
   }
+  override func writeNothing(_ row: ModelRow, _ property: ModelProperty) {
+    wrapped.writeOptional(nil, row, property)
+  }
+  override var isPlain: Bool { wrapped.isPlain }
 }
 
 /// A value that the slot holds.
 final class RowScalarCodec<Value: SlotValue>: PropertyCodec<Value> {
+  override var isPlain: Bool { true }
   override func readOptional(_ row: ModelRow, _ property: ModelProperty) -> Value? {
     Value.read(row, property.slot)
   }

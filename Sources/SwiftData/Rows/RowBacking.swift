@@ -42,12 +42,17 @@ final class RowBacking<Model: PersistentModel>: ModelRow, BackingData {
   static func models(of rows: [ManagedObject]) -> [Model] {
     guard let first = rows.first else { return [] }
     // Rows of an entity are of its class, and models of a subentity are models of the class.
-    let sink = unsafeDowncast(first, to: ModelRow.self).plan.sink
-    return ModelMaking.making(sink) {
+    let firstClass: AnyClass = type(of: first)
+    let plan = unsafeDowncast(first, to: ModelRow.self).plan
+    let ownClass: AnyClass = RowBacking<Model>.self
+    let isOfOwnClass = firstClass == ownClass
+    return ModelMaking.making(plan.sink) {
       rows.map { object in
-        if type(of: object) == RowBacking<Model>.self {
+        if type(of: object) == ownClass {
           let row = unsafeDowncast(object, to: RowBacking<Model>.self)
           if let known = row._model { return unsafeDowncast(known, to: Model.self) }
+          // Rows of one class and context have one plan.
+          if isOfOwnClass, row._plan == nil { row._plan = plan }
           return row.makeModel()
         }
         return unsafeDowncast(unsafeDowncast(object, to: ModelRow.self).anyModel(), to: Model.self)
@@ -94,7 +99,7 @@ final class RowBacking<Model: PersistentModel>: ModelRow, BackingData {
       let property = plan.property(keyPath, self)
       codec(property).write(newValue, self, property)
     }
-    modelContext?.noteChange()
+    ownContext?.noteChange()
   }
 
   func getValue<Value>(forKey keyPath: KeyPath<Model, Value>) -> Value where Value: PersistentModel {

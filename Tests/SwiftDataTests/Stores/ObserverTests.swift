@@ -132,4 +132,36 @@ struct ObserverTests {
     try context.save()
     await until("the next") { observer.eventCounter == 2 }
   }
+
+  @Test(
+    "HistoryObserver counts the history of Strata's stores beside stores without one and with one of another kind"
+  )
+  func severalKinds() async throws {
+    let server = Server()
+    let shelf = MemoryShelf()
+    let container = try ModelContainer(
+      for: Schema([Book.self, Voyage.self, Visitor.self]),
+      configurations: [
+        ModelConfiguration("books", schema: Schema([Book.self]), isStoredInMemoryOnly: true),
+        MemoryConfiguration(schema: Schema([Voyage.self]), shelf: shelf),
+        ServerConfiguration(schema: Schema([Visitor.self]), server: server),
+      ])
+    let observer = try HistoryObserver(modelContainer: container)
+    let books = try HistoryObserver(observedModels: [Book.self], modelContainer: container)
+    let context = ModelContext(container)
+    context.insert(Voyage("a"))
+    context.insert(Visitor("Ada"))
+    try context.save()
+    context.insert(Book("One"))
+    try context.save()
+    await until("the book") { observer.eventCounter == 1 && books.eventCounter == 1 }
+    context.insert(Book("Two"))
+    context.insert(Voyage("b"))
+    try context.save()
+    await until("the second book") { observer.eventCounter == 2 && books.eventCounter == 2 }
+    #expect(server.visitors == ["Ada"] && shelf.count("Voyage") == 2)
+    // Each kind is asked for by its own type.
+    #expect(try context.fetchHistory(HistoryDescriptor<ServerTransaction>()).count == 1)
+    #expect(try context.fetchHistory(HistoryDescriptor<DefaultHistoryTransaction>()).count == 2)
+  }
 }

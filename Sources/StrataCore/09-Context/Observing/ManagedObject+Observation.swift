@@ -52,6 +52,15 @@ extension ManagedObject {
     }
   }
 
+  /// Whether the calling thread runs inside `withObservationTracking`. Some nanoseconds. For accessors that have something of their own to tell observers.
+  package static var isReadObserved: Bool { ThreadScope.observes }
+
+  /// The object's context, as ``managedObjectContext``, without noting that it was asked for.
+  package final var contextUnobserved: ManagedObjectContext? { state.contains(.loose) ? nil : context }
+
+  /// Whether the object has a context, without noting that this was asked for.
+  package final var isInContext: Bool { contextReference != nil && !state.contains(.loose) }
+
   @inline(never)
   private final func trackRead(_ slot: Int) {
     guard let context, state.isDisjoint(with: [.awaking, .probe]) else { return }

@@ -47,6 +47,11 @@ struct ObservationProbe: Observation.Observable {
   subscript(observed slot: ObservedSlot) -> Void { () }
 }
 
+/// What a thread reads it by. The registrar is a constant: so that calling it counts no references either.
+final class ReadProbe {
+  let registrar = ObservationRegistrar()
+}
+
 extension ThreadScope {
   /// Whether the calling thread runs inside `withObservationTracking`. Some nanoseconds.
   static var observes: Bool { withCurrent { $0.observes() } }
@@ -54,10 +59,13 @@ extension ThreadScope {
   @inline(__always)
   private func observes() -> Bool {
     hasHashedSlot = false
-    probe.access(ObservationProbe(), keyPath: ObservationProbe.path)
+    probe._withUnsafeGuaranteedRef {
+      $0.registrar.access(ObservationProbe(), keyPath: ObservationProbe.path)
+    }
     if !hasHashedSlot { return false }
     // Each observation gets one of its own, which goes with it.
-    probe = ObservationRegistrar()
+    probe.release()
+    probe = Unmanaged.passRetained(ReadProbe())
     return true
   }
 }

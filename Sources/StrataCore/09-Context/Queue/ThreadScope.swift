@@ -19,8 +19,8 @@ final class ThreadScope {
   /// The key path of an observed property has been hashed on this thread: see `ObservedSlot`.
   @exclusivity(unchecked) var hasHashedSlot = false
 
-  /// See `observes`.
-  @exclusivity(unchecked) var probe = ObservationRegistrar()
+  /// See `observes`. Unmanaged, so that asking counts no references: this holds one.
+  @exclusivity(unchecked) var probe = Unmanaged.passRetained(ReadProbe())
 
   /// The innermost context, or nil outside every `perform` block.
   var current: ManagedObjectContext? { entered.last }
@@ -89,6 +89,8 @@ final class ThreadScope {
     if entered.last === context { return true }
     return entered.count > 1 && entered.contains { $0 === context }
   }
+
+  deinit { probe.release() }
 
   private static let key: pthread_key_t = {
     var key = pthread_key_t()
