@@ -30,8 +30,6 @@ public struct AppleStoreError: Error, Sendable, Hashable, CustomStringConvertibl
     case needsHashes
     /// Not everything would come along, and that was not permitted.
     case losses
-    /// The work was cancelled.
-    case cancelled
     /// What was written is not what was read.
     case difference
     /// Anything else.

@@ -50,12 +50,15 @@ private struct ModelArchiveReader {
 
   mutating func read() throws -> ManagedObjectModel {
     let root = archive.rootItem
-    guard archive.className(root) == "NSManagedObjectModel", let list = archive.item(root, "NSEntities")
-    else {
+    guard archive.className(root) == "NSManagedObjectModel" else {
       throw Fault(description: "its root is no model")
     }
+    let lists = ["NSEntities"].compactMap { archive.item(root, $0) } + items(of: root)
+    let list = lists.first { list in
+      archive.pairs(list).contains { archive.className($0.value) == "NSEntityDescription" }
+    }
+    guard let list else { throw Fault(description: "it has no entities") }
     for (name, item) in archive.pairs(list) { try add(item, name) }
-    if order.isEmpty { throw Fault(description: "it has no entities") }
     try linkSubentities()
     for (item, entity) in order { try readProperties(item, entity) }
     try linkRelationships()
@@ -157,8 +160,8 @@ private struct ModelArchiveReader {
     propertiesLeft -= 1
     let name = archive.string(item, "NSPropertyName") ?? key
     let property: PropertyDescription
-    switch archive.className(item) {
-    case "NSAttributeDescription", "NSDerivedAttributeDescription", "NSCompositeAttributeDescription":
+    switch kind(item) {
+    case "NSAttributeDescription":
       property = try makeAttribute(item, name, "\(entity.name ?? "").\(name)", level: 0)
       if archive.className(item) == "NSDerivedAttributeDescription" {
         leftOut["derivations, whose values are kept", default: 0] += 1
@@ -177,8 +180,9 @@ private struct ModelArchiveReader {
     case "NSFetchedPropertyDescription":
       leftOut["fetched properties", default: 0] += 1
       return nil
-    case let kind:
-      throw Fault(description: "the property \(name.prefix(100)) is of the class \(kind?.prefix(100) ?? "?")")
+    default:
+      let type = archive.className(item)?.prefix(100) ?? "?"
+      throw Fault(description: "the property \(name.prefix(100)) is of the class \(type)")
     }
     property.isOptional = flag(item, "Optional") ?? true
     property.isTransient = flag(item, "Transient") ?? isWithoutColumn(property, entity)
@@ -210,10 +214,14 @@ private struct ModelArchiveReader {
       throw Fault(description: "\(place.prefix(200)) is of the unknown type \(raw)")
     }
     if type == .composite {
-      let list = ["NSElements", "NSCompositeElements", "elements"].lazy
-        .compactMap { [archive] in archive.item(item, $0) }.first
-      let elements = list.map { archive.pairs($0).map(\.value) + archive.members($0) } ?? []
-      if elements.isEmpty { throw Fault(description: "the elements of \(place.prefix(200)) cannot be read") }
+      // How they are called there is not known: it is the list of attributes.
+      let lists = items(of: item).map { archive.pairs($0).map(\.value) + archive.members($0) }
+      let elements = lists.first { list in
+        !list.isEmpty && list.allSatisfy { kind($0) == "NSAttributeDescription" }
+      }
+      guard let elements else {
+        throw Fault(description: "the elements of \(place.prefix(200)) cannot be read")
+      }
       let made = try elements.map { element in
         guard propertiesLeft > 0 else { throw Fault(description: "it has too many properties") }
         propertiesLeft -= 1
@@ -360,6 +368,25 @@ private struct ModelArchiveReader {
   }
 
   // MARK: Keys
+
+  /// The objects that an object has under its keys, in the order of these.
+  private func items(of owner: KeyedArchive.Item) -> [KeyedArchive.Item] {
+    archive.keys(owner).filter { $0 != "$class" }.sorted().compactMap { archive.item(owner, $0) }
+  }
+
+  /// What a property is: its class, or for a class that is not known, what it has.
+  private func kind(_ item: KeyedArchive.Item) -> String? {
+    let name = archive.className(item)
+    switch name {
+    case "NSDerivedAttributeDescription", "NSCompositeAttributeDescription": return "NSAttributeDescription"
+    case "NSAttributeDescription", "NSRelationshipDescription", "NSFetchedPropertyDescription": return name
+    default:
+      let keys = archive.keys(item)
+      if keys.contains("NSAttributeType") { return "NSAttributeDescription" }
+      return keys.contains("NSDestinationEntity") && keys.contains("NSDeleteRule")
+        ? "NSRelationshipDescription" : name
+    }
+  }
 
   private func number(_ item: KeyedArchive.Item, _ key: String) -> Int64? {
     archive.value(item, key)?.integer

@@ -102,7 +102,9 @@ final class AppleRows {
         stored = .blob(try externals.value(data))
         if data.first == ExternalValues.file { externalFileCount += 1 }
       } catch ExternalValues.Fault.missing(let name) {
-        try fault(.missingFile, "the file \(name) of the large value is not in \(externals.folder)")
+        try fault(
+          .missingFile, "the file \(name) of the large value is not in \(externals.folder), or cannot be read"
+        )
         return .null
       } catch {
         try fault(.misfit, "the value has no mark that tells whether it lies in a file")

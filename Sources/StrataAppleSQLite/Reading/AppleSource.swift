@@ -29,7 +29,7 @@ final class AppleSource {
   init(_ path: String, model given: ManagedObjectModel?) throws {
     self.path = path
     file = try SourceFile(path)
-    externals = ExternalValues(store: path)
+    externals = ExternalValues(store: file.path)
     let catalogue = try AppleCatalogue(file.database)
     identifier = catalogue.identifier
     metadata = catalogue.metadata

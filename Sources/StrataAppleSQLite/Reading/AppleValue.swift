@@ -147,6 +147,8 @@ struct ExternalValues {
   /// What such a value begins with in the column.
   static let inline: UInt8 = 1
   static let file: UInt8 = 2
+  /// The largest value that is read; SQLite's own bound.
+  static let largest = 1_000_000_000
   /// From how many bytes on a value is written to a file.
   static let threshold = 100_000
 
@@ -183,7 +185,7 @@ struct ExternalValues {
     guard let name = Self.name(column) else { throw Fault.noMark }
     let path = folder + "/" + name
     var status = stat()
-    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= Self.largest,
       let data = try? Data(contentsOf: URL(fileURLWithPath: path))
     else { throw Fault.missing(name) }
     return data

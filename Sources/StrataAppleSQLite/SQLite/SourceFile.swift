@@ -21,9 +21,11 @@ final class SourceFile {
   private let marks: [FileMark]?
 
   /// - Throws: `AppleStoreError`.
-  init(_ path: String) throws {
+  init(_ link: String) throws {
+    try Self.requireSQLite(link)
+    // SQLite finds the log of a file beside the file itself, and not beside a link that leads to it.
+    let path = Self.resolved(link)
     self.path = path
-    try Self.requireSQLite(path)
     let log = FileMark(path + "-wal")
     let journal = FileMark(path + "-journal")
     let isShared = FileMark(path + "-shm") != nil
@@ -60,6 +62,12 @@ final class SourceFile {
 
   private static func changed(_ path: String) -> AppleStoreError {
     AppleStoreError(.busy, "\(path) was written while it was read. Nothing was taken from it; try again.")
+  }
+
+  private static func resolved(_ path: String) -> String {
+    guard let real = realpath(path, nil) else { return path }
+    defer { free(real) }
+    return String(cString: real)
   }
 
   private enum JournalMode { case rollback, log }

@@ -103,7 +103,7 @@ extension Failure {
       case .permission: .permission
       case .output: .output
       case .noModel, .model, .losses: .model
-      case .cancelled, .other: .other
+      case .other: .other
       }
     let advice: String? =
       switch error.kind {

@@ -91,6 +91,72 @@ import TortureKit
     #expect(try store.isSound)
   }
 
+  /// A file that is larger than any value can be is not read into memory.
+  @Test func aFileThatIsTooLargeIsNotRead() throws {
+    let store = try SmallStore()
+    let folder = store.folder(".App_SUPPORT/_EXTERNAL_DATA")
+    let name = try #require(try FileManager.default.contentsOfDirectory(atPath: folder).first)
+    #expect(truncate(folder + "/" + name, off_t(ExternalValues.largest) + 1) == 0)
+    #expect(try store.importNew().findingCounts == [.missingFile: 1])
+  }
+
+  /// A constraint of the model that the rows break ends the import, and both objects are named.
+  @Test func uniquenessIsKept() throws {
+    let store = try SmallStore()
+    let model = SmallStore.model()
+    model.entitiesByName["Team"]?.uniquenessConstraints = [["title"]]
+    var options = AppleImportOptions()
+    options.model = model
+    try store.run("UPDATE ZTEAM SET ZTITLE = 'same'")
+    let error = #expect(throws: AppleStoreError.self) {
+      try AppleSQLite.importStore(from: store.url, to: store.new, options: options)
+    }
+    #expect(error?.kind == .model)
+    #expect(error?.description.contains("Team/p1") == true && error?.description.contains("Team/p2") == true)
+    #expect(try store.names == ["App.sqlite", ".App_SUPPORT"])
+  }
+
+  /// Derived attributes are computed anew, whatever the column says.
+  @Test func derivedValuesAreComputedAnew() throws {
+    let store = try SmallStore()
+    let model = SmallStore.model()
+    let team = try #require(model.entitiesByName["Team"])
+    team.properties += [
+      DerivedAttributeDescription("loud", .string, derivationExpression: "uppercase:(title)"),
+      DerivedAttributeDescription("size", .integer64, derivationExpression: "members.@count"),
+    ]
+    var options = AppleImportOptions()
+    options.model = model
+    try store.run(
+      "ALTER TABLE ZTEAM ADD COLUMN ZLOUD VARCHAR; ALTER TABLE ZTEAM ADD COLUMN ZSIZE INTEGER; UPDATE ZTEAM SET ZLOUD = 'stale', ZSIZE = 77"
+    )
+    #expect(try AppleSQLite.importStore(from: store.url, to: store.new, options: options).isComplete)
+    let found = try PlainGraph(strata: store.new.path)
+    let teams = found.objects.values.filter { $0.values["title"] != nil }
+    #expect(Set(teams.map { $0.values["loud"] }) == [.string("TEAM 1"), .string("TEAM 2")])
+    #expect(Set(teams.map { $0.values["size"] }) == [.integer(3), .integer(2)])
+  }
+
+  /// A store may hold the entities of a configuration only.
+  @Test func aConfigurationIsEnough() throws {
+    let store = try SmallStore()
+    func model(hasConfiguration: Bool) -> ManagedObjectModel {
+      let model = SmallStore.model()
+      if hasConfiguration { model.setEntities(model.entities, forConfigurationName: "Main") }
+      model.entities += [EntityDescription("Other", properties: [AttributeDescription("x", .string)])]
+      return model
+    }
+    var options = AppleImportOptions()
+    options.model = model(hasConfiguration: true)
+    #expect(try AppleSQLite.importStore(from: store.url, to: store.new, options: options).isComplete)
+    #expect(try PlainGraph(strata: store.new.path).objects.count == store.graph.objects.count)
+    options.model = model(hasConfiguration: false)
+    let error = #expect(throws: AppleStoreError.self) {
+      try AppleSQLite.importStore(from: store.url, to: store.folder.url("B.strata"), options: options)
+    }
+    #expect(error?.kind == .model && error?.description.contains("Other") == true)
+  }
+
   @Test func aHundredFindingsAreKeptAndAllAreCounted() throws {
     let store = try SmallStore()
     try store.run(

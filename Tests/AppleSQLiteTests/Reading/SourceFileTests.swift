@@ -68,6 +68,66 @@ import TortureKit
     #expect(try contents(of: copy) == before)
   }
 
+  /// The log lies beside the file, and not beside the link.
+  @Test func aLinkStandsForWhatItLeadsTo() throws {
+    let (store, app) = try living()
+    defer { app.close() }
+    let other = try ScratchFolder()
+    try FileManager.default.createSymbolicLink(
+      atPath: other("Link.sqlite"), withDestinationPath: store.path)
+    let report = try AppleSQLite.importStore(from: other.url("Link.sqlite"), to: store.new)
+    #expect(report.isComplete && report.externalFileCount == 1)
+    #expect(try isFromLog(store))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: other.path) == ["Link.sqlite"])
+  }
+
+  /// In a folder that cannot be written, with a log or without: as a person who may only read.
+  @Test(arguments: ["log and index", "log", "at rest"])
+  func aFolderThatCannotBeWrittenIsNoObstacle(what: String) throws {
+    let setpriv = "/usr/bin/setpriv"
+    // Only root can become somebody else; nobody else can make such a folder here.
+    guard geteuid() == 0, access(setpriv, X_OK) == 0 else { return }
+    let (store, app) = try living()
+    let (source, target) = (try ScratchFolder(), try ScratchFolder())
+    for suffix in what == "log and index" ? ["", "-wal", "-shm"] : what == "log" ? ["", "-wal"] : [] {
+      try FileManager.default.copyItem(atPath: store.path + suffix, toPath: source("App.sqlite" + suffix))
+    }
+    if what == "at rest" {
+      _ = try app.value("PRAGMA wal_checkpoint(TRUNCATE)")
+      try FileManager.default.copyItem(atPath: store.path, toPath: source("App.sqlite"))
+    }
+    try FileManager.default.copyItem(atPath: store.folder(".App_SUPPORT"), toPath: source(".App_SUPPORT"))
+    app.close()
+    for name in FileManager.default.enumerator(atPath: source.path)?.compactMap({ $0 as? String }) ?? [] {
+      var isFolder: ObjCBool = false
+      _ = FileManager.default.fileExists(atPath: source(name), isDirectory: &isFolder)
+      chmod(source(name), isFolder.boolValue ? 0o555 : 0o444)
+    }
+    chmod(source.path, 0o555)
+    defer { chmod(source.path, 0o755) }
+    chmod(target.path, 0o777)
+    let before = try contents(of: source)
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: setpriv)
+    process.arguments = [
+      "--reuid=65534", "--regid=65534", "--clear-groups", ChildProcess.program("strata"), "import",
+      source("App.sqlite"), target("New.strata"),
+    ]
+    let errors = Pipe()
+    process.standardError = errors
+    process.standardOutput = FileHandle.nullDevice
+    // The folder of this run may be closed to others.
+    process.environment = ProcessInfo.processInfo.environment.merging(["TMPDIR": target.path]) { $1 }
+    try process.run()
+    let said = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0, "\(said)")
+    #expect(try contents(of: source) == before)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: target.path) == ["New.strata"])
+    let names = try PlainGraph(strata: target("New.strata")).objects.values.compactMap { $0.values["name"] }
+    #expect(names.count == 5 && names.allSatisfy { $0 == .string("from the log") })
+  }
+
   @Test func aStoreAtRestIsReadInPlace() throws {
     for mode in ["WAL", "DELETE"] {
       let store = try SmallStore(journalMode: mode)

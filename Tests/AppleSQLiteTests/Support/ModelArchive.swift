@@ -152,7 +152,7 @@ struct ModelArchive {
     } else if let composite = property as? CompositeAttributeDescription {
       fields["$class"] = type("NSCompositeAttributeDescription")
       fields["NSAttributeType"] = .integer(Int64(composite.attributeType.rawValue))
-      fields["NSElements"] = array(
+      fields["NSTheElements"] = array(
         composite.elements.map { .reference(append(add($0 as PropertyDescription))) })
     } else if let attribute = property as? AttributeDescription {
       fields["$class"] = type("NSAttributeDescription")
