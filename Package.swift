@@ -115,6 +115,8 @@ let package = Package(
     .library(name: "CLMDBShim", targets: ["CLMDBShim"]),
     // Stores on a PostgreSQL server. Only this product leads to libpq: see Scripts/check-products.
     .library(name: "StrataPostgres", targets: ["StrataPostgres"]),
+    // Apple's Core Data stores, read and written. Only this product and the command line lead to libsqlite3: see Scripts/check-products.
+    .library(name: "StrataAppleSQLite", targets: ["StrataAppleSQLite"]),
     .executable(name: "flight-log", targets: ["FlightLog"]),
     .executable(name: "strata", targets: ["StrataCommand"]),
     // On Apple's systems it generates nothing: so that a package can use it everywhere.
@@ -138,6 +140,10 @@ let package = Package(
       name: "CLibPQ", path: "CLibPQ", pkgConfig: "libpq",
       providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
     .target(name: "StrataPostgres", dependencies: ["StrataCore", "CLibPQ"]),
+    .systemLibrary(
+      name: "CSQLite", path: "CSQLite", pkgConfig: "sqlite3",
+      providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+    .target(name: "StrataAppleSQLite", dependencies: ["StrataCore", "CSQLite", "CLMDBShim"]),
     .target(name: "MacroSupport", dependencies: swiftSyntax),
     .macro(name: "StrataModelMacros", dependencies: swiftSyntax + ["MacroSupport"]),
     .target(name: "StrataModels", dependencies: ["Strata", "StrataModelMacros"]),
@@ -149,7 +155,7 @@ let package = Package(
     .executableTarget(
       name: "StrataCommand",
       dependencies: [
-        "StrataCore", "NSManagedGenerator",
+        "StrataCore", "NSManagedGenerator", "StrataAppleSQLite",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .target(name: "NSManagedGenerator"),
@@ -182,6 +188,10 @@ let package = Package(
     .testTarget(
       name: "PostgresTests",
       dependencies: ["StrataPostgres", "Strata", "StrataCore", "TortureKit", "StoreConformance"]),
+    // Stores in Apple's format are written by the tests themselves, from its description.
+    .testTarget(
+      name: "AppleSQLiteTests",
+      dependencies: ["StrataAppleSQLite", "StrataCore", "CSQLite", "StrataCommand", "TortureKit"]),
     // Small, so that the command can be built and tested without the big targets.
     .testTarget(name: "ToolTests", dependencies: ["Strata", "StrataCore", "StrataCommand", "TortureKit"]),
     .testTarget(name: "ModelTests", dependencies: ["StrataModels", "Bookshelf", "TortureKit"]),

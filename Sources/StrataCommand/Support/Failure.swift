@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import StrataAppleSQLite
 import StrataCore
 
 /// Why a command has failed: one sentence, an exit code, and what to do next.
@@ -63,6 +64,7 @@ extension Failure {
     case let failure as Failure: self = failure
     case let error as StorageError: self = Self(error, store ?? error.path)
     case let error as CoreDataError: self = Self(error, store)
+    case let error as AppleStoreError: self = Self(error)
     case let error as OutputError: self.init(.output, error.description)
     case let error as StoreIntake.Refusal:
       self.init(.input, error.line > 0 ? "Line \(error.line): \(error.description)" : error.description)
@@ -89,6 +91,32 @@ extension Failure {
     default: self.init(.other, error.localizedDescription)
     }
   }
+
+  private init(_ error: AppleStoreError) {
+    let kind: Kind =
+      switch error.kind {
+      case .missing: .missing
+      case .exists: .exists
+      case .notAStore, .unsupported, .needsHashes: .notAStore
+      case .damaged, .difference: .damaged
+      case .busy: .busy
+      case .permission: .permission
+      case .output: .output
+      case .noModel, .model, .losses: .model
+      case .other: .other
+      }
+    let advice: String? =
+      switch error.kind {
+      case .noModel: "--model names it."
+      case .needsHashes: Self.hashAdvice
+      default: nil
+      }
+    self.init(kind, error.description, advice: advice)
+  }
+
+  /// What has to be brought for a store in Apple's format.
+  static let hashAdvice =
+    "--template names an empty store that the app has made, --version-info the file VersionInfo.plist in the app's compiled model (.momd)."
 
   private init(_ error: StorageError, _ store: String) {
     var error = error

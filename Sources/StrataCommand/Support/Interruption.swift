@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import StrataAppleSQLite
 import StrataCore
 import Synchronization
 
@@ -44,7 +45,10 @@ enum Interruption {
         hasCome.store(true, ordering: .releasing)
         terminal.withLock { $0 }?()
         for path in drafts.withLock({ $0 }) { try? FileManager.default.removeItem(atPath: path) }
+        AppleSQLite.removeUnfinishedFiles()
         LMDBStore.removeUnfinishedFiles()
+        // What was being made when the folder went.
+        AppleSQLite.removeUnfinishedFiles()
         signal(number, SIG_DFL)
         kill(getpid(), number)
       }

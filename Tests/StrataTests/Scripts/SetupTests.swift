@@ -114,6 +114,24 @@ struct SetupTests {
     #expect(vain.errors.contains("still does not find libpq"), "\(vain.errors)")
   }
 
+  /// libsqlite3 is for those who build the command line or everything.
+  @Test func libsqlite3IsForTheTool() throws {
+    let machine = try Machine()
+    defer { machine.folder.remove() }
+    try machine.addSwift()
+    try machine.add("gzip", "exit 0")
+    try machine.add("pkg-config", #"case "$*" in *sqlite3*) exit 1 ;; esac"#)
+    #expect(try machine.setup().exitCode == 0)
+    try machine.add("id", "echo 0")
+    try machine.add("apt-cache", "exit 0")
+    try machine.add("apt-get", workingApt)
+    let result = try machine.setup("tool")
+    #expect(result.exitCode == 0, "\(result.errors)")
+    let calls = try String(
+      contentsOf: machine.folder.url.appendingPathComponent("apt-calls"), encoding: .utf8)
+    #expect(calls.contains("install -y libsqlite3-dev") && !calls.contains("libpq-dev"), "\(calls)")
+  }
+
   @Test func withoutTheRightToInstallPrintsTheCommand() throws {
     let machine = try Machine()
     defer { machine.folder.remove() }

@@ -1,0 +1,231 @@
+import CSQLite
+import Foundation
+
+/// Opens a store of others for reading so that not a byte of it changes and nothing is left beside it.
+///
+/// ```
+///   -wal with bytes, -shm       in place, beside whoever has it open
+///   -wal with bytes, no -shm    a copy of both: SQLite would leave a -shm
+///   -shm, no -wal               a copy: SQLite would make a -wal
+///   no -wal, journal mode WAL   in place and immutable, and looked at again afterwards; with a -shm beside whoever has it open
+///   -journal with bytes         a copy of both, in which the journal is rolled back
+///   otherwise                   in place
+/// ```
+///
+/// Where SQLite cannot open it in place, since the folder or the files cannot be written, a copy is read. The write-ahead log is never passed over.
+final class SourceFile {
+  let database: SQLiteDatabase
+  let path: String
+  private let copy: TemporaryFolder?
+  /// What the files were like, where nobody can be kept from writing them.
+  private let marks: [FileMark]?
+
+  /// - Throws: `AppleStoreError`.
+  init(_ link: String) throws {
+    try Self.requireSQLite(link)
+    // SQLite finds the log of a file beside the file itself, and not beside a link that leads to it.
+    let path = Self.resolved(link)
+    self.path = path
+    let log = FileMark(path + "-wal")
+    let journal = FileMark(path + "-journal")
+    let isShared = FileMark(path + "-shm") != nil
+    let hasLog = (log?.length ?? 0) > 0
+    let mode = try Self.journalMode(path)
+    if (journal?.length ?? 0) > 0 || hasLog && !isShared || isShared && log == nil {
+      (database, copy) = try Self.openCopy(path)
+      marks = nil
+    } else if mode == .log && !hasLog && !isShared {
+      marks = FileMark.all(path)
+      copy = nil
+      database = try Self.open(Self.uri(path) + "?mode=ro&immutable=1", name: path)
+    } else {
+      marks = nil
+      do {
+        database = try Self.open(Self.uri(path) + "?mode=ro", name: path)
+        copy = nil
+      } catch let error as AppleStoreError where error.kind == .permission {
+        (database, copy) = try Self.openCopy(path)
+      }
+    }
+  }
+
+  /// Throws when the file was written meanwhile by somebody who could not be kept from it.
+  /// - Throws: `AppleStoreError` `.busy`.
+  func requireUnchanged() throws {
+    if let marks, marks != FileMark.all(path) { throw Self.changed(path) }
+  }
+
+  func close() {
+    database.close()
+    copy?.remove()
+  }
+
+  private static func changed(_ path: String) -> AppleStoreError {
+    AppleStoreError(.busy, "\(path) was written while it was read. Nothing was taken from it; try again.")
+  }
+
+  private static func resolved(_ path: String) -> String {
+    guard let real = realpath(path, nil) else { return path }
+    defer { free(real) }
+    return String(cString: real)
+  }
+
+  private enum JournalMode { case rollback, log }
+
+  private static func requireSQLite(_ path: String) throws {
+    var status = stat()
+    if stat(path, &status) != 0 { throw AppleStoreError.system(errno, path) }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw AppleStoreError(.notAStore, "\(path) is no file.")
+    }
+  }
+
+  /// From the file's header, which begins as every file of SQLite does.
+  private static func journalMode(_ path: String) throws -> JournalMode {
+    let handle: FileHandle
+    do { handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path)) } catch {
+      throw AppleStoreError(.permission, "\(path) cannot be read: \(error.localizedDescription)")
+    }
+    defer { try? handle.close() }
+    let header = (try? handle.read(upToCount: 100)) ?? Data()
+    guard header.count == 100, header.starts(with: Array("SQLite format 3\0".utf8)) else {
+      throw AppleStoreError(.notAStore, "\(path) is no file of SQLite.")
+    }
+    return header[header.startIndex + 19] == 2 ? .log : .rollback
+  }
+
+  /// Opens a file and reads its first page: only then it is known whether it can be read.
+  private static func open(
+    _ place: String, name: String, flags: Int32 = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
+  ) throws -> SQLiteDatabase {
+    let database = try SQLiteDatabase(place, flags: flags, name: name)
+    // A copy may be changed, its own log above all.
+    _ = strata_sqlite_set(database.handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    try database.distrust(isReadOnly: true)
+    // One state for all that is read.
+    try database.run("BEGIN")
+    _ = try database.value("SELECT count(*) FROM sqlite_master")
+    return database
+  }
+
+  private static func openCopy(_ path: String) throws -> (SQLiteDatabase, TemporaryFolder) {
+    let folder = try TemporaryFolder()
+    let target = folder.path + "/store"
+    for attempt in 1...3 {
+      let before = FileMark.all(path)
+      for suffix in ["-wal", "-journal", ""] {
+        try? FileManager.default.removeItem(atPath: target + suffix)
+        if FileMark(path + suffix) == nil { continue }
+        do { try FileManager.default.copyItem(atPath: path + suffix, toPath: target + suffix) } catch {
+          let isFull = (error as? CocoaError)?.code == .fileWriteOutOfSpace
+          throw AppleStoreError(
+            isFull ? .output : .permission,
+            "\(path)\(suffix) cannot be copied to \(folder.path): \(error.localizedDescription)")
+        }
+        chmod(target + suffix, 0o600)
+      }
+      if before == FileMark.all(path) { break }
+      if attempt == 3 { throw changed(path) }
+    }
+    return (try open(target, name: path, flags: SQLITE_OPEN_READWRITE), folder)
+  }
+
+  /// A path as SQLite's URIs write it.
+  private static func uri(_ path: String) -> String {
+    let plain = CharacterSet(charactersIn: "/-._~").union(.alphanumerics)
+    let absolute = URL(fileURLWithPath: path).path
+    // Every text can be written with percent signs.
+    return "file:" + (absolute.addingPercentEncoding(withAllowedCharacters: plain) ?? absolute)
+  }
+}
+
+/// What a file is like, as far as somebody who writes it would change that.
+struct FileMark: Equatable {
+  let length: Int64
+  private let inode: UInt64
+  private let seconds: Int
+  private let nanoseconds: Int
+
+  /// Nil when there is no such file.
+  init?(_ path: String) {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return nil }
+    length = Int64(status.st_size)
+    inode = UInt64(status.st_ino)
+    #if canImport(Darwin)
+      (seconds, nanoseconds) = (status.st_mtimespec.tv_sec, status.st_mtimespec.tv_nsec)
+    #else
+      (seconds, nanoseconds) = (status.st_mtim.tv_sec, status.st_mtim.tv_nsec)
+    #endif
+  }
+
+  /// Of a database and what belongs to it. An empty log and none are the same.
+  static func all(_ path: String) -> [FileMark] {
+    ["", "-wal", "-journal"].compactMap { FileMark(path + $0) }.filter { $0.length > 0 }
+  }
+}
+
+/// A folder for copies, gone with the object.
+final class TemporaryFolder {
+  let path: String
+  /// Locked as long as the folder is worked on, so that others see that it is in use.
+  private let descriptor: Int32
+  private static let living = LivingFolders()
+
+  /// - Throws: `AppleStoreError`.
+  init(beside destination: String? = nil) throws {
+    let top =
+      destination.map { URL(fileURLWithPath: $0).deletingLastPathComponent().path }
+      ?? FileManager.default.temporaryDirectory.path
+    var pattern = Array("\(top == "/" ? "" : top)/.strata-apple-\(getpid())-XXXXXX".utf8CString)
+    guard mkdtemp(&pattern) != nil else { throw AppleStoreError.system(errno, top) }
+    path = String(decoding: pattern.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    // Without the lock there is still the number of the process.
+    if descriptor >= 0 { _ = flock(descriptor, LOCK_EX | LOCK_NB) }
+    Self.living.insert(path)
+  }
+
+  deinit {
+    remove()
+    if descriptor >= 0 { Self.closeFile(descriptor) }
+  }
+
+  // The name of the system's function, which a method of this class would hide.
+  private static func closeFile(_ descriptor: Int32) { _ = Foundation.close(descriptor) }
+
+  func remove() { if Self.living.take(path) { try? FileManager.default.removeItem(atPath: path) } }
+
+  /// Removes all folders of this process, which ends now.
+  static func removeAll() {
+    for path in living.all { try? FileManager.default.removeItem(atPath: path) }
+  }
+
+  /// Removes those beside a place whose processes have died.
+  static func removeLeftovers(beside destination: String) {
+    let folder = URL(fileURLWithPath: destination).deletingLastPathComponent().path
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+      let parts = name.split(separator: "-", omittingEmptySubsequences: false)
+      guard parts.count == 4, parts[0] == ".strata", parts[1] == "apple", let process = Int32(parts[2]),
+        process > 0, process != getpid(), kill(process, 0) != 0, errno == ESRCH
+      else { continue }
+      let path = (folder == "/" ? "" : folder) + "/" + name
+      let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+      if descriptor < 0 { continue }
+      defer { closeFile(descriptor) }
+      // A process of another container has a number that means nothing here.
+      if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { try? FileManager.default.removeItem(atPath: path) }
+    }
+  }
+}
+
+/// The folders of this process that are to go with it.
+private final class LivingFolders: @unchecked Sendable {
+  // @unchecked Sendable: the paths are behind the lock.
+  private let lock = NSLock()
+  private var paths: Set<String> = []
+
+  func insert(_ path: String) { lock.withLock { _ = paths.insert(path) } }
+  func take(_ path: String) -> Bool { lock.withLock { paths.remove(path) != nil } }
+  var all: Set<String> { lock.withLock { paths } }
+}
