@@ -31,21 +31,18 @@ package enum EngineAbility: String, Sendable, CaseIterable {
 package struct ConformingEngine: Sendable, CustomStringConvertible {
   package let name: String
   package let abilities: Set<EngineAbility>
-  /// Whether models may have derived attributes at all. An engine that refuses such models is shown one without.
-  package let takesDerivedAttributes: Bool
   /// Describes a store that does not exist yet, another one each time.
   package let makeDescription: @Sendable () throws -> PersistentStoreDescription
   /// Removes what is left of a store that is closed.
   package let discard: @Sendable (PersistentStoreDescription) -> Void
 
   package init(
-    _ name: String, abilities: Set<EngineAbility>, takesDerivedAttributes: Bool = true,
+    _ name: String, abilities: Set<EngineAbility>,
     makeDescription: @escaping @Sendable () throws -> PersistentStoreDescription,
     discard: @escaping @Sendable (PersistentStoreDescription) -> Void = { _ in }
   ) {
     self.name = name
     self.abilities = abilities
-    self.takesDerivedAttributes = takesDerivedAttributes
     self.makeDescription = makeDescription
     self.discard = discard
   }
@@ -109,8 +106,8 @@ package final class ConformanceStand {
     description = try engine.makeDescription()
   }
 
-  /// The model of the cases, as the engine takes it.
-  package var model: ManagedObjectModel { ConformanceModel.make(derives: engine.takesDerivedAttributes) }
+  /// The model of the cases.
+  package var model: ManagedObjectModel { ConformanceModel.make() }
 
   /// Opens the store with a new coordinator.
   package func open(

@@ -12,7 +12,7 @@ import StrataCore
 ///   Total      name · parts ──▶▶ Part, derived: the number of parts
 /// ```
 package enum ConformanceModel {
-  package static func make(derives: Bool = true) -> ManagedObjectModel {
+  package static func make() -> ManagedObjectModel {
     let person = EntityDescription("Person", properties: [AttributeDescription("name", .string)])
     let manager = EntityDescription("Manager", properties: [AttributeDescription("level", .integer32)])
     let desk = EntityDescription("Desk", properties: [AttributeDescription("room", .string)])
@@ -26,7 +26,7 @@ package enum ConformanceModel {
     relate(group, "guards", 0, .deny, person, "guarded", 1, .nullify)
     person.properties.append(RelationshipDescription("mentor", to: person, maxCount: 1))
     return ManagedObjectModel(
-      entities: [item(), person, manager, desk, group, page, account()] + totals(derives))
+      entities: [item(), person, manager, desk, group, page, account()] + totals())
   }
 
   private static func item() -> EntityDescription {
@@ -52,13 +52,11 @@ package enum ConformanceModel {
       ], uniquenessConstraints: [["number"], ["owner", "year"]])
   }
 
-  private static func totals(_ derives: Bool) -> [EntityDescription] {
+  private static func totals() -> [EntityDescription] {
     let part = EntityDescription("Part", properties: [AttributeDescription("amount", .integer64)])
     let total = EntityDescription("Total", properties: [AttributeDescription("name", .string)])
-    if derives {
-      total.properties.append(
-        DerivedAttributeDescription("partCount", .integer64, derivationExpression: "parts.@count"))
-    }
+    total.properties.append(
+      DerivedAttributeDescription("partCount", .integer64, derivationExpression: "parts.@count"))
     relate(total, "parts", 0, .cascade, part, "total", 1, .nullify)
     return [part, total]
   }

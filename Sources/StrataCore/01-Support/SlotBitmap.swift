@@ -45,7 +45,7 @@ package struct SlotBitmap: Hashable, Sendable {
   }
 
   /// The slots that are in both sets.
-  func intersection(_ other: SlotBitmap) -> SlotBitmap {
+  package func intersection(_ other: SlotBitmap) -> SlotBitmap {
     var result = SlotBitmap()
     forEach { if other.contains($0) { result.insert($0) } }
     return result

@@ -112,6 +112,8 @@ final class StoreBinding: Sendable {
   let store: any StoreEngine
   /// The same where it is one that calls the program's code with the contexts that ask it.
   let contextual: (any ContextualStore)?
+  /// Whether each question to the store costs a way there and back.
+  let isFar: Bool
   /// The number of the store in the order of attaching; never reused, so an index always means the same store.
   let index: Int
   /// Per entity number; nil when the store's configuration does not hold the entity.
@@ -136,6 +138,7 @@ final class StoreBinding: Sendable {
     self.postsRemoteChanges = postsRemoteChanges
     self.store = store
     contextual = store.contextualStore
+    isFar = store.isFar
     self.index = index
     var held: Set<String>?
     if let name = store.configurationName {

@@ -47,7 +47,10 @@ struct BatchInserting {
       $0.isUnique && schema.entities[$0.owner].subtree.contains(entity.number)
     }
     var slots = SlotBitmap()
-    for attribute in entity.attributes where !attribute.isTransient && attribute.slot != entity.baselineSlot {
+    for attribute in entity.attributes
+    where !attribute.isTransient && attribute.slot != entity.baselineSlot
+      && !entity.derivedSlots.contains(attribute.slot)
+    {
       if writing.mapping.table(ofEntity: entity.number).column(entity.number, attribute.slot) != nil {
         slots.insert(attribute.slot)
       }
@@ -266,13 +269,7 @@ struct BatchInserting {
   }
 
   private func value(of change: RowChange, _ slot: Int) -> AttributeValue {
-    if case .value(let value) = change.row.content(slot, of: entity) { return value }
-    guard let external = change.externals.first(where: { $0.slot == slot }) else { return .null }
-    switch entity.layout.kind(of: slot) {
-    case .data: return .data(external.bytes)
-    case .url: return URL(string: String(decoding: external.bytes, as: UTF8.self)).map { .url($0) } ?? .null
-    default: return .string(String(decoding: external.bytes, as: UTF8.self))
-    }
+    change.value(slot, of: entity) ?? .null
   }
 
   // MARK: Rows that become other records

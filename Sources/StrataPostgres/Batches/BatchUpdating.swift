@@ -113,12 +113,21 @@ struct BatchUpdating {
     writing.progress.complete(writing.outcome.updated.count)
   }
 
+  /// Whether something is derived from the rows, or from the values that they get.
+  private func isDerivedFrom() -> Bool {
+    guard let sources = schema.derivedSources else { return false }
+    return update.request.entityNumbers.contains { number in
+      schema.entities[number].baselineSlot != nil
+        || sources.watches[number].contains { slots.contains($0.slot) }
+    }
+  }
+
   /// The columns and what goes into them; nil when something of a row has to be looked at. Long values have an entry elsewhere in the row, references change
   /// what belongs to others, values that must be unique are compared, and elements depend on the whole.
   private func constants() -> [(column: ColumnMapping, value: AttributeValue)]? {
     let entity = update.request.entity
     let table = mapping.tables[update.request.hierarchyNumber]
-    if update.assignments.isEmpty { return nil }
+    if update.assignments.isEmpty || isDerivedFrom() { return nil }
     var result: [(column: ColumnMapping, value: AttributeValue)] = []
     for assignment in update.assignments {
       guard let value = assignment.constant,

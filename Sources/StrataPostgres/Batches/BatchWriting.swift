@@ -14,11 +14,14 @@ final class BatchWriting {
   private let held: [Bool]
   private let number: () throws -> UInt64
   private let send: ChangeSetWork.Ask
+  private let disturbed: (SQLError) -> any Error
+  /// Whether rows under the keys of new rows are looked for: the server has refused one in an earlier attempt.
+  private let looksForInserts: Bool
   /// What has been done so far.
   var outcome: BatchChanges
   private(set) var notes: [NotedChange] = []
   private(set) var hasWritten = false
-  private var assembler = RowAssembler(expectedLength: 65_536)
+  private let reviser: RowReviser
 
   var schema: Schema { mapping.schema }
 
@@ -34,11 +37,14 @@ final class BatchWriting {
     identifier = run.identifier
     held = run.held
     preserved = run.keeping.preservedSlots
+    disturbed = run.disturbed
+    looksForInserts = run.disturbances > 0
     self.reading = reading
     self.progress = progress
     self.number = number
     self.send = send
     outcome = BatchChanges(entityCount: run.mapping.schema.entities.count)
+    reviser = RowReviser(run.mapping)
   }
 
   /// Asks the server, or has it do something.
@@ -51,18 +57,26 @@ final class BatchWriting {
   /// - Throws: `UniquenessViolation`, `DanglingReferences`, `CommitConflict`; `CancellationError`; ``SQLError``, `StorageError`.
   func write(_ set: ChangeSet, known: [RowAddress: FetchedRow] = [:], going: Set<RowAddress> = []) throws {
     try progress.stopIfCancelled()
-    let work = ChangeSetWork(set, mapping, looksForInserts: false, known: known)
+    let work = ChangeSetWork(set, mapping, looksForInserts: looksForInserts, known: known)
     let result = try work.prepare(held: held, preserved: preserved, number: number, send)
+    let derived: DerivedWriting.Outcome
     do {
-      _ = try send(result.statements)
-    } catch let error as SQLError where error.state == RowStatements.guardState || error.state == "23505" {
-      throw CommitRun.Disturbed()
+      derived = try result.derived(send)
+      _ = try send(derived.statements)
+    } catch let error as SQLError
+      where error.state == RowStatements.guardState || error.state == CommitRun.duplicateState
+    {
+      throw disturbed(error)
     }
     hasWritten = true
     for change in set.inserts + set.updates {
       outcome.changedSlots[change.entity, default: SlotBitmap()].formUnion(change.changedSlots)
     }
-    for change in result.changes { try note(change, going) }
+    for row in derived.rows {
+      outcome.touched.append(row.primaryKey, of: row.entity)
+      outcome.changedSlots[row.entity, default: SlotBitmap()].formUnion(row.changedSlots)
+    }
+    for change in result.notes.changes(derived: derived.others) { try note(change, going) }
     progress.complete(outcome.inserted.count + outcome.updated.count + outcome.deleted.count)
   }
 
@@ -73,18 +87,17 @@ final class BatchWriting {
   }
 
   private func note(_ change: NotedChange, _ going: Set<RowAddress>) throws {
-    guard change.kind == .related, let entity = schema.entity(named: change.entity) else {
-      return notes.append(change)
-    }
+    let isOthers = change.kind == .related || change.kind == .updated && !going.isEmpty
+    guard isOthers, let entity = schema.entity(named: change.entity) else { return notes.append(change) }
     var keys: [UInt64] = []
     for run in try change.ranges() {
       for key in run where !going.contains(RowAddress(hierarchy: entity.hierarchyNumber, key: key)) {
         keys.append(key)
-        outcome.related.append(key, of: entity.number)
+        if change.kind == .related { outcome.related.append(key, of: entity.number) }
       }
     }
     if !keys.isEmpty {
-      notes.append(NotedChange(.related, change.entity, keys: keys, properties: change.properties))
+      notes.append(NotedChange(change.kind, change.entity, keys: keys, properties: change.properties))
     }
   }
 
@@ -100,7 +113,7 @@ final class BatchWriting {
         // A text that is as long may still be another one.
         let stored = try reading.externalValue(
           entity: row.entity, primaryKey: row.primaryKey, slot: slot, version: old.version)
-        if Self.bytes(value) != stored { slots.insert(slot) }
+        if RowReviser.bytes(value) != stored { slots.insert(slot) }
       }
     }
     if slots.isEmpty { return nil }
@@ -123,41 +136,12 @@ final class BatchWriting {
     _ entity: EntitySchema, _ key: UInt64, _ base: RowSnapshot, _ version: UInt32, _ slots: SlotBitmap,
     _ values: [(slot: Int, value: AttributeValue)], externals old: [ExternalValue]
   ) throws -> RowChange {
-    let given = Dictionary(values.map { ($0.slot, $0.value) }, uniquingKeysWith: { $1 })
-    var all = [AttributeValue](repeating: .null, count: entity.layout.slotCount)
-    var outside: [Int: OutsideValue] = [:]
-    for slot in all.indices where entity.layout.kind(of: slot) != .transient {
-      if let value = given[slot] {
-        all[slot] = value
-        continue
-      }
-      switch base.content(slot, of: entity) {
-      case .value(let value): all[slot] = value
-      case .outside(let value): outside[slot] = value
-      }
-    }
-    let row = try assembler.row(
-      of: entity, stamp: RowStamp(layoutNumber: 0, entityCode: mapping.codes[entity.number]), primaryKey: key,
-      version: version, values: all, outside: outside)
-    var externals = old.filter { given[$0.slot] == nil }
-    for (slot, value) in given {
-      if case .outside = row.content(slot, of: entity), let bytes = Self.bytes(value) {
-        externals.append(ExternalValue(slot: slot, bytes: bytes))
-      }
-    }
+    let (row, externals) = try reviser.revised(
+      base, of: entity, primaryKey: key, version: version,
+      Dictionary(values.map { ($0.slot, $0.value) }, uniquingKeysWith: { $1 }), externals: old)
     return RowChange(
       entity: entity.number, primaryKey: key, baseVersion: version - 1, row: row, externals: externals,
       changedSlots: slots)
-  }
-
-  /// The bytes of a value that may lie outside of its row.
-  static func bytes(_ value: AttributeValue) -> Data? {
-    switch value {
-    case .string(let text): Data(text.utf8)
-    case .url(let url): Data(url.absoluteString.utf8)
-    case .data(let data): data
-    default: nil
-    }
   }
 
   /// What has been done in all.

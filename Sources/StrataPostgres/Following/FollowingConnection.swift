@@ -2,14 +2,15 @@
 import Foundation
 import StrataCore
 
-/// The connection through which a store follows what others commit: it listens, and it reads the newest commits. Made when it is first needed; made again when
-/// it is lost. May be used from any thread, by one at a time.
+/// The connection through which a store is told of what others commit: it listens, and does nothing else. Made when it is first needed; made again when it is
+/// lost. May be used from any thread.
 ///
 /// ```
-///   COMMIT of another ─▶ NOTIFY ─▶ socket ─▶ handlers ─▶ "what is new?" through the same connection
+///   COMMIT of another ─▶ NOTIFY ─▶ socket ─▶ handlers, which ask what is new
 /// ```
 ///
-/// While the server does not let it listen, or cannot be reached, the handlers are called from time to time: whoever is called looks what is new.
+/// While the server does not let it listen, or cannot be reached, the handlers are called from time to time: whoever is called looks what is new. Nobody waits
+/// for a connection that is being made, but the queue that makes it.
 final class FollowingConnection: Sendable {
   typealias Handler = @Sendable (StoreWatchEvent) -> Void
 
@@ -18,6 +19,7 @@ final class FollowingConnection: Sendable {
     /// Tells that there is something to read.
     var source: (any DispatchSourceRead)?
     var isListening = false
+    var isConnecting = false
     var isRetrying = false
     var isClosed = false
     var handlers: [Int: Handler] = [:]
@@ -45,6 +47,8 @@ final class FollowingConnection: Sendable {
   private let ownPayload: String
   private let state = Mutex(State())
   private let queue = DispatchQueue(label: "strata.postgres.follower")
+  /// Where connections are made, which takes as long as the server likes.
+  private let connecting = DispatchQueue(label: "strata.postgres.follower.connecting")
 
   /// - Parameters:
   ///   - retryInterval: How often it is tried to listen, where that fails.
@@ -70,7 +74,7 @@ final class FollowingConnection: Sendable {
       state.handlers[state.nextHandler] = handler
       return state.nextHandler
     }
-    queue.async { self.listen() }
+    queue.async { self.look() }
     return Watch(self, number)
   }
 
@@ -83,51 +87,8 @@ final class FollowingConnection: Sendable {
   /// Whether the server tells of commits at the moment.
   var isListening: Bool { state.withLock { $0.isListening } }
 
-  /// Reads through the connection. Once more when it turns out to be dead: reading twice does no harm.
-  func read<R: Sendable>(_ body: (PostgresConnection, ContinuousClock.Instant) throws -> R) throws -> R {
-    do {
-      return try readOnce(body)
-    } catch let error as StorageError where error.kind == .unreachable {
-      return try readOnce(body)
-    } catch let error as SQLError where error.kind == .unreachable {
-      return try readOnce(body)
-    }
-  }
-
-  private func readOnce<R: Sendable>(_ body: (PostgresConnection, ContinuousClock.Instant) throws -> R) throws
-    -> R
-  {
-    let deadline = ContinuousClock.now + timeout
-    let (result, hasMore) = try state.withLock { state throws -> (Result<R, any Error>, Bool) in
-      let connection = try use(&state)
-      let result = Result { try body(connection, deadline) }
-      _ = connection.reset()
-      // What has come with the answer makes the socket ready no more.
-      let payloads = connection.notifications()
-      if payloads == nil { drop(&state) }
-      return (result, payloads?.contains { $0 != ownPayload } ?? true)
-    }
-    if hasMore { queue.async { self.tell() } }
-    return try result.get()
-  }
-
-  /// The connection, a new one if need be. Under the lock.
-  private func use(_ state: inout State) throws -> PostgresConnection {
-    if state.isClosed {
-      throw StorageError(.closed, operation: "use store", path: "", detail: "The store was closed.")
-    }
-    if let connection = state.connection {
-      if connection.isUsable { return connection }
-      drop(&state)
-    }
-    let made = try connect()
-    state.connection = made
-    return made
-  }
-
   /// Lets go of a connection that is dead. Under the lock.
   private func drop(_ state: inout State) {
-    // The source holds the connection until it has let go of the socket.
     state.source?.cancel()
     state.source = nil
     state.connection = nil
@@ -141,31 +102,51 @@ final class FollowingConnection: Sendable {
     queue.asyncAfter(deadline: .now() + retryInterval.seconds) { [weak self] in
       guard let self else { return }
       self.state.withLock { $0.isRetrying = false }
-      listen()
+      look()
     }
   }
 
-  /// Begins to listen, and has everybody look: something may have been missed. On the queue.
+  /// Unless the server tells of commits: sees to it that it does, and has everybody look meanwhile. On the queue.
+  private func look() {
+    let (isMissing, isFirst) = state.withLock { state -> (Bool, Bool) in
+      if state.isClosed || state.isListening || state.handlers.isEmpty { return (false, false) }
+      retry(&state)
+      defer { state.isConnecting = true }
+      return (true, !state.isConnecting)
+    }
+    if isFirst { connecting.async { [weak self] in self?.listen() } }
+    if isMissing { tell() }
+  }
+
+  /// Begins to listen, and has everybody look: something may have been missed. Where connections are made.
   private func listen() {
-    state.withLock { state in
-      if state.isClosed || state.isListening || state.handlers.isEmpty { return }
-      do {
-        let connection = try use(&state)
-        try connection.run(
-          SQLStatement("LISTEN \(Identifier.quoted(channel))"), deadline: ContinuousClock.now + timeout)
-        let source = DispatchSource.makeReadSource(fileDescriptor: connection.socket, queue: queue)
-        source.setEventHandler { [weak self] in self?.receive() }
-        source.setCancelHandler { withExtendedLifetime(connection) {} }
-        source.activate()
+    do {
+      let connection = try connect()
+      try connection.run(
+        SQLStatement("LISTEN \(Identifier.quoted(channel))"), deadline: ContinuousClock.now + timeout)
+      let source = DispatchSource.makeReadSource(fileDescriptor: connection.socket, queue: queue)
+      source.setEventHandler { [weak self] in self?.receive() }
+      // The source holds the connection until it has let go of the socket.
+      source.setCancelHandler { withExtendedLifetime(connection) {} }
+      source.activate()
+      let isWanted = state.withLock { state -> Bool in
+        state.isConnecting = false
+        if state.isClosed || state.handlers.isEmpty { return false }
+        state.connection = connection
         state.source = source
         state.isListening = true
-      } catch {
-        // Not on a standby, and not where a pooler stands between: then the store is looked at from time to time.
-        state.connection.map { _ = $0.reset() }
-        retry(&state)
+        return true
       }
+      if !isWanted { return source.cancel() }
+      // What has come before the source was there makes the socket ready no more.
+      queue.async { [weak self] in
+        self?.receive()
+        self?.tell()
+      }
+    } catch {
+      // Not on a standby, and not where a pooler stands between: then the store is looked at from time to time.
+      state.withLock { $0.isConnecting = false }
     }
-    tell()
   }
 
   /// Something came from the server. On the queue.

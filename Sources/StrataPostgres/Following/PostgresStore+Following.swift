@@ -49,11 +49,10 @@ extension PostgresStore: FollowedStore {
     statement += statement.bind(Int64(clamping: number)) + " WHERE s.identifier = "
     statement += (statement.bind(.uuid(identifier), as: .uuid) ?? "NULL") + " ORDER BY c.number LIMIT "
     statement += statement.bind(Self.mostCommits + 1)
-    do {
-      return try following.read { connection, deadline in
-        try journal(after: number, connection.run(statement, deadline: deadline))
-      }
-    } catch let error as SQLError { throw error.storageError("read store", pool.address.words) }
+    // Not through the connection that listens. A thread that saves asks this, too: it must not wait for that one, which may be dead while the server is well.
+    return try read(isCounted: false) { _, connection in
+      try self.journal(after: number, connection.run(statement, deadline: self.deadline()))
+    }
   }
 
   private func journal(after number: UInt64, _ result: SQLResult) throws -> JournalReading {

@@ -15,7 +15,7 @@ struct ChangeNotes {
   /// Rows that have other members, or the same in another order.
   private var related: [RowAddress: SlotBitmap] = [:]
   private var entities: [RowAddress: Int] = [:]
-  private(set) var changes: [NotedChange] = []
+  private var deletes: [NotedChange] = []
 
   /// - Parameters:
   ///   - preserved: By entity number, the slots whose values stay when a row is deleted.
@@ -34,10 +34,22 @@ struct ChangeNotes {
       if related[address] == nil { related[address] = SlotBitmap() }
     }
     try findEntities(found, ask)
-    noteInserts()
-    noteUpdates()
-    noteRelated()
     try noteDeletes(preserved, ask)
+  }
+
+  /// - Parameter others: Rows that the change set does not name, with other derived values.
+  func changes(derived others: [RowChange]) -> [NotedChange] {
+    var related = related
+    var derived: Set<RowAddress> = []
+    var entities = entities
+    for row in others {
+      let address = work.address(row.entity, row.primaryKey)
+      derived.insert(address)
+      entities[address] = row.entity
+      related[address, default: SlotBitmap()].formUnion(
+        row.changedSlots.intersection(schema.entities[row.entity].derivedSlots))
+    }
+    return insertNotes() + updateNotes() + notes(of: related, derived, entities) + deletes
   }
 
   // MARK: Who has other members
@@ -137,39 +149,50 @@ struct ChangeNotes {
 
   // MARK: Notes
 
-  private mutating func noteInserts() {
+  private func insertNotes() -> [NotedChange] {
     var keys: [Int: [UInt64]] = [:]
     for insert in work.set.inserts { keys[insert.entity, default: []].append(insert.primaryKey) }
-    for (entity, keys) in keys.sorted(by: { $0.key < $1.key }) {
-      changes.append(NotedChange(.inserted, schema.entities[entity].name, keys: keys.sorted()))
+    return keys.sorted { $0.key < $1.key }.map { entity, keys in
+      NotedChange(.inserted, schema.entities[entity].name, keys: keys.sorted())
     }
   }
 
-  private mutating func noteUpdates() {
+  private func updateNotes() -> [NotedChange] {
     var keys: [Update: [UInt64]] = [:]
     for update in work.set.updates {
+      // What has been derived of a row is no change of its own.
       var slots = update.changedSlots
+      for derived in schema.entities[update.entity].derived { slots.remove(derived.slot) }
+      if let baseline = schema.entities[update.entity].baselineSlot { slots.remove(baseline) }
       related[work.address(update.entity, update.primaryKey)]?.forEach { slots.insert($0) }
       keys[Update(entity: update.entity, slots: slots), default: []].append(update.primaryKey)
     }
-    note(.updated, keys)
+    return notes(.updated, keys)
   }
 
-  private mutating func noteRelated() {
+  private func notes(
+    of related: [RowAddress: SlotBitmap], _ derived: Set<RowAddress>, _ entities: [RowAddress: Int]
+  ) -> [NotedChange] {
     var keys: [Update: [UInt64]] = [:]
+    var changed: [Update: [UInt64]] = [:]
     for (address, slots) in related
     where work.inserts[address] == nil && work.updates[address] == nil && work.deletes[address] == nil {
       guard let entity = entities[address] else { continue }
-      keys[Update(entity: entity, slots: slots), default: []].append(address.key)
+      let update = Update(entity: entity, slots: slots)
+      if derived.contains(address) {
+        changed[update, default: []].append(address.key)
+      } else {
+        keys[update, default: []].append(address.key)
+      }
     }
-    note(.related, keys)
+    return notes(.updated, changed) + notes(.related, keys)
   }
 
-  private mutating func note(_ kind: NotedChange.Kind, _ keys: [Update: [UInt64]]) {
+  private func notes(_ kind: NotedChange.Kind, _ keys: [Update: [UInt64]]) -> [NotedChange] {
     let sorted = keys.map { (update: $0.key, keys: $0.value.sorted()) }.sorted {
       ($0.update.entity, $0.keys[0]) < ($1.update.entity, $1.keys[0])
     }
-    for (update, keys) in sorted {
+    return sorted.map { update, keys in
       let entity = schema.entities[update.entity]
       var names: [String] = []
       update.slots.forEach { slot in
@@ -177,7 +200,7 @@ struct ChangeNotes {
           names.append(entity.attributes[slot].name)
         }
       }
-      changes.append(NotedChange(kind, entity.name, keys: keys, properties: names))
+      return NotedChange(kind, entity.name, keys: keys, properties: names)
     }
   }
 
@@ -203,7 +226,7 @@ struct ChangeNotes {
     }
     try readOutside(outside, &values, ask)
     for (entity, keys) in keys.sorted(by: { $0.key < $1.key }) {
-      changes.append(
+      deletes.append(
         NotedChange(
           .deleted, schema.entities[entity].name, keys: keys.sorted(), values: values[entity]))
     }

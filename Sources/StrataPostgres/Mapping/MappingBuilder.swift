@@ -43,16 +43,9 @@ struct MappingBuilder {
   /// What cannot be kept, a sentence each.
   static func refusals(_ schema: Schema) -> [String] {
     var sentences: [String] = []
-    for entity in schema.entities {
-      let names = entity.entityDescription.properties.filter { $0 is DerivedAttributeDescription }.map(\.name)
-      if names.isEmpty { continue }
-      sentences.append(
-        "\(entity.name) has derived attributes (\(names.joined(separator: ", "))), which this engine does not compute yet."
-      )
-    }
     for hierarchy in schema.hierarchies {
       // Each member's own properties, and two more columns at most for a reference.
-      let count = hierarchy.memberNumbers.reduce(4) { sum, number in
+      let count = hierarchy.memberNumbers.reduce(5) { sum, number in
         let entity = schema.entities[number]
         let own = entity.attributes.dropFirst(
           entity.superNumber.map { schema.entities[$0].attributes.count } ?? 0)
@@ -113,6 +106,7 @@ struct MappingBuilder {
     var given = NamesGiven(reserved: ["pk", "entity", "version", outside])
     var columns: [ColumnMapping] = []
     var places: [Int: [Int]] = [:]
+    var baseline: Int?
     var remaining = hierarchy.memberNumbers
     // Superentities first: subentities have their columns, too.
     while !remaining.isEmpty {
@@ -124,7 +118,17 @@ struct MappingBuilder {
           later.append(number)
           continue
         }
+        // The slot behind the properties is each entity's own.
+        if let above = entity.superNumber.flatMap({ schema.entities[$0].baselineSlot }) {
+          list.removeSubrange(above...)
+        }
         for slot in list.count..<max(list.count, entity.attributes.count) {
+          if slot == entity.baselineSlot {
+            let place = try baseline ?? addBaseline(hierarchy, to: &columns, &given)
+            baseline = place
+            list.append(place)
+            continue
+          }
           guard let column = try column(entity, slot, &given) else {
             list.append(-1)
             continue
@@ -142,6 +146,18 @@ struct MappingBuilder {
       hierarchy: hierarchy.number, name: StoreMapping.qualified(plain, namespace), plainName: plain,
       sequence: StoreMapping.qualified(sequence, namespace), columns: columns, places: places,
       outside: outside)
+  }
+
+  /// The column of all entities of the table that have derived attributes; its place.
+  private mutating func addBaseline(
+    _ hierarchy: HierarchySchema, to columns: inout [ColumnMapping], _ given: inout NamesGiven
+  ) throws -> Int {
+    let path = "baseline \(hierarchy.rootName)"
+    columns.append(
+      ColumnMapping(
+        name: Identifier.quoted(try name("baseline", path, &given)), type: .int8, kind: .int64, path: path,
+        relationship: nil, codeColumn: nil, positionColumn: nil))
+    return columns.count - 1
   }
 
   private mutating func column(_ entity: EntitySchema, _ slot: Int, _ given: inout NamesGiven) throws

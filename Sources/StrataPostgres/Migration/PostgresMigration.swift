@@ -6,8 +6,10 @@ import StrataCore
 /// ```
 ///   lock      migrations of the namespace, then the store's row: saves wait
 ///   decide    what is lost, counted by the server, and whether that is permitted
-///   rename    the tables, out of the way
+///   take      the tables, when nobody reads them
+///   rename    them, out of the way
 ///   make      the tables of the new model, and fill them: a statement for each entity, relationship
+///   derive    what follows from that
 ///   check     indexes, values that must be unique, foreign keys
 ///   drop      the old tables
 ///   note      model, names, versions, that tokens have expired
@@ -27,11 +29,9 @@ struct PostgresMigration {
   ///   ``SQLError``, ``StorageError``. The store is what it was then.
   func run() throws {
     try connection.run(SQLStatement("BEGIN"))
-    var limit = SQLStatement("SELECT pg_catalog.set_config('lock_timeout', ")
-    limit += limit.bind("\(max(1, Int(timeout.seconds * 1_000)))") + ", true)"
     var lock = SQLStatement("SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(")
     lock += lock.bind("strata " + namespace) + ", 0))"
-    try connection.run([limit, lock])
+    try connection.run([TableLocks.limit(timeout), lock])
     guard case .store = try Catalogue.find(namespace, on: connection) else {
       throw StorageError(
         .missing, operation: "migrate", path: "",
@@ -78,10 +78,12 @@ struct PostgresMigration {
     let new = try MappingBuilder.mapping(
       schema, namespace: namespace, codes: codes, names: nil, generation: catalogue.generation + 1)
     let transfer = RowTransfer(plan: inferred.plan, old: old.movedAside(), new: new)
+    try TableLocks(connection: connection, timeout: timeout).take(old.tableNames)
     try connection.run(old.movingAside().map { SQLStatement($0) })
     let statements = SchemaStatements(new)
     try connection.run(statements.tables.map { SQLStatement($0) })
     for statement in try transfer.statements() { try connection.run(statement) }
+    try DerivedTransfer(mapping: new, connection: connection).run()
     try check(statements.constraints)
     try connection.run(try transfer.privileges(on: connection) + transfer.drops)
     try note(catalogue, wanted, new)

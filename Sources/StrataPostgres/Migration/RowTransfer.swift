@@ -25,7 +25,7 @@ struct RowTransfer {
     for entity in plan.entities.compactMap({ $0 }) {
       for relationship in entity.toMany { statements += links(relationship, entity) }
     }
-    return statements
+    return statements + symmetricLinks()
   }
 
   private static func literal(_ name: String) -> String { name.replacingOccurrences(of: "'", with: "''") }
@@ -107,7 +107,7 @@ struct RowTransfer {
         constant = other
         condition = source.column(entity.source.number, origin).map { "o.\($0.name) IS NULL" }
       }
-      guard let count = BatchWriting.bytes(constant)?.count, count > OutsideList.limit else { continue }
+      guard let count = RowReviser.bytes(constant)?.count, count > OutsideList.limit else { continue }
       let entry =
         "(\(Self.bytes(slot)) || pg_catalog.int4send(o.version) || pg_catalog.int8send(\(count)))"
       added.append(condition.map { "CASE WHEN \($0) THEN \(entry) ELSE ''::bytea END" } ?? entry)
@@ -250,6 +250,7 @@ struct RowTransfer {
     guard let join = new.joins[number] else {
       return order(relationship, entity)
     }
+    if join.isSymmetric { return [] }
     let isForward = join.relationship == number
     return relationship.paths.compactMap { path in
       guard let pairs = pairs(path, entity.source.number) else { return nil }
@@ -277,13 +278,38 @@ struct RowTransfer {
       let told = isForward ? "pos" : "inverse_pos"
       let isTold = isForward ? join.hasPosition : join.hasInversePosition
       let action = isTold ? "DO UPDATE SET \(told) = excluded.\(told)" : "DO NOTHING"
-      var text =
+      return SQLStatement(
         "INSERT INTO \(join.name) (\(columns.joined(separator: ", "))) SELECT \(values.joined(separator: ", ")) FROM (\(pairs)) p ON CONFLICT (src, dst) \(action)"
-      if join.isSymmetric {
-        text =
-          "INSERT INTO \(join.name) (\(columns.joined(separator: ", "))) SELECT \(values.joined(separator: ", ")) FROM (SELECT DISTINCT ON (owner, member) * FROM (\(pairs) UNION ALL SELECT z.member, z.owner, z.code, z.back, z.pos FROM (\(pairs)) z) y ORDER BY owner, member, pos NULLS LAST) p ON CONFLICT (src, dst) \(action)"
+      )
+    }
+  }
+
+  /// The links of relationships that are their own inverse: those of owners of all entities together, since a link is a member in two lists, whose owners may be of
+  /// two entities. Where a list says no place of a member, it comes behind those whose place is told.
+  private func symmetricLinks() -> [SQLStatement] {
+    var found: [Int: [String]] = [:]
+    for entity in plan.entities.compactMap({ $0 }) {
+      for relationship in entity.toMany
+      where new.joins[relationship.relationship.number]?.isSymmetric == true {
+        found[relationship.relationship.number, default: []] += relationship.paths.compactMap {
+          pairs($0, entity.source.number)
+        }
       }
-      return SQLStatement(text)
+    }
+    return found.sorted { $0.key < $1.key }.compactMap { number, lists in
+      guard let join = new.joins[number], !lists.isEmpty else { return nil }
+      var (columns, values) = (["src", "dst"], ["p.owner", "p.member"])
+      if join.hasPosition {
+        columns.append("pos")
+        values.append(
+          "\(EdgePosition.first) + \(EdgePosition.gap) * (pg_catalog.row_number() OVER (PARTITION BY p.owner ORDER BY p.pos NULLS LAST, p.member) - 1)"
+        )
+      }
+      let all = lists.joined(separator: " UNION ALL ")
+      return SQLStatement(
+        "WITH a AS (\(all)) INSERT INTO \(join.name) (\(columns.joined(separator: ", "))) SELECT \(values.joined(separator: ", ")) FROM "
+          + "(SELECT DISTINCT ON (owner, member) * FROM (SELECT owner, member, pos FROM a UNION ALL SELECT a.member, a.owner, a.back FROM a) y ORDER BY owner, member, pos NULLS LAST) p"
+      )
     }
   }
 
@@ -309,8 +335,7 @@ struct RowTransfer {
 
   /// The statements that drop what was moved aside.
   var drops: [SQLStatement] {
-    let tables = old.tables.map(\.name) + ownJoins.map(\.join.name)
-    return [SQLStatement("DROP TABLE \(tables.joined(separator: ", "))")]
+    [SQLStatement("DROP TABLE \(old.tableNames.joined(separator: ", "))")]
       + old.tables.map { SQLStatement("DROP SEQUENCE \($0.sequence)") }
   }
 
@@ -350,7 +375,7 @@ struct RowTransfer {
         pairs.append((joins[join.plainName] ?? old.tables[first].name, join.name, "TABLE"))
       }
     }
-    for name in old.tables.map(\.name) + old.ownJoins.map(\.join.name) { try requirePlain(name, connection) }
+    for name in old.tableNames { try requirePlain(name, connection) }
     var statements: [SQLStatement] = []
     for pair in pairs {
       let owner = try connection.run(
@@ -390,6 +415,9 @@ extension StoreMapping {
       join.flatMap { $0.relationship == number ? (number, $0) : nil }
     }
   }
+
+  /// All tables of the model, in the order in which whoever wants several takes them.
+  var tableNames: [String] { tables.map(\.name) + ownJoins.map(\.join.name) }
 
   private static func aside(_ kind: String, _ number: Int) -> String { "strata_old_\(kind)_\(number)" }
 

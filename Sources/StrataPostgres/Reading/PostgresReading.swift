@@ -259,23 +259,33 @@ final class PostgresReading: StoreReading, @unchecked Sendable {
   }
 
   func placedMembers(_ edges: EdgeSet, of owner: UInt64) throws -> [PlacedMember] {
+    try placedMembers(edges, of: [owner])[0]
+  }
+
+  func placedMembers(_ edges: EdgeSet, of owners: [UInt64]) throws -> [[PlacedMember]] {
+    var lists = [[PlacedMember]](repeating: [], count: owners.count)
+    if owners.isEmpty { return lists }
     var statement = SQLStatement()
     switch try mapping.members(edges) {
     case .rows(let table, let column, true):
-      guard let position = column.positionColumn else { return [] }
+      guard let position = column.positionColumn else { return lists }
       statement +=
-        "SELECT t.pk, t.entity, t.\(position) FROM \(table.name) t WHERE \(table.guardCondition) AND t.\(column.name) = "
-      statement += statement.bind(owner) + " ORDER BY t.\(position), t.pk"
+        "SELECT t.\(column.name), t.pk, t.entity, t.\(position) FROM \(table.name) t WHERE \(table.guardCondition) AND t.\(column.name) = ANY("
+      statement += statement.bind(keys: owners) + ") ORDER BY t.\(column.name), t.\(position), t.pk"
     case .links(let join, let ownerColumn, let memberColumn, let position?, let table):
       statement +=
-        "SELECT t.pk, t.entity, l.\(position) FROM \(join.name) l JOIN \(table.name) t ON t.pk = l.\(memberColumn) WHERE \(table.guardCondition) AND l.\(ownerColumn) = "
-      statement += statement.bind(owner) + " ORDER BY l.\(position), t.pk"
-    case .rows, .links, .nowhere: return []
+        "SELECT l.\(ownerColumn), t.pk, t.entity, l.\(position) FROM \(join.name) l JOIN \(table.name) t ON t.pk = l.\(memberColumn) WHERE \(table.guardCondition) AND l.\(ownerColumn) = ANY("
+      statement += statement.bind(keys: owners) + ") ORDER BY l.\(ownerColumn), l.\(position), t.pk"
+    case .rows, .links, .nowhere: return lists
     }
     let result = try connection.run(statement, deadline: deadline)
-    return try (0..<result.rowCount).map { number in
-      guard let position = result[number, 2]?.integer(UInt64.self) else { throw SQLResult.damaged }
-      return PlacedMember(position: position, member: try reference(result, number, 0))
+    var places: [UInt64: [Int]] = [:]
+    for (place, owner) in owners.enumerated() { places[owner, default: []].append(place) }
+    for number in 0..<result.rowCount {
+      guard let position = result[number, 3]?.integer(UInt64.self) else { throw SQLResult.damaged }
+      let member = PlacedMember(position: position, member: try reference(result, number, 1))
+      for place in places[try result.key(number, 0)] ?? [] { lists[place].append(member) }
     }
+    return lists
   }
 }

@@ -49,6 +49,8 @@ struct RowDecoding {
   let table: TableMapping
   /// The words of the list, with `alias` in front of each column.
   let list: String
+  /// How many columns the list has.
+  let columnCount: Int
   /// By column of the table its place in the result, -1 for those that are not listed.
   private let places: [Int]
   /// Where the first column stands.
@@ -82,6 +84,7 @@ struct RowDecoding {
     }
     self.list = list
     self.places = places
+    columnCount = next
   }
 
   /// The row of a result.

@@ -189,6 +189,13 @@ struct Catalogue: Sendable {
     return try Self.relations(of: namespace, on: connection).filter { !own.contains($0) }.sorted()
   }
 
+  /// The store's tables, without those of its catalogue: with namespace and quotes.
+  func tables(in namespace: String, on connection: PostgresConnection) throws -> [String] {
+    let own = Set(names.filter { $0.key.hasPrefix("table ") || $0.key.hasPrefix("join ") }.values)
+    return try Self.relations(of: namespace, on: connection).filter(own.contains).sorted()
+      .map { StoreMapping.qualified($0, namespace) }
+  }
+
   private static func relations(of namespace: String, on connection: PostgresConnection) throws -> Set<String>
   {
     var question = SQLStatement(

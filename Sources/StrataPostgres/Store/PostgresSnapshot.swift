@@ -22,11 +22,10 @@ final class PostgresSnapshot: StoreSnapshot {
     do {
       // A table that is made anew by a migration would be seen without its rows: as long as the state is read, no table goes. The first statement behind the lock
       // is what makes the state.
-      let tables = mapping.tables.map(\.name) + mapping.ownJoins.map(\.join.name)
       try connection.run(
         [
           SQLStatement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
-          SQLStatement("LOCK TABLE \(tables.joined(separator: ", ")) IN ACCESS SHARE MODE"),
+          SQLStatement("LOCK TABLE \(mapping.tableNames.joined(separator: ", ")) IN ACCESS SHARE MODE"),
           SQLStatement("SELECT pg_catalog.set_config('idle_in_transaction_session_timeout', '0', true)"),
           SQLStatement("SELECT commit_number FROM \(mapping.qualified("strata_store"))"),
         ], deadline: ContinuousClock.now + timeout)
@@ -93,6 +92,9 @@ final class PostgresSnapshot: StoreSnapshot {
   }
   func placedMembers(_ edges: EdgeSet, of owner: UInt64) throws -> [PlacedMember] {
     try read { try $0.placedMembers(edges, of: owner) }
+  }
+  func placedMembers(_ edges: EdgeSet, of owners: [UInt64]) throws -> [[PlacedMember]] {
+    try read { try $0.placedMembers(edges, of: owners) }
   }
   func externalValue(entity: Int, primaryKey: UInt64, slot: Int, version: UInt32) throws -> Data? {
     try read { try $0.externalValue(entity: entity, primaryKey: primaryKey, slot: slot, version: version) }

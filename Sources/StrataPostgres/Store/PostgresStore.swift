@@ -38,6 +38,7 @@ package final class PostgresStore: StoreEngine {
   var pollInterval: Duration { options.pollInterval }
 
   package var storeType: String { Self.type }
+  package var isFar: Bool { true }
   package var metadata: StoreMetadata { metadataState.withLock { $0 } }
 
   /// Opens the store at a URL, or makes it.
@@ -220,26 +221,38 @@ package final class PostgresStore: StoreEngine {
 
   // MARK: Reading
 
-  /// Reads through a connection of the pool. Once more when the connection turns out to be dead: reading twice does no harm.
-  func read<R>(_ body: (PostgresReading, PostgresConnection) throws -> R) throws -> R {
+  /// So often the server may end a read in favour of others, such as one that has taken tables in another order.
+  private static let mostDisturbedReads = 3
+
+  /// Reads through a connection of the pool. Once more when the connection turns out to be dead, and some times when others were in the way: reading twice does no
+  /// harm.
+  func read<R>(isCounted: Bool = true, _ body: (PostgresReading, PostgresConnection) throws -> R) throws -> R
+  {
     try requireOpen()
-    do {
+    var (isSecond, disturbed) = (false, 0)
+    while true {
       do {
-        return try readOnce(body)
-      } catch let error as StorageError where error.kind == .unreachable {
+        return try readOnce(isCounted, body)
+      } catch let error as StorageError where error.kind == .unreachable && !isSecond {
+        isSecond = true
         pool.dropIdle()
-        return try readOnce(body)
-      } catch let error as SQLError where error.kind == .unreachable {
+      } catch let error as SQLError where error.kind == .unreachable && !isSecond {
+        isSecond = true
         pool.dropIdle()
-        return try readOnce(body)
+      } catch let error as SQLError
+        where error.isWorthAnotherTry && disturbed < Self.mostDisturbedReads
+      {
+        disturbed += 1
+      } catch let error as SQLError {
+        throw explained(error.storageError("read store", pool.address.words))
       }
-    } catch let error as SQLError {
-      throw explained(error.storageError("read store", pool.address.words))
     }
   }
 
-  private func readOnce<R>(_ body: (PostgresReading, PostgresConnection) throws -> R) throws -> R {
-    try pool.withConnection { connection in
+  private func readOnce<R>(
+    _ isCounted: Bool = true, _ body: (PostgresReading, PostgresConnection) throws -> R
+  ) throws -> R {
+    try pool.withConnection(isCounted: isCounted) { connection in
       let reading = PostgresReading(
         mapping, identifier: identifier, connection: connection, deadline: deadline())
       return try body(reading, connection)
@@ -279,6 +292,9 @@ package final class PostgresStore: StoreEngine {
   }
   package func placedMembers(_ edges: EdgeSet, of owner: UInt64) throws -> [PlacedMember] {
     try read { reading, _ in try reading.placedMembers(edges, of: owner) }
+  }
+  package func placedMembers(_ edges: EdgeSet, of owners: [UInt64]) throws -> [[PlacedMember]] {
+    try read { reading, _ in try reading.placedMembers(edges, of: owners) }
   }
   package func externalValue(entity: Int, primaryKey: UInt64, slot: Int, version: UInt32) throws -> Data? {
     try read { reading, _ in
@@ -330,8 +346,8 @@ package final class PostgresStore: StoreEngine {
 
   private func write(_ batch: StoreBatch, _ deadline: ContinuousClock.Instant) throws -> BatchOutcome {
     do {
-      return try retrying(deadline) {
-        try attempt(deadline) { run in
+      return try retrying(deadline) { disturbances in
+        try attempt(deadline, disturbances) { run in
           let outcome = try run.run(batch)
           if !run.marks.isEmpty { noteCommit([outcome.commitNumber], run) }
           return outcome
@@ -341,12 +357,22 @@ package final class PostgresStore: StoreEngine {
           return BatchOutcome(commitNumber: number, changes: run.batchChanges ?? none)
         }
       }
-    } catch let error as SQLError { throw error.storageError("batch", pool.address.words) }
+    } catch let error as SQLError {
+      throw error.storageError("batch", pool.address.words)
+    } catch let conflict as CommitConflict {
+      // No object of a batch's is based on a row: its keys are new.
+      let keys = conflict.conflicts.prefix(5).map { "p\($0.primaryKey)" }.joined(separator: ", ")
+      throw StorageError(
+        .refused, operation: "batch", path: "",
+        detail:
+          "The table holds rows already under keys that the store has given to new ones (\(keys)): somebody has written them beside the store, or the sequence of keys is behind. Nothing was saved."
+      )
+    }
   }
 
   private func write(_ sets: [ChangeSet], _ deadline: ContinuousClock.Instant) throws -> [CommitRun.Outcome] {
-    try retrying(deadline) {
-      try attempt(deadline) { run in
+    try retrying(deadline) { disturbances in
+      try attempt(deadline, disturbances) { run in
         let outcomes = try run.run(sets)
         if !run.marks.isEmpty { noteCommit(sets, outcomes, run) }
         return outcomes
@@ -359,22 +385,33 @@ package final class PostgresStore: StoreEngine {
   }
 
   /// Makes attempts until one ends well, or as nothing but time can mend.
-  private func retrying<R>(_ deadline: ContinuousClock.Instant, _ attempt: () throws -> R) throws -> R {
+  /// - Parameter attempt: Is told how many attempts somebody has disturbed who writes beside Strata.
+  private func retrying<R>(_ deadline: ContinuousClock.Instant, _ attempt: (Int) throws -> R) throws -> R {
     try requireOpen()
     if isReadOnly {
       throw StorageError(
         .permission, operation: "commit", path: "", detail: "The store was opened to be read only.")
     }
     var pause = Duration.milliseconds(2)
+    var disturbances = 0
     while true {
       do {
-        return try attempt()
+        return try attempt(disturbances)
+      } catch let error as SQLError
+        where error.state == CommitRun.lostReferenceState && disturbances < CommitRun.mostDisturbances
+      {
+        // Somebody has taken a row away between the check and the commit: the next attempt finds it missing.
+        guard ContinuousClock.now + pause < deadline else {
+          throw error.storageError("commit", pool.address.words)
+        }
+        disturbances += 1
       } catch let error as SQLError {
         guard error.isWorthAnotherTry || error.kind == .unreachable, ContinuousClock.now + pause < deadline
         else {
           throw error.storageError("commit", pool.address.words)
         }
       } catch is CommitRun.Disturbed {
+        disturbances += 1
         guard ContinuousClock.now + pause < deadline else {
           throw StorageError(
             .serverBusy, operation: "commit", path: "",
@@ -394,7 +431,7 @@ package final class PostgresStore: StoreEngine {
 
   /// Runs `body` in one transaction; when the answer to its commit was lost, `settled` says what a commit of that number has done.
   private func attempt<R>(
-    _ deadline: ContinuousClock.Instant, _ body: (CommitRun) throws -> R,
+    _ deadline: ContinuousClock.Instant, _ disturbances: Int, _ body: (CommitRun) throws -> R,
     settled: (CommitRun, UInt64) -> R
   ) throws -> R {
     var lost: CommitRun?
@@ -402,7 +439,7 @@ package final class PostgresStore: StoreEngine {
       return try pool.withConnection { connection in
         let run = CommitRun(
           mapping, identifier: identifier, held: held, connection: connection, writer: writer,
-          keeping: keeping, deadline: deadline)
+          keeping: keeping, deadline: deadline, disturbances: disturbances)
         do {
           let result = try body(run)
           trim(run, connection)

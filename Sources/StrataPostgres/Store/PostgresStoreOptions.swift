@@ -134,15 +134,15 @@ public enum PostgresStores {
   public static func destroy(at url: URL, options: PostgresStoreOptions = PostgresStoreOptions()) throws {
     try withConnection(url, options) { address, connection in
       try connection.run(SQLStatement("BEGIN"))
-      var limit = SQLStatement("SELECT pg_catalog.set_config('lock_timeout', ")
-      limit += limit.bind("\(max(1, options.timeout.components.seconds * 1_000))") + ", true)"
-      try connection.run(limit)
+      try connection.run(TableLocks.limit(options.timeout))
       switch try Catalogue.find(address.namespace, on: connection) {
       case .nothing: break
       case .strangers: throw strangers(address.namespace)
       case .store(let catalogue):
         let others = try catalogue.strangers(in: address.namespace, on: connection)
         guard others.isEmpty else { throw strangers(address.namespace, others) }
+        let tables = try catalogue.tables(in: address.namespace, on: connection)
+        try TableLocks(connection: connection, timeout: options.timeout).take(tables)
         try connection.run(SQLStatement("DROP SCHEMA \(Identifier.quoted(address.namespace)) CASCADE"))
       }
       try connection.run(SQLStatement("COMMIT"))

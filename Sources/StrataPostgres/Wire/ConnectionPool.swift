@@ -8,8 +8,8 @@ final class ConnectionPool: Sendable {
     /// How many there are, lent ones too.
     var count = 0
     var isClosed = false
-    /// Round trips of connections that are no more.
-    var formerRoundTrips = 0
+    /// Round trips of connections that were given back.
+    var roundTrips = 0
   }
 
   let address: ServerAddress
@@ -35,11 +35,12 @@ final class ConnectionPool: Sendable {
   }
 
   /// Lends a connection to `body`; an open transaction is rolled back afterwards. Waits while all are lent.
+  /// - Parameter isCounted: Whether its round trips count among those of the store's users.
   /// - Throws: ``StorageError`` `.closed`, `.serverBusy` when none is given back in time; `.unreachable`, `.refused` when there is none to be had; what
   ///   `body` throws.
-  func withConnection<R>(_ body: (PostgresConnection) throws -> R) throws -> R {
+  func withConnection<R>(isCounted: Bool = true, _ body: (PostgresConnection) throws -> R) throws -> R {
     let connection = try borrow()
-    defer { giveBack(connection) }
+    defer { giveBack(connection, isCounted: isCounted) }
     return try body(connection)
   }
 
@@ -83,10 +84,12 @@ final class ConnectionPool: Sendable {
   }
 
   /// Takes back what `borrow` has lent.
-  func giveBack(_ connection: PostgresConnection) {
-    guard connection.reset() else { return drop(connection) }
+  func giveBack(_ connection: PostgresConnection, isCounted: Bool = true) {
+    let isUsable = connection.reset()
     let isKept = state.withLock { state in
-      if state.isClosed { return false }
+      let trips = connection.takeRoundTrips()
+      if isCounted { state.roundTrips += trips }
+      if state.isClosed || !isUsable { return false }
       state.idle.append(connection)
       return true
     }
@@ -94,10 +97,7 @@ final class ConnectionPool: Sendable {
   }
 
   private func drop(_ connection: PostgresConnection) {
-    state.withLock {
-      $0.count -= 1
-      $0.formerRoundTrips += connection.roundTrips
-    }
+    state.withLock { $0.count -= 1 }
     signal()
   }
 
@@ -129,9 +129,7 @@ final class ConnectionPool: Sendable {
   }
 
   /// How many round trips have been made; those of lent connections when they are back.
-  var roundTrips: Int {
-    state.withLock { state in state.idle.reduce(state.formerRoundTrips) { $0 + $1.roundTrips } }
-  }
+  var roundTrips: Int { state.withLock { $0.roundTrips } }
 
   /// Closes all connections; those that are lent when they are given back.
   func close() {

@@ -20,8 +20,8 @@ final class PostgresConnection: @unchecked Sendable {
   private var prepared: [Shape: String] = [:]
   private var preparedCount = 0
   private static let mostPrepared = 256
-  /// How often something was sent and its answer waited for.
-  private(set) var roundTrips = 0
+  /// How often something was sent and its answer waited for, since that was last asked.
+  private var roundTrips = 0
   /// The process that opened it: a connection is of no use after a fork.
   private let process = getpid()
 
@@ -152,7 +152,8 @@ final class PostgresConnection: @unchecked Sendable {
     return results[0]
   }
 
-  /// Runs statements one after the other in one round trip. When one fails, those behind it are not carried out.
+  /// Runs statements one after the other, in one round trip but for what is copied: a copy takes two, and parts what stands before it from what stands behind. When
+  /// one fails, those behind it are not carried out.
   /// - Throws: the first failing statement's ``SQLError``; ``StorageError`` `.unreachable` when the connection is lost, `.serverBusy` at the deadline.
   @discardableResult
   func run(_ statements: [SQLStatement], deadline: ContinuousClock.Instant? = nil) throws -> [SQLResult] {
@@ -161,6 +162,26 @@ final class PostgresConnection: @unchecked Sendable {
         .forked, operation: "talk to server", path: "", detail: "The connection was opened before a fork.")
     }
     if statements.isEmpty { return [] }
+    if !statements.contains(where: \.isCopy) { return try runTogether(statements[...], deadline) }
+    var results: [SQLResult] = []
+    var rest = statements[...]
+    while let first = rest.first {
+      if first.isCopy {
+        results.append(try copy(first, Self.patience(deadline)))
+        rest.removeFirst()
+      } else {
+        let part = rest.prefix { !$0.isCopy }
+        results += try runTogether(part, deadline)
+        rest.removeFirst(part.count)
+      }
+    }
+    return results
+  }
+
+  private func runTogether(_ statements: ArraySlice<SQLStatement>, _ deadline: ContinuousClock.Instant?)
+    throws
+    -> [SQLResult]
+  {
     try makeRoom(statements.count, deadline)
     guard PQenterPipelineMode(handle) == 1 else { throw lost() }
     var expected: [Expected] = []
@@ -271,6 +292,67 @@ final class PostgresConnection: @unchecked Sendable {
     return results
   }
 
+  // MARK: Copying
+
+  /// So many bytes are handed on at once.
+  private static let copyStep = 1 << 16
+
+  private func copy(_ statement: SQLStatement, _ patience: Duration?) throws -> SQLResult {
+    guard PQsendQuery(handle, statement.text) == 1 else { throw lost() }
+    roundTrips += 1
+    try flushAndRead(patience)
+    guard let answer = PQgetResult(handle) else { throw lost() }
+    let isReady = PQresultStatus(answer) == PGRES_COPY_IN
+    let refusal = isReady ? nil : SQLError(answer)
+    PQclear(answer)
+    if isReady { try send(copied: statement.bytes, patience) }
+    roundTrips += 1
+    var (last, failure): (SQLResult?, SQLError?) = (nil, refusal)
+    while true {
+      try flushAndRead(patience)
+      guard let result = PQgetResult(handle) else { break }
+      if PQresultStatus(result) == PGRES_COMMAND_OK {
+        last = SQLResult(result)
+      } else {
+        if failure == nil { failure = SQLError(result) }
+        PQclear(result)
+        if PQstatus(handle) == CONNECTION_BAD { throw lost() }
+      }
+    }
+    if let failure { throw failure }
+    guard let last else { throw lost() }
+    return last
+  }
+
+  /// Sends what is copied, and reads meanwhile. Stops when the server has refused something: its answer says what.
+  private func send(copied bytes: [UInt8], _ patience: Duration?) throws {
+    var place = 0
+    while place < bytes.count {
+      let count = min(Self.copyStep, bytes.count - place)
+      let state = bytes.withUnsafeBytes { buffer in
+        // Not nil: there are bytes.
+        PQputCopyData(
+          handle, (buffer.baseAddress.unsafelyUnwrapped + place).assumingMemoryBound(to: CChar.self),
+          Int32(count))
+      }
+      if state < 0 {
+        if PQstatus(handle) == CONNECTION_BAD { throw lost() }
+        return
+      }
+      if state > 0 { place += count }
+      try flushAndRead(patience)
+    }
+    while true {
+      let state = PQputCopyEnd(handle, nil)
+      if state > 0 { return }
+      if state < 0 {
+        if PQstatus(handle) == CONNECTION_BAD { throw lost() }
+        return
+      }
+      try flushAndRead(patience)
+    }
+  }
+
   /// Runs statements without parameters, one after the other, as one transaction unless they say otherwise.
   /// - Throws: as `run`.
   @discardableResult
@@ -303,6 +385,12 @@ final class PostgresConnection: @unchecked Sendable {
       try runText("ROLLBACK")
       return isIdle
     } catch { return false }
+  }
+
+  /// How many round trips there have been since this was last called.
+  func takeRoundTrips() -> Int {
+    defer { roundTrips = 0 }
+    return roundTrips
   }
 
   // MARK: The socket

@@ -9,8 +9,20 @@ struct SQLStatement: Sendable {
   private(set) var starts: [Int] = []
   private(set) var lengths: [Int32] = []
   private(set) var bytes: [UInt8] = []
+  /// Whether it is a `COPY … FROM STDIN`, and `bytes` what is copied.
+  let isCopy: Bool
 
-  init(_ text: String = "") { self.text = text }
+  init(_ text: String = "") {
+    self.text = text
+    isCopy = false
+  }
+
+  /// A statement that reads rows from the connection: `bytes` in the binary form of COPY.
+  init(copy text: String, bytes: [UInt8]) {
+    self.text = text
+    self.bytes = bytes
+    isCopy = true
+  }
 
   static func += (statement: inout SQLStatement, text: String) { statement.text += text }
 
@@ -139,11 +151,7 @@ struct SQLArray: Sendable {
 
   /// Writes the length of the element that began at `place`.
   private mutating func close(_ place: Int) {
-    let length = UInt32(elements.count - place - 4)
-    elements[place] = UInt8(truncatingIfNeeded: length >> 24)
-    elements[place + 1] = UInt8(truncatingIfNeeded: length >> 16)
-    elements[place + 2] = UInt8(truncatingIfNeeded: length >> 8)
-    elements[place + 3] = UInt8(truncatingIfNeeded: length)
+    elements.set(bigEndian: UInt32(elements.count - place - 4), at: place)
     count += 1
   }
 

@@ -20,7 +20,8 @@ final class ChangeSetWork {
   typealias Ask = ([SQLStatement]) throws -> [SQLResult]
 
   let mapping: StoreMapping
-  let set: ChangeSet
+  /// With what can be derived of rows by themselves, as soon as these are read.
+  private(set) var set: ChangeSet
   let rows: RowStatements
   /// The rows that are there now, of those that the change set replaces, deletes or depends on.
   private(set) var stored: [RowAddress: FetchedRow] = [:]
@@ -49,8 +50,22 @@ final class ChangeSetWork {
   struct Outcome {
     var statements: [SQLStatement] = []
     var touched: [RowTouch] = []
-    /// What is noted of it.
-    var changes: [NotedChange] = []
+    /// What is noted of it, but for rows of others with other derived values.
+    let notes: ChangeNotes
+    /// What the statements make of derived attributes; nil when that is nothing that is not known.
+    let derivation: DerivedWriting?
+    /// The rows with derived values of the change set's own that are known without asking.
+    let derivedRows: [RowChange]
+
+    /// What is derived from what the statements do: they are carried out then, if it has to be asked. What is left to be written is among the result.
+    /// - Throws: as ``DerivedWriting/finish(_:)``; what `ask` throws.
+    func derived(_ ask: Ask) throws -> DerivedWriting.Outcome {
+      guard let derivation else {
+        return DerivedWriting.Outcome(statements: statements, rows: derivedRows)
+      }
+      let answers = try ask(statements + derivation.statements)
+      return try derivation.finish(Array(answers.suffix(derivation.statements.count)))
+    }
   }
 
   /// Reads and checks, and returns what is to be written.
@@ -65,6 +80,7 @@ final class ChangeSetWork {
     try collect(held)
     try readStored(ask)
     try checkConflicts(number)
+    let derivedRows = try deriveOwn()
     // What cannot be written at all is found before anything is asked about it.
     let written = try rows.updates(set.updates) + rows.inserts(set.inserts)
     var links = LinkChanges(self)
@@ -86,7 +102,9 @@ final class ChangeSetWork {
     let dangling = try references.dangling(found)
     if set.checksReferences, !dangling.isEmpty { throw DanglingReferences(references: dangling) }
     let positions = try placement.positions(Array(answers[placementPlace...]))
-    var outcome = Outcome()
+    var outcome = Outcome(
+      notes: try ChangeNotes(self, links, found, preserved: preserved, ask),
+      derivation: try DerivedWriting(self, links, found, known: derivedRows), derivedRows: derivedRows)
     outcome.touched = links.untoldTouches(found.lostLinks)
     outcome.statements += links.removals()
     outcome.statements += links.removalsWithRows()
@@ -96,7 +114,6 @@ final class ChangeSetWork {
     outcome.statements += rows.clearings(set.updates) + written
     outcome.statements += links.additions(positions)
     outcome.statements += positions.rowStatements(mapping)
-    outcome.changes = try ChangeNotes(self, links, found, preserved: preserved, ask).changes
     return outcome
   }
 
@@ -184,6 +201,7 @@ final class ChangeSetWork {
     func expect(_ address: RowAddress, _ version: UInt32) {
       let row = stored[address]
       if version == RowDeletion.anyVersion || row?.snapshot?.version == version { return }
+      if let row, isBase(version, of: row) { return }
       conflicts.append(RowConflict(hierarchy: address.hierarchy, primaryKey: address.key, stored: row))
     }
     for change in set.updates { expect(address(change.entity, change.primaryKey), change.baseVersion) }
@@ -202,6 +220,38 @@ final class ChangeSetWork {
     }
     if conflicts.isEmpty { return }
     throw CommitConflict(conflicts: conflicts, newestVersion: UInt32(truncatingIfNeeded: try number()))
+  }
+
+  /// Whether only derived values have changed in a row since that version.
+  private func isBase(_ version: UInt32, of row: FetchedRow) -> Bool {
+    let entity = schema.entities[row.entity]
+    guard let snapshot = row.snapshot, let slot = entity.baselineSlot, version < snapshot.version,
+      case .value(.integer(let baseline)) = snapshot.content(slot, of: entity)
+    else { return false }
+    return baseline <= Int64(version)
+  }
+
+  // MARK: Derived values
+
+  /// Gives rows of entities with derived attributes what follows from themselves and the time, and new ones what they have before anything refers to them; the rows
+  /// that have come out otherwise than they were sent.
+  private func deriveOwn() throws -> [RowChange] {
+    if schema.derivedSources == nil { return [] }
+    let deriving = OwnDerivation(mapping, now: Date())
+    var changed: [RowChange] = []
+    for place in set.inserts.indices {
+      guard let row = try deriving.insert(set.inserts[place]) else { continue }
+      set.inserts[place] = row
+      changed.append(row)
+    }
+    for place in set.updates.indices {
+      let update = set.updates[place]
+      let stored = stored[address(update.entity, update.primaryKey)]?.snapshot
+      guard let row = try deriving.update(update, stored: stored) else { continue }
+      set.updates[place] = row
+      changed.append(row)
+    }
+    return changed
   }
 
   // MARK: References in rows

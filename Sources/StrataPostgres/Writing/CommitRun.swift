@@ -15,6 +15,8 @@ final class CommitRun {
   let held: [Bool]
   let connection: PostgresConnection
   let deadline: ContinuousClock.Instant
+  /// How many attempts before this one somebody has disturbed.
+  let disturbances: Int
   private let writer: Int64
   let keeping: HistoryKeeping
   /// Tells this attempt from every other.
@@ -23,6 +25,8 @@ final class CommitRun {
   private(set) var isCommitSent = false
   /// What has become of each set so far, without the number of the commit.
   private var outcomes: [Outcome] = []
+  /// What becomes of a set that is written and committed in one, when that succeeds.
+  private var soleResult: CommitResult?
   /// What goes out before the next statements.
   private var prologue: [SQLStatement] = []
   /// The number of the commit, once the lock is held.
@@ -40,7 +44,7 @@ final class CommitRun {
 
   init(
     _ mapping: StoreMapping, identifier: UUID, held: [Bool], connection: PostgresConnection, writer: Int64,
-    keeping: HistoryKeeping, deadline: ContinuousClock.Instant
+    keeping: HistoryKeeping, deadline: ContinuousClock.Instant, disturbances: Int
   ) {
     self.mapping = mapping
     self.identifier = identifier
@@ -49,6 +53,7 @@ final class CommitRun {
     self.writer = writer
     self.keeping = keeping
     self.deadline = deadline
+    self.disturbances = disturbances
   }
 
   /// How long the server may keep silent. A save that is being written is not given up because it is large.
@@ -63,6 +68,24 @@ final class CommitRun {
   /// Something in a table was changed by somebody who does not take the store's lock: the attempt is made again.
   struct Disturbed: Error {}
 
+  /// So many disturbed attempts are made again. What happens every time will happen for ever: an index of somebody else's, a trigger.
+  static let mostDisturbances = 8
+
+  /// How the server says that two rows share values that must be unique.
+  static let duplicateState = "23505"
+  /// How it says that a row is referred to that is not there.
+  static let lostReferenceState = "23503"
+
+  /// What becomes of an attempt in which the server refuses what was found to be right, or writes nothing: it is made again, or is an answer.
+  func disturbed(_ error: SQLError) -> any Error {
+    if disturbances < Self.mostDisturbances { return Disturbed() }
+    let reason =
+      error.state == Self.duplicateState
+      ? "The server refuses rows because of the index “\(error.constraint)” of the table “\(error.table)”, although no other row has their values as the model compares them. The index is not the model's, or somebody writes to the table beside the store, again and again."
+      : "The server does not write rows that are there: a trigger, a rule or row security keeps them, or somebody changes them beside the store, again and again."
+    return StorageError(.refused, operation: "commit", path: "", detail: reason + " Nothing was saved.")
+  }
+
   /// Writes the sets, each of which succeeds or fails alone.
   /// - Throws: ``SQLError`` and ``StorageError`` of the whole transaction, of which nothing was written unless ``isCommitSent``; ``Disturbed``.
   func run(_ sets: [ChangeSet]) throws -> [Outcome] {
@@ -73,9 +96,9 @@ final class CommitRun {
     if !isSole { _ = try requireNumber() }
     for set in sets {
       do {
-        let work = try write(set, isSole: isSole)
+        let result = try write(set, isSole: isSole)
         if let new = set.metadata { metadata = new }
-        outcomes.append(.success(CommitResult(commitNumber: 0, touched: work.touched)))
+        outcomes.append(.success(result))
       } catch let error where Self.isOfOneSet(error) {
         if isSole {
           _ = connection.reset()
@@ -99,7 +122,7 @@ final class CommitRun {
     return outcomes.map { outcome in
       outcome.map { result in
         defer { next += 1 }
-        return CommitResult(commitNumber: next, touched: result.touched)
+        return CommitResult(commitNumber: next, derivedRows: result.derivedRows, touched: result.touched)
       }
     }
   }
@@ -107,14 +130,15 @@ final class CommitRun {
   /// What a commit has done that took place and whose answer was lost.
   func outcomesOfLostAnswer(_ sets: [ChangeSet], number: UInt64) -> [Outcome] {
     // A sole set is written and committed in one: nothing has been noted of it.
-    sets.count == 1 ? [.success(CommitResult(commitNumber: number))] : numbered(number)
+    if sets.count == 1 { outcomes = [.success(soleResult ?? CommitResult(commitNumber: number))] }
+    return numbered(number)
   }
 
   /// Whether an error is about the change set, so that others written with it can succeed.
   static func isOfOneSet(_ error: any Error) -> Bool {
     switch error {
     case is CommitConflict, is UniquenessViolation, is DanglingReferences, is CoreDataError: return true
-    case let error as StorageError: return error.kind == .invalid || error.kind == .tooLarge
+    case let error as StorageError: return [.invalid, .tooLarge, .refused].contains(error.kind)
     case let error as SQLError:
       // Data that the server does not take, and limits of a statement's.
       return error.state.hasPrefix("22") && error.state != RowStatements.guardState
@@ -177,10 +201,10 @@ final class CommitRun {
     return number
   }
 
-  private func write(_ set: ChangeSet, isSole: Bool) throws -> ChangeSetWork.Outcome {
+  private func write(_ set: ChangeSet, isSole: Bool) throws -> CommitResult {
     do {
       return try write(set, isSole: isSole, looksForInserts: false)
-    } catch let error as SQLError where error.state == "23505" {
+    } catch let error as SQLError where error.state == Self.duplicateState {
       // A key, or values, that a row has which nobody has looked for. The transaction is void up to the savepoint.
       if isSole {
         guard connection.reset() else { throw error }
@@ -191,30 +215,33 @@ final class CommitRun {
       }
       do {
         return try write(set, isSole: isSole, looksForInserts: true)
-      } catch let error as SQLError where error.state == "23505" { throw Disturbed() }
+      } catch let error as SQLError where error.state == Self.duplicateState { throw disturbed(error) }
     }
   }
 
-  private func write(_ set: ChangeSet, isSole: Bool, looksForInserts: Bool) throws -> ChangeSetWork.Outcome {
+  private func write(_ set: ChangeSet, isSole: Bool, looksForInserts: Bool) throws -> CommitResult {
     if isSole { marks = [] } else { prologue.append(SQLStatement("SAVEPOINT one_set")) }
     let work = ChangeSetWork(set, mapping, looksForInserts: looksForInserts)
     let outcome = try work.prepare(
       held: held, preserved: keeping.preservedSlots, number: requireNumber, send)
     let mark = UInt64.random(in: 1...UInt64(Int64.max))
-    let note = note(set.origin, outcome.changes, mark)
     do {
+      let written = try outcome.derived(send)
+      let note = note(set.origin, outcome.notes.changes(derived: written.others), mark)
+      let result = CommitResult(commitNumber: 0, derivedRows: written.rows, touched: outcome.touched)
       if isSole {
         marks = [mark]
-        try finish(outcome.statements + [note], set.metadata)
+        soleResult = result
+        try finish(written.statements + [note], set.metadata)
       } else {
         // The lock has counted the first one.
         let count = "UPDATE \(mapping.qualified("strata_store")) SET commit_number = commit_number + 1"
         let counts = marks.isEmpty ? [] : [SQLStatement(count)]
-        _ = try send(counts + outcome.statements + [note, SQLStatement("RELEASE SAVEPOINT one_set")])
+        _ = try send(counts + written.statements + [note, SQLStatement("RELEASE SAVEPOINT one_set")])
         marks.append(mark)
       }
-    } catch let error as SQLError where error.state == RowStatements.guardState { throw Disturbed() }
-    return outcome
+      return result
+    } catch let error as SQLError where error.state == RowStatements.guardState { throw disturbed(error) }
   }
 
   /// Writes the last statements, notes the commit, and commits.

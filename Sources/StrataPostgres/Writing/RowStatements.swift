@@ -22,12 +22,19 @@ struct RowStatements {
 
   // MARK: Inserts and updates
 
+  /// From so many new rows of an entity on they are copied.
+  static let leastCopied = 1_000
+
   /// The statements that insert rows.
   /// - Throws: ``StorageError`` `.invalid` for a value that the server cannot store, `.tooLarge`.
   func inserts(_ changes: [RowChange]) throws -> [SQLStatement] {
     var statements: [SQLStatement] = []
     for (entity, group) in Self.grouped(changes, by: \.entity) {
       let slots = storedSlots(entity)
+      if group.count >= Self.leastCopied {
+        statements += try RowCopies(mapping: mapping, entity: entity, slots: slots).statements(group)
+        continue
+      }
       try chunks(group, entity, slots) { columns in
         statements.append(insert(columns, entity, slots))
       }
@@ -36,7 +43,8 @@ struct RowStatements {
   }
 
   /// The statements that replace rows of the version that the change sets are based on. Each fails when a row is not of that version any more.
-  func updates(_ changes: [RowChange]) throws -> [SQLStatement] {
+  /// - Parameter keepsVersion: Whether they are of the version already that they are written with: only derived values are put in.
+  func updates(_ changes: [RowChange], keepsVersion: Bool = false) throws -> [SQLStatement] {
     struct Kind: Hashable {
       let entity: Int
       let slots: SlotBitmap
@@ -46,7 +54,7 @@ struct RowStatements {
     for (kind, group) in groups {
       let slots = storedSlots(kind.entity).filter { kind.slots.contains($0) }
       try chunks(group, kind.entity, slots) { columns in
-        statements.append(update(columns, kind.entity, slots))
+        statements.append(update(columns, kind.entity, slots, keepsVersion: keepsVersion))
       }
     }
     return statements
@@ -98,52 +106,73 @@ struct RowStatements {
   private func add(_ change: RowChange, _ slots: [Int], to columns: inout Columns) throws {
     let entity = mapping.schema.entities[change.entity]
     let table = mapping.table(ofEntity: change.entity)
-    guard change.row.version < UInt32(Int32.max) else {
-      throw StorageError(
-        .tooLarge, operation: "commit", path: "",
-        detail: "\(entity.name) p\(change.primaryKey) has been saved as often as a row can be.")
-    }
+    try Self.requireVersion(change, entity)
     columns.keys.append(change.primaryKey)
     columns.versions.append(Int32(bitPattern: change.row.version))
-    var outside: [(slot: Int, value: OutsideValue)] = []
-    if change.row.hasExternalValues {
-      for slot in storedSlots(change.entity) {
-        if case .outside(let value) = change.row.content(slot, of: entity) { outside.append((slot, value)) }
-      }
-    }
-    if outside.isEmpty {
-      columns.outside.appendNull()
+    if let outside = Self.outside(change, entity, storedSlots(change.entity)) {
+      columns.outside.append(bytes: outside)
     } else {
-      columns.outside.append(bytes: OutsideList.encode(outside))
+      columns.outside.appendNull()
     }
     for (place, slot) in slots.enumerated() {
       guard let column = table.column(change.entity, slot) else { continue }
       switch change.row.content(slot, of: entity) {
       case .outside:
-        guard let value = change.externals.first(where: { $0.slot == slot }) else {
-          throw StorageError(
-            .invalid, operation: "commit", path: "",
-            detail: "The large value of \(column.path) of p\(change.primaryKey) is not part of the save.")
-        }
-        if column.type == .text, value.bytes.contains(0) { throw Self.holdsNUL(column, change.primaryKey) }
-        columns.values[place].append(bytes: value.bytes)
-        columns.byteCount += value.bytes.count
+        let bytes = try Self.large(change, slot, column)
+        columns.values[place].append(bytes: bytes)
+        columns.byteCount += bytes.count
       case .value(.reference(let bits)):
         columns.values[place].append(StoreReference.primaryKey(bits))
         columns.codes[place]?.append(Int16(bitPattern: StoreReference.entityCode(bits)))
       case .value(let value):
         if case .null = value { columns.codes[place]?.appendNull() }
-        if let text = Self.text(value), text.utf8.contains(0) {
-          throw Self.holdsNUL(column, change.primaryKey)
-        }
-        guard columns.values[place].append(value) else {
-          throw StorageError(
-            .invalid, operation: "commit", path: "",
-            detail: "The value of \(column.path) of p\(change.primaryKey) is not of the attribute's type.")
-        }
+        try Self.requireStorable(value, column, change.primaryKey)
+        guard columns.values[place].append(value) else { throw Self.isOfOtherType(column, change.primaryKey) }
         columns.byteCount += 64
       }
     }
+  }
+
+  // MARK: What is asked of values
+
+  /// - Throws: ``StorageError`` `.tooLarge` for a row that has had all versions there are.
+  static func requireVersion(_ change: RowChange, _ entity: EntitySchema) throws {
+    guard change.row.version < UInt32(Int32.max) else {
+      throw StorageError(
+        .tooLarge, operation: "commit", path: "",
+        detail: "\(entity.name) p\(change.primaryKey) has been saved as often as a row can be.")
+    }
+  }
+
+  /// The list of a row's large values; nil when it has none.
+  static func outside(_ change: RowChange, _ entity: EntitySchema, _ slots: [Int]) -> [UInt8]? {
+    guard change.row.hasExternalValues else { return nil }
+    let outside = slots.compactMap { slot -> (slot: Int, value: OutsideValue)? in
+      if case .outside(let value) = change.row.content(slot, of: entity) { return (slot, value) }
+      return nil
+    }
+    return outside.isEmpty ? nil : OutsideList.encode(outside)
+  }
+
+  /// A large value, which comes beside the row.
+  static func large(_ change: RowChange, _ slot: Int, _ column: ColumnMapping) throws -> Data {
+    guard let value = change.externals.first(where: { $0.slot == slot }) else {
+      throw StorageError(
+        .invalid, operation: "commit", path: "",
+        detail: "The large value of \(column.path) of p\(change.primaryKey) is not part of the save.")
+    }
+    if column.type == .text, value.bytes.contains(0) { throw holdsNUL(column, change.primaryKey) }
+    return value.bytes
+  }
+
+  static func requireStorable(_ value: AttributeValue, _ column: ColumnMapping, _ key: UInt64) throws {
+    if let text = text(value), text.utf8.contains(0) { throw holdsNUL(column, key) }
+  }
+
+  static func isOfOtherType(_ column: ColumnMapping, _ key: UInt64) -> StorageError {
+    StorageError(
+      .invalid, operation: "commit", path: "",
+      detail: "The value of \(column.path) of p\(key) is not of the attribute's type.")
   }
 
   private static func text(_ value: AttributeValue) -> String? {
@@ -194,7 +223,7 @@ struct RowStatements {
     return statement
   }
 
-  private func update(_ columns: Columns, _ entity: Int, _ slots: [Int]) -> SQLStatement {
+  private func update(_ columns: Columns, _ entity: Int, _ slots: [Int], keepsVersion: Bool) -> SQLStatement {
     let names = names(entity, slots, columns)
     var statement = SQLStatement()
     let head = [columns.keys, columns.versions, columns.outside].map { statement.bind($0) }
@@ -205,7 +234,7 @@ struct RowStatements {
       .joined(separator: ", ")
     let aliases = (["k", "v", "o"] + names.map(\.value)).joined(separator: ", ")
     let words =
-      "UPDATE \(mapping.table(ofEntity: entity).name) t SET \(assignments) FROM unnest(\(lists)) AS n(\(aliases)) WHERE t.pk = n.k AND t.version = n.v - 1 RETURNING 1"
+      "UPDATE \(mapping.table(ofEntity: entity).name) t SET \(assignments) FROM unnest(\(lists)) AS n(\(aliases)) WHERE t.pk = n.k AND t.version = n.v\(keepsVersion ? "" : " - 1") RETURNING 1"
     statement += Self.guarded(words, count: columns.keys.count, &statement)
     return statement
   }

@@ -55,14 +55,33 @@ import TortureKit
 
   @Test func aModelThatCannotBeKeptIsRefusedWithItsReason() throws {
     let entity = EntityDescription(
-      "Entry", properties: [AttributeDescription("title", .string, isOptional: true)])
-    entity.properties.append(
-      DerivedAttributeDescription("upper", .string, derivationExpression: "uppercase:(title)"))
+      "Entry",
+      properties: (0..<MappingBuilder.mostColumns).map {
+        AttributeDescription("a\($0)", .boolean, isOptional: true)
+      })
     let schema = try ManagedObjectModel(entities: [entity]).schema()
     let error = #expect(throws: StorageError.self) {
       try MappingBuilder.mapping(schema, namespace: "n")
     }
-    #expect(error?.detail.contains("Entry has derived attributes (upper)") == true)
+    #expect(error?.detail.contains("below Entry have more properties") == true)
+  }
+
+  /// The slot that says what saves may be based on is each entity's own; its column is one for the table.
+  @Test func entitiesWithDerivedAttributesShareOneColumnMore() throws {
+    let schema = try Discography.make().schema()
+    let mapping = try MappingBuilder.mapping(schema, namespace: "n")
+    let table = try #require(mapping.tables.first { $0.plainName == "album" })
+    #expect(table.columns.count { $0.path == "baseline Album" } == 1)
+    #expect(Set(table.columns.map(\.name)).count == table.columns.count)
+    for name in ["Album", "Live"] {
+      let entity = try #require(schema.entity(named: name))
+      let baseline = try #require(entity.baselineSlot)
+      #expect(table.column(entity.number, baseline)?.path == "baseline Album")
+      for attribute in entity.attributes where !attribute.isTransient && attribute.slot != baseline {
+        #expect(table.column(entity.number, attribute.slot)?.path.hasSuffix("." + attribute.name) == true)
+      }
+    }
+    #expect(!mapping.tables.contains { $0.plainName == "tag" && $0.columns.contains { $0.kind == .int64 } })
   }
 
   @Test(arguments: [

@@ -6,12 +6,7 @@ import Testing
 
 /// What every engine must do, on a server.
 @Suite struct ServerConformanceTests {
-  /// What stores on PostgreSQL do not do yet is left out, and named in the documentation.
-  static let engine = ConformingEngine(
-    "PostgreSQL",
-    abilities: Set(EngineAbility.allCases).subtracting([.derivation]),
-    takesDerivedAttributes: false
-  ) {
+  static let engine = ConformingEngine("PostgreSQL", abilities: Set(EngineAbility.allCases)) {
     PersistentStoreDescription(
       type: .postgres, url: try TestServer.required().url(TestServer.freshNamespace()))
   } discard: { description in

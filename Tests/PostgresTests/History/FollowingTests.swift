@@ -210,4 +210,72 @@ import Testing
     #expect(try stand.store.journal(after: 6).commits.isEmpty)
     #expect(try stand.store.commitNumber() == 6)
   }
+
+  /// The server's process of the connection that listens.
+  private func listener(_ stand: ServerStand) throws -> pid_t {
+    let found = try #require(
+      try stand.sql(
+        "SELECT pid FROM pg_stat_activity WHERE query LIKE 'LISTEN%\(stand.store.identifier.uuidString.lowercased())%' AND pid <> pg_backend_pid()"
+      ))
+    return try #require(pid_t(try found.text(0, 0)))
+  }
+
+  /// The connection is there, but nothing is to be heard from the other end.
+  @Test func aSaveDoesNotWaitForTheConnectionThatListens() async throws {
+    var options = Self.options(true)
+    // Whoever waited for that connection would wait as long.
+    options.timeout = .seconds(600)
+    let stand = try ServerStand(Library.make(), options: options)
+    let other = try stand.neighbour(Library.make())
+    let reader = stand.context(.privateQueue)
+    reader.automaticallyMergesChangesFromParent = true
+    try save(other) { try $0.make("Author", ["name": "0"]) }
+    #expect(try await eventually { stand.store.following.isListening })
+    let author = try await reader.perform {
+      let author = try #require(try reader.all("Author").first)
+      _ = author.value(forKey: "name")
+      return author.objectID
+    }
+    let process = try listener(stand)
+    #expect(kill(process, SIGSTOP) == 0)
+    defer { kill(process, SIGCONT) }
+    try save(other) { try #require(try $0.all("Author").first).setValue("1", forKey: "name") }
+    let isSaved = Mutex(false)
+    Thread {
+      do {
+        // What the other has committed is told before this.
+        try save(stand) { try $0.make("Subject", ["name": "s"]) }
+        isSaved.withLock { $0 = true }
+      } catch { Issue.record(error) }
+    }.start()
+    #expect(try await eventually { isSaved.withLock { $0 } })
+    #expect(
+      try await eventually {
+        reader.performAndWait { reader.object(with: author).value(forKey: "name") as? String == "1" }
+      })
+  }
+
+  @Test(.timeLimit(.minutes(2))) func nobodyWaitsForAConnectionThatIsBeingMade() throws {
+    let (entered, gate, told) = (
+      DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
+    )
+    let following = FollowingConnection(
+      channel: "strata_none", ownPayload: "1", timeout: .seconds(1), retryInterval: .milliseconds(5)
+    ) {
+      entered.signal()
+      gate.wait()
+      throw StorageError(.unreachable, operation: "connect", path: "", detail: "It has taken long.")
+    }
+    let watch = following.watch { _ in told.signal() }
+    entered.wait()
+    // Meanwhile everybody looks from time to time.
+    for _ in 0..<3 { told.wait() }
+    #expect(!following.isListening)
+    gate.signal()
+    // It is tried again.
+    entered.wait()
+    following.close()
+    gate.signal()
+    withExtendedLifetime(watch) {}
+  }
 }

@@ -9,9 +9,9 @@ import Foundation
 ///   children.@sum.amount                       the sum of an attribute of theirs
 ///   now()                                      when the object was last saved
 /// ```
-enum Derivation: Hashable, Sendable {
+package enum Derivation: Hashable, Sendable {
   /// A form of a string.
-  enum Form: String, Hashable, Sendable, CaseIterable {
+  package enum Form: String, Hashable, Sendable, CaseIterable {
     case canonical, uppercase, lowercase
   }
 
@@ -121,8 +121,8 @@ enum Derivation: Hashable, Sendable {
 }
 
 /// A derived attribute of a compiled entity.
-struct DerivedSchema: Hashable, Sendable {
-  enum Source: Hashable, Sendable {
+package struct DerivedSchema: Hashable, Sendable {
+  package enum Source: Hashable, Sendable {
     /// An attribute of the same row.
     case own(slot: Int)
     /// An attribute of the row at the end of a to-one relationship.
@@ -133,24 +133,24 @@ struct DerivedSchema: Hashable, Sendable {
   }
 
   /// The derived attribute's slot.
-  let slot: Int
-  let source: Source
-  let form: Derivation.Form?
+  package let slot: Int
+  package let source: Source
+  package let form: Derivation.Form?
 }
 
 /// What derived attributes of a whole schema follow from, for those who look what a save has changed.
-struct DerivedSources: Sendable {
+package struct DerivedSources: Sendable {
   /// An attribute that derived attributes of other rows follow from.
-  struct Watch: Hashable, Sendable {
-    let slot: Int
+  package struct Watch: Hashable, Sendable {
+    package let slot: Int
     /// The relationship through which they see it.
-    let relationship: Int
+    package let relationship: Int
   }
 
   /// By entity number: its attributes that other rows look at.
-  let watches: [[Watch]]
+  package let watches: [[Watch]]
   /// By relationship number: whether something is derived from who the members are.
-  let countsMembers: [Bool]
+  package let countsMembers: [Bool]
 
   /// Nil when no entity has derived attributes.
   init?(entities: [EntitySchema], relationships: [RelationshipSchema]) {

@@ -21,7 +21,7 @@ package final class Schema: Sendable {
   /// Whether some entity has a stored transformable attribute.
   let hasTransformables: Bool
   /// What derived attributes follow from; nil when no entity has any.
-  let derivedSources: DerivedSources?
+  package let derivedSources: DerivedSources?
 
   private let numbers: [String: Int]
   /// What was found out about the classes of the entities.
@@ -127,9 +127,9 @@ package final class EntitySchema: @unchecked Sendable {
   /// Whether some attribute is composite.
   let hasComposites: Bool
   /// The derived attributes.
-  let derived: [DerivedSchema]
+  package let derived: [DerivedSchema]
   /// Their slots.
-  let derivedSlots: SlotBitmap
+  package let derivedSlots: SlotBitmap
   /// Of an entity with derived attributes the last slot, which no property has: the row's version as it was before only derived
   /// values have changed, nil when others changed last. What is based on that version is based on the row.
   package let baselineSlot: Int?

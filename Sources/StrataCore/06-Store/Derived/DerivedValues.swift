@@ -9,7 +9,6 @@ struct DerivedValues {
   let now: Date?
 
   private var schema: Schema { reader.parts.schema }
-  private var attributes: [AttributeSchema] { schema.entities[row.entity].attributes }
 
   /// The value of a derived attribute; nil when it stays what it is.
   /// - Throws: `CoreDataError` 1610 for a sum that does not fit.
@@ -19,15 +18,16 @@ struct DerivedValues {
     case .count(let relationship):
       let count = try reader.memberCount(
         EdgeSet(relationship: relationship), of: primaryKey, transaction)
-      return try fitting(.integer(Int64(count)), derived)
+      return try derived.fitted(
+        .integer(Int64(count)), of: schema.entities[row.entity], primaryKey: primaryKey)
     case .sum(let relationship, let slot):
-      return try fitting(try sum(slot, of: relationship, derived, transaction), derived)
+      return try sum(slot, of: relationship, derived, transaction)
     case .own(let slot):
       let value = try reader.value(
         row, slot, primaryKey: primaryKey, externals: [], transaction)
-      return Self.formed(value, derived.form)
+      return derived.formed(value)
     case .across(let relationship, let slot):
-      return Self.formed(try value(slot, across: relationship, transaction), derived.form)
+      return derived.formed(try value(slot, across: relationship, transaction))
     }
   }
 
@@ -53,56 +53,15 @@ struct DerivedValues {
     return try reader.value(row, slot, primaryKey: key, externals: [], transaction)
   }
 
-  /// Adds up exactly where the numbers are exact.
   private func sum(
     _ slot: Int, of number: Int, _ derived: DerivedSchema, _ transaction: borrowing ReadTransaction
   ) throws -> AttributeValue {
     let relationship = schema.relationships[number]
-    let type = schema.entities[relationship.destination].attributes[slot].type
     let members = try reader.members(EdgeSet(relationship: number), of: primaryKey, transaction)
-    var (whole, exact, approximate) = (Int128(0), Decimal(0), 0.0)
+    var sum = DerivedSum(schema.entities[relationship.destination].attributes[slot].type)
     for member in members {
-      switch try value(slot, ofRow: Reference.primaryKey(member), relationship, transaction) {
-      case .integer(let value): whole += Int128(value)
-      case .decimal(let value): exact += value
-      case .double(let value): approximate += value
-      case .float(let value): approximate += Double(value)
-      default: continue
-      }
+      sum.add(try value(slot, ofRow: Reference.primaryKey(member), relationship, transaction))
     }
-    switch type {
-    case .decimal: return .decimal(exact)
-    case .double, .float: return .double(approximate)
-    default:
-      guard let sum = Int64(exactly: whole) else { throw tooLarge(derived) }
-      return .integer(sum)
-    }
-  }
-
-  private func fitting(_ value: AttributeValue, _ derived: DerivedSchema) throws -> AttributeValue {
-    guard let fitted = value.converted(to: attributes[derived.slot].type) else { throw tooLarge(derived) }
-    return fitted
-  }
-
-  private func tooLarge(_ derived: DerivedSchema) -> CoreDataError {
-    let entity = schema.entities[row.entity]
-    let name = attributes[derived.slot].name
-    return CoreDataError(
-      .validationNumberTooLarge,
-      "\(entity.name).\(name) of p\(primaryKey) would be too large for its type.",
-      userInfo: [CoreDataError.Key.validationKey: name])
-  }
-
-  private static func formed(_ value: AttributeValue, _ form: Derivation.Form?) -> AttributeValue {
-    guard let form, case .string(let text) = value else { return value }
-    switch form {
-    case .uppercase: return .string(text.uppercased())
-    case .lowercase: return .string(text.lowercased())
-    case .canonical:
-      return .string(
-        text.folding(
-          options: [.caseInsensitive, .diacriticInsensitive, .widthInsensitive],
-          locale: Locale(identifier: "en_US_POSIX")))
-    }
+    return try derived.sum(sum, of: schema.entities[row.entity], primaryKey: primaryKey)
   }
 }

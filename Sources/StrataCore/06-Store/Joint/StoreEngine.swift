@@ -92,6 +92,9 @@ package protocol StoreEngine: PersistentStore, StoreReading {
   /// The store as one whose answers come from the program's code; the default is nil.
   var contextualStore: (any ContextualStore)? { get }
 
+  /// Whether each question costs a way there and back, so that contexts ask for what they will probably want, too. The default is false.
+  var isFar: Bool { get }
+
   /// Gives back what the store holds. Every later call throws ``StorageError`` of kind `closed`.
   func close()
 }
@@ -104,6 +107,7 @@ extension StoreEngine {
   package func requireSoleUse() throws {}
   package func explained(_ error: any Error) -> any Error { error }
   package func addLineage(of source: any StoreEngine) throws {}
+  package var isFar: Bool { false }
   package var historyStore: (any HistoryStore)? { nil }
   package var followedStore: (any FollowedStore)? { nil }
   package var indexingStore: (any IndexingStore)? { nil }

@@ -41,8 +41,17 @@ package protocol StoreReading: Sendable {
   /// The members of an ordered relationship with their positions, in order.
   func placedMembers(_ edges: EdgeSet, of owner: UInt64) throws -> [PlacedMember]
 
+  /// The same for many owners. The default asks owner by owner; an engine that is far away answers from one state of the store.
+  func placedMembers(_ edges: EdgeSet, of owners: [UInt64]) throws -> [[PlacedMember]]
+
   /// The bytes of a large value whose row holds a reference of this version; nil when it was replaced since.
   func externalValue(entity: Int, primaryKey: UInt64, slot: Int, version: UInt32) throws -> Data?
+}
+
+extension StoreReading {
+  package func placedMembers(_ edges: EdgeSet, of owners: [UInt64]) throws -> [[PlacedMember]] {
+    try owners.map { try placedMembers(edges, of: $0) }
+  }
 }
 
 /// One commit of a store, readable until it is released.

@@ -135,6 +135,8 @@ open class ManagedObjectContext: NSObject, @unchecked Sendable {
   @exclusivity(unchecked) final var saving = SavingState()
   /// Where commits wait for a context that any thread uses.
   @exclusivity(unchecked) final var inbox: CommitInbox?
+  /// Which objects of far stores came together; nil without such a store.
+  @exclusivity(unchecked) final var batchFaulting: BatchFaulting?
   /// Commits that are being merged automatically.
   @exclusivity(unchecked) final var mergeBacklog = MergeBacklog()
   /// By relationship number: grows when another context may have changed members, so that members are loaded again.

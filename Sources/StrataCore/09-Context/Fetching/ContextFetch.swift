@@ -107,6 +107,7 @@ final class ContextFetch {
     } else {
       objects = try matches(mode: mode).map(object)
     }
+    if bindings.contains(where: \.isFar) { context.noteTogether(objects) }
     return try context.finish(objects, specification)
   }
 

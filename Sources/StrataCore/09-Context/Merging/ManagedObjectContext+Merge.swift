@@ -130,6 +130,15 @@ extension ManagedObjectContext {
         forgetMembers(of: relationship.number)
       }
     }
+    readingAhead(remote.inserted + remote.updated) { mergeWritten(remote, &merged) }
+    for id in remote.deleted {
+      guard let place = locate(id) else { continue }
+      mergeDelete(
+        id.primaryKey, ofVersion: nil, place.bound, stores.tables(for: place.store), &merged)
+    }
+  }
+
+  private func mergeWritten(_ remote: RemoteChanges, _ merged: inout MergedIdentifiers) {
     for id in remote.inserted + remote.updated {
       guard let place = locate(id) else { continue }
       let store = stores.tables(for: place.store)
@@ -138,11 +147,6 @@ extension ManagedObjectContext {
       } else {
         mergeUpdate(id.primaryKey, nil, place.bound, store, &merged)
       }
-    }
-    for id in remote.deleted {
-      guard let place = locate(id) else { continue }
-      mergeDelete(
-        id.primaryKey, ofVersion: nil, place.bound, stores.tables(for: place.store), &merged)
     }
   }
 
@@ -185,7 +189,12 @@ extension ManagedObjectContext {
       return .row(MergedRow(row: told.row))
     }
     do {
-      let row = try newest(binding).row(hierarchy: bound.hierarchyNumber, primaryKey: key)?.snapshot
+      let row: RowSnapshot?
+      if let ahead = batchFaulting?.rowsAhead[BatchFaulting.RowAddress(table: table, key: key)] {
+        row = ahead?.snapshot
+      } else {
+        row = try newest(binding).row(hierarchy: bound.hierarchyNumber, primaryKey: key)?.snapshot
+      }
       return row.map { .row(MergedRow(row: $0)) } ?? .gone
     } catch {
       report(ReadFailure(error, [ManagedObjectID(token: bound.token, primaryKey: key)]))

@@ -145,6 +145,7 @@ extension ManagedObjectContext {
     failures.unfinished = []
     duplicates = DuplicateState()
     event.prefetched = []
+    batchFaulting?.removeAll()
     stores.removeAll()
     forgetStrata()
     if parent == nil { generation.advance() }

@@ -82,10 +82,12 @@ extension ManagedObject {
     do {
       context.statistics.faultsFired += 1
       context.tellFault("\(home.token.entityName)/p\(primaryKey)")
-      guard
-        let row = try context.reading(place.store).row(
+      let row =
+        place.store.isFar
+        ? try context.readTogether(self, place.store)
+        : try context.reading(place.store).row(
           hierarchy: place.bound.entity.hierarchyNumber, primaryKey: primaryKey)
-      else { return .gone }
+      guard let row else { return .gone }
       guard row.entity == home.entity.number else {
         // Made for an ID with another entity's name: the row is not this object's, there is none that is.
         context.letGo(self, rowIsGone: true)

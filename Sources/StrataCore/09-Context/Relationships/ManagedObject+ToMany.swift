@@ -172,6 +172,7 @@ extension ManagedObject {
       result.append(context.object(Reference.primaryKey(entry.member), home.bound, home.table))
     }
     if isAsked { context.keep(result, of: self, state) }
+    if store.binding.isFar { context.noteTogether(result, isPart: true) }
     return result
   }
 

@@ -53,6 +53,11 @@ extension ManagedObjectContext {
     statistics.relationshipFaultsFired += 1
     tellFault("\(relationship.qualifiedName) of p\(object.primaryKey)")
     let store = try reading(binding)
+    if binding.isFar {
+      return try membersTogether(object, relationship, through: store) {
+        memberLayers($0, relationship).isEmpty
+      }
+    }
     if relationship.isOrdered {
       return ContiguousArray(try store.placedMembers(edges, of: object.primaryKey))
     }

@@ -137,18 +137,25 @@ extension ManagedObjectContext {
     flushAncestors()
     drainReceived()
     let epoch = epoch(of: relationship)
-    guard strata.isEmpty, ancestors.isEmpty, !relationship.isOrdered, !relationship.isTransient else {
-      return
-    }
+    guard strata.isEmpty, ancestors.isEmpty, !relationship.isTransient else { return }
     let waiting = owners.filter {
       !$0.isInserted && ($0.relations?.known(relationship)?.isFault(epoch: epoch) ?? true)
     }
     for (index, group) in Dictionary(grouping: waiting, by: { $0.home.storeIndex }) {
-      guard let binding = coordinator.binding(index) else { continue }
+      guard let binding = coordinator.binding(index), !relationship.isOrdered || binding.isFar else {
+        continue
+      }
       statistics.fetches += 1
       let sorted = group.sorted { $0.primaryKey < $1.primaryKey }
-      let found = try reading(binding).members(
-        EdgeSet(relationship: relationship.number), of: sorted.map(\.primaryKey))
+      let edges = EdgeSet(relationship: relationship.number)
+      if relationship.isOrdered {
+        let found = try reading(binding).placedMembers(edges, of: sorted.map(\.primaryKey))
+        for (owner, members) in zip(sorted, found) {
+          owner.relationState(relationship).setBase(ContiguousArray(members), epoch: epoch)
+        }
+        continue
+      }
+      let found = try reading(binding).members(edges, of: sorted.map(\.primaryKey))
       for (owner, members) in zip(sorted, found) {
         owner.relationState(relationship).setBase(
           ContiguousArray(members.lazy.map { PlacedMember(position: 0, member: $0) }), epoch: epoch)
