@@ -54,6 +54,19 @@ import Testing
     let context = try await Reading().context
     let formats = try context.fetch(Book.self, values: \.format, sortedBy: .forward(\.format), distinct: true)
     #expect(formats == [.audio, .braille, .paper])
+    let authors = try context.fetch(
+      Book.self, values: \.author?.name, \.format, sortedBy: .forward(\.title), distinct: true)
+    #expect(authors.count == 6)
+    let austen = try #require(try context.first(Author.self, where: Attribute("name") == "Jane Austen"))
+    try #require(try context.first(Author.self, where: Attribute("name") == "George Eliot")).name =
+      austen.name
+    try context.save()
+    let names = try context.fetch(
+      Book.self, values: \.author?.name, sortedBy: .forward(\.title), distinct: true)
+    #expect(names == [nil, "Jane Austen"])
+    let second: [String?] = try context.fetch(
+      Book.self, values: \.author?.name, sortedBy: .forward(\.title), limit: 1, offset: 1, distinct: true)
+    #expect(second == ["Jane Austen"])
     #expect(try context.fetch(Book.self, values: \.format, limit: 0).isEmpty)
     let pages = try context.fetch(
       Book.self, values: \.pages, sortedBy: .forward(\.pages), limit: 2, offset: 1)

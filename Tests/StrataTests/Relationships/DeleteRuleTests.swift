@@ -167,6 +167,41 @@ struct DeleteRuleTests {
     #expect(try store.problems() == [])
   }
 
+  @Test(
+    "rules 212, 235: a deletion under no action that is undone leaves the other ends as they were, unchanged",
+    arguments: [false, true])
+  func noActionUndone(isSaved: Bool) throws {
+    let model = TeamModel.make {
+      $0["Department"]?.relationshipsByName["employees"]?.deleteRule = .noAction
+      $0["Employee"]?.relationshipsByName["department"]?.deleteRule = .noAction
+    }
+    let store = try TemporaryStore(model)
+    let context = store.context()
+    context.undoManager = UndoManager()
+    let sales = context.make(Department.self, "Sales")
+    let ann = context.make(Employee.self, "Ann")
+    ann.department = sales
+    try context.save()
+    for object in [sales, ann] as [ManagedObject] {
+      context.delete(object)
+      context.processPendingChanges()
+      #expect(context.updatedObjects.isEmpty)
+      if isSaved { try context.save() }
+      context.undo()
+      // A record that is written again and refers to another is a change of the other, too.
+      #expect(!object.isDeleted && context.updatedObjects == (isSaved && object === ann ? [sales] : []))
+      #expect(ann.department === sales && sales.employees.names == ["Ann"])
+      try context.save()
+      context.redo()
+      context.undo()
+      #expect(!context.hasChanges)
+      #expect(ann.department === sales && sales.employees.names == ["Ann"])
+    }
+    let reader = store.context()
+    #expect(try reader.find(Employee.self, "Ann").department?.employees.names == ["Ann"])
+    #expect(try store.problems() == [])
+  }
+
   @Test("rule 24: deleting a new object frees those it was related to")
   func deletingANewObject() throws {
     let new = context.make(Employee.self, "New")

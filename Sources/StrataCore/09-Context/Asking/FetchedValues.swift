@@ -18,7 +18,7 @@ extension ManagedObjectContext {
   ///   - order: The sort keys. Without any, the order is unspecified.
   ///   - limit: At most this many tuples; nil for no limit, 0 for none.
   ///   - offset: How many are left out before the first.
-  ///   - distinct: Whether equal tuples come once.
+  ///   - distinct: Whether tuples of equal stored values come once.
   /// - Throws: ``PredicateTranslationError`` for a key path that leads to none of these; what `fetch(_:)` throws for rows of values.
   public func fetch<T: ManagedObject, First, each Value>(
     _ type: T.Type, values first: KeyPath<T, First> & Sendable,
@@ -36,19 +36,18 @@ extension ManagedObjectContext {
     var request = FetchRequest<FetchedDictionary>(
       entityName: try entityName(of: type), predicate: condition, sortDescriptors: order,
       fetchOffset: offset)
-    request.returnsDistinctResults = distinct
+    request.fetchLimit = limit ?? 0
     let plan = ValuePlan(entity: try FetchPredicate.entity(of: type, in: schema), schema: schema)
     let column = try plan.column(first as KeyPath<T, First>)
     let columns = (repeat try plan.column((each others) as KeyPath<T, each Value>))
     let identifierColumn = distinct || !plan.hasForms ? nil : plan.identifierColumn()
     request.propertiesToFetch = plan.columns
-    request.fetchLimit = limit ?? 0
     if limit == 0 {
       request.fetchLimit = 1
       _ = try fetch(request)
       return []
     }
-    let rows = try fetch(request)
+    let rows = distinct ? try plan.distinctRows(request) { try fetch($0) } : try fetch(request)
     let replay = ProbeRecording(schema, .row)
     replay.identifierColumn = identifierColumn
     replay.report = { self.tell($0) }
@@ -128,6 +127,8 @@ private final class ValuePlan {
   private(set) var columns: [FetchColumn] = []
   /// Whether a property has a type of its own, which may not know what is stored.
   private(set) var hasForms = false
+  /// The columns with the values of the tuples; the others say which relationships lead there.
+  private var ends: [Int] = []
   private var places: [String: Int] = [:]
 
   init(entity: EntitySchema, schema: Schema) {
@@ -141,7 +142,8 @@ private final class ValuePlan {
     let reads = try PredicateTranslationError.naming(.value) {
       try KeyPathNames.reads(of: keyPath, from: entity, schema)
     }
-    if !(Self.unwrapped(Value.self) is any StoredAttribute.Type) { hasForms = true }
+    let type = Self.unwrapped(Value.self)
+    if !(type is any StoredAttribute.Type) || type is any NarrowInteger.Type { hasForms = true }
     var name = ""
     var steps: [Int] = []
     for read in reads {
@@ -151,6 +153,7 @@ private final class ValuePlan {
     let endsAtObject =
       reads.last.map { schema.entities[$0.entity].relationship(slot: $0.slot) != nil } ?? true
     if reads.isEmpty { steps = [identifierColumn()] }
+    if let end = steps.last { ends.append(end) }
     let probe = ManagedObject.probe(entity)
     guard let root = probe as? Root, !endsAtObject || Self.isIdentifier(Value.self) else {
       throw PredicateTranslationError(
@@ -158,6 +161,23 @@ private final class ValuePlan {
         reason: "objects are no values: go on to one of their attributes, or to objectID")
     }
     return ValueColumn(keyPath: keyPath, probe: root, steps: steps, isIdentifier: endsAtObject)
+  }
+
+  /// The rows of a request, each tuple once. Behind relationships all of them are fetched: the objects that they lead to are no part of the tuples.
+  func distinctRows(
+    _ request: FetchRequest<FetchedDictionary>,
+    _ fetch: (FetchRequest<FetchedDictionary>) throws -> [FetchedDictionary]
+  ) throws -> [FetchedDictionary] {
+    var request = request
+    guard Set(ends).count < columns.count else {
+      request.returnsDistinctResults = true
+      return try fetch(request)
+    }
+    let (limit, offset) = (request.fetchLimit, request.fetchOffset)
+    (request.fetchLimit, request.fetchOffset) = (0, 0)
+    var seen: Set<[FetchedDictionary.Value]> = []
+    let rows = try fetch(request).filter { row in seen.insert(ends.map { row.values[$0] }).inserted }
+    return Array(rows.dropFirst(offset).prefix(limit == 0 ? .max : limit))
   }
 
   /// The column of the objects' own IDs.

@@ -57,7 +57,8 @@ struct RelationUndoState {
       for relationship in object.home.entity.relationships where relationship.isToMany {
         let old = before.first { $0.state.relationship === relationship }
         var earlier: Set<UInt64> = []
-        if relationship.isKeptHere {
+        // Under no action the other ends stay as they are, and put nothing back.
+        if relationship.isKeptHere || relationship.deleteRule == .noAction {
           let base = object.loadedState(relationship).base ?? []
           let all = RelationState.apply(old.map { [$0.flying, $0.changes] } ?? [], to: base, relationship)
           for member in all { members.append((relationship, member.member, member.position)) }
