@@ -115,9 +115,7 @@ extension ModelContext {
   /// Gives a new row the attributes of a draft, and its identity.
   private func fill(_ row: ModelRow, _ draft: AnyDraft) {
     row._plan = rows.plan(of: row)
-    row.withPlan { plan in
-      for entry in draft.entries { plan.write(entry, row) }
-    }
+    row.withPlan { $0.write(draft, to: row) }
     row._temporaryNumber = draft.knownNumber
     if draft.knownNumber != 0 { temporaryRows.set(row) }
     draft.destination = nil
@@ -210,7 +208,10 @@ extension ModelContext {
   /// Stops the process for an identifier of a store that the container does not have, and for a temporary one that belongs to no model of this context.
   public func model(for persistentModelID: PersistentIdentifier) -> any PersistentModel {
     enter()
-    if let row = row(for: persistentModelID) { return row.anyPersistentModel() }
+    if let row = row(for: persistentModelID) {
+      if row._plan == nil { row._plan = rows.plan(of: row) }
+      return row.anyPersistentModel()
+    }
     stop(
       "\(persistentModelID) is of no store of this context's container, or of a model that was never saved here"
     )

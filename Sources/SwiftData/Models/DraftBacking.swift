@@ -2,54 +2,61 @@ import StrataCore
 
 /// The values of a model that is in no context yet, whatever its class.
 class AnyDraft {
-  /// A value that an initialiser or a setter has given.
-  enum Value {
-    case attribute(Any)
-    // Those of the commonest types as they are: what is in an `Any` is asked for its type.
-    case text(String)
-    case whole(Int)
-    case long(Int64)
-    case real(Double)
-    case truth(Bool)
-    case date(Date)
-    /// Nil of an attribute of one of these types.
-    case nothing
-    case toOne(AnyObject?)
-    /// Nil for an optional collection that is nil.
-    case toMany([AnyObject]?)
+  // Values of the commonest types lie by themselves, by place: what is in an `Any` is asked for its type, and what is copied counts references.
 
-    /// The value of an attribute that is not nil.
-    var attribute: Any? {
-      switch self {
-      case .attribute(let value): value
-      case .text(let value): value
-      case .whole(let value): value
-      case .long(let value): value
-      case .real(let value): value
-      case .truth(let value): value
-      case .date(let value): value
-      case .nothing, .toOne, .toMany: nil
+  /// A number, a Boolean, a date, or nil of an attribute of one of these types or of texts.
+  struct Number {
+    enum Kind: UInt8 { case whole, long, real, truth, date, nothing }
+    /// The place among the properties of the class that the draft was made for.
+    let place: Int32
+    let kind: Kind
+    let bits: UInt64
+
+    var value: Any? {
+      switch kind {
+      case .whole: Int(truncatingIfNeeded: bits)
+      case .long: Int64(bitPattern: bits)
+      case .real: Double(bitPattern: bits)
+      case .truth: bits != 0
+      case .date: Date(timeIntervalSinceReferenceDate: Double(bitPattern: bits))
+      case .nothing: nil
       }
     }
   }
+  struct Text {
+    /// As that of a number.
+    let place: Int
+    let value: String
+  }
+  /// Any other value that an initialiser or a setter has given.
+  enum Value {
+    case attribute(Any)
+    case toOne(AnyObject?)
+    /// Nil for an optional collection that is nil.
+    case toMany([AnyObject]?)
+  }
   struct Entry {
-    /// The place among the properties of the class that the draft was made for; -1 for a property of a submodel.
+    /// As that of a number; -1 for a property of a submodel.
     let place: Int
     /// Which property it is, where the place does not tell.
     let keyPath: AnyKeyPath?
     var value: Value
   }
 
-  /// In the order in which they were given. Few: found by looking at one after the other.
-  private(set) final var entries: ContiguousArray<Entry> = []
+  // `@exclusivity(unchecked)`: used where the model is, and no access spans a call into other code.
+
+  @exclusivity(unchecked) private(set) final var numbers: ContiguousArray<Number> = []
+  @exclusivity(unchecked) private(set) final var texts: ContiguousArray<Text> = []
+  /// In the order in which they were given.
+  @exclusivity(unchecked) private(set) final var entries: ContiguousArray<Entry> = []
   /// Whether one of them is a relationship.
-  private(set) final var hasRelationships = false
+  @exclusivity(unchecked) private(set) final var hasRelationships = false
   /// What the class that the draft was made for says of itself, once it was asked. Unmanaged: descriptors stay for good.
-  private final var knownDescriptor: Unmanaged<ModelDescriptor>?
+  @exclusivity(unchecked) private final var knownDescriptor: Unmanaged<ModelDescriptor>?
   /// The place of the first property that the class declares itself; -1 while the descriptor is not known.
-  private final var firstPlace = -1
-  /// Which of the first 64 places have an entry.
-  private final var given: UInt64 = 0
+  @exclusivity(unchecked) private final var firstPlace = -1
+  /// Which of the first 64 places have a value.
+  @exclusivity(unchecked) private final var given: UInt64 = 0
   /// The temporary identifier's number; 0 while nobody has asked.
   private final var number: UInt64 = 0
   /// The model that has the draft, as far as it is known: an initialiser fills a draft before there is a model.
@@ -86,65 +93,110 @@ class AnyDraft {
     let descriptor = ModelDescriptor.of(modelType)
     knownDescriptor = .passUnretained(descriptor)
     firstPlace = descriptor.ownProperties.startIndex
-    entries.reserveCapacity(descriptor.properties.count)
+    texts.reserveCapacity(descriptor.textCount)
+    numbers.reserveCapacity(descriptor.numberCount)
     return descriptor
   }
 
+  /// Whether there may be a value at a place.
   @inline(__always)
-  private final func index(_ place: Int, _ keyPath: AnyKeyPath?) -> Int? {
-    if place >= 0 {
-      if place < 64, given & (1 << UInt64(place)) == 0 { return nil }
-      return entries.firstIndex { $0.place == place }
-    }
-    guard let keyPath else { return nil }
+  private final func isGiven(_ place: Int) -> Bool { place >= 64 || given & (1 << UInt64(place)) != 0 }
+  @inline(__always)
+  private final func give(_ place: Int) { if place < 64 { given |= 1 << UInt64(place) } }
+
+  private final func index(_ place: Int, _ keyPath: AnyKeyPath) -> Int? {
+    if place >= 0 { return isGiven(place) ? entries.firstIndex { $0.place == place } : nil }
     return entries.firstIndex { $0.place < 0 && ($0.keyPath === keyPath || $0.keyPath == keyPath) }
   }
 
-  final func value(_ keyPath: AnyKeyPath) -> Value? {
+  /// Drops the value at a place that lies by itself.
+  private final func drop(_ place: Int) {
+    numbers.removeAll { $0.place == place }
+    texts.removeAll { $0.place == place }
+  }
+
+  /// The value of an attribute; nil for nil, and where there is none.
+  final func attribute(_ keyPath: AnyKeyPath) -> Any? {
+    let place = descriptor.place(of: keyPath)
+    if place >= 0, isGiven(place) {
+      if let found = numbers.first(where: { $0.place == place }) { return found.value }
+      if let found = texts.first(where: { $0.place == place }) { return found.value }
+    }
+    guard let index = index(place, keyPath), case .attribute(let value) = entries[index].value else {
+      return nil
+    }
+    return value
+  }
+
+  /// What a relationship leads to.
+  final func related(_ keyPath: AnyKeyPath) -> Value? {
     if entries.isEmpty { return nil }
     return index(descriptor.place(of: keyPath), keyPath).map { entries[$0].value }
   }
 
   final func put(_ value: Value, _ keyPath: AnyKeyPath) {
     if isSink { return }
-    switch value {
-    case .toOne, .toMany: hasRelationships = true
-    default: break
-    }
+    if case .attribute = value {} else { hasRelationships = true }
     let place = descriptor.place(of: keyPath)
-    put(value, at: place, place < 0 ? keyPath : nil)
-  }
-
-  @inline(__always)
-  private final func put(_ value: Value, at place: Int, _ keyPath: AnyKeyPath?) {
     if let index = index(place, keyPath) {
       entries[index].value = value
       return
     }
-    entries.append(Entry(place: place, keyPath: keyPath, value: value))
-    if place >= 0, place < 64 { given |= 1 << UInt64(place) }
+    if place >= 0 {
+      if isGiven(place) { drop(place) }
+      give(place)
+    }
+    entries.append(Entry(place: place, keyPath: place < 0 ? keyPath : nil, value: value))
   }
 
-  /// Takes the value of the attribute at a place among those that the class declares itself. False where a row has the values.
+  /// Where the value of a property of the class's own goes that is the first, or takes the place of the one that is there; nil where it goes elsewhere.
   @inline(__always)
-  fileprivate final func begin(_ place: Int, _ value: Value) -> Bool {
-    if isSink { return true }
-    if successor != nil { return false }
+  private final func begin(_ place: Int) -> Int? {
+    if isSink || successor != nil { return nil }
     if firstPlace < 0 { _ = findDescriptor() }
-    put(value, at: firstPlace + place, nil)
+    let place = firstPlace + place
+    if isGiven(place) {
+      drop(place)
+      entries.removeAll { $0.place == place }
+    }
+    give(place)
+    return place
+  }
+
+  /// Takes the number at a place among those that the class declares itself. False where a row has the values.
+  @inline(__always)
+  fileprivate final func begin(_ place: Int, _ kind: Number.Kind, _ bits: UInt64) -> Bool {
+    guard let place = begin(place) else { return isSink }
+    numbers.append(Number(place: Int32(truncatingIfNeeded: place), kind: kind, bits: bits))
     return true
   }
 
-  /// The entries with their key paths, which are gone from the draft then.
-  final func takeEntries() -> [(keyPath: AnyKeyPath, value: Value)] {
+  /// The same for a text.
+  @inline(__always)
+  fileprivate final func begin(_ place: Int, _ text: String) -> Bool {
+    guard let place = begin(place) else { return isSink }
+    texts.append(Text(place: place, value: text))
+    return true
+  }
+
+  /// Moves the values to the draft of the whole, of which this one has those of a submodel.
+  final func move(to whole: AnyDraft) {
     let properties = descriptor.properties
-    let taken = entries.map { (keyPath: $0.keyPath ?? properties[$0.place].keyPath, value: $0.value) }
+    for number in numbers {
+      let keyPath = properties[Int(number.place)].keyPath
+      let none = (Swift.type(of: keyPath).valueType as? any OptionalType.Type)?.noValue
+      if let value = number.value ?? none { whole.put(.attribute(value), keyPath) }
+    }
+    for text in texts { whole.put(.attribute(text.value), properties[text.place].keyPath) }
+    for entry in entries { whole.put(entry.value, entry.keyPath ?? properties[entry.place].keyPath) }
+    whole.expect(destination)
     forget()
-    return taken
   }
 
   /// The values are a row's now.
   final func forget() {
+    numbers = []
+    texts = []
     entries = []
     given = 0
   }
@@ -244,19 +296,19 @@ final class DraftBacking<Model: PersistentModel>: AnyDraft, BackingData {
 
   func getTransformableValue<Value>(forKey keyPath: KeyPath<Model, Value>) -> Value {
     if let value = successorValue({ $0.getTransformableValue(forKey: keyPath) }) { return value }
-    if let value = value(keyPath)?.attribute as? Value { return value }
+    if let value = attribute(keyPath) as? Value { return value }
     return missing(keyPath)
   }
 
   func getValue<Value>(forKey keyPath: KeyPath<Model, Value>) -> Value where Value: PersistentModel {
     if let value = successorValue({ $0.getValue(forKey: keyPath) as Value }) { return value }
-    if case .toOne(let object) = value(keyPath), let model = object as? Value { return model }
+    if case .toOne(let object) = related(keyPath), let model = object as? Value { return model }
     return missing(keyPath)
   }
 
   func getValue<Value>(forKey keyPath: KeyPath<Model, Value?>) -> Value? where Value: PersistentModel {
     if let value = successorValue({ $0.getValue(forKey: keyPath) as Value? }) { return value }
-    if case .toOne(let object) = value(keyPath) { return object as? Value }
+    if case .toOne(let object) = related(keyPath) { return object as? Value }
     return nil
   }
 
@@ -272,7 +324,7 @@ final class DraftBacking<Model: PersistentModel>: AnyDraft, BackingData {
 
   private func members<Value: RelationshipCollection>(_ keyPath: KeyPath<Model, Value>) -> Value {
     if let value: Value = successorValue({ $0.members(keyPath) }) { return value }
-    guard case .toMany(let objects) = value(keyPath) else {
+    guard case .toMany(let objects) = related(keyPath) else {
       if let optional = Value.self as? any NilRepresentable.Type, let none = optional.nilValue as? Value {
         return none
       }
@@ -328,13 +380,17 @@ final class DraftBacking<Model: PersistentModel>: AnyDraft, BackingData {
 
   // MARK: Initial values
 
-  func _begin(_ place: Int, with text: String) -> Bool { begin(place, .text(text)) }
-  func _begin(_ place: Int, with number: Int) -> Bool { begin(place, .whole(number)) }
-  func _begin(_ place: Int, with number: Int64) -> Bool { begin(place, .long(number)) }
-  func _begin(_ place: Int, with number: Double) -> Bool { begin(place, .real(number)) }
-  func _begin(_ place: Int, with truth: Bool) -> Bool { begin(place, .truth(truth)) }
-  func _begin(_ place: Int, with date: Date) -> Bool { begin(place, .date(date)) }
-  func _beginWithNothing(_ place: Int) -> Bool { begin(place, .nothing) }
+  func _begin(_ place: Int, with text: String) -> Bool { begin(place, text) }
+  func _begin(_ place: Int, with number: Int) -> Bool {
+    begin(place, .whole, UInt64(bitPattern: Int64(number)))
+  }
+  func _begin(_ place: Int, with number: Int64) -> Bool { begin(place, .long, UInt64(bitPattern: number)) }
+  func _begin(_ place: Int, with number: Double) -> Bool { begin(place, .real, number.bitPattern) }
+  func _begin(_ place: Int, with truth: Bool) -> Bool { begin(place, .truth, truth ? 1 : 0) }
+  func _begin(_ place: Int, with date: Date) -> Bool {
+    begin(place, .date, date.timeIntervalSinceReferenceDate.bitPattern)
+  }
+  func _beginWithNothing(_ place: Int) -> Bool { begin(place, .nothing, 0) }
 
   private func setMany<Value: RelationshipCollection>(_ newValue: Value, _ keyPath: AnyKeyPath) {
     if isSink { return }
@@ -381,8 +437,7 @@ extension PersistentModel {
     guard let own = own as AnyObject as? AnyDraft, let whole = backingData as AnyObject as? AnyDraft else {
       return
     }
-    for entry in own.takeEntries() { whole.put(entry.value, entry.keyPath) }
-    whole.expect(own.destination)
+    own.move(to: whole)
   }
 }
 

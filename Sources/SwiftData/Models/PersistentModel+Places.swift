@@ -19,8 +19,8 @@ extension PersistentModel where Root == Self {
   public func _value(
     at place: Int, in reference: _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, String>
   ) -> String? {
-    guard let row = reference.row, let slots = reference.slots else { return nil }
-    return _RowReference.text(row, slots[place])
+    guard let row = reference.row, let plan = reference.plan else { return nil }
+    return _RowReference.text(row, plan, place)
   }
 
   /// The text or nil, when there is a row.
@@ -28,8 +28,8 @@ extension PersistentModel where Root == Self {
   public func _value(
     at place: Int, in reference: _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, String?>
   ) -> String?? {
-    guard let row = reference.row, let slots = reference.slots else { return nil }
-    return _RowReference.optionalText(row, slots[place])
+    guard let row = reference.row, let plan = reference.plan else { return nil }
+    return _RowReference.optionalText(row, plan, place)
   }
 
   /// The number, when there is a row that has one.
@@ -37,8 +37,8 @@ extension PersistentModel where Root == Self {
   public func _value(
     at place: Int, in reference: _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, Int>
   ) -> Int? {
-    guard let row = reference.row, let slots = reference.slots else { return nil }
-    return _RowReference.whole(row, slots[place]).map { Int(truncatingIfNeeded: $0) }
+    guard let row = reference.row, let plan = reference.plan else { return nil }
+    return _RowReference.whole(row, plan, place).map { Int(truncatingIfNeeded: $0) }
   }
 
   /// The number or nil, when there is a row.
@@ -46,8 +46,8 @@ extension PersistentModel where Root == Self {
   public func _value(
     at place: Int, in reference: _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, Int?>
   ) -> Int?? {
-    guard let row = reference.row, let slots = reference.slots else { return nil }
-    return _RowReference.optionalWhole(row, slots[place]).map { $0.map { Int(truncatingIfNeeded: $0) } }
+    guard let row = reference.row, let plan = reference.plan else { return nil }
+    return _RowReference.optionalWhole(row, plan, place).map { $0.map { Int(truncatingIfNeeded: $0) } }
   }
 
   /// The number, when there is a row that has one.
@@ -55,8 +55,8 @@ extension PersistentModel where Root == Self {
   public func _value(
     at place: Int, in reference: _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, Int64>
   ) -> Int64? {
-    guard let row = reference.row, let slots = reference.slots else { return nil }
-    return _RowReference.whole(row, slots[place])
+    guard let row = reference.row, let plan = reference.plan else { return nil }
+    return _RowReference.whole(row, plan, place)
   }
 
   /// The number or nil, when there is a row.
@@ -64,8 +64,8 @@ extension PersistentModel where Root == Self {
   public func _value(
     at place: Int, in reference: _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, Int64?>
   ) -> Int64?? {
-    guard let row = reference.row, let slots = reference.slots else { return nil }
-    return _RowReference.optionalWhole(row, slots[place])
+    guard let row = reference.row, let plan = reference.plan else { return nil }
+    return _RowReference.optionalWhole(row, plan, place)
   }
 
   /// The number, when there is a row that has one.
@@ -73,8 +73,8 @@ extension PersistentModel where Root == Self {
   public func _value(
     at place: Int, in reference: _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, Double>
   ) -> Double? {
-    guard let row = reference.row, let slots = reference.slots else { return nil }
-    return _RowReference.real(row, slots[place])
+    guard let row = reference.row, let plan = reference.plan else { return nil }
+    return _RowReference.real(row, plan, place)
   }
 
   /// The number or nil, when there is a row.
@@ -82,8 +82,8 @@ extension PersistentModel where Root == Self {
   public func _value(
     at place: Int, in reference: _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, Double?>
   ) -> Double?? {
-    guard let row = reference.row, let slots = reference.slots else { return nil }
-    return _RowReference.optionalReal(row, slots[place])
+    guard let row = reference.row, let plan = reference.plan else { return nil }
+    return _RowReference.optionalReal(row, plan, place)
   }
 
   /// The Boolean, when there is a row that has one.
@@ -91,8 +91,8 @@ extension PersistentModel where Root == Self {
   public func _value(
     at place: Int, in reference: _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, Bool>
   ) -> Bool? {
-    guard let row = reference.row, let slots = reference.slots else { return nil }
-    return _RowReference.truth(row, slots[place])
+    guard let row = reference.row, let plan = reference.plan else { return nil }
+    return _RowReference.truth(row, plan, place)
   }
 
   /// The Boolean or nil, when there is a row.
@@ -100,8 +100,8 @@ extension PersistentModel where Root == Self {
   public func _value(
     at place: Int, in reference: _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, Bool?>
   ) -> Bool?? {
-    guard let row = reference.row, let slots = reference.slots else { return nil }
-    return _RowReference.optionalTruth(row, slots[place])
+    guard let row = reference.row, let plan = reference.plan else { return nil }
+    return _RowReference.optionalTruth(row, plan, place)
   }
 
   /// The date, when there is a row that has one.
@@ -109,8 +109,8 @@ extension PersistentModel where Root == Self {
   public func _value(
     at place: Int, in reference: _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, Date>
   ) -> Date? {
-    guard let row = reference.row, let slots = reference.slots else { return nil }
-    return _RowReference.moment(row, slots[place])
+    guard let row = reference.row, let plan = reference.plan else { return nil }
+    return _RowReference.moment(row, plan, place)
   }
 
   /// The date or nil, when there is a row.
@@ -118,8 +118,8 @@ extension PersistentModel where Root == Self {
   public func _value(
     at place: Int, in reference: _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, Date?>
   ) -> Date?? {
-    guard let row = reference.row, let slots = reference.slots else { return nil }
-    return _RowReference.optionalMoment(row, slots[place])
+    guard let row = reference.row, let plan = reference.plan else { return nil }
+    return _RowReference.optionalMoment(row, plan, place)
   }
 
   /// The identifier, when there is a row that has one.
@@ -127,7 +127,7 @@ extension PersistentModel where Root == Self {
   public func _value(
     at place: Int, in reference: _RowReference, _ keyPath: @autoclosure () -> KeyPath<Self, UUID>
   ) -> UUID? {
-    guard let row = reference.row, let slots = reference.slots else { return nil }
-    return _RowReference.uuid(row, slots[place])
+    guard let row = reference.row, let plan = reference.plan else { return nil }
+    return _RowReference.uuid(row, plan, place)
   }
 }

@@ -19,10 +19,12 @@ final class ModelProperty {
 }
 
 /// How the properties of a class lie in rows of its entity: leads from the key paths that accessors use to slots. One for each class and context, used where the context is.
-final class ModelPlan {
+@usableFromInline final class ModelPlan {
   /// In the order of the class's metadata.
   let properties: [ModelProperty]
   let descriptor: ModelDescriptor
+  /// Whether somebody observes what is read of the rows.
+  let probe = ReadProbe()
   /// What takes initial values while instances are made for rows.
   let sink: ModelMaking.Sink
   // Unsafe: owned by the plan and freed with it; `properties` keeps what it leads to. So that a look-up counts no references.
@@ -92,31 +94,41 @@ final class ModelPlan {
 }
 
 extension ModelPlan {
-  /// Gives a new row the attribute of a draft's entry.
-  @inline(__always)
-  func write(_ entry: AnyDraft.Entry, _ row: ModelRow) {
-    let slot = entry.place >= 0 ? Int(slots[entry.place]) : -1
-    // Whoever has given a value of one of these types has declared the property so.
-    if slot >= 0 {
-      switch entry.value {
-      case .text(let value): return row.write(value, slot: slot)
-      case .whole(let value): return row.write(Int64(value), slot: slot)
-      case .long(let value): return row.write(value, slot: slot)
-      case .real(let value): return row.write(value, slot: slot)
-      case .truth(let value): return row.write(value, slot: slot)
-      case .date(let value): return row.write(value, slot: slot)
-      default: break
+  /// Gives a new row the attributes of a draft.
+  func write(_ draft: AnyDraft, to row: ModelRow) {
+    // Where the slot holds the values as they are, whoever has given one has declared the property so.
+    for number in draft.numbers {
+      let slot = Int(slots[Int(number.place)])
+      if slot < 0 || number.kind == .nothing {
+        write(number.value, at: Int(number.place), row)
+        continue
+      }
+      switch number.kind {
+      case .whole, .long: row.write(Int64(bitPattern: number.bits), slot: slot)
+      case .real: row.write(Double(bitPattern: number.bits), slot: slot)
+      case .truth: row.write(number.bits != 0, slot: slot)
+      case .date:
+        row.write(Date(timeIntervalSinceReferenceDate: Double(bitPattern: number.bits)), slot: slot)
+      case .nothing: break
       }
     }
-    writeOther(entry, row)
+    for text in draft.texts {
+      let slot = Int(slots[text.place])
+      if slot < 0 { write(text.value, at: text.place, row) } else { row.write(text.value, slot: slot) }
+    }
+    for entry in draft.entries {
+      guard case .attribute(let value) = entry.value else { continue }
+      let property = property(entry, row)
+      property.codec.writeAny(value, row, property)
+    }
   }
 
   @inline(never)
-  private func writeOther(_ entry: AnyDraft.Entry, _ row: ModelRow) {
-    let property = property(entry, row)
-    if let value = entry.value.attribute {
+  private func write(_ value: Any?, at place: Int, _ row: ModelRow) {
+    let property = property(at: place)
+    if let value {
       property.codec.writeAny(value, row, property)
-    } else if case .nothing = entry.value, property.descriptor.defaultValue != nil {
+    } else if property.descriptor.defaultValue != nil {
       // Without a default value the property of a new row is nil.
       property.codec.writeNothing(row, property)
     }

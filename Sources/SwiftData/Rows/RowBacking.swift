@@ -31,7 +31,8 @@ final class RowBacking<Model: PersistentModel>: ModelRow, BackingData {
   }
 
   /// Makes the instance, of which the row knows none. Inside of ``ModelMaking``.
-  @inline(__always)
+  // Not inlined: as a method it knows the class of the row, which others would have to look up for each.
+  @inline(never)
   private func makeModel() -> Model {
     let made = Model(backingData: self)
     _model = made
@@ -47,15 +48,24 @@ final class RowBacking<Model: PersistentModel>: ModelRow, BackingData {
     let ownClass: AnyClass = RowBacking<Model>.self
     let isOfOwnClass = firstClass == ownClass
     return ModelMaking.making(plan.sink) {
-      rows.map { object in
-        if type(of: object) == ownClass {
-          let row = unsafeDowncast(object, to: RowBacking<Model>.self)
-          if let known = row._model { return unsafeDowncast(known, to: Model.self) }
-          // Rows of one class and context have one plan.
-          if isOfOwnClass, row._plan == nil { row._plan = plan }
-          return row.makeModel()
+      Array(unsafeUninitializedCapacity: rows.count) { models, count in
+        for object in rows {
+          let model: Model
+          if type(of: object) == ownClass {
+            let row = unsafeDowncast(object, to: RowBacking<Model>.self)
+            if let known = row._model {
+              model = unsafeDowncast(known, to: Model.self)
+            } else {
+              // Rows of one class and context have one plan.
+              if isOfOwnClass, row._plan == nil { row._plan = plan }
+              model = row.makeModel()
+            }
+          } else {
+            model = unsafeDowncast(unsafeDowncast(object, to: ModelRow.self).anyModel(), to: Model.self)
+          }
+          (models.baseAddress.unsafelyUnwrapped + count).initialize(to: model)
+          count += 1
         }
-        return unsafeDowncast(unsafeDowncast(object, to: ModelRow.self).anyModel(), to: Model.self)
       }
     }
   }

@@ -12,6 +12,9 @@ final class ModelDescriptor: @unchecked Sendable {
   let properties: [PropertyDescriptor]
   /// The properties that the class itself declares.
   let ownProperties: ArraySlice<PropertyDescriptor>
+  /// How many of them drafts keep as texts, and how many perhaps as numbers.
+  let textCount: Int
+  let numberCount: Int
   /// What `#Unique` and `#Index` say in the class itself.
   let keys: [any SchemaProperty]
 
@@ -95,6 +98,8 @@ final class ModelDescriptor: @unchecked Sendable {
     }
     self.properties = properties
     self.keys = keys
+    textCount = properties.count { Swift.type(of: $0.keyPath).valueType == String.self }
+    numberCount = properties.count - textCount
     ownProperties = properties[inherited.count...]
     places = KeyPathPlaces(properties: properties.count)
     for property in properties { places.remember(property.keyPath, property.index) }
