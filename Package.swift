@@ -191,7 +191,8 @@ let package = Package(
     // Stores in Apple's format are written by the tests themselves, from its description.
     .testTarget(
       name: "AppleSQLiteTests",
-      dependencies: ["StrataAppleSQLite", "StrataCore", "CSQLite", "StrataCommand", "TortureKit"]),
+      dependencies: ["StrataAppleSQLite", "StrataCore", "CSQLite", "StrataCommand", "TortureKit"]
+        + appleSpelledDependencies),
     // Small, so that the command can be built and tested without the big targets.
     .testTarget(name: "ToolTests", dependencies: ["Strata", "StrataCore", "StrataCommand", "TortureKit"]),
     .testTarget(name: "ModelTests", dependencies: ["StrataModels", "Bookshelf", "TortureKit"]),

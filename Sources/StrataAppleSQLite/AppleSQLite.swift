@@ -6,8 +6,9 @@ import StrataCore
 /// The store that is read is never written, and nothing is left beside it; see Docs/AppleStores.md. All functions may be called on any thread and block it
 /// for as long as they take.
 public enum AppleSQLite {
-  /// The name of the format, as `strata` prints it. Core Data calls it `NSSQLiteStoreType`, which here means Strata's own files.
-  public static let storeType = "AppleSQLite"
+  /// The name of the type of such stores, for descriptions and coordinators; the same as `PersistentStoreDescription.StoreType.appleSQLite`. The first use makes
+  /// the type known to all coordinators of the process. Core Data calls it `NSSQLiteStoreType`, which here means Strata's own files.
+  public static let storeType: String = PersistentStoreDescription.StoreType.appleSQLite.rawValue
 
   /// Whether a file is a store of Core Data in SQLite. Reads its header and the names of its tables.
   public static func isStore(at url: URL) -> Bool {

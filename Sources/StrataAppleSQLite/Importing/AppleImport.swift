@@ -47,23 +47,25 @@ struct AppleImport {
 
   /// Gives the store, which is flushed and closed, its name.
   private func publish(_ draft: String) throws {
-    // The log of a store that was deleted by hand would be taken for that of this one: it has the same UUID.
-    _ = unlink(destination + "-log")
-    try FileMoves.rename(draft, to: destination)
+    try FileMoves.rename(draft, to: destination) {
+      // The log of a store that was deleted by hand would be taken for that of this one: it may have the same UUID.
+      _ = unlink(destination + "-log")
+    }
   }
 }
 
 /// Names of files that are ready.
 enum FileMoves {
-  /// Gives a file or folder a name that nobody has, for good.
+  /// Gives a file or folder a name that nobody has, for good; `then` is done before the names are written out.
   /// - Throws: `AppleStoreError`, `.exists` above all.
-  static func rename(_ from: String, to destination: String) throws {
+  static func rename(_ from: String, to destination: String, then: () -> Void = {}) throws {
     var code = strata_rename_exclusive(from, destination)
     if code == ENOSYS || code == EINVAL || code == ENOTSUP {
       var status = stat()
       code = lstat(destination, &status) == 0 ? EEXIST : Foundation.rename(from, destination) == 0 ? 0 : errno
     }
     if code != 0 { throw AppleStoreError.system(code, destination) }
+    then()
     try syncFolder(of: destination)
   }
 

@@ -24,6 +24,11 @@ final class AppleRows {
   /// By relationship: entity and inverse key of a row at the other end.
   private var inverseLookups: [Int: SQLiteStatement] = [:]
 
+  private var plans: [Int: TablePlan] = [:]
+  /// Statements that were prepared before.
+  private var idle: [String: SQLiteStatement] = [:]
+  private static let mostIdle = 64
+
   init(_ source: AppleSource, tell: @escaping (AppleStoreReport.Finding) throws -> Void) {
     self.source = source
     schema = source.schema
@@ -32,32 +37,35 @@ final class AppleRows {
     self.tell = tell
   }
 
+  /// Lets go of the store, which is closed only then.
+  func close() {
+    idle = [:]
+    lookups = [:]
+    inverseLookups = [:]
+  }
+
   // MARK: Objects
 
   /// Hands over all objects of a table in the order of their keys.
   /// - Throws: `AppleStoreError`, and what `body` throws.
-  func forEach(_ table: AppleLayout.Table, _ body: (AppleRow) throws -> Void) throws {
-    let names = ["Z_PK", "Z_ENT"] + table.columns
-    let places = Dictionary(uniqueKeysWithValues: names.enumerated().map { ($1, $0) })
-    let plans = schema.entities.map { entity -> EntityPlan? in
-      guard entity.hierarchyNumber == table.hierarchy, let own = layout.entities[entity.number] else {
-        return nil
-      }
-      return EntityPlan(
-        entity: entity,
-        attributes: own.attributes.compactMap { attribute in places[attribute.column].map { (attribute, $0) }
-        },
-        links: own.links.compactMap { link in places[link.column].map { (link, $0) } },
-        empty: [AttributeValue](repeating: .null, count: entity.attributes.count))
+  func forEach(
+    _ table: AppleLayout.Table, where condition: AppleCondition = .all, _ body: (AppleRow) throws -> Void
+  ) throws {
+    let plan = plan(table)
+    let sql = "\(plan.sql)\(condition.sql.map { " WHERE \($0)" } ?? "") ORDER BY Z_PK"
+    // Not in use twice: what is done with a row may ask for others.
+    let statement = try idle.removeValue(forKey: sql) ?? source.database.prepare(sql)
+    defer {
+      statement.reset()
+      if idle.count < Self.mostIdle { idle[sql] = statement }
     }
-    let list = names.map(SQLiteDatabase.quoted).joined(separator: ", ")
-    let statement = try source.database.prepare(
-      "SELECT \(list) FROM \(SQLiteDatabase.quoted(table.name)) ORDER BY Z_PK")
+    for (place, value) in condition.values.enumerated() { try statement.bind(value, place + 1) }
     while try statement.step() {
       guard let key = statement.integer(0) else {
         throw AppleStoreError(.damaged, "\(source.path): the table \(table.name) has a row without a key.")
       }
-      guard let number = statement.integer(1).flatMap({ layout.byAppleNumber[$0] }), let plan = plans[number],
+      guard let number = statement.integer(1).flatMap({ layout.byAppleNumber[$0] }),
+        let plan = plan.entities[number],
         !plan.entity.isAbstract, key > 0
       else {
         try tell(
@@ -80,6 +88,35 @@ final class AppleRows {
       }
       try body(row)
     }
+  }
+
+  private struct TablePlan {
+    let sql: String
+    /// By number of the entity.
+    let entities: [EntityPlan?]
+  }
+
+  private func plan(_ table: AppleLayout.Table) -> TablePlan {
+    if let known = plans[table.hierarchy] { return known }
+    let names = ["Z_PK", "Z_ENT"] + table.columns
+    let places = Dictionary(uniqueKeysWithValues: names.enumerated().map { ($1, $0) })
+    let entities = schema.entities.map { entity -> EntityPlan? in
+      guard entity.hierarchyNumber == table.hierarchy, let own = layout.entities[entity.number] else {
+        return nil
+      }
+      return EntityPlan(
+        entity: entity,
+        attributes: own.attributes.compactMap { attribute in
+          places[attribute.column].map { (attribute, $0) }
+        },
+        links: own.links.compactMap { link in places[link.column].map { (link, $0) } },
+        empty: [AttributeValue](repeating: .null, count: entity.attributes.count))
+    }
+    let list = names.map(SQLiteDatabase.quoted).joined(separator: ", ")
+    let plan = TablePlan(
+      sql: "SELECT \(list) FROM \(SQLiteDatabase.quoted(table.name))", entities: entities)
+    plans[table.hierarchy] = plan
+    return plan
   }
 
   private struct EntityPlan {
@@ -170,7 +207,8 @@ final class AppleRows {
   }
 
   /// The object with a key; nil when there is none that the model knows.
-  private func object(_ key: Int64, in hierarchy: Int) throws -> ObjectAddress? {
+  /// - Throws: `AppleStoreError`.
+  func object(_ key: Int64, in hierarchy: Int) throws -> ObjectAddress? {
     guard key > 0, let table = layout.tables[hierarchy] else { return nil }
     let statement: SQLiteStatement
     if let known = lookups[hierarchy] {

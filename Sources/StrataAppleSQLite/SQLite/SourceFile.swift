@@ -109,6 +109,8 @@ final class SourceFile {
   }
 
   private static func openCopy(_ path: String) throws -> (SQLiteDatabase, TemporaryFolder) {
+    TemporaryFolder.removeLeftovers(
+      beside: FileManager.default.temporaryDirectory.appendingPathComponent("store").path)
     let folder = try TemporaryFolder()
     let target = folder.path + "/store"
     for attempt in 1...3 {

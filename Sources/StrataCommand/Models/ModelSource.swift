@@ -1,11 +1,12 @@
 import Foundation
+import StrataAppleSQLite
 import StrataCore
 
 /// A model that a command line names: of a store, of Xcode's files, or as JSON.
 enum ModelSource {
   /// What the model is read from.
   static let help =
-    "A store, an .xcdatamodeld or .xcdatamodel, or a file of JSON as “strata schema --json” writes it."
+    "A store, one of Apple's too, an .xcdatamodeld or .xcdatamodel, or a file of JSON as “strata schema --json” writes it."
 
   static func model(_ path: String) throws -> ManagedObjectModel {
     let url = StorePath.resolved(path)
@@ -24,6 +25,8 @@ enum ModelSource {
     switch start.first(where: { ![0x20, 0x0A, 0x0D, 0x09].contains($0) }) {
     case UInt8(ascii: "{"): return try json(try Data(contentsOf: url), path)
     case UInt8(ascii: "<"): return try ManagedObjectModel(contentsOf: url)
+    case UInt8(ascii: "S") where start.starts(with: Array("SQLite format 3\0".utf8)):
+      return try AppleSQLite.model(at: url)
     default: return try LMDBStore.model(at: url)
     }
   }

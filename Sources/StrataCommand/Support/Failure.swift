@@ -129,6 +129,10 @@ extension Failure {
         .damaged, error.description, advice: "“strata salvage \(name) NEW” brings back what is readable.")
     case .missing: self.init(.missing, error.description)
     case .exists: self.init(.exists, error.description)
+    case .notADatabase where AppleSQLite.isStore(at: URL(fileURLWithPath: store)):
+      self.init(
+        .notAStore, "\(store) is a store of Apple's Core Data.",
+        advice: "“strata import \(name) NEW” makes a store of Strata of it.")
     case .notADatabase, .unsupportedFormat, .unsupportedLibrary, .aliased, .networkFileSystem:
       self.init(.notAStore, error.description)
     case .busy, .readersFull:

@@ -64,6 +64,34 @@ import TortureKit
     #expect(said.code == 9 && said.error.contains("--model"), "\(said)")
   }
 
+  /// Other commands say what the file is; its model can be looked at.
+  @Test func otherCommandsKnowApplesStores() throws {
+    let store = try SmallStore()
+    let before = try contents(of: store.folder)
+    let rows = run("rows", store.path, "Person")
+    #expect(rows.code == 5 && rows.error.contains("strata import"), "\(rows)")
+    let schema = run("schema", store.path)
+    #expect(
+      schema.code == 0 && schema.output.contains("members  to many, ordered, Person, inverse team"),
+      "\(schema)")
+    #expect(try contents(of: store.folder) == before)
+    try store.run("DELETE FROM Z_MODELCACHE")
+    #expect(run("schema", store.path).code == 9)
+  }
+
+  /// The log of a store that was deleted by hand is none of the new one.
+  @Test func aLogThatWasLeftGoes() throws {
+    let store = try SmallStore()
+    try Data(count: 5_000).write(to: store.folder.url("New.strata-log"))
+    #expect(run("import", store.path, store.new.path).code == 0)
+    #expect(try !store.names.contains("New.strata-log"))
+    #expect(try PlainGraph(strata: store.new.path) == store.graph)
+    // Where the place is taken, the log is somebody's.
+    try Data(count: 5_000).write(to: store.folder.url("New.strata-log"))
+    #expect(run("import", store.path, store.new.path).code == 10)
+    #expect(try store.names.contains("New.strata-log"))
+  }
+
   /// The model that Xcode edits, with what the cache has no form for.
   @Test func theModelMayComeFromXcodesFiles() throws {
     let store = try SmallStore()
