@@ -109,7 +109,7 @@ package final class PostgresStore: StoreEngine {
         }
         switch finding {
         case .store(let catalogue):
-          try requireSameModel(catalogue, schema, held)
+          if !options.ignoresModelVersion { try requireSameModel(catalogue, schema, held) }
           let mapping = try MappingBuilder.mapping(
             schema, namespace: namespace, codes: catalogue.codes, names: catalogue.names,
             generation: catalogue.generation)

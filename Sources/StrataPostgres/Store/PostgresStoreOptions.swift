@@ -25,6 +25,9 @@ public struct PostgresStoreOptions: Sendable {
   /// service file. What it throws, opening, reading or saving throws.
   public var password: (@Sendable () throws -> String)?
 
+  /// Whether a store of any version of the model is opened: by those who have the store's own model.
+  var ignoresModelVersion = false
+
   /// Everything as by default.
   public init() {}
 }
