@@ -118,7 +118,9 @@ let package = Package(
     // Apple's Core Data stores, read and written. Only this product and the command line lead to libsqlite3: see Scripts/check-products.
     .library(name: "StrataAppleSQLite", targets: ["StrataAppleSQLite"]),
     .executable(name: "flight-log", targets: ["FlightLog"]),
-    .executable(name: "strata", targets: ["StrataCommand"]),
+    .executable(name: "strata", targets: ["StrataTool"]),
+    // The same, and it opens stores on PostgreSQL servers: a product of its own, since it leads to libpq.
+    .executable(name: "strata-postgres", targets: ["StrataPostgresTool"]),
     // On Apple's systems it generates nothing: so that a package can use it everywhere.
     .plugin(name: "CoreDataPlugin", targets: ["CoreDataPlugin"]),
   ] + appleSpelledProducts,
@@ -152,12 +154,15 @@ let package = Package(
       name: "FlightLog",
       dependencies: ["Strata", .product(name: "ArgumentParser", package: "swift-argument-parser")],
       exclude: ["Data"]),
-    .executableTarget(
+    .target(
       name: "StrataCommand",
       dependencies: [
         "StrataCore", "NSManagedGenerator", "StrataAppleSQLite",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
+    .executableTarget(name: "StrataTool", dependencies: ["StrataCommand"]),
+    .executableTarget(
+      name: "StrataPostgresTool", dependencies: ["StrataCommand", "StrataCore", "StrataPostgres"]),
     .target(name: "NSManagedGenerator"),
     .executableTarget(name: "NSManagedTool", dependencies: ["NSManagedGenerator"]),
     .plugin(name: "CoreDataPlugin", capability: .buildTool(), dependencies: ["NSManagedTool"]),
@@ -178,7 +183,8 @@ let package = Package(
     .testTarget(
       name: "StrataTests",
       dependencies: [
-        "Strata", "CLMDBShim", "FlightLog", "TortureKit", "Torture", "StrataCommand", "ReadInterposer",
+        "Strata", "CLMDBShim", "FlightLog", "TortureKit", "Torture", "StrataCommand", "StrataTool",
+        "ReadInterposer",
       ],
       exclude: ["Models/Shop.xcdatamodeld"]),
     // Stores on a server against libpq alone; in the package of the benchmarks everybody who measures would need libpq.
@@ -187,14 +193,18 @@ let package = Package(
     ),
     .testTarget(
       name: "PostgresTests",
-      dependencies: ["StrataPostgres", "Strata", "StrataCore", "TortureKit", "StoreConformance"]),
+      dependencies: [
+        "StrataPostgres", "Strata", "StrataCore", "StrataCommand", "StrataPostgresTool", "TortureKit",
+        "StoreConformance",
+      ]),
     // Stores in Apple's format are written by the tests themselves, from its description.
     .testTarget(
       name: "AppleSQLiteTests",
-      dependencies: ["StrataAppleSQLite", "StrataCore", "CSQLite", "StrataCommand", "TortureKit"]
+      dependencies: ["StrataAppleSQLite", "StrataCore", "CSQLite", "StrataCommand", "StrataTool", "TortureKit"]
         + appleSpelledDependencies),
     // Small, so that the command can be built and tested without the big targets.
-    .testTarget(name: "ToolTests", dependencies: ["Strata", "StrataCore", "StrataCommand", "TortureKit"]),
+    .testTarget(
+      name: "ToolTests", dependencies: ["Strata", "StrataCore", "StrataCommand", "StrataTool", "TortureKit"]),
     .testTarget(name: "ModelTests", dependencies: ["StrataModels", "Bookshelf", "TortureKit"]),
     .testTarget(
       name: "ModelMacroTests",

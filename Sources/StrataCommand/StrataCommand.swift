@@ -2,6 +2,9 @@ import ArgumentParser
 import Foundation
 import StrataCore
 
+/// Runs the program “strata” with a command line; the exit code. Stores of the engines that the process knows are opened.
+package func runStrata(_ arguments: [String]) -> Int32 { StrataCommand.execute(arguments) }
+
 /// The command line for people who have a store and a question or a worry.
 struct StrataCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -25,6 +28,13 @@ struct StrataCommand: ParsableCommand {
 
   /// What `--version` prints.
   static let version = "strata 0.1.0 (file format 1)"
+
+  /// The commands that open stores on servers, too.
+  static var serverCommands: [String] {
+    configuration.subcommands.compactMap { command in
+      (command as? any StoreTask.Type).flatMap { $0.readsServers ? command._commandName : nil }
+    }
+  }
 
   /// The names of all subcommands.
   static var commandNames: [String] { configuration.subcommands.map { $0._commandName } }

@@ -20,6 +20,7 @@ struct History: StoreTask {
   @Flag(help: "Print the newest token, and nothing else.") var token = false
   @Flag(help: "A line of JSON for each transaction.") var json = false
   var subject: String? { store }
+  static let readsServers = true
 
   func validate() throws {
     if (limit ?? 0) < 0 { throw ValidationError("The limit is 0 or more.") }

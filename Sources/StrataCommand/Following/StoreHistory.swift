@@ -5,13 +5,8 @@ import StrataCore
 enum StoreHistory {
   /// Calls `body` with a coordinator that has the store, of the model that it carries.
   static func read<R>(_ path: String, _ body: (PersistentStoreCoordinator) throws -> R) throws -> R {
-    let url = StorePath.resolved(path)
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: try LMDBStore.model(at: url))
-    var description = PersistentStoreDescription(url: url)
-    description.isReadOnly = true
-    description.ignoresModelVersion = true
-    description.followsOtherProcesses = false
-    let opened = try coordinator.addPersistentStore(description)
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: try StorePath.model(path))
+    let opened = try coordinator.addPersistentStore(try StorePath.description(path))
     // It is attached, so it can be removed.
     defer { try? coordinator.remove(opened) }
     return try body(coordinator)

@@ -16,6 +16,7 @@ struct Watch: StoreTask {
   @Option(help: "End after so many saves; 0 for never.") var count = 0
   @Flag(help: "A line of JSON for each save.") var json = false
   var subject: String? { store }
+  static let readsServers = true
 
   func perform() throws {
     var seen = 0
@@ -44,7 +45,7 @@ struct Watch: StoreTask {
       try output.flush()
       while true {
         guard followed.isInPlace else {
-          if access(StorePath.resolved(store).path, F_OK) != 0 {
+          if StorePath.address(store) == nil, access(StorePath.resolved(store).path, F_OK) != 0 {
             throw Failure(.missing, "The store's file is gone.")
           }
           if !json { try output.line("Another file has taken the store's place.") }

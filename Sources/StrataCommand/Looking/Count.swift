@@ -10,6 +10,7 @@ struct Count: StoreTask {
   @OptionGroup var asking: Asking
   @Flag(help: "As JSON.") var json = false
   var subject: String? { asking.store }
+  static let readsServers = true
 
   func perform() throws {
     try StorePath.read(asking.store) { window in

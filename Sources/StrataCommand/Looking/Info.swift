@@ -10,8 +10,10 @@ struct Info: StoreTask {
   @Argument(help: "The store's file.", completion: .file()) var store: String
   @Flag(help: "As JSON.") var json = false
   var subject: String? { store }
+  static let readsServers = true
 
   func perform() throws {
+    if StorePath.address(store) != nil { return try performOnServer() }
     let opened = try StorePath.open(store)
     defer { opened.close() }
     let statistics = try opened.statistics()
@@ -36,6 +38,28 @@ struct Info: StoreTask {
     try output.line("readers     \(statistics.readersInUse)")
     for (name, count) in entries {
       try output.line("\(name): \(count) \(count == 1 ? "entry" : "entries")")
+    }
+  }
+
+  /// What does not depend on how the store is kept.
+  private func performOnServer() throws {
+    let (identifier, saves, counts) = try StorePath.read(store) { window in
+      (
+        window.store.identifier, try window.store.followedStore?.commitNumber() ?? 0,
+        try MigrationPreview.objectCounts(window).sorted { $0.key < $1.key }
+      )
+    }
+    let output = Output.current
+    if json {
+      return try output.json([
+        "identifier": .string(identifier.uuidString), "saves": .number(Int(saves)),
+        "entries": .object(counts.map { ($0.key, .number($0.value)) }),
+      ])
+    }
+    try output.line("identifier  \(identifier.uuidString)")
+    try output.line("saves       \(saves)")
+    for (name, count) in counts {
+      try output.line("\(name): \(count) \(count == 1 ? "object" : "objects")")
     }
   }
 }

@@ -22,6 +22,7 @@ struct Rows: StoreTask {
   @Flag(help: "Show long values whole in the table.") var wide = false
 
   var subject: String? { asking.store }
+  static let readsServers = true
 
   func validate() throws {
     if (limit ?? 0) < 0 || offset < 0 { throw ValidationError("The limit and the offset are 0 or more.") }

@@ -16,6 +16,7 @@ struct Show: StoreTask {
   @Option(help: "The most members of each to-many relationship to list; 0 for all.") var members = 10
   @Flag(help: "As JSON.") var json = false
   var subject: String? { store }
+  static let readsServers = true
 
   func perform() throws {
     try StorePath.read(store) { window in

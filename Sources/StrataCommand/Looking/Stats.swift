@@ -22,8 +22,9 @@ struct Stats: StoreTask {
 
   func perform() throws {
     let figures = try StorePath.read(store) { window in
-      Figures(
-        statistics: try window.store.statistics(), space: try window.store.space(),
+      guard let file = window.fileStore else { throw Failure(.usage, "The store is in no file.") }
+      return Figures(
+        statistics: try file.statistics(), space: try file.space(),
         counts: try MigrationPreview.objectCounts(window).sorted { $0.key < $1.key }.map {
           ($0.key, $0.value)
         },

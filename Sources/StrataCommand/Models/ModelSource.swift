@@ -9,6 +9,7 @@ enum ModelSource {
     "A store, one of Apple's too, an .xcdatamodeld or .xcdatamodel, or a file of JSON as “strata schema --json” writes it."
 
   static func model(_ path: String) throws -> ManagedObjectModel {
+    if StorePath.address(path) != nil { return try StorePath.model(path) }
     let url = StorePath.resolved(path)
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) else {

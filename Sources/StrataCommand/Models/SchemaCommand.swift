@@ -22,6 +22,7 @@ struct SchemaCommand: StoreTask {
   @Option(help: "Only this entity and what it inherits from; may be given several times.") var entity:
     [String] = []
   var subject: String? { source }
+  static let readsServers = true
 
   func validate() throws {
     if [json, swift, diagram, xcdatamodeld != nil].count(where: { $0 }) > 1 {

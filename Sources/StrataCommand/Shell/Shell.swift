@@ -18,6 +18,7 @@ struct Shell: StoreTask {
   @Flag(help: "On a pipe: go on after a line that fails; the exit code is that of the last that did.")
   var keepGoing = false
   var subject: String? { store }
+  static let readsServers = true
 
   func perform() throws {
     var session = try ShellSession(store)
@@ -65,6 +66,11 @@ struct ShellSession {
 
   init(_ path: String) throws {
     self.path = path
+    if StorePath.address(path) != nil {
+      // Each command has a connection of its own.
+      completer = Completer(try StorePath.model(path).schema())
+      return
+    }
     let store = try StorePath.open(path)
     held = store
     completer = Completer(try StoreWindow(store).schema)
@@ -111,7 +117,7 @@ struct ShellSession {
     if Self.alone.contains(command) { close() }
     let code = StrataCommand.execute(arguments)
     // What cannot be opened any more is told by the next command.
-    if held == nil { held = try? StorePath.open(path) }
+    if held == nil, StorePath.address(path) == nil { held = try? StorePath.open(path) }
     return .code(code)
   }
 }

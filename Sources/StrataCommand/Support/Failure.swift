@@ -144,6 +144,8 @@ extension Failure {
         .permission, error.description,
         advice: error.operation == "mdb_env_open" ? "A copy of the file in another folder can be read." : nil)
     case .diskFull: self.init(.output, error.description)
+    case .refused: self.init(.permission, error.description)
+    case .serverBusy: self.init(.busy, error.description, advice: "Try again.")
     default: self.init(.other, error.description)
     }
   }

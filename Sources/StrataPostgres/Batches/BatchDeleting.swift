@@ -222,8 +222,8 @@ struct BatchDeleting {
   ) throws {
     var rest = losses[...]
     while !rest.isEmpty {
-      let part = rest.prefix(BatchWriting.step)
-      rest = rest.dropFirst(BatchWriting.step)
+      let part = rest.prefix(writing.step)
+      rest = rest.dropFirst(writing.step)
       var set = ChangeSet()
       // Both ends change, one with the other.
       set.checksReferences = false

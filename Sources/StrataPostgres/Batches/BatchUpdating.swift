@@ -45,18 +45,21 @@ struct BatchUpdating {
       index.isUnique && index.parts.contains { slots.contains($0.slot) }
         && schema.entities[index.owner].hierarchyNumber == update.request.hierarchyNumber
     }
-    let step = isUnique ? max(changes.count, 1) : BatchWriting.step
+    let step = isUnique ? max(changes.count, 1) : writing.step
+    var isFirst = true
     var rest = changes[...]
     while !rest.isEmpty {
       let part = Array(rest.prefix(step))
       var rows: [RowAddress: FetchedRow] = [:]
-      for change in part {
+      // What was derived from an earlier part may have given a row another version: then it is read again.
+      for change in part where isFirst || schema.derivedSources == nil {
         let address = RowAddress(
           hierarchy: schema.entities[change.entity].hierarchyNumber, key: change.primaryKey)
         rows[address] = known[address]
       }
       try writing.write(ChangeSet(updates: part), known: rows)
       rest = rest.dropFirst(step)
+      isFirst = false
     }
   }
 

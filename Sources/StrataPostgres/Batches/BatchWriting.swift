@@ -14,6 +14,7 @@ final class BatchWriting {
   private let held: [Bool]
   private let number: () throws -> UInt64
   private let send: ChangeSetWork.Ask
+  private let copiesRows: Bool
   private let disturbed: (SQLError) -> any Error
   /// Whether rows under the keys of new rows are looked for: the server has refused one in an earlier attempt.
   private let looksForInserts: Bool
@@ -26,7 +27,7 @@ final class BatchWriting {
   var schema: Schema { mapping.schema }
 
   /// The most rows of an update that are written at once.
-  static let step = 10_000
+  let step: Int
 
   init(
     _ run: CommitRun, reading: PostgresReading, progress: BatchProgress,
@@ -38,6 +39,8 @@ final class BatchWriting {
     held = run.held
     preserved = run.keeping.preservedSlots
     disturbed = run.disturbed
+    step = run.settings.batchStep
+    copiesRows = run.settings.copiesRows
     looksForInserts = run.disturbances > 0
     self.reading = reading
     self.progress = progress
@@ -57,7 +60,8 @@ final class BatchWriting {
   /// - Throws: `UniquenessViolation`, `DanglingReferences`, `CommitConflict`; `CancellationError`; ``SQLError``, `StorageError`.
   func write(_ set: ChangeSet, known: [RowAddress: FetchedRow] = [:], going: Set<RowAddress> = []) throws {
     try progress.stopIfCancelled()
-    let work = ChangeSetWork(set, mapping, looksForInserts: looksForInserts, known: known)
+    let work = ChangeSetWork(
+      set, mapping, looksForInserts: looksForInserts, known: known, copiesRows: copiesRows)
     let result = try work.prepare(held: held, preserved: preserved, number: number, send)
     let derived: DerivedWriting.Outcome
     do {

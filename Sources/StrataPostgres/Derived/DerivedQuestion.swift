@@ -19,6 +19,10 @@ struct DerivedQuestion {
   }
 
   let table: TableMapping
+  /// Whether texts or data come whole, whatever their length.
+  var asksTexts: Bool {
+    !wholes.isEmpty || answers.values.contains { [.string, .url, .data].contains($0.kind) }
+  }
   private let mapping: StoreMapping
   private let decoding: RowDecoding
   private let list: String

@@ -4,8 +4,9 @@ import StrataCore
 struct DerivedTransfer {
   let mapping: StoreMapping
   let connection: PostgresConnection
-  /// So many rows are looked at in one step.
+  /// So many rows are looked at in one step; fewer where texts come whole.
   private static let step = 10_000
+  private static let stepOfTexts = 500
 
   /// - Throws: `CoreDataError` 1610 for a sum that does not fit; ``SQLError``, ``StorageError``.
   func run() throws {
@@ -18,9 +19,10 @@ struct DerivedTransfer {
   private func run(_ question: DerivedQuestion) throws {
     let reviser = RowReviser(mapping)
     let rows = RowStatements(mapping: mapping)
+    let step = question.asksTexts ? Self.stepOfTexts : Self.step
     var last: UInt64 = 0
     while true {
-      let answer = try connection.run(question.statement(after: last, limit: Self.step))
+      let answer = try connection.run(question.statement(after: last, limit: step))
       if answer.rowCount == 0 { return }
       last = try answer.key(answer.rowCount - 1, 0)
       let changes = try question.differences(answer, rewrites: { _ in false }).compactMap {
@@ -36,7 +38,7 @@ struct DerivedTransfer {
           changedSlots: difference.values.keys.reduce(into: SlotBitmap()) { $0.insert($1) })
       }
       try connection.run(try rows.updates(changes, keepsVersion: true))
-      if answer.rowCount < Self.step { return }
+      if answer.rowCount < step { return }
     }
   }
 }

@@ -21,6 +21,9 @@ final class FollowingConnection: Sendable {
     var isListening = false
     var isConnecting = false
     var isRetrying = false
+    /// How often it was tried in vain, one after the other, and when it is tried next.
+    var failures = 0
+    var nextAttempt = ContinuousClock.now
     var isClosed = false
     var handlers: [Int: Handler] = [:]
     var nextHandler = 0
@@ -38,6 +41,8 @@ final class FollowingConnection: Sendable {
 
     deinit { connection.remove(number) }
   }
+
+  private static let longestPause = Duration.seconds(60)
 
   private let connect: @Sendable () throws -> PostgresConnection
   private let timeout: Duration
@@ -111,8 +116,9 @@ final class FollowingConnection: Sendable {
     let (isMissing, isFirst) = state.withLock { state -> (Bool, Bool) in
       if state.isClosed || state.isListening || state.handlers.isEmpty { return (false, false) }
       retry(&state)
-      defer { state.isConnecting = true }
-      return (true, !state.isConnecting)
+      if state.isConnecting || ContinuousClock.now < state.nextAttempt { return (true, false) }
+      state.isConnecting = true
+      return (true, true)
     }
     if isFirst { connecting.async { [weak self] in self?.listen() } }
     if isMissing { tell() }
@@ -131,6 +137,7 @@ final class FollowingConnection: Sendable {
       source.activate()
       let isWanted = state.withLock { state -> Bool in
         state.isConnecting = false
+        state.failures = 0
         if state.isClosed || state.handlers.isEmpty { return false }
         state.connection = connection
         state.source = source
@@ -145,7 +152,13 @@ final class FollowingConnection: Sendable {
       }
     } catch {
       // Not on a standby, and not where a pooler stands between: then the store is looked at from time to time.
-      state.withLock { $0.isConnecting = false }
+      state.withLock { state in
+        state.isConnecting = false
+        // A server that never lets anybody listen is not asked every second.
+        let pause = min(retryInterval * (1 << min(state.failures, 16)), max(retryInterval, Self.longestPause))
+        state.failures += 1
+        state.nextAttempt = ContinuousClock.now + pause
+      }
     }
   }
 

@@ -10,16 +10,16 @@ struct SchemaStatements {
   init(_ mapping: StoreMapping) { self.mapping = mapping }
 
   /// All of them, in order.
-  var all: [String] { tables + constraints }
+  var all: [String] { tables + indexes + keys }
 
   /// The tables alone.
   var tables: [String] { mapping.tables.flatMap(table) + ownJoins.map(join) }
 
-  /// What is made when rows are there: indexes and foreign keys.
-  var constraints: [String] {
-    mapping.tables.flatMap(indexes) + ownJoins.map(joinIndex) + mapping.tables.flatMap(foreignKeys)
-      + ownJoins.flatMap(joinKeys)
-  }
+  /// The indexes, which are made when rows are there.
+  var indexes: [String] { mapping.tables.flatMap(indexes) + ownJoins.map(joinIndex) }
+
+  /// The foreign keys.
+  var keys: [String] { mapping.tables.flatMap(foreignKeys) + ownJoins.flatMap(joinKeys) }
 
   private var ownJoins: [JoinMapping] {
     mapping.joins.enumerated().compactMap { number, join in join?.relationship == number ? join : nil }

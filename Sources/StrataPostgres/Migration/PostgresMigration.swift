@@ -9,8 +9,9 @@ import StrataCore
 ///   take      the tables, when nobody reads them
 ///   rename    them, out of the way
 ///   make      the tables of the new model, and fill them: a statement for each entity, relationship
-///   derive    what follows from that
-///   check     indexes, values that must be unique, foreign keys
+///   index     them, and see that values which must be unique are
+///   derive    what follows from the rows
+///   check     foreign keys
 ///   drop      the old tables
 ///   note      model, names, versions, that tokens have expired
 /// ```
@@ -83,8 +84,11 @@ struct PostgresMigration {
     let statements = SchemaStatements(new)
     try connection.run(statements.tables.map { SQLStatement($0) })
     for statement in try transfer.statements() { try connection.run(statement) }
+    try check(statements.indexes)
+    // What is derived is counted and looked up by them, and by how many rows there are.
+    try connection.run(new.tableNames.map { SQLStatement("ANALYZE \($0)") })
     try DerivedTransfer(mapping: new, connection: connection).run()
-    try check(statements.constraints)
+    try check(statements.keys)
     try connection.run(try transfer.privileges(on: connection) + transfer.drops)
     try note(catalogue, wanted, new)
   }

@@ -31,6 +31,7 @@ struct PostgresKind: StoreEngineKind {
   {
     var options = PostgresStoreOptions()
     options.isReadOnly = description.isReadOnly
+    options.ignoresModelVersion = description.ignoresModelVersion
     options.timeout = timeout ?? description.timeout
     options.recordsHistory = description.recordsHistory
     options.historyRetention = description.historyRetention

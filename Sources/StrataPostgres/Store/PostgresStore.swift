@@ -20,6 +20,8 @@ package final class PostgresStore: StoreEngine {
   let held: [Bool]
   /// Names this object among all that write to the store.
   let writer = Int64.random(in: .min ... .max)
+  /// Whether many new rows are copied: the server may not let this role.
+  private let copiesRows = Atomic<Bool>(true)
   /// Held by the one thread that writes.
   private let writing = NSLock()
   private let queue = DispatchQueue(label: "strata.postgres.writer")
@@ -109,7 +111,7 @@ package final class PostgresStore: StoreEngine {
         }
         switch finding {
         case .store(let catalogue):
-          try requireSameModel(catalogue, schema, held)
+          if !options.ignoresModelVersion { try requireSameModel(catalogue, schema, held) }
           let mapping = try MappingBuilder.mapping(
             schema, namespace: namespace, codes: catalogue.codes, names: catalogue.names,
             generation: catalogue.generation)
@@ -359,6 +361,8 @@ package final class PostgresStore: StoreEngine {
       }
     } catch let error as SQLError {
       throw error.storageError("batch", pool.address.words)
+    } catch let refusal as Refusal {
+      throw refusal.error
     } catch let conflict as CommitConflict {
       // No object of a batch's is based on a row: its keys are new.
       let keys = conflict.conflicts.prefix(5).map { "p\($0.primaryKey)" }.joined(separator: ", ")
@@ -370,7 +374,30 @@ package final class PostgresStore: StoreEngine {
     }
   }
 
+  /// The server has refused a statement of a transaction for good; nothing of it was written.
+  private struct Refusal: Error {
+    let error: StorageError
+  }
+
+  /// Writes sets together; each alone when the server refuses something and it is not known of which: constraints may be looked at by the commit only.
   private func write(_ sets: [ChangeSet], _ deadline: ContinuousClock.Instant) throws -> [CommitRun.Outcome] {
+    do {
+      return try writeTogether(sets, deadline)
+    } catch let refusal as Refusal {
+      if sets.count == 1 { return [.failure(refusal.error)] }
+      return sets.map { set in
+        do {
+          return try writeTogether([set], deadline)[0]
+        } catch let refusal as Refusal {
+          return .failure(refusal.error)
+        } catch { return .failure(error) }
+      }
+    }
+  }
+
+  private func writeTogether(_ sets: [ChangeSet], _ deadline: ContinuousClock.Instant) throws
+    -> [CommitRun.Outcome]
+  {
     try retrying(deadline) { disturbances in
       try attempt(deadline, disturbances) { run in
         let outcomes = try run.run(sets)
@@ -405,6 +432,13 @@ package final class PostgresStore: StoreEngine {
           throw error.storageError("commit", pool.address.words)
         }
         disturbances += 1
+      } catch let error as SQLError
+        where error.state == CommitRun.unsupportedState && copiesRows.load(ordering: .relaxed)
+      {
+        // Row security, which COPY does not know: statements do.
+        copiesRows.store(false, ordering: .relaxed)
+      } catch let error as SQLError where error.isRefusal && !error.isWorthAnotherTry {
+        throw Refusal(error: error.storageError("commit", pool.address.words))
       } catch let error as SQLError {
         guard error.isWorthAnotherTry || error.kind == .unreachable, ContinuousClock.now + pause < deadline
         else {
@@ -439,7 +473,9 @@ package final class PostgresStore: StoreEngine {
       return try pool.withConnection { connection in
         let run = CommitRun(
           mapping, identifier: identifier, held: held, connection: connection, writer: writer,
-          keeping: keeping, deadline: deadline, disturbances: disturbances)
+          keeping: keeping, deadline: deadline, disturbances: disturbances,
+          settings: CommitRun.Settings(
+            copiesRows: copiesRows.load(ordering: .relaxed), batchStep: options.batchStep))
         do {
           let result = try body(run)
           trim(run, connection)

@@ -25,6 +25,11 @@ public struct PostgresStoreOptions: Sendable {
   /// service file. What it throws, opening, reading or saving throws.
   public var password: (@Sendable () throws -> String)?
 
+  /// Whether a store of any version of the model is opened: by those who have the store's own model.
+  var ignoresModelVersion = false
+  /// So many rows of a batch update are written at once.
+  var batchStep = 10_000
+
   /// Everything as by default.
   public init() {}
 }
@@ -141,6 +146,10 @@ public enum PostgresStores {
       case .store(let catalogue):
         let others = try catalogue.strangers(in: address.namespace, on: connection)
         guard others.isEmpty else { throw strangers(address.namespace, others) }
+        // As a save does: first the store's row, then tables.
+        try connection.run(
+          SQLStatement(
+            "SELECT 1 FROM \(StoreMapping.qualified("strata_store", address.namespace)) FOR UPDATE"))
         let tables = try catalogue.tables(in: address.namespace, on: connection)
         try TableLocks(connection: connection, timeout: options.timeout).take(tables)
         try connection.run(SQLStatement("DROP SCHEMA \(Identifier.quoted(address.namespace)) CASCADE"))

@@ -39,7 +39,7 @@ struct SQLError: Error, Sendable {
   var kind: StorageError.Kind {
     switch state {
     case "57P01", "57P02", "57P03", "25P03", "57P05": return .unreachable
-    case "42501": return .refused
+    case "42501", "P0001": return .refused
     case "3D000": return .missing
     case "53100": return .diskFull
     case "53200", "53300", "53400", "55P03", "57014", "40001", "40P01": return .serverBusy
@@ -50,7 +50,7 @@ struct SQLError: Error, Sendable {
     }
     switch state.prefix(2) {
     case "08": return .unreachable
-    case "28": return .refused
+    case "23", "28": return .refused
     case "53": return .serverBusy
     case "58": return .io
     default: return .other
@@ -62,7 +62,19 @@ struct SQLError: Error, Sendable {
     StorageError(
       kind, operation: operation, path: "",
       detail:
-        "\(Self.sentence(kind)) \(server) says: \(message)\(state.isEmpty ? "" : " (SQLSTATE \(state))").")
+        "\(Self.sentence(kind)) \(server) says: \(message)\(place)\(state.isEmpty ? "" : " (SQLSTATE \(state))")."
+    )
+  }
+
+  /// The constraint and the table that it is about, where the message does not say so.
+  private var place: String {
+    [("constraint", constraint), ("table", table)].filter { !$1.isEmpty && !message.contains($1) }
+      .map { ", \($0) “\($1)”" }.joined()
+  }
+
+  /// Whether the server has refused a statement, and will refuse it again: nobody else is the reason, nor the time.
+  var isRefusal: Bool {
+    ![.unreachable, .serverBusy, .diskFull, .readOnlyMedia, .io, .damaged, .missing].contains(kind)
   }
 
   private static func sentence(_ kind: StorageError.Kind) -> String {

@@ -35,15 +35,18 @@ final class ChangeSetWork {
 
   var schema: Schema { mapping.schema }
 
-  /// - Parameter known: Rows as they are now, which need not be read again.
+  /// - Parameters:
+  ///   - known: Rows as they are now, which need not be read again.
+  ///   - copiesRows: Whether many new rows are copied.
   init(
-    _ set: ChangeSet, _ mapping: StoreMapping, looksForInserts: Bool, known: [RowAddress: FetchedRow] = [:]
+    _ set: ChangeSet, _ mapping: StoreMapping, looksForInserts: Bool,
+    known: [RowAddress: FetchedRow] = [:], copiesRows: Bool = true
   ) {
     self.set = set
     stored = known
     self.mapping = mapping
     self.looksForInserts = looksForInserts
-    rows = RowStatements(mapping: mapping)
+    rows = RowStatements(mapping: mapping, copiesRows: copiesRows)
   }
 
   /// What a change set becomes: statements, and rows that lose a relationship of which it says nothing.

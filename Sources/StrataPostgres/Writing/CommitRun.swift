@@ -15,6 +15,15 @@ final class CommitRun {
   let held: [Bool]
   let connection: PostgresConnection
   let deadline: ContinuousClock.Instant
+  /// What the store has found out, or is told, about how rows are written.
+  struct Settings {
+    /// Whether many new rows are copied.
+    var copiesRows = true
+    /// So many rows of a batch update are written at once.
+    var batchStep = 10_000
+  }
+
+  let settings: Settings
   /// How many attempts before this one somebody has disturbed.
   let disturbances: Int
   private let writer: Int64
@@ -44,8 +53,9 @@ final class CommitRun {
 
   init(
     _ mapping: StoreMapping, identifier: UUID, held: [Bool], connection: PostgresConnection, writer: Int64,
-    keeping: HistoryKeeping, deadline: ContinuousClock.Instant, disturbances: Int
+    keeping: HistoryKeeping, deadline: ContinuousClock.Instant, disturbances: Int, settings: Settings
   ) {
+    self.settings = settings
     self.mapping = mapping
     self.identifier = identifier
     self.held = held
@@ -75,6 +85,8 @@ final class CommitRun {
   static let duplicateState = "23505"
   /// How it says that a row is referred to that is not there.
   static let lostReferenceState = "23503"
+  /// How it says that it has no such thing: COPY, for a role to which row security applies.
+  static let unsupportedState = "0A000"
 
   /// What becomes of an attempt in which the server refuses what was found to be right, or writes nothing: it is made again, or is an answer.
   func disturbed(_ error: SQLError) -> any Error {
@@ -142,7 +154,8 @@ final class CommitRun {
     case let error as SQLError:
       // Data that the server does not take, and limits of a statement's.
       return error.state.hasPrefix("22") && error.state != RowStatements.guardState
-        || error.state.hasPrefix("54") || error.state == "23514" || error.state == "23502"
+        || error.state.hasPrefix("54") || error.state.hasPrefix("23") && error.state != lostReferenceState
+        || error.state == "P0001" || error.state == "42501"
     default: return false
     }
   }
@@ -221,7 +234,8 @@ final class CommitRun {
 
   private func write(_ set: ChangeSet, isSole: Bool, looksForInserts: Bool) throws -> CommitResult {
     if isSole { marks = [] } else { prologue.append(SQLStatement("SAVEPOINT one_set")) }
-    let work = ChangeSetWork(set, mapping, looksForInserts: looksForInserts)
+    let work = ChangeSetWork(
+      set, mapping, looksForInserts: looksForInserts, copiesRows: settings.copiesRows)
     let outcome = try work.prepare(
       held: held, preserved: keeping.preservedSlots, number: requireNumber, send)
     let mark = UInt64.random(in: 1...UInt64(Int64.max))

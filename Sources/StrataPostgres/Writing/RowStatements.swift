@@ -4,6 +4,8 @@ import StrataCore
 /// The statements that write rows: one for many rows of an entity, with a column of values per parameter.
 struct RowStatements {
   let mapping: StoreMapping
+  /// Whether many new rows are copied: not everybody may.
+  var copiesRows = true
   /// So many rows, and so many bytes, go into one statement.
   static let mostRows = 10_000
   static let mostBytes = 32 << 20
@@ -31,7 +33,7 @@ struct RowStatements {
     var statements: [SQLStatement] = []
     for (entity, group) in Self.grouped(changes, by: \.entity) {
       let slots = storedSlots(entity)
-      if group.count >= Self.leastCopied {
+      if copiesRows, group.count >= Self.leastCopied {
         statements += try RowCopies(mapping: mapping, entity: entity, slots: slots).statements(group)
         continue
       }

@@ -78,6 +78,94 @@ import Testing
     #expect(try stand.context().texts("Book", "title") == ["1"])
   }
 
+  /// What is refused by the commit only, of saves that are written together.
+  @Test func aConstraintOfTheCommitFailsTheOneThatBreaksIt() throws {
+    let stand = try ServerStand(Library.make())
+    try stand.sql(
+      "CREATE FUNCTION \(stand.table("watch"))() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF NEW.name = ''bad'' THEN RAISE EXCEPTION ''no bad names''; END IF; RETURN NEW; END'; CREATE CONSTRAINT TRIGGER watch AFTER INSERT ON \(stand.table("subject")) DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION \(stand.table("watch"))()"
+    )
+    let entity = try #require(stand.store.mapping.schema.entity(named: "Subject"))
+    let slot = try #require(entity.slot(named: "name"))
+    var assembler = RowAssembler()
+    var sets: [ChangeSet] = []
+    for name in ["first", "bad", "last"] {
+      var values = [AttributeValue](repeating: .null, count: entity.attributes.count)
+      values[slot] = .string(name)
+      let key = try stand.store.makePrimaryKey(hierarchy: entity.hierarchyNumber)
+      let row = try assembler.row(
+        of: entity, stamp: stand.store.rowStamp(entity: entity.number), primaryKey: key, version: 1,
+        values: values)
+      sets.append(
+        ChangeSet(inserts: [
+          RowChange(
+            entity: entity.number, primaryKey: key, baseVersion: 0, row: row, externals: [],
+            changedSlots: SlotBitmap(allBelow: entity.attributes.count))
+        ]))
+    }
+    let answers = Mutex<[Result<CommitResult, any Error>]>([])
+    let done = DispatchSemaphore(value: 0)
+    stand.store.commit(sets, deadline: nil) { results in
+      answers.withLock { $0 = results }
+      done.signal()
+    }
+    done.wait()
+    let results = answers.withLock { $0 }
+    #expect(results.map { (try? $0.get().commitNumber) } == [1, nil, 2])
+    if case .failure(let error) = results[1] {
+      #expect((error as? StorageError)?.kind == .refused)
+      #expect("\(error)".contains("no bad names"))
+    }
+    #expect(try stand.context().texts("Subject", "name") == ["first", "last"])
+  }
+
+  /// COPY knows no row security; statements do.
+  @Test func manyRowsAreWrittenUnderRowSecurity() throws {
+    let stand = try ServerStand(Library.make())
+    let namespace = Identifier.quoted(stand.store.mapping.namespace)
+    let role = "writer_" + UUID().uuidString.prefix(8).lowercased()
+    try stand.sql(
+      "CREATE ROLE \(role) LOGIN; GRANT USAGE ON SCHEMA \(namespace) TO \(role); GRANT ALL ON ALL TABLES IN SCHEMA \(namespace) TO \(role); GRANT ALL ON ALL SEQUENCES IN SCHEMA \(namespace) TO \(role); ALTER TABLE \(stand.table("subject")) ENABLE ROW LEVEL SECURITY; CREATE POLICY all_rows ON \(stand.table("subject")) USING (true) WITH CHECK (true)"
+    )
+    var components = try #require(URLComponents(url: stand.url, resolvingAgainstBaseURL: false))
+    components.queryItems = components.queryItems?.map {
+      $0.name == "user" ? URLQueryItem(name: "user", value: role) : $0
+    }
+    let other = try ServerStand(Library.make(), url: components.url)
+    for round in 1...2 {
+      let context = other.context()
+      for number in 0..<RowStatements.leastCopied + 1 {
+        try context.make("Subject", ["name": "\(round) \(number)"])
+      }
+      try context.save()
+    }
+    #expect(try other.context().all("Subject").count == 2 * (RowStatements.leastCopied + 1))
+    for store in other.coordinator.persistentStores { try other.coordinator.remove(store) }
+    try stand.sql("DROP OWNED BY \(role); DROP ROLE \(role)")
+  }
+
+  @Test func aStoreIsDestroyedWhileOthersSave() throws {
+    let stand = try ServerStand(Library.make())
+    let isDone = Mutex(false)
+    let finished = DispatchSemaphore(value: 0)
+    let saved = Mutex(0)
+    Thread {
+      while !isDone.withLock({ $0 }) {
+        let context = stand.context()
+        if let author = try? context.make("Author", ["name": UUID().uuidString]),
+          (try? context.make("Book", ["title": "t", "author": author])) != nil, (try? context.save()) != nil
+        {
+          saved.withLock { $0 += 1 }
+        }
+      }
+      finished.signal()
+    }.start()
+    while saved.withLock({ $0 }) < 20 { Thread.sleep(forTimeInterval: 0.002) }
+    #expect(throws: Never.self) { try PostgresStores.destroy(at: stand.url) }
+    isDone.withLock { $0 = true }
+    finished.wait()
+    #expect(throws: StorageError.self) { try PostgresStores.metadata(at: stand.url) }
+  }
+
   /// Somebody has written rows under keys that the sequence gives out later.
   @Test(.timeLimit(.minutes(2))) func keysThatAreTakenAreNamed() throws {
     let stand = try ServerStand(Library.make())

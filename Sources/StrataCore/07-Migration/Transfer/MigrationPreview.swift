@@ -47,7 +47,7 @@ package struct MigrationPreview: Sendable {
     let lossPlan = LossPlan(pairing, plan)
     rewriting = try Self.obstacle(window, pairing, plan, lossPlan)
     var count = LossCount(
-      lossPlan, SourceRows(plan: plan, snapshot: window.snapshot), progress: BatchProgress())
+      lossPlan, SourceRows(plan: plan, snapshot: try window.inFile().snapshot), progress: BatchProgress())
     try count.run()
     var found: [LossPlan.Loss.Kind: [String: Int]] = [:]
     for (loss, number) in zip(lossPlan.losses, count.counts) where number > 0 {
@@ -65,7 +65,7 @@ package struct MigrationPreview: Sendable {
   private static func obstacle(
     _ window: StoreWindow, _ pairing: ModelPairing, _ plan: MigrationPlan, _ losses: LossPlan
   ) throws -> String? {
-    let (catalogue, versions) = try window.snapshot.read { reader, transaction in
+    let (catalogue, versions) = try window.inFile().snapshot.read { reader, transaction in
       (reader.catalogue, try reader.parts.storedVersions(transaction))
     }
     guard let versions else { return "the store does not say which version it is of" }

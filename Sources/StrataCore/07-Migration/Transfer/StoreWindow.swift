@@ -6,31 +6,55 @@ import Foundation
 /// replaced since. Used by one thread.
 package final class StoreWindow {
   /// The open store.
-  package let store: LMDBStore
+  package let store: any StoreEngine
   /// The store's model, compiled.
   package let schema: Schema
-  let snapshot: LMDBSnapshot
+  let snapshot: any StoreSnapshot
+  /// The store and its commit where they are in a file.
+  private let file: (store: LMDBStore, snapshot: LMDBSnapshot)?
   /// By the store's code of an entity, its number; -1 for codes without one.
   private let entityNumbers: [Int]
   private let entityCodes: [UInt16]
 
   /// Pins the newest commit.
   /// - Throws: ``StorageError``.
-  package init(_ store: LMDBStore) throws {
+  package convenience init(_ store: LMDBStore) throws { try self.init(store, schema: store.parts.schema) }
+
+  /// The same of a store of any engine, opened with `schema`.
+  /// - Throws: ``StorageError``; of kind `invalid` when the engine can pin no commit now.
+  package init(_ store: any StoreEngine, schema: Schema) throws {
     self.store = store
-    schema = store.parts.schema
-    guard let snapshot = try store.makeSnapshot() as? LMDBSnapshot else {
+    self.schema = schema
+    guard let snapshot = try store.makeSnapshot() else {
       throw StorageError(
-        .invalid, operation: "read", path: store.url?.path ?? "", detail: "The store has no snapshots.")
+        .invalid, operation: "read", path: store.url?.path ?? "",
+        detail: "The store has no snapshot to give.")
     }
     self.snapshot = snapshot
-    let codes = try snapshot.read { reader, _ in reader.catalogue.entityCodes }
+    let codes: [UInt16]
+    if let store = store as? LMDBStore, let snapshot = snapshot as? LMDBSnapshot {
+      file = (store, snapshot)
+      codes = try snapshot.read { reader, _ in reader.catalogue.entityCodes }
+    } else {
+      file = nil
+      codes = schema.entities.map { store.rowStamp(entity: $0.number).entityCode }
+    }
     var numbers = [Int](repeating: -1, count: Int(codes.max() ?? 0) + 1)
     for (number, code) in codes.enumerated() where code != 0 { numbers[Int(code)] = number }
     (entityCodes, entityNumbers) = (codes, numbers)
   }
 
   deinit { snapshot.release() }
+
+  /// The store and its commit in a file.
+  /// - Throws: ``StorageError`` `.invalid` for a store that is in none.
+  func inFile() throws -> (store: LMDBStore, snapshot: LMDBSnapshot) {
+    if let file { return file }
+    throw StorageError(.invalid, operation: "read", path: "", detail: "The store is in no file.")
+  }
+
+  /// The store as one that is in a file; nil for another one.
+  package var fileStore: LMDBStore? { file?.store }
 
   /// The same commit for requests.
   package var reading: any StoreReading { snapshot }
@@ -42,7 +66,7 @@ package final class StoreWindow {
   package func rows(of hierarchy: Int, from key: UInt64, most count: Int = 1_000) throws -> (
     rows: [FetchedRow], next: UInt64?
   ) {
-    try snapshot.read { reader, transaction in
+    try inFile().snapshot.read { reader, transaction in
       guard let keyspace = reader.parts.rows[hierarchy] else { return ([], nil) }
       var rows: [FetchedRow] = []
       var slab = RowSlabWriter(expectedLength: RowSlab.chunkLength)
@@ -74,10 +98,14 @@ package final class StoreWindow {
     try snapshot.row(hierarchy: schema.entities[address.entity].hierarchyNumber, primaryKey: address.key)
   }
 
-  /// How many rows there are in a hierarchy. Constant time.
+  /// How many rows there are in a hierarchy. Constant time in a file.
   /// - Throws: ``StorageError``.
   package func rowCount(of hierarchy: Int) throws -> Int {
-    try snapshot.read { reader, transaction in
+    guard let file else {
+      let request = FetchRequest<Int>(entityName: schema.hierarchies[hierarchy].rootName)
+      return try snapshot.fetch(ResolvedFetchRequest(request, schema: schema), mode: .count).count
+    }
+    return try file.snapshot.read { reader, transaction in
       try reader.parts.rows[hierarchy].map { try transaction.entryCount($0) } ?? 0
     }
   }
@@ -94,8 +122,10 @@ package final class StoreWindow {
         entity: row.entity, primaryKey: row.primaryKey, slot: slot, version: reference.version),
       let value = RowBytes.externalValue(large, kind: layout.kind(of: slot))
     else {
-      throw store.parts.damaged(
-        "The large value “\(schema.entities[row.entity].attributes[slot].name)” of the row p\(row.primaryKey) is missing."
+      throw StorageError(
+        .damaged, operation: "read", path: store.url?.path ?? "",
+        detail:
+          "The large value “\(schema.entities[row.entity].attributes[slot].name)” of the row p\(row.primaryKey) is missing."
       )
     }
     return value
@@ -132,7 +162,7 @@ package final class StoreWindow {
   /// What the store says of itself, as far as another file would need it to go on in its place.
   /// - Throws: ``StorageError``.
   package func facts() throws -> StoreFacts {
-    try snapshot.read { reader, transaction in
+    try inFile().snapshot.read { reader, transaction in
       let (parts, meta) = (reader.parts, reader.parts.meta)
       let header = try StoreHeader(meta, transaction, path: parts.environment.path)
       var counters: [String: UInt64] = [:]

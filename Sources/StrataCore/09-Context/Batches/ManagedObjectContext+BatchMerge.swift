@@ -108,7 +108,9 @@ extension ManagedObjectContext {
   func newestRows(_ keys: ArraySlice<UInt64>, _ bound: BoundEntity, _ binding: StoreBinding) -> [NewestRow] {
     if keys.isEmpty { return [] }
     let keys = Array(keys)
-    let found = readRows(keys, hierarchy: bound.hierarchyNumber, through: binding.store) {
+    let found = readRows(
+      keys, hierarchy: bound.hierarchyNumber, through: binding.store, isFar: binding.isFar
+    ) {
       ManagedObjectID(token: bound.token, primaryKey: keys[$0])
     }
     return found.map { found in

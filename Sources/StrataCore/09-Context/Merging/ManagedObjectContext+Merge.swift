@@ -191,7 +191,7 @@ extension ManagedObjectContext {
     do {
       let row: RowSnapshot?
       if let ahead = batchFaulting?.rowsAhead[BatchFaulting.RowAddress(table: table, key: key)] {
-        row = ahead?.snapshot
+        row = try ahead.get()?.snapshot
       } else {
         row = try newest(binding).row(hierarchy: bound.hierarchyNumber, primaryKey: key)?.snapshot
       }

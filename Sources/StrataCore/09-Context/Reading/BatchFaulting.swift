@@ -17,6 +17,11 @@ final class BatchFaulting {
   /// While the objects of a fetch are gone through, what comes of them must not take its place.
   private static let mostParts = 2 * most
   private static let mostKeys = 65_536
+  /// So many keys are remembered in all.
+  private static let mostKeysInAll = 131_072
+  /// After so many faults that nobody was found to lead to, nobody is looked for until there is another fetch.
+  private static let mostMisses = 8
+  private static let mostMembers = 16_384
   /// So many places of a batch, and of all, are looked at for one who leads to an object.
   private static let mostLooked = 4_096
   private static let mostLookedInAll = 16_384
@@ -25,8 +30,12 @@ final class BatchFaulting {
   private var batches: [Batch] = []
   /// Objects that were made ahead, and that nobody holds yet: those of the last request and of the one before.
   private var held: [[ManagedObject]] = []
-  /// Rows that a merge has asked for together.
-  var rowsAhead: [RowAddress: FetchedRow?] = [:]
+  /// Rows that a merge has asked for together, or why they could not be read.
+  var rowsAhead: [RowAddress: Result<FetchedRow?, any Error>] = [:]
+  private var keyCount = 0
+  private var misses = 0
+  /// By relationship, of how many owners members are read at once: more each time, unless they have very many.
+  private var ownersAtOnce: [Int: Int] = [:]
 
   struct RowAddress: Hashable {
     let table: StratumLayer.Table
@@ -42,15 +51,30 @@ final class BatchFaulting {
     for object in objects.prefix(Self.mostKeys) where Self.table(object) == table {
       keys.append(object.primaryKey)
     }
-    if let same = batches.firstIndex(where: { $0.table == table && $0.keys == keys }) {
-      batches.remove(at: same)
-    }
+    if !isPart { misses = 0 }
+    if let same = batches.firstIndex(where: { $0.table == table && $0.keys == keys }) { remove(same) }
     batches.append(Batch(isPart: isPart, table: table, keys: keys))
+    keyCount += keys.count
     let most = isPart ? Self.mostParts : Self.mostFetches
     if batches.count > most, batches.count(where: { $0.isPart == isPart }) > most,
       let oldest = batches.firstIndex(where: { $0.isPart == isPart })
     {
-      batches.remove(at: oldest)
+      remove(oldest)
+    }
+    while keyCount > Self.mostKeysInAll, batches.count > 1 { remove(0) }
+  }
+
+  private func remove(_ place: Int) { keyCount -= batches.remove(at: place).keys.count }
+
+  /// Of how many owners the members of a relationship are read at once.
+  func ownerCount(_ relationship: Int) -> Int { ownersAtOnce[relationship] ?? 8 }
+
+  /// So many members have come of so many owners.
+  func noteMembers(_ count: Int, ofOwners owners: Int, _ relationship: Int) {
+    if count > Self.mostMembers {
+      ownersAtOnce[relationship] = max(1, owners / 4)
+    } else if owners >= ownerCount(relationship) {
+      ownersAtOnce[relationship] = min(Self.most, ownerCount(relationship) * 4)
     }
   }
 
@@ -65,6 +89,8 @@ final class BatchFaulting {
     batches = []
     held = []
     rowsAhead = [:]
+    (keyCount, misses) = (0, 0)
+    ownersAtOnce = [:]
   }
 
   static func table(_ object: ManagedObject) -> StratumLayer.Table {
@@ -99,6 +125,8 @@ final class BatchFaulting {
   func forEachBehindSource(
     _ leads: (StratumLayer.Table, UInt64) -> Bool, _ body: (StratumLayer.Table, UInt64) -> Bool
   ) {
+    if misses >= Self.mostMisses { return }
+    misses += 1
     var left = Self.mostLookedInAll
     for number in batches.indices.reversed() where left > 0 {
       let batch = batches[number]
@@ -107,6 +135,7 @@ final class BatchFaulting {
         let place = (batch.place + offset) % batch.keys.count
         guard leads(batch.table, batch.keys[place]) else { continue }
         batches[number].place = place
+        misses = 0
         for next in 1..<max(1, min(batch.keys.count, Self.mostLooked))
         where !body(batch.table, batch.keys[(place + next) % batch.keys.count]) { return }
         return

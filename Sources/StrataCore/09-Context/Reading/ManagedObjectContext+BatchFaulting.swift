@@ -26,11 +26,15 @@ extension ManagedObjectContext {
     let hierarchy = object.home.hierarchyNumber
     let store = try reading(binding)
     let companions = batchFaulting.map { self.companions(of: object, $0) } ?? []
-    guard !companions.isEmpty,
-      // Where not all can be read, this one may still be.
-      let rows = try? store.rows(
+    if companions.isEmpty { return try store.row(hierarchy: hierarchy, primaryKey: object.primaryKey) }
+    let rows: [FetchedRow?]
+    do {
+      rows = try store.rows(
         hierarchy: hierarchy, primaryKeys: [object.primaryKey] + companions.map(\.key))
-    else { return try store.row(hierarchy: hierarchy, primaryKey: object.primaryKey) }
+    } catch let error as StorageError where error.kind == .damaged {
+      // It may be another one that cannot be read.
+      return try store.row(hierarchy: hierarchy, primaryKey: object.primaryKey)
+    }
     statistics.rowsRead += companions.count
     take(rows.dropFirst(), companions, binding, hierarchy)
     return rows[0]
@@ -74,7 +78,7 @@ extension ManagedObjectContext {
   /// The fault of that key, when its row is not at hand and is the store's.
   private func waiting(_ key: UInt64, _ table: StratumLayer.Table) -> ManagedObject? {
     guard let object = stores.registered(table.storeIndex)?.tables[table.hierarchy].object(for: key),
-      object.isFault, object.snapshot == nil, !object.hasDraft,
+      object.isFault, object.snapshot == nil, !object.hasDraft, !object.isDeleted,
       object.state.isDisjoint(with: [.inserted, .rowGone]), unsavedRow(for: object) == nil
     else { return nil }
     return object
@@ -130,7 +134,9 @@ extension ManagedObjectContext {
     let epoch = epoch(of: relationship)
     let table = BatchFaulting.table(owner)
     var owners: [ManagedObject] = []
+    let most = batchFaulting?.ownerCount(relationship.number) ?? 1
     batchFaulting?.forEachCompanion(owner.primaryKey, table) { key in
+      if owners.count >= most - 1 { return false }
       if let other = stores.registered(table.storeIndex)?.tables[table.hierarchy].object(for: key),
         other.state.isDisjoint(with: [.inserted, .rowGone]), !other.isDeleted,
         other.home.entity.relationship(slot: relationship.slot)?.number == relationship.number,
@@ -138,7 +144,7 @@ extension ManagedObjectContext {
       {
         owners.append(other)
       }
-      return owners.count < BatchFaulting.most - 1
+      return true
     }
     let keys = [owner.primaryKey] + owners.map(\.primaryKey)
     let edges = EdgeSet(relationship: relationship.number)
@@ -150,6 +156,8 @@ extension ManagedObjectContext {
         ContiguousArray(members.lazy.map { PlacedMember(position: 0, member: $0) })
       }
     }
+    batchFaulting?.noteMembers(
+      lists.reduce(0) { $0 + $1.count }, ofOwners: lists.count, relationship.number)
     for (other, members) in zip(owners, lists.dropFirst()) {
       other.relationState(relationship).setBase(members, epoch: epoch)
     }
@@ -163,21 +171,31 @@ extension ManagedObjectContext {
     var keys: [StratumLayer.Table: (binding: StoreBinding, keys: [UInt64])] = [:]
     for id in identifiers {
       guard let place = locate(id), place.store.isFar,
-        stores.tables(for: place.store).tables[place.bound.hierarchyNumber].contains(id.primaryKey)
+        let known = stores.tables(for: place.store).tables[place.bound.hierarchyNumber].object(
+          for: id.primaryKey)
       else { continue }
       let table = StratumLayer.Table(storeIndex: place.store.index, hierarchy: place.bound.hierarchyNumber)
+      // Layers below are looked at before the store: what they have is not read ahead (contexts 4).
+      if known.state.contains(.unsavedRow) || unsavedRow(table, id.primaryKey) != nil { continue }
       keys[table, default: (place.store, [])].keys.append(id.primaryKey)
     }
     if keys.isEmpty { return body() }
     let faulting = batchFaulting ?? BatchFaulting()
     batchFaulting = faulting
     for (table, asked) in keys {
-      // What cannot be read together is read one by one, and what cannot be read then is reported.
-      guard
-        let rows = try? newest(asked.binding).rows(hierarchy: table.hierarchy, primaryKeys: asked.keys)
-      else { continue }
-      for (key, row) in zip(asked.keys, rows) {
-        faulting.rowsAhead[BatchFaulting.RowAddress(table: table, key: key)] = .some(row)
+      do {
+        let rows = try newest(asked.binding).rows(hierarchy: table.hierarchy, primaryKeys: asked.keys)
+        for (key, row) in zip(asked.keys, rows) {
+          faulting.rowsAhead[BatchFaulting.RowAddress(table: table, key: key)] = .success(row)
+        }
+      } catch let error as StorageError where error.kind == .damaged {
+        // Then they are read one by one, and those that cannot be are reported.
+        continue
+      } catch {
+        // A server that does not answer is not asked for each of them.
+        for key in asked.keys {
+          faulting.rowsAhead[BatchFaulting.RowAddress(table: table, key: key)] = .failure(error)
+        }
       }
     }
     body()

@@ -47,7 +47,9 @@ extension ManagedObjectContext {
     statistics.rowsRead += keys.count
     let store: any StoreReading
     do { store = try reading(binding) } catch { return report(ReadFailure(error, objects.map(\.objectID))) }
-    let rows = readRows(keys.map(\.key), hierarchy: table.hierarchy, through: store) { objects[$0].objectID }
+    let rows = readRows(
+      keys.map(\.key), hierarchy: table.hierarchy, through: store, isFar: binding.isFar
+    ) { objects[$0].objectID }
     let readAt = SnapshotClock.now
     for (object, found) in zip(objects, rows) {
       guard case .success(let row) = found, row?.entity == object.home.entityNumber else { continue }
@@ -55,13 +57,19 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Reads rows together; one by one when that fails, since it may be for one of them. What cannot be read is reported, all of it at once.
+  /// Reads rows together; one by one when that fails, since it may be for one of them. What cannot be read is reported, all of it at once. A store that is far
+  /// and does not answer is not asked again for each.
   func readRows(
-    _ keys: [UInt64], hierarchy: Int, through store: any StoreReading,
+    _ keys: [UInt64], hierarchy: Int, through store: any StoreReading, isFar: Bool,
     identifier: (_ place: Int) -> ManagedObjectID
   ) -> [Result<FetchedRow?, any Error>] {
-    if let rows = try? store.rows(hierarchy: hierarchy, primaryKeys: keys) {
-      return rows.map { .success($0) }
+    do {
+      return try store.rows(hierarchy: hierarchy, primaryKeys: keys).map { .success($0) }
+    } catch {
+      if isFar, (error as? StorageError)?.kind != .damaged {
+        report(ReadFailure(error, keys.indices.map(identifier)))
+        return keys.map { _ in .failure(error) }
+      }
     }
     var first: (any Error)?
     var unreadable: [ManagedObjectID] = []
