@@ -9,9 +9,8 @@ extension ModelContext {
   /// is not in the container's schema.
   public func insert<T>(_ model: T) where T: PersistentModel {
     settleExpected(but: model)
-    let backingData = model.persistentBackingData as AnyObject
-    if let row = backingData as? ModelRow { return insert(row, again: model) }
-    guard let draft = backingData as? AnyDraft else {
+    if let row = model.modelRow { return insert(row, again: model) }
+    guard let draft = model.draft else {
       stop("\(type(of: model)) has backing data of its own making, which no context can insert")
     }
     if !draft.hasRelationships, type(of: model) == T.self {
@@ -158,15 +157,19 @@ extension ModelContext {
   func settleExpected(but model: AnyObject) { if !expected.isEmpty { settleAllExpected(but: model) } }
 
   private func settleAllExpected(but model: AnyObject?) {
+    // Asking for the draft of an instance of a submodel moves what waits into it.
+    let own = (model as? any PersistentModel)?.draft
     let waiting = expected
     expected = []
     for draft in waiting where draft.destination === self {
       if let owner = draft.owner as? any PersistentModel {
         if owner !== model { insert(owner) }
-      } else if let model = model as? any PersistentModel, model.draft === draft {
+      } else if own === draft {
         continue
-      } else if core.hasSubmodels(draft.modelType) {
-        // Of which class the model is, only the model tells.
+      } else if core.hasSubmodels(draft.modelType)
+        || ModelDescriptor.of(draft.modelType).superdescriptor != nil
+      {
+        // Of which class the model is, and what its other part is, only the model tells.
         expected.append(draft)
       } else {
         // Nothing tells which instance the initialiser has made: the row waits for it.

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Where one instance of a model keeps its values.
 ///
 /// There are two kinds: the draft of an instance that is in no context, and the row of one that is. Both are used where the instance is.
@@ -86,6 +88,13 @@ extension BackingData {
   @_disfavoredOverload
   @inlinable @inline(__always)
   public func _begin<Value>(_ place: Int, with value: borrowing Value) -> Bool { false }
+
+  // By themselves numbers of this type would become those of type `Double`, which they are not.
+
+  /// Not taken.
+  @inlinable public func _begin(_ place: Int, with number: CGFloat) -> Bool { false }
+  /// Not taken.
+  @inlinable public func _begin(_ place: Int, with number: CGFloat?) -> Bool { false }
 
   /// Takes a text or nil.
   @inlinable public func _begin(_ place: Int, with text: String?) -> Bool {

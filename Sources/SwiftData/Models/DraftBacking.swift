@@ -189,7 +189,11 @@ class AnyDraft {
     }
     for text in texts { whole.put(.attribute(text.value), properties[text.place].keyPath) }
     for entry in entries { whole.put(entry.value, entry.keyPath ?? properties[entry.place].keyPath) }
-    whole.expect(destination)
+    // The whole waits in its place.
+    let context = destination
+    destination = nil
+    context?.expected.removeAll { $0 === self }
+    whole.expect(context)
     forget()
   }
 

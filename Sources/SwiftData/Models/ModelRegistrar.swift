@@ -17,6 +17,7 @@ public struct _ModelRegistrar: ~Copyable, Sendable {
   public borrowing func access<Subject, Member>(
     _ subject: Subject, keyPath: @autoclosure () -> KeyPath<Subject, Member>
   ) where Subject: Observable {
+    if let box = box.load() { return box.registrar.access(subject, keyPath: keyPath()) }
     guard ManagedObject.isReadObserved else { return }
     box.storeIfNil(Box()).registrar.access(subject, keyPath: keyPath())
   }

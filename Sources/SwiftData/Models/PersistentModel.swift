@@ -66,7 +66,13 @@ extension PersistentModel {
 
 extension PersistentModel {
   /// The row of the context that the model reads and writes; nil while it is a draft.
-  var modelRow: ModelRow? { (persistentBackingData as AnyObject) as? ModelRow }
+  var modelRow: ModelRow? {
+    let data = persistentBackingData as AnyObject
+    if let row = data as? ModelRow { return row }
+    // A row that was made before the model had shown itself.
+    guard let draft = data as? AnyDraft, draft.successor != nil else { return nil }
+    return draft.settle(self)
+  }
   /// The values of a model that is in no context yet.
   var draft: AnyDraft? { (persistentBackingData as AnyObject) as? AnyDraft }
 }

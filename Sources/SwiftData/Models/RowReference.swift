@@ -35,7 +35,7 @@ public struct _RowReference {
     plan._withUnsafeGuaranteedRef { plan in
       let slot = Int(plan.slots[place])
       if slot < 0 { return nil }
-      return row._withUnsafeGuaranteedRef { plan.probe.isObserved($0) ? nil : read($0, slot) }
+      return row._withUnsafeGuaranteedRef { plan.probe.takesTheLongWay($0) ? nil : read($0, slot) }
     }
   }
 

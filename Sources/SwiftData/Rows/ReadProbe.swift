@@ -36,11 +36,15 @@ final class ReadProbe {
 
   deinit { box.release() }
 
-  /// Whether somebody observes the reading of `row`, which the plan is of.
+  /// Whether somebody observes the reading of `row`, which the plan is of, or has observed it, or the row cannot be read: all that the long way of reading looks after.
   @inline(__always)
-  func isObserved(_ row: ManagedObject) -> Bool {
+  func takesTheLongWay(_ row: ManagedObject) -> Bool {
+    switch row.readiness {
+    case .ready: break
+    case .observed, .unreadable: return true
     // Rows that have no context belong to nobody who could use the probe alone.
-    if !row.isInContext { return ManagedObject.isReadObserved }
+    case .withoutContext: return ManagedObject.isReadObserved
+    }
     mark.isHashed.store(false, ordering: .relaxed)
     box._withUnsafeGuaranteedRef { $0.registrar.access(Subject(), keyPath: path) }
     return mark.isHashed.load(ordering: .relaxed) ? renew() : false

@@ -65,6 +65,23 @@ struct ObservationTests {
     gauge.text = "changed"
     #expect(try told(of: { _ = gauge.text }, by: { context.rollback() }) == [1])
     #expect(gauge.text == "text 1")
+    context.undoManager = UndoManager()
+    gauge.text = "changed again"
+    context.processPendingChanges()
+    for (step, text) in [
+      ({ context.undoManager?.undo() }, "text 1"), ({ context.undoManager?.redo() }, "changed again"),
+    ] {
+      let told = try told(
+        of: { _ = gauge.text },
+        by: {
+          step()
+          context.processPendingChanges()
+        })
+      #expect(told == [1])
+      #expect(gauge.text == text)
+    }
+    context.rollback()
+    context.undoManager = nil
     let other = ModelContext(container)
     let same = try #require(try other.fetch(FetchDescriptor<Gauge>()).first)
     let merged = try told(

@@ -296,8 +296,8 @@ extension ManagedObject {
   @usableFromInline final func realizedRow() -> UnsafeRawPointer? {
     if state.contains(.fault) {
       checkConfinementHere()
-      fire()
       // The slow half follows: once is enough.
+      if context?.failures.fault != ObjectIdentifier(self) { fire() }
       if state.contains(.fault) { context?.failures.fault = ObjectIdentifier(self) }
     }
     return fastRow

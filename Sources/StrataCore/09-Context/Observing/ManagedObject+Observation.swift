@@ -61,6 +61,19 @@ extension ManagedObject {
   /// Whether the object has a context, without noting that this was asked for.
   package final var isInContext: Bool { contextReference != nil && !state.contains(.loose) }
 
+  /// What an accessor of a module above has to know before it reads by slot.
+  package enum Readiness { case ready, observed, unreadable, withoutContext }
+
+  /// Whether a slot can be read now, and nobody has observed the object. Fires a fault; one that cannot be read is reported, once, and the read that follows reports nothing.
+  package final var readiness: Readiness {
+    if !isInContext { return .withoutContext }
+    if state.contains(.fault) {
+      _ = realizedRow()
+      if state.contains(.fault) { return .unreadable }
+    }
+    return state.contains(.observed) ? .observed : .ready
+  }
+
   @inline(never)
   private final func trackRead(_ slot: Int) {
     guard let context, state.isDisjoint(with: [.awaking, .probe]) else { return }
