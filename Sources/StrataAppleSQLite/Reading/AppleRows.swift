@@ -147,9 +147,7 @@ final class AppleRows {
         try fault(.misfit, "the value has no mark that tells whether it lies in a file")
         return .null
       }
-    } else if case .blob(let data) = stored, attribute.type != .uuid, let name = ExternalValues.name(data),
-      access(externals.folder + "/" + name, F_OK) == 0
-    {
+    } else if case .blob(let data) = stored, attribute.type != .uuid, let name = ExternalValues.name(data) {
       try fault(
         .misfit,
         "the value refers to the file \(name), and the model does not say that the attribute has such files; the reference was kept"

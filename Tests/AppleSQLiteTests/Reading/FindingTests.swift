@@ -49,6 +49,31 @@ import TortureKit
     ("INSERT INTO Z_1TAGS VALUES (98, 4)", .danglingLink, "Person/p98", "tags"),
   ]
 
+  /// What no property of the model is for is told, and never passed over.
+  @Test(arguments: [
+    (
+      "ALTER TABLE ZPERSON ADD COLUMN ZNICK VARCHAR; UPDATE ZPERSON SET ZNICK = 'x' WHERE Z_PK = 1",
+      Kind.unknownColumn, "ZPERSON"
+    ),
+    (
+      "CREATE TABLE Z_1OTHERS (Z_1A INTEGER, Z_3B INTEGER); INSERT INTO Z_1OTHERS VALUES (1, 1)",
+      .unknownColumn, "Z_1OTHERS"
+    ),
+    ("UPDATE Z_METADATA SET Z_PLIST = x'00'", .lostMetadata, "Z_METADATA"),
+  ])
+  func whatTheModelHasNoPlaceForIsTold(sql: String, kind: Kind, row: String) throws {
+    let store = try SmallStore()
+    // A column without values says nothing.
+    try store.run(
+      "ALTER TABLE ZPERSON ADD COLUMN ZEMPTY VARCHAR; CREATE TABLE Z_1NONE (Z_1A INTEGER, Z_3B INTEGER)")
+    try store.run(sql)
+    let error = #expect(throws: AppleStoreError.self) { try store.importNew(strict: true) }
+    #expect(error?.kind == .losses)
+    let report = try store.importNew()
+    #expect(report.findingCounts == [kind: 1] && report.findings.first?.row == row, "\(report.findings)")
+    #expect(try PlainGraph(strata: store.new.path) == store.graph)
+  }
+
   @Test(arguments: damages)
   func whatIsWrongIsToldByRow(sql: String, kind: Kind, row: String, property: String?) throws {
     let store = try SmallStore()
