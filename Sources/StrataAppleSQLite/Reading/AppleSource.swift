@@ -19,6 +19,8 @@ final class AppleSource {
   /// What could not be taken out of the store's own model, and other things worth knowing.
   let remarks: [String]
   let hasHistory: Bool
+  /// Attributes of which the store's own model does not say whether large values lie in files.
+  let unclearAttributes: Set<String>
   /// What the store has and no property is for.
   let losses: [AppleStoreReport.Finding]
   let externals: ExternalValues
@@ -42,9 +44,11 @@ final class AppleSource {
     var remarks = catalogue.remarks
     if let given {
       model = given
+      unclearAttributes = []
     } else {
       let archived = try catalogue.cachedModel(externals)
       model = archived.model
+      unclearAttributes = archived.unclearAttributes
       remarks += archived.remarks
     }
     self.remarks = remarks

@@ -1,3 +1,4 @@
+import CStrataSQLite
 import Foundation
 import StrataCore
 import Testing
@@ -48,6 +49,27 @@ import TortureKit
     ("INSERT INTO Z_1TAGS VALUES (4, 99)", .danglingLink, "Boss/p4", "tags"),
     ("INSERT INTO Z_1TAGS VALUES (98, 4)", .danglingLink, "Person/p98", "tags"),
   ]
+
+  /// Where the model in the store does not say whether values have marks, bytes are kept as they are, and that is told.
+  @Test func marksThatTheModelDoesNotTellOfAreTold() throws {
+    let store = try SmallStore()
+    let database = try SQLiteDatabase(store.path, flags: SQLITE_OPEN_READWRITE, name: store.path)
+    let statement = try database.prepare("UPDATE Z_MODELCACHE SET Z_CONTENT = ?1")
+    let model = store.schema.model
+    try statement.bind(.blob(ModelArchive.packed(ModelArchive.bytes(model, saysExternal: false))), 1)
+    try statement.run()
+    database.close()
+    let report = try store.importNew()
+    // The one reference to a file, and the column as a whole.
+    #expect(report.findingCounts == [.misfit: 2], "\(report.findings)")
+    #expect(report.findings.contains { $0.row == "ZPERSON" && $0.property == "ZPHOTO" })
+    var options = AppleImportOptions()
+    options.model = SmallStore.model()
+    let named = try AppleSQLite.importStore(
+      from: store.url, to: store.folder.url("Named.strata"), options: options)
+    #expect(named.isComplete)
+    #expect(try PlainGraph(strata: store.folder("Named.strata")) == store.graph)
+  }
 
   /// What no property of the model is for is told, and never passed over.
   @Test(arguments: [
