@@ -143,9 +143,9 @@ let package = Package(
       providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
     .target(name: "StrataPostgres", dependencies: ["StrataCore", "CLibPQ"]),
     .systemLibrary(
-      name: "CSQLite", path: "CSQLite", pkgConfig: "sqlite3",
+      name: "CStrataSQLite", path: "CStrataSQLite", pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
-    .target(name: "StrataAppleSQLite", dependencies: ["StrataCore", "CSQLite", "CLMDBShim"]),
+    .target(name: "StrataAppleSQLite", dependencies: ["StrataCore", "CStrataSQLite", "CLMDBShim"]),
     .target(name: "MacroSupport", dependencies: swiftSyntax),
     .macro(name: "StrataModelMacros", dependencies: swiftSyntax + ["MacroSupport"]),
     .target(name: "StrataModels", dependencies: ["Strata", "StrataModelMacros"]),
@@ -200,7 +200,9 @@ let package = Package(
     // Stores in Apple's format are written by the tests themselves, from its description.
     .testTarget(
       name: "AppleSQLiteTests",
-      dependencies: ["StrataAppleSQLite", "StrataCore", "CSQLite", "StrataCommand", "StrataTool", "TortureKit"]
+      dependencies: [
+        "StrataAppleSQLite", "StrataCore", "CStrataSQLite", "StrataCommand", "StrataTool", "TortureKit",
+      ]
         + appleSpelledDependencies),
     // Small, so that the command can be built and tested without the big targets.
     .testTarget(

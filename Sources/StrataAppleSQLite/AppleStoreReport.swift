@@ -16,6 +16,10 @@ public struct AppleStoreReport: Sendable {
       case missingFile
       /// A row is of no entity that its table has. It was left out.
       case unknownRow
+      /// A column or a join table has values, and the model has no property for them. They were left out.
+      case unknownColumn
+      /// Something of the metadata cannot be read, or has no form in the new store. It was left out.
+      case lostMetadata
       /// A value has no exact form in the format that was written.
       case inexactValue
       /// A link has no form in the format that was written.

@@ -8,6 +8,8 @@ struct ArchivedModel {
   let model: ManagedObjectModel
   /// What was left out, one sentence each.
   let remarks: [String]
+  /// Attributes of which the archive does not say whether large values lie in files: `Entity.path`.
+  let unclearAttributes: Set<String>
 
   /// - Parameter columns: By table, its columns: where the archive does not say whether an attribute is transient or a relationship is ordered,
   ///   they do.
@@ -17,6 +19,7 @@ struct ArchivedModel {
       var reader = ModelArchiveReader(try KeyedArchive(try Inflate.data(packed)), columns)
       model = try reader.read()
       remarks = reader.remarks
+      unclearAttributes = reader.unclearAttributes
     } catch let error as AppleStoreError {
       throw error
     } catch {
@@ -34,6 +37,7 @@ private struct ModelArchiveReader {
   private let archive: KeyedArchive
   private let columns: [String: Set<String>]
   private(set) var remarks: [String] = []
+  private(set) var unclearAttributes: Set<String> = []
   private var leftOut: [String: Int] = [:]
   private var entities: [KeyedArchive.Item: EntityDescription] = [:]
   private var byName: [String: EntityDescription] = [:]
@@ -236,7 +240,9 @@ private struct ModelArchiveReader {
     }
     let attribute = AttributeDescription(name, type)
     if type == .transformable { readTransformer(item, attribute, place) }
-    attribute.allowsExternalBinaryDataStorage = flag(item, "External") ?? false
+    let isExternal = flag(item, "External")
+    if isExternal == nil, type == .binaryData || type == .transformable { unclearAttributes.insert(place) }
+    attribute.allowsExternalBinaryDataStorage = isExternal ?? false
     attribute.preservesValueInHistoryOnDeletion = flag(item, "PreservesValue") ?? false
     if let value = defaultValue(item, type) {
       if AttributeValue(value, type: type) != nil {

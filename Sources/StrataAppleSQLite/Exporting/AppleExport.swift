@@ -1,4 +1,4 @@
-import CSQLite
+import CStrataSQLite
 import Foundation
 import StrataCore
 
@@ -44,7 +44,12 @@ struct AppleExport {
     try FileMoves.sync(draft)
     let files = ExternalValues.support(store: draft)
     let hasFiles = access(files, F_OK) == 0
-    if hasFiles { try FileMoves.rename(files, to: support) }
+    if hasFiles {
+      // The names of the files in it.
+      try FileMoves.syncFolder(of: files + "/_EXTERNAL_DATA/file")
+      try FileMoves.syncFolder(of: files + "/_EXTERNAL_DATA")
+      try FileMoves.rename(files, to: support)
+    }
     do { try FileMoves.rename(draft, to: destination) } catch {
       // The folder was not there before.
       if hasFiles { try? FileManager.default.removeItem(atPath: support) }

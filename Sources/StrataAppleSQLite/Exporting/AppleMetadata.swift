@@ -29,7 +29,10 @@ struct AppleMetadata {
   /// The bytes of a property list, the program's own values added.
   /// - Throws: `AppleStoreError`.
   static func encoded(_ list: [String: Any], adding own: StoreMetadata) throws -> Data {
-    let all = list.merging(own.dictionary) { standard, _ in standard }
+    // What the template's program has put there is that program's, and the store's own is what comes along.
+    let standard = list.filter { AppleCatalogue.isStandard($0.key) }
+    let program = own.dictionary.filter { !AppleCatalogue.isStandard($0.key) }
+    let all = standard.merging(program) { standard, _ in standard }
     do {
       return try PropertyListSerialization.data(fromPropertyList: all, format: .binary, options: 0)
     } catch {

@@ -66,7 +66,11 @@ enum FileMoves {
     }
     if code != 0 { throw AppleStoreError.system(code, destination) }
     then()
-    try syncFolder(of: destination)
+    do { try syncFolder(of: destination) } catch {
+      // It is unknown whether the name will last, and another attempt must not find it taken.
+      try? FileManager.default.removeItem(atPath: destination)
+      throw error
+    }
   }
 
   /// Writes out the names in a folder.
@@ -107,12 +111,14 @@ private final class ImportSession {
   }
 
   func fill(_ draft: URL) throws {
-    let rows = AppleRows(apple) { finding in
+    func tell(_ finding: AppleStoreReport.Finding) throws {
       self.report.add(finding)
       if self.options.refusesLosses {
         throw AppleStoreError(.losses, "Not everything would come along: \(finding). Nothing was imported.")
       }
     }
+    for loss in apple.losses { try tell(loss) }
+    let rows = AppleRows(apple, tell: tell)
     let intake = try StoreIntake(new: draft, facts: facts())
     do {
       try addRows(rows, intake)
@@ -130,8 +136,15 @@ private final class ImportSession {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys
     var counters: [String: UInt64] = [:]
-    for (root, largest) in apple.largestKeys where largest > 0 && largest < Int64.max {
-      counters[root] = UInt64(largest) + 1
+    for (root, largest) in apple.largestKeys where largest > 0 {
+      // A counter at the end of all keys would leave none for new objects.
+      if UInt64(largest) < StoreReference.keyLimit - 1 {
+        counters[root] = UInt64(largest) + 1
+      } else {
+        report.remarks.append(
+          "The store says that \(root) has used the key \(largest); new objects get keys behind those there are."
+        )
+      }
     }
     return StoreFacts(
       identifier: apple.identifier, model: try apple.model.encodedForStores(), entities: apple.heldEntities,

@@ -135,7 +135,20 @@ struct AppleLayout {
     }
   }
 
-  func table(of relationshipEnd: Int) -> Table? { tables[schema.entities[relationshipEnd].hierarchyNumber] }
+  /// The columns of a table that some property has.
+  func claimedColumns(_ table: Table) -> Set<String> {
+    var claimed = AppleNames.systemColumns
+    for member in schema.hierarchies[table.hierarchy].memberNumbers {
+      guard let entity = entities[member] else { continue }
+      claimed.formUnion(entity.attributes.map(\.column))
+      claimed.formUnion(entity.links.flatMap { [$0.column, $0.targetColumn].compactMap { $0 } })
+    }
+    for owned in owned where owned.table == table.name {
+      claimed.insert(owned.column)
+      if let order = owned.orderColumn { claimed.insert(order) }
+    }
+    return claimed
+  }
 }
 
 /// Finds the column of each property by the rules of their names.

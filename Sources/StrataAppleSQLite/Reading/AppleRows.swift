@@ -25,6 +25,8 @@ final class AppleRows {
   private var inverseLookups: [Int: SQLiteStatement] = [:]
 
   private var plans: [Int: TablePlan] = [:]
+  /// Of columns that may have marks, as far as their rows were read: how many values begin with one, and whether one does not.
+  private var marks: [String: (marked: Int, hasOther: Bool)] = [:]
   /// Statements that were prepared before.
   private var idle: [String: SQLiteStatement] = [:]
   private static let mostIdle = 64
@@ -52,6 +54,7 @@ final class AppleRows {
     _ table: AppleLayout.Table, where condition: AppleCondition = .all, _ body: (AppleRow) throws -> Void
   ) throws {
     let plan = plan(table)
+    marks = [:]
     let sql = "\(plan.sql)\(condition.sql.map { " WHERE \($0)" } ?? "") ORDER BY Z_PK"
     // Not in use twice: what is done with a row may ask for others.
     let statement = try idle.removeValue(forKey: sql) ?? source.database.prepare(sql)
@@ -87,6 +90,15 @@ final class AppleRows {
         }
       }
       try body(row)
+    }
+    if condition.sql != nil { return }
+    for (column, count) in marks.sorted(by: { $0.key < $1.key }) where count.marked > 0 && !count.hasOther {
+      try tell(
+        .init(
+          kind: .misfit, row: table.name, property: column,
+          message:
+            "all \(count.marked) values begin as values do that may lie in files, and the model in the store does not say whether they may; name the model"
+        ))
     }
   }
 
@@ -147,17 +159,33 @@ final class AppleRows {
         try fault(.misfit, "the value has no mark that tells whether it lies in a file")
         return .null
       }
-    } else if case .blob(let data) = stored, attribute.type != .uuid, let name = ExternalValues.name(data),
-      access(externals.folder + "/" + name, F_OK) == 0
-    {
+    } else if case .blob(let data) = stored, attribute.type != .uuid, let name = ExternalValues.name(data) {
       try fault(
         .misfit,
         "the value refers to the file \(name), and the model does not say that the attribute has such files; the reference was kept"
       )
     }
+    if case .blob(let data) = stored, isUnclear(attribute, entity) { note(data, attribute.column) }
     if let value = AppleValue.attribute(stored, attribute.type) { return value }
     try fault(.misfit, "\(Self.describe(stored)) is no \(attribute.type)")
     return .null
+  }
+
+  private func isUnclear(_ attribute: AppleLayout.Attribute, _ entity: EntitySchema) -> Bool {
+    if source.unclearAttributes.isEmpty { return false }
+    var current: EntitySchema? = entity
+    while let owner = current {
+      if source.unclearAttributes.contains("\(owner.name).\(attribute.path)") { return true }
+      current = owner.superNumber.map { schema.entities[$0] }
+    }
+    return false
+  }
+
+  private func note(_ data: Data, _ column: String) {
+    let isMarked = data.first == ExternalValues.inline || ExternalValues.name(data) != nil
+    var count = marks[column] ?? (0, false)
+    if isMarked { count.marked += 1 } else { count.hasOther = true }
+    marks[column] = count
   }
 
   private static func describe(_ value: SQLiteValue) -> String {

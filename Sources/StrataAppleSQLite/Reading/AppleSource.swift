@@ -19,6 +19,10 @@ final class AppleSource {
   /// What could not be taken out of the store's own model, and other things worth knowing.
   let remarks: [String]
   let hasHistory: Bool
+  /// Attributes of which the store's own model does not say whether large values lie in files.
+  let unclearAttributes: Set<String>
+  /// What the store has and no property is for.
+  let losses: [AppleStoreReport.Finding]
   let externals: ExternalValues
   private let file: SourceFile
   var database: SQLiteDatabase { file.database }
@@ -40,9 +44,11 @@ final class AppleSource {
     var remarks = catalogue.remarks
     if let given {
       model = given
+      unclearAttributes = []
     } else {
       let archived = try catalogue.cachedModel(externals)
       model = archived.model
+      unclearAttributes = archived.unclearAttributes
       remarks += archived.remarks
     }
     self.remarks = remarks
@@ -51,6 +57,10 @@ final class AppleSource {
     try catalogue.requireFit(schema)
     layout = try AppleLayout(schema, numbers: numbers, columns: catalogue.columns)
     try catalogue.requireKeys(layout)
+    losses =
+      catalogue.lostMetadata.map {
+        .init(kind: .lostMetadata, row: "Z_METADATA", property: nil, message: $0)
+      } + (try catalogue.unknownColumns(layout))
   }
 
   func close() { file.close() }
@@ -85,6 +95,8 @@ struct AppleCatalogue {
   /// Tables whose `Z_PK` is their key.
   private let keyed: Set<String>
   private(set) var remarks: [String] = []
+  /// What could not be taken out of the metadata.
+  let lostMetadata: [String]
   private let packedModel: Data?
   private let path: String
   private let database: SQLiteDatabase
@@ -138,7 +150,8 @@ struct AppleCatalogue {
     }
     self.identifier = identifier
     var remarks: [String] = []
-    (metadata, versionHashes) = Self.metadata(row.value(1), &remarks)
+    var lost: [String] = []
+    (metadata, versionHashes) = Self.metadata(row.value(1), &lost)
     (numbers, largestKeys) = try Self.entities(database)
     if columns["Z_MODELCACHE"]?.contains("Z_CONTENT") == true,
       case .blob(let data)? = try database.value("SELECT Z_CONTENT FROM Z_MODELCACHE LIMIT 1")
@@ -151,17 +164,18 @@ struct AppleCatalogue {
       remarks.append("The store is mirrored to CloudKit; what mirroring keeps for itself is not read.")
     }
     self.remarks = remarks
+    lostMetadata = lost
   }
 
   /// The property list of the metadata: hashes of entities, and what the program has put there. What cannot be read is said and left out, never
   /// shown: programs keep secrets there.
-  private static func metadata(_ value: SQLiteValue, _ remarks: inout [String]) -> (
+  private static func metadata(_ value: SQLiteValue, _ lost: inout [String]) -> (
     StoreMetadata, [String: Data]
   ) {
     guard case .blob(let bytes) = value,
       let list = try? BinaryPropertyList.value(Array(bytes), mostValues: 200_000).dictionary
     else {
-      remarks.append("The store's metadata cannot be read and were left out.")
+      lost.append("the metadata cannot be read")
       return (StoreMetadata(), [:])
     }
     var hashes: [String: Data] = [:]
@@ -169,18 +183,16 @@ struct AppleCatalogue {
       if let hash = value.data { hashes[name] = hash }
     }
     var own: [String: MetadataValue] = [:]
-    var lost = 0
+    var count = 0
     for (key, value) in list where !isStandard(key) {
-      if let value = metadataValue(value, level: 0) { own[key] = value } else { lost += 1 }
+      if let value = metadataValue(value, level: 0) { own[key] = value } else { count += 1 }
     }
-    if lost > 0 {
-      remarks.append("\(lost) values of the metadata have no form in the new store and were left out.")
-    }
+    if count > 0 { lost.append("\(count) values of the metadata have no form in the new store") }
     return (StoreMetadata(values: own), hashes)
   }
 
   /// Keys that Core Data itself keeps.
-  private static func isStandard(_ key: String) -> Bool {
+  static func isStandard(_ key: String) -> Bool {
     key.hasPrefix("NSStore") || key.hasPrefix("NSPersistence") || key.hasPrefix("_NS")
   }
 
@@ -263,6 +275,34 @@ struct AppleCatalogue {
 
   private static func list(_ names: [String]) -> String {
     names.prefix(5).joined(separator: ", ") + (names.count > 5 ? " and \(names.count - 5) more" : "")
+  }
+
+  /// Columns and join tables with values that no property of the model has.
+  /// - Throws: `AppleStoreError`.
+  func unknownColumns(_ layout: AppleLayout) throws -> [AppleStoreReport.Finding] {
+    var findings: [AppleStoreReport.Finding] = []
+    for table in layout.tables.compactMap({ $0 }) {
+      let name = SQLiteDatabase.quoted(table.name)
+      for column in (columns[table.name] ?? []).subtracting(layout.claimedColumns(table)).sorted() {
+        let own = SQLiteDatabase.quoted(column)
+        if try database.value("SELECT 1 FROM \(name) WHERE \(own) IS NOT NULL LIMIT 1") == nil { continue }
+        findings.append(
+          .init(
+            kind: .unknownColumn, row: table.name, property: column,
+            message: "the model has no property for this column, whose values were left out"))
+      }
+    }
+    let joins = Set(layout.joins.map(\.table))
+    for table in columns.keys.sorted() where table.hasPrefix("Z_") && !joins.contains(table) {
+      guard table.dropFirst(2).first?.isNumber == true,
+        try database.value("SELECT 1 FROM \(SQLiteDatabase.quoted(table)) LIMIT 1") != nil
+      else { continue }
+      findings.append(
+        .init(
+          kind: .unknownColumn, row: table, property: nil,
+          message: "the model has no relationship for this table, whose members were left out"))
+    }
+    return findings
   }
 
   /// Rows are looked up by `Z_PK`; without an order of its own each look-up would go through the whole table.

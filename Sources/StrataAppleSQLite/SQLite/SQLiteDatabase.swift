@@ -1,4 +1,4 @@
-import CSQLite
+import CStrataSQLite
 import Foundation
 
 /// A value as SQLite keeps it.

@@ -1,4 +1,4 @@
-import CSQLite
+import CStrataSQLite
 import Foundation
 
 /// Opens a store of others for reading so that not a byte of it changes and nothing is left beside it.
@@ -26,6 +26,7 @@ final class SourceFile {
     // SQLite finds the log of a file beside the file itself, and not beside a link that leads to it.
     let path = Self.resolved(link)
     self.path = path
+    for suffix in ["-wal", "-journal"] { try Self.requirePlain(path + suffix) }
     let log = FileMark(path + "-wal")
     let journal = FileMark(path + "-journal")
     let isShared = FileMark(path + "-shm") != nil
@@ -62,6 +63,28 @@ final class SourceFile {
 
   private static func changed(_ path: String) -> AppleStoreError {
     AppleStoreError(.busy, "\(path) was written while it was read. Nothing was taken from it; try again.")
+  }
+
+  /// A link beside the file would lead somewhere else from a copy, and nothing but a file is a log.
+  private static func requirePlain(_ path: String) throws {
+    var status = stat()
+    if lstat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+      throw AppleStoreError(.unsupported, "\(path) is no plain file, as a log of SQLite is.")
+    }
+  }
+
+  /// A journal of a save over several databases ends with the name of a file that they share, which SQLite removes when it rolls back: in a file of
+  /// unknown origin it could be any.
+  private static func requireOwnJournal(_ copy: String, _ name: String) throws {
+    guard let data = try? Data(contentsOf: URL(fileURLWithPath: copy), options: .mappedIfSafe),
+      data.count >= 8
+    else { return }
+    let magic: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
+    if data.suffix(8).elementsEqual(magic) {
+      throw AppleStoreError(
+        .unsupported,
+        "\(name) is of a save over several databases that was cut off. Let the app open the store once.")
+    }
   }
 
   private static func resolved(_ path: String) -> String {
@@ -129,6 +152,7 @@ final class SourceFile {
       if before == FileMark.all(path) { break }
       if attempt == 3 { throw changed(path) }
     }
+    try requireOwnJournal(target + "-journal", path + "-journal")
     return (try open(target, name: path, flags: SQLITE_OPEN_READWRITE), folder)
   }
 

@@ -1,3 +1,4 @@
+import CStrataSQLite
 import Foundation
 import StrataCore
 import Testing
@@ -48,6 +49,52 @@ import TortureKit
     ("INSERT INTO Z_1TAGS VALUES (4, 99)", .danglingLink, "Boss/p4", "tags"),
     ("INSERT INTO Z_1TAGS VALUES (98, 4)", .danglingLink, "Person/p98", "tags"),
   ]
+
+  /// Where the model in the store does not say whether values have marks, bytes are kept as they are, and that is told.
+  @Test func marksThatTheModelDoesNotTellOfAreTold() throws {
+    let store = try SmallStore()
+    let database = try SQLiteDatabase(store.path, flags: SQLITE_OPEN_READWRITE, name: store.path)
+    let statement = try database.prepare("UPDATE Z_MODELCACHE SET Z_CONTENT = ?1")
+    let model = store.schema.model
+    try statement.bind(.blob(ModelArchive.packed(ModelArchive.bytes(model, saysExternal: false))), 1)
+    try statement.run()
+    database.close()
+    let report = try store.importNew()
+    // The one reference to a file, and the column as a whole.
+    #expect(report.findingCounts == [.misfit: 2], "\(report.findings)")
+    #expect(report.findings.contains { $0.row == "ZPERSON" && $0.property == "ZPHOTO" })
+    var options = AppleImportOptions()
+    options.model = SmallStore.model()
+    let named = try AppleSQLite.importStore(
+      from: store.url, to: store.folder.url("Named.strata"), options: options)
+    #expect(named.isComplete)
+    #expect(try PlainGraph(strata: store.folder("Named.strata")) == store.graph)
+  }
+
+  /// What no property of the model is for is told, and never passed over.
+  @Test(arguments: [
+    (
+      "ALTER TABLE ZPERSON ADD COLUMN ZNICK VARCHAR; UPDATE ZPERSON SET ZNICK = 'x' WHERE Z_PK = 1",
+      Kind.unknownColumn, "ZPERSON"
+    ),
+    (
+      "CREATE TABLE Z_1OTHERS (Z_1A INTEGER, Z_3B INTEGER); INSERT INTO Z_1OTHERS VALUES (1, 1)",
+      .unknownColumn, "Z_1OTHERS"
+    ),
+    ("UPDATE Z_METADATA SET Z_PLIST = x'00'", .lostMetadata, "Z_METADATA"),
+  ])
+  func whatTheModelHasNoPlaceForIsTold(sql: String, kind: Kind, row: String) throws {
+    let store = try SmallStore()
+    // A column without values says nothing.
+    try store.run(
+      "ALTER TABLE ZPERSON ADD COLUMN ZEMPTY VARCHAR; CREATE TABLE Z_1NONE (Z_1A INTEGER, Z_3B INTEGER)")
+    try store.run(sql)
+    let error = #expect(throws: AppleStoreError.self) { try store.importNew(strict: true) }
+    #expect(error?.kind == .losses)
+    let report = try store.importNew()
+    #expect(report.findingCounts == [kind: 1] && report.findings.first?.row == row, "\(report.findings)")
+    #expect(try PlainGraph(strata: store.new.path) == store.graph)
+  }
 
   @Test(arguments: damages)
   func whatIsWrongIsToldByRow(sql: String, kind: Kind, row: String, property: String?) throws {

@@ -1,4 +1,4 @@
-import CSQLite
+import CStrataSQLite
 import Foundation
 import StrataCore
 import Testing
@@ -181,6 +181,30 @@ import TortureKit
     #expect(report.isComplete)
     #expect(try PlainGraph(strata: store.new.path) == store.graph)
     #expect(try contents(of: crashed) == before)
+  }
+
+  /// A journal that names another file would have SQLite remove that file; links would lead elsewhere from a copy.
+  @Test func journalsThatNameOtherFilesAreRefused() throws {
+    let store = try SmallStore()
+    let victim = store.folder("precious")
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: victim))
+    var journal = Data([0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]) + Data(count: 504)
+    journal += Data(count: 4) + Data(victim.utf8)
+    for number in [UInt32(victim.utf8.count), victim.utf8.reduce(0) { $0 + UInt32($1) }] {
+      journal += withUnsafeBytes(of: number.bigEndian) { Data($0) }
+    }
+    journal += Data([0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7])
+    try journal.write(to: URL(fileURLWithPath: store.path + "-journal"))
+    let error = #expect(throws: AppleStoreError.self) { try store.importNew() }
+    #expect(error?.kind == .unsupported, "\(error?.description ?? "")")
+    #expect(try Data(contentsOf: URL(fileURLWithPath: victim)) == Data("mine".utf8))
+    for suffix in ["-journal", "-wal"] {
+      let other = try SmallStore()
+      try FileManager.default.createSymbolicLink(
+        atPath: other.path + suffix, withDestinationPath: "elsewhere")
+      let error = #expect(throws: AppleStoreError.self) { try other.importNew() }
+      #expect(error?.kind == .unsupported)
+    }
   }
 
   /// Where nobody can be kept from writing, it is noticed, and nothing is made.

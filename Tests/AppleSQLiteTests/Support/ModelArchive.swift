@@ -10,10 +10,13 @@ struct ModelArchive {
   private var entities: [ObjectIdentifier: Int] = [:]
   private var properties: [ObjectIdentifier: Int] = [:]
   private var texts: [String: Int] = [:]
+  /// Whether attributes say whether large values lie in files.
+  private var saysExternal = true
 
   /// The bytes of the archive, not yet packed.
-  static func bytes(_ model: ManagedObjectModel) -> [UInt8] {
+  static func bytes(_ model: ManagedObjectModel, saysExternal: Bool = true) -> [UInt8] {
     var archive = ModelArchive()
+    archive.saysExternal = saysExternal
     let root = archive.add(model)
     return PropertyListWriter.bytes(
       .dictionary([
@@ -157,7 +160,9 @@ struct ModelArchive {
     } else if let attribute = property as? AttributeDescription {
       fields["$class"] = type("NSAttributeDescription")
       fields["NSAttributeType"] = .integer(Int64(attribute.attributeType.rawValue))
-      fields["NSExternalBinaryDataStorage"] = .boolean(attribute.allowsExternalBinaryDataStorage)
+      if saysExternal {
+        fields["NSExternalBinaryDataStorage"] = .boolean(attribute.allowsExternalBinaryDataStorage)
+      }
       if let name = attribute.valueTransformerName { fields["NSValueTransformerName"] = text(name) }
       if let value = attribute.defaultValue as? String { fields["NSDefaultValue"] = text(value) }
       if let value = attribute.defaultValue as? Int {
