@@ -81,7 +81,8 @@ struct EarlyRowTests {
     #expect(tanker.name == "of North" && tanker.depot === depot)
     #expect(tanker.modelContext === context)
     try context.save()
-    let stored = try ModelContext(container).fetch(FetchDescriptor<Wagon>())
+    let other = ModelContext(container)
+    let stored = try other.fetch(FetchDescriptor<Wagon>())
     #expect(stored.map(\.name) == ["of North"])
     #expect((stored.first as? Tanker)?.depot?.name == "North")
   }
