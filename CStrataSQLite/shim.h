@@ -1,6 +1,6 @@
 // One header over <sqlite3.h>. No logic, no allocation, no policy: only what Swift cannot see by itself.
-#ifndef CSQLITE_H
-#define CSQLITE_H
+#ifndef CSTRATASQLITE_H
+#define CSTRATASQLITE_H
 
 #include <sqlite3.h>
 

@@ -22,14 +22,14 @@ public enum AppleSQLite {
   public static func model(at url: URL) throws -> ManagedObjectModel {
     let file = try SourceFile(url.path)
     defer { file.close() }
-    return try AppleCatalogue(file.database).cachedModel(ExternalValues(store: url.path)).model
+    return try AppleCatalogue(file.database).cachedModel().model
   }
 
   /// Makes a store of Strata of one in Apple's format. The objects keep their keys and the store its UUID, so URIs mean the same objects; the program's
   /// own metadata come along.
   ///
   /// Reads one state of the store, which may be in use. The new store is written under another name beside its place, checked, compared with the original
-  /// value by value and link by link, and gets its name then. A few thousand objects are in memory at a time, and the largest value.
+  /// value by value and link by link, and gets its name then. Memory grows by some bytes for each object, besides the largest value.
   ///
   /// What is wrong in the original is in the report: links that lead nowhere become nil, as values that do not fit their type.
   /// - Parameters:

@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 
 /// What a context reads of a store of the program's own.
-final class ProgramReading: StoreReading, @unchecked Sendable {
+final class ProgramReading: OwnerwiseReading, @unchecked Sendable {
   // @unchecked Sendable: nothing is set after `init`; the context is used on its queue only.
   private let engine: ProgramEngine
   private weak var weakContext: NSManagedObjectContext?
@@ -126,22 +126,6 @@ final class ProgramReading: StoreReading, @unchecked Sendable {
         try engine.bits($0)
       }
       return relationship.isOrdered ? members : members.sorted()
-    }
-  }
-
-  func members(_ edges: EdgeSet, of owners: [UInt64]) throws -> [[UInt64]] {
-    try owners.map { try members(edges, of: $0) }
-  }
-
-  func memberCount(_ edges: EdgeSet, of owner: UInt64) throws -> Int { try members(edges, of: owner).count }
-
-  func hasMember(_ edges: EdgeSet, of owner: UInt64, _ member: UInt64) throws -> Bool {
-    try members(edges, of: owner).contains(member)
-  }
-
-  func placedMembers(_ edges: EdgeSet, of owner: UInt64) throws -> [PlacedMember] {
-    try members(edges, of: owner).enumerated().map { place, member in
-      PlacedMember(position: EdgePosition.first + UInt64(place) * EdgePosition.gap, member: member)
     }
   }
 }

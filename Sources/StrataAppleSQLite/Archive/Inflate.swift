@@ -180,8 +180,9 @@ struct Inflate {
     return list
   }()
 
-  // The lengths are those of the specification: codes can be made of them.
+  // `try!`: the lengths are those of the specification (RFC 1951, 3.2.6), of which codes can be made.
   private static let fixedLiterals = try! Codes(
     (0..<288).map { $0 < 144 ? 8 : $0 < 256 ? 9 : $0 < 280 ? 7 : 8 })
+  // `try!`: as above.
   private static let fixedDistances = try! Codes([Int](repeating: 5, count: 30))
 }

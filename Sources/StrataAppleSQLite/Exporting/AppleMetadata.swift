@@ -7,13 +7,13 @@ struct AppleMetadata {
   static func digest(_ hashes: [String: Data]) -> String {
     var bytes = Data()
     for name in hashes.keys.sorted() { bytes += Data(name.utf8) + (hashes[name] ?? Data()) }
-    return Digest.sha512(bytes).base64EncodedString()
+    return SHA512.digest(of: bytes).base64EncodedString()
   }
 
   /// The shorter sum, over the hashes alone.
   static func checksum(_ hashes: [String: Data]) -> String {
-    Digest.sha256(hashes.keys.sorted().reduce(into: Data()) { $0 += hashes[$1] ?? Data() })
-      .base64EncodedString()
+    let bytes = hashes.keys.sorted().reduce(into: [UInt8]()) { $0 += hashes[$1] ?? Data() }
+    return Data(SHA256.digest(of: bytes)).base64EncodedString()
   }
 
   /// The property list of a new store.

@@ -195,7 +195,7 @@ private struct AppleLayoutBuilder {
             isDerived: attribute is DerivedAttributeDescription))
       }
     }
-    for property in entity.ownDeclaredProperties.sorted(by: { $0.name < $1.name }) {
+    for property in entity.ownProperties.sorted(by: { $0.name < $1.name }) {
       if let attribute = property as? AttributeDescription, !attribute.isTransient {
         add(attribute, attribute.name)
       }
@@ -440,13 +440,5 @@ private struct AppleLayoutBuilder {
     guard column.hasPrefix("Z_") else { return false }
     let rest = column.dropFirst(2).drop { $0.isNumber }
     return rest == name.uppercased()
-  }
-}
-
-extension EntityDescription {
-  /// The properties that the entity declares itself.
-  var ownDeclaredProperties: [PropertyDescription] {
-    let inherited = Set((superentity?.properties ?? []).map { ObjectIdentifier($0) })
-    return properties.filter { !inherited.contains(ObjectIdentifier($0)) }
   }
 }

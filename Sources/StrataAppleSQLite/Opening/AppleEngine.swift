@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 
 /// A store in Apple's format that a coordinator reads where it lies: the state that it had when it was opened. May be used from any thread.
-final class AppleEngine: StoreEngine, CopyableStore, @unchecked Sendable {
+final class AppleEngine: StoreEngine, OwnerwiseReading, CopyableStore, @unchecked Sendable {
   // @unchecked Sendable: what is read with is used inside `lock` only.
 
   let schema: Schema
@@ -166,22 +166,6 @@ final class AppleEngine: StoreEngine, CopyableStore, @unchecked Sendable {
       let relationship = schema.relationships[edges.relationship]
       let found = try members.members(relationship, isHiddenInverse: edges.isHiddenInverse, of: key).map(bits)
       return relationship.isOrdered && !edges.isHiddenInverse ? found : found.sorted()
-    }
-  }
-
-  func members(_ edges: EdgeSet, of owners: [UInt64]) throws -> [[UInt64]] {
-    try owners.map { try members(edges, of: $0) }
-  }
-
-  func memberCount(_ edges: EdgeSet, of owner: UInt64) throws -> Int { try members(edges, of: owner).count }
-
-  func hasMember(_ edges: EdgeSet, of owner: UInt64, _ member: UInt64) throws -> Bool {
-    try members(edges, of: owner).contains(member)
-  }
-
-  func placedMembers(_ edges: EdgeSet, of owner: UInt64) throws -> [PlacedMember] {
-    try members(edges, of: owner).enumerated().map { place, member in
-      PlacedMember(position: EdgePosition.first + UInt64(place) * EdgePosition.gap, member: member)
     }
   }
 }

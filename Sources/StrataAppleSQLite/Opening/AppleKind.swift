@@ -60,7 +60,7 @@ struct AppleKind: StoreEngineKind {
       let file = try SourceFile(try url(description).path)
       defer { file.close() }
       let catalogue = try AppleCatalogue(file.database)
-      let model = try? catalogue.cachedModel(ExternalValues(store: file.path)).model
+      let model = try? catalogue.cachedModel().model
       return catalogue.metadata.withStandardKeys(
         identifier: catalogue.identifier, type: storeType.rawValue,
         versionHashes: model?.entityVersionHashesByName ?? [:],

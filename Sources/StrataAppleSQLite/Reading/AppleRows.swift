@@ -81,8 +81,10 @@ final class AppleRows {
       }
       var row = AppleRow(
         object: ObjectAddress(entity: plan.entity.number, key: UInt64(key)), values: plan.empty)
-      for (attribute, column) in plan.attributes where !statement.isNull(column) {
-        row.values[attribute.slot] = try value(statement.value(column), attribute, plan.entity, key)
+      for (attribute, column, isUnclear) in plan.attributes where !statement.isNull(column) {
+        let stored = statement.value(column)
+        if isUnclear, case .blob(let data) = stored { note(data, attribute.column) }
+        row.values[attribute.slot] = try value(stored, attribute, plan.entity, key)
       }
       for (link, column) in plan.links where !statement.isNull(column) {
         if let target = try target(statement.value(column), link, plan.entity, key) {
@@ -119,7 +121,7 @@ final class AppleRows {
       return EntityPlan(
         entity: entity,
         attributes: own.attributes.compactMap { attribute in
-          places[attribute.column].map { (attribute, $0) }
+          places[attribute.column].map { (attribute, $0, isUnclear(attribute, entity)) }
         },
         links: own.links.compactMap { link in places[link.column].map { (link, $0) } },
         empty: [AttributeValue](repeating: .null, count: entity.attributes.count))
@@ -133,7 +135,8 @@ final class AppleRows {
 
   private struct EntityPlan {
     let entity: EntitySchema
-    let attributes: [(AppleLayout.Attribute, Int)]
+    /// With their columns, and whether the model does not say that their values may lie in files.
+    let attributes: [(AppleLayout.Attribute, Int, isUnclear: Bool)]
     let links: [(AppleLayout.Link, Int)]
     let empty: [AttributeValue]
   }
@@ -165,14 +168,12 @@ final class AppleRows {
         "the value refers to the file \(name), and the model does not say that the attribute has such files; the reference was kept"
       )
     }
-    if case .blob(let data) = stored, isUnclear(attribute, entity) { note(data, attribute.column) }
     if let value = AppleValue.attribute(stored, attribute.type) { return value }
     try fault(.misfit, "\(Self.describe(stored)) is no \(attribute.type)")
     return .null
   }
 
   private func isUnclear(_ attribute: AppleLayout.Attribute, _ entity: EntitySchema) -> Bool {
-    if source.unclearAttributes.isEmpty { return false }
     var current: EntitySchema? = entity
     while let owner = current {
       if source.unclearAttributes.contains("\(owner.name).\(attribute.path)") { return true }

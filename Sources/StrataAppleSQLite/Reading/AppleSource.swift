@@ -7,8 +7,6 @@ final class AppleSource {
   let identifier: UUID
   /// The program's own metadata, without what Core Data itself keeps there.
   let metadata: StoreMetadata
-  /// By name of entity, 32 bytes.
-  let versionHashes: [String: Data]
   let model: ManagedObjectModel
   let schema: Schema
   let layout: AppleLayout
@@ -18,7 +16,6 @@ final class AppleSource {
   let largestKeys: [String: Int64]
   /// What could not be taken out of the store's own model, and other things worth knowing.
   let remarks: [String]
-  let hasHistory: Bool
   /// Attributes of which the store's own model does not say whether large values lie in files.
   let unclearAttributes: Set<String>
   /// What the store has and no property is for.
@@ -37,16 +34,14 @@ final class AppleSource {
     let catalogue = try AppleCatalogue(file.database)
     identifier = catalogue.identifier
     metadata = catalogue.metadata
-    versionHashes = catalogue.versionHashes
     numbers = catalogue.numbers
     largestKeys = catalogue.largestKeys
-    hasHistory = catalogue.columns["ATRANSACTION"] != nil && catalogue.columns["ACHANGE"] != nil
     var remarks = catalogue.remarks
     if let given {
       model = given
       unclearAttributes = []
     } else {
-      let archived = try catalogue.cachedModel(externals)
+      let archived = try catalogue.cachedModel()
       model = archived.model
       unclearAttributes = archived.unclearAttributes
       remarks += archived.remarks
@@ -241,7 +236,7 @@ struct AppleCatalogue {
 
   /// The model in the store's cache.
   /// - Throws: `AppleStoreError` `.noModel`.
-  func cachedModel(_ externals: ExternalValues) throws -> ArchivedModel {
+  func cachedModel() throws -> ArchivedModel {
     guard let packedModel else {
       throw AppleStoreError(
         .noModel,
@@ -277,23 +272,36 @@ struct AppleCatalogue {
     names.prefix(5).joined(separator: ", ") + (names.count > 5 ? " and \(names.count - 5) more" : "")
   }
 
+  private func hasValues(_ table: String, _ column: String) throws -> Bool {
+    let (table, column) = (SQLiteDatabase.quoted(table), SQLiteDatabase.quoted(column))
+    return try database.value("SELECT 1 FROM \(table) WHERE \(column) IS NOT NULL LIMIT 1") != nil
+  }
+
   /// Columns and join tables with values that no property of the model has.
   /// - Throws: `AppleStoreError`.
   func unknownColumns(_ layout: AppleLayout) throws -> [AppleStoreReport.Finding] {
     var findings: [AppleStoreReport.Finding] = []
     for table in layout.tables.compactMap({ $0 }) {
-      let name = SQLiteDatabase.quoted(table.name)
-      for column in (columns[table.name] ?? []).subtracting(layout.claimedColumns(table)).sorted() {
-        let own = SQLiteDatabase.quoted(column)
-        if try database.value("SELECT 1 FROM \(name) WHERE \(own) IS NOT NULL LIMIT 1") == nil { continue }
+      for column in (columns[table.name] ?? []).subtracting(layout.claimedColumns(table)).sorted()
+      where try hasValues(table.name, column) {
         findings.append(
           .init(
             kind: .unknownColumn, row: table.name, property: column,
             message: "the model has no property for this column, whose values were left out"))
       }
     }
-    let joins = Set(layout.joins.map(\.table))
-    for table in columns.keys.sorted() where table.hasPrefix("Z_") && !joins.contains(table) {
+    let joins = Dictionary(grouping: layout.joins, by: \.table)
+    for (table, ends) in joins.sorted(by: { $0.key < $1.key }) {
+      let claimed = Set(
+        ends.flatMap { [$0.ownerColumn, $0.memberColumn] + [$0.orderColumn].compactMap { $0 } })
+      for column in (columns[table] ?? []).subtracting(claimed).sorted() where try hasValues(table, column) {
+        findings.append(
+          .init(
+            kind: .unknownColumn, row: table, property: column,
+            message: "the model has no order for this column, whose places were left out"))
+      }
+    }
+    for table in columns.keys.sorted() where table.hasPrefix("Z_") && joins[table] == nil {
       guard table.dropFirst(2).first?.isNumber == true,
         try database.value("SELECT 1 FROM \(SQLiteDatabase.quoted(table)) LIMIT 1") != nil
       else { continue }

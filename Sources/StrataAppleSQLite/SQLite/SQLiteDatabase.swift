@@ -79,9 +79,6 @@ final class SQLiteDatabase {
     return try statement.step() ? statement.value(0) : nil
   }
 
-  /// How many rows the last statement has changed.
-  var changeCount: Int { Int(sqlite3_changes(handle)) }
-
   /// What a result code means.
   func failure(_ code: Int32) -> AppleStoreError {
     let words = handle.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
@@ -115,7 +112,7 @@ private let authorizeReading:
     case SQLITE_SELECT, SQLITE_READ, SQLITE_TRANSACTION: return SQLITE_OK
     case SQLITE_PRAGMA:
       let name = first.map { String(cString: $0) } ?? ""
-      return ["table_info", "data_version", "integrity_check"].contains(name) ? SQLITE_OK : SQLITE_DENY
+      return ["table_info", "integrity_check"].contains(name) ? SQLITE_OK : SQLITE_DENY
     case SQLITE_FUNCTION:
       let name = second.map { String(cString: $0) } ?? ""
       return ["count", "max", "like"].contains(name) ? SQLITE_OK : SQLITE_DENY

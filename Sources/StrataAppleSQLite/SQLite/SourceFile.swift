@@ -1,5 +1,6 @@
 import CStrataSQLite
 import Foundation
+import Synchronization
 
 /// Opens a store of others for reading so that not a byte of it changes and nothing is left beside it.
 ///
@@ -196,7 +197,8 @@ final class TemporaryFolder {
   let path: String
   /// Locked as long as the folder is worked on, so that others see that it is in use.
   private let descriptor: Int32
-  private static let living = LivingFolders()
+  /// The folders of this process, which are to go with it.
+  private static let living = Mutex<Set<String>>([])
 
   /// - Throws: `AppleStoreError`.
   init(beside destination: String? = nil) throws {
@@ -209,7 +211,7 @@ final class TemporaryFolder {
     descriptor = open(path, O_RDONLY | O_CLOEXEC)
     // Without the lock there is still the number of the process.
     if descriptor >= 0 { _ = flock(descriptor, LOCK_EX | LOCK_NB) }
-    Self.living.insert(path)
+    Self.living.withLock { _ = $0.insert(path) }
   }
 
   deinit {
@@ -220,11 +222,13 @@ final class TemporaryFolder {
   // The name of the system's function, which a method of this class would hide.
   private static func closeFile(_ descriptor: Int32) { _ = Foundation.close(descriptor) }
 
-  func remove() { if Self.living.take(path) { try? FileManager.default.removeItem(atPath: path) } }
+  func remove() {
+    if Self.living.withLock({ $0.remove(path) != nil }) { try? FileManager.default.removeItem(atPath: path) }
+  }
 
   /// Removes all folders of this process, which ends now.
   static func removeAll() {
-    for path in living.all { try? FileManager.default.removeItem(atPath: path) }
+    for path in living.withLock({ $0 }) { try? FileManager.default.removeItem(atPath: path) }
   }
 
   /// Removes those beside a place whose processes have died.
@@ -243,15 +247,4 @@ final class TemporaryFolder {
       if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { try? FileManager.default.removeItem(atPath: path) }
     }
   }
-}
-
-/// The folders of this process that are to go with it.
-private final class LivingFolders: @unchecked Sendable {
-  // @unchecked Sendable: the paths are behind the lock.
-  private let lock = NSLock()
-  private var paths: Set<String> = []
-
-  func insert(_ path: String) { lock.withLock { _ = paths.insert(path) } }
-  func take(_ path: String) -> Bool { lock.withLock { paths.remove(path) != nil } }
-  var all: Set<String> { lock.withLock { paths } }
 }

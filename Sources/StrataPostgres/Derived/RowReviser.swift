@@ -54,10 +54,6 @@ extension RowChange {
   func value(_ slot: Int, of entity: EntitySchema) -> AttributeValue? {
     if case .value(let value) = row.content(slot, of: entity) { return value }
     guard let external = externals.first(where: { $0.slot == slot }) else { return nil }
-    switch entity.layout.kind(of: slot) {
-    case .data: return .data(external.bytes)
-    case .url: return URL(string: String(decoding: external.bytes, as: UTF8.self)).map { .url($0) } ?? .null
-    default: return .string(String(decoding: external.bytes, as: UTF8.self))
-    }
+    return external.value(as: entity.layout.kind(of: slot)) ?? .null
   }
 }

@@ -150,18 +150,13 @@ import TortureKit
     #expect(read.remarks.count == 1 && read.remarks[0].contains("Thing.list"))
   }
 
-  @Test func sumsAreThoseOfTheStandard() {
+  @Test func theSumIsThatOfTheStandard() {
     func text(_ data: Data) -> String { data.map { String(format: "%02x", $0) }.joined() }
     #expect(
-      text(Digest.sha256(Data("abc".utf8)))
-        == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
-    #expect(
-      text(Digest.sha256(Data())) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
-    #expect(
-      text(Digest.sha512(Data("abc".utf8)))
+      text(SHA512.digest(of: Data("abc".utf8)))
         == "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f"
     )
     // Longer than a block.
-    #expect(Digest.sha512(Data(count: 300)) != Digest.sha512(Data(count: 301)))
+    #expect(SHA512.digest(of: Data(count: 300)) != SHA512.digest(of: Data(count: 301)))
   }
 }

@@ -81,6 +81,11 @@ import TortureKit
       "CREATE TABLE Z_1OTHERS (Z_1A INTEGER, Z_3B INTEGER); INSERT INTO Z_1OTHERS VALUES (1, 1)",
       .unknownColumn, "Z_1OTHERS"
     ),
+    // Of a relationship that the model does not call ordered.
+    (
+      "ALTER TABLE Z_1TAGS ADD COLUMN Z_FOK_3TAGS INTEGER; UPDATE Z_1TAGS SET Z_FOK_3TAGS = 2048",
+      .unknownColumn, "Z_1TAGS"
+    ),
     ("UPDATE Z_METADATA SET Z_PLIST = x'00'", .lostMetadata, "Z_METADATA"),
   ])
   func whatTheModelHasNoPlaceForIsTold(sql: String, kind: Kind, row: String) throws {

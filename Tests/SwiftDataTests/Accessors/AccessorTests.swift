@@ -127,6 +127,33 @@ struct AccessorTests {
     check(plain, filled, "deleted")
   }
 
+  @Test("R7: a fault that cannot be read is told once for each read, whatever the property's type")
+  func unreadable() throws {
+    let container = try container()
+    let context = ModelContext(container)
+    let made = Gauge(1)
+    context.insert(made)
+    try context.save()
+    let other = ModelContext(container)
+    let gauge = try #require(other.model(for: made.persistentModelID) as? Gauge)
+    let core = other.managedObjectContext
+    let coordinator = try #require(core.persistentStoreCoordinator)
+    for store in coordinator.persistentStores { try coordinator.remove(store) }
+    var told = 0
+    core.readFailureHandler = { _ in told += 1 }
+    let reads: [(String, () -> Void)] = [
+      ("String", { _ = gauge.text }), ("String?", { _ = gauge.noText }), ("Int", { _ = gauge.whole }),
+      ("Int?", { _ = gauge.noWhole }), ("Int64", { _ = gauge.long }), ("Double", { _ = gauge.real }),
+      ("Double?", { _ = gauge.noReal }), ("Bool", { _ = gauge.truth }), ("Bool?", { _ = gauge.noTruth }),
+      ("Date", { _ = gauge.moment }), ("Date?", { _ = gauge.noMoment }), ("UUID", { _ = gauge.uuid }),
+    ]
+    for (type, read) in reads {
+      told = 0
+      read()
+      #expect(told == 1, "\(type)")
+    }
+  }
+
   @Test("R7: zero, false, the empty text and nil are values, and what has no value shows its default")
   func nothing() throws {
     let context = ModelContext(try container())

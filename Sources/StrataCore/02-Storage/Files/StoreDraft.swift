@@ -60,29 +60,7 @@ final class StoreDraft: Sendable {
   /// - Parameter replacing: Whether a store that is there may go.
   /// - Throws: `.exists`; `.busy` when the store is in use. The draft is what it was then.
   func publish(replacing: Bool = false) throws {
-    try SoleUse.run(destination) { status in
-      if let status {
-        if !replacing { throw StorageError(EEXIST, "rename", path: destination.path) }
-        try destination.checkPlain(status)
-      }
-      let system = destination.system
-      var code =
-        status == nil
-        ? system.renameExclusively(file.path, destination.path) : system.rename(file.path, destination.path)
-      if status == nil, code == -ENOSYS || code == -EINVAL || code == -ENOTSUP {
-        code = system.rename(file.path, destination.path)
-      }
-      if code != 0 { throw StorageError(-code, "rename", path: destination.path) }
-      // One of the store that has gone, or of one that was deleted by hand.
-      destination.removeLog()
-      do {
-        try system.syncDirectory(destination.directory)
-      } catch {
-        // It is unknown whether the name will last, and another attempt must not find it taken.
-        if status == nil { _ = system.unlink(destination.path) }
-        throw error
-      }
-    }
+    try destination.take(file.path, replacing: replacing)
     forget()
   }
 
@@ -188,5 +166,34 @@ final class StoreDraft: Sendable {
     defer { _ = system.close(descriptor) }
     // A process of another container has a number that means nothing here.
     return flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK
+  }
+}
+
+extension StoreFile {
+  /// Gives a flushed file this name. The stores of both names must be closed.
+  ///
+  /// - Parameter replacing: Whether a store that is there may go.
+  /// - Throws: `.exists`; `.busy` when the store is in use. Both files are what they were then.
+  func take(_ draft: String, replacing: Bool = false) throws {
+    try SoleUse.run(self) { status in
+      if let status {
+        if !replacing { throw StorageError(EEXIST, "rename", path: path) }
+        try checkPlain(status)
+      }
+      var code = status == nil ? system.renameExclusively(draft, path) : system.rename(draft, path)
+      if status == nil, code == -ENOSYS || code == -EINVAL || code == -ENOTSUP {
+        code = system.rename(draft, path)
+      }
+      if code != 0 { throw StorageError(-code, "rename", path: path) }
+      // One of the store that has gone, or of one that was deleted by hand.
+      removeLog()
+      do {
+        try system.syncDirectory(directory)
+      } catch {
+        // It is unknown whether the name will last, and another attempt must not find it taken.
+        if status == nil { _ = system.unlink(path) }
+        throw error
+      }
+    }
   }
 }

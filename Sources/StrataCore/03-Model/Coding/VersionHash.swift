@@ -124,8 +124,8 @@ enum VersionHash {
 ///
 /// Pointers, `while` and shifts by masked counts: without optimization, as in the tests of programs, where models are made all the
 /// time, arrays, ranges and checked shifts take ten times as long.
-enum SHA256 {
-  static func digest(of message: [UInt8]) -> [UInt8] {
+package enum SHA256 {
+  package static func digest(of message: [UInt8]) -> [UInt8] {
     var padded = message
     padded.append(0x80)
     padded.append(contentsOf: repeatElement(0, count: (120 - padded.count % 64) % 64))

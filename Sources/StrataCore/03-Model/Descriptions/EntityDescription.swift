@@ -46,7 +46,7 @@ public final class EntityDescription: NSObject, @unchecked Sendable {
   @_disfavoredOverload public internal(set) weak var managedObjectModel: ManagedObjectModel?
 
   /// The properties declared by this entity itself, in order.
-  private(set) var ownProperties: [PropertyDescription] = []
+  package private(set) var ownProperties: [PropertyDescription] = []
   var explicitRenamingIdentifier: String? { willSet { requireMutable("renamingIdentifier") } }
   var explicitClassName: String? { willSet { requireMutable("managedObjectClassName") } }
   var explicitClass: AnyClass? { willSet { requireMutable("managedObjectClass") } }

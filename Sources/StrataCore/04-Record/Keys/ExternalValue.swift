@@ -14,4 +14,7 @@ package struct ExternalValue: Sendable {
     self.slot = slot
     self.bytes = bytes
   }
+
+  /// What the bytes are of an attribute of a kind; nil when they are no value of it.
+  package func value(as kind: SlotKind) -> AttributeValue? { RowBytes.externalValue(bytes, kind: kind) }
 }

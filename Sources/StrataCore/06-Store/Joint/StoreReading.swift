@@ -54,6 +54,29 @@ extension StoreReading {
   }
 }
 
+/// What is read of a store that answers for one owner at a time: what else is asked of members follows from that.
+package protocol OwnerwiseReading: StoreReading {}
+
+extension OwnerwiseReading {
+  package func members(_ edges: EdgeSet, of owners: [UInt64]) throws -> [[UInt64]] {
+    try owners.map { try members(edges, of: $0) }
+  }
+
+  package func memberCount(_ edges: EdgeSet, of owner: UInt64) throws -> Int {
+    try members(edges, of: owner).count
+  }
+
+  package func hasMember(_ edges: EdgeSet, of owner: UInt64, _ member: UInt64) throws -> Bool {
+    try members(edges, of: owner).contains(member)
+  }
+
+  package func placedMembers(_ edges: EdgeSet, of owner: UInt64) throws -> [PlacedMember] {
+    try members(edges, of: owner).enumerated().map { place, member in
+      PlacedMember(position: EdgePosition.first + UInt64(place) * EdgePosition.gap, member: member)
+    }
+  }
+}
+
 /// One commit of a store, readable until it is released.
 ///
 /// While it lives the store cannot use again the space of what has been replaced since: its file grows (rule 296).

@@ -148,6 +148,12 @@ extension LMDBStore {
   /// signal's dispatch source. Without it the next copy, salvage or migration in the same folder removes what is left.
   public static func removeUnfinishedFiles() { StoreDraft.removeAll() }
 
+  /// Gives a store's file, which is flushed and closed, a name in the same folder that nobody has.
+  /// - Throws: ``StorageError`` `.exists`, `.busy` when a store of that name is in use; what the system says. Nothing has changed then.
+  package static func name(_ draft: URL, as destination: URL) throws {
+    try StoreFile(destination.path, .system).take(draft.path)
+  }
+
   /// Figures about the file.
   /// - Throws: ``StorageError`` when the store is closed or cannot be read.
   public func statistics() throws -> StoreStatistics {

@@ -147,15 +147,7 @@ extension ManagedObjectContext {
       return true
     }
     let keys = [owner.primaryKey] + owners.map(\.primaryKey)
-    let edges = EdgeSet(relationship: relationship.number)
-    let lists: [ContiguousArray<PlacedMember>]
-    if relationship.isOrdered {
-      lists = try store.placedMembers(edges, of: keys).map { ContiguousArray($0) }
-    } else {
-      lists = try store.members(edges, of: keys).map { members in
-        ContiguousArray(members.lazy.map { PlacedMember(position: 0, member: $0) })
-      }
-    }
+    let lists = try store.members(of: relationship, owners: keys)
     batchFaulting?.noteMembers(
       lists.reduce(0) { $0 + $1.count }, ofOwners: lists.count, relationship.number)
     for (other, members) in zip(owners, lists.dropFirst()) {

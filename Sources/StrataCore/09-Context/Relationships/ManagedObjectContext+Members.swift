@@ -122,3 +122,18 @@ extension ManagedObjectContext {
     object.state.isDeletedByBatch && schema.inverse(of: relationship)?.deleteRule != .noAction
   }
 }
+
+extension StoreReading {
+  /// The members of a relationship of many owners, with their places where it is ordered.
+  func members(of relationship: RelationshipSchema, owners: [UInt64]) throws -> [ContiguousArray<
+    PlacedMember
+  >] {
+    let edges = EdgeSet(relationship: relationship.number)
+    if relationship.isOrdered {
+      return try placedMembers(edges, of: owners).map { ContiguousArray($0) }
+    }
+    return try members(edges, of: owners).map { members in
+      ContiguousArray(members.lazy.map { PlacedMember(position: 0, member: $0) })
+    }
+  }
+}

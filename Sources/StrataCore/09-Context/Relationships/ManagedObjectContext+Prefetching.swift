@@ -155,18 +155,9 @@ extension ManagedObjectContext {
       }
       statistics.fetches += 1
       let sorted = group.sorted { $0.primaryKey < $1.primaryKey }
-      let edges = EdgeSet(relationship: relationship.number)
-      if relationship.isOrdered {
-        let found = try reading(binding).placedMembers(edges, of: sorted.map(\.primaryKey))
-        for (owner, members) in zip(sorted, found) {
-          owner.relationState(relationship).setBase(ContiguousArray(members), epoch: epoch)
-        }
-        continue
-      }
-      let found = try reading(binding).members(edges, of: sorted.map(\.primaryKey))
+      let found = try reading(binding).members(of: relationship, owners: sorted.map(\.primaryKey))
       for (owner, members) in zip(sorted, found) {
-        owner.relationState(relationship).setBase(
-          ContiguousArray(members.lazy.map { PlacedMember(position: 0, member: $0) }), epoch: epoch)
+        owner.relationState(relationship).setBase(members, epoch: epoch)
       }
     }
   }

@@ -1,36 +1,8 @@
 import Foundation
 
-/// SHA-256 and SHA-512 (FIPS 180-4), for the two sums that a store's metadata have of the hashes of its entities.
-enum Digest {
-  static func sha256(_ data: Data) -> Data {
-    var state = primes.prefix(8).map { UInt32(truncatingIfNeeded: fraction($0, isSquare: true) >> 32) }
-    let constants = primes.prefix(64).map { UInt32(truncatingIfNeeded: fraction($0, isSquare: false) >> 32) }
-    let bytes = padded(data, block: 64, length: 8)
-    for start in stride(from: 0, to: bytes.count, by: 64) {
-      var words = (0..<16).map { place in
-        bytes[(start + place * 4)..<(start + place * 4 + 4)].reduce(0 as UInt32) { $0 << 8 | UInt32($1) }
-      }
-      for place in 16..<64 {
-        let (a, b) = (words[place - 15], words[place - 2])
-        let first = rotated(a, 7) ^ rotated(a, 18) ^ a >> 3
-        let second = rotated(b, 17) ^ rotated(b, 19) ^ b >> 10
-        words.append(words[place - 16] &+ first &+ words[place - 7] &+ second)
-      }
-      var h = state
-      for place in 0..<64 {
-        let sum = rotated(h[4], 6) ^ rotated(h[4], 11) ^ rotated(h[4], 25)
-        let choice = h[4] & h[5] ^ ~h[4] & h[6]
-        let one = h[7] &+ sum &+ choice &+ constants[place] &+ words[place]
-        let other = rotated(h[0], 2) ^ rotated(h[0], 13) ^ rotated(h[0], 22)
-        let two = other &+ (h[0] & h[1] ^ h[0] & h[2] ^ h[1] & h[2])
-        h = [one &+ two, h[0], h[1], h[2], h[3] &+ one, h[4], h[5], h[6]]
-      }
-      for place in 0..<8 { state[place] = state[place] &+ h[place] }
-    }
-    return Data(state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * $0)) } })
-  }
-
-  static func sha512(_ data: Data) -> Data {
+/// FIPS 180-4, for a sum that a store's metadata have of the hashes of its entities.
+enum SHA512 {
+  static func digest(of data: Data) -> Data {
     var state = primes.prefix(8).map { fraction($0, isSquare: true) }
     let constants = primes.map { fraction($0, isSquare: false) }
     let bytes = padded(data, block: 128, length: 16)
@@ -58,9 +30,6 @@ enum Digest {
     return Data(state.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * $0)) } })
   }
 
-  private static func rotated(_ word: UInt32, _ count: UInt32) -> UInt32 {
-    word >> count | word << (32 - count)
-  }
   private static func rotated(_ word: UInt64, _ count: UInt64) -> UInt64 {
     word >> count | word << (64 - count)
   }
