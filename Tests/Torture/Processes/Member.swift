@@ -25,6 +25,7 @@ import TortureKit
     @Option(help: "How long a save waits for others, in milliseconds.") var patience = 300
     @Option(help: "Bytes of address space at first.") var mapSize: Int?
     @Option(help: "Stops the process at its n-th call that puts a commit on the disk.") var stopAt: Int?
+    @Option(help: "Waits for a line after every n-th save.") var turn: Int?
     @Flag(help: "Opens the store for reading only.") var readOnly = false
 
     func run() throws {
@@ -100,6 +101,10 @@ import TortureKit
         let conflicts = try context.performAndWait { try make(save, context) }
         last += 1
         Worker.say("save \(last) \(conflicts)")
+        if let turn, last % turn == 0 {
+          var byte: UInt8 = 0
+          guard Glibc.read(STDOUT_FILENO, &byte, 1) == 1 else { return }
+        }
         // Objects are held from one save to the next, or fetched again.
         if last % 7 == 0 { context.performAndWait { context.reset() } }
       }

@@ -67,8 +67,9 @@ import TortureKit
         (try FileManager.default.attributesOfItem(atPath: copy.path)[.size] as? Int ?? 0)
         / statistics.pageSize
       // A reader that died keeps pages until a process opens the store or has committed 64 times, one that was stopped
-      // for 40 saves. A save replaces the pages on the way to what it changes: 25 at most, in trees as low as these.
-      let bound = 2 * live + (64 * Self.writers + 40) * 25
+      // until it goes on. A save replaces the pages on the way to what it changes: 25 at most, in trees as low as these.
+      // A process with a log keeps the pages of its checkpoint until the file has grown by 1,024 pages.
+      let bound = 2 * live + (64 * Self.writers + troupe.longestStop) * 25 + 1_024
       guard statistics.pageCount <= bound else {
         throw TortureViolation(
           "\(live) pages would do, there are \(statistics.pageCount), more than \(bound)")

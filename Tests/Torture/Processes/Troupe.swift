@@ -45,6 +45,8 @@ import TortureKit
     private var promised: [Int: Int] = [:]
     private(set) var saves = 0
     private var nextCruelty = 20
+    /// How many saves others made, at most, while one stood still.
+    private(set) var longestStop = 0
     private(set) var details: [String: Int] = [:]
 
     init(_ path: String, until: Int, seed: UInt64) {
@@ -138,6 +140,13 @@ import TortureKit
     /// How long a silence is a hang.
     private static let patience = 3_000
 
+    /// Records what was reported up to now.
+    private func hearAll() throws {
+      for member in members where !member.isDone {
+        for line in member.child.linesAtHand() { try hear(member, line) }
+      }
+    }
+
     private func name(_ member: Member) -> String { member.worker.map { "writer \($0)" } ?? "a reader" }
 
     private func hear(_ member: Member, _ line: String) throws {
@@ -191,9 +200,7 @@ import TortureKit
       for member in members where member.stopsItself && member.stop == nil && !member.isDone {
         guard member.child.hasStopped() else { continue }
         // What others have said up to now says nothing about the lock.
-        for other in members where !other.isDone {
-          for line in other.child.linesAtHand() { try hear(other, line) }
-        }
+        try hearAll()
         member.stop = Stop(holdsLock: true, saves: .max, isKilled: random.chance(50))
         count("stopped with the lock")
       }
@@ -206,6 +213,9 @@ import TortureKit
         let waiting = members.filter { $0.worker != nil && $0.stop == nil && !$0.isDone && $0.isOpen }
         let areAllRefused = waiting.allSatisfy { stop.refused.contains($0.worker ?? 0) }
         guard areAllRefused || stop.acknowledged.values.reduce(0, +) >= stop.saves else { continue }
+        // On a busy machine others may have saved much more than was heard of.
+        try hearAll()
+        longestStop = max(longestStop, member.stop?.acknowledged.values.reduce(0, +) ?? 0)
         if stop.holdsLock && !waiting.isEmpty { count("deadlines kept by all", 1) }
         if stop.isKilled {
           try replace(member)

@@ -23,6 +23,21 @@ extension StoreLog {
     if let old { mdb_txn_abort(old) }
   }
 
+  /// Whether the file has grown so much that a checkpoint, which gives pages free, is due.
+  ///
+  /// Pages are kept from this process's pin on. Other processes may have made checkpoints since, but only one of this process moves its pin.
+  ///
+  /// The pages that became free between two checkpoints are used up after the second. Were growth alone looked at, each interval would be
+  /// longer than the one before, and a store that is written without a pause would grow all the time.
+  func needsPages(_ transaction: OpaquePointer, _ base: UInt64) -> Bool {
+    let growth = pageCount(transaction) - min(checkpointPage, pinPage)
+    let oldest = lock.withLock { min(pinID, head.checkpoint) }
+    return growth > mostPages
+      || growth > 0 && base - min(base, oldest) >= UInt64(mostPages / Self.pagesPerCommit)
+  }
+  /// About so many pages a small commit replaces.
+  private static let pagesPerCommit = 8
+
   private static let idleTime = DispatchTimeInterval.milliseconds(500)
 
   /// Checks later whether anything was written in between. Under `lock`.

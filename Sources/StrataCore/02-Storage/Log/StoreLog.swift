@@ -39,6 +39,8 @@ final class StoreLog: @unchecked Sendable {
   var needsCheckpoint = false
   /// The file's last page at the checkpoint.
   var checkpointPage = 0
+  /// The file's last page when this process took its pin, at a checkpoint that others may have replaced since.
+  var pinPage = 0
   var scratch: [UInt8] = []
 
   /// Logged commits since the system was last told to write out the data file.
@@ -139,7 +141,7 @@ final class StoreLog: @unchecked Sendable {
       try follow(to: base)
       try cutStranger(base)
       if wantsFlush || needsCheckpoint || lastID != base || lastIsFlushed || !holdsPin
-        || head.flags.contains(.untrusted) || pageCount(transaction) - checkpointPage > mostPages
+        || head.flags.contains(.untrusted) || needsPages(transaction, base)
       {
         try checkpoint(transaction)
       }
@@ -344,6 +346,7 @@ final class StoreLog: @unchecked Sendable {
     (tail, chain, lastID, lastIsFlushed) = (LogFormat.recordStart, next.generation, next.checkpoint, false)
     checkpointPage = Int(clamping: MetaPage(anchor).lastPage)
     try movePin(transaction)
+    pinPage = checkpointPage
   }
 
   /// Flushes the data file.
