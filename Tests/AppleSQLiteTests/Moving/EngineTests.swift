@@ -88,7 +88,7 @@ import TortureKit
     }
   }
 
-  @Test(arguments: 1...15)
+  @Test(arguments: RoundTripTests.seeds.prefix(6))
   func aStoreThatIsReadWhereItLiesIsAsOneThatWasImported(seed: Int) throws {
     let folder = try ScratchFolder()
     var (fixture, schema, graph) = try RoundTripTests.make(seed, in: folder)

@@ -8,7 +8,7 @@ import TortureKit
 /// Random graphs of random models go into Strata and back.
 @Suite struct RoundTripTests {
   static let seeds = Array(
-    1...(ProcessInfo.processInfo.environment["STRATA_GRAPHS"].flatMap { Int($0) } ?? 30))
+    1...(ProcessInfo.processInfo.environment["STRATA_GRAPHS"].flatMap { Int($0) } ?? 12))
 
   /// Writes a random graph in Apple's format.
   static func make(_ seed: Int, in folder: ScratchFolder, count: Int = 60) throws -> (

@@ -20,11 +20,11 @@ struct FailingReads {
     try #require(plan >= 0, "too many plans")
   }
 
-  /// Which read is to fail after the `nth`: each of the first six, then each fifth, others alone than with all after them. With `STRATA_LONG_TESTS=1` each.
+  /// Which read is to fail after the `nth`: each of the first six, then each tenth, others alone than with all after them. With `STRATA_LONG_TESTS=1` each.
   static func next(after nth: Int, _ extent: Extent) -> Int {
     if TortureSettings.isLong || nth < 6 { return nth + 1 }
-    if nth == 6 { return extent == .one ? 8 : 10 }
-    return nth + 5
+    if nth == 6 { return extent == .one ? 8 : 13 }
+    return nth + 10
   }
 
   /// Reads succeed again. Returns how many failed.

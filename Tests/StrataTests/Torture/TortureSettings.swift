@@ -2,7 +2,7 @@ import Foundation
 
 /// The settings of the torture tests, by environment variables.
 enum TortureSettings {
-  /// `STRATA_LONG_TESTS=1`: every read fails in turn, not a choice of them.
+  /// `STRATA_LONG_TESTS=1`: every read fails in turn, and every call of a store with a log, not a choice of them.
   static let isLong = number("STRATA_LONG_TESTS") != nil
 
   /// `STRATA_SEED=n`: that seed alone. Otherwise fixed ones, of which the last has found a fault: a change is judged by the
@@ -12,7 +12,7 @@ enum TortureSettings {
     return [1, 2, 3, 4, 715_170_541]
   }()
   /// `STRATA_STEPS=n`: how many steps each seed takes.
-  static let steps = number("STRATA_STEPS") ?? 3_000
+  static let steps = number("STRATA_STEPS") ?? 1_800
   /// `STRATA_CHECK=1`: compares the whole store after every step, to find the step that spoiled it.
   static let checksAlways = number("STRATA_CHECK") == 1
   /// `STRATA_KILLS=n`: how often the crash test kills its child.

@@ -4,7 +4,8 @@ import Strata
 import StrataCore
 import TortureKit
 
-/// Lets the first, second, third … call of each function fail with each error, in each task of a store with a log.
+/// Lets calls of each function fail with each error, in each task of a store with a log: the first call and every third of the others, which of them
+/// the seed decides; all of them with `STRATA_LONG_TESTS=1`.
 struct LogFaults: TortureKind {
   static let name = "log-faults"
   static let cases = "faults with a log"
@@ -20,6 +21,7 @@ struct LogFaults: TortureKind {
   mutating func round() throws -> Int {
     let folder = try ScratchFolder()
     let durability = seed % 2 == 0 ? Durability.relaxed : .full
+    let stride = ProcessInfo.processInfo.environment["STRATA_LONG_TESTS"] == nil ? 3 : 1
     var count = 0
     var violations: [String] = []
     // Threads and descriptors that this process keeps.
@@ -36,7 +38,7 @@ struct LogFaults: TortureKind {
             count += 1
             details["in \(fault.function.rawValue)", default: 0] += 1
             details["while \(stage.rawValue)", default: 0] += 1
-            nth += 1
+            nth += nth == 1 ? 1 + Int(seed % UInt64(stride)) : stride
           }
         } catch {
           violations.append("\(error)")

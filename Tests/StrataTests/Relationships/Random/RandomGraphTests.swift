@@ -22,7 +22,7 @@ struct RandomGraphTests {
   }
 
   private static let environment = ProcessInfo.processInfo.environment
-  private static let steps: Int = environment["STRATA_GRAPH_STEPS"].flatMap { Int($0) } ?? 1_000
+  private static let steps: Int = environment["STRATA_GRAPH_STEPS"].flatMap { Int($0) } ?? 600
   private static let seeds: [UInt64] =
     environment["STRATA_SEED"].flatMap { UInt64($0) }.map { [$0] } ?? [1, 2, 3]
 }
