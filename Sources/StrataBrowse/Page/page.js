@@ -20,7 +20,7 @@ function h(tag, properties, ...children) {
 
 function bytes(number) {
   let unit = "B";
-  for (const next of ["kB", "MB", "GB", "TB"]) { if (number >= 1000) { number /= 1000; unit = next; } }
+  for (const next of ["kB", "MB", "GB", "TB"]) { if (number >= 1000) [number, unit] = [number / 1000, next]; }
   return `${unit === "B" ? number : number.toFixed(1)} ${unit}`;
 }
 
@@ -117,10 +117,7 @@ class RowsView {
     try {
       const answer = await ask("rows", { ...this.parameters(), offset: start, limit: pageSize });
       if (turn !== this.turn || this.isClosed) return;
-      this.at = answer.commit;
-      this.total = answer.count;
-      this.columns = answer.columns;
-      this.pages = new Map([[start / pageSize, answer.rows]]);
+      Object.assign(this, { at: answer.commit, total: answer.count, columns: answer.columns, pages: new Map([[start / pageSize, answer.rows]]) });
       this.loading.clear();
       this.wrong.hidden = true;
       this.input.removeAttribute("aria-invalid");
@@ -277,8 +274,7 @@ class ObjectView {
   close() { this.isClosed = true; }
 
   draw(edit) {
-    const object = this.object;
-    const isRemoved = edit?.kind === "deleted";
+    const object = this.object, isRemoved = edit?.kind === "deleted";
     show(
       h("h2", { id: "object", class: isRemoved ? "removed" : "" }, object.id),
       h("p", { class: "faint" }, h("a", { href: rowsHash(object.entity) }, object.entity), ` · ${edit?.kind === "inserted" ? "not saved yet" : `saved ${count(object.saved)} time${object.saved === 1 ? "" : "s"}`} · `, h("code", {}, object.uri ?? ""), " ",
@@ -287,15 +283,15 @@ class ObjectView {
       h("h3", {}, "Relationships"),
       h("dl", { class: "fields", id: "links" },
         object.toOne.flatMap((one) => this.toOne(one, edit)),
-        object.toMany.flatMap((many) => this.toMany(edit?.members?.[many.name] ?? many, many.name))),
+        object.toMany.flatMap((many) => this.toMany(many, edit?.members?.[many.name], true))),
       object.incoming.some((many) => many.count) ? h("h3", {}, "What refers to it") : null,
-      object.incoming.some((many) => many.count) ? h("dl", { class: "fields", id: "incoming" }, object.incoming.filter((many) => many.count).flatMap((many) => this.toMany(many, many.name))) : null);
+      object.incoming.some((many) => many.count) ? h("dl", { class: "fields", id: "incoming" }, object.incoming.filter((many) => many.count).flatMap((many) => this.toMany(many))) : null);
     if (this.flash) { $("attributes").classList.add("flash"); this.flash = false; }
   }
 
   attribute(attribute, edit) {
     const changed = edit?.values && attribute.name in edit.values;
-    const dd = h("dd", { "data-name": attribute.name, class: changed ? "edited" : "" }, changed && attribute.kind !== "image" ? this.text({ ...attribute, ...edit.values[attribute.name] }) : this.text(attribute));
+    const dd = h("dd", { "data-name": attribute.name, class: changed ? "edited" : "" }, changed ? this.text({ ...attribute, ...edit.values[attribute.name] }) : this.text(attribute));
     if (canEdit(attribute)) dd.append(" ", h("button", { type: "button", class: "writing", "aria-label": `Edit ${attribute.name}`, click: () => this.edit(attribute, dd, edit) }, "Edit"));
     dd.append(...this.wrong(attribute.name));
     return [h("dt", {}, attribute.name, h("small", {}, `${attribute.type}${attribute.isOptional ? "" : ", required"}${attribute.isDerived ? ", derived" : ""}`)), dd];
@@ -350,16 +346,23 @@ class ObjectView {
     return [h("dt", {}, one.name, h("small", {}, `to one ${one.destination}`)), dd];
   }
 
-  toMany(many, name) {
-    const list = h("ul", { class: "links" }, many.members.map((member) => h("li", {}, link(member))));
-    const more = h("button", { type: "button", hidden: many.members.length >= many.count, click: async () => {
+  // Members, which can be added and taken away where the relationship is the object's own.
+  toMany(saved, edited, isOwn = false) {
+    const many = edited ?? saved, name = saved.name;
+    const message = h("div", { class: "message", role: "alert" });
+    const set = async (value, adds) => { try { await change({ kind: "member", id: this.id, name, value, adds }); } catch (error) { message.textContent = errorText(error); } };
+    const item = (member) => h("li", {}, link(member), isOwn ? h("button", { type: "button", class: "writing small", "aria-label": `Take away ${member.id}`, click: () => set(member.id, false) }, "×") : null);
+    const list = h("ul", { class: "links" }, many.members.map(item));
+    const more = h("button", { type: "button", hidden: Boolean(edited) || many.members.length >= many.count, click: async () => {
       try {
         const answer = await ask("members", { id: this.id, relationship: name, offset: list.children.length, limit: 200 });
-        list.append(...answer.members.map((member) => h("li", {}, link(member))));
+        list.append(...answer.members.map(item));
         more.hidden = list.children.length >= answer.count;
       } catch (error) { more.replaceWith(failure(error)); }
     } }, "More");
-    return [h("dt", {}, name, h("small", {}, `${many.isOrdered ? "ordered, " : ""}${count(many.count)} ${many.destination}`)), h("dd", { "data-name": name }, list, more)];
+    const field = h("input", { placeholder: `${many.destination}/p1`, "aria-label": `Add to ${name}`, class: "writing", keydown: (event) => { if (event.key === "Enter" && field.value.trim()) set(field.value.trim(), true); } });
+    return [h("dt", {}, name, h("small", {}, `${many.isOrdered ? "ordered, " : ""}${count(many.count)} ${many.destination}`)),
+      h("dd", { "data-name": name, class: edited ? "edited" : "" }, list, more, isOwn ? [field, message] : null, ...this.wrong(name))];
   }
 
   changed(change) {
@@ -474,11 +477,7 @@ const pending = { changes: new Map(), wrong: [] };
 const canEdit = (attribute) => state.begin.writes && !attribute.isDerived && !["image", "large", "bytes", "text"].includes(attribute.kind) && attribute.isWhole !== false && !["composite", "transformable", "undefined", "binaryData"].includes(attribute.type);
 async function change(edit) { showPending(await tell("edit", edit)); }
 async function insert(entity) {
-  try {
-    const answer = await tell("edit", { kind: "insert", entity });
-    showPending(answer);
-    location.hash = objectHash(answer.id);
-  } catch (error) { complain(error); }
+  try { showPending(await tell("edit", { kind: "insert", entity })); location.hash = objectHash(pending.id); } catch (error) { complain(error); }
 }
 async function act(name) { try { showPending(await tell(name)); } catch (error) { complain(error); } }
 // What is not valid is told where it is, and below with a link to it.
@@ -491,7 +490,7 @@ function complain(error) {
   if (state.view instanceof ObjectView) state.view.show();
 }
 function showPending(answer) {
-  pending.wrong = [];
+  Object.assign(pending, { wrong: [], id: answer.id });
   pending.changes = new Map(answer.changes.map((item) => [item.id, item]));
   const words = { inserted: "new", updated: "changed", deleted: "deleted" };
   $("pending").hidden = !answer.changes.length && !answer.canUndo && !answer.canRedo;

@@ -202,13 +202,20 @@ final class EditSession: Sendable {
     guard let text else { throw Failure(.usage, "The edit says no “id”.") }
     let address = try Names.object(text, in: schema, identifier: identifier)
     let entity = schema.entities[address.entity]
+    let missing = Failure(.missing, "There is no object \(Names.text(address, in: schema)).")
     guard
       let id = coordinator.managedObjectID(
-        storeIdentifier: identifier, entityName: entity.name, key: address.key),
-      let object = try? context.existingObject(with: id), !object.isDeleted,
-      entity.subtree.contains(try self.entity(of: object).number)
-    else { throw Failure(.missing, "There is no object \(Names.text(address, in: schema)).") }
-    return object
+        storeIdentifier: identifier, entityName: entity.name, key: address.key)
+    else { throw missing }
+    do {
+      let object = try context.existingObject(with: id)
+      guard !object.isDeleted, entity.subtree.contains(try self.entity(of: object).number) else {
+        throw missing
+      }
+      return object
+    } catch let error as CoreDataError where error.code == .managedObjectReferentialIntegrity {
+      throw missing
+    }
   }
 
   // MARK: Telling

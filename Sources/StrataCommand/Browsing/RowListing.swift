@@ -52,7 +52,8 @@ final class RowListings: Sendable {
     }
   }
 
-  private func find(_ key: RowListing.Key, _ store: OpenStore, _ commit: UInt64) -> RowListing? {
+  /// The list of that commit; nil when it was not made, or is gone.
+  func find(_ key: RowListing.Key, _ store: OpenStore, _ commit: UInt64) -> RowListing? {
     entries.withLock { entries in
       entries.first { $0.key == key && $0.store == ObjectIdentifier(store) && $0.listing.commit == commit }?
         .listing

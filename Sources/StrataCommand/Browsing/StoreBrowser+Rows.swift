@@ -42,16 +42,16 @@ extension StoreBrowser {
     let columns = Self.columns(of: resolved.entity, window.schema)
     let (commit, count, hierarchy): (UInt64, Int, Int)
     let rows: [(key: UInt64, row: FetchedRow?)]
+    let key = RowListing.Key(
+      entity: resolved.entity.name, condition: question.condition, sort: sort, isExact: question.isExact)
     // Without condition and order rows come by their keys, and a window near the beginning needs no list.
-    if question.condition == nil, sort == nil, at == number, offset + limit <= 2_000 {
+    if question.condition == nil, sort == nil, offset <= 2_000, listings.find(key, store, at) == nil {
       count = try window.reading.fetch(resolved, mode: .count).count
       (resolved.offset, resolved.limit) = (offset, limit)
       rows =
         limit == 0 ? [] : try window.reading.fetch(resolved, mode: .rows).rows.map { ($0.primaryKey, $0) }
       (commit, hierarchy) = (number, resolved.hierarchyNumber)
     } else {
-      let key = RowListing.Key(
-        entity: resolved.entity.name, condition: question.condition, sort: sort, isExact: question.isExact)
       let listing = try listings.listing(key, of: store, at: at) {
         // Of the newest commit, whichever was asked for: an older one cannot be had again.
         RowListing(

@@ -225,6 +225,19 @@ struct PageTests {
     try browser.evaluate("document.getElementById('save').click()")
     try browser.wait(for: "document.getElementById('pending').innerText.includes('Nothing to save')")
     #expect(try library.values("Book", "title") == ["Book 2", "Book 3", "Edited"])
+    // Members are taken away and added from the other end.
+    try browser.evaluate("location.hash = '#/object/Author/p2'")
+    try browser.wait(for: "document.querySelector('[aria-label=\"Take away Book/p1\"]')")
+    try browser.evaluate("document.querySelector('[aria-label=\"Take away Book/p1\"]').click()")
+    try browser.wait(for: "document.querySelector('#links [data-name=books]').innerText === ''")
+    try browser.evaluate("document.querySelector('[aria-label=\"Add to books\"]').focus()")
+    try browser.type("Book/p2")
+    try browser.press("Enter", code: 13)
+    try browser.wait(
+      for: "document.querySelector('#links [data-name=books] a')?.innerText.includes('Book/p2')")
+    try browser.evaluate("document.getElementById('save').click()")
+    try browser.wait(for: "document.getElementById('pending').innerText.includes('Nothing to save')")
+    #expect(try library.values("Book", "title", where: "author.name == '<b>Tom</b>'") == ["Book 2"])
     // A new object lacks what it must have: saving says so, and throwing away takes it back.
     try browser.evaluate("location.hash = '#/rows/Book'")
     try browser.wait(for: "document.getElementById('insert')")

@@ -67,6 +67,26 @@ import TortureKit
     #expect(try Self.run(program, ["--help"]).output.contains("--write"))
   }
 
+  @Test func theBrowserIsOpenedWhenThatIsAsked() throws {
+    let library = try Library()
+    // What stands for the system's browser notes the address.
+    let note = library.folder("opened")
+    let stand = library.folder("xdg-open")
+    try Data("#!/bin/sh\necho \"$1\" > '\(note)'\n".utf8).write(to: URL(fileURLWithPath: stand))
+    chmod(stand, 0o755)
+    let folder = URL(fileURLWithPath: stand).deletingLastPathComponent().path
+    let process = try ChildProcess(
+      "/usr/bin/env",
+      ["PATH=\(folder):/usr/bin:/bin", ChildProcess.program("strata-browse"), library.path, "--open"])
+    let address = try #require(process.readLine())
+    // The second line comes before the browser is opened: the note is there by the time there is one.
+    _ = process.readLine()
+    while !FileManager.default.fileExists(atPath: note) { usleep(5_000) }
+    var text = ""
+    while text.isEmpty { text = try String(contentsOfFile: note, encoding: .utf8) }
+    #expect(text == address + "\n")
+  }
+
   @Test func onlyThisComputerIsListenedTo() throws {
     let page = try Page(try Library())
     // /proc/net/tcp has the addresses that are listened on, as they lie in memory.
