@@ -30,7 +30,11 @@ final class Browser {
     let ends = [commands[0], answers[1]].map { fcntl($0, F_DUPFD_CLOEXEC, 20) }
     close(commands[0])
     close(answers[1])
-    var actions = posix_spawn_file_actions_t()
+    #if canImport(Darwin)
+      var actions: posix_spawn_file_actions_t?
+    #else
+      var actions = posix_spawn_file_actions_t()
+    #endif
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_adddup2(&actions, ends[0], 3)

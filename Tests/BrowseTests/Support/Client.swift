@@ -72,9 +72,14 @@ struct Client {
   }
 
   static func write(_ bytes: [UInt8], to socket: Int32) throws {
+    #if os(Linux)
+      let flags = Int32(MSG_NOSIGNAL)
+    #else
+      let flags: Int32 = 0
+    #endif
     var rest = bytes[...]
     while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+      let count = rest.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, flags) }
       // Who refuses early does not read the rest.
       if count < 0 && (errno == EPIPE || errno == ECONNRESET) { return }
       if count < 0 && errno == EINTR { continue }
@@ -84,8 +89,18 @@ struct Client {
   }
 
   func connect() throws -> Int32 {
-    let socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    #if os(Linux)
+      let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+    #else
+      let kind = SOCK_STREAM
+    #endif
+    let socket = Foundation.socket(AF_INET, kind, 0)
     guard socket >= 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
+    #if !os(Linux)
+      var isSilent: Int32 = 1
+      setsockopt(socket, SOL_SOCKET, SO_NOSIGPIPE, &isSilent, socklen_t(MemoryLayout<Int32>.size))
+      _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
+    #endif
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = port.bigEndian
