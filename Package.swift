@@ -121,6 +121,8 @@ let package = Package(
     .executable(name: "strata", targets: ["StrataTool"]),
     // The same, and it opens stores on PostgreSQL servers: a product of its own, since it leads to libpq.
     .executable(name: "strata-postgres", targets: ["StrataPostgresTool"]),
+    // A store in the browser. Only this product leads to swift-nio: see Scripts/check-products.
+    .executable(name: "strata-browse", targets: ["StrataBrowseTool"]),
     // On Apple's systems it generates nothing: so that a package can use it everywhere.
     .plugin(name: "CoreDataPlugin", targets: ["CoreDataPlugin"]),
   ] + appleSpelledProducts,
@@ -129,6 +131,8 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-collections", from: "1.2.0"),
     // Of the macros of StrataModels and SwiftData only: see Scripts/check-products.
     .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
+    // Of the product strata-browse only: see Scripts/check-products.
+    .package(url: "https://github.com/apple/swift-nio", from: "2.86.0"),
   ] + appleSpelledPackages,
   targets: [
     .systemLibrary(
@@ -163,6 +167,18 @@ let package = Package(
     .executableTarget(name: "StrataTool", dependencies: ["StrataCommand"]),
     .executableTarget(
       name: "StrataPostgresTool", dependencies: ["StrataCommand", "StrataCore", "StrataPostgres"]),
+    .target(
+      name: "StrataBrowse",
+      dependencies: [
+        "StrataCommand", .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+      ],
+      // Part of the program: it reads no file but the store.
+      resources: [
+        .embedInCode("Page/page.html"), .embedInCode("Page/page.css"), .embedInCode("Page/page.js"),
+        .embedInCode("Page/icon.svg"),
+      ]),
+    .executableTarget(name: "StrataBrowseTool", dependencies: ["StrataBrowse"]),
     .target(name: "NSManagedGenerator"),
     .executableTarget(name: "NSManagedTool", dependencies: ["NSManagedGenerator"]),
     .plugin(name: "CoreDataPlugin", capability: .buildTool(), dependencies: ["NSManagedTool"]),
@@ -207,6 +223,13 @@ let package = Package(
     // Small, so that the command can be built and tested without the big targets.
     .testTarget(
       name: "ToolTests", dependencies: ["Strata", "StrataCore", "StrataCommand", "StrataTool", "TortureKit"]),
+    // The page over HTTP, and in a real browser where there is one.
+    .testTarget(
+      name: "BrowseTests",
+      dependencies: [
+        "StrataBrowse", "StrataBrowseTool", "StrataCommand", "StrataTool", "Strata", "StrataCore",
+        "TortureKit",
+      ]),
     .testTarget(name: "ModelTests", dependencies: ["StrataModels", "Bookshelf", "TortureKit"]),
     .testTarget(
       name: "ModelMacroTests",

@@ -21,7 +21,8 @@ struct StrataCommand: ParsableCommand {
     version: version,
     subcommands: [
       Info.self, Stats.self, SchemaCommand.self, Rows.self, Show.self, Count.self, Explain.self, History.self,
-      Watch.self, Shell.self, Dump.self, Load.self, ImportStore.self, ExportStore.self, Check.self,
+      Watch.self, Browse.self, Shell.self, Dump.self, Load.self, ImportStore.self, ExportStore.self,
+      Check.self,
       Backup.self, Restore.self, Compact.self,
       Diff.self, Migrate.self, Salvage.self, PortCoreData.self,
     ])

@@ -51,7 +51,9 @@ enum StoreHistory {
     return words
   }
 
-  static func json(_ transaction: PersistentHistoryTransaction, changes: Bool) -> JSONValue {
+  /// - Parameter most: Only so many of the changes, with the number of all.
+  static func json(_ transaction: PersistentHistoryTransaction, changes: Bool, most: Int? = nil) -> JSONValue
+  {
     var members: [(String, JSONValue)] = [
       ("number", .number(Int(transaction.transactionNumber))),
       ("time", .string(ValueText.date(transaction.timestamp))), ("author", .optional(transaction.author)),
@@ -60,8 +62,9 @@ enum StoreHistory {
     ]
     let all = transaction.changes ?? []
     if changes {
-      members.append(("changes", .array(all.map(json))))
-    } else {
+      members.append(("changes", .array(all.prefix(most ?? .max).map(json))))
+    }
+    if !changes || most != nil {
       let counts = PersistentHistoryChangeType.allCases.map { type in
         ("\(type)", JSONValue.number(all.count { $0.changeType == type }))
       }

@@ -16,9 +16,27 @@ struct Asking: ParsableArguments {
   func request(_ schema: Schema, sort: [String] = [], limit: Int = 0, offset: Int = 0) throws
     -> ResolvedFetchRequest
   {
+    try Question(store: store, entity: entity, condition: condition, isExact: exact)
+      .request(schema, sort: sort, limit: limit, offset: offset)
+  }
+}
+
+/// A question for objects, in words.
+struct Question {
+  /// The store's name, for advice.
+  let store: String
+  let entity: String
+  var condition: String?
+  /// Whether objects of subentities are left out.
+  var isExact = false
+
+  /// The request, with names and types looked up.
+  func request(_ schema: Schema, sort: [String] = [], limit: Int = 0, offset: Int = 0) throws
+    -> ResolvedFetchRequest
+  {
     let found = try Names.entity(entity, in: schema)
     var request = FetchRequest<ManagedObjectID>(entityName: found.name)
-    request.includesSubentities = !exact
+    request.includesSubentities = !isExact
     if let condition { request.predicate = try FetchPredicate(format: condition, argumentArray: []) }
     request.sortDescriptors = try sort.flatMap { try Self.sorts($0) }
     request.fetchLimit = limit

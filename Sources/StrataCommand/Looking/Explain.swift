@@ -44,7 +44,7 @@ struct Explain: StoreTask {
     }
   }
 
-  private static func report(_ part: FetchExplanation.StorePart) -> JSONValue {
+  static func report(_ part: FetchExplanation.StorePart) -> JSONValue {
     var members: [(String, JSONValue)] = [
       ("access", .string(part.access.rawValue)), ("plan", .string(part.plan)),
       ("indexes", .strings(part.indexNames)), ("ranges", .number(part.rangeCount)),

@@ -13,24 +13,10 @@ struct Stats: StoreTask {
   @Flag(help: "As JSON.") var json = false
   var subject: String? { store }
 
-  private struct Figures {
-    let statistics: StoreStatistics
-    let space: (bytes: [String: Int], freeBytes: Int)
-    let counts: [(name: String, count: Int)]
-    let changes: [(name: String, count: Int)]?
-  }
-
   func perform() throws {
-    let figures = try StorePath.read(store) { window in
-      guard let file = window.fileStore else { throw Failure(.usage, "The store is in no file.") }
-      return Figures(
-        statistics: try file.statistics(), space: try file.space(),
-        counts: try MigrationPreview.objectCounts(window).sorted { $0.key < $1.key }.map {
-          ($0.key, $0.value)
-        },
-        changes: history ? try changes() : nil)
-    }
-    if json { try Output.current.json(report(figures)) } else { try write(figures) }
+    var figures = try StorePath.read(store) { try StoreFigures($0) }
+    if history { figures.changes = try changes() }
+    if json { try Output.current.json(figures.report) } else { try write(figures) }
   }
 
   private func changes() throws -> [(name: String, count: Int)] {
@@ -44,22 +30,7 @@ struct Stats: StoreTask {
     return counts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
-  /// Keyspaces in the order of the file format, with what they are for.
-  private static func words(_ keyspace: String) -> String {
-    switch keyspace {
-    case "large": return "large values"
-    case "edges": return "members of relationships"
-    case "journal": return "journal for other processes"
-    case "history": return "history"
-    case "meta": return "the store itself"
-    default: break
-    }
-    if keyspace.hasPrefix("rows:") { return "objects of \(keyspace.dropFirst(5)) and below" }
-    if keyspace.hasPrefix("index:") { return "index \(keyspace.dropFirst(6))" }
-    return keyspace
-  }
-
-  private func write(_ figures: Figures) throws {
+  private func write(_ figures: StoreFigures) throws {
     let output = Output.current
     let (statistics, space) = (figures.statistics, figures.space)
     var table = Table([("entity", false), ("objects", true)], widest: 0)
@@ -69,7 +40,7 @@ struct Stats: StoreTask {
     table = Table([("what", false), ("entries", true), ("bytes", true)], widest: 0)
     for (name, bytes) in space.bytes.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
       let entries = statistics.entryCounts[name].map(Words.grouped) ?? ""
-      try table.add([Self.words(name), entries, Words.grouped(bytes)], to: output)
+      try table.add([StoreFigures.words(name), entries, Words.grouped(bytes)], to: output)
     }
     try table.add(
       ["free pages", Words.grouped(space.freeBytes / statistics.pageSize), Words.grouped(space.freeBytes)],
@@ -92,20 +63,52 @@ struct Stats: StoreTask {
     for (name, count) in changes { try table.add([name, Words.grouped(count)], to: output) }
     try table.finish(output)
   }
+}
 
-  private func report(_ figures: Figures) -> JSONValue {
-    let (statistics, space) = (figures.statistics, figures.space)
+/// How much there is of what in a store.
+struct StoreFigures {
+  let statistics: StoreStatistics
+  let space: (bytes: [String: Int], freeBytes: Int)
+  /// By entity, how many objects there are of exactly that.
+  let counts: [(name: String, count: Int)]
+  /// By entity, how many changes the history tells, where that was asked.
+  var changes: [(name: String, count: Int)]?
+
+  init(_ window: StoreWindow) throws {
+    guard let file = window.fileStore else { throw Failure(.usage, "The store is in no file.") }
+    statistics = try file.statistics()
+    space = try file.space()
+    counts = try MigrationPreview.objectCounts(window).sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+  }
+
+  /// Keyspaces in the order of the file format, with what they are for.
+  static func words(_ keyspace: String) -> String {
+    switch keyspace {
+    case "large": return "large values"
+    case "edges": return "members of relationships"
+    case "journal": return "journal for other processes"
+    case "history": return "history"
+    case "meta": return "the store itself"
+    default: break
+    }
+    if keyspace.hasPrefix("rows:") { return "objects of \(keyspace.dropFirst(5)) and below" }
+    if keyspace.hasPrefix("index:") { return "index \(keyspace.dropFirst(6))" }
+    return keyspace
+  }
+
+  /// The figures as JSON.
+  var report: JSONValue {
     let keyspaces = space.bytes.sorted { $0.key < $1.key }.map { name, bytes -> (String, JSONValue) in
       (name, ["entries": .number(statistics.entryCounts[name] ?? 0), "bytes": .number(bytes)])
     }
     var members: [(String, JSONValue)] = [
-      ("objects", .object(figures.counts.map { ($0.name, .number($0.count)) })),
+      ("objects", .object(counts.map { ($0.name, .number($0.count)) })),
       ("keyspaces", .object(keyspaces)), ("bytes", .number(statistics.fileSize)),
       ("pageSize", .number(statistics.pageSize)), ("freeBytes", .number(space.freeBytes)),
       ("logBytes", .number(statistics.logSize)), ("logCommits", .number(statistics.logRecordCount)),
       ("readers", .number(statistics.readersInUse)),
     ]
-    if let changes = figures.changes {
+    if let changes = changes {
       members.append(("history", .object(changes.map { ($0.name, .number($0.count)) })))
     }
     return .object(members)

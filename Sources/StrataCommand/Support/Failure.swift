@@ -70,6 +70,7 @@ extension Failure {
       self.init(.input, error.line > 0 ? "Line \(error.line): \(error.description)" : error.description)
     case let error as ModelError: self.init(.model, error.description)
     case let error as FetchError: self.init(.usage, error.description)
+    case let error as TextMatchError: self.init(.usage, error.description)
     case let error as PredicateSyntaxError:
       self.init(.usage, error.description)
       keepsLines = true

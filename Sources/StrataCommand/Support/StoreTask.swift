@@ -15,8 +15,11 @@ extension StoreTask {
   var subject: String? { nil }
   static var readsServers: Bool { false }
 
-  func run() throws {
-    Interruption.prepare()
+  func run() throws { try runTask() }
+
+  /// - Parameter preparesSignals: False for a command that hands on to another program.
+  func runTask(preparesSignals: Bool = true) throws {
+    if preparesSignals { Interruption.prepare() }
     defer { Interruption.waitIfEnding() }
     do {
       do {

@@ -94,6 +94,8 @@ import Testing
     let syntax = Tool.run("rows", stand.path, "Person", "--where", "age > > 3")
     #expect(syntax.code == 64)
     #expect(syntax.error.contains("age > > 3\n      ^"), "\(syntax)")
+    let pattern = Tool.run("rows", stand.path, "Person", "--where", "name MATCHES '('")
+    #expect(pattern.code == 64 && pattern.error.contains("no regular expression"), "\(pattern)")
     let name = Tool.run("rows", stand.path, "Person", "--where", "name == 'x' AND agee > 3")
     #expect(name.code == 64)
     #expect(name.error.contains("name == 'x' AND agee > 3\n                ^"), "\(name)")

@@ -131,6 +131,13 @@ package final class StoreWindow {
     return value
   }
 
+  /// How many bytes a large value has, which is not read; nil for a value that lies in the row, and for none.
+  package func largeValueSize(of row: FetchedRow, _ slot: Int) -> Int? {
+    row.snapshot?.externalReference(slot, schema.entities[row.entity].layout).map {
+      Int(clamping: $0.byteCount)
+    }
+  }
+
   // MARK: Links
 
   /// What a reference leads to; nil for a code that no entity has.

@@ -1,0 +1,597 @@
+"use strict";
+// The page about one store. Everything that comes from the store becomes text, never markup.
+
+const $ = (id) => document.getElementById(id);
+const state = { begin: null, commit: 0, view: null, sizes: new Intl.NumberFormat("en") };
+const count = (number) => state.sizes.format(number);
+
+// An element: properties that are functions are listeners, `class`, `data-…` and `aria-…` are attributes.
+function h(tag, properties, ...children) {
+  const element = document.createElement(tag);
+  for (const [key, value] of Object.entries(properties ?? {})) {
+    if (value === undefined || value === null || value === false) continue;
+    if (typeof value === "function") element.addEventListener(key, value);
+    else if (key in element && !key.includes("-")) element[key] = value;
+    else element.setAttribute(key, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+function bytes(number) {
+  let unit = "B";
+  for (const next of ["kB", "MB", "GB", "TB"]) { if (number >= 1000) [number, unit] = [number / 1000, next]; }
+  return `${unit === "B" ? number : number.toFixed(1)} ${unit}`;
+}
+
+// What the store answers; an error has `message` and `advice`.
+async function ask(name, query, options) {
+  const text = new URLSearchParams(Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== null && value !== ""));
+  // A plus sign stands for itself here.
+  const url = `api/${name}?${text.toString().replaceAll("+", "%20")}`;
+  let response;
+  try { response = await fetch(url, { cache: "no-store", ...options }); } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw Object.assign(new Error("The program that serves this page has ended."), { isLost: true });
+  }
+  const answer = await response.json().catch(() => ({ error: `The answer cannot be read (${response.status}).` }));
+  if (!response.ok) throw Object.assign(new Error(answer.error ?? "The request was turned away."), { advice: answer.advice, fields: answer.fields });
+  return answer;
+}
+const tell = (name, body) => ask(name, {}, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body ?? {}) });
+
+const objectHash = (id) => `#/object/${id.split("/").map(encodeURIComponent).join("/")}`;
+function link(target) {
+  if (!target) return h("span", { class: "nil" }, "nil");
+  if (target.isGone) return h("span", { class: "gone", title: "The object is gone." }, target.id);
+  return h("a", { href: objectHash(target.id), title: target.id }, target.label ? `${target.label} ` : target.id, target.label ? h("span", { class: "faint" }, target.id) : null);
+}
+function show(...children) { $("main").className = ""; $("main").replaceChildren(...children.filter((child) => child !== null)); }
+function errorText(error) { return error.message + (error.advice ? `\n${error.advice}` : ""); }
+function failure(error) { return h("pre", { class: "error", role: "alert" }, errorText(error)); }
+
+// MARK: Rows
+
+const rowHeight = 28, pageSize = 100, tallest = 15_000_000;
+
+class RowsView {
+  constructor(entity, query) {
+    Object.assign(this, { entity, query, pages: new Map(), loading: new Map(), flashing: new Map(), total: 0, first: 0, chosen: 0, columns: [] });
+    this.input = h("input", {
+      type: "search", id: "where", spellcheck: false, autocomplete: "off", value: query.where ?? "",
+      placeholder: "condition: age > 30 AND name BEGINSWITH 'A'", "aria-label": "Condition", "aria-describedby": "wrong plan",
+      input: () => { clearTimeout(this.typing); this.typing = setTimeout(() => this.search(), 300); },
+      keydown: (event) => {
+        if (event.key === "Enter") { clearTimeout(this.typing); this.search(); }
+        if (event.key === "Escape" || event.key === "ArrowDown") { this.scroller.focus(); event.preventDefault(); }
+      },
+    });
+    this.exact = h("input", { type: "checkbox", checked: query.exact === "1", change: () => this.search() });
+    this.counter = h("span", { class: "count", id: "count" });
+    this.wrong = h("pre", { class: "error", id: "wrong", role: "alert", hidden: true });
+    this.plan = h("div", { class: "plan mono", id: "plan" });
+    this.body = h("div", { class: "cells" });
+    this.layer = h("div", { class: "layer" }, this.body);
+    this.spacer = h("div", {});
+    this.scroller = h("div", {
+      class: "scroller", id: "rows", tabIndex: 0, role: "grid", "aria-label": entity,
+      scroll: () => this.draw(), keydown: (event) => this.key(event),
+    }, this.layer, this.spacer);
+    this.exactLabel = h("label", {}, this.exact, " without subentities");
+    this.exactLabel.hidden = !state.begin.entities.some((other) => other.parent === entity);
+    this.element = [
+      h("div", { class: "tools" }, this.input, this.exactLabel, this.counter,
+        h("button", { type: "button", class: "writing", id: "insert", click: () => insert(entity), disabled: this.about?.isAbstract }, `New ${entity}`)),
+      this.wrong, this.plan, this.scroller,
+    ];
+    this.resize = new ResizeObserver(() => this.draw());
+  }
+
+  get about() { return state.begin.entities.find((entity) => entity.name === this.entity); }
+  parameters() { return { entity: this.entity, where: this.query.where, sort: this.query.sort, exact: this.query.exact }; }
+
+  async show() {
+    $("main").className = "table";
+    $("main").replaceChildren(...this.element);
+    this.resize.observe(this.scroller);
+    await this.reload();
+  }
+  close() { this.resize.disconnect(); clearTimeout(this.typing); this.isClosed = true; }
+
+  // The condition or the order has changed: it becomes part of the address.
+  search(sort = this.query.sort) {
+    const query = { where: this.input.value.trim(), sort: sort ?? "", exact: this.exact.checked ? "1" : "" };
+    if (query.where === (this.query.where ?? "") && query.sort === (this.query.sort ?? "") && query.exact === (this.query.exact ?? "")) return;
+    this.query = query;
+    history.replaceState(null, "", rowsHash(this.entity, query));
+    this.chosen = 0;
+    this.scroller.scrollTop = 0;
+    return this.reload();
+  }
+
+  // Begins anew with the newest commit. What is shown stays until the answer is there.
+  async reload() {
+    const turn = (this.turn = (this.turn ?? 0) + 1);
+    const start = Math.floor(this.first / pageSize) * pageSize;
+    const plan = ask("plan", this.parameters()).catch(() => null);
+    try {
+      const answer = await ask("rows", { ...this.parameters(), offset: start, limit: pageSize });
+      if (turn !== this.turn || this.isClosed) return;
+      Object.assign(this, { at: answer.commit, total: answer.count, columns: answer.columns, pages: new Map([[start / pageSize, answer.rows]]) });
+      this.loading.clear();
+      this.wrong.hidden = true;
+      this.input.removeAttribute("aria-invalid");
+      this.spacer.style.height = `${Math.min(tallest, this.total * rowHeight) + rowHeight}px`;
+      this.spacer.style.width = `${this.columns.reduce((sum, column) => sum + this.width(column), 150)}px`;
+      this.scroller.setAttribute("aria-rowcount", this.total + 1);
+      this.counter.textContent = `${count(this.total)} object${this.total === 1 ? "" : "s"}`;
+      this.chosen = Math.min(this.chosen, Math.max(0, this.total - 1));
+      this.draw();
+    } catch (error) {
+      if (turn !== this.turn || this.isClosed) return;
+      if (error.isLost) return lost();
+      this.wrong.textContent = errorText(error);
+      this.wrong.hidden = false;
+      this.input.setAttribute("aria-invalid", "true");
+    }
+    const found = await plan;
+    if (turn !== this.turn) return;
+    this.plan.textContent = found ? found.plan + (found.estimatedRows === null ? "" : ` · about ${count(found.estimatedRows)} rows to look at`) : "";
+  }
+
+  width(column) { return { number: 120, wide: 220, "": 170 }[this.kind(column)]; }
+  visible() { return Math.max(1, Math.floor((this.scroller.clientHeight - rowHeight) / rowHeight)); }
+
+  // Pixels of the scroll bar are rows, or more than one when there are very many.
+  draw() {
+    const visible = this.visible(), last = Math.max(0, this.total - visible);
+    const room = this.spacer.offsetHeight - this.scroller.clientHeight;
+    const part = this.total * rowHeight > tallest ? (room > 0 ? this.scroller.scrollTop / room : 0) * last : this.scroller.scrollTop / rowHeight;
+    this.first = Math.min(last, Math.max(0, Math.round(part)));
+    this.layer.style.height = `${this.scroller.clientHeight}px`;
+    this.layer.style.width = this.spacer.style.width;
+    this.spacer.style.marginTop = `-${this.scroller.clientHeight}px`;
+    const rows = [this.head()];
+    for (let place = this.first; place < Math.min(this.total, this.first + visible + 1); place++) rows.push(this.row(place));
+    this.body.replaceChildren(...rows);
+    for (const page of new Set([this.first, this.first + visible].map((place) => Math.floor(place / pageSize)))) this.load(page);
+  }
+
+  head() {
+    const [key, direction] = (this.query.sort ?? "").split(":");
+    return h("div", { class: "row head", role: "row", "aria-rowindex": 1 },
+      h("div", { class: "cell id", role: "columnheader" }, "id"),
+      this.columns.map((column) => h("div", {
+        class: `cell ${this.kind(column)}`, role: "columnheader", title: column.type ?? column.kind, "data-sort": column.sorts ? column.name : null,
+        "aria-sort": key === column.name ? (direction === "desc" ? "descending" : "ascending") : null,
+        click: () => column.sorts && this.search(key !== column.name ? `${column.name}:asc` : direction === "asc" ? `${column.name}:desc` : ""),
+      }, column.name, key === column.name ? (direction === "desc" ? " ▼" : " ▲") : "")));
+  }
+  kind(column) { return column.isNumber ? "number" : column.kind === "one" || ["date", "uuid", "uri", "string"].includes(column.type) ? "wide" : ""; }
+
+  row(place) {
+    const row = this.pages.get(Math.floor(place / pageSize))?.[place % pageSize];
+    const properties = { class: "row", role: "row", "aria-rowindex": place + 2 };
+    if (place === this.chosen) { properties.class += " chosen"; properties["aria-selected"] = "true"; }
+    if (!row) return h("div", properties, h("div", { class: "cell id faint" }, "…"));
+    if (row.gone) return h("div", properties, h("div", { class: "cell id gone" }, row.gone));
+    const flash = this.flashing.get(row.id);
+    if (flash) Object.assign(properties, { class: `${properties.class} flash`, "data-change": flash.word });
+    const edit = pending.changes.get(row.id);
+    if (edit) properties.class += edit.kind === "deleted" ? " removed edited" : " edited";
+    properties.click = () => { this.chosen = place; this.draw(); };
+    properties.dblclick = () => { location.hash = objectHash(row.id); };
+    const element = h("div", properties, h("div", { class: "cell id", role: "gridcell" }, h("a", { href: objectHash(row.id), tabIndex: -1 }, row.id)),
+      this.columns.map((column, index) => this.cell(column, row.cells[index])));
+    // A row that is drawn again goes on flashing where it was.
+    if (flash) element.style.animationDelay = `${flash.since - performance.now()}ms`;
+    return element;
+  }
+
+  cell(column, value) {
+    const properties = { class: `cell ${this.kind(column)}`, role: "gridcell" };
+    if (value === null) return h("div", { ...properties, class: properties.class + " nil" }, "nil");
+    if (typeof value === "string") return h("div", { ...properties, title: value }, value);
+    if (value.size !== undefined) return h("div", { ...properties, class: properties.class + " faint" }, bytes(value.size));
+    if (value.count !== undefined) return h("div", properties, count(value.count));
+    return h("div", properties, link(value));
+  }
+
+  async load(page) {
+    if (page * pageSize >= this.total || this.pages.has(page) || this.loading.has(page)) return;
+    const turn = this.turn;
+    // What was scrolled past is not waited for.
+    for (const [other, control] of this.loading) { if (Math.abs(other - page) > 1) { control.abort(); this.loading.delete(other); } }
+    const control = new AbortController();
+    this.loading.set(page, control);
+    try {
+      const answer = await ask("rows", { ...this.parameters(), offset: page * pageSize, limit: pageSize, at: this.at }, { signal: control.signal });
+      if (turn !== this.turn || this.isClosed) return;
+      // The list of that commit is gone: this one is another list.
+      if (answer.commit !== this.at) return this.reload();
+      this.pages.set(page, answer.rows);
+      if (this.pages.size > 60) this.pages.delete(this.pages.keys().next().value);
+      this.draw();
+    } catch (error) {
+      if (error.isLost) lost();
+    } finally {
+      if (this.loading.get(page) === control) this.loading.delete(page);
+    }
+  }
+
+  choose(place) {
+    this.chosen = Math.min(this.total - 1, Math.max(0, place));
+    const visible = this.visible(), last = Math.max(1, this.total - visible);
+    if (this.chosen < this.first || this.chosen >= this.first + visible) {
+      const top = Math.min(last, Math.max(0, this.chosen < this.first ? this.chosen : this.chosen - visible + 1));
+      const room = this.spacer.offsetHeight - this.scroller.clientHeight;
+      this.scroller.scrollTop = this.total * rowHeight > tallest ? (top / last) * room : top * rowHeight;
+    }
+    this.draw();
+  }
+
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: this.visible(), PageUp: -this.visible(), Home: -Infinity, End: Infinity }[event.key];
+    if (step !== undefined) {
+      event.preventDefault();
+      this.choose(Math.max(-1, Math.min(this.total, this.chosen + step)));
+    } else if (event.key === "Enter") {
+      const row = this.pages.get(Math.floor(this.chosen / pageSize))?.[this.chosen % pageSize];
+      if (row?.id) location.hash = objectHash(row.id);
+    }
+  }
+
+  // Others have saved: what is new and what has changed flashes.
+  changed(change) {
+    const until = performance.now() + 2400;
+    for (const word of ["inserted", "updated"]) { for (const id of change[word] ?? []) this.flashing.set(id, { word, since: performance.now() }); }
+    setTimeout(() => {
+      for (const [id, flash] of this.flashing) { if (flash.since + 2400 <= until) this.flashing.delete(id); }
+      if (!this.isClosed) this.draw();
+    }, 2500);
+    return this.reload();
+  }
+}
+
+function rowsHash(entity, query = {}) {
+  const text = new URLSearchParams(Object.entries(query).filter(([, value]) => value)).toString();
+  return `#/rows/${encodeURIComponent(entity)}${text ? `?${text}` : ""}`;
+}
+
+// MARK: An object
+
+class ObjectView {
+  constructor(id) { this.id = id; }
+
+  async show() {
+    try {
+      const edit = pending.changes.get(this.id);
+      this.object = edit?.kind === "inserted" ? edit.object : await ask("object", { id: this.id });
+      if (!this.isClosed) this.draw(pending.changes.get(this.id));
+    } catch (error) { if (!this.isClosed) show(failure(error)); }
+  }
+  close() { this.isClosed = true; }
+
+  draw(edit) {
+    const object = this.object, isRemoved = edit?.kind === "deleted";
+    show(
+      h("h2", { id: "object", class: isRemoved ? "removed" : "" }, object.id),
+      h("p", { class: "faint" }, h("a", { href: rowsHash(object.entity) }, object.entity), ` · ${edit?.kind === "inserted" ? "not saved yet" : `saved ${count(object.saved)} time${object.saved === 1 ? "" : "s"}`} · `, h("code", {}, object.uri ?? ""), " ",
+        isRemoved ? " deleted, not saved yet " : h("button", { type: "button", class: "writing", id: "delete", click: () => change({ kind: "delete", id: object.id }) }, "Delete")),
+      h("dl", { class: "fields", id: "attributes" }, object.attributes.flatMap((attribute) => this.attribute(attribute, edit))),
+      h("h3", {}, "Relationships"),
+      h("dl", { class: "fields", id: "links" },
+        object.toOne.flatMap((one) => this.toOne(one, edit)),
+        object.toMany.flatMap((many) => this.toMany(many, edit?.members?.[many.name], true))),
+      object.incoming.some((many) => many.count) ? h("h3", {}, "What refers to it") : null,
+      object.incoming.some((many) => many.count) ? h("dl", { class: "fields", id: "incoming" }, object.incoming.filter((many) => many.count).flatMap((many) => this.toMany(many))) : null);
+    if (this.flash) { $("attributes").classList.add("flash"); this.flash = false; }
+  }
+
+  attribute(attribute, edit) {
+    const changed = edit?.values && attribute.name in edit.values;
+    const dd = h("dd", { "data-name": attribute.name, class: changed ? "edited" : "" }, changed ? this.text({ ...attribute, ...edit.values[attribute.name] }) : this.text(attribute));
+    if (canEdit(attribute)) dd.append(" ", h("button", { type: "button", class: "writing", "aria-label": `Edit ${attribute.name}`, click: () => this.edit(attribute, dd, edit) }, "Edit"));
+    dd.append(...this.wrong(attribute.name));
+    return [h("dt", {}, attribute.name, h("small", {}, `${attribute.type}${attribute.isOptional ? "" : ", required"}${attribute.isDerived ? ", derived" : ""}`)), dd];
+  }
+
+  wrong(name) { return pending.wrong.filter((field) => field.id === this.id && field.name === name).map((field) => h("div", { class: "message", role: "alert" }, field.error)); }
+
+  // A value as what it is.
+  text(attribute) {
+    const url = `api/value?id=${encodeURIComponent(this.id)}&name=${encodeURIComponent(attribute.name)}`;
+    const whole = attribute.isWhole === false ? h("a", { href: url, target: "_blank", rel: "noopener" }, " whole value") : null;
+    const size = attribute.size === undefined ? null : h("div", { class: "faint" }, bytes(attribute.size), attribute.media ? ` · ${attribute.media}` : "", whole);
+    switch (attribute.kind) {
+      case "nil": return h("span", { class: "nil" }, "nil");
+      case "image": return h("div", {}, h("a", { href: url, target: "_blank", rel: "noopener" }, h("img", { src: url, alt: `${attribute.name}, ${bytes(attribute.size)}` })), size);
+      case "text": case "bytes": return h("div", {}, h("pre", { "data-kind": attribute.kind }, attribute.text), size);
+      case "large": return size;
+      default: return h("span", {}, attribute.text, whole);
+    }
+  }
+
+  edit(attribute, dd, edit) {
+    const now = { ...attribute, ...(edit?.values?.[attribute.name] ?? {}) };
+    const isLong = attribute.type === "string";
+    const field = h(isLong ? "textarea" : "input", { value: now.kind === "nil" ? "" : now.text ?? "", rows: 3, "aria-label": attribute.name, spellcheck: false });
+    const message = h("div", { class: "message", role: "alert" });
+    const finish = async (value) => {
+      try { await change({ kind: "update", id: this.id, name: attribute.name, value }); } catch (error) { message.textContent = errorText(error); field.setAttribute("aria-invalid", "true"); }
+    };
+    field.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && (!isLong || event.ctrlKey || event.metaKey)) finish(field.value);
+      if (event.key === "Escape") this.draw(edit);
+    });
+    dd.replaceChildren(field, message, h("div", {},
+      h("button", { type: "button", class: "strong", click: () => finish(field.value) }, "Set"), " ",
+      attribute.isOptional ? h("button", { type: "button", click: () => finish(null) }, "Set to nil") : null, " ",
+      h("button", { type: "button", click: () => this.draw(edit) }, "Cancel")));
+    field.focus();
+  }
+
+  toOne(one, edit) {
+    const target = edit?.links && one.name in edit.links ? edit.links[one.name] : one.target;
+    const dd = h("dd", { "data-name": one.name, class: edit?.links && one.name in edit.links ? "edited" : "" }, link(target));
+    dd.append(" ", h("button", { type: "button", class: "writing", "aria-label": `Edit ${one.name}`, click: () => {
+      const field = h("input", { value: target?.id ?? "", placeholder: `${one.destination}/p1`, "aria-label": one.name });
+      const message = h("div", { class: "message", role: "alert" });
+      const finish = async (value) => { try { await change({ kind: "link", id: this.id, name: one.name, value }); } catch (error) { message.textContent = errorText(error); } };
+      field.addEventListener("keydown", (event) => { if (event.key === "Enter") finish(field.value.trim() || null); if (event.key === "Escape") this.draw(edit); });
+      dd.replaceChildren(field, message, h("div", {}, h("button", { type: "button", class: "strong", click: () => finish(field.value.trim() || null) }, "Set"), " ", h("button", { type: "button", click: () => finish(null) }, "Set to nil"), " ", h("button", { type: "button", click: () => this.draw(edit) }, "Cancel")));
+      field.focus();
+    } }, "Edit"), ...this.wrong(one.name));
+    return [h("dt", {}, one.name, h("small", {}, `to one ${one.destination}`)), dd];
+  }
+
+  // Members, which can be added and taken away where the relationship is the object's own.
+  toMany(saved, edited, isOwn = false) {
+    const many = edited ?? saved, name = saved.name;
+    const message = h("div", { class: "message", role: "alert" });
+    const set = async (value, adds) => { try { await change({ kind: "member", id: this.id, name, value, adds }); } catch (error) { message.textContent = errorText(error); } };
+    const item = (member) => h("li", {}, link(member), isOwn ? h("button", { type: "button", class: "writing small", "aria-label": `Take away ${member.id}`, click: () => set(member.id, false) }, "×") : null);
+    const list = h("ul", { class: "links" }, many.members.map(item));
+    const more = h("button", { type: "button", hidden: Boolean(edited) || many.members.length >= many.count, click: async () => {
+      try {
+        const answer = await ask("members", { id: this.id, relationship: name, offset: list.children.length, limit: 200 });
+        list.append(...answer.members.map(item));
+        more.hidden = list.children.length >= answer.count;
+      } catch (error) { more.replaceWith(failure(error)); }
+    } }, "More");
+    const field = h("input", { placeholder: `${many.destination}/p1`, "aria-label": `Add to ${name}`, class: "writing", keydown: (event) => { if (event.key === "Enter" && field.value.trim()) set(field.value.trim(), true); } });
+    return [h("dt", {}, name, h("small", {}, `${many.isOrdered ? "ordered, " : ""}${count(many.count)} ${many.destination}`)),
+      h("dd", { "data-name": name, class: edited ? "edited" : "" }, list, more, isOwn ? [field, message] : null, ...this.wrong(name))];
+  }
+
+  changed(change) {
+    if (!["updated", "related", "deleted"].some((word) => change[word]?.includes(this.id)) && !change.isUnknown && !change.uncertain?.length) return;
+    this.flash = true;
+    return this.show();
+  }
+}
+
+// MARK: History, model, space
+
+class HistoryView {
+  list = h("ol", { class: "timeline", id: "timeline" });
+  more = h("button", { type: "button", hidden: true, click: () => this.load() }, "Earlier");
+  async show() {
+    show(h("h2", {}, "History"), this.list, this.more);
+    await this.load();
+  }
+  close() { this.isClosed = true; }
+  async load() {
+    try {
+      const answer = await ask("history", { before: this.before });
+      if (this.isClosed) return;
+      if (!answer.recordsHistory) return this.list.replaceWith(h("p", {}, "The store records no history: what is saved while the page is open is told beside the tables."));
+      for (const transaction of answer.transactions) { this.list.append(this.entry(transaction)); this.before = transaction.number; }
+      if (!this.list.children.length) this.list.append(h("li", {}, "Nothing was saved since the history began."));
+      this.more.hidden = !answer.hasMore;
+    } catch (error) { $("main").append(failure(error)); }
+  }
+  entry(transaction) {
+    const total = Object.values(transaction.counts).reduce((sum, number) => sum + number, 0);
+    const words = { insert: "new", update: "changed", delete: "deleted" };
+    const changes = transaction.changes.map((item) => h("li", {}, h("span", { class: item.type }, words[item.type] ?? item.type), " ",
+      item.type === "delete" ? h("span", { class: "gone" }, item.id) : link({ id: item.id }),
+      item.properties ? h("span", { class: "faint" }, ` ${item.properties.join(", ")}`) : null,
+      item.tombstone ? h("span", { class: "faint" }, ` ${Object.entries(item.tombstone).map(([key, value]) => `${key} = ${value}`).join(", ")}`) : null));
+    if (total > transaction.changes.length) changes.push(h("li", { class: "faint" }, `and ${count(total - transaction.changes.length)} more`));
+    return h("li", { "data-number": transaction.number }, h("strong", {}, transaction.author ?? "somebody"), ` · ${new Date(transaction.time).toLocaleString()} · `,
+      h("span", { class: "faint" }, `transaction ${count(transaction.number)}${transaction.context ? `, ${transaction.context}` : ""}, process ${transaction.process}`),
+      changes.length > 12 ? h("details", {}, h("summary", {}, `${count(total)} changes`), h("ul", {}, changes)) : h("ul", {}, changes));
+  }
+  changed() {
+    if (this.isClosed || $("main").scrollTop > 40) return;
+    this.close();
+    return (state.view = new HistoryView()).show();
+  }
+}
+
+class ModelView {
+  show() { show(h("img", { class: "diagram", id: "diagram", src: "api/diagram", alt: "The entities and their relationships" })); }
+  close() {}
+}
+
+const hues = [212, 150, 32, 280, 0, 180, 96, 330, 250, 60];
+class SpaceView {
+  async show() {
+    try {
+      const answer = await ask("space");
+      if (this.isClosed) return;
+      const parts = [...answer.parts, { name: "free pages", bytes: answer.freeBytes, isFree: true }].filter((part) => part.bytes > 0).sort((a, b) => b.bytes - a.bytes);
+      parts.forEach((part, place) => { part.color = part.isFree ? "#b9c0ca" : `hsl(${hues[place % hues.length]} 55% ${70 - 8 * Math.floor(place / hues.length)}%)`; });
+      const picture = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+      for (const [key, value] of Object.entries({ viewBox: "0 0 1000 420", class: "space", id: "space", role: "img", "aria-label": "Where the bytes of the file are" })) picture.setAttribute(key, value);
+      this.divide(parts, 0, 0, 1000, 420, picture);
+      const total = parts.reduce((sum, part) => sum + part.bytes, 0);
+      show(h("h2", {}, `${bytes(answer.bytes)} in pages of ${count(answer.pageSize)} bytes`), picture,
+        h("table", {}, h("thead", {}, h("tr", {}, h("th", {}, "what"), h("th", { class: "n" }, "entries"), h("th", { class: "n" }, "bytes"), h("th", { class: "n" }, "part"))),
+          h("tbody", {}, parts.map((part) => {
+            const swatch = h("span", { class: "swatch" });
+            swatch.style.background = part.color;
+            return h("tr", {}, h("td", {}, swatch, part.name), h("td", { class: "n" }, part.entries === undefined ? "" : count(part.entries)), h("td", { class: "n" }, count(part.bytes)), h("td", { class: "n" }, `${(part.bytes / total * 100).toFixed(1)} %`));
+          }))),
+        h("p", { class: "faint" }, answer.logBytes ? `A log of ${bytes(answer.logBytes)} with ${count(answer.logCommits)} commits. ` : "No log. ", `${count(answer.readers)} readers.`));
+    } catch (error) { $("main").replaceChildren(failure(error)); }
+  }
+  // Halves by weight, along the longer side.
+  divide(parts, x, y, width, height, picture) {
+    if (parts.length === 0) return;
+    if (parts.length === 1) {
+      const add = (tag, attributes, text) => {
+        const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+        for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+        element.textContent = text ?? "";
+        picture.append(element);
+        return element;
+      };
+      add("rect", { x, y, width, height, fill: parts[0].color }).append(Object.assign(document.createElementNS("http://www.w3.org/2000/svg", "title"), { textContent: `${parts[0].name}: ${bytes(parts[0].bytes)}` }));
+      const room = Math.floor(width / 7.2);
+      if (height > 22 && room > 6) add("text", { x: x + 8, y: y + 17 }, parts[0].name.length > room ? `${parts[0].name.slice(0, room - 1)}…` : parts[0].name);
+      if (height > 40 && room > 8) add("text", { x: x + 8, y: y + 34 }, bytes(parts[0].bytes));
+      return;
+    }
+    const total = parts.reduce((sum, part) => sum + part.bytes, 0);
+    let place = 1, left = parts[0].bytes;
+    while (place < parts.length - 1 && left + parts[place].bytes / 2 < total / 2) left += parts[place++].bytes;
+    const share = left / total;
+    if (width >= height) {
+      this.divide(parts.slice(0, place), x, y, width * share, height, picture);
+      this.divide(parts.slice(place), x + width * share, y, width * (1 - share), height, picture);
+    } else {
+      this.divide(parts.slice(0, place), x, y, width, height * share, picture);
+      this.divide(parts.slice(place), x, y + height * share, width, height * (1 - share), picture);
+    }
+  }
+  close() { this.isClosed = true; }
+  changed() { return this.show(); }
+}
+
+// MARK: Edits
+
+const pending = { changes: new Map(), wrong: [] };
+const canEdit = (attribute) => state.begin.writes && !attribute.isDerived && !["image", "large", "bytes", "text"].includes(attribute.kind) && attribute.isWhole !== false && !["composite", "transformable", "undefined", "binaryData"].includes(attribute.type);
+async function change(edit) { showPending(await tell("edit", edit)); }
+async function insert(entity) {
+  try { showPending(await tell("edit", { kind: "insert", entity })); location.hash = objectHash(pending.id); } catch (error) { complain(error); }
+}
+async function act(name) { try { showPending(await tell(name)); } catch (error) { complain(error); } }
+// What is not valid is told where it is, and below with a link to it.
+function complain(error) {
+  if (error.isLost) return lost();
+  pending.wrong = error.fields ?? [];
+  $("pending").hidden = false;
+  $("pending").querySelector(".what")?.remove();
+  $("pending").prepend(h("div", { class: "what error", role: "alert" }, errorText(error), pending.wrong.slice(0, 20).flatMap((field) => ["\n", h("a", { href: objectHash(field.id) }, `${field.id} ${field.name ?? ""}`), ` ${field.error}`])));
+  if (state.view instanceof ObjectView) state.view.show();
+}
+function showPending(answer) {
+  Object.assign(pending, { wrong: [], id: answer.id });
+  pending.changes = new Map(answer.changes.map((item) => [item.id, item]));
+  const words = { inserted: "new", updated: "changed", deleted: "deleted" };
+  $("pending").hidden = !answer.changes.length && !answer.canUndo && !answer.canRedo;
+  $("pending").replaceChildren(
+    h("span", { class: "what" }, answer.changes.length ? h("strong", {}, `${count(answer.total)} unsaved: `) : "Nothing to save. ",
+      answer.changes.slice(0, 12).flatMap((item) => [h("a", { href: objectHash(item.id) }, item.id), ` ${words[item.kind]}  `])),
+    h("button", { type: "button", id: "undo", disabled: !answer.canUndo, click: () => act("undo") }, "Undo"),
+    h("button", { type: "button", id: "redo", disabled: !answer.canRedo, click: () => act("redo") }, "Redo"),
+    h("button", { type: "button", id: "discard", disabled: !answer.changes.length, click: () => act("discard") }, "Throw away"),
+    h("button", { type: "button", id: "save", class: "strong", disabled: !answer.changes.length, click: () => act("save") }, "Save"));
+  if (state.view instanceof ObjectView) state.view.show();
+  if (state.view instanceof RowsView) state.view.draw();
+}
+addEventListener("beforeunload", (event) => { if (pending.changes.size) event.preventDefault(); });
+
+// MARK: Live
+
+function tellLive(text, isWell) { Object.assign($("live"), { textContent: text, className: isWell ? "badge on" : "badge warn" }); }
+function lost() { tellLive("ended", false); }
+async function follow() {
+  for (;;) {
+    try {
+      const change = await ask("changes", { after: state.commit, wait: 25 });
+      tellLive("live", true);
+      if (change.isReplaced) { await start(); route(); continue; }
+      if (change.commit === state.commit) continue;
+      state.commit = change.commit;
+      $("live").title = `commit ${count(state.commit)}`;
+      const begun = performance.now();
+      await start();
+      await state.view?.changed?.(change);
+      // A store that is written all the time is looked at for a fifth of the time at most.
+      await new Promise((done) => setTimeout(done, 300 + 4 * (performance.now() - begun)));
+    } catch (error) {
+      if (error.isLost) lost(); else tellLive(errorText(error), false);
+      await new Promise((done) => setTimeout(done, 2000));
+    }
+  }
+}
+
+// The entities and their counts.
+async function start() {
+  const begin = await ask("begin");
+  state.begin = begin;
+  if (!state.commit || begin.commit < state.commit) state.commit = begin.commit;
+  document.title = `${begin.store} – Strata`;
+  document.body.classList.toggle("writes", begin.writes);
+  $("store").textContent = begin.store;
+  $("store").title = begin.path;
+  $("mode").textContent = begin.writes ? "edits" : "only read";
+  const current = $("entities").querySelector("[aria-current]")?.dataset.entity;
+  $("entities").replaceChildren(...begin.entities.map((entity) => h("li", {}, h("a", {
+    href: rowsHash(entity.name), "data-entity": entity.name, title: entity.parent ? `${entity.name}: ${entity.parent}` : entity.name, "aria-current": entity.name === current ? "true" : null,
+  }, h("span", { class: entity.isAbstract ? "abstract" : "" }, entity.name), h("span", { class: "count" }, count(entity.count))))));
+}
+
+function route() {
+  state.view?.close();
+  const [path, search] = location.hash.slice(2).split(/\?(.*)/s);
+  const parts = path.split("/").map(decodeURIComponent);
+  const query = Object.fromEntries(new URLSearchParams(search ?? ""));
+  let entity = null, tab = parts[0] || "rows";
+  switch (parts[0]) {
+    case "history": state.view = new HistoryView(); break;
+    case "model": state.view = new ModelView(); break;
+    case "space": state.view = new SpaceView(); break;
+    case "object": [tab, entity, state.view] = ["rows", parts[1], new ObjectView(parts.slice(1).join("/"))]; break;
+    default:
+      entity = parts[1] ?? state.begin.entities.find((other) => other.count > 0)?.name ?? state.begin.entities[0]?.name;
+      state.view = entity ? new RowsView(entity, query) : null;
+  }
+  for (const item of document.querySelectorAll("nav a")) item.toggleAttribute("aria-current", item.dataset.view === tab);
+  for (const item of $("entities").querySelectorAll("a")) item.toggleAttribute("aria-current", item.dataset.entity === entity);
+  if (!state.view) return $("main").replaceChildren(h("p", {}, "The model has no entities."));
+  const shown = state.view.show();
+  if (state.view instanceof RowsView) state.view.scroller.focus(); else $("main").focus();
+  return shown;
+}
+
+addEventListener("hashchange", route);
+addEventListener("keydown", (event) => {
+  const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
+  const command = event.ctrlKey || event.metaKey;
+  const edit = !command || !state.begin?.writes ? null : event.key.toLowerCase() === "s" ? "save" : event.key.toLowerCase() === "z" && !isTyping ? (event.shiftKey ? "redo" : "undo") : null;
+  if (edit) { event.preventDefault(); act(edit); return; }
+  if (isTyping || command || event.altKey) return;
+  if (event.key === "?") $("keys").showModal();
+  if (event.key === "/" && $("where")) { event.preventDefault(); $("where").focus(); }
+  const view = { 1: "#/", 2: "#/history", 3: "#/model", 4: "#/space" }[event.key];
+  if (view) location.hash = view;
+});
+$("help").addEventListener("click", () => $("keys").showModal());
+
+(async () => {
+  try {
+    await start();
+    if (state.begin.writes) showPending(await ask("pending"));
+    tellLive("live", true);
+    await route();
+    follow();
+  } catch (error) {
+    $("main").replaceChildren(failure(error));
+  }
+})();

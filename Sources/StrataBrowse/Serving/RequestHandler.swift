@@ -1,0 +1,177 @@
+import Foundation
+import NIOCore
+import NIOHTTP1
+import StrataCommand
+
+/// One connection: takes requests one after the other, and has them answered.
+///
+/// Used on the connection's event loop only.
+final class RequestHandler: ChannelInboundHandler {
+  typealias InboundIn = HTTPServerRequestPart
+  typealias OutboundOut = HTTPServerResponsePart
+
+  /// The most that may be sent along with a change.
+  static let largestBody = 8 << 20
+  /// Who takes longer to send a request is not listened to any more.
+  static let patience = TimeAmount.seconds(60)
+
+  private enum State {
+    case waiting
+    case receiving(Gate.Passed, keepsAlive: Bool, body: [UInt8])
+    case answering(keepsAlive: Bool)
+    /// Whatever else comes is not looked at.
+    case done
+  }
+
+  private let gate: Gate
+  private let answers: Answers
+  private var state = State.waiting
+  private var deadline: Scheduled<Void>?
+  /// When the last answer has gone; nil before the first.
+  private var lastSent: EventLoopFuture<Void>?
+  /// Whether nothing more can come: the other end has said so, or cannot be understood any more.
+  private var hasAll = false
+  /// What has come of later requests while one is answered: little, since nobody who waits for answers sends any.
+  private var later: [HTTPServerRequestPart] = []
+  private static let mostLater = 64
+
+  init(_ gate: Gate, _ answers: Answers) {
+    self.gate = gate
+    self.answers = answers
+  }
+
+  func channelActive(context: ChannelHandlerContext) { setDeadline(context) }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    deadline?.cancel()
+    state = .done
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    take(unwrapInboundIn(data), context)
+  }
+
+  private func take(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
+    switch (part, state) {
+    case (.head(let head), .waiting):
+      do throws(Gate.Refusal) {
+        let passed = try gate.pass(head)
+        let limit = head.method == .POST ? Self.largestBody : 0
+        if let length = head.headers.first(name: "content-length"), (Int(length) ?? .max) > limit {
+          throw Gate.Refusal(status: .payloadTooLarge)
+        }
+        state = .receiving(passed, keepsAlive: head.isKeepAlive, body: [])
+      } catch {
+        refuse(error, context)
+      }
+    case (.body(let buffer), .receiving(let passed, let keepsAlive, var body)):
+      // The array must not be held twice while it grows.
+      state = .done
+      let limit = if case .answer(_, _, isPost: true) = passed { Self.largestBody } else { 0 }
+      guard body.count + buffer.readableBytes <= limit else {
+        return refuse(Gate.Refusal(status: .payloadTooLarge), context)
+      }
+      body.append(contentsOf: buffer.readableBytesView)
+      state = .receiving(passed, keepsAlive: keepsAlive, body: body)
+    case (.end, .receiving(let passed, let keepsAlive, let body)):
+      deadline?.cancel()
+      state = .answering(keepsAlive: keepsAlive)
+      let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+      let loop = context.eventLoop
+      answers.answer(passed, body) { answer in
+        loop.execute {
+          let (handler, context) = bound.value
+          handler.send(answer, context)
+        }
+      }
+    case (_, .answering):
+      if later.count < Self.mostLater {
+        later.append(part)
+      } else {
+        state = .done
+        context.close(promise: nil)
+      }
+    default: break
+    }
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    guard error is HTTPParserError else {
+      state = .done
+      return context.close(promise: nil)
+    }
+    // Nothing more can be understood, and the parser closes.
+    finish(context)
+  }
+
+  /// Nothing more comes: what is begun is answered, and the connection closed.
+  private func finish(_ context: ChannelHandlerContext) {
+    hasAll = true
+    switch state {
+    case .waiting:
+      // What is no HTTP has no secret either.
+      guard let lastSent else { return refuse(Gate.Refusal(status: .notFound), context) }
+      state = .done
+      let channel = context.channel
+      lastSent.whenComplete { _ in channel.close(promise: nil) }
+    case .receiving: refuse(Gate.Refusal(status: .badRequest), context)
+    case .answering, .done: break
+    }
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    // The other end sends no more, and may still listen.
+    if case .inputClosed? = event as? ChannelEvent { finish(context) }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  private func setDeadline(_ context: ChannelHandlerContext) {
+    let channel = context.channel
+    deadline = context.eventLoop.scheduleTask(in: Self.patience) { channel.close(promise: nil) }
+  }
+
+  // MARK: Answering
+
+  private func refuse(_ refusal: Gate.Refusal, _ context: ChannelHandlerContext) {
+    deadline?.cancel()
+    var headers = HTTPHeaders(Answers.headers + [("Content-Length", "0"), ("Connection", "close")])
+    if let allow = refusal.allow { headers.add(name: "Allow", value: allow) }
+    state = .done
+    let head = HTTPResponseHead(version: .http1_1, status: refusal.status, headers: headers)
+    context.write(wrapOutboundOut(.head(head)), promise: nil)
+    let channel = context.channel
+    context.writeAndFlush(wrapOutboundOut(.end(nil))).whenComplete { _ in channel.close(promise: nil) }
+  }
+
+  private func send(_ answer: BrowseAnswer, _ context: ChannelHandlerContext) {
+    // The other end may have gone meanwhile.
+    guard case .answering(let keepsAlive) = state else { return }
+    var headers = HTTPHeaders(Answers.headers)
+    headers.add(name: "Content-Type", value: answer.type)
+    headers.add(name: "Content-Length", value: String(answer.body.count))
+    headers.add(name: "Content-Security-Policy", value: Answers.policy(for: answer))
+    if let name = answer.fileName {
+      headers.add(name: "Content-Disposition", value: "attachment; filename=\"\(name)\"")
+    }
+    headers.add(name: "Connection", value: keepsAlive ? "keep-alive" : "close")
+    let status = HTTPResponseStatus(statusCode: answer.status)
+    let head = HTTPResponseHead(version: .http1_1, status: status, headers: headers)
+    state = keepsAlive ? .waiting : .done
+    context.write(wrapOutboundOut(.head(head)), promise: nil)
+    if !answer.body.isEmpty {
+      context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: answer.body)))), promise: nil)
+    }
+    let channel = context.channel
+    let sent = context.writeAndFlush(wrapOutboundOut(.end(nil)))
+    lastSent = sent
+    if keepsAlive {
+      setDeadline(context)
+      let parts = later
+      later = []
+      for part in parts { take(part, context) }
+      if hasAll { finish(context) }
+    } else {
+      sent.whenComplete { _ in channel.close(promise: nil) }
+    }
+  }
+}

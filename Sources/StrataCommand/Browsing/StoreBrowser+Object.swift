@@ -1,0 +1,240 @@
+import Foundation
+import StrataCore
+
+extension StoreBrowser {
+  /// How many members of a relationship come with an object.
+  private static let firstMembers = 20
+  /// How much of a value comes with an object.
+  private static let valueLength = 2_000
+  /// Up to here a large value is looked at to see what it is.
+  private static let lookedAt = 32 << 20
+
+  func find(_ request: BrowseRequest, _ window: StoreWindow) throws -> FetchedRow {
+    let address = try Names.object(
+      try request.text("id"), in: window.schema, identifier: window.store.identifier)
+    guard let row = try window.row(address),
+      window.schema.entities[address.entity].subtree.contains(row.entity)
+    else {
+      throw Failure(.missing, "There is no object \(Names.text(address, in: window.schema)).")
+    }
+    return row
+  }
+
+  /// An object with everything: values, what it leads to, and what leads to it.
+  func object(_ request: BrowseRequest, _ store: OpenStore) throws -> BrowseAnswer {
+    let (number, window) = try store.numberedWindow()
+    let row = try find(request, window)
+    let shape = EntityShape(window.schema.entities[row.entity], window.schema)
+    let name = "\(shape.entity.name)/p\(row.primaryKey)"
+    return BrowseAnswer([
+      "id": .string(name), "entity": .string(shape.entity.name), "commit": .number(Int(number)),
+      "uri": .string("x-coredata://\(store.followed.identifier.uuidString)/\(name)"),
+      "saved": .number(Int(row.snapshot?.version ?? 0)),
+      "attributes": .array(try shape.attributes.map { try attribute($0, row, shape, window) }),
+      "toOne": .array(try shape.toOne.map { try toOne($0, row, window) }),
+      "toMany": .array(
+        try shape.toMany.map {
+          try list(EdgeSet(relationship: $0.number), $0, named: $0.name, of: $0.destination, row, window)
+        }),
+      // What has an inverse is among the object's own relationships.
+      "incoming": .array(
+        try shape.entity.inbound.filter(\.hasHiddenInverse).map {
+          try list(
+            EdgeSet(relationship: $0.number, isHiddenInverse: true), $0, named: $0.qualifiedName,
+            of: $0.owner, row, window)
+        }),
+    ])
+  }
+
+  private func toOne(_ link: EntityShape.Link, _ row: FetchedRow, _ window: StoreWindow) throws -> JSONValue {
+    var target = JSONValue.null
+    if case .reference(let bits) = try window.value(of: row, link.slot), let address = window.target(bits) {
+      target = try self.link(address, window)
+    }
+    return [
+      "name": .string(link.relationship.name), "isOptional": .boolean(link.relationship.isOptional),
+      "destination": .string(window.schema.entities[link.relationship.destination].name), "target": target,
+    ]
+  }
+
+  private func list(
+    _ edges: EdgeSet, _ relationship: RelationshipSchema, named name: String, of destination: Int,
+    _ row: FetchedRow,
+    _ window: StoreWindow
+  ) throws -> JSONValue {
+    let members = try window.reading.members(edges, of: row.primaryKey)
+    return [
+      "name": .string(name), "destination": .string(window.schema.entities[destination].name),
+      "isOrdered": .boolean(relationship.isOrdered && !edges.isHiddenInverse),
+      "count": .number(members.count),
+      "members": .array(try links(members.prefix(Self.firstMembers), window)),
+    ]
+  }
+
+  private func links(_ references: some Sequence<UInt64>, _ window: StoreWindow) throws -> [JSONValue] {
+    try references.map { reference in
+      guard let target = window.target(reference) else { return ["id": "?", "label": .null, "isGone": true] }
+      return try link(target, window)
+    }
+  }
+
+  /// More members of a relationship: `relationship` is the name of one of the object's own, or `Entity.name` of one that leads to it.
+  func members(_ request: BrowseRequest, _ store: OpenStore) throws -> BrowseAnswer {
+    let window = try store.window()
+    let row = try find(request, window)
+    let entity = window.schema.entities[row.entity]
+    let name = try request.text("relationship")
+    let edges: EdgeSet
+    if let own = entity.relationships.first(where: { $0.name == name && $0.isToMany && !$0.isTransient }) {
+      edges = EdgeSet(relationship: own.number)
+    } else if let other = entity.inbound.first(where: { $0.qualifiedName == name && $0.hasHiddenInverse }) {
+      edges = EdgeSet(relationship: other.number, isHiddenInverse: true)
+    } else {
+      throw Failure(.usage, "\(entity.name) has no to-many relationship “\(name.prefix(80))”.")
+    }
+    let offset = try request.number("offset", else: 0)
+    let limit = try request.number("limit", else: 100, most: Self.mostRows)
+    let members = try window.reading.members(edges, of: row.primaryKey)
+    return BrowseAnswer([
+      "count": .number(members.count), "offset": .number(offset),
+      "members": .array(try links(members.dropFirst(offset).prefix(limit), window)),
+    ])
+  }
+
+  // MARK: Values
+
+  private func attribute(
+    _ attribute: EntityShape.Attribute, _ row: FetchedRow, _ shape: EntityShape, _ window: StoreWindow
+  ) throws -> JSONValue {
+    let isDerived = shape.entity.derivedSlots.contains(attribute.slot)
+    var members: [(String, JSONValue)] = [
+      ("name", .string(attribute.name)), ("type", .string("\(attribute.type)")),
+      ("isOptional", .boolean(attribute.isOptional)), ("isDerived", .boolean(isDerived)),
+    ]
+    if let size = window.largeValueSize(of: row, attribute.slot), size > Self.lookedAt {
+      members += [("kind", "large"), ("size", .number(size)), ("isWhole", false)]
+      return .object(members)
+    }
+    let value = try window.value(of: row, attribute.slot)
+    switch value {
+    case .null: members.append(("kind", "nil"))
+    case .data(let data):
+      let content = DataContent(data)
+      members += [("kind", .string(content.kind)), ("size", .number(data.count))]
+      let isWhole: Bool
+      switch content {
+      case .image(let type):
+        members.append(("media", .string(type)))
+        isWhole = true
+      case .text(let text):
+        isWhole = text.count <= Self.valueLength
+        members.append(("text", .string(String(text.prefix(Self.valueLength)))))
+      case .bytes:
+        isWhole = data.count <= DataContent.dumped
+        members.append(("text", .string(DataContent.dump(data))))
+      }
+      members.append(("isWhole", .boolean(isWhole)))
+    default:
+      let text = ValueText.cell(value)
+      members += [("kind", "value"), ("text", .string(String(text.prefix(Self.valueLength))))]
+      members.append(("isWhole", .boolean(text.count <= Self.valueLength)))
+    }
+    return .object(members)
+  }
+
+  /// One value as it is: an image as an image, everything else as text or as a file.
+  func value(_ request: BrowseRequest, _ store: OpenStore) throws -> BrowseAnswer {
+    let window = try store.window()
+    let row = try find(request, window)
+    let shape = EntityShape(window.schema.entities[row.entity], window.schema)
+    let name = try request.text("name")
+    guard let attribute = shape.attributes.first(where: { $0.name == name }) else {
+      throw Failure(.missing, "\(shape.entity.name) has no stored attribute “\(name.prefix(80))”.")
+    }
+    switch try window.value(of: row, attribute.slot) {
+    case .null: throw Failure(.missing, "\(shape.entity.name)/p\(row.primaryKey) has no value for \(name).")
+    case .data(let data):
+      switch DataContent(data) {
+      case .image(let type): return BrowseAnswer(type: type, body: Array(data))
+      case .text: return BrowseAnswer(type: "text/plain; charset=utf-8", body: Array(data))
+      case .bytes:
+        var answer = BrowseAnswer(type: "application/octet-stream", body: Array(data))
+        answer.fileName = Self.fileName("\(shape.entity.name)-p\(row.primaryKey)-\(name)")
+        return answer
+      }
+    case let value:
+      return BrowseAnswer(type: "text/plain; charset=utf-8", body: Array(ValueText.cell(value).utf8))
+    }
+  }
+
+  /// Letters and digits that every header and every file system takes.
+  static func fileName(_ text: String) -> String {
+    String(
+      text.map { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == ".") ? $0 : "_" }.prefix(100)
+    )
+      + ".bin"
+  }
+}
+
+/// What bytes are, as far as they tell.
+enum DataContent {
+  /// A picture that browsers show, and which can do nothing else: no SVG.
+  case image(type: String)
+  case text(String)
+  case bytes
+
+  /// How many bytes a dump shows.
+  static let dumped = 256
+  /// Longer texts are not looked through.
+  private static let longestText = 4 << 20
+
+  init(_ data: Data) {
+    if let type = Self.imageType(data) {
+      self = .image(type: type)
+    } else if data.count <= Self.longestText, !data.isEmpty,
+      let text = String(validating: data, as: UTF8.self),
+      text.unicodeScalars.allSatisfy({
+        $0.value >= 0x20 && $0.value != 0x7F || $0 == "\n" || $0 == "\t" || $0 == "\r"
+      })
+    {
+      self = .text(text)
+    } else {
+      self = .bytes
+    }
+  }
+
+  var kind: String {
+    switch self {
+    case .image: "image"
+    case .text: "text"
+    case .bytes: "bytes"
+    }
+  }
+
+  private static func imageType(_ data: Data) -> String? {
+    func has(_ bytes: [UInt8], at place: Int = 0) -> Bool {
+      data.count >= place + bytes.count && data.dropFirst(place).prefix(bytes.count).elementsEqual(bytes)
+    }
+    if has([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) { return "image/png" }
+    if has([0xFF, 0xD8, 0xFF]) { return "image/jpeg" }
+    if has(Array("GIF87a".utf8)) || has(Array("GIF89a".utf8)) { return "image/gif" }
+    if has(Array("RIFF".utf8)), has(Array("WEBP".utf8), at: 8) { return "image/webp" }
+    if has(Array("ftypavif".utf8), at: 4) { return "image/avif" }
+    return nil
+  }
+
+  /// Sixteen bytes a line, with their place and their characters.
+  static func dump(_ data: Data) -> String {
+    func hex(_ number: Int, _ width: Int) -> String {
+      let text = String(number, radix: 16)
+      return String(repeating: "0", count: max(0, width - text.count)) + text
+    }
+    let bytes = Array(data.prefix(dumped))
+    return stride(from: 0, to: bytes.count, by: 16).map { start in
+      let line = bytes[start..<min(start + 16, bytes.count)]
+      let codes = line.map { hex(Int($0), 2) }.joined(separator: " ")
+      let signs = String(line.map { (0x20..<0x7F).contains($0) ? Character(UnicodeScalar($0)) : "·" })
+      return "\(hex(start, 6))  \(codes)\(String(repeating: " ", count: 47 - codes.count))  \(signs)"
+    }.joined(separator: "\n")
+  }
+}

@@ -1,0 +1,254 @@
+import Foundation
+import Strata
+import Testing
+import TortureKit
+
+/// The page in a real browser.
+@Suite(.enabled(if: Browser.program != nil, Browser.reason), .serialized)
+struct PageTests {
+  private static func open(_ page: Page, _ hash: String = "", isDark: Bool = false) throws -> Browser {
+    let browser = try Browser(isDark: isDark)
+    try browser.open(page.client.address + hash)
+    try browser.wait(for: "document.getElementById('live').textContent === 'live'")
+    return browser
+  }
+
+  /// The text of a row by its place on the screen, the head being 0.
+  private static func row(_ place: Int) -> String {
+    "document.querySelectorAll('#rows .row')[\(place)].innerText"
+  }
+
+  @Test func entitiesAndRowsAreShown() throws {
+    let page = try Page(try Library())
+    let browser = try Self.open(page)
+    let entities = try browser.text(
+      "[...document.querySelectorAll('#entities a')].map((a) => a.innerText.replace(/\\s+/g, ' ')).join()")
+    #expect(entities == "Author 3,Book 3,Shelf 1")
+    try browser.wait(for: "\(Self.row(1)).includes('Ursula')")
+    #expect(try browser.text("document.title").hasPrefix("Library.strata"))
+    // What looks like markup is text.
+    #expect(try browser.text(Self.row(2)).contains("<b>Tom</b>"))
+    #expect(try browser.text("document.querySelectorAll('#rows b').length") == "0")
+    try browser.evaluate("document.querySelector('#entities a[data-entity=Book]').click()")
+    try browser.wait(for: "\(Self.row(1)).includes('Book 1')")
+    #expect(
+      try browser.text("getComputedStyle(document.querySelector('.writing')).display") == "none",
+      "it is only read")
+    #expect(browser.complaints.isEmpty, "\(browser.complaints)")
+  }
+
+  @Test func aTableIsScrolledThroughAndSorted() throws {
+    let page = try Page(try Library(books: 20_000))
+    let browser = try Self.open(page, "#/rows/Book")
+    try browser.wait(
+      for:
+        "document.getElementById('count').textContent === '20,000 objects' && \(Self.row(1)).includes('Book 1')"
+    )
+    #expect(
+      Int(try browser.text("document.querySelectorAll('#rows .row').length")) ?? 999 < 60,
+      "only what is seen is there")
+    try browser.evaluate("document.getElementById('rows').scrollTop = 28 * 15000")
+    try browser.wait(for: "\(Self.row(1)).includes('Book 15001')")
+    try browser.evaluate("document.getElementById('rows').scrollTop = 1e9")
+    try browser.wait(for: "document.getElementById('rows').innerText.includes('Book 20000')")
+    try browser.evaluate("document.querySelector('[data-sort=year]').click()")
+    try browser.wait(for: "\(Self.row(1)).includes('1900')")
+    try browser.evaluate("document.querySelector('[data-sort=year]').click()")
+    try browser.wait(
+      for:
+        "\(Self.row(1)).includes('1999') && document.querySelector('[data-sort=year]').ariaSort === 'descending'"
+    )
+    try browser.picture("rows")
+    #expect(browser.complaints.isEmpty, "\(browser.complaints)")
+  }
+
+  @Test func theKeyboardIsEnough() throws {
+    let page = try Page(try Library(books: 500))
+    let browser = try Self.open(page, "#/rows/Book")
+    try browser.wait(for: "\(Self.row(1)).includes('Book 1')")
+    try browser.press("End", code: 35)
+    try browser.wait(for: "document.querySelector('.chosen')?.innerText.includes('Book 500')")
+    try browser.press("Home", code: 36)
+    try browser.press("ArrowDown", code: 40)
+    try browser.wait(for: "document.querySelector('.chosen')?.innerText.includes('Book 2')")
+    try browser.press("Enter", code: 13)
+    try browser.wait(for: "document.getElementById('object')?.textContent === 'Book/p2'")
+    try browser.press("2", code: 50)
+    try browser.wait(for: "location.hash === '#/history'")
+    try browser.press("1", code: 49)
+    try browser.wait(for: "document.getElementById('where')")
+    try browser.press("/", code: 191)
+    try browser.wait(for: "document.activeElement.id === 'where'")
+    try browser.press("Escape", code: 27)
+    try browser.press("?", code: 191)
+    try browser.wait(for: "document.getElementById('keys').open")
+  }
+
+  @Test func conditionsShowTheirPlansAndErrorsInPlace() throws {
+    let page = try Page(try Library(books: 200))
+    let browser = try Self.open(page, "#/rows/Book")
+    try browser.wait(for: "\(Self.row(1)).includes('Book 1')")
+    try browser.evaluate("document.getElementById('where').focus()")
+    try browser.type("year == 1950")
+    try browser.press("Enter", code: 13)
+    try browser.wait(for: "document.getElementById('count').textContent === '2 objects'")
+    try browser.wait(for: "document.getElementById('plan').textContent.includes('index Book.byYear')")
+    #expect(try browser.text("location.hash").contains("where=year"))
+    try browser.type(" AND yeer > 3")
+    try browser.wait(for: "document.getElementById('wrong').textContent.includes('Did you mean “year”?')")
+    #expect(try browser.text("document.getElementById('where').getAttribute('aria-invalid')") == "true")
+    #expect(
+      try browser.text("document.getElementById('count').textContent") == "2 objects", "what was found stays")
+    try browser.picture("condition")
+    try browser.evaluate(
+      "document.getElementById('where').value = ''; document.getElementById('where').dispatchEvent(new Event('input'))"
+    )
+    try browser.wait(
+      for:
+        "document.getElementById('count').textContent === '200 objects' && document.getElementById('wrong').hidden"
+    )
+  }
+
+  @Test func linksAreFollowedBothWays() throws {
+    let page = try Page(try Library())
+    let browser = try Self.open(page, "#/object/Book/p1")
+    try browser.wait(for: "document.querySelector('#incoming a').textContent.includes('Attic')")
+    try browser.evaluate("document.querySelector('#links [data-name=author] a').click()")
+    try browser.wait(for: "document.getElementById('object').textContent === 'Author/p2'")
+    try browser.evaluate("document.querySelector('#links [data-name=books] a').click()")
+    try browser.wait(for: "document.getElementById('object').textContent === 'Book/p1'")
+    try browser.evaluate("document.querySelector('#incoming a').click()")
+    try browser.wait(for: "document.getElementById('object').textContent === 'Shelf/p1'")
+    try browser.evaluate("history.back()")
+    try browser.wait(for: "document.getElementById('object').textContent === 'Book/p1'")
+    #expect(browser.complaints.isEmpty, "\(browser.complaints)")
+  }
+
+  @Test func largeValuesAreShownAsWhatTheyAre() throws {
+    let page = try Page(try Library())
+    let browser = try Self.open(page, "#/object/Author/p1")
+    try browser.wait(for: "document.querySelector('#attributes img')?.naturalWidth === 1")
+    try browser.open(page.client.address + "#/object/Author/p2")
+    try browser.wait(
+      for:
+        "document.querySelector('#attributes pre[data-kind=text]')?.textContent === 'A note,\\nin two lines.'"
+    )
+    try browser.open(page.client.address + "#/object/Author/p3")
+    try browser.wait(
+      for:
+        "document.querySelector('#attributes pre[data-kind=bytes]')?.textContent.startsWith('000000  00 01 02')"
+    )
+    #expect(browser.complaints.isEmpty, "\(browser.complaints)")
+  }
+
+  @Test func theHistoryIsATimeline() throws {
+    let library = try Library(recordsHistory: true)
+    try library.edit(author: "Bert") { context in
+      for book in try context.fetch(FetchRequest<ManagedObject>(entityName: "Book")) {
+        book.setValue(7, forKey: "year")
+      }
+    }
+    let page = try Page(library)
+    let browser = try Self.open(page, "#/history")
+    try browser.wait(for: "document.querySelectorAll('#timeline > li').length === 2")
+    let first = try browser.text("document.querySelector('#timeline > li').innerText")
+    #expect(first.contains("Bert") && first.contains("changed Book/p1 year"), "\(first)")
+    try browser.evaluate("document.querySelector('#timeline a').click()")
+    try browser.wait(for: "document.getElementById('object')?.textContent.startsWith('Book/')")
+  }
+
+  @Test(arguments: [false, true])
+  func theModelAndTheSpaceArePictures(isDark: Bool) throws {
+    let page = try Page(try Library())
+    let browser = try Self.open(page, "#/model", isDark: isDark)
+    try browser.wait(for: "document.getElementById('diagram')?.naturalWidth > 100")
+    let color = try browser.text("getComputedStyle(document.body).backgroundColor")
+    #expect(color == (isDark ? "rgb(20, 24, 31)" : "rgb(255, 255, 255)"))
+    try browser.evaluate("location.hash = '#/space'")
+    try browser.wait(for: "document.querySelectorAll('#space rect').length > 3")
+    #expect(try browser.text("document.querySelector('#main table').innerText").contains("index Book.byYear"))
+    #expect(browser.complaints.isEmpty, "\(browser.complaints)")
+  }
+
+  @Test func whatOthersSaveAppearsAndFlashes() throws {
+    let library = try Library()
+    let page = try Page(library)
+    let browser = try Self.open(page, "#/rows/Book")
+    try browser.wait(for: "\(Self.row(3)).includes('Book 3')")
+    // The flash ends by itself: the page notes that there was one.
+    try browser.evaluate(
+      """
+      window.seen = new Set(); new MutationObserver(() => { for (const row of document.querySelectorAll('.row.flash')) seen.add(row.dataset.change + ' ' + row.innerText.split('\\n')[0]); }).observe(document.getElementById('rows'), { childList: true, subtree: true })
+      """)
+    try library.edit { context in
+      library.make("Book", ["title": "From elsewhere"], context)
+      var request = FetchRequest<ManagedObject>(entityName: "Book")
+      request.predicate = try FetchPredicate(format: "title == 'Book 2'")
+      for book in try context.fetch(request) { book.setValue("Book two", forKey: "title") }
+    }
+    try browser.wait(for: "document.getElementById('rows').innerText.includes('From elsewhere')")
+    try browser.wait(for: "seen.has('inserted Book/p4') && seen.has('updated Book/p2')")
+    try browser.wait(
+      for: "document.querySelector('#entities a[data-entity=Book] .count').textContent === '4'")
+    #expect(try browser.text("document.getElementById('rows').innerText").contains("Book two"))
+    try browser.picture("live")
+    #expect(browser.complaints.isEmpty, "\(browser.complaints)")
+  }
+
+  @Test func editsAreUndoneSavedAndThrownAway() throws {
+    let library = try Library()
+    let page = try Page(library, "--write")
+    let browser = try Self.open(page, "#/object/Book/p1")
+    let button = "document.querySelector('[aria-label=\"Edit title\"]')"
+    try browser.wait(for: button)
+    func edit(_ text: String) throws {
+      try browser.evaluate("\(button).click(); document.activeElement.select()")
+      try browser.type(text)
+      try browser.evaluate("document.querySelector('#attributes button.strong').click()")
+    }
+    let title = "document.querySelector('#attributes [data-name=title]').innerText"
+    // Too long: the rule is told where the value is.
+    try edit(String(repeating: "x", count: 50))
+    try browser.wait(for: "document.querySelector('#attributes .message').textContent.length > 5")
+    try browser.press("Escape", code: 27)
+    try browser.wait(for: "document.getElementById('pending').hidden")
+    try edit("Edited")
+    try browser.wait(
+      for: "\(title).includes('Edited') && document.getElementById('pending').innerText.includes('1 unsaved')"
+    )
+    try browser.picture("edit")
+    try browser.evaluate("document.getElementById('undo').click()")
+    try browser.wait(for: "\(title).includes('Book 1')")
+    try browser.evaluate("document.getElementById('redo').click()")
+    try browser.wait(for: "\(title).includes('Edited')")
+    #expect(try library.values("Book", "title") == ["Book 1", "Book 2", "Book 3"])
+    try browser.evaluate("document.getElementById('save').click()")
+    try browser.wait(for: "document.getElementById('pending').innerText.includes('Nothing to save')")
+    #expect(try library.values("Book", "title") == ["Book 2", "Book 3", "Edited"])
+    // Members are taken away and added from the other end.
+    try browser.evaluate("location.hash = '#/object/Author/p2'")
+    try browser.wait(for: "document.querySelector('[aria-label=\"Take away Book/p1\"]')")
+    try browser.evaluate("document.querySelector('[aria-label=\"Take away Book/p1\"]').click()")
+    try browser.wait(for: "document.querySelector('#links [data-name=books]').innerText === ''")
+    try browser.evaluate("document.querySelector('[aria-label=\"Add to books\"]').focus()")
+    try browser.type("Book/p2")
+    try browser.press("Enter", code: 13)
+    try browser.wait(
+      for: "document.querySelector('#links [data-name=books] a')?.innerText.includes('Book/p2')")
+    try browser.evaluate("document.getElementById('save').click()")
+    try browser.wait(for: "document.getElementById('pending').innerText.includes('Nothing to save')")
+    #expect(try library.values("Book", "title", where: "author.name == '<b>Tom</b>'") == ["Book 2"])
+    // A new object lacks what it must have: saving says so, and throwing away takes it back.
+    try browser.evaluate("location.hash = '#/rows/Book'")
+    try browser.wait(for: "document.getElementById('insert')")
+    try browser.evaluate("document.getElementById('insert').click()")
+    try browser.wait(for: "document.getElementById('main').innerText.includes('not saved yet')")
+    try browser.evaluate("document.getElementById('save').click()")
+    try browser.wait(
+      for: "document.querySelector('#attributes [data-name=title] .message')?.textContent.length > 5")
+    try browser.evaluate("document.getElementById('discard').click()")
+    try browser.wait(for: "!document.getElementById('pending').innerText.includes('unsaved:')")
+    #expect(try library.values("Book", "title") == ["Book 2", "Book 3", "Edited"])
+    #expect(browser.complaints.isEmpty, "\(browser.complaints)")
+  }
+}
