@@ -475,7 +475,8 @@ package final class PostgresStore: StoreEngine {
           mapping, identifier: identifier, held: held, connection: connection, writer: writer,
           keeping: keeping, deadline: deadline, disturbances: disturbances,
           settings: CommitRun.Settings(
-            copiesRows: copiesRows.load(ordering: .relaxed), batchStep: options.batchStep))
+            leastCopied: copiesRows.load(ordering: .relaxed) ? options.leastCopied : nil,
+            batchStep: options.batchStep))
         do {
           let result = try body(run)
           trim(run, connection)
