@@ -36,7 +36,7 @@ struct SaveFloor {
       WITH w AS (UPDATE \(schema).strata_store SET commit_number = commit_number + 1 RETURNING commit_number, history_purged),
       n AS (INSERT INTO \(schema).strata_commit (number, token, writer, at, mark, author, context_name, bundle, process, changes)
       SELECT commit_number, $1::uuid, $2::bigint, $3::float8, $4::bigint, NULL, NULL, 'bench', 'bench', $5::jsonb FROM w)
-      SELECT max(commit_number), 1 / count(*), max(history_purged), pg_catalog.pg_notify('strata_floor', $2) FROM w
+      SELECT max(commit_number), 1 / count(*), max(history_purged), pg_catalog.pg_notify('strata_floor', '7') FROM w
       """)
     plain.prepare(
       "insert",

@@ -33,8 +33,20 @@ final class CommitRun {
   let disturbances: Int
   private let writer: Int64
   let keeping: HistoryKeeping
-  /// Tells this attempt from every other.
-  let token = UUID()
+  /// Tells this attempt from every other. By hand: a `UUID` opens a device file each time.
+  let token = Token()
+
+  /// A random number, which the server keeps as a UUID.
+  struct Token {
+    private let words = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
+
+    func bound(to statement: inout SQLStatement) -> String {
+      statement.bind(SQLType.uuid.oid) {
+        $0.append(bigEndian: words.0)
+        $0.append(bigEndian: words.1)
+      }
+    }
+  }
   /// Whether a COMMIT was sent: if the connection is lost then, it may have taken place.
   private(set) var isCommitSent = false
   /// What has become of each set so far, without the number of the commit.
@@ -353,7 +365,7 @@ final class CommitRun {
   private func insertion(_ note: Note, from source: String, _ statement: inout SQLStatement) -> String {
     var words =
       "INSERT INTO \(mapping.commitTable) (number, token, writer, at, mark, author, context_name, bundle, process, changes) SELECT commit_number, "
-    words += (note.hasToken ? statement.bind(.uuid(token), as: .uuid) : statement.bindNull(.uuid)) ?? ""
+    words += note.hasToken ? token.bound(to: &statement) : statement.bindNull(.uuid)
     words += ", " + statement.bind(writer) + ", "
     words += (statement.bind(.date(note.header.timestamp), as: .float8) ?? "") + ", "
     words += statement.bind(note.mark)
@@ -385,7 +397,7 @@ final class CommitRun {
   ///
   /// Waits for the store's row first, which the attempt's session would still hold: then nothing can come any more.
   static func find(
-    _ token: UUID, _ mapping: StoreMapping, _ connection: PostgresConnection,
+    _ token: Token, _ mapping: StoreMapping, _ connection: PostgresConnection,
     _ deadline: ContinuousClock.Instant
   ) throws -> UInt64? {
     try connection.run(SQLStatement("BEGIN"), deadline: deadline)
@@ -393,7 +405,7 @@ final class CommitRun {
       SQLStatement("SELECT commit_number FROM \(mapping.storeTable) FOR UPDATE"),
       deadline: deadline)
     var question = SQLStatement("SELECT number FROM \(mapping.commitTable) WHERE token = ")
-    question += question.bind(.uuid(token), as: .uuid) ?? ""
+    question += token.bound(to: &question)
     let result = try connection.run(question, deadline: deadline)
     let number = result.rowCount == 0 ? nil : UInt64(exactly: try result.integer(0, 0))
     try connection.run(SQLStatement("COMMIT"), deadline: deadline)

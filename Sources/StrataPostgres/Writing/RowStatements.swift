@@ -27,7 +27,7 @@ struct RowStatements {
   /// Up to so many rows of an entity have a statement each: taking arrays apart costs the server more than some of these.
   static let fewRows = 4
   /// From so many new rows of an entity on they are copied.
-  static let leastCopied = 1_000
+  static let leastCopied = 500
 
   /// The statements that insert rows.
   /// - Throws: ``StorageError`` `.invalid` for a value that the server cannot store, `.tooLarge`.

@@ -70,9 +70,9 @@ import Testing
       try stand.context().all("Shelf").compactMap { $0.value(forKey: "room") as? String }.sorted()
         == ["ours", "ours", "theirs", "theirs", "theirs", "theirs"])
     // More rows than have a statement each.
-    let all = try first.all("Shelf")
-    for shelf in all { shelf.setValue("last", forKey: "room") }
-    count = try trips(stand) { try first.save() }
+    let third = stand.context()
+    for shelf in try third.all("Shelf") { shelf.setValue("last", forKey: "room") }
+    count = try trips(stand) { try third.save() }
     #expect(count == 1)
     #expect(try stand.context().all("Shelf").allSatisfy { $0.value(forKey: "room") as? String == "last" })
   }
