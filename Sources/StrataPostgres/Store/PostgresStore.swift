@@ -114,7 +114,7 @@ package final class PostgresStore: StoreEngine {
           if !options.ignoresModelVersion { try requireSameModel(catalogue, schema, held) }
           let mapping = try MappingBuilder.mapping(
             schema, namespace: namespace, codes: catalogue.codes, names: catalogue.names,
-            generation: catalogue.generation)
+            generation: catalogue.generation, requiresGivenNames: !options.ignoresModelVersion)
           return (catalogue, mapping)
         case .strangers, .nothing:
           throw StorageError(
