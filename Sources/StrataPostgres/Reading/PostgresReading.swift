@@ -8,6 +8,7 @@ final class PostgresReading: StoreReading, @unchecked Sendable {
 
   let mapping: StoreMapping
   private let identifier: UUID
+  var storeIdentifier: UUID { identifier }
   private let connection: PostgresConnection
   private let deadline: ContinuousClock.Instant?
   /// So many rows come at a time where the server cannot tell how many are wanted.
@@ -21,6 +22,13 @@ final class PostgresReading: StoreReading, @unchecked Sendable {
     self.identifier = identifier
     self.connection = connection
     self.deadline = deadline
+  }
+
+  /// The connection that it reads through.
+  var source: PostgresConnection { connection }
+
+  func run(_ statement: SQLStatement) throws -> SQLResult {
+    try connection.run(statement, deadline: deadline)
   }
 
   // MARK: Fetching

@@ -271,6 +271,11 @@ package final class PostgresStore: StoreEngine {
       try readOnce { reading, _ in try reading.inOneState { try reading.collect(into: collector) } }
     } catch let error as SQLError { throw explained(error.storageError("read store", pool.address.words)) }
   }
+  package func explain(_ request: ResolvedFetchRequest, mode: FetchMode, isExecuting: Bool) throws
+    -> FetchExplanation.StorePart?
+  {
+    try read { reading, _ in try reading.explain(request, mode: mode, isExecuting: isExecuting) }
+  }
   package func rows(hierarchy: Int, primaryKeys: [UInt64]) throws -> [FetchedRow?] {
     try read { reading, _ in try reading.rows(hierarchy: hierarchy, primaryKeys: primaryKeys) }
   }
