@@ -1,4 +1,5 @@
 # What people type here. `make run` and `make test` bring in what they need (Scripts/setup).
+# ENGINE=postgres   flight-log on a PostgreSQL server of its own (run)
 # DATA=dir      the folder with airlines, airports, planes, weather and flights as .csv or .csv.gz (run, bench CARD=graph)
 # SIZES="1k …"  numbers of rows for the benchmarks
 # ARGUMENTS=…   further arguments of flight-log, benchmarks or swift test
@@ -12,6 +13,7 @@ strict := --scratch-path .build/strict -Xswiftc -warnings-as-errors
 
 help:
 	@echo "make run [DATA=dir]  import real flight data into a store, query it, edit it, reopen it, check it"
+	@echo "make run ENGINE=postgres  the same on a PostgreSQL server that is started for it"
 	@echo "make test            build and run all tests"
 	@echo "make check-nsmanaged the sample of @NSManaged in a release build"
 	@echo "make check-dependents a package of its own that uses Strata and StrataModels by a version tag"
@@ -40,8 +42,17 @@ setup:
 setup-tests:
 	@Scripts/setup tests
 
+# On a server the programs of PostgreSQL are needed, and libpq.
+ifeq ($(ENGINE),postgres)
+run: setup-tests
+	@DATA="$(DATA)" Scripts/run-postgres $(ARGUMENTS)
+else ifneq ($(filter-out lmdb,$(ENGINE)),)
+run:
+	@echo "ENGINE is postgres or lmdb, which is meant without it; “$(ENGINE)” is neither." >&2; exit 2
+else
 run: setup
 	@swift run -c release flight-log $(if $(DATA),--data "$(DATA)") $(ARGUMENTS)
+endif
 
 test: setup-tests
 	@Scripts/test $(if $(STRICT),$(strict)) $(ARGUMENTS)

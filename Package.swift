@@ -117,7 +117,8 @@ let package = Package(
     .library(name: "StrataPostgres", targets: ["StrataPostgres"]),
     // Apple's Core Data stores, read and written. Only this product and the command line lead to libsqlite3: see Scripts/check-products.
     .library(name: "StrataAppleSQLite", targets: ["StrataAppleSQLite"]),
-    .executable(name: "flight-log", targets: ["FlightLog"]),
+    .executable(name: "flight-log", targets: ["FlightLogTool"]),
+    .executable(name: "flight-log-postgres", targets: ["FlightLogPostgres"]),
     .executable(name: "strata", targets: ["StrataTool"]),
     // The same, and it opens stores on PostgreSQL servers: a product of its own, since it leads to libpq.
     .executable(name: "strata-postgres", targets: ["StrataPostgresTool"]),
@@ -154,10 +155,12 @@ let package = Package(
     .macro(name: "StrataModelMacros", dependencies: swiftSyntax + ["MacroSupport"]),
     .target(name: "StrataModels", dependencies: ["Strata", "StrataModelMacros"]),
     .executableTarget(name: "Bookshelf", dependencies: ["StrataModels"]),
-    .executableTarget(
+    .target(
       name: "FlightLog",
       dependencies: ["Strata", .product(name: "ArgumentParser", package: "swift-argument-parser")],
       exclude: ["Data"]),
+    .executableTarget(name: "FlightLogTool", dependencies: ["FlightLog"]),
+    .executableTarget(name: "FlightLogPostgres", dependencies: ["FlightLog", "Strata", "StrataPostgres"]),
     .target(
       name: "StrataCommand",
       dependencies: [
@@ -199,8 +202,8 @@ let package = Package(
     .testTarget(
       name: "StrataTests",
       dependencies: [
-        "Strata", "CLMDBShim", "FlightLog", "TortureKit", "Torture", "StrataCommand", "StrataTool",
-        "ReadInterposer",
+        "Strata", "CLMDBShim", "FlightLog", "FlightLogTool", "TortureKit", "Torture", "StrataCommand",
+        "StrataTool", "ReadInterposer",
       ],
       exclude: ["Models/Shop.xcdatamodeld"]),
     // Stores on a server against libpq alone; in the package of the benchmarks everybody who measures would need libpq.
@@ -210,8 +213,8 @@ let package = Package(
     .testTarget(
       name: "PostgresTests",
       dependencies: [
-        "StrataPostgres", "Strata", "StrataCore", "StrataCommand", "StrataPostgresTool", "TortureKit",
-        "StoreConformance",
+        "StrataPostgres", "Strata", "StrataCore", "StrataCommand", "StrataPostgresTool", "FlightLog",
+        "TortureKit", "StoreConformance",
       ]),
     // Stores in Apple's format are written by the tests themselves, from its description.
     .testTarget(

@@ -223,7 +223,7 @@ final class FlightLogRun {
 
   /// Imports the flights again by contexts above contexts, and says how long the main thread was held at a stretch.
   private func importByStacks(_ tally: FlightTally) async throws {
-    let imports = StackImports(source: source, folder: store.url.deletingLastPathComponent())
+    let imports = StackImports(source: source, log: store)
     for stack in StackImports.Stack.allCases {
       let start = clock.now
       let result = try await imports.run(stack)
@@ -244,7 +244,7 @@ final class FlightLogRun {
       for failure in report.failures { terminal.complain("wrong: \(failure)") }
       throw FlightLogError("\(report.failures.count) of \(report.checkCount) checks failed.")
     }
-    terminal.say("All \(report.checkCount) checks agree with the CSV files. Store: \(store.url.path)")
+    terminal.say("All \(report.checkCount) checks agree with the CSV files. Store: \(store.words)")
   }
 
   // MARK: -

@@ -16,7 +16,7 @@ struct RunCommand: AsyncParsableCommand {
   @Option(help: "The folder with airlines, airports, planes, weather and flights, each .csv or .csv.gz.")
   var data: String?
 
-  @Option(help: "The store's file.")
+  @Option(help: "The store's file, or its address on a server.")
   var store = "FlightLog/FlightLog.strata"
 
   @Flag(help: "Delete the store first.")
@@ -27,7 +27,7 @@ struct RunCommand: AsyncParsableCommand {
     let terminal = Terminal()
     do {
       let source = try DataFolder(data.map { URL(fileURLWithPath: $0) } ?? DataFolder.fixture)
-      let store = FlightStore(url: URL(fileURLWithPath: store))
+      let store = try FlightStore(place: store)
       let run = FlightLogRun(source: source, store: store, terminal: terminal, startsFresh: fresh)
       try await run.run()
     } catch {

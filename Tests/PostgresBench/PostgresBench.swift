@@ -1,11 +1,10 @@
-import CLibPQ
 import Foundation
 import Strata
 import StrataPostgres
 
 // Strata's stores on a PostgreSQL server against libpq alone, on the same server in the same run.
 //
-//     swift run -c release PostgresBench 'postgres:///postgres?host=/tmp/server&user=me' [rows, default 100000]
+//     swift run -c release PostgresBench 'postgres:///postgres?host=/tmp/server&user=me' [rows, default 100000 | saves | copies]
 
 @main
 enum PostgresBench {
@@ -22,13 +21,18 @@ enum PostgresBench {
     try PostgresStores.destroy(at: url)
     let coordinator = PersistentStoreCoordinator(managedObjectModel: model())
     try coordinator.addPostgresStore(at: url)
+    defer { try? PostgresStores.destroy(at: url) }
     let plain = Plain(base)
+    switch arguments.count > 2 ? arguments[2] : "" {
+    case "saves": return try saves(300, coordinator, plain)
+    case "copies": return try copies(url, [10, 30, 100, 200, 300, 500, 1_000, 2_000, 5_000])
+    default: break
+    }
     print("\(count) rows of ten columns; best of three")
     try insert(count, coordinator, plain)
     try fetch(count, coordinator, plain)
     try byKey(min(count, 10_000), coordinator, plain)
     try saves(300, coordinator, plain)
-    try PostgresStores.destroy(at: url)
   }
 
   static func model() -> ManagedObjectModel {
@@ -139,130 +143,67 @@ enum PostgresBench {
       best { plain.read("SELECT * FROM strata_bench.item WHERE pk = ANY('{\(list)}')") })
   }
 
+  /// One new object in each save, against what somebody would write by hand: a plain insert, and the same work in the fewest messages. By turns, since the machine may be
+  /// busy with something else.
   static func saves(_ count: Int, _ coordinator: PersistentStoreCoordinator, _ plain: Plain) throws {
     let context = ManagedObjectContext(.confinement, coordinator: coordinator)
     try fill(context, 1)
     try context.save()
-    let ours = try best {
-      for _ in 0..<count {
-        try fill(context, 1)
+    let floor = SaveFloor(plain)
+    defer { floor.end() }
+    var (ours, simple, same) = (Double.infinity, Double.infinity, Double.infinity)
+    for _ in 0..<10 {
+      ours = min(
+        ours,
+        try best(1) {
+          for _ in 0..<count {
+            try fill(context, 1)
+            try context.save()
+          }
+        })
+      simple = min(simple, best(1) { for _ in 0..<count { floor.insert() } })
+      same = min(same, best(1) { for _ in 0..<count { floor.save() } })
+    }
+    let each = Double(count)
+    report("save of one new object, against an insert", ours / each, simple / each)
+    report("the same, against the same work", ours / each, same / each)
+    let object = try context.fetch(FetchRequest<ManagedObject>(entityName: "Item", fetchLimit: 1))
+    let changed = try best(5) {
+      for number in 0..<count {
+        object.first?.setValue(Int64(number), forKey: "a")
         try context.save()
       }
     }
-    var key = 1_000_000_000
-    plain.run("CREATE TABLE IF NOT EXISTS strata_bench.single (LIKE strata_bench.item INCLUDING ALL)")
-    let theirs = best {
-      for _ in 0..<count {
-        key += 1
-        plain.run("BEGIN")
-        plain.run(
-          "INSERT INTO strata_bench.single (pk, entity, version, a, b, c, d, e, f, g) VALUES (\(key), 1, 1, 1, 1, 1, 'text', 'text', true, 1)"
-        )
-        plain.run("COMMIT")
+    report("save of one changed object, against an insert", changed / each, simple / each)
+  }
+
+  /// So many new objects in one save, copied and in statements of many rows.
+  static func copies(_ url: URL, _ counts: [Int]) throws {
+    func coordinator(leastCopied: Int) throws -> PersistentStoreCoordinator {
+      let coordinator = PersistentStoreCoordinator(managedObjectModel: model())
+      var options = PostgresStoreOptions()
+      options.leastCopied = leastCopied
+      try coordinator.addPostgresStore(at: url, options: options)
+      return coordinator
+    }
+    let copying = try coordinator(leastCopied: 1)
+    let stating = try coordinator(leastCopied: .max)
+    func time(_ coordinator: PersistentStoreCoordinator, _ count: Int) throws -> Double {
+      let context = ManagedObjectContext(.confinement, coordinator: coordinator)
+      try fill(context, count)
+      return try best(1) { try context.save() }
+    }
+    for count in counts {
+      var (copied, stated) = (Double.infinity, Double.infinity)
+      for _ in 0..<15 {
+        copied = min(copied, try time(copying, count))
+        stated = min(stated, try time(stating, count))
       }
-    }
-    plain.run("DROP TABLE strata_bench.single")
-    report("save of one new object", ours / Double(count), theirs / Double(count))
-  }
-}
-
-/// libpq alone.
-final class Plain {
-  private let handle: OpaquePointer
-
-  init(_ components: URLComponents) {
-    var text = ""
-    for item in components.queryItems ?? [] { text += "\(item.name)='\(item.value ?? "")' " }
-    text += "dbname='\(components.path.drop { $0 == "/" })'"
-    guard let handle = PQconnectdb(text), PQstatus(handle) == CONNECTION_OK else {
-      print("The server takes no connection.")
-      exit(69)
-    }
-    self.handle = handle
-  }
-
-  deinit { PQfinish(handle) }
-
-  func run(_ text: String) {
-    let result = PQexec(handle, text)
-    let status = PQresultStatus(result)
-    if status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK {
-      print(String(cString: PQerrorMessage(handle)))
-      exit(70)
-    }
-    PQclear(result)
-  }
-
-  /// Binary rows into a list of plain structs.
-  func read(_ text: String) {
-    struct Row {
-      var numbers = (Int64(0), Int64(0))
-      var texts: (start: Int, count: Int) = (0, 0)
-    }
-    let result = PQexecParams(handle, text, 0, nil, nil, nil, nil, 1)
-    guard PQresultStatus(result) == PGRES_TUPLES_OK else {
-      print(String(cString: PQerrorMessage(handle)))
-      exit(70)
-    }
-    let (rows, columns) = (PQntuples(result), PQnfields(result))
-    var list: [Row] = []
-    var bytes: [UInt8] = []
-    list.reserveCapacity(Int(rows))
-    for row in 0..<rows {
-      var value = Row()
-      value.texts.start = bytes.count
-      for column in 0..<columns where PQgetisnull(result, row, column) == 0 {
-        let length = Int(PQgetlength(result, row, column))
-        let buffer = UnsafeRawBufferPointer(start: PQgetvalue(result, row, column), count: length)
-        if length == 8 {
-          value.numbers.0 &+= Int64(bigEndian: buffer.loadUnaligned(as: Int64.self))
-        } else {
-          bytes.append(contentsOf: buffer)
-        }
-      }
-      value.texts.count = bytes.count - value.texts.start
-      list.append(value)
-    }
-    PQclear(result)
-  }
-
-  /// Rows by binary COPY.
-  func copy(_ count: Int) {
-    var bytes: [UInt8] = Array("PGCOPY\n".utf8) + [255, 13, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0]
-    func add<Word: FixedWidthInteger>(_ word: Word) {
-      withUnsafeBytes(of: word.bigEndian) { bytes.append(contentsOf: $0) }
-    }
-    func field<Word: FixedWidthInteger>(_ word: Word) {
-      add(Int32(MemoryLayout<Word>.size))
-      add(word)
-    }
-    func field(_ text: String) {
-      add(Int32(text.utf8.count))
-      bytes.append(contentsOf: text.utf8)
-    }
-    for number in 0..<count {
-      add(Int16(11))
-      field(Int64(number + 1))
-      field(Int16(1))
-      field(Int32(1))
-      add(Int32(-1))
-      field(Int64(number))
-      field(Int32(number % 1_000))
-      field((Double(number) / 3).bitPattern)
-      field("text number \(number)")
-      field("another text")
-      field(UInt8(number % 2))
-      field(Double(number).bitPattern)
-    }
-    add(Int16(-1))
-    PQclear(PQexec(handle, "COPY plain FROM STDIN (FORMAT binary)"))
-    let isSent = bytes.withUnsafeBytes {
-      PQputCopyData(handle, $0.baseAddress?.assumingMemoryBound(to: CChar.self), Int32($0.count))
-    }
-    guard isSent == 1, PQputCopyEnd(handle, nil) == 1 else { exit(70) }
-    while let result = PQgetResult(handle) {
-      if PQresultStatus(result) != PGRES_COMMAND_OK { print(String(cString: PQerrorMessage(handle))) }
-      PQclear(result)
+      print(
+        String(
+          format: "save of %6d new objects   COPY %9.3f ms   statements %9.3f ms   %.2f ×", count,
+          copied * 1_000,
+          stated * 1_000, copied / stated))
     }
   }
 }

@@ -33,17 +33,21 @@ package struct ConformingEngine: Sendable, CustomStringConvertible {
   package let abilities: Set<EngineAbility>
   /// Describes a store that does not exist yet, another one each time.
   package let makeDescription: @Sendable () throws -> PersistentStoreDescription
+  /// Makes of the cases' model what the engine is to be tried with.
+  package let adapt: @Sendable (ManagedObjectModel) -> Void
   /// Removes what is left of a store that is closed.
   package let discard: @Sendable (PersistentStoreDescription) -> Void
 
   package init(
     _ name: String, abilities: Set<EngineAbility>,
     makeDescription: @escaping @Sendable () throws -> PersistentStoreDescription,
+    adapt: @escaping @Sendable (ManagedObjectModel) -> Void = { _ in },
     discard: @escaping @Sendable (PersistentStoreDescription) -> Void = { _ in }
   ) {
     self.name = name
     self.abilities = abilities
     self.makeDescription = makeDescription
+    self.adapt = adapt
     self.discard = discard
   }
 
@@ -107,7 +111,11 @@ package final class ConformanceStand {
   }
 
   /// The model of the cases.
-  package var model: ManagedObjectModel { ConformanceModel.make() }
+  package var model: ManagedObjectModel {
+    let model = ConformanceModel.make()
+    engine.adapt(model)
+    return model
+  }
 
   /// Opens the store with a new coordinator.
   package func open(

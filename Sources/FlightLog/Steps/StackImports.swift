@@ -9,8 +9,8 @@ import Strata
 @MainActor
 struct StackImports {
   let source: DataFolder
-  /// Where the stores go; they are deleted afterwards.
-  let folder: URL
+  /// The store of the log, beside which the others go; they are deleted afterwards.
+  let log: FlightStore
 
   enum Stack: String, CaseIterable {
     case siblings = "B: beside the main context"
@@ -29,11 +29,9 @@ struct StackImports {
   static let batchSize = 250
 
   func run(_ stack: Stack) async throws -> Result {
-    let store = FlightStore(url: folder.appendingPathComponent("stack-\(stack).strata"))
-    if FileManager.default.fileExists(atPath: store.url.path) {
-      // An earlier run was ended in the middle.
-      try store.destroy(with: try await store.open())
-    }
+    let store = log.sibling("stack-\(stack)")
+    // An earlier run was ended in the middle.
+    try store.destroy()
     let container = try await store.open()
     let result = try await fill(container, stack)
     try store.destroy(with: container)

@@ -34,7 +34,8 @@ struct WatchCommand: AsyncParsableCommand {
   func run() async throws {
     let screen = BoardScreen()
     do {
-      let log = FlightStore(url: URL(fileURLWithPath: store))
+      let log = try FlightStore(place: store)
+      guard log.url.isFileURL else { throw FlightLogError("flight-log watch shows logs that are in a file.") }
       guard FileManager.default.fileExists(atPath: log.url.path) else {
         throw FlightLogError("There is no log at \(log.url.path): run flight-log first.")
       }

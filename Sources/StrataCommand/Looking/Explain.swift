@@ -14,6 +14,7 @@ struct Explain: StoreTask {
   @Flag(help: "Explain the counting, not the fetching.") var count = false
   @Flag(help: "As JSON.") var json = false
   var subject: String? { asking.store }
+  static let readsServers = true
 
   func perform() throws {
     try StorePath.read(asking.store) { window in
@@ -26,7 +27,8 @@ struct Explain: StoreTask {
       let output = Output.current
       try output.line(part.plan)
       if let rows = part.estimatedRows {
-        let isMore = rows >= FetchExplanation.largestEstimate && part.access == .index
+        let isMore =
+          window.fileStore != nil && rows >= FetchExplanation.largestEstimate && part.access == .index
         try output.line("estimated: \(isMore ? "at least " : "")\(Words.counted(rows, "row"))")
       }
       if let execution = part.execution {

@@ -5,18 +5,57 @@ import StrataCore
 /// Where the objects and the bytes of a store are.
 struct Stats: StoreTask {
   static let configuration = CommandConfiguration(
-    abstract: "Prints how many objects each entity has, and where the bytes of the file are.",
+    abstract: "Prints how many objects each entity has, and where the bytes of the store are.",
     discussion: "Objects of entities that share a hierarchy with others are counted one by one.")
 
   @Argument(help: "The store's file.", completion: .file()) var store: String
   @Flag(help: "Count the history too: how many changes of each entity it tells.") var history = false
   @Flag(help: "As JSON.") var json = false
   var subject: String? { store }
+  static let readsServers = true
 
   func perform() throws {
+    if StorePath.address(store) != nil { return try performOnServer() }
     var figures = try StorePath.read(store) { try StoreFigures($0) }
     if history { figures.changes = try changes() }
     if json { try Output.current.json(figures.report) } else { try write(figures) }
+  }
+
+  /// What there is to say of a store that is in no file.
+  private func performOnServer() throws {
+    let (counts, parts) = try StorePath.read(store) { window in
+      (try MigrationPreview.objectCounts(window).sorted { $0.key < $1.key }, try window.parts())
+    }
+    let changes = history ? try changes() : nil
+    let sum = parts.reduce(0) { $0 + $1.byteCount }
+    let output = Output.current
+    if json {
+      var members: [(String, JSONValue)] = [
+        ("objects", .object(counts.map { ($0.key, .number($0.value)) })),
+        ("parts", .object(parts.map { ($0.words, .number($0.byteCount)) })), ("bytes", .number(sum)),
+      ]
+      if let changes { members.append(("history", .object(changes.map { ($0.name, .number($0.count)) }))) }
+      return try output.json(.object(members))
+    }
+    var table = Table([("entity", false), ("objects", true)], widest: 0)
+    for (name, count) in counts { try table.add([name, Words.grouped(count)], to: output) }
+    try table.finish(output)
+    try output.line()
+    table = Table([("what", false), ("bytes", true)], widest: 0)
+    for part in parts.sorted(by: { ($1.byteCount, $0.words) < ($0.byteCount, $1.words) }) {
+      try table.add([part.words, Words.grouped(part.byteCount)], to: output)
+    }
+    try table.finish(output)
+    try output.line()
+    try output.line("\(Words.bytes(sum)) on the server")
+    if let changes { try write(changes) }
+  }
+
+  private func write(_ changes: [(name: String, count: Int)]) throws {
+    try Output.current.line()
+    var table = Table([("history of", false), ("changes", true)], widest: 0)
+    for (name, count) in changes { try table.add([name, Words.grouped(count)], to: Output.current) }
+    try table.finish(Output.current)
   }
 
   private func changes() throws -> [(name: String, count: Int)] {
@@ -57,11 +96,7 @@ struct Stats: StoreTask {
     if space.freeBytes * 4 > statistics.fileSize {
       try output.line("“strata compact \(Words.quoted(store))” gives the free pages back.")
     }
-    guard let changes = figures.changes else { return }
-    try output.line()
-    table = Table([("history of", false), ("changes", true)], widest: 0)
-    for (name, count) in changes { try table.add([name, Words.grouped(count)], to: output) }
-    try table.finish(output)
+    if let changes = figures.changes { try write(changes) }
   }
 }
 

@@ -24,6 +24,7 @@ struct Dump: StoreTask {
   @Flag(help: "Say what was written as JSON. Not with standard output.") var json = false
   @Flag(help: "Say how long it took, and how much memory, on standard error.") var figures = false
   var subject: String? { store }
+  static let readsServers = true
 
   func validate() throws {
     if destination == "-" && csv { throw ValidationError("--csv needs a folder to write to.") }
@@ -83,6 +84,9 @@ struct DumpWalk<Sink: DumpSink> {
   private let shapes: [EntityShape]
   /// The most members that are written at a time.
   private static var membersAtATime: Int { 256 }
+  /// Of so many owners the members are asked for together, where that is done at all, until they are so many.
+  private var ownersAtOnce = 8
+  private static var mostMembers: Int { 16_384 }
 
   init(_ window: StoreWindow, _ sink: Sink) {
     self.window = window
@@ -127,9 +131,19 @@ struct DumpWalk<Sink: DumpSink> {
   }
 
   private mutating func writeMembers(_ rows: [FetchedRow], _ counts: inout DumpCounts) throws {
-    for row in rows {
+    var known: [Int: (rows: Range<Int>, lists: [[UInt64]])] = [:]
+    for (place, row) in rows.enumerated() {
       for relationship in shapes[row.entity].told {
-        let members = try window.members(relationship, of: [row.primaryKey])[0]
+        if known[relationship.number]?.rows.contains(place) != true {
+          // Of one owner at a time, which may have many; of several when each question goes to a server and back.
+          let end = window.store.isFar ? min(place + ownersAtOnce, rows.count) : place + 1
+          let lists = try window.members(relationship, of: rows[place..<end].map(\.primaryKey))
+          known[relationship.number] = (place..<end, lists)
+          let count = lists.reduce(0) { $0 + $1.count }
+          ownersAtOnce = count > Self.mostMembers ? 1 : min(ownersAtOnce * 2, 128)
+        }
+        guard let (range, lists) = known[relationship.number] else { continue }
+        let members = lists[place - range.lowerBound]
         for start in stride(from: 0, to: members.count, by: Self.membersAtATime) {
           let slice = members[start..<min(start + Self.membersAtATime, members.count)]
           try sink.write(slice, from: start, of: relationship, row)

@@ -14,7 +14,7 @@ final class BatchWriting {
   private let held: [Bool]
   private let number: () throws -> UInt64
   private let send: ChangeSetWork.Ask
-  private let copiesRows: Bool
+  private let leastCopied: Int?
   private let disturbed: (SQLError) -> any Error
   /// Whether rows under the keys of new rows are looked for: the server has refused one in an earlier attempt.
   private let looksForInserts: Bool
@@ -40,7 +40,7 @@ final class BatchWriting {
     preserved = run.keeping.preservedSlots
     disturbed = run.disturbed
     step = run.settings.batchStep
-    copiesRows = run.settings.copiesRows
+    leastCopied = run.settings.leastCopied
     looksForInserts = run.disturbances > 0
     self.reading = reading
     self.progress = progress
@@ -61,7 +61,7 @@ final class BatchWriting {
   func write(_ set: ChangeSet, known: [RowAddress: FetchedRow] = [:], going: Set<RowAddress> = []) throws {
     try progress.stopIfCancelled()
     let work = ChangeSetWork(
-      set, mapping, looksForInserts: looksForInserts, known: known, copiesRows: copiesRows)
+      set, mapping, looksForInserts: looksForInserts, known: known, leastCopied: leastCopied)
     let result = try work.prepare(held: held, preserved: preserved, number: number, send)
     let derived: DerivedWriting.Outcome
     do {

@@ -39,7 +39,7 @@ extension CommitRun {
     let note = note(batch.origin, writing.notes, mark)
     marks = [mark]
     batchChanges = writing.finish()
-    try finish([note], nil)
+    try finish([], nil, note)
     return BatchOutcome(commitNumber: number, changes: writing.finish())
   }
 }

@@ -135,8 +135,8 @@ struct ChangeNotes {
     let answers = try ask(
       sorted.map { hierarchy, keys in
         var statement = SQLStatement(
-          "SELECT t.pk, t.entity FROM \(work.mapping.tables[hierarchy].name) t WHERE t.pk = ANY(")
-        statement += statement.bind(keys: keys.sorted()) + ")"
+          "SELECT t.pk, t.entity FROM \(work.mapping.tables[hierarchy].name) t WHERE ")
+        statement.add("t.pk", isAnyOf: keys.sorted())
         return statement
       })
     for (question, answer) in zip(sorted, answers) {

@@ -8,7 +8,9 @@ enum Identifier {
 
   /// The name in double quotes, as every statement has it.
   static func quoted(_ name: String) -> String {
-    "\"" + name.replacingOccurrences(of: "\"", with: "\"\"") + "\""
+    // Hardly any name has one in it, and looking is cheap.
+    let isPlain = !name.utf8.contains(UInt8(ascii: "\""))
+    return "\"" + (isPlain ? name : name.replacingOccurrences(of: "\"", with: "\"\"")) + "\""
   }
 
   /// - Throws: ``StorageError`` `.invalid` for a name that the server does not take as it is.

@@ -7,12 +7,20 @@ struct MappingBuilder {
   /// The names that a store was made with; nil for a new one.
   private let known: [String: String]?
   private let generation: Int32
+  /// The names that the model gives.
+  private let given: GivenNames
+  private let requiresGivenNames: Bool
   private var names: [String: String] = [:]
 
   /// The server takes no more columns in a table.
   static let mostColumns = 1_600
 
-  private init(_ schema: Schema, _ namespace: String, _ known: [String: String]?, _ generation: Int32) {
+  private init(
+    _ schema: Schema, _ namespace: String, _ known: [String: String]?, _ generation: Int32,
+    _ given: GivenNames, _ requiresGivenNames: Bool
+  ) {
+    self.given = given
+    self.requiresGivenNames = requiresGivenNames
     self.generation = generation
     self.schema = schema
     self.namespace = namespace
@@ -25,18 +33,21 @@ struct MappingBuilder {
   ///   - codes: By entity name, those that a store has given out; nil for a new one.
   ///   - names: The names that a store was made with; nil for a new one.
   ///   - generation: How many versions of its model the store has had.
+  ///   - requiresGivenNames: Whether the names that the model gives must be those that the store was made with.
   /// - Throws: ``StorageError`` `.invalid` with everything about the model that cannot be kept; `.damaged` when the catalogue lacks a name.
   static func mapping(
     _ schema: Schema, namespace: String, codes: [String: UInt16]? = nil, names: [String: String]? = nil,
-    generation: Int32 = 1
+    generation: Int32 = 1, requiresGivenNames: Bool = true
   ) throws -> StoreMapping {
-    let refusals = refusals(schema)
+    let given = GivenNames(schema)
+    // A store that is there has names already.
+    let refusals = refusals(schema) + (names == nil || requiresGivenNames ? given.refusals : [])
     if !refusals.isEmpty {
       throw StorageError(
         .invalid, operation: "open store", path: "",
         detail: "PostgreSQL stores cannot keep this model: " + refusals.joined(separator: " "))
     }
-    var builder = MappingBuilder(schema, namespace, names, generation)
+    var builder = MappingBuilder(schema, namespace, names, generation, given, requiresGivenNames)
     return try builder.build(codes)
   }
 
@@ -69,7 +80,7 @@ struct MappingBuilder {
     }
     var byCode = [Int](repeating: -1, count: Int(codes.max() ?? 0) + 1)
     for (number, code) in codes.enumerated() { byCode[Int(code)] = number }
-    var relations = NamesGiven(reserved: Catalogue.reservedNames)
+    var relations = NamesGiven(reserved: Catalogue.reservedNames.union(given.tableNames))
     let tables = try schema.hierarchies.map { try table($0, &relations) }
     let joins = try makeJoins(&relations)
     return StoreMapping(
@@ -88,7 +99,16 @@ struct MappingBuilder {
     let name: String
     if let known {
       guard let found = known[path] else { throw Self.lacks("the name of \(path)") }
+      if requiresGivenNames, let wanted = self.given.names[path], wanted != found {
+        throw StorageError(
+          .invalid, operation: "open store", path: "",
+          detail:
+            "The model calls the \(path) “\(wanted)” in its userInfo, and the store, which was made before, “\(found)”. Names change by a migration only: give the entity another versionHashModifier."
+        )
+      }
       name = found
+    } else if let wanted = self.given.names[path] {
+      name = wanted
     } else {
       name = given.name(wanted, path: path)
     }
@@ -103,7 +123,11 @@ struct MappingBuilder {
   {
     let plain = try name(Identifier.snake(hierarchy.rootName), "table \(hierarchy.rootName)", &relations)
     let sequence = try name(plain + "_key", "sequence \(hierarchy.rootName)", &relations)
-    var given = NamesGiven(reserved: ["pk", "entity", "version", outside])
+    var given = NamesGiven(
+      reserved: GivenNames.reservedColumns.subtracting(["baseline"]).union(
+        self.given.columns(hierarchy.number)
+      )
+      .union([outside]))
     var columns: [ColumnMapping] = []
     var places: [Int: [Int]] = [:]
     var baseline: Int?

@@ -87,6 +87,10 @@ struct StoreMapping: Sendable {
 
   func table(ofEntity number: Int) -> TableMapping { tables[schema.entities[number].hierarchyNumber] }
 
+  /// The tables that each save writes to, with namespace and quotes.
+  var storeTable: String { qualified("strata_store") }
+  var commitTable: String { qualified("strata_commit") }
+
   /// The entity of a code that a row names.
   func entity(code: Int64) throws -> Int {
     guard let place = Int(exactly: code), entitiesByCode.indices.contains(place), entitiesByCode[place] >= 0

@@ -66,7 +66,7 @@ struct PostgresMigration {
     try requireHeld(inferred.plan)
     let old = try MappingBuilder.mapping(
       source, namespace: namespace, codes: catalogue.codes, names: catalogue.names,
-      generation: catalogue.generation)
+      generation: catalogue.generation, requiresGivenNames: false)
     let counting = LossCounting(plan: inferred.plan, losses: inferred.losses, mapping: old)
     _ = try inferred.requirePermission(
       permission, stored: catalogue.versionHashes, wanted: wanted, lineage: catalogue.lineage

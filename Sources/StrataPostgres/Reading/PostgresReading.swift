@@ -8,6 +8,7 @@ final class PostgresReading: StoreReading, @unchecked Sendable {
 
   let mapping: StoreMapping
   private let identifier: UUID
+  var storeIdentifier: UUID { identifier }
   private let connection: PostgresConnection
   private let deadline: ContinuousClock.Instant?
   /// So many rows come at a time where the server cannot tell how many are wanted.
@@ -21,6 +22,13 @@ final class PostgresReading: StoreReading, @unchecked Sendable {
     self.identifier = identifier
     self.connection = connection
     self.deadline = deadline
+  }
+
+  /// The connection that it reads through.
+  var source: PostgresConnection { connection }
+
+  func run(_ statement: SQLStatement) throws -> SQLResult {
+    try connection.run(statement, deadline: deadline)
   }
 
   // MARK: Fetching
@@ -124,8 +132,8 @@ final class PostgresReading: StoreReading, @unchecked Sendable {
     let decoding = RowDecoding(
       mapping, table, entities: mapping.schema.hierarchies[hierarchy].memberNumbers, alias: "t")
     var statement = SQLStatement()
-    statement += "SELECT \(decoding.list) FROM \(table.name) t WHERE t.pk = ANY("
-    statement += statement.bind(keys: primaryKeys) + ")"
+    statement += "SELECT \(decoding.list) FROM \(table.name) t WHERE "
+    statement.add("t.pk", isAnyOf: primaryKeys)
     let result = try connection.run(statement, deadline: deadline)
     var places: [UInt64: Int] = [:]
     places.reserveCapacity(result.rowCount)
@@ -202,13 +210,15 @@ final class PostgresReading: StoreReading, @unchecked Sendable {
     case .rows(let table, let column, let isOrdered):
       let order = isOrdered ? column.positionColumn.map { ", t.\($0)" } ?? "" : ""
       statement +=
-        "SELECT t.\(column.name), t.pk, t.entity FROM \(table.name) t WHERE \(table.guardCondition) AND t.\(column.name) = ANY("
-      statement += statement.bind(keys: owners) + ") ORDER BY t.\(column.name)\(order), t.pk"
+        "SELECT t.\(column.name), t.pk, t.entity FROM \(table.name) t WHERE \(table.guardCondition) AND "
+      statement.add("t.\(column.name)", isAnyOf: owners)
+      statement += " ORDER BY t.\(column.name)\(order), t.pk"
     case .links(let join, let owner, let member, let position, let table):
       let order = position.map { ", l.\($0)" } ?? ""
       statement +=
-        "SELECT l.\(owner), t.pk, t.entity FROM \(join.name) l JOIN \(table.name) t ON t.pk = l.\(member) WHERE \(table.guardCondition) AND l.\(owner) = ANY("
-      statement += statement.bind(keys: owners) + ") ORDER BY l.\(owner)\(order), t.pk"
+        "SELECT l.\(owner), t.pk, t.entity FROM \(join.name) l JOIN \(table.name) t ON t.pk = l.\(member) WHERE \(table.guardCondition) AND "
+      statement.add("l.\(owner)", isAnyOf: owners)
+      statement += " ORDER BY l.\(owner)\(order), t.pk"
     }
     let result = try connection.run(statement, deadline: deadline)
     var places: [UInt64: [Int]] = [:]
@@ -270,12 +280,14 @@ final class PostgresReading: StoreReading, @unchecked Sendable {
     case .rows(let table, let column, true):
       guard let position = column.positionColumn else { return lists }
       statement +=
-        "SELECT t.\(column.name), t.pk, t.entity, t.\(position) FROM \(table.name) t WHERE \(table.guardCondition) AND t.\(column.name) = ANY("
-      statement += statement.bind(keys: owners) + ") ORDER BY t.\(column.name), t.\(position), t.pk"
+        "SELECT t.\(column.name), t.pk, t.entity, t.\(position) FROM \(table.name) t WHERE \(table.guardCondition) AND "
+      statement.add("t.\(column.name)", isAnyOf: owners)
+      statement += " ORDER BY t.\(column.name), t.\(position), t.pk"
     case .links(let join, let ownerColumn, let memberColumn, let position?, let table):
       statement +=
-        "SELECT l.\(ownerColumn), t.pk, t.entity, l.\(position) FROM \(join.name) l JOIN \(table.name) t ON t.pk = l.\(memberColumn) WHERE \(table.guardCondition) AND l.\(ownerColumn) = ANY("
-      statement += statement.bind(keys: owners) + ") ORDER BY l.\(ownerColumn), l.\(position), t.pk"
+        "SELECT l.\(ownerColumn), t.pk, t.entity, l.\(position) FROM \(join.name) l JOIN \(table.name) t ON t.pk = l.\(memberColumn) WHERE \(table.guardCondition) AND "
+      statement.add("l.\(ownerColumn)", isAnyOf: owners)
+      statement += " ORDER BY l.\(ownerColumn), l.\(position), t.pk"
     case .rows, .links, .nowhere: return lists
     }
     let result = try connection.run(statement, deadline: deadline)

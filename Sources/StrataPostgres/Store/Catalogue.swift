@@ -137,7 +137,9 @@ struct Catalogue: Sendable {
     return .store(try read(namespace, on: connection))
   }
 
-  private static func read(_ namespace: String, on connection: PostgresConnection) throws -> Catalogue {
+  /// What the catalogue of a store says.
+  /// - Throws: ``StorageError`` as ``find(_:on:)``.
+  static func read(_ namespace: String, on connection: PostgresConnection) throws -> Catalogue {
     let store = StoreMapping.qualified("strata_store", namespace)
     let entities = StoreMapping.qualified("strata_entity", namespace)
     let format = try connection.run(SQLStatement("SELECT format FROM \(store)"))

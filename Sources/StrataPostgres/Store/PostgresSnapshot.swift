@@ -2,7 +2,7 @@ import Foundation
 import StrataCore
 
 /// One state of a store: a transaction that is kept open on a connection of its own. May be used from any thread, by one at a time.
-final class PostgresSnapshot: StoreSnapshot {
+final class PostgresSnapshot: WalkedSnapshot {
   private struct State {
     var connection: PostgresConnection?
   }
@@ -71,6 +71,16 @@ final class PostgresSnapshot: StoreSnapshot {
   func fetch(_ request: ResolvedFetchRequest, mode: FetchMode) throws -> FetchedRows {
     try read { try $0.fetch(request, mode: mode) }
   }
+  func explain(_ request: ResolvedFetchRequest, mode: FetchMode, isExecuting: Bool) throws
+    -> FetchExplanation.StorePart?
+  {
+    try read { try $0.explain(request, mode: mode, isExecuting: isExecuting) }
+  }
+  func rows(hierarchy: Int, from key: UInt64, most count: Int) throws -> [FetchedRow] {
+    try read { try $0.rows(hierarchy: hierarchy, from: key, most: count) }
+  }
+  func facts() throws -> StoreFacts { try read { try $0.facts() } }
+  func parts() throws -> [StoredPart] { try read { try $0.parts() } }
   func rows(hierarchy: Int, primaryKeys: [UInt64]) throws -> [FetchedRow?] {
     try read { try $0.rows(hierarchy: hierarchy, primaryKeys: primaryKeys) }
   }

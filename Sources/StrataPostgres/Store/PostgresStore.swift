@@ -114,7 +114,7 @@ package final class PostgresStore: StoreEngine {
           if !options.ignoresModelVersion { try requireSameModel(catalogue, schema, held) }
           let mapping = try MappingBuilder.mapping(
             schema, namespace: namespace, codes: catalogue.codes, names: catalogue.names,
-            generation: catalogue.generation)
+            generation: catalogue.generation, requiresGivenNames: !options.ignoresModelVersion)
           return (catalogue, mapping)
         case .strangers, .nothing:
           throw StorageError(
@@ -270,6 +270,11 @@ package final class PostgresStore: StoreEngine {
     do {
       try readOnce { reading, _ in try reading.inOneState { try reading.collect(into: collector) } }
     } catch let error as SQLError { throw explained(error.storageError("read store", pool.address.words)) }
+  }
+  package func explain(_ request: ResolvedFetchRequest, mode: FetchMode, isExecuting: Bool) throws
+    -> FetchExplanation.StorePart?
+  {
+    try read { reading, _ in try reading.explain(request, mode: mode, isExecuting: isExecuting) }
   }
   package func rows(hierarchy: Int, primaryKeys: [UInt64]) throws -> [FetchedRow?] {
     try read { reading, _ in try reading.rows(hierarchy: hierarchy, primaryKeys: primaryKeys) }
@@ -475,7 +480,8 @@ package final class PostgresStore: StoreEngine {
           mapping, identifier: identifier, held: held, connection: connection, writer: writer,
           keeping: keeping, deadline: deadline, disturbances: disturbances,
           settings: CommitRun.Settings(
-            copiesRows: copiesRows.load(ordering: .relaxed), batchStep: options.batchStep))
+            leastCopied: copiesRows.load(ordering: .relaxed) ? options.leastCopied : nil,
+            batchStep: options.batchStep))
         do {
           let result = try body(run)
           trim(run, connection)

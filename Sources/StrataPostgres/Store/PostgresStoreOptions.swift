@@ -29,6 +29,8 @@ public struct PostgresStoreOptions: Sendable {
   var ignoresModelVersion = false
   /// So many rows of a batch update are written at once.
   var batchStep = 10_000
+  /// From so many new rows of an entity on they are copied.
+  package var leastCopied = RowStatements.leastCopied
 
   /// Everything as by default.
   public init() {}

@@ -165,15 +165,20 @@ final class PostgresConnection: @unchecked Sendable {
     if !statements.contains(where: \.isCopy) { return try runTogether(statements[...], deadline) }
     var results: [SQLResult] = []
     var rest = statements[...]
-    while let first = rest.first {
-      if first.isCopy {
-        results.append(try copy(first, Self.patience(deadline)))
-        rest.removeFirst()
-      } else {
-        let part = rest.prefix { !$0.isCopy }
-        results += try runTogether(part, deadline)
-        rest.removeFirst(part.count)
+    do {
+      while let first = rest.first {
+        if first.isCopy {
+          results.append(try copy(first, Self.patience(deadline)))
+          rest.removeFirst()
+        } else {
+          let part = rest.prefix { !$0.isCopy }
+          results += try runTogether(part, deadline)
+          rest.removeFirst(part.count)
+        }
       }
+    } catch var error as SQLError {
+      error.position += results.count
+      throw error
     }
     return results
   }
@@ -279,7 +284,11 @@ final class PostgresConnection: @unchecked Sendable {
         PQclear(result)
         place += 1
       default:
-        if failure == nil { failure = SQLError(result) }
+        if failure == nil {
+          failure = SQLError(result)
+          // One result for each statement before it.
+          failure?.position = results.count
+        }
         PQclear(result)
         place += 1
         if PQstatus(handle) == CONNECTION_BAD { throw lost() }

@@ -10,6 +10,8 @@ struct SQLError: Error, Sendable {
   let detail: String
   let table: String
   let constraint: String
+  /// Which of the statements that were run together has failed.
+  var position = 0
 
   init(_ result: OpaquePointer) {
     func field(_ code: Int32) -> String {

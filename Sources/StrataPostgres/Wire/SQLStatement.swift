@@ -50,6 +50,11 @@ struct SQLStatement: Sendable {
     bind(SQLType.int8.oid) { $0.append(bigEndian: Int64(value)) }
   }
 
+  /// Adds an integer of exactly that type.
+  mutating func bind<Word: FixedWidthInteger>(_ word: Word, as type: SQLType) -> String {
+    bind(type.oid) { $0.append(bigEndian: word) }
+  }
+
   mutating func bind(_ key: UInt64) -> String {
     bind(SQLType.int8.oid) { $0.append(bigEndian: key) }
   }
@@ -77,6 +82,15 @@ struct SQLStatement: Sendable {
         bytes.append(bigEndian: Int32(8))
         bytes.append(bigEndian: key)
       }
+    }
+  }
+
+  /// Adds the condition that a column holds one of the keys. One key is compared as it is: the server keeps the plan of that, and plans anew for each array.
+  mutating func add(_ column: String, isAnyOf keys: some Collection<UInt64>) {
+    if keys.count == 1, let key = keys.first {
+      self += column + " = " + bind(key)
+    } else {
+      self += column + " = ANY(" + bind(keys: keys) + ")"
     }
   }
 

@@ -32,21 +32,44 @@ final class ChangeSetWork {
   private(set) var deletes: [RowAddress: FetchedRow] = [:]
   /// Whether rows under the keys of inserts are looked for: the server has refused one.
   private let looksForInserts: Bool
+  /// Whether updated rows are not read: the statements that replace them fail when they are of another version.
+  private let assumesVersions: Bool
 
   var schema: Schema { mapping.schema }
 
   /// - Parameters:
   ///   - known: Rows as they are now, which need not be read again.
-  ///   - copiesRows: Whether many new rows are copied.
+  ///   - leastCopied: From so many new rows of an entity on they are copied; nil for never.
+  ///   - assumesVersions: Whether updated rows are not read, see ``mayAssumeVersions(_:_:)``.
   init(
     _ set: ChangeSet, _ mapping: StoreMapping, looksForInserts: Bool,
-    known: [RowAddress: FetchedRow] = [:], copiesRows: Bool = true
+    known: [RowAddress: FetchedRow] = [:], leastCopied: Int? = RowStatements.leastCopied,
+    assumesVersions: Bool = false
   ) {
     self.set = set
+    self.assumesVersions = assumesVersions
     stored = known
     self.mapping = mapping
     self.looksForInserts = looksForInserts
-    rows = RowStatements(mapping: mapping, copiesRows: copiesRows)
+    rows = RowStatements(mapping: mapping, leastCopied: leastCopied)
+  }
+
+  /// Whether the rows that a change set replaces need not be read before: nothing depends on what is in them but whether they are of the version that it is based on,
+  /// which the statements find out themselves. Who is in conflict is asked when one has failed.
+  static func mayAssumeVersions(_ set: ChangeSet, _ mapping: StoreMapping) -> Bool {
+    let schema = mapping.schema
+    guard !set.updates.isEmpty, set.deletes.isEmpty, set.checks.isEmpty, set.edges.isEmpty,
+      schema.derivedSources == nil
+    else { return false }
+    return set.updates.allSatisfy { update in
+      let entity = schema.entities[update.entity]
+      return update.row.version == update.baseVersion &+ 1
+        && !entity.relationships.contains { update.changedSlots.contains($0.slot) }
+        && !schema.indexes.contains { index in
+          index.isUnique && schema.entities[index.owner].subtree.contains(update.entity)
+            && index.parts.contains { update.changedSlots.contains($0.slot) }
+        }
+    }
   }
 
   /// What a change set becomes: statements, and rows that lose a relationship of which it says nothing.
@@ -162,7 +185,7 @@ final class ChangeSetWork {
 
   private func readStored(_ ask: Ask) throws {
     var keys: [Int: Set<UInt64>] = [:]
-    for address in updates.keys where stored[address] == nil {
+    for address in updates.keys where stored[address] == nil && !assumesVersions {
       keys[address.hierarchy, default: []].insert(address.key)
     }
     for deletion in set.deletes {
@@ -186,8 +209,8 @@ final class ChangeSetWork {
       let table = mapping.tables[hierarchy]
       let decoding = RowDecoding(
         mapping, table, entities: schema.hierarchies[hierarchy].memberNumbers, alias: "t")
-      var statement = SQLStatement("SELECT \(decoding.list) FROM \(table.name) t WHERE t.pk = ANY(")
-      statement += statement.bind(keys: keys.sorted()) + ")"
+      var statement = SQLStatement("SELECT \(decoding.list) FROM \(table.name) t WHERE ")
+      statement.add("t.pk", isAnyOf: keys.sorted())
       statements.append(statement)
       decodings.append(decoding)
     }
@@ -207,7 +230,9 @@ final class ChangeSetWork {
       if let row, isBase(version, of: row) { return }
       conflicts.append(RowConflict(hierarchy: address.hierarchy, primaryKey: address.key, stored: row))
     }
-    for change in set.updates { expect(address(change.entity, change.primaryKey), change.baseVersion) }
+    for change in set.updates where !assumesVersions {
+      expect(address(change.entity, change.primaryKey), change.baseVersion)
+    }
     for deletion in set.deletes {
       expect(address(deletion.entity, deletion.primaryKey), deletion.baseVersion)
     }

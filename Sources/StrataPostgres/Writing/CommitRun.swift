@@ -8,7 +8,12 @@ import StrataCore
 /// ```
 ///
 /// The store's row stays locked until the commit, so commits of one store come one after the other, whoever makes them, and what was asked stays true. What has
-/// not been asked yet goes out with the next question: a save of new rows that refer to nothing is one round trip.
+/// not been asked yet goes out with the next question: a save of new rows that refer to nothing is one round trip. Then one statement locks the row, notes the commit
+/// and tells of it:
+///
+/// ```
+///   BEGIN · lock, note, tell · write · COMMIT
+/// ```
 final class CommitRun {
   let mapping: StoreMapping
   let identifier: UUID
@@ -17,8 +22,8 @@ final class CommitRun {
   let deadline: ContinuousClock.Instant
   /// What the store has found out, or is told, about how rows are written.
   struct Settings {
-    /// Whether many new rows are copied.
-    var copiesRows = true
+    /// From so many new rows of an entity on they are copied; nil for never.
+    var leastCopied: Int? = RowStatements.leastCopied
     /// So many rows of a batch update are written at once.
     var batchStep = 10_000
   }
@@ -28,16 +33,30 @@ final class CommitRun {
   let disturbances: Int
   private let writer: Int64
   let keeping: HistoryKeeping
-  /// Tells this attempt from every other.
-  let token = UUID()
+  /// Tells this attempt from every other. By hand: a `UUID` opens a device file each time.
+  let token = Token()
+
+  /// A random number, which the server keeps as a UUID.
+  struct Token {
+    private let words = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
+
+    func bound(to statement: inout SQLStatement) -> String {
+      statement.bind(SQLType.uuid.oid) {
+        $0.append(bigEndian: words.0)
+        $0.append(bigEndian: words.1)
+      }
+    }
+  }
   /// Whether a COMMIT was sent: if the connection is lost then, it may have taken place.
   private(set) var isCommitSent = false
   /// What has become of each set so far, without the number of the commit.
   private var outcomes: [Outcome] = []
   /// What becomes of a set that is written and committed in one, when that succeeds.
   private var soleResult: CommitResult?
-  /// What goes out before the next statements.
+  /// What goes out before the next statements, without the lock.
   private var prologue: [SQLStatement] = []
+  /// Whether the lock is what goes out behind that.
+  private var isLockWaiting = false
   /// The number of the commit, once the lock is held.
   private var number: UInt64?
   /// Whether the store records a history; known once the lock is held.
@@ -124,7 +143,7 @@ final class CommitRun {
       _ = connection.reset()
       return outcomes
     }
-    if !isSole { try finish([], metadata) }
+    if !isSole { try finish([], metadata, nil) }
     return numbered(try requireNumber())
   }
 
@@ -174,32 +193,45 @@ final class CommitRun {
     limit +=
       "SELECT pg_catalog.set_config('lock_timeout', " + limit.bind("\(max(1, milliseconds))") + ", true)"
     prologue.append(limit)
-    var lock = SQLStatement()
-    lock +=
-      "WITH w AS (UPDATE \(mapping.qualified("strata_store")) SET commit_number = commit_number + 1 WHERE identifier = "
+    isLockWaiting = true
+  }
+
+  /// The statement that locks the store's row, and notes and tells of the commit as well when that is known already.
+  private func lock(_ note: Note?) -> SQLStatement {
+    var lock = SQLStatement(
+      "WITH w AS (UPDATE \(mapping.storeTable) SET commit_number = commit_number + 1 WHERE identifier = ")
     lock += (lock.bind(.uuid(identifier), as: .uuid) ?? "") + " AND generation = "
-    lock += lock.bind(Int64(mapping.generation)) + " RETURNING commit_number, history_purged) "
+    lock += lock.bind(Int64(mapping.generation)) + " RETURNING commit_number, history_purged)"
+    if let note { lock += ", n AS (" + insertion(note, from: "w", &lock) + ")" }
     // Fails where another store has taken the place of this one, or it has another version of the model: nothing may be written to that.
-    lock += "SELECT max(commit_number), 1 / count(*), max(history_purged) FROM w"
-    prologue.append(lock)
+    lock += " SELECT max(commit_number), 1 / count(*), max(history_purged)"
+    if note != nil { lock += ", " + told(&lock) }
+    lock += " FROM w"
+    return lock
   }
 
   /// Sends statements behind what waits to be sent; the answers to these alone.
-  func send(_ statements: [SQLStatement]) throws -> [SQLResult] {
-    let waiting = prologue
-    prologue = []
+  func send(_ statements: [SQLStatement]) throws -> [SQLResult] { try send(statements, note: nil) }
+
+  /// - Parameter note: What is noted with the lock, which waits to be sent.
+  private func send(_ statements: [SQLStatement], note: Note?) throws -> [SQLResult] {
+    var waiting = prologue
+    let lockPosition = waiting.count
+    if isLockWaiting { waiting.append(lock(note)) }
+    (prologue, isLockWaiting) = ([], false)
     do {
       var results = try connection.run(waiting + statements, deadline: limit)
       if !waiting.isEmpty {
         if number == nil {
-          number = UInt64(exactly: try results[2].integer(0, 0))
-          isRecording = results[2][0, 2] != nil
+          number = UInt64(exactly: try results[lockPosition].integer(0, 0))
+          isRecording = results[lockPosition][0, 2] != nil
         }
         results.removeFirst(waiting.count)
       }
       return results
-    } catch let error as SQLError where error.state == RowStatements.guardState && number == nil {
-      // Statements that are guarded otherwise come when the lock is held.
+    } catch let error as SQLError
+      where error.state == RowStatements.guardState && number == nil && error.position == lockPosition
+    {
       throw StorageError(
         .replaced, operation: "commit", path: "",
         detail:
@@ -214,15 +246,30 @@ final class CommitRun {
     return number
   }
 
+  /// Begins once more, in a new transaction.
+  private func beginAgain(after error: SQLError) throws {
+    guard connection.reset() else { throw error }
+    number = nil
+    begin()
+  }
+
   private func write(_ set: ChangeSet, isSole: Bool) throws -> CommitResult {
+    if isSole, disturbances == 0, ChangeSetWork.mayAssumeVersions(set, mapping) {
+      do {
+        return try write(set, isSole: true, looksForInserts: false, assumesVersions: true)
+      } catch let error as SQLError
+        where error.state == RowStatements.guardState || error.state == Self.duplicateState
+      {
+        // A row is of another version, or was not looked for: now all are.
+        try beginAgain(after: error)
+      }
+    }
     do {
       return try write(set, isSole: isSole, looksForInserts: false)
     } catch let error as SQLError where error.state == Self.duplicateState {
       // A key, or values, that a row has which nobody has looked for. The transaction is void up to the savepoint.
       if isSole {
-        guard connection.reset() else { throw error }
-        number = nil
-        begin()
+        try beginAgain(after: error)
       } else {
         _ = try send([SQLStatement("ROLLBACK TO SAVEPOINT one_set")])
       }
@@ -232,10 +279,13 @@ final class CommitRun {
     }
   }
 
-  private func write(_ set: ChangeSet, isSole: Bool, looksForInserts: Bool) throws -> CommitResult {
+  private func write(
+    _ set: ChangeSet, isSole: Bool, looksForInserts: Bool, assumesVersions: Bool = false
+  ) throws -> CommitResult {
     if isSole { marks = [] } else { prologue.append(SQLStatement("SAVEPOINT one_set")) }
     let work = ChangeSetWork(
-      set, mapping, looksForInserts: looksForInserts, copiesRows: settings.copiesRows)
+      set, mapping, looksForInserts: looksForInserts, leastCopied: settings.leastCopied,
+      assumesVersions: assumesVersions)
     let outcome = try work.prepare(
       held: held, preserved: keeping.preservedSlots, number: requireNumber, send)
     let mark = UInt64.random(in: 1...UInt64(Int64.max))
@@ -246,31 +296,46 @@ final class CommitRun {
       if isSole {
         marks = [mark]
         soleResult = result
-        try finish(written.statements + [note], set.metadata)
+        try finish(written.statements, set.metadata, note)
       } else {
         // The lock has counted the first one.
-        let count = "UPDATE \(mapping.qualified("strata_store")) SET commit_number = commit_number + 1"
+        let count = "UPDATE \(mapping.storeTable) SET commit_number = commit_number + 1"
         let counts = marks.isEmpty ? [] : [SQLStatement(count)]
-        _ = try send(counts + written.statements + [note, SQLStatement("RELEASE SAVEPOINT one_set")])
+        var noting = SQLStatement()
+        noting += insertion(note, from: mapping.storeTable, &noting)
+        _ = try send(counts + written.statements + [noting, SQLStatement("RELEASE SAVEPOINT one_set")])
         marks.append(mark)
       }
       return result
-    } catch let error as SQLError where error.state == RowStatements.guardState { throw disturbed(error) }
+    } catch let error as SQLError where error.state == RowStatements.guardState && !assumesVersions {
+      throw disturbed(error)
+    }
   }
 
-  /// Writes the last statements, notes the commit, and commits.
-  func finish(_ statements: [SQLStatement], _ metadata: StoreMetadata?) throws {
+  /// Writes the last statements, tells of the commit, and commits.
+  /// - Parameter note: What is noted of the commit; nil when that was done.
+  func finish(_ statements: [SQLStatement], _ metadata: StoreMetadata?, _ note: Note?) throws {
     var statements = statements
     if let metadata {
-      var statement = SQLStatement("UPDATE \(mapping.qualified("strata_store")) SET metadata = ")
+      var statement = SQLStatement("UPDATE \(mapping.storeTable) SET metadata = ")
       statement += statement.bind(try Catalogue.text(metadata))
       statements.append(statement)
     }
-    statements.append(told())
+    let isNotedWithLock = note != nil && isLockWaiting
+    if !isNotedWithLock {
+      var last = SQLStatement()
+      if let note {
+        last += "WITH n AS (" + insertion(note, from: mapping.storeTable, &last)
+        last += " RETURNING 1) SELECT " + told(&last) + " FROM n"
+      } else {
+        last += "SELECT " + told(&last)
+      }
+      statements.append(last)
+    }
     statements.append(SQLStatement("COMMIT"))
     isCommitSent = true
     do {
-      _ = try send(statements)
+      _ = try send(statements, note: isNotedWithLock ? note : nil)
     } catch let error as SQLError {
       // The server has answered: what it refuses did not take place.
       isCommitSent = false
@@ -281,25 +346,38 @@ final class CommitRun {
     }
   }
 
-  /// The statement that notes who has committed what.
-  func note(_ origin: ChangeOrigin, _ changes: [NotedChange], _ mark: UInt64) -> SQLStatement {
-    let header = keeping.header(origin, at: keeping.clock())
-    var note = SQLStatement(
-      "INSERT INTO \(mapping.qualified("strata_commit")) (number, token, writer, at, mark, author, context_name, bundle, process, changes) SELECT commit_number, "
-    )
-    // It stands for all sets of the attempt.
-    note += (marks.isEmpty ? note.bind(.uuid(token), as: .uuid) : note.bindNull(.uuid)) ?? ""
-    note += ", " + note.bind(writer) + ", "
-    note += (note.bind(.date(header.timestamp), as: .float8) ?? "") + ", " + note.bind(mark)
+  /// Who has committed what.
+  struct Note {
+    let header: HistoryHeader
+    let changes: [NotedChange]
+    let mark: UInt64
+    /// Whether it carries the token of the attempt, and stands for all its sets.
+    let hasToken: Bool
+  }
+
+  func note(_ origin: ChangeOrigin, _ changes: [NotedChange], _ mark: UInt64) -> Note {
+    Note(
+      header: keeping.header(origin, at: keeping.clock()), changes: changes, mark: mark,
+      hasToken: marks.isEmpty)
+  }
+
+  /// The words that write a note; its number is the `commit_number` of `source`.
+  private func insertion(_ note: Note, from source: String, _ statement: inout SQLStatement) -> String {
+    var words =
+      "INSERT INTO \(mapping.commitTable) (number, token, writer, at, mark, author, context_name, bundle, process, changes) SELECT commit_number, "
+    words += note.hasToken ? token.bound(to: &statement) : statement.bindNull(.uuid)
+    words += ", " + statement.bind(writer) + ", "
+    words += (statement.bind(.date(note.header.timestamp), as: .float8) ?? "") + ", "
+    words += statement.bind(note.mark)
+    let origin = note.header.origin
     for text in [
-      header.origin.author, header.origin.contextName, header.bundleIdentifier, header.processName,
+      origin.author, origin.contextName, note.header.bundleIdentifier, note.header.processName,
     ] {
-      note += ", " + (text.map { note.bind(Self.storable($0)) } ?? note.bindNull(.text))
+      words += ", " + (text.map { statement.bind(Self.storable($0)) } ?? statement.bindNull(.text))
     }
-    note += ", "
-    note += changes.isEmpty ? note.bindNull(.text) : note.bind(NotedChange.text(changes))
-    note += "::jsonb FROM \(mapping.qualified("strata_store"))"
-    return note
+    words += ", "
+    words += note.changes.isEmpty ? statement.bindNull(.text) : statement.bind(NotedChange.text(note.changes))
+    return words + "::jsonb FROM " + source
   }
 
   /// The server keeps no NUL in texts; in names of people and programs there is none but by mistake.
@@ -307,12 +385,10 @@ final class CommitRun {
     text.utf8.contains(0) ? text.replacingOccurrences(of: "\0", with: "\u{FFFD}") : text
   }
 
-  /// The statement that tells who listens; it is told when the commit is.
-  private func told() -> SQLStatement {
-    var statement = SQLStatement("SELECT pg_catalog.pg_notify(")
-    statement +=
-      statement.bind(FollowingConnection.channel(identifier)) + ", " + statement.bind(String(writer)) + ")"
-    return statement
+  /// The words that tell who listens; they are told when the commit is.
+  private func told(_ statement: inout SQLStatement) -> String {
+    let channel = statement.bind(FollowingConnection.channel(identifier))
+    return "pg_catalog.pg_notify(\(channel), \(statement.bind(String(writer))))"
   }
 
   // MARK: Afterwards
@@ -321,15 +397,15 @@ final class CommitRun {
   ///
   /// Waits for the store's row first, which the attempt's session would still hold: then nothing can come any more.
   static func find(
-    _ token: UUID, _ mapping: StoreMapping, _ connection: PostgresConnection,
+    _ token: Token, _ mapping: StoreMapping, _ connection: PostgresConnection,
     _ deadline: ContinuousClock.Instant
   ) throws -> UInt64? {
     try connection.run(SQLStatement("BEGIN"), deadline: deadline)
     try connection.run(
-      SQLStatement("SELECT commit_number FROM \(mapping.qualified("strata_store")) FOR UPDATE"),
+      SQLStatement("SELECT commit_number FROM \(mapping.storeTable) FOR UPDATE"),
       deadline: deadline)
-    var question = SQLStatement("SELECT number FROM \(mapping.qualified("strata_commit")) WHERE token = ")
-    question += question.bind(.uuid(token), as: .uuid) ?? ""
+    var question = SQLStatement("SELECT number FROM \(mapping.commitTable) WHERE token = ")
+    question += token.bound(to: &question)
     let result = try connection.run(question, deadline: deadline)
     let number = result.rowCount == 0 ? nil : UInt64(exactly: try result.integer(0, 0))
     try connection.run(SQLStatement("COMMIT"), deadline: deadline)
@@ -339,10 +415,10 @@ final class CommitRun {
   /// Deletes notes of commits that nobody asks for any more and that do not belong to the history.
   static func trim(_ mapping: StoreMapping, _ connection: PostgresConnection, newest: UInt64) throws {
     guard newest > keptCommits else { return }
-    var statement = SQLStatement("DELETE FROM \(mapping.qualified("strata_commit")) WHERE number < ")
+    var statement = SQLStatement("DELETE FROM \(mapping.commitTable) WHERE number < ")
     statement += statement.bind(newest - keptCommits)
     statement +=
-      " AND number <= (SELECT COALESCE(history_purged, commit_number) FROM \(mapping.qualified("strata_store")))"
+      " AND number <= (SELECT COALESCE(history_purged, commit_number) FROM \(mapping.storeTable))"
     try connection.run(statement)
   }
 

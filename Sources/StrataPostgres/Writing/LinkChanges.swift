@@ -180,8 +180,8 @@ struct LinkChanges {
   func removalsWithRows() -> [SQLStatement] {
     work.deletedKeys.flatMap { hierarchy, keys in
       joins(ofHierarchy: hierarchy).map { join, column in
-        var statement = SQLStatement("DELETE FROM \(join.name) l WHERE l.\(column) = ANY(")
-        statement += statement.bind(keys: keys) + ")"
+        var statement = SQLStatement("DELETE FROM \(join.name) l WHERE ")
+        statement.add("l.\(column)", isAnyOf: keys)
         return statement
       }
     }

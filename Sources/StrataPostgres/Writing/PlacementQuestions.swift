@@ -111,12 +111,14 @@ struct PlacementQuestions {
       let owners = rowEntries.keys.filter { $0.relationship == number }
       let members = Set(owners.flatMap { rowEntries[$0]?.map(\.member) ?? [] }).sorted()
       var places = SQLStatement(
-        "SELECT t.pk, t.\(column.name), t.\(position) FROM \(table.name) t WHERE t.pk = ANY(")
-      places += places.bind(keys: members) + ") AND t.\(column.name) IS NOT NULL"
+        "SELECT t.pk, t.\(column.name), t.\(position) FROM \(table.name) t WHERE ")
+      places.add("t.pk", isAnyOf: members)
+      places += " AND t.\(column.name) IS NOT NULL"
       statements.append(places)
       var last = SQLStatement(
-        "SELECT t.\(column.name), max(t.\(position)) FROM \(table.name) t WHERE t.\(column.name) = ANY(")
-      last += last.bind(keys: owners.map(\.owner).sorted()) + ") GROUP BY t.\(column.name)"
+        "SELECT t.\(column.name), max(t.\(position)) FROM \(table.name) t WHERE ")
+      last.add("t.\(column.name)", isAnyOf: owners.map(\.owner).sorted())
+      last += " GROUP BY t.\(column.name)"
       statements.append(last)
     }
     for number in linkRelationships {
@@ -143,9 +145,9 @@ struct PlacementQuestions {
         let isTarget = isInverse && !join.isSymmetric
         let (column, place) = isTarget ? ("dst", inverse) : ("src", position)
         var last = SQLStatement(
-          "SELECT l.\(column), max(\(place)) FROM \(join.name) l WHERE l.\(column) = ANY(")
-        last += last.bind(keys: owners.filter { $0.isInverse == isInverse }.map(\.owner).sorted())
-        last += ") GROUP BY l.\(column)"
+          "SELECT l.\(column), max(\(place)) FROM \(join.name) l WHERE ")
+        last.add("l.\(column)", isAnyOf: owners.filter { $0.isInverse == isInverse }.map(\.owner).sorted())
+        last += " GROUP BY l.\(column)"
         statements.append(last)
       }
     }

@@ -117,21 +117,21 @@ struct ReferenceQuestions {
     var statements: [SQLStatement] = []
     for (hierarchy, keys) in wanted {
       var statement = SQLStatement(
-        "SELECT t.pk, t.entity FROM \(work.mapping.tables[hierarchy].name) t WHERE t.pk = ANY(")
-      statement += statement.bind(keys: keys) + ")"
+        "SELECT t.pk, t.entity FROM \(work.mapping.tables[hierarchy].name) t WHERE ")
+      statement.add("t.pk", isAnyOf: keys)
       statements.append(statement)
     }
     for (number, keys) in partnerKeys {
       let (table, column) = try work.mapping.reference(work.schema.relationships[number])
-      var statement = SQLStatement("SELECT t.pk, t.\(column.name) FROM \(table.name) t WHERE t.pk = ANY(")
-      statement += statement.bind(keys: keys) + ")"
+      var statement = SQLStatement("SELECT t.pk, t.\(column.name) FROM \(table.name) t WHERE ")
+      statement.add("t.pk", isAnyOf: keys)
       statements.append(statement)
     }
     for (relationship, keys) in referrers {
       let (table, column) = try work.mapping.reference(relationship)
       var statement = SQLStatement(
-        "SELECT t.pk, t.\(column.name) FROM \(table.name) t WHERE t.\(column.name) = ANY(")
-      statement += statement.bind(keys: keys) + ")"
+        "SELECT t.pk, t.\(column.name) FROM \(table.name) t WHERE ")
+      statement.add("t.\(column.name)", isAnyOf: keys)
       statements.append(statement)
     }
     return statements + links.lostLinkStatements().map(\.statement)

@@ -4,8 +4,8 @@ import StrataCore
 /// The statements that write rows: one for many rows of an entity, with a column of values per parameter.
 struct RowStatements {
   let mapping: StoreMapping
-  /// Whether many new rows are copied: not everybody may.
-  var copiesRows = true
+  /// From so many new rows of an entity on they are copied; nil for never, since not everybody may.
+  var leastCopied: Int? = RowStatements.leastCopied
   /// So many rows, and so many bytes, go into one statement.
   static let mostRows = 10_000
   static let mostBytes = 32 << 20
@@ -24,8 +24,10 @@ struct RowStatements {
 
   // MARK: Inserts and updates
 
+  /// Up to so many rows of an entity have a statement each: taking arrays apart costs the server more than some of these.
+  static let fewRows = 4
   /// From so many new rows of an entity on they are copied.
-  static let leastCopied = 1_000
+  static let leastCopied = 500
 
   /// The statements that insert rows.
   /// - Throws: ``StorageError`` `.invalid` for a value that the server cannot store, `.tooLarge`.
@@ -33,8 +35,12 @@ struct RowStatements {
     var statements: [SQLStatement] = []
     for (entity, group) in Self.grouped(changes, by: \.entity) {
       let slots = storedSlots(entity)
-      if copiesRows, group.count >= Self.leastCopied {
+      if let leastCopied, group.count >= leastCopied {
         statements += try RowCopies(mapping: mapping, entity: entity, slots: slots).statements(group)
+        continue
+      }
+      if group.count <= Self.fewRows {
+        for change in group { statements.append(try insert(change, slots)) }
         continue
       }
       try chunks(group, entity, slots) { columns in
@@ -55,6 +61,10 @@ struct RowStatements {
     let groups = Self.grouped(changes) { Kind(entity: $0.entity, slots: $0.changedSlots) }
     for (kind, group) in groups {
       let slots = storedSlots(kind.entity).filter { kind.slots.contains($0) }
+      if group.count <= Self.fewRows {
+        for change in group { statements.append(try update(change, slots, keepsVersion: keepsVersion)) }
+        continue
+      }
       try chunks(group, kind.entity, slots) { columns in
         statements.append(update(columns, kind.entity, slots, keepsVersion: keepsVersion))
       }
@@ -133,6 +143,71 @@ struct RowStatements {
         columns.byteCount += 64
       }
     }
+  }
+
+  // MARK: A row by itself
+
+  /// Binds the values of a row's columns; by column, in the order of the slots, what stands for its value.
+  private func bind(_ change: RowChange, _ slots: [Int], _ statement: inout SQLStatement) throws -> [(
+    column: String, value: String
+  )] {
+    let entity = mapping.schema.entities[change.entity]
+    let table = mapping.table(ofEntity: change.entity)
+    try Self.requireVersion(change, entity)
+    var values: [(column: String, value: String)] = []
+    values.reserveCapacity(slots.count + 2)
+    values.append(("version", statement.bind(Int32(bitPattern: change.row.version), as: .int4)))
+    let outside = Self.outside(change, entity, storedSlots(change.entity))
+    values.append((table.outside, outside.map { statement.bind(bytes: $0) } ?? statement.bindNull(.bytea)))
+    for slot in slots {
+      guard let column = table.column(change.entity, slot) else { continue }
+      switch change.row.content(slot, of: entity) {
+      case .outside:
+        let bytes = try Self.large(change, slot, column)
+        values.append((column.name, statement.bind(column.type.oid) { $0.append(contentsOf: bytes) }))
+      case .value(let value):
+        try Self.requireStorable(value, column, change.primaryKey)
+        guard let words = statement.bind(value, as: column.type) else {
+          throw Self.isOfOtherType(column, change.primaryKey)
+        }
+        values.append((column.name, words))
+        guard let code = column.codeColumn else { continue }
+        if case .reference(let bits) = value {
+          let code16 = Int16(bitPattern: StoreReference.entityCode(bits))
+          values.append((code, statement.bind(code16, as: .int2)))
+        } else {
+          values.append((code, statement.bindNull(.int2)))
+        }
+      }
+    }
+    return values
+  }
+
+  private func insert(_ change: RowChange, _ slots: [Int]) throws -> SQLStatement {
+    var statement = SQLStatement()
+    let key = statement.bind(change.primaryKey)
+    var names = "INSERT INTO \(mapping.table(ofEntity: change.entity).name) (pk, entity"
+    var values = ") VALUES (\(key), \(mapping.codes[change.entity])"
+    for (column, value) in try bind(change, slots, &statement) {
+      names += ", "
+      names += column
+      values += ", "
+      values += value
+    }
+    statement += names
+    statement += values
+    statement += ")"
+    return statement
+  }
+
+  private func update(_ change: RowChange, _ slots: [Int], keepsVersion: Bool) throws -> SQLStatement {
+    var statement = SQLStatement()
+    let key = statement.bind(change.primaryKey)
+    let values = try bind(change, slots, &statement)
+    let settings = values.map { "\($0.column) = \($0.value)" }.joined(separator: ", ")
+    statement +=
+      "UPDATE \(mapping.table(ofEntity: change.entity).name) t SET \(settings) WHERE t.pk = \(key) AND t.version = \(values[0].value)\(keepsVersion ? "" : " - 1") RETURNING 1"
+    return Self.guarded(statement, count: 1)
   }
 
   // MARK: What is asked of values
@@ -235,15 +310,17 @@ struct RowStatements {
       + names.map { "\($0.column) = n.\($0.value)" })
       .joined(separator: ", ")
     let aliases = (["k", "v", "o"] + names.map(\.value)).joined(separator: ", ")
-    let words =
+    statement +=
       "UPDATE \(mapping.table(ofEntity: entity).name) t SET \(assignments) FROM unnest(\(lists)) AS n(\(aliases)) WHERE t.pk = n.k AND t.version = n.v\(keepsVersion ? "" : " - 1") RETURNING 1"
-    statement += Self.guarded(words, count: columns.keys.count, &statement)
-    return statement
+    return Self.guarded(statement, count: columns.keys.count)
   }
 
   /// A writing statement that fails, with a division by zero, unless it has written so many rows.
-  private static func guarded(_ words: String, count: Int, _ statement: inout SQLStatement) -> String {
-    "WITH w AS (\(words)) SELECT 1 / (CASE WHEN count(*) = \(statement.bind(count)) THEN 1 ELSE 0 END) FROM w"
+  private static func guarded(_ words: SQLStatement, count: Int) -> SQLStatement {
+    var statement = words
+    statement.prefix("WITH w AS (")
+    statement += ") SELECT 1 / (CASE WHEN count(*) = " + statement.bind(count) + " THEN 1 ELSE 0 END) FROM w"
+    return statement
   }
 
   /// How the server says that a guarded statement did not write what it should.
@@ -253,11 +330,10 @@ struct RowStatements {
 
   /// The statement that deletes rows that are there.
   func delete(_ keys: [UInt64], hierarchy: Int) -> SQLStatement {
-    var statement = SQLStatement()
-    let words =
-      "DELETE FROM \(mapping.tables[hierarchy].name) t WHERE t.pk = ANY(\(statement.bind(keys: keys))) RETURNING 1"
-    statement += Self.guarded(words, count: keys.count, &statement)
-    return statement
+    var words = SQLStatement("DELETE FROM \(mapping.tables[hierarchy].name) t WHERE ")
+    words.add("t.pk", isAnyOf: keys)
+    words += " RETURNING 1"
+    return Self.guarded(words, count: keys.count)
   }
 
   // MARK: Uniqueness

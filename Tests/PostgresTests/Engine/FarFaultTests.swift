@@ -98,6 +98,49 @@ import Testing
     #expect(count <= 1 + 2 + (identifiers.count + 127) / 128)
   }
 
+  /// Eight owners, then 32, then 128: who looks at one only does not wait for many.
+  @Test func ownersReadAtOnceGrowWithUse() throws {
+    let stand = try ServerStand(Library.make())
+    let filling = stand.context()
+    for number in 0..<400 {
+      try filling.make(
+        "Book", ["title": "\(number)", "author": try filling.make("Author", ["name": "\(1_000 + number)"])])
+    }
+    try filling.save()
+    let context = stand.context()
+    let authors = try context.all("Author", by: "name")
+    #expect(authors.count == 400)
+    var asked: [Int] = []
+    for (place, author) in authors.enumerated() {
+      let count = trips(stand) { #expect(author.set("books").count == 1) }
+      if count > 0 { asked.append(place) }
+      #expect(count <= 1)
+    }
+    #expect(asked == [0, 8, 40, 168, 296])
+  }
+
+  /// Where owners have many thousands of members, fewer owners are read ahead.
+  @Test func ownersOfVeryManyAreReadByFew() throws {
+    let stand = try ServerStand(Library.make())
+    let filling = stand.context()
+    for number in 0..<20 { try filling.make("Author", ["name": "\(10 + number)"]) }
+    try filling.save()
+    let mapping = stand.store.mapping
+    let code = mapping.codes[try #require(mapping.schema.entity(named: "Book")).number]
+    try stand.sql(
+      "INSERT INTO \(stand.table("book")) (pk, entity, version, title, author) SELECT row_number() OVER () + 1000000, \(code), 1, 't', a.pk FROM \(stand.table("author")) a, generate_series(1, 2100) n"
+    )
+    let context = stand.context()
+    let authors = try context.all("Author", by: "name")
+    var asked: [Int] = []
+    for (place, author) in authors.prefix(13).enumerated() {
+      let count = trips(stand) { #expect(author.set("books").count == 2_100) }
+      if count > 0 { asked.append(place) }
+    }
+    // 8 × 2,100 members are too many: two owners come next. Those are few, so it grows again.
+    #expect(asked == [0, 8, 10])
+  }
+
   @Test func orderedRelationshipsArePrefetchedInOneRequest() throws {
     let stand = try filled()
     let context = stand.context()
@@ -211,12 +254,56 @@ import Testing
     #expect(books.allSatisfy { $0.value(forKey: "pages") as? Int64 == 9 })
   }
 
+  /// A context below sees what the one above it has not saved: rows that a merge reads together must not take its place.
+  @Test func mergesLookAtTheLayersAboveBeforeTheStore() throws {
+    let stand = try filled()
+    let parent = stand.context(.privateQueue)
+    struct Box: @unchecked Sendable { let stand: ServerStand }  // Used by one thread after the other.
+    let box = Box(stand: stand)
+    try parent.performAndWait {
+      let child = ManagedObjectContext(.confinement)
+      child.parent = parent
+      let authors = try child.all("Author", by: "name").prefix(20)
+      // The child saves to its parent: that is a layer above the store.
+      authors[3].setValue("unsaved", forKey: "name")
+      try child.save()
+      let reader = ManagedObjectContext(.confinement)
+      reader.parent = parent
+      let below = authors.map { reader.object(with: $0.objectID) }
+      let identifiers = below.map(\.objectID)
+      #expect(below[3].value(forKey: "name") as? String == "unsaved")
+      for author in below { _ = author.value(forKey: "name") }
+      // For what a layer has, the server is not even asked.
+      let start = box.stand.store.roundTrips
+      ManagedObjectContext.mergeChanges(
+        fromRemoteContextSave: [
+          ManagedObjectContext.NotificationKey.updatedObjectIDs.rawValue: [identifiers[3]]
+        ],
+        into: [reader])
+      #expect(box.stand.store.roundTrips == start)
+      #expect(below[3].value(forKey: "name") as? String == "unsaved")
+      let other = box.stand.context()
+      for (place, id) in identifiers.enumerated() {
+        other.object(with: id).setValue("remote \(place)", forKey: "name")
+      }
+      try other.save()
+      let before = box.stand.store.roundTrips
+      ManagedObjectContext.mergeChanges(
+        fromRemoteContextSave: [ManagedObjectContext.NotificationKey.updatedObjectIDs.rawValue: identifiers],
+        into: [reader])
+      #expect(box.stand.store.roundTrips - before == 1)
+      for (place, author) in below.enumerated() {
+        #expect(author.value(forKey: "name") as? String == (place == 3 ? "unsaved" : "remote \(place)"))
+      }
+    }
+  }
+
   @Test func copiesAreWhatStatementsWouldBe() throws {
     let stand = try ServerStand(Library.make())
     let context = stand.context()
     let author = try context.make("Author", ["name": "Ada"])
     try context.save()
-    let rows = RowStatements.leastCopied + 500
+    let rows = RowStatements.leastCopied + 1_000
     for number in 0..<rows {
       let book = try context.make(
         number % 3 == 0 ? "Novel" : "Book",

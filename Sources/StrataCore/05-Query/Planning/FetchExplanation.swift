@@ -44,6 +44,21 @@ public struct FetchExplanation: Sendable {
     public let plan: String
     /// What executing it took; nil when it was only planned.
     public internal(set) var execution: Execution?
+
+    package init(
+      storeIdentifier: UUID, access: Access, indexNames: [String], rangeCount: Int, estimatedRows: Int?,
+      isOrdered: Bool, isCovering: Bool, plan: String, execution: Execution? = nil
+    ) {
+      self.storeIdentifier = storeIdentifier
+      self.access = access
+      self.indexNames = indexNames
+      self.rangeCount = rangeCount
+      self.estimatedRows = estimatedRows
+      self.isOrdered = isOrdered
+      self.isCovering = isCovering
+      self.plan = plan
+      self.execution = execution
+    }
   }
 
   /// What was looked at.
@@ -58,6 +73,16 @@ public struct FetchExplanation: Sendable {
     public let hasScannedInstead: Bool
     /// How long it took. What the stores took is part of what the whole fetch took.
     public internal(set) var duration: Duration
+
+    package init(
+      rowsExamined: Int, entriesExamined: Int, rowsReturned: Int, hasScannedInstead: Bool, duration: Duration
+    ) {
+      self.rowsExamined = rowsExamined
+      self.entriesExamined = entriesExamined
+      self.rowsReturned = rowsReturned
+      self.hasScannedInstead = hasScannedInstead
+      self.duration = duration
+    }
   }
 
   /// What unsaved changes do to the answer.

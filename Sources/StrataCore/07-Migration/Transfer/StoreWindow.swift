@@ -53,6 +53,17 @@ package final class StoreWindow {
     throw StorageError(.invalid, operation: "read", path: "", detail: "The store is in no file.")
   }
 
+  private func walked() throws -> any WalkedSnapshot {
+    if let walked = snapshot as? any WalkedSnapshot { return walked }
+    throw StorageError(
+      .invalid, operation: "read", path: "",
+      detail: "The engine of the store cannot go through it from row to row.")
+  }
+
+  /// Where the bytes of a store are that is in no file.
+  /// - Throws: ``StorageError``; `.invalid` for an engine that does not know.
+  package func parts() throws -> [StoredPart] { try walked().parts() }
+
   /// The store as one that is in a file; nil for another one.
   package var fileStore: LMDBStore? { file?.store }
 
@@ -66,7 +77,11 @@ package final class StoreWindow {
   package func rows(of hierarchy: Int, from key: UInt64, most count: Int = 1_000) throws -> (
     rows: [FetchedRow], next: UInt64?
   ) {
-    try inFile().snapshot.read { reader, transaction in
+    if file == nil {
+      let rows = try walked().rows(hierarchy: hierarchy, from: key, most: count)
+      return (rows, rows.count < count ? nil : rows.last.map { $0.primaryKey + 1 })
+    }
+    return try inFile().snapshot.read { reader, transaction in
       guard let keyspace = reader.parts.rows[hierarchy] else { return ([], nil) }
       var rows: [FetchedRow] = []
       var slab = RowSlabWriter(expectedLength: RowSlab.chunkLength)
@@ -169,7 +184,8 @@ package final class StoreWindow {
   /// What the store says of itself, as far as another file would need it to go on in its place.
   /// - Throws: ``StorageError``.
   package func facts() throws -> StoreFacts {
-    try inFile().snapshot.read { reader, transaction in
+    if file == nil { return try walked().facts() }
+    return try inFile().snapshot.read { reader, transaction in
       let (parts, meta) = (reader.parts, reader.parts.meta)
       let header = try StoreHeader(meta, transaction, path: parts.environment.path)
       var counters: [String: UInt64] = [:]
@@ -198,40 +214,5 @@ package struct ObjectAddress: Sendable, Hashable {
   package init(entity: Int, key: UInt64) {
     self.entity = entity
     self.key = key
-  }
-}
-
-/// What a store says of itself, and another file of the same objects must say too.
-package struct StoreFacts: Sendable, Equatable {
-  /// The store's UUID.
-  package var identifier: UUID
-  /// The model as a store keeps it: JSON.
-  package var model: Data
-  /// The entities that the store holds: those of its configuration.
-  package var entities: [String]
-  /// By root entity, the smallest primary key that was never reserved.
-  package var counters: [String: UInt64]
-  /// The program's own metadata as a store keeps it, JSON; nil for none.
-  package var metadata: Data?
-  /// The checksums of the versions of its model that the store was of before.
-  package var lineage: [String]
-  /// The indexes that were added to the store, as it keeps them: JSON, one each.
-  package var addedIndexes: [Data]
-  /// Whether every save is recorded in a history.
-  package var recordsHistory: Bool
-
-  /// The facts of a store that has nothing yet.
-  package init(
-    identifier: UUID = UUID(), model: Data, entities: [String] = [], counters: [String: UInt64] = [:],
-    metadata: Data? = nil, lineage: [String] = [], addedIndexes: [Data] = [], recordsHistory: Bool = false
-  ) {
-    self.identifier = identifier
-    self.model = model
-    self.entities = entities
-    self.counters = counters
-    self.metadata = metadata
-    self.lineage = lineage
-    self.addedIndexes = addedIndexes
-    self.recordsHistory = recordsHistory
   }
 }
