@@ -62,6 +62,8 @@ public class Edition: NSManagedObject {
     set { setPrimitiveValue(newValue.rawValue, forKey: "genre") }
   }
 
+  var firstMark = 1, secondMark = "two", thirdMark: [String: Int] = ["a": 1, "b": 2]
+
   public var houseName: String? { house?.value(forKey: "name") as? String }
   public class func keyPathsForValuesAffectingHouseName() -> Set<String> { ["house.name"] }
 

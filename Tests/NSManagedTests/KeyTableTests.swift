@@ -77,6 +77,10 @@ struct KeyTableTests {
     #expect(edition.value(forKey: "note") as? String == "none")
     #expect(edition.value(forKey: "shelf") as? Int == 7)
     #expect(
+      edition.value(forKey: "firstMark") as? Int == 1
+        && edition.value(forKey: "secondMark") as? String == "two")
+    #expect(edition.value(forKey: "thirdMark") as? [String: Int] == ["a": 1, "b": 2])
+    #expect(
       edition.value(forKey: "thickness") as? Double == 40 && edition.value(forKey: "thickness") is NSNumber)
     edition.setValue("thin", forKey: "note")
     #expect(edition.note == "thin" && edition.value(forKey: "summary") as? String == "emma – thin")
