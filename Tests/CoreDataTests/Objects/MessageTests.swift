@@ -6,6 +6,9 @@ private final class DateKeeper: NSSecureUnarchiveFromDataTransformer {
   override class var allowedTopLevelClasses: [AnyClass] { [NSDate.self] }
 }
 
+/// Has no order.
+private struct Feather {}
+
 @Suite("What is said of values that do not fit")
 struct MessageTests {
   private static let name = NSValueTransformerName("coredata.tests.dates")
@@ -52,5 +55,18 @@ struct MessageTests {
     }
     let told = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
     #expect(told.contains("Site.birds") && told.contains("Date"), "\(told)")
+  }
+
+  private func told(_ result: ExitTest.Result?) -> String {
+    String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+  }
+
+  @Test("Values without an order: their types, not those of optionals")
+  func unordered() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = NSSortDescriptor(key: "self", ascending: true).compare(Feather(), to: Feather())
+    }
+    let told = told(result)
+    #expect(told.contains("a value of type Feather") && !told.contains("Optional"), "\(told)")
   }
 }
