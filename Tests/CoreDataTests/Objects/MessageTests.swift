@@ -6,6 +6,10 @@ private final class DateKeeper: NSSecureUnarchiveFromDataTransformer {
   override class var allowedTopLevelClasses: [AnyClass] { [NSDate.self] }
 }
 
+private enum Nest {
+  final class Stranger: NSManagedObject {}
+}
+
 /// Has no order.
 private struct Feather {}
 
@@ -59,6 +63,17 @@ struct MessageTests {
 
   private func told(_ result: ExitTest.Result?) -> String {
     String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+  }
+
+  @Test("A class that no entity has: what code for Core Data writes")
+  func classWithoutEntity() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = Nest.Stranger(context: try BirdStand().context())
+    }
+    let told = told(result)
+    #expect(
+      told.contains("managedObjectClass = Stranger.self") && told.contains("managedObjectClassName"),
+      "\(told)")
   }
 
   @Test("Values without an order: their types, not those of optionals")
