@@ -62,6 +62,21 @@ public class Edition: NSManagedObject {
     set { setPrimitiveValue(newValue.rawValue, forKey: "genre") }
   }
 
+  /// What a class for Apple's systems declares `@objc`: key-value coding knows the number.
+  var shownGenre: Genre {
+    get { genre }
+    set { genre = newValue }
+  }
+  var knownGenre: Genre? {
+    get { genre == .none ? nil : genre }
+    set { genre = newValue ?? .none }
+  }
+  var smallMark: Int8? = 1
+  var era: Era { .modern }
+  enum Era: String { case modern }
+
+  var firstMark = 1, secondMark = "two", thirdMark: [String: Int] = ["a": 1, "b": 2]
+
   public var houseName: String? { house?.value(forKey: "name") as? String }
   public class func keyPathsForValuesAffectingHouseName() -> Set<String> { ["house.name"] }
 

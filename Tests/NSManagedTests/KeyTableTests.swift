@@ -77,6 +77,10 @@ struct KeyTableTests {
     #expect(edition.value(forKey: "note") as? String == "none")
     #expect(edition.value(forKey: "shelf") as? Int == 7)
     #expect(
+      edition.value(forKey: "firstMark") as? Int == 1
+        && edition.value(forKey: "secondMark") as? String == "two")
+    #expect(edition.value(forKey: "thirdMark") as? [String: Int] == ["a": 1, "b": 2])
+    #expect(
       edition.value(forKey: "thickness") as? Double == 40 && edition.value(forKey: "thickness") is NSNumber)
     edition.setValue("thin", forKey: "note")
     #expect(edition.note == "thin" && edition.value(forKey: "summary") as? String == "emma – thin")
@@ -113,6 +117,58 @@ struct KeyTableTests {
     #expect(edition.value(forKey: "remark") as? String == "again")
     edition.setValue(2, forKey: "genre")
     #expect(edition.genre == .poetry && edition.value(forKey: "genre") as? Int == 2)
+  }
+
+  @Test("A computed enumeration of integers is its number: read, set, sorted by, in predicates and sections")
+  func enumerations() throws {
+    let editions = [edition("a"), edition("b"), edition("c")]
+    for (edition, genre) in zip(editions, [Genre.poetry, .none, .novel]) { edition.shownGenre = genre }
+    #expect((editions[0].value(forKey: "shownGenre") as? NSNumber)?.intValue == 2)
+    #expect((editions[0].value(forKey: "knownGenre") as? NSNumber)?.intValue == 2)
+    #expect(editions[1].value(forKey: "knownGenre") == nil)
+    #expect(editions[0].value(forKey: "era") as? Edition.Era == .modern)
+    editions[1].setValue(1, forKey: "shownGenre")
+    #expect(editions[1].genre == .novel)
+    editions[1].setValue(NSNumber(value: 0), forKey: "shownGenre")
+    #expect(editions[1].genre == .none)
+    let byGenre = NSSortDescriptor(key: "shownGenre", ascending: true)
+    let sorted = (editions as NSArray).sortedArray(using: [byGenre]) as? [Edition]
+    #expect(sorted?.map { $0.title } == ["b", "c", "a"])
+    let predicate = NSPredicate(format: "shownGenre == %d", 1)
+    #expect(editions.filter { predicate.evaluate(with: $0) }.map { $0.title } == ["c"])
+    try context.save()
+    let request = NSFetchRequest<Edition>(entityName: "Edition")
+    request.sortDescriptors = [NSSortDescriptor(key: "genre", ascending: true)]
+    let controller = NSFetchedResultsController(
+      fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: "shownGenre", cacheName: nil)
+    try controller.performFetch()
+    #expect(controller.sections?.map(\.name) == ["0", "1", "2"])
+  }
+
+  @Test("A number that the enumeration does not have is refused")
+  func unknownCase() async throws {
+    let edition = edition("x")
+    edition.setValue(2, forKey: "knownGenre")
+    #expect(edition.genre == .poetry)
+    edition.setValue(nil, forKey: "knownGenre")
+    #expect(edition.genre == .none)
+    edition.setValue(5, forKey: "smallMark")
+    #expect(edition.smallMark == 5)
+    await #expect(processExitsWith: .failure) {
+      try KeyTableTests().edition("x").setValue(9, forKey: "knownGenre")
+    }
+    await #expect(processExitsWith: .failure) {
+      try KeyTableTests().edition("x").setValue(300, forKey: "smallMark")
+    }
+    await #expect(processExitsWith: .failure) {
+      try KeyTableTests().edition("x").setValue(NSNumber(value: 300), forKey: "smallMark")
+    }
+    await #expect(processExitsWith: .failure) {
+      try KeyTableTests().edition("x").setValue(NSNumber(value: 1.5), forKey: "shownGenre")
+    }
+    await #expect(processExitsWith: .failure) {
+      try KeyTableTests().edition("x").setValue(9, forKey: "shownGenre")
+    }
   }
 
   @Test("Private, static, throwing and deprecated properties have no key")

@@ -12,7 +12,33 @@ public enum NSKeyValueSetMutationKind: UInt, Sendable {
   case set = 4
 }
 
+/// What is done to the members of an ordered relationship.
+public enum NSKeyValueChange: UInt, Sendable {
+  /// Others take the place of all.
+  case setting = 1
+  /// Members come.
+  case insertion = 2
+  /// Members go.
+  case removal = 3
+  /// Others take the place of some.
+  case replacement = 4
+}
+
 extension NSManagedObject {
+  /// Says that members of the ordered relationship `key` are about to change: the object counts as changed. Accessors need no such bracket.
+  public final func willChange(
+    _ changeKind: NSKeyValueChange, valuesAt indexes: IndexSet, forKey key: String
+  ) {
+    willChangeValue(forKey: key)
+  }
+
+  /// Says that members of the ordered relationship `key` have been changed.
+  public final func didChange(
+    _ changeKind: NSKeyValueChange, valuesAt indexes: IndexSet, forKey key: String
+  ) {
+    didChangeValue(forKey: key)
+  }
+
   /// Says that members of the set `key` are about to change: the object counts as changed. Accessors need no such bracket.
   public final func willChangeValue(
     forKey key: String, withSetMutation mutationKind: NSKeyValueSetMutationKind,

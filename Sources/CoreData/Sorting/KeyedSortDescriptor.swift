@@ -44,8 +44,13 @@ final class KeyedSortDescriptor: NSSortDescriptor {
   static func compare(_ first: Any?, _ second: Any?) -> ComparisonResult {
     guard let left = AttributeValue(first, type: .undefined),
       let right = AttributeValue(second, type: .undefined)
-    else { stop("values of type \(type(of: first)) and \(type(of: second)) have no order.") }
+    else { stop("\(kind(first)) and \(kind(second)) have no order.") }
     return ComparisonResult(ComparedValues.order(left, right))
+  }
+
+  /// What a value is, said of what an optional holds.
+  private static func kind(_ value: Any?) -> String {
+    plain(value).map { "a value of type \(type(of: $0))" } ?? "nil"
   }
 
   override var comparator: Comparator {

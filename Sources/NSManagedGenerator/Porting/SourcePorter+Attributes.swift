@@ -15,6 +15,7 @@ extension SourcePorter {
       return remark("@\(name.text): write a main.swift, or @main, for this system")
     }
     guard Self.unknown.contains(name.text) else {
+      if name.text == "Published" { needsCombine(name.text) }
       if name.text == "FetchRequest" || name.text == "SectionedFetchRequest" || name.text == "ObservedObject"
       {
         remark("@\(name.text) is SwiftUI's: use a fetched results controller, or Observation")
@@ -26,7 +27,10 @@ extension SourcePorter {
       end = close
     }
     delete(position..<end + 1, name.text)
-    if name.text == "objc" { optionalRequirement(end + 1) }
+    if name.text == "objc" {
+      optionalRequirement(end + 1)
+      if end == position + 4 { nameInModels(at(position + 3).text, end + 1) }
+    }
     if name.text == "objc" || name.text == "IBInspectable" { dynamicModifier(end + 1) }
     position = end
   }
@@ -44,14 +48,32 @@ extension SourcePorter {
     }
     var end = range.upperBound
     while end < bytes.count, bytes[end] == UInt8(ascii: " ") || bytes[end] == UInt8(ascii: "\t") { end += 1 }
-    // `@objc var` at the beginning of a line can stand on one of its own; in the middle of one it cannot.
+    // At the beginning of a line, or behind other attributes, it can stand on lines of its own; behind a modifier it cannot.
     let isFirst = text(line.lowerBound..<range.lowerBound).trimmingBlanks.isEmpty
-    if keepsAttributes, isFirst {
+    if keepsAttributes, isFirst || followsAttributesOnly(indexes.lowerBound) {
       let kept = "#if canImport(ObjectiveC)\n\(indent)\(written)\n\(indent)#endif\n\(indent)"
-      replace(range.lowerBound..<end, with: kept, line: number, "\(written) only where there is Objective-C")
+      var start = range.lowerBound
+      while !isFirst, start > 0, [UInt8(ascii: " "), UInt8(ascii: "\t")].contains(bytes[start - 1]) {
+        start -= 1
+      }
+      replace(
+        start..<end, with: (isFirst ? "" : "\n\(indent)") + kept, line: number,
+        "\(written) only where there is Objective-C")
     } else {
       replace(range.lowerBound..<end, with: "", line: number, "\(written) deleted")
     }
+  }
+
+  /// Whether its line has nothing but attributes before the one at `index`.
+  private func followsAttributesOnly(_ index: Int) -> Bool {
+    var next = index
+    while next > 0, at(next - 1).line == at(index).line { next -= 1 }
+    while next < index {
+      guard at(next).is("@"), at(next + 1).isName else { return false }
+      next += 2
+      if at(next).is("("), !at(next).followsSpace, let close = closing(next) { next = close + 1 }
+    }
+    return next == index
   }
 
   /// The words between an attribute and what it belongs to.
@@ -71,10 +93,33 @@ extension SourcePorter {
   }
 
   private mutating func dynamicModifier(_ index: Int) {
-    guard let place = modifiers(index).first(where: { at($0).is("dynamic") }) else { return }
+    // Swift has the word without Objective-C too, and on Apple's systems it is what is observed.
+    guard !keepsAttributes, let place = modifiers(index).first(where: { at($0).is("dynamic") }) else {
+      return
+    }
+    if isAlone(at(place).range) {
+      let line = line(around: at(place).range.lowerBound).range
+      return replace(line, with: "", line: at(place).line, "dynamic deleted")
+    }
     var end = at(place).range.upperBound
     while end < bytes.count, bytes[end] == UInt8(ascii: " ") { end += 1 }
     replace(at(place).range.lowerBound..<end, with: "", line: at(place).line, "dynamic deleted")
+  }
+
+  /// A class of managed objects that models may know by a name that nothing but Objective-C finds.
+  private mutating func nameInModels(_ name: String, _ index: Int) {
+    let place = modifiers(index).upperBound
+    let own = at(place)
+    guard at(place - 1).is("class"), folder.managedClasses.contains(own.text) else { return }
+    let outer = frames.compactMap { $0?.name }
+    if !outer.isEmpty {
+      let path = (outer + [own.text]).joined(separator: ".")
+      remark(
+        "no name in a model finds the nested class \(path): set the entity's managedObjectClass = \(path).self, or move it out"
+      )
+    } else if own.text != name {
+      remark("a model finds the class \(own.text) by no other name: write \(own.text) for \(name) in it")
+    }
   }
 
   private mutating func optionalRequirement(_ index: Int) {

@@ -2,19 +2,37 @@ extension SourcePorter {
   /// At `#keyPath`.
   mutating func keyPath() {
     guard at(position + 2).is("("), let close = closing(position + 2) else { return }
-    var names = (position + 3..<close).map(at).filter(\.isName).map(\.text)
-    // Types stand before properties: `Module.Book.title`.
-    while names.count > 1, names[0].first?.isUppercase == true { names.removeFirst() }
+    let names = properties((position + 3..<close).map(at).filter(\.isName).map(\.text))
     guard !names.isEmpty else { return }
     let range = token.range.lowerBound..<at(close).range.upperBound
-    let new = Spelling.literal(names.joined(separator: "."))
-    replace(range, with: new, line: token.line, "\(text(range)) → \(new)")
+    let path = names.joined(separator: ".")
+    if let whole = interpolation, position == 1, close == tokens.count - 3 {
+      // The code is nothing else: the text can say it itself.
+      replace(whole.range, with: path, line: token.line, "\(text(whole.range)) → \(path)")
+    } else {
+      let new = Spelling.literal(path)
+      replace(range, with: new, line: token.line, "\(text(range)) → \(new)")
+    }
     position = close
+  }
+
+  /// The names without those of modules and types, which stand before them: `Module.Book.title`.
+  private func properties(_ names: [String]) -> [String] {
+    let last =
+      names.lastIndex(where: folder.types.contains)
+      ?? names.lastIndex { $0.first?.isUppercase == true && $0 != $0.uppercased() }
+      ?? (names[0].first?.isUppercase == true ? 0 : nil)
+    guard let last, last < names.count - 1 else { return names }
+    return Array(names[(last + 1)...])
   }
 
   /// At `#selector`, outside of what `observer()` has taken.
   mutating func selector() {
     guard at(position + 2).is("("), let close = closing(position + 2) else { return }
+    if position == handledSelector {
+      position = close
+      return
+    }
     let names = (position + 3..<close).map(at)
     let range = token.range.lowerBound..<at(close).range.upperBound
     if names.first?.is("NSString") == true, names.count > 2, let name = names.dropFirst(2).first, name.isName
@@ -30,23 +48,150 @@ extension SourcePorter {
   /// At `as`.
   mutating func cast() {
     let sign = at(position + 1)
-    guard sign.is("!") || sign.is("?"), at(position + 2).is("NSFetchRequest"), at(position + 3).is("<"),
-      at(position + 4).is("NSFetchRequestResult"), at(position + 5).is(">"), at(position - 1).is(")"),
-      at(position - 2).is("("), at(position - 3).is("fetchRequest")
+    if sign.is("CVarArg") { return argument() }
+    guard sign.is("!") || sign.is("?"), at(position + 2).is("NSFetchRequest"),
+      let end = closingAngle(position + 3)
     else { return }
-    if sign.is("?") {
+    let type = text(at(position + 2).range.lowerBound..<at(end).range.upperBound)
+    let isOfAny = at(end - 1).is("NSFetchRequestResult")
+    let isMade = at(position - 1).is(")") && at(position - 2).is("(") && at(position - 3).is("fetchRequest")
+    if isOfAny, isMade {
+      if sign.is("?") {
+        return remark("as? \(type): a Swift class keeps its type argument; write `as` and no `if let`")
+      }
+      return replace(sign.range, with: "", line: token.line, "as! \(type) → as \(type)")
+    }
+    guard sign.is("!"), let first = operand(before: position), isMade || isRequest(first..<position) else {
       return remark(
-        "as? NSFetchRequest<NSFetchRequestResult>: a Swift class keeps its type argument; write `as` and no `if let`"
+        "a Swift class keeps its type argument, so this cast fails for a request with another one: make a copy, \(type)(request)"
       )
     }
+    let start = at(first).range.lowerBound
+    replace(start..<start, with: "\(type)(", line: token.line, "as! \(type) → \(type)(…)")
+    replace(at(position - 1).range.upperBound..<at(end).range.upperBound, with: ")", line: token.line, "")
+    position = end
+  }
+
+  /// Where the expression begins that is cast at `index`: names, calls and brackets with dots between them; nil for any other one.
+  private func operand(before index: Int) -> Int? {
+    var next = index - 1
+    while true {
+      if at(next).is("!") { next -= 1 }
+      if at(next).is(")") || at(next).is("]") {
+        guard let open = opening(next) else { return nil }
+        next = open - 1
+        if at(open).followsSpace
+          || !(at(next).isName || at(next).is(">") || at(next).is(")") || at(next).is("]"))
+        {
+          return open
+        }
+        continue
+      }
+      if at(next).is(">") {
+        guard let open = openingAngle(next) else { return nil }
+        next = open - 1
+      }
+      guard at(next).isName, !["try", "await", "in", "return"].contains(at(next).text) else { return nil }
+      guard at(next - 1).is(".") else { return next }
+      next -= 2
+      guard next >= 0, !at(next).is("?") else { return nil }
+    }
+  }
+
+  /// Whether an expression certainly is a request: one that is made there, or a name that the file declares as nothing else.
+  private func isRequest(_ indexes: Range<Int>) -> Bool {
+    let first = indexes.lowerBound
+    if at(first).is("NSFetchRequest"), let angle = closingAngle(first + 1), at(angle + 1).is("(") {
+      return closing(angle + 1) == indexes.upperBound - 1
+    }
+    guard indexes.count == 1, at(first).isName else { return false }
+    let name = at(first).text
+    var isDeclared = false
+    for index in fileTokens.indices.dropLast(4)
+    where fileTokens[index].isName && fileTokens[index].text == name {
+      if index > 0, fileTokens[index - 1].is(".") { continue }
+      let (sign, value) = (fileTokens[index + 1], fileTokens[index + 2])
+      if sign.is("in") || sign.is(",") && index > 0 && fileTokens[index - 1].is("{") { return false }
+      if sign.is(":"), value.is("NSFetchRequest") {
+        var end = index + 3
+        while end < fileTokens.count - 1, !fileTokens[end].is(">") { end += 1 }
+        if fileTokens[end + 1].is("?") || fileTokens[end + 1].is("!") { return false }
+        isDeclared = true
+      } else if sign.is(":"), value.text.first?.isUppercase == true || ["any", "some"].contains(value.text) {
+        return false
+      } else if sign.is("="), index > 0, ["let", "var"].contains(fileTokens[index - 1].text) {
+        guard
+          value.is("NSFetchRequest")
+            || value.isName && fileTokens[index + 3].is(".")
+              && fileTokens[index + 4].is("fetchRequest")
+        else { return false }
+        isDeclared = true
+      }
+    }
+    return isDeclared
+  }
+
+  private func closingAngle(_ open: Int) -> Int? {
+    guard at(open).is("<") else { return nil }
+    var depth = 0
+    var index = open
+    while at(index).kind != .end, !at(index).is(";"), !at(index).is("{") {
+      if at(index).is("<") { depth += 1 }
+      if at(index).is(">"), !at(index - 1).is("-") { depth -= 1 }
+      if depth == 0 { return index }
+      index += 1
+    }
+    return nil
+  }
+
+  private func openingAngle(_ close: Int) -> Int? {
+    var depth = 0
+    var index = close
+    while index >= 0, at(index).isName || ["<", ">", ".", ",", "[", "]", "?"].contains(at(index).text) {
+      if at(index).is(">") { depth += 1 }
+      if at(index).is("<") { depth -= 1 }
+      if depth == 0 { return index }
+      index -= 1
+    }
+    return nil
+  }
+
+  private func opening(_ close: Int) -> Int? {
+    var depth = 0
+    var index = close
+    while index >= 0 {
+      if at(index).kind == .sign {
+        if [")", "]", "}"].contains(at(index).text) { depth += 1 }
+        if ["(", "[", "{"].contains(at(index).text) { depth -= 1 }
+        if depth == 0 { return index }
+      }
+      index -= 1
+    }
+    return nil
+  }
+
+  /// At `as`, before `CVarArg`.
+  private mutating func argument() {
+    guard at(position - 1).is("]"), let open = opening(position - 1),
+      at(open).followsSpace || !at(open - 1).isName
+    else { return }
+    remark("a list is no CVarArg: write the list alone, or as NSArray")
+  }
+
+  /// At `FileProtectionType`: what is no object elsewhere is one as a text.
+  mutating func fileProtection() {
+    guard at(position + 1).is("."), at(position + 2).isName, at(position + 3).is("as"),
+      at(position + 4).is("NSObject")
+    else { return }
     replace(
-      sign.range, with: "", line: token.line,
-      "as! NSFetchRequest<NSFetchRequestResult> → as NSFetchRequest<NSFetchRequestResult>")
+      at(position + 2).range.upperBound..<at(position + 4).range.upperBound, with: ".rawValue as NSString",
+      line: token.line, "as NSObject → .rawValue as NSString")
+    position += 4
   }
 
   /// At `addObserver`.
   mutating func observer() {
-    let (name, line) = (position, token.line)
+    let (name, number) = (position, token.line)
     guard at(name + 1).is("("), let close = closing(name + 1) else { return }
     let arguments = arguments(name + 1, close)
     if arguments.contains(where: { $0.label == "forKeyPath" }) {
@@ -57,16 +202,30 @@ extension SourcePorter {
     guard arguments.map(\.label) == ["", "selector", "name", "object"] else { return }
     let handler = arguments[1]
     guard at(handler.first).is("#"), at(handler.first + 1).is("selector"), at(handler.first + 2).is("("),
-      let end = closing(handler.first + 2), let call = call(handler.first + 3, end)
+      let selectorEnd = closing(handler.first + 2), selectorEnd == handler.end - 1,
+      let call = call(handler.first + 3, selectorEnd)
     else { return }
-    func written(_ argument: Argument) -> String {
-      text(at(argument.first).range.lowerBound..<at(argument.end - 1).range.upperBound)
+    // Only the selector goes: what else is in the call stays as it is, with its comments.
+    let (label, next) = (handler.first - 2, arguments[2].first - 2)
+    let taken = at(label).range.lowerBound..<at(handler.end).range.upperBound
+    if text(taken).contains("//") || text(taken).contains("/*") { return }
+    var stop = taken.upperBound
+    let blanks = [UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"), UInt8(ascii: "\n")]
+    if text(taken.upperBound..<at(next).range.lowerBound).trimmingBlanks.isEmpty {
+      let isFirst = text(line(around: taken.lowerBound).range.lowerBound..<taken.lowerBound).trimmingBlanks
+        .isEmpty
+      let isNear = isFirst || at(next).line == at(handler.end).line
+      while isNear, stop < bytes.count, blanks.contains(bytes[stop]) { stop += 1 }
     }
-    let range = at(name).range.lowerBound..<at(close).range.upperBound
-    let new =
-      "addObserver(\(written(arguments[0])), name: \(written(arguments[2])), object: \(written(arguments[3]))) { \(call) }"
-    replace(range, with: new, line: line, "#selector → a closure")
-    position = close
+    var start = taken.lowerBound
+    if stop == taken.upperBound {
+      // The next argument stands on a line of its own: no blank is left at the end of this one.
+      while start > 0, bytes[start - 1] == UInt8(ascii: " ") { start -= 1 }
+    }
+    replace(start..<stop, with: "", line: number, "")
+    let end = at(close).range.upperBound
+    replace(end..<end, with: " { \(call) }", line: number, "#selector → a closure")
+    handledSelector = handler.first
   }
 
   private struct Argument {
@@ -107,23 +266,27 @@ extension SourcePorter {
     while at(index).isName, at(index + 1).is(".") { index += 2 }
     guard at(index).isName else { return nil }
     let name = at(index).text
-    var label: String?
+    var labels: [String]?
     if at(index + 1).is("(") {
-      let labels = (index + 2..<end).map(at).filter(\.isName).map(\.text)
-      guard labels.count == 1 else { return nil }
-      label = labels[0]
-    } else {
-      guard let known = folder.methods[name], known.count == 1, let only = known.first, only.count < 2 else {
-        return nil
-      }
-      label = only.first
+      labels = (index + 2..<end).map(at).filter(\.isName).map(\.text)
+      guard labels?.count == 1 else { return nil }
+    }
+    func fitting(_ methods: [String: Set<[FolderFacts.Parameter]>]) -> Set<[FolderFacts.Parameter]> {
+      (methods[name] ?? []).filter { labels == nil || $0.map(\.label) == labels }
+    }
+    // Methods of this file come before others of that name.
+    let own = fitting(methods)
+    let known = own.isEmpty ? fitting(folder.methods) : own
+    if labels == nil || !known.isEmpty { guard known.count == 1 else { return nil } }
+    guard let parameters = known.first ?? labels?.map({ .init(label: $0, type: "") }), parameters.count < 2
+    else {
+      return nil
     }
     let method = Spelling.name(name)
-    switch label {
     // A closure of two parameters must name both where it uses only one.
-    case nil: return "observer, _ in observer.\(method)()"
-    case "_"?: return "$0.\(method)($1)"
-    case let label?: return "$0.\(method)(\(label): $1)"
-    }
+    guard let only = parameters.first else { return "observer, _ in observer.\(method)()" }
+    let bridged = ["NSNotification", "AnyObject"].contains(only.type)
+    let value = bridged ? "$1 as \(only.type)" : "$1"
+    return "$0.\(method)(\(only.label == "_" ? "" : only.label + ": ")\(value))"
   }
 }

@@ -7,14 +7,20 @@
 /// | `#selector(NSString.caseInsensitiveCompare(_:))` | `Selector("caseInsensitiveCompare:")` |
 /// | `addObserver(self, selector: #selector(saved(_:)), name: n, object: o)` | `addObserver(self, name: n, object: o) { $0.saved($1) }` |
 /// | `Book.fetchRequest() as! NSFetchRequest<NSFetchRequestResult>` | the same with `as` |
-/// | a managed object class's `init(…)` that calls `super.init(entity:insertInto:)` | `convenience init(…)` that calls `self.init` |
+/// | `request as! NSFetchRequest<Book>`, of what certainly is a request | `NSFetchRequest<Book>(request)` |
+/// | `FileProtectionType.complete as NSObject` | `FileProtectionType.complete.rawValue as NSString` |
+/// | a managed object class's `init(…)` that calls `super.init(…)` | `convenience init(…)` that calls `self.init` |
 /// | `import UIKit`, and other modules of Apple's | the same in `#if canImport(UIKit)` |
 /// | `import Combine` | the same in `#if canImport(Combine)`, and `import CoreDataCombine` elsewhere |
 ///
 /// Works on tokens: what is in comments, texts and code for Apple's systems alone stays as it is.
 struct SourcePorter {
   let bytes: [UInt8]
-  let tokens: [Token]
+  /// Those of the file, or of the code in a text while that is looked at.
+  private(set) var tokens: [Token]
+  let fileTokens: [Token]
+  /// The methods that the file declares.
+  let methods: [String: Set<[FolderFacts.Parameter]>]
   let folder: FolderFacts
   let keepsAttributes: Bool
   private(set) var replacements: [Replacement] = []
@@ -23,6 +29,13 @@ struct SourcePorter {
   /// What the open braces belong to; nil for bodies.
   private(set) var frames: [Frame?] = []
   private var conditions = ConditionStack()
+  /// The code in a text that is looked at.
+  private(set) var interpolation: Interpolation?
+  /// A selector that an observer's closure has taken the place of.
+  var handledSelector: Int?
+  /// What has been said and is said once in a file.
+  var saidOnce: Set<String> = []
+  private let endsLinesWithReturn: Bool
   /// The frame that the next brace opens.
   private var coming: Frame?
 
@@ -43,9 +56,13 @@ struct SourcePorter {
 
   private init(bytes: [UInt8], folder: FolderFacts, keepsAttributes: Bool) {
     self.bytes = bytes
-    tokens = Lexer.tokens(of: bytes)
+    fileTokens = Lexer.tokens(of: bytes)
+    tokens = fileTokens
+    methods = FolderFacts.methods(in: fileTokens)
     self.folder = folder
     self.keepsAttributes = keepsAttributes
+    let end = bytes.firstIndex(of: UInt8(ascii: "\n"))
+    endsLinesWithReturn = end.map { $0 > 0 && bytes[$0 - 1] == UInt8(ascii: "\r") } ?? false
   }
 
   func at(_ index: Int) -> Token { tokens[min(max(index, 0), tokens.count - 1)] }
@@ -64,6 +81,16 @@ struct SourcePorter {
       }
       position += 1
     }
+  }
+
+  /// The code in a text.
+  private mutating func interpolations(of text: Token) {
+    let outer = (tokens, position, frames, coming, interpolation)
+    for part in text.interpolations {
+      (tokens, position, interpolation) = (part.tokens, 0, part)
+      run()
+    }
+    (tokens, position, frames, coming, interpolation) = outer
   }
 
   private mutating func trackBraces() {
@@ -102,6 +129,7 @@ struct SourcePorter {
       if at(position + 1).is("keyPath") { keyPath() }
       if at(position + 1).is("selector") { selector() }
     case .word: word()
+    case .literal: interpolations(of: token)
     default: break
     }
   }
@@ -120,6 +148,7 @@ struct SourcePorter {
   // MARK: Writing
 
   mutating func replace(_ range: Range<Int>, with text: String, line: Int, _ message: String) {
+    let text = endsLinesWithReturn ? text.map { $0 == "\n" ? "\r\n" : String($0) }.joined() : text
     replacements.append(Replacement(range: range, text: text, line: line, message: message))
   }
 

@@ -1,4 +1,4 @@
-/// Cuts a Swift file into tokens: comments and what literals hold are left out, conditional compilation is kept.
+/// Cuts a Swift file into tokens: comments are left out, conditional compilation is kept. The code in a text belongs to the text's token.
 ///
 /// Only as exact as finding declarations needs: operators come sign by sign, numbers and strings as literals without text. One pass,
 /// no copy of the file.
@@ -26,14 +26,36 @@ struct Lexer {
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { at = 3 }
     // A script's first line.
     if peek(0) == UInt8(ascii: "#"), peek(1) == UInt8(ascii: "!") { skipLine() }
+    scan(nil)
+    add(.end, "", from: at)
+  }
+
+  /// A string whose interpolation is read.
+  private struct Outer {
+    /// A comment to the end of the line can stand in interpolations of texts of several lines only.
+    let isLong: Bool
+  }
+
+  /// Reads to the end, or to the bracket that closes an interpolation.
+  private mutating func scan(_ outer: Outer?) {
+    var depth = 0
     while at < bytes.count {
       let byte = bytes[at]
       switch byte {
+      case UInt8(ascii: "(") where outer != nil:
+        depth += 1
+        add(.sign, "(", from: at)
+        at += 1
+      case UInt8(ascii: ")") where outer != nil:
+        if depth == 0 { return }
+        depth -= 1
+        add(.sign, ")", from: at)
+        at += 1
       case UInt8(ascii: "\n"): newLine()
       case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"), 0x0B, 0x0C, 0:
         at += 1
         sawSpace = true
-      case UInt8(ascii: "/") where peek(1) == UInt8(ascii: "/"): lineComment()
+      case UInt8(ascii: "/") where peek(1) == UInt8(ascii: "/") && outer?.isLong != false: lineComment()
       case UInt8(ascii: "/") where peek(1) == UInt8(ascii: "*"): blockComment()
       case UInt8(ascii: "/") where startsRegex(): regex()
       case UInt8(ascii: "\""): string(pounds: 0)
@@ -49,7 +71,6 @@ struct Lexer {
         }
       }
     }
-    add(.end, "", from: at)
   }
 
   // MARK: Steps
@@ -65,13 +86,15 @@ struct Lexer {
     }
   }
 
-  private mutating func add(_ kind: Token.Kind, _ text: String, from start: Int, line: Int? = nil) {
+  private mutating func add(
+    _ kind: Token.Kind, _ text: String, from start: Int, line: Int? = nil, _ parts: [Interpolation] = []
+  ) {
     tokens.append(
       Token(
         kind: kind, text: text, line: line ?? self.line, column: max(start - lineStart, 0) + 1,
         // A sign is noted before it is passed over.
         range: start..<(kind == .sign ? start + 1 : at),
-        followsSpace: sawSpace))
+        followsSpace: sawSpace, interpolations: parts))
     sawSpace = false
   }
 
@@ -153,18 +176,20 @@ struct Lexer {
 
   // MARK: Literals
 
-  /// A string; interpolated code is lexed for its brackets and strings, and forgotten.
+  /// A string. Code in it has tokens of its own.
   private mutating func string(pounds: Int) {
-    let (start, firstLine) = (at, line)
+    let (start, firstLine, space) = (at, line, sawSpace)
+    var parts: [Interpolation] = []
     let quote = UInt8(ascii: "\"")
     let isLong = peek(1) == quote && peek(2) == quote
     at += isLong ? 3 : 1
     while at < bytes.count {
       let byte = bytes[at]
       if byte == UInt8(ascii: "\\"), hasPounds(pounds, after: at) {
+        let place = at
         at += 1 + pounds
         if peek(0) == UInt8(ascii: "(") {
-          interpolation()
+          parts.append(interpolation(from: place, Outer(isLong: isLong)))
         } else if peek(0) == UInt8(ascii: "\n") {
           newLine()
         } else {
@@ -188,7 +213,8 @@ struct Lexer {
         at += 1
       }
     }
-    add(.literal, "", from: start, line: firstLine)
+    sawSpace = space
+    add(.literal, "", from: start, line: firstLine, parts)
   }
 
   private func hasPounds(_ count: Int, after index: Int) -> Bool {
@@ -196,29 +222,19 @@ struct Lexer {
     return bytes[(index + 1)..<min(index + 1 + count, bytes.count)].allSatisfy { $0 == UInt8(ascii: "#") }
   }
 
-  private mutating func interpolation() {
-    var depth = 0
-    let count = tokens.count
-    while at < bytes.count {
-      switch bytes[at] {
-      case UInt8(ascii: "("):
-        depth += 1
-        at += 1
-      case UInt8(ascii: ")"):
-        depth -= 1
-        at += 1
-        if depth == 0 {
-          tokens.removeLast(tokens.count - count)
-          return
-        }
-      case UInt8(ascii: "\""): string(pounds: 0)
-      case UInt8(ascii: "#"): pound()
-      case UInt8(ascii: "/") where peek(1) == UInt8(ascii: "*"): blockComment()
-      case UInt8(ascii: "\n"): newLine()
-      default: at += 1
-      }
+  private mutating func interpolation(from start: Int, _ outer: Outer) -> Interpolation {
+    var others: [Token] = []
+    swap(&others, &tokens)
+    add(.sign, "(", from: at)
+    at += 1
+    scan(outer)
+    if at < bytes.count {
+      add(.sign, ")", from: at)
+      at += 1
     }
-    tokens.removeLast(tokens.count - count)
+    add(.end, "", from: at)
+    swap(&others, &tokens)
+    return Interpolation(range: start..<at, tokens: others)
   }
 
   /// Whether the slash here begins `/…/`: nothing that could be divided stands before it, and it ends on the same line.

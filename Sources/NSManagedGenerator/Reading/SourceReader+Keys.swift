@@ -1,18 +1,45 @@
 // What key-value coding looks for by name. Nothing is consumed: bodies are passed over by the main loop.
 
 extension SourceReader {
-  /// A property at `var` or `let`, if another file of the module may read it of every object of the class.
+  /// The properties at `var` or `let`, if another file of the module may read them of every object of the class.
   mutating func keyedProperty() {
-    let name = at(position + 1)
-    guard name.isName, name.text != "_", mayBeKeyed(isOfClass: false) else { return }
-    var next = position + 2
-    if at(next).is(":") {
-      var parser = TypeParser(tokens: tokens, position: next + 1)
-      guard parser.type() != nil else { return }
-      next = parser.position
+    guard mayBeKeyed(isOfClass: false) else { return }
+    var place: Int? = position + 1
+    while let index = place {
+      let name = at(index)
+      guard name.isName, name.text != "_" else { return }
+      var next = index + 1
+      if at(next).is(":") {
+        var parser = TypeParser(tokens: tokens, position: next + 1)
+        guard parser.type() != nil else { return }
+        next = parser.position
+      }
+      if at(next).is("{"), getterMayWaitOrThrow(next) { return }
+      note(.property, name)
+      place = nextProperty(next)
     }
-    if at(next).is("{"), getterMayWaitOrThrow(next) { return }
-    note(.property, name)
+  }
+
+  /// The name of the next property of the same declaration, `b` of `var a = 1, b = 2`, from behind the name and the type of one on.
+  private func nextProperty(_ index: Int) -> Int? {
+    var (index, depth) = (index, 0)
+    while at(index).kind != .end {
+      let token = at(index)
+      if depth == 0, token.line > at(index - 1).line, !at(index - 1).is(","), !at(index - 1).is("="),
+        !token.is("."), !token.is(","), !token.is("="), !token.is("{")
+      {
+        return nil
+      }
+      if ["(", "[", "{"].contains(where: token.is) { depth += 1 }
+      if [")", "]", "}"].contains(where: token.is) { depth -= 1 }
+      if depth < 0 || token.is(";") { return nil }
+      // A name that neither a type nor a value follows is one of `A<B, C>`, or has its type behind the last one.
+      if depth == 0, token.is(","), at(index + 1).isName, at(index + 2).is(":") || at(index + 2).is("=") {
+        return index + 1
+      }
+      index += 1
+    }
+    return nil
   }
 
   /// A method at `func`, if its name has a meaning.

@@ -1,3 +1,11 @@
+/// Code in a text.
+struct Interpolation {
+  /// Its bytes in the file, from the backslash on.
+  let range: Range<Int>
+  /// From the opening bracket to the closing one, and the end.
+  let tokens: [Token]
+}
+
 /// One word or sign of a Swift file.
 struct Token {
   enum Kind: UInt8 {
@@ -26,6 +34,8 @@ struct Token {
   let range: Range<Int>
   /// Whether blanks, a new line or a comment stand before it.
   let followsSpace: Bool
+  /// The code in a text, `\(…)`.
+  let interpolations: [Interpolation]
 
   /// Whether this is the sign or the keyword `text`.
   func `is`(_ text: String) -> Bool { (kind == .sign || kind == .word) && self.text == text }

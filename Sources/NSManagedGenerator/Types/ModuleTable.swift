@@ -45,13 +45,11 @@ struct ModuleTable {
 
 /// What is known of conditions without a compiler.
 enum Conditions {
-  private static let absent = [
-    "os(macOS)", "os(OSX)", "os(iOS)", "os(tvOS)", "os(watchOS)", "os(visionOS)", "canImport(Darwin)",
-    "canImport(ObjectiveC)", "canImport(UIKit)", "canImport(AppKit)", "canImport(Cocoa)",
-    "canImport(WatchKit)",
-    "canImport(CoreGraphics)", "canImport(SwiftUI)", "canImport(Combine)", "targetEnvironment(simulator)",
+  private static let absent: Set<String> = Set(AppleModules.names.map { "canImport(\($0))" }).union([
+    "os(macOS)", "os(OSX)", "os(iOS)", "os(tvOS)", "os(watchOS)", "os(visionOS)",
+    "targetEnvironment(simulator)",
     "targetEnvironment(macCatalyst)",
-  ]
+  ])
 
   /// Whether some condition never holds where this package's CoreData is: on Apple's systems there is another.
   static func areImpossible(_ conditions: [String]) -> Bool { conditions.contains { holds($0) == false } }

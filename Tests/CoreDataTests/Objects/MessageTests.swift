@@ -6,6 +6,13 @@ private final class DateKeeper: NSSecureUnarchiveFromDataTransformer {
   override class var allowedTopLevelClasses: [AnyClass] { [NSDate.self] }
 }
 
+private enum Nest {
+  final class Stranger: NSManagedObject {}
+}
+
+/// Has no order.
+private struct Feather {}
+
 @Suite("What is said of values that do not fit")
 struct MessageTests {
   private static let name = NSValueTransformerName("coredata.tests.dates")
@@ -52,5 +59,29 @@ struct MessageTests {
     }
     let told = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
     #expect(told.contains("Site.birds") && told.contains("Date"), "\(told)")
+  }
+
+  private func told(_ result: ExitTest.Result?) -> String {
+    String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+  }
+
+  @Test("A class that no entity has: what code for Core Data writes")
+  func classWithoutEntity() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = Nest.Stranger(context: try BirdStand().context())
+    }
+    let told = told(result)
+    #expect(
+      told.contains("managedObjectClass = Stranger.self") && told.contains("managedObjectClassName"),
+      "\(told)")
+  }
+
+  @Test("Values without an order: their types, not those of optionals")
+  func unordered() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = NSSortDescriptor(key: "self", ascending: true).compare(Feather(), to: Feather())
+    }
+    let told = told(result)
+    #expect(told.contains("a value of type Feather") && !told.contains("Optional"), "\(told)")
   }
 }

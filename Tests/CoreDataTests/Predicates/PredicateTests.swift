@@ -178,9 +178,11 @@ struct PredicateTests {
   @Test("Arguments may be cast to CVarArg, as code for Core Data does")
   func castArguments() {
     let (id, date, link) = (UUID(), Date(timeIntervalSinceReferenceDate: 5), URL(fileURLWithPath: "/a"))
-    let object: [String: Any] = ["id": id, "date": date, "link": link]
+    let (bytes, price) = (Data([1, 2]), Decimal(string: "1.5") ?? 0)
+    let object: [String: Any] = ["id": id, "date": date, "link": link, "bytes": bytes, "price": price]
     let arguments: [(String, any CVarArg)] = [
       ("id", id as CVarArg), ("date", date as CVarArg), ("link", link as CVarArg),
+      ("bytes", bytes as CVarArg), ("price", price as CVarArg),
     ]
     for (key, argument) in arguments {
       #expect(NSPredicate(format: "%K == %@", key, argument).evaluate(with: object))

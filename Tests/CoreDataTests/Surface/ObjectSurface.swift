@@ -69,6 +69,8 @@ func useObject(_ context: NSManagedObjectContext, _ entity: NSEntityDescription)
   // surface: NSManagedObject.willChangeValue(forKey:withSetMutation:using:) | NSKeyValueSetMutationKind
   object.willChangeValue(forKey: "trips", withSetMutation: .union, using: [object])
   object.didChangeValue(forKey: "trips", withSetMutation: .union, using: [object])
+  object.willChange(.insertion, valuesAt: [0], forKey: "trips")
+  object.didChange(.insertion, valuesAt: [0], forKey: "trips")
   object.willAccessValue(forKey: "date")
   let date = object.primitiveValue(forKey: "date") as? Date
   object.didAccessValue(forKey: nil)

@@ -25,6 +25,22 @@ extension URL: @retroactive CVarArg {
   public var _cVarArgEncoding: [Int] { TextArguments.encoding(absoluteString, self) }
 }
 
+/// So that `as CVarArg` compiles; a predicate takes the value itself.
+extension Data: @retroactive CVarArg {
+  /// An object with the text, which functions print for `%@`, and which a list of arguments knows the value of. It is not released, as it is
+  /// unknown when it was used.
+  public var _cVarArgEncoding: [Int] { TextArguments.encoding(description, self) }
+}
+
+/// So that `as CVarArg` compiles; a predicate takes the value itself.
+extension Decimal: @retroactive CVarArg {
+  /// An object with the text, which functions print for `%@`, and which a list of arguments knows the value of. It is not released, as it is
+  /// unknown when it was used.
+  public var _cVarArgEncoding: [Int] { TextArguments.encoding(description, self) }
+}
+
+// Lists are none: every `[any CVarArg]` would then go where a single argument is wanted, unseen.
+
 /// The texts that stand for values in lists of arguments. Foundation prints no other objects than its own texts there.
 enum TextArguments {
   /// By the address of the text, which is never freed, so that no other object has it.

@@ -78,10 +78,27 @@ struct DeclaredProperty: Sendable {
     }
   }
 
-  /// Nil for an empty optional of any depth.
+  /// Nil for an empty optional of any depth. An enumeration of integers is its raw value: that is what the Objective-C runtime knows of it.
   private static func plain(_ value: Any) -> Any? {
-    guard let optional = value as? any MaybeValue else { return value }
-    return optional.content.flatMap { plain($0) }
+    if let optional = value as? any MaybeValue { return optional.content.flatMap { plain($0) } }
+    guard !(type(of: value) is AnyObject.Type), let value = value as? any RawRepresentable else {
+      return value
+    }
+    return number(of: value)
+  }
+
+  private static func number<Value: RawRepresentable>(of value: Value) -> Any {
+    value.rawValue is any BinaryInteger ? value.rawValue : value
+  }
+
+  /// The value that a number stands for; nil where the number or the type has none.
+  private static func represented<Value: RawRepresentable>(_ type: Value.Type, _ value: any BinaryInteger)
+    -> Any?
+  {
+    guard let raw = Value.RawValue.self as? any BinaryInteger.Type, let number = exactly(raw, value),
+      let number = number as? Value.RawValue
+    else { return nil }
+    return Value(rawValue: number)
   }
 
   private static func convert<Value>(_ value: Any?) -> Value? {
@@ -89,13 +106,22 @@ struct DeclaredProperty: Sendable {
     if let value = value as? Value { return value }
     let wanted = (Value.self as? any MaybeValue.Type)?.wrappedType ?? Value.self
     if let type = wanted as? any BinaryInteger.Type, let integer = value as? any BinaryInteger {
-      return exactly(type, integer) as? Value
+      // A number that does not fit is no value; cast to an optional, it would be one.
+      return exactly(type, integer).flatMap { $0 as? Value }
+    }
+    if let type = wanted as? any RawRepresentable.Type, let integer = integer(value) {
+      return represented(type, integer).flatMap { $0 as? Value }
     }
     if let type = wanted as? any BinaryFloatingPoint.Type {
       if let number = value as? any BinaryFloatingPoint { return nearest(type, number) as? Value }
       if let number = value as? any BinaryInteger { return nearest(type, number) as? Value }
     }
     return nil
+  }
+
+  /// An integer, also one in an `NSNumber`.
+  private static func integer(_ value: Any) -> (any BinaryInteger)? {
+    value as? any BinaryInteger ?? value as? Int64 ?? value as? UInt64
   }
 
   private static func exactly<Number: BinaryInteger>(_ type: Number.Type, _ value: any BinaryInteger)

@@ -192,8 +192,10 @@ extension ManagedObjectContext {
     trap(
       classes.ambiguous.contains(key)
         ? "\(type) is the class of several entities of this context's model; use init(entity:insertInto:)."
-        : "\(type) is the class of no entity of this context's model; name it where the model is made, as in "
-          + "PersistentContainer(for: \(type).self, at: url), or use init(entity:insertInto:).")
+        : "\(type) is the class of no entity of this context's model. Say there which entity it belongs to: "
+          + "managedObjectClassName = \"\(String(reflecting: type))\", or managedObjectClass = \(type).self where the model is made, "
+          + "which a nested class needs. PersistentContainer(for: \(type).self, at: url) makes a model of typed classes."
+    )
   }
 
   // MARK: Deleting

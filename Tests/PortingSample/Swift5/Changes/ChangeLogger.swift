@@ -15,9 +15,11 @@ public final class ChangeLogger: NSObject, @unchecked Sendable {
 
   public func start(_ context: NSManagedObjectContext) {
     let center = NotificationCenter.default
-    center.addObserver(self, name: .NSManagedObjectContextWillSave, object: context) { observer, _ in observer.willSave() }
+    center.addObserver(
+      self, name: .NSManagedObjectContextWillSave, object: context) { observer, _ in observer.willSave() }
     center.addObserver(self, name: .NSManagedObjectContextDidSave, object: context) { $0.didSave($1) }
-    center.addObserver(self, name: .NSManagedObjectContextObjectsDidChange, object: context) { $0.didChange($1) }
+    center.addObserver(
+      self, name: .NSManagedObjectContextObjectsDidChange, object: context) { $0.didChange($1) }
   }
 
   public func stop() {

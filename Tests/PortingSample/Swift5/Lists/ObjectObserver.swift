@@ -24,7 +24,9 @@ public final class ObjectObserver: NSObject {
     self.handler = handler
     self.context = context
     super.init()
-    NotificationCenter.default.addObserver(self, name: .NSManagedObjectContextObjectsDidChange, object: context) { $0.objectsDidChange(notification: $1) }
+    NotificationCenter.default.addObserver(
+      self, name: .NSManagedObjectContextObjectsDidChange,
+      object: context) { $0.objectsDidChange(notification: $1) }
   }
 
   deinit {

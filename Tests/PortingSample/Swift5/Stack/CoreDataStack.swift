@@ -114,7 +114,10 @@ public class CoreDataStack: NSObject, @unchecked Sendable {
     loaded = true
     lock.unlock()
     configure(container.viewContext)
-    NotificationCenter.default.addObserver(self, name: .NSManagedObjectContextDidSave, object: nil) { $0.contextDidSave($1) }
+    NotificationCenter.default.addObserver(
+      self,
+      name: .NSManagedObjectContextDidSave,
+      object: nil) { $0.contextDidSave($1) }
     NotificationCenter.default.addObserver(self, name: .NSPersistentStoreCoordinatorStoresDidChange, object: container.persistentStoreCoordinator) { observer, _ in observer.storesDidChange() }
   }
 

@@ -1,0 +1,33 @@
+import Foundation
+import TortureKit
+import Testing
+
+@testable import StrataCommand
+
+/// Sources are edited one by one: what cannot be written is named behind what was.
+@Suite struct PortingCommandTests {
+  @Test func aFileThatCannotBeWrittenIsNamedAndTheOthersAreReported() throws {
+    let folder = try ScratchFolder()
+    func write(_ name: String, mode: Int) throws {
+      let url = folder.url(name)
+      try Data("@objc class A {}\n".utf8).write(to: url)
+      try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: url.path)
+    }
+    try write("A.swift", mode: 0o644)
+    try write("B.swift", mode: 0o444)
+    try write("C.swift", mode: 0o644)
+    try FileManager.default.createSymbolicLink(
+      atPath: folder("Gone.swift"), withDestinationPath: "None.swift")
+    let dry = Tool.run("port-core-data", folder.path)
+    #expect(dry.code == 0 && dry.output.contains("3 edits in 3 of 3 files to make"), "\(dry)")
+    #expect(dry.output.contains("Gone.swift: a link that leads nowhere; left out"), "\(dry)")
+    let made = Tool.run("port-core-data", folder.path, "--apply")
+    #expect(made.code == 1 && made.output.contains("2 edits in 2 of 3 files made"), "\(made)")
+    #expect(made.output.contains("A.swift:1:") && !made.output.contains("B.swift:1:"), "\(made)")
+    #expect(made.error.contains("B.swift is write-protected") && !made.error.contains("A.swift"), "\(made)")
+    let again = Tool.run("port-core-data", folder.path, "--apply", "--json")
+    let told = try again.object()
+    #expect(again.code == 1 && (told["notWritten"] as? [String])?.count == 1, "\(again)")
+    #expect((told["edits"] as? [String])?.isEmpty == true, "\(again)")
+  }
+}
