@@ -23,19 +23,20 @@ final class EditSession: Sendable {
     context.transactionAuthor = Self.author
     // What others save meanwhile is seen; what was edited here stays as it was edited.
     context.automaticallyMergesChangesFromParent = true
-    // One step for each edit: blocks that are waited for end no event.
-    let manager = UndoManager()
-    manager.groupsByEvent = false
-    context.undoManager = manager
+    // It groups by event, too: merging what others have saved may register something outside of every step.
+    context.undoManager = UndoManager()
   }
 
   /// Carries out what becomes one step of undo; none when nothing has changed.
   private func step<R>(_ body: () throws -> R) rethrows -> R {
-    context.undoManager?.beginUndoGrouping()
-    defer { context.undoManager?.endUndoGrouping() }
-    let result = try body()
+    // What was registered before is a step of its own. An open group keeps the event from ending in the middle, as at a save.
     context.processPendingChanges()
-    return result
+    context.undoManager?.beginUndoGrouping()
+    defer {
+      context.undoManager?.endUndoGrouping()
+      context.processPendingChanges()
+    }
+    return try body()
   }
 
   var hasChanges: Bool { context.performAndWait { context.hasChanges } }

@@ -112,6 +112,7 @@ import Testing
     }
     for (name, type) in [
       ("", "text/html"), ("page.css", "text/css"), ("page.js", "text/javascript"),
+      ("edits.js", "text/javascript"),
       ("icon.svg", "image/svg+xml"),
     ] {
       let answer = try page.client.ask(target: "\(base)/\(name)")
@@ -182,7 +183,17 @@ import Testing
     // Idle connections hold nobody up but those beyond the limit, which are closed.
     var sockets: [Int32] = []
     for _ in 0..<80 { sockets.append(try page.client.connect()) }
-    for socket in sockets.suffix(8) { #expect(Client.readAll(socket).isEmpty) }
+    let last = "GET \(target) HTTP/1.1\r\nHost: 127.0.0.1:\(page.client.port)\r\nConnection: close\r\n\r\n"
+    for socket in sockets.suffix(8) {
+      // One that was not closed would be answered.
+      try Client.write(Array(last.utf8), to: socket)
+      #expect(Client.readAll(socket).isEmpty)
+    }
     for socket in sockets { close(socket) }
+    // Places are free again as soon as the server has seen that they are.
+    let end = ContinuousClock.now + .seconds(120)
+    while try !page.client.raw(Array(last.utf8)).starts(with: Data("HTTP/1.1 200 OK".utf8)) {
+      try #require(ContinuousClock.now < end, "closed connections still count")
+    }
   }
 }
