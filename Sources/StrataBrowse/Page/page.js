@@ -310,7 +310,8 @@ class ObjectView {
     const now = isChanged ? { name, type, isOptional, isDerived, ...edit.values[name] } : attribute;
     const dd = h("dd", { "data-name": name, class: isChanged ? "edited" : "" }, this.text(now, isSaved));
     if (!isSaved && now.isWhole === false) dd.append(h("div", { class: "faint" }, "The beginning. It can be edited again when it is shorter, or undone."));
-    if (canEdit(now)) dd.append(" ", h("button", { type: "button", class: "writing", "aria-label": `Edit ${name}`, click: () => this.edit(now, dd) }, "Edit"));
+    if (canEdit(now) && lineEnd(now.text ?? "") === null) dd.append(h("div", { class: "faint" }, "Its lines end in different ways, which a field of a page cannot keep."));
+    else if (canEdit(now)) dd.append(" ", h("button", { type: "button", class: "writing", "aria-label": `Edit ${name}`, click: () => this.edit(now, dd) }, "Edit"));
     if (isChanged) dd.append(savedText(this.id, name, attribute.kind === "nil" ? "nil" : attribute.text ?? bytes(attribute.size ?? 0)));
     dd.append(...this.wrong(name));
     return [label, dd];
@@ -334,7 +335,6 @@ class ObjectView {
 
   edit(now, dd) {
     const text = now.kind === "nil" ? "" : now.text ?? "", end = lineEnd(text);
-    if (end === null) return dd.append(h("div", { class: "message", role: "alert" }, "Its lines end in different ways, which a field of a page cannot keep."));
     const field = h(now.type === "string" ? "textarea" : "input", { value: text, rows: 3, "aria-label": now.name, spellcheck: false });
     openIn(dd, {
       id: this.id, name: now.name, kind: "update", field, canBeNil: now.isOptional, isNew: now.kind === "nil",

@@ -173,6 +173,21 @@ import Testing
     #expect(try client.get("begin").status == 200)
   }
 
+  @Test func whoSaysNothingIsNotWaitedForAsLongAsOthers() throws {
+    let page = try Page(try Library())
+    let (silent, known) = (try page.client.connect(), try page.client.connect())
+    defer { close(known) }
+    let request =
+      "GET /\(page.client.secret)/api/begin HTTP/1.1\r\nHost: 127.0.0.1:\(page.client.port)\r\n\r\n"
+    try Client.write(Array(request.utf8), to: known)
+    // It is closed by the server, and long before the other one would be.
+    #expect(Client.readAll(silent).isEmpty)
+    close(silent)
+    try Client.write(Array(request.utf8), to: known)
+    shutdown(known, Int32(SHUT_WR))
+    #expect(Client.readAll(known).ranges(of: Data("HTTP/1.1 200 OK".utf8)).count == 2)
+  }
+
   @Test func connectionsAreCountedAndKept() throws {
     let page = try Page(try Library())
     let target = "/\(page.client.secret)/api/begin"
