@@ -133,7 +133,7 @@ let package = Package(
     // Of the macros of StrataModels and SwiftData only: see Scripts/check-products.
     .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
     // Of the product strata-browse only: see Scripts/check-products.
-    .package(url: "https://github.com/apple/swift-nio", from: "2.86.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
   ] + appleSpelledPackages,
   targets: [
     .systemLibrary(
@@ -179,7 +179,7 @@ let package = Package(
       // Part of the program: it reads no file but the store.
       resources: [
         .embedInCode("Page/page.html"), .embedInCode("Page/page.css"), .embedInCode("Page/page.js"),
-        .embedInCode("Page/icon.svg"),
+        .embedInCode("Page/edits.js"), .embedInCode("Page/icon.svg"),
       ]),
     .executableTarget(name: "StrataBrowseTool", dependencies: ["StrataBrowse"]),
     .target(name: "NSManagedGenerator"),

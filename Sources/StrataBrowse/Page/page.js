@@ -265,44 +265,64 @@ class ObjectView {
   constructor(id) { this.id = id; }
 
   async show() {
+    const turn = (this.turn = (this.turn ?? 0) + 1);
     try {
       const edit = pending.changes.get(this.id);
-      this.object = edit?.kind === "inserted" ? edit.object : await ask("object", { id: this.id });
-      if (!this.isClosed) this.draw(pending.changes.get(this.id));
-    } catch (error) { if (!this.isClosed) show(failure(error)); }
+      const object = edit?.kind === "inserted" ? edit.object : await ask("object", { id: this.id });
+      if (turn !== this.turn || this.isClosed) return;
+      this.object = object;
+      this.draw();
+    } catch (error) {
+      if (turn !== this.turn || this.isClosed) return;
+      // What was typed can still be copied.
+      const open = openOf(this.id);
+      show(failure(error), open.length ? h("dl", { class: "fields" }, open.flatMap((open) => [h("dt", {}, open.name), open.dd])) : null);
+    }
   }
   close() { this.isClosed = true; }
 
-  draw(edit) {
-    const object = this.object, isRemoved = edit?.kind === "deleted";
+  draw() {
+    const object = this.object, edit = pending.changes.get(this.id), focused = document.activeElement;
+    if (!object) return;
+    const isRemoved = edit?.kind === "deleted";
     show(
       h("h2", { id: "object", class: isRemoved ? "removed" : "" }, object.id),
       h("p", { class: "faint" }, h("a", { href: rowsHash(object.entity) }, object.entity), ` · ${edit?.kind === "inserted" ? "not saved yet" : `saved ${count(object.saved)} time${object.saved === 1 ? "" : "s"}`} · `, h("code", {}, object.uri ?? ""), " ",
-        isRemoved ? " deleted, not saved yet " : h("button", { type: "button", class: "writing", id: "delete", click: () => change({ kind: "delete", id: object.id }) }, "Delete")),
+        isRemoved ? " deleted, not saved yet " : h("button", { type: "button", class: "writing", id: "delete", click: () => change({ kind: "delete", id: object.id }).catch(complain) }, "Delete")),
       h("dl", { class: "fields", id: "attributes" }, object.attributes.flatMap((attribute) => this.attribute(attribute, edit))),
       h("h3", {}, "Relationships"),
       h("dl", { class: "fields", id: "links" },
         object.toOne.flatMap((one) => this.toOne(one, edit)),
-        object.toMany.flatMap((many) => this.toMany(many, edit?.members?.[many.name], true))),
+        object.toMany.flatMap((many) => this.toMany(many, has(edit?.members, many.name) ? edit.members[many.name] : undefined, true))),
       object.incoming.some((many) => many.count) ? h("h3", {}, "What refers to it") : null,
       object.incoming.some((many) => many.count) ? h("dl", { class: "fields", id: "incoming" }, object.incoming.filter((many) => many.count).flatMap((many) => this.toMany(many))) : null);
+    // Fields that are open are where they were, but out of focus.
+    if (focused !== document.activeElement && openOf(this.id).some((open) => open.dd.contains(focused))) focused.focus();
     if (this.flash) { $("attributes").classList.add("flash"); this.flash = false; }
   }
 
   attribute(attribute, edit) {
-    const changed = edit?.values && attribute.name in edit.values;
-    const dd = h("dd", { "data-name": attribute.name, class: changed ? "edited" : "" }, changed ? this.text({ ...attribute, ...edit.values[attribute.name] }) : this.text(attribute));
-    if (canEdit(attribute)) dd.append(" ", h("button", { type: "button", class: "writing", "aria-label": `Edit ${attribute.name}`, click: () => this.edit(attribute, dd, edit) }, "Edit"));
-    dd.append(...this.wrong(attribute.name));
-    return [h("dt", {}, attribute.name, h("small", {}, `${attribute.type}${attribute.isOptional ? "" : ", required"}${attribute.isDerived ? ", derived" : ""}`)), dd];
+    const label = h("dt", {}, attribute.name, h("small", {}, `${attribute.type}${attribute.isOptional ? "" : ", required"}${attribute.isDerived ? ", derived" : ""}`));
+    const open = openField(this.id, attribute.name);
+    if (open) return [label, open.dd];
+    const isChanged = has(edit?.values, attribute.name), isSaved = !isChanged && edit?.kind !== "inserted";
+    const { name, type, isOptional, isDerived } = attribute;
+    const now = isChanged ? { name, type, isOptional, isDerived, ...edit.values[name] } : attribute;
+    const dd = h("dd", { "data-name": name, class: isChanged ? "edited" : "" }, this.text(now, isSaved));
+    if (!isSaved && now.isWhole === false) dd.append(h("div", { class: "faint" }, "The beginning. It can be edited again when it is shorter, or undone."));
+    if (canEdit(now) && lineEnd(now.text ?? "") === null) dd.append(h("div", { class: "faint" }, "Its lines end in different ways, which a field of a page cannot keep."));
+    else if (canEdit(now)) dd.append(" ", h("button", { type: "button", class: "writing", "aria-label": `Edit ${name}`, click: () => this.edit(now, dd) }, "Edit"));
+    if (isChanged) dd.append(savedText(this.id, name, attribute.kind === "nil" ? "nil" : attribute.text ?? bytes(attribute.size ?? 0)));
+    dd.append(...this.wrong(name));
+    return [label, dd];
   }
 
   wrong(name) { return pending.wrong.filter((field) => field.id === this.id && field.name === name).map((field) => h("div", { class: "message", role: "alert" }, field.error)); }
 
   // A value as what it is.
-  text(attribute) {
+  text(attribute, isSaved = true) {
     const url = `api/value?id=${encodeURIComponent(this.id)}&name=${encodeURIComponent(attribute.name)}`;
-    const whole = attribute.isWhole === false ? h("a", { href: url, target: "_blank", rel: "noopener" }, " whole value") : null;
+    const whole = attribute.isWhole === false && isSaved ? h("a", { href: url, target: "_blank", rel: "noopener" }, " whole value") : null;
     const size = attribute.size === undefined ? null : h("div", { class: "faint" }, bytes(attribute.size), attribute.media ? ` · ${attribute.media}` : "", whole);
     switch (attribute.kind) {
       case "nil": return h("span", { class: "nil" }, "nil");
@@ -313,44 +333,35 @@ class ObjectView {
     }
   }
 
-  edit(attribute, dd, edit) {
-    const now = { ...attribute, ...(edit?.values?.[attribute.name] ?? {}) };
-    const isLong = attribute.type === "string";
-    const field = h(isLong ? "textarea" : "input", { value: now.kind === "nil" ? "" : now.text ?? "", rows: 3, "aria-label": attribute.name, spellcheck: false });
-    const message = h("div", { class: "message", role: "alert" });
-    const finish = async (value) => {
-      try { await change({ kind: "update", id: this.id, name: attribute.name, value }); } catch (error) { message.textContent = errorText(error); field.setAttribute("aria-invalid", "true"); }
-    };
-    field.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && (!isLong || event.ctrlKey || event.metaKey)) finish(field.value);
-      if (event.key === "Escape") this.draw(edit);
+  edit(now, dd) {
+    const text = now.kind === "nil" ? "" : now.text ?? "", end = lineEnd(text);
+    const field = h(now.type === "string" ? "textarea" : "input", { value: text, rows: 3, "aria-label": now.name, spellcheck: false });
+    openIn(dd, {
+      id: this.id, name: now.name, kind: "update", field, canBeNil: now.isOptional, isNew: now.kind === "nil",
+      send: (value) => end === "\n" ? value : value.replaceAll("\n", end),
     });
-    dd.replaceChildren(field, message, h("div", {},
-      h("button", { type: "button", class: "strong", click: () => finish(field.value) }, "Set"), " ",
-      attribute.isOptional ? h("button", { type: "button", click: () => finish(null) }, "Set to nil") : null, " ",
-      h("button", { type: "button", click: () => this.draw(edit) }, "Cancel")));
-    field.focus();
   }
 
   toOne(one, edit) {
-    const target = edit?.links && one.name in edit.links ? edit.links[one.name] : one.target;
-    const dd = h("dd", { "data-name": one.name, class: edit?.links && one.name in edit.links ? "edited" : "" }, link(target));
+    const label = h("dt", {}, one.name, h("small", {}, `to one ${one.destination}`));
+    const open = openField(this.id, one.name);
+    if (open) return [label, open.dd];
+    const isChanged = has(edit?.links, one.name), target = isChanged ? edit.links[one.name] : one.target;
+    const dd = h("dd", { "data-name": one.name, class: isChanged ? "edited" : "" }, link(target));
     dd.append(" ", h("button", { type: "button", class: "writing", "aria-label": `Edit ${one.name}`, click: () => {
       const field = h("input", { value: target?.id ?? "", placeholder: `${one.destination}/p1`, "aria-label": one.name });
-      const message = h("div", { class: "message", role: "alert" });
-      const finish = async (value) => { try { await change({ kind: "link", id: this.id, name: one.name, value }); } catch (error) { message.textContent = errorText(error); } };
-      field.addEventListener("keydown", (event) => { if (event.key === "Enter") finish(field.value.trim() || null); if (event.key === "Escape") this.draw(edit); });
-      dd.replaceChildren(field, message, h("div", {}, h("button", { type: "button", class: "strong", click: () => finish(field.value.trim() || null) }, "Set"), " ", h("button", { type: "button", click: () => finish(null) }, "Set to nil"), " ", h("button", { type: "button", click: () => this.draw(edit) }, "Cancel")));
-      field.focus();
-    } }, "Edit"), ...this.wrong(one.name));
-    return [h("dt", {}, one.name, h("small", {}, `to one ${one.destination}`)), dd];
+      openIn(dd, { id: this.id, name: one.name, kind: "link", field, canBeNil: true, send: (value) => value.trim() || null });
+    } }, "Edit"));
+    if (isChanged) dd.append(savedText(this.id, one.name, one.target?.id ?? "nil"));
+    dd.append(...this.wrong(one.name));
+    return [label, dd];
   }
 
   // Members, which can be added and taken away where the relationship is the object's own.
   toMany(saved, edited, isOwn = false) {
     const many = edited ?? saved, name = saved.name;
     const message = h("div", { class: "message", role: "alert" });
-    const set = async (value, adds) => { try { await change({ kind: "member", id: this.id, name, value, adds }); } catch (error) { message.textContent = errorText(error); } };
+    const set = async (value, adds) => { try { const text = this.adding?.get(name); if (adds) this.adding?.delete(name); await change({ kind: "member", id: this.id, name, value, adds }).catch((error) => { if (adds && text) this.adding.set(name, text); throw error; }); } catch (error) { message.textContent = errorText(error); } };
     const item = (member) => h("li", {}, link(member), isOwn ? h("button", { type: "button", class: "writing small", "aria-label": `Take away ${member.id}`, click: () => set(member.id, false) }, "×") : null);
     const list = h("ul", { class: "links" }, many.members.map(item));
     const more = h("button", { type: "button", hidden: Boolean(edited) || many.members.length >= many.count, click: async () => {
@@ -360,7 +371,7 @@ class ObjectView {
         more.hidden = list.children.length >= answer.count;
       } catch (error) { more.replaceWith(failure(error)); }
     } }, "More");
-    const field = h("input", { placeholder: `${many.destination}/p1`, "aria-label": `Add to ${name}`, class: "writing", keydown: (event) => { if (event.key === "Enter" && field.value.trim()) set(field.value.trim(), true); } });
+    const field = h("input", { value: this.adding?.get(name) ?? "", placeholder: `${many.destination}/p1`, "aria-label": `Add to ${name}`, class: "writing", input: () => { (this.adding ??= new Map()).set(name, field.value); }, keydown: (event) => { if (event.key === "Enter" && field.value.trim()) set(field.value.trim(), true); } });
     return [h("dt", {}, name, h("small", {}, `${many.isOrdered ? "ordered, " : ""}${count(many.count)} ${many.destination}`)),
       h("dd", { "data-name": name, class: edited ? "edited" : "" }, list, more, isOwn ? [field, message] : null, ...this.wrong(name))];
   }
@@ -471,41 +482,6 @@ class SpaceView {
   changed() { return this.show(); }
 }
 
-// MARK: Edits
-
-const pending = { changes: new Map(), wrong: [] };
-const canEdit = (attribute) => state.begin.writes && !attribute.isDerived && !["image", "large", "bytes", "text"].includes(attribute.kind) && attribute.isWhole !== false && !["composite", "transformable", "undefined", "binaryData"].includes(attribute.type);
-async function change(edit) { showPending(await tell("edit", edit)); }
-async function insert(entity) {
-  try { showPending(await tell("edit", { kind: "insert", entity })); location.hash = objectHash(pending.id); } catch (error) { complain(error); }
-}
-async function act(name) { try { showPending(await tell(name)); } catch (error) { complain(error); } }
-// What is not valid is told where it is, and below with a link to it.
-function complain(error) {
-  if (error.isLost) return lost();
-  pending.wrong = error.fields ?? [];
-  $("pending").hidden = false;
-  $("pending").querySelector(".what")?.remove();
-  $("pending").prepend(h("div", { class: "what error", role: "alert" }, errorText(error), pending.wrong.slice(0, 20).flatMap((field) => ["\n", h("a", { href: objectHash(field.id) }, `${field.id} ${field.name ?? ""}`), ` ${field.error}`])));
-  if (state.view instanceof ObjectView) state.view.show();
-}
-function showPending(answer) {
-  Object.assign(pending, { wrong: [], id: answer.id });
-  pending.changes = new Map(answer.changes.map((item) => [item.id, item]));
-  const words = { inserted: "new", updated: "changed", deleted: "deleted" };
-  $("pending").hidden = !answer.changes.length && !answer.canUndo && !answer.canRedo;
-  $("pending").replaceChildren(
-    h("span", { class: "what" }, answer.changes.length ? h("strong", {}, `${count(answer.total)} unsaved: `) : "Nothing to save. ",
-      answer.changes.slice(0, 12).flatMap((item) => [h("a", { href: objectHash(item.id) }, item.id), ` ${words[item.kind]}  `])),
-    h("button", { type: "button", id: "undo", disabled: !answer.canUndo, click: () => act("undo") }, "Undo"),
-    h("button", { type: "button", id: "redo", disabled: !answer.canRedo, click: () => act("redo") }, "Redo"),
-    h("button", { type: "button", id: "discard", disabled: !answer.changes.length, click: () => act("discard") }, "Throw away"),
-    h("button", { type: "button", id: "save", class: "strong", disabled: !answer.changes.length, click: () => act("save") }, "Save"));
-  if (state.view instanceof ObjectView) state.view.show();
-  if (state.view instanceof RowsView) state.view.draw();
-}
-addEventListener("beforeunload", (event) => { if (pending.changes.size) event.preventDefault(); });
-
 // MARK: Live
 
 function tellLive(text, isWell) { Object.assign($("live"), { textContent: text, className: isWell ? "badge on" : "badge warn" }); }
@@ -516,6 +492,7 @@ async function follow() {
       const change = await ask("changes", { after: state.commit, wait: 25 });
       tellLive("live", true);
       if (change.isReplaced) { await start(); route(); continue; }
+      if (state.begin.writes) await refreshPending();
       if (change.commit === state.commit) continue;
       state.commit = change.commit;
       $("live").title = `commit ${count(state.commit)}`;
@@ -547,10 +524,13 @@ async function start() {
   }, h("span", { class: entity.isAbstract ? "abstract" : "" }, entity.name), h("span", { class: "count" }, count(entity.count))))));
 }
 
+// An address that somebody has typed may be none.
+function decoded(text) { try { return decodeURIComponent(text); } catch { return text; } }
+
 function route() {
   state.view?.close();
   const [path, search] = location.hash.slice(2).split(/\?(.*)/s);
-  const parts = path.split("/").map(decodeURIComponent);
+  const parts = path.split("/").map(decoded);
   const query = Object.fromEntries(new URLSearchParams(search ?? ""));
   let entity = null, tab = parts[0] || "rows";
   switch (parts[0]) {

@@ -34,7 +34,9 @@ struct Gate: Sendable {
   ///   - changing: Those of them that change something.
   init(secret: String, port: Int, names: Set<String>, changing: Set<String>) {
     self.secret = Array(secret.utf8)
-    hosts = ["127.0.0.1:\(port)", "localhost:\(port)"]
+    let own = ["127.0.0.1", "localhost"]
+    // Browsers leave out the port that is HTTP's own.
+    hosts = Set(own.map { "\($0):\(port)" } + (port == 80 ? own : []))
     origins = Set(hosts.map { "http://\($0)" })
     (self.names, self.changing) = (names, changing)
   }

@@ -8,6 +8,7 @@ struct PageFile {
     "": PageFile(type: "text/html; charset=utf-8", bytes: PackageResources.page_html),
     "page.css": PageFile(type: "text/css; charset=utf-8", bytes: PackageResources.page_css),
     "page.js": PageFile(type: "text/javascript; charset=utf-8", bytes: PackageResources.page_js),
+    "edits.js": PageFile(type: "text/javascript; charset=utf-8", bytes: PackageResources.edits_js),
     "icon.svg": PageFile(type: "image/svg+xml", bytes: PackageResources.icon_svg),
   ]
 }

@@ -14,6 +14,8 @@ final class RequestHandler: ChannelInboundHandler {
   static let largestBody = 8 << 20
   /// Who takes longer to send a request is not listened to any more.
   static let patience = TimeAmount.seconds(60)
+  /// As long as nobody has shown the secret: such connections are to leave room for others.
+  static let firstPatience = TimeAmount.seconds(10)
 
   private enum State {
     case waiting
@@ -27,6 +29,8 @@ final class RequestHandler: ChannelInboundHandler {
   private let answers: Answers
   private var state = State.waiting
   private var deadline: Scheduled<Void>?
+  /// Whether a request has passed the gate on this connection.
+  private var isKnown = false
   /// When the last answer has gone; nil before the first.
   private var lastSent: EventLoopFuture<Void>?
   /// Whether nothing more can come: the other end has said so, or cannot be understood any more.
@@ -56,6 +60,12 @@ final class RequestHandler: ChannelInboundHandler {
     case (.head(let head), .waiting):
       do throws(Gate.Refusal) {
         let passed = try gate.pass(head)
+        if !isKnown {
+          isKnown = true
+          // What is sent along has the time that everybody has.
+          deadline?.cancel()
+          setDeadline(context)
+        }
         let limit = head.method == .POST ? Self.largestBody : 0
         if let length = head.headers.first(name: "content-length"), (Int(length) ?? .max) > limit {
           throw Gate.Refusal(status: .payloadTooLarge)
@@ -127,7 +137,9 @@ final class RequestHandler: ChannelInboundHandler {
 
   private func setDeadline(_ context: ChannelHandlerContext) {
     let channel = context.channel
-    deadline = context.eventLoop.scheduleTask(in: Self.patience) { channel.close(promise: nil) }
+    deadline = context.eventLoop.scheduleTask(in: isKnown ? Self.patience : Self.firstPatience) {
+      channel.close(promise: nil)
+    }
   }
 
   // MARK: Answering

@@ -75,7 +75,8 @@ final class CommitFollower: @unchecked Sendable {
     var changed: [String: [Int: Set<UInt64>]] = [:]
     var uncertain: Set<Int> = []
     for commit in reading.commits {
-      if commit.isUnknown { isUnknown = true }
+      // What this program has saved itself is there without what has changed.
+      if commit.isUnknown || commit.isOwn { isUnknown = true }
       uncertain.formUnion(commit.changes.uncertain)
       let lists = [
         ("inserted", commit.changes.inserted), ("updated", commit.changes.updated),

@@ -5,6 +5,8 @@ import StrataCore
 final class EditSession: Sendable {
   /// How many changed objects are listed.
   private static let most = 500
+  /// How many members of a relationship that was edited are listed.
+  private static let mostMembers = 100
   private static let textLength = 2_000
   /// Who is named in the history.
   private static let author = "strata browse"
@@ -23,19 +25,20 @@ final class EditSession: Sendable {
     context.transactionAuthor = Self.author
     // What others save meanwhile is seen; what was edited here stays as it was edited.
     context.automaticallyMergesChangesFromParent = true
-    // One step for each edit: blocks that are waited for end no event.
-    let manager = UndoManager()
-    manager.groupsByEvent = false
-    context.undoManager = manager
+    // It groups by event, too: merging what others have saved may register something outside of every step.
+    context.undoManager = UndoManager()
   }
 
   /// Carries out what becomes one step of undo; none when nothing has changed.
   private func step<R>(_ body: () throws -> R) rethrows -> R {
-    context.undoManager?.beginUndoGrouping()
-    defer { context.undoManager?.endUndoGrouping() }
-    let result = try body()
+    // What was registered before is a step of its own. An open group keeps the event from ending in the middle, as at a save.
     context.processPendingChanges()
-    return result
+    context.undoManager?.beginUndoGrouping()
+    defer {
+      context.undoManager?.endUndoGrouping()
+      context.processPendingChanges()
+    }
+    return try body()
   }
 
   var hasChanges: Bool { context.performAndWait { context.hasChanges } }
@@ -198,6 +201,14 @@ final class EditSession: Sendable {
     "\(object.objectID.entityName)/\(object.objectID.uriRepresentation().lastPathComponent)"
   }
 
+  /// By entity and key: no name is made to compare two of a million.
+  private static func isBefore(_ first: ManagedObject, _ second: ManagedObject) -> Bool {
+    let (a, b) = (first.objectID, second.objectID)
+    if a.entityName != b.entityName { return a.entityName < b.entityName }
+    if a.isTemporaryID != b.isTemporaryID { return b.isTemporaryID }
+    return a.recordKey < b.recordKey
+  }
+
   private func object(_ text: String?) throws -> ManagedObject {
     guard let text else { throw Failure(.usage, "The edit says no “id”.") }
     let address = try Names.object(text, in: schema, identifier: identifier)
@@ -228,12 +239,10 @@ final class EditSession: Sendable {
       ($0, "updated")
     }
     let deleted = context.deletedObjects.map { ($0, "deleted") }
-    let all = (inserted + updated + deleted).map { (name: name($0.0), object: $0.0, kind: $0.1) }.sorted {
-      $0.name.localizedStandardCompare($1.name) == .orderedAscending
-    }
+    let all = (inserted + updated + deleted).sorted { Self.isBefore($0.0, $1.0) }
     var members: [(String, JSONValue)] = [
       ("total", .number(all.count)),
-      ("changes", .array(try all.prefix(Self.most).map { try change($0.name, $0.object, $0.kind) })),
+      ("changes", .array(try all.prefix(Self.most).map { try change(name($0.0), $0.0, $0.1) })),
       ("canUndo", .boolean(context.undoManager?.canUndo == true)),
       ("canRedo", .boolean(context.undoManager?.canRedo == true)),
     ]
@@ -336,15 +345,12 @@ final class EditSession: Sendable {
   private func many(_ relationship: RelationshipSchema, _ object: ManagedObject) -> JSONValue {
     let value = object.value(forKey: relationship.name)
     let members =
-      value as? [ManagedObject]
-      ?? (value as? Set<ManagedObject> ?? []).sorted {
-        name($0).localizedStandardCompare(name($1)) == .orderedAscending
-      }
+      value as? [ManagedObject] ?? (value as? Set<ManagedObject> ?? []).sorted { Self.isBefore($0, $1) }
     return [
       "name": .string(relationship.name),
       "destination": .string(schema.entities[relationship.destination].name),
       "isOrdered": .boolean(relationship.isOrdered), "count": .number(members.count),
-      "members": .array(members.prefix(100).map { target($0) }),
+      "members": .array(members.prefix(Self.mostMembers).map { target($0) }),
     ]
   }
 

@@ -24,7 +24,7 @@ final class RowListing: Sendable {
 /// The lists of the tables that were looked at last.
 final class RowListings: Sendable {
   private struct Entry {
-    let store: ObjectIdentifier
+    let store: UUID
     let key: RowListing.Key
     let listing: RowListing
   }
@@ -44,8 +44,8 @@ final class RowListings: Sendable {
       if let found = find(key, store, commit) { return found }
       let listing = try make()
       entries.withLock { entries in
-        entries.removeAll { $0.key == key || $0.store != ObjectIdentifier(store) }
-        entries.append(Entry(store: ObjectIdentifier(store), key: key, listing: listing))
+        entries.removeAll { $0.key == key || $0.store != store.identity }
+        entries.append(Entry(store: store.identity, key: key, listing: listing))
         if entries.count > Self.most { entries.removeFirst() }
       }
       return listing
@@ -55,7 +55,7 @@ final class RowListings: Sendable {
   /// The list of that commit; nil when it was not made, or is gone.
   func find(_ key: RowListing.Key, _ store: OpenStore, _ commit: UInt64) -> RowListing? {
     entries.withLock { entries in
-      entries.first { $0.key == key && $0.store == ObjectIdentifier(store) && $0.listing.commit == commit }?
+      entries.first { $0.key == key && $0.store == store.identity && $0.listing.commit == commit }?
         .listing
     }
   }

@@ -142,6 +142,9 @@ extension StoreBrowser {
     return .object(members)
   }
 
+  /// Larger values are not sent: an answer is made as a whole, in memory.
+  private static let longestValue = 256 << 20
+
   /// One value as it is: an image as an image, everything else as text or as a file.
   func value(_ request: BrowseRequest, _ store: OpenStore) throws -> BrowseAnswer {
     let window = try store.window()
@@ -150,6 +153,16 @@ extension StoreBrowser {
     let name = try request.text("name")
     guard let attribute = shape.attributes.first(where: { $0.name == name }) else {
       throw Failure(.missing, "\(shape.entity.name) has no stored attribute “\(name.prefix(80))”.")
+    }
+    if let size = window.largeValueSize(of: row, attribute.slot), size > Self.longestValue {
+      var answer = BrowseAnswer([
+        "error": .string(
+          "\(shape.entity.name).\(name) has \(size) bytes: the page shows values of up to \(Self.longestValue)."
+        ),
+        "advice": .null,
+      ])
+      answer.status = 413
+      return answer
     }
     switch try window.value(of: row, attribute.slot) {
     case .null: throw Failure(.missing, "\(shape.entity.name)/p\(row.primaryKey) has no value for \(name).")

@@ -162,9 +162,9 @@ package final class StoreBrowser: Sendable {
     default: break
     }
     if request.name == "edit" || request.name == "save" {
-      let edits = try edits()
-      // It has to be the store that the page is about.
+      // It has to be the store that the page is about: another file that has taken its place has edits of its own.
       _ = try store()
+      let edits = try edits()
       return request.name == "save"
         ? try edits.save() : BrowseAnswer(try edits.edit(try BrowseEdit(request.body)))
     }
@@ -196,6 +196,8 @@ extension Result where Success == BrowseAnswer, Failure == any Error {
 
 /// A store that is open until nobody needs it any more.
 final class OpenStore: Sendable {
+  /// Another one for each, also where one takes the memory of one before.
+  let identity = UUID()
   let coordinator: PersistentStoreCoordinator
   let followed: any FollowedStore
   let schema: Schema

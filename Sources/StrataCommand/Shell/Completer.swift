@@ -15,7 +15,8 @@ struct Completer: Sendable {
     properties = schema.entities.reduce(into: [:]) { result, entity in
       result[entity.name] = entity.attributes.map(\.name).filter { !$0.hasPrefix("~") }.sorted()
     }
-    commands = (StrataCommand.commandNames.filter { $0 != "shell" } + ["help", "exit"]).sorted()
+    commands = (StrataCommand.commandNames.filter { $0 != "shell" && $0 != "browse" } + ["help", "exit"])
+      .sorted()
     options = StrataCommand.configuration.subcommands.reduce(into: [:]) { result, command in
       result[command._commandName] = Self.options(of: command)
     }

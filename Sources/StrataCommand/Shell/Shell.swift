@@ -108,6 +108,12 @@ struct ShellSession {
       try? Output.errors.line("strata: This is the shell already.")
       return .code(Failure.Kind.usage.rawValue)
     }
+    if command == "browse" {
+      // It becomes another program, in which the signals that the shell ignores would stay ignored.
+      try? Output.errors.line(
+        "strata: The page is served until it is stopped: start “strata browse” outside the shell.")
+      return .code(Failure.Kind.usage.rawValue)
+    }
     var arguments = words
     if StrataCommand.commandNames.contains(command), !words.contains("--help"), !words.contains("-h"),
       let place = Self.place(command)

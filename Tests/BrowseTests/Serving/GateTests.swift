@@ -112,6 +112,7 @@ import Testing
     }
     for (name, type) in [
       ("", "text/html"), ("page.css", "text/css"), ("page.js", "text/javascript"),
+      ("edits.js", "text/javascript"),
       ("icon.svg", "image/svg+xml"),
     ] {
       let answer = try page.client.ask(target: "\(base)/\(name)")
@@ -172,6 +173,21 @@ import Testing
     #expect(try client.get("begin").status == 200)
   }
 
+  @Test func whoSaysNothingIsNotWaitedForAsLongAsOthers() throws {
+    let page = try Page(try Library())
+    let (silent, known) = (try page.client.connect(), try page.client.connect())
+    defer { close(known) }
+    let request =
+      "GET /\(page.client.secret)/api/begin HTTP/1.1\r\nHost: 127.0.0.1:\(page.client.port)\r\n\r\n"
+    try Client.write(Array(request.utf8), to: known)
+    // It is closed by the server, and long before the other one would be.
+    #expect(Client.readAll(silent).isEmpty)
+    close(silent)
+    try Client.write(Array(request.utf8), to: known)
+    shutdown(known, Int32(SHUT_WR))
+    #expect(Client.readAll(known).ranges(of: Data("HTTP/1.1 200 OK".utf8)).count == 2)
+  }
+
   @Test func connectionsAreCountedAndKept() throws {
     let page = try Page(try Library())
     let target = "/\(page.client.secret)/api/begin"
@@ -182,7 +198,17 @@ import Testing
     // Idle connections hold nobody up but those beyond the limit, which are closed.
     var sockets: [Int32] = []
     for _ in 0..<80 { sockets.append(try page.client.connect()) }
-    for socket in sockets.suffix(8) { #expect(Client.readAll(socket).isEmpty) }
+    let last = "GET \(target) HTTP/1.1\r\nHost: 127.0.0.1:\(page.client.port)\r\nConnection: close\r\n\r\n"
+    for socket in sockets.suffix(8) {
+      // One that was not closed would be answered.
+      try Client.write(Array(last.utf8), to: socket)
+      #expect(Client.readAll(socket).isEmpty)
+    }
     for socket in sockets { close(socket) }
+    // Places are free again as soon as the server has seen that they are.
+    let end = ContinuousClock.now + .seconds(120)
+    while try !page.client.raw(Array(last.utf8)).starts(with: Data("HTTP/1.1 200 OK".utf8)) {
+      try #require(ContinuousClock.now < end, "closed connections still count")
+    }
   }
 }

@@ -50,6 +50,15 @@ import TortureKit
     #expect(said.error.split(separator: "\n").count == 1)
   }
 
+  @Test func theShellServesNoPage() throws {
+    let library = try Library()
+    // It would ignore the signals that the shell ignores, and could not be stopped.
+    let said = try Self.run(
+      "/bin/sh", ["-c", "echo browse | \"$0\" shell \"$1\"", ChildProcess.program("strata"), library.path])
+    #expect(said.code == 64 && said.error.contains("outside the shell"), "\(said)")
+    #expect(!said.output.contains("http://"), "\(said)")
+  }
+
   @Test func failuresAreOneSentence() throws {
     let library = try Library()
     let program = ChildProcess.program("strata-browse")

@@ -15,12 +15,13 @@ final class Library {
         "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII=")
     ?? Data()
 
-  static func model() -> ManagedObjectModel {
+  static func model(isOrdered: Bool = false) -> ManagedObjectModel {
     let author = EntityDescription("Author")
     let book = EntityDescription("Book")
     let shelf = EntityDescription("Shelf")
     let books = RelationshipDescription("books", to: book, maxCount: 0)
     let own = RelationshipDescription("author", to: author, maxCount: 1)
+    books.isOrdered = isOrdered
     books.inverseRelationship = own
     own.inverseRelationship = books
     let title = AttributeDescription("title", .string, isOptional: false, rules: [.maximumLength(40)])
@@ -41,11 +42,13 @@ final class Library {
     return ManagedObjectModel(entities: [author, book, shelf])
   }
 
-  /// - Parameter count: How many books there are; book number n is of the year 1900 + n % 100.
-  init(books count: Int = 3, recordsHistory: Bool = false) throws {
+  /// - Parameters:
+  ///   - count: How many books there are; book number n is of the year 1900 + n % 100.
+  ///   - isOrdered: Whether the books of an author have an order.
+  init(books count: Int = 3, recordsHistory: Bool = false, isOrdered: Bool = false) throws {
     folder = try ScratchFolder()
     path = folder("Library.strata")
-    coordinator = PersistentStoreCoordinator(managedObjectModel: Library.model())
+    coordinator = PersistentStoreCoordinator(managedObjectModel: Library.model(isOrdered: isOrdered))
     var description = PersistentStoreDescription(url: URL(fileURLWithPath: path))
     description.recordsHistory = recordsHistory
     try coordinator.addPersistentStore(description)
