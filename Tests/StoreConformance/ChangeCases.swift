@@ -238,6 +238,18 @@ extension StoreConformance {
         try stand.context(on: coordinator).all("Item", format: "string == 'two'", by: "number").count, 0,
         "rows that were written all the same")
     },
+    ConformanceCase("conflicts", "a conflict is told before a duplicate", needs: [.uniqueness]) { stand in
+      let coordinator = try stand.open()
+      let one = stand.context(on: coordinator)
+      let account = one.make("Account", ["number": 1 as Int64, "balance": 1.0])
+      try one.save()
+      let two = stand.context(on: coordinator)
+      try two.one("Account", "number", 1).setValue(2.0, forKey: "balance")
+      two.make("Account", ["number": 1 as Int64])
+      account.setValue(3.0, forKey: "balance")
+      try one.save()
+      try expectConflict("the save") { try two.save() }
+    },
     ConformanceCase("conflicts", "detectConflicts: a record that was only looked at") { stand in
       let coordinator = try stand.open()
       let one = stand.context(on: coordinator)
