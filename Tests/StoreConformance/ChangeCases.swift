@@ -238,6 +238,18 @@ extension StoreConformance {
         try stand.context(on: coordinator).all("Item", format: "string == 'two'", by: "number").count, 0,
         "rows that were written all the same")
     },
+    ConformanceCase("conflicts", "a conflict is told before a duplicate", needs: [.uniqueness]) { stand in
+      let coordinator = try stand.open()
+      let one = stand.context(on: coordinator)
+      let account = one.make("Account", ["number": 1 as Int64, "balance": 1.0])
+      try one.save()
+      let two = stand.context(on: coordinator)
+      try two.one("Account", "number", 1).setValue(2.0, forKey: "balance")
+      two.make("Account", ["number": 1 as Int64])
+      account.setValue(3.0, forKey: "balance")
+      try one.save()
+      try expectConflict("the save") { try two.save() }
+    },
     ConformanceCase("conflicts", "detectConflicts: a record that was only looked at") { stand in
       let coordinator = try stand.open()
       let one = stand.context(on: coordinator)
@@ -321,6 +333,29 @@ extension StoreConformance {
 
   // MARK: Uniqueness
 
+  /// Accounts with owners and years, which are unique together.
+  private static func pairs(_ stand: ConformanceStand) throws -> (
+    PersistentStoreCoordinator, ManagedObjectContext
+  ) {
+    let coordinator = try stand.open()
+    let context = stand.context(on: coordinator)
+    let pairs: [(String, Int64)] = [("a", 1), ("a", 2), ("b", 3), ("c", 3), ("d", 5)]
+    for (place, pair) in pairs.enumerated() {
+      context.make("Account", ["number": Int64(place + 1), "owner": pair.0, "year": pair.1])
+    }
+    try context.save()
+    return (coordinator, context)
+  }
+
+  /// What the store holds of them: number, owner and year.
+  private static func pairs(_ stand: ConformanceStand, _ coordinator: PersistentStoreCoordinator) throws
+    -> [String]
+  {
+    try stand.context(on: coordinator).all("Account", by: FetchSort("number")).map {
+      "\($0.integer("number") ?? -1) \($0.text("owner")) \($0.integer("year") ?? -1)"
+    }
+  }
+
   static let uniquenessCases: [ConformanceCase] = [
     ConformanceCase("uniqueness", "a duplicate of a stored record", needs: [.uniqueness]) { stand in
       let coordinator = try stand.open()
@@ -373,6 +408,37 @@ extension StoreConformance {
       try context.save()
       try expectEqual(
         try stand.context(on: coordinator).one("Account", "number", 2).text("owner"), "o1", "the owner")
+    },
+    ConformanceCase(
+      "uniqueness", "one of two attributes changes, the other stays", needs: [.uniqueness]
+    ) { stand in
+      let (coordinator, context) = try pairs(stand)
+      let accounts = try context.all("Account", by: FetchSort("number"))
+      // The first two exchange their years; the third and fourth take values that others leave, one by each attribute.
+      accounts[0].setValue(2 as Int64, forKey: "year")
+      accounts[1].setValue(1 as Int64, forKey: "year")
+      accounts[2].setValue(8 as Int64, forKey: "year")
+      accounts[3].setValue("b", forKey: "owner")
+      try context.save()
+      try expectEqual(
+        try pairs(stand, coordinator), ["1 a 2", "2 a 1", "3 b 8", "4 b 3", "5 d 5"], "the accounts")
+    },
+    ConformanceCase(
+      "uniqueness", "a batch update changes one of two attributes, the other stays",
+      needs: [.uniqueness, .batches]
+    ) { stand in
+      let (coordinator, context) = try pairs(stand)
+      let expression = try FetchExpression(format: "year + 1")
+      _ = try context.execute(
+        BatchUpdateRequest(entityName: "Account", propertiesToUpdate: ["year": expression]))
+      try expectEqual(
+        try pairs(stand, coordinator), ["1 a 2", "2 a 3", "3 b 4", "4 c 4", "5 d 6"], "by an expression")
+      _ = try context.execute(
+        BatchUpdateRequest(
+          entityName: "Account", predicate: .comparison(key: "number", .greater, 2),
+          propertiesToUpdate: ["year": 7 as Int64]))
+      try expectEqual(
+        try pairs(stand, coordinator), ["1 a 2", "2 a 3", "3 b 7", "4 c 7", "5 d 7"], "by a constant")
     },
     ConformanceCase("uniqueness", "object trump: the stored record takes the values", needs: [.uniqueness]) {
       stand in

@@ -44,7 +44,7 @@ struct ServerPlan {
       if let sortKey { line += " by \(sortKey.joined(separator: ", "))" }
       if let condition = indexCondition ?? recheck { line += " where \(condition)" }
       if let filter { line += ", looked at: \(filter)" }
-      line += ", about \(Int(rows)) rows"
+      line += ", about \(ServerPlan.count(rows)) rows"
       return [line] + (steps ?? []).flatMap { $0.words(depth + 1) }
     }
   }
@@ -70,28 +70,36 @@ struct ServerPlan {
 
   /// - Throws: ``StorageError`` `.damaged` for an answer that is none.
   init(_ result: SQLResult) throws {
-    let answers = try JSONDecoder().decode([Answer].self, from: Data(try result.text(0, 0).utf8))
-    guard let first = answers.first else { throw SQLResult.damaged }
+    let text = try result.text(0, 0)
+    guard let first = try? JSONDecoder().decode([Answer].self, from: Data(text.utf8)).first else {
+      throw SQLResult.damaged
+    }
     answer = first
   }
 
+  /// A number of the server's, which estimates more than an integer holds without hesitation.
+  private static func count(_ value: Double) -> Int {
+    Int(exactly: value.rounded(.towardZero)) ?? (value > 0 ? .max : 0)
+  }
+
   var words: [String] { answer.plan.words(0) }
-  var estimatedRows: Int { Int(answer.plan.rows) }
+  var estimatedRows: Int { Self.count(answer.plan.rows) }
   var isOrdered: Bool { !answer.plan.all.contains { $0.type.hasSuffix("Sort") } }
   var indexNames: [String] {
     var names: [String] = []
     for case let name? in answer.plan.all.map(\.index) where !names.contains(name) { names.append(name) }
     return names
   }
-  var returnedRows: Int { Int(answer.plan.actualRows ?? 0) }
-  var duration: Duration { .nanoseconds(Int64((answer.executionTime ?? 0) * 1_000_000)) }
+  var returnedRows: Int { Self.count(answer.plan.actualRows ?? 0) }
+  var duration: Duration { .nanoseconds(Self.count((answer.executionTime ?? 0) * 1_000_000)) }
 
   /// How many rows of tables were looked at.
   var examinedRows: Int {
-    answer.plan.all.filter { $0.relation != nil }.reduce(0) { sum, node in
+    let sum = answer.plan.all.filter { $0.relation != nil }.reduce(0.0) { sum, node in
       let each = (node.actualRows ?? 0) + (node.removed ?? 0) + (node.removedByRecheck ?? 0)
-      return sum + Int(each * (node.loops ?? 0))
+      return sum + (each * (node.loops ?? 0)).rounded(.towardZero)
     }
+    return Self.count(sum)
   }
 
   /// Whether all rows of the table are gone through, and whether its index alone decides.

@@ -19,9 +19,9 @@ package final class PostgresStore: StoreEngine {
   /// By entity number: whether the store holds objects of it.
   let held: [Bool]
   /// Names this object among all that write to the store.
-  let writer = Int64.random(in: .min ... .max)
+  let writer = Int64.random(in: 1 ... .max)
   /// Whether many new rows are copied: the server may not let this role.
-  private let copiesRows = Atomic<Bool>(true)
+  let copiesRows = Atomic<Bool>(true)
   /// Held by the one thread that writes.
   private let writing = NSLock()
   private let queue = DispatchQueue(label: "strata.postgres.writer")
@@ -426,6 +426,7 @@ package final class PostgresStore: StoreEngine {
     }
     var pause = Duration.milliseconds(2)
     var disturbances = 0
+    var isUnsupported = false
     while true {
       do {
         return try attempt(disturbances)
@@ -438,10 +439,14 @@ package final class PostgresStore: StoreEngine {
         }
         disturbances += 1
       } catch let error as SQLError
-        where error.state == CommitRun.unsupportedState && copiesRows.load(ordering: .relaxed)
+        where error.state == CommitRun.unsupportedState && error.isOfCopy
+        && copiesRows.load(ordering: .relaxed)
       {
         // Row security, which COPY does not know: statements do.
         copiesRows.store(false, ordering: .relaxed)
+      } catch let error as SQLError where error.state == CommitRun.unsupportedState && !isUnsupported {
+        // Perhaps a statement that was prepared for a column which has another type by now: other connections prepare it anew.
+        isUnsupported = true
       } catch let error as SQLError where error.isRefusal && !error.isWorthAnotherTry {
         throw Refusal(error: error.storageError("commit", pool.address.words))
       } catch let error as SQLError {
@@ -572,9 +577,10 @@ struct RecentCommits: Sendable {
 
   init(isRecording: Bool) { self.isRecording = isRecording }
 
-  mutating func note(_ numbers: [UInt64], _ marks: [UInt64], _ isRecording: Bool) {
-    self.isRecording = isRecording
-    if !isRecording { return }
+  /// - Parameter isRecording: What the commits have learnt of that; nil when their answer was lost.
+  mutating func note(_ numbers: [UInt64], _ marks: [UInt64], _ isRecording: Bool?) {
+    if let isRecording { self.isRecording = isRecording }
+    if !self.isRecording { return }
     for (number, mark) in zip(numbers, marks) {
       self.marks[number] = mark
       order.append(number)

@@ -114,6 +114,9 @@ final class PostgresConnection: @unchecked Sendable {
     PQstatus(handle) == CONNECTION_OK && process == getpid() && PQpipelineStatus(handle) == PQ_PIPELINE_OFF
   }
 
+  /// How many statements the session keeps prepared.
+  var preparedStatements: Int { prepared.count }
+
   /// Whether no transaction is open.
   var isIdle: Bool { PQtransactionStatus(handle) == PQTRANS_IDLE }
 
@@ -178,6 +181,7 @@ final class PostgresConnection: @unchecked Sendable {
       }
     } catch var error as SQLError {
       error.position += results.count
+      error.isOfCopy = statements[error.position].isCopy
       throw error
     }
     return results
@@ -187,7 +191,7 @@ final class PostgresConnection: @unchecked Sendable {
     throws
     -> [SQLResult]
   {
-    try makeRoom(statements.count, deadline)
+    try makeRoom(statements, deadline)
     guard PQenterPipelineMode(handle) == 1 else { throw lost() }
     var expected: [Expected] = []
     var fresh: [Shape] = []
@@ -208,13 +212,14 @@ final class PostgresConnection: @unchecked Sendable {
     }
     guard PQpipelineSync(handle) == 1 else { throw lost() }
     roundTrips += 1
+    var known = 0
     do {
-      let results = try receive(expected, Self.patience(deadline))
+      let results = try receive(expected, Self.patience(deadline), prepared: &known)
       guard PQexitPipelineMode(handle) == 1 else { throw lost() }
       return results
     } catch {
-      // Which of them the server knows is not known: they are prepared again.
-      for shape in fresh { prepared[shape] = nil }
+      // Those that the server has prepared stay so, whatever becomes of the transaction.
+      for shape in fresh.dropFirst(known) { prepared[shape] = nil }
       throw error
     }
   }
@@ -226,8 +231,11 @@ final class PostgresConnection: @unchecked Sendable {
     deadline.map { max($0 - ContinuousClock.now, .milliseconds(1)) }
   }
 
-  private func makeRoom(_ count: Int, _ deadline: ContinuousClock.Instant?) throws {
-    guard prepared.count + count > Self.mostPrepared, !prepared.isEmpty else { return }
+  private func makeRoom(_ statements: ArraySlice<SQLStatement>, _ deadline: ContinuousClock.Instant?) throws {
+    guard prepared.count + statements.count > Self.mostPrepared, !prepared.isEmpty else { return }
+    // Many rows have the same statement.
+    let fresh = Set(statements.map { Shape(text: $0.text, oids: $0.oids) }).subtracting(prepared.keys)
+    guard !fresh.isEmpty, prepared.count + fresh.count > Self.mostPrepared else { return }
     // Not in a transaction that has failed, where nothing is run but a rollback.
     guard PQtransactionStatus(handle) != PQTRANS_INERROR else { return }
     prepared = [:]
@@ -260,7 +268,10 @@ final class PostgresConnection: @unchecked Sendable {
   }
 
   /// Reads the answers up to the end of what was sent.
-  private func receive(_ expected: [Expected], _ patience: Duration?) throws -> [SQLResult] {
+  /// - Parameter known: Counts the statements that the server has prepared, also when one behind them fails.
+  private func receive(_ expected: [Expected], _ patience: Duration?, prepared known: inout Int) throws
+    -> [SQLResult]
+  {
     var results: [SQLResult] = []
     var failure: SQLError?
     var place = 0
@@ -279,7 +290,12 @@ final class PostgresConnection: @unchecked Sendable {
       case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY:
         let isPrepared = place < expected.count && expected[place] == .prepared
         place += 1
-        if isPrepared { PQclear(result) } else { results.append(SQLResult(result)) }
+        if isPrepared {
+          PQclear(result)
+          known += 1
+        } else {
+          results.append(SQLResult(result))
+        }
       case PGRES_PIPELINE_ABORTED:
         PQclear(result)
         place += 1
@@ -386,12 +402,15 @@ final class PostgresConnection: @unchecked Sendable {
     return last
   }
 
+  /// So long a server may take for a rollback, which is nothing to it.
+  private static let rollbackPatience = Duration.seconds(10)
+
   /// Ends whatever transaction is open; false when the connection is of no use any more.
   func reset() -> Bool {
     guard isUsable else { return false }
     if isIdle { return true }
     do {
-      try runText("ROLLBACK")
+      try runText("ROLLBACK", deadline: ContinuousClock.now + Self.rollbackPatience)
       return isIdle
     } catch { return false }
   }

@@ -12,6 +12,8 @@ struct SQLError: Error, Sendable {
   let constraint: String
   /// Which of the statements that were run together has failed.
   var position = 0
+  /// Whether that one copies rows.
+  var isOfCopy = false
 
   init(_ result: OpaquePointer) {
     func field(_ code: Int32) -> String {

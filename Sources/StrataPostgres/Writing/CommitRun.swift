@@ -59,8 +59,8 @@ final class CommitRun {
   private var isLockWaiting = false
   /// The number of the commit, once the lock is held.
   private var number: UInt64?
-  /// Whether the store records a history; known once the lock is held.
-  private(set) var isRecording = false
+  /// Whether the store records a history; nil until the lock has been answered.
+  private(set) var isRecording: Bool?
   /// The number of the first commit that was made; nil before that, and when nothing was written.
   var committedNumber: UInt64? { isCommitSent ? number : nil }
   /// Random numbers that tell the commits of one line of a store from those of another, by the place of the set among those that are written.
@@ -247,9 +247,15 @@ final class CommitRun {
   }
 
   /// Begins once more, in a new transaction.
-  private func beginAgain(after error: SQLError) throws {
-    guard connection.reset() else { throw error }
+  /// - Throws: ``StorageError`` `.unreachable` when the rollback is not answered: the attempt can be made again.
+  private func beginAgain() throws {
+    guard connection.reset() else {
+      throw StorageError(
+        .unreachable, operation: "talk to server", path: "", detail: "The connection was lost.")
+    }
     number = nil
+    // Perhaps nothing has been sent yet.
+    prologue = []
     begin()
   }
 
@@ -261,7 +267,10 @@ final class CommitRun {
         where error.state == RowStatements.guardState || error.state == Self.duplicateState
       {
         // A row is of another version, or was not looked for: now all are.
-        try beginAgain(after: error)
+        try beginAgain()
+      } catch let error where error is DanglingReferences || error is UniquenessViolation {
+        // Conflicts are told first, and have not been looked for yet.
+        try beginAgain()
       }
     }
     do {
@@ -269,7 +278,7 @@ final class CommitRun {
     } catch let error as SQLError where error.state == Self.duplicateState {
       // A key, or values, that a row has which nobody has looked for. The transaction is void up to the savepoint.
       if isSole {
-        try beginAgain(after: error)
+        try beginAgain()
       } else {
         _ = try send([SQLStatement("ROLLBACK TO SAVEPOINT one_set")])
       }
@@ -339,6 +348,7 @@ final class CommitRun {
     } catch let error as SQLError {
       // The server has answered: what it refuses did not take place.
       isCommitSent = false
+      marks = []
       throw error
     } catch let error as StorageError where error.kind == .replaced {
       isCommitSent = false
@@ -393,9 +403,11 @@ final class CommitRun {
 
   // MARK: Afterwards
 
-  /// The number of the commit that an attempt has made, when its answer was lost; nil when it did not take place.
+  /// The number of the commit that an attempt has made, when its answer was lost; nil when it did not take place, and never will.
   ///
-  /// Waits for the store's row first, which the attempt's session would still hold: then nothing can come any more.
+  /// Waits for the store's row first, which the attempt's session may still hold. Where it does not, and the commit is not there, what was sent may still be on its
+  /// way: the token is taken by a commit that changes nothing, so that the server refuses the attempt's when it arrives.
+  /// - Throws: ``SQLError``, ``StorageError``: then it is not known what has become of the commit.
   static func find(
     _ token: Token, _ mapping: StoreMapping, _ connection: PostgresConnection,
     _ deadline: ContinuousClock.Instant
@@ -404,12 +416,32 @@ final class CommitRun {
     try connection.run(
       SQLStatement("SELECT commit_number FROM \(mapping.storeTable) FOR UPDATE"),
       deadline: deadline)
-    var question = SQLStatement("SELECT number FROM \(mapping.commitTable) WHERE token = ")
+    var question = SQLStatement("SELECT number, writer FROM \(mapping.commitTable) WHERE token = ")
     question += token.bound(to: &question)
     let result = try connection.run(question, deadline: deadline)
-    let number = result.rowCount == 0 ? nil : UInt64(exactly: try result.integer(0, 0))
+    var number: UInt64?
+    if result.rowCount == 0 {
+      try connection.run(taking(token, mapping), deadline: deadline)
+    } else if try result.integer(0, 1) != nobody {
+      guard let found = UInt64(exactly: try result.integer(0, 0)) else { throw SQLResult.damaged }
+      number = found
+    }
     try connection.run(SQLStatement("COMMIT"), deadline: deadline)
     return number
+  }
+
+  /// The writer of commits that only take a token. No store has this number.
+  static let nobody: Int64 = 0
+
+  /// Notes a commit that changes nothing under the token.
+  private static func taking(_ token: Token, _ mapping: StoreMapping) -> SQLStatement {
+    var statement = SQLStatement(
+      "WITH w AS (UPDATE \(mapping.storeTable) SET commit_number = commit_number + 1 RETURNING commit_number) INSERT INTO \(mapping.commitTable) (number, token, writer, at, mark, bundle, process) SELECT commit_number, "
+    )
+    statement += token.bound(to: &statement) + ", " + statement.bind(nobody) + ", "
+    statement += (statement.bind(.date(Date()), as: .float8) ?? "") + ", "
+    statement += statement.bind(Int64.random(in: 1 ... .max)) + ", '', '' FROM w"
+    return statement
   }
 
   /// Deletes notes of commits that nobody asks for any more and that do not belong to the history.

@@ -339,28 +339,31 @@ struct RowStatements {
   // MARK: Uniqueness
 
   /// The statements that make room where rows exchange values that must be unique: the server looks at each row by itself.
+  ///
+  /// Only columns are cleared that the same save rewrites in the same row: no other statement would bring the value back.
   func clearings(_ updates: [RowChange]) -> [SQLStatement] {
-    var keys: [Int: [UInt64]] = [:]
+    var statements: [SQLStatement] = []
     let schema = mapping.schema
     for index in schema.indexes where index.isUnique {
-      for update in updates
-      where schema.entities[index.owner].subtree.contains(update.entity)
-        && index.parts.contains(where: { update.changedSlots.contains($0.slot) })
-      {
-        keys[index.number, default: []].append(update.primaryKey)
-      }
-    }
-    return keys.sorted { $0.key < $1.key }.compactMap { number, keys in
-      // One row exchanges nothing.
-      guard keys.count > 1 else { return nil }
-      let index = schema.indexes[number]
       let table = mapping.table(ofEntity: index.owner)
-      guard let column = index.parts.lazy.compactMap({ table.column(index.owner, $0.slot) }).first else {
-        return nil
+      let parts = index.parts.compactMap { part in
+        table.column(index.owner, part.slot).map { (slot: part.slot, column: $0) }
       }
-      var statement = SQLStatement("UPDATE \(table.name) t SET \(column.name) = NULL WHERE t.pk = ANY(")
-      statement += statement.bind(keys: keys) + ")"
-      return statement
+      // By place in `parts`: a row with one null takes no part in the index.
+      var keys = [[UInt64]](repeating: [], count: parts.count)
+      for update in updates where schema.entities[index.owner].subtree.contains(update.entity) {
+        guard let place = parts.firstIndex(where: { update.changedSlots.contains($0.slot) }) else { continue }
+        keys[place].append(update.primaryKey)
+      }
+      // One row exchanges nothing.
+      guard keys.reduce(0, { $0 + $1.count }) > 1 else { continue }
+      for (part, keys) in zip(parts, keys) where !keys.isEmpty {
+        var statement = SQLStatement(
+          "UPDATE \(table.name) t SET \(part.column.name) = NULL WHERE t.pk = ANY(")
+        statement += statement.bind(keys: keys) + ")"
+        statements.append(statement)
+      }
     }
+    return statements
   }
 }

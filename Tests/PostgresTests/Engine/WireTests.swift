@@ -149,6 +149,39 @@ import TortureKit
     try connection.run(SQLStatement("COMMIT"))
   }
 
+  @Test func statementsThatAreRepeatedAreKeptPrepared() throws {
+    let connection = try connection()
+    func statement(_ number: Int) -> SQLStatement { SQLStatement("SELECT \(number)") }
+    for number in 0..<10 { try connection.run(statement(number)) }
+    // As a save of many rows of one kind.
+    try connection.run([SQLStatement](repeating: statement(3), count: 300))
+    #expect(connection.preparedStatements == 10)
+  }
+
+  @Test func whatTheServerHasPreparedBeforeAFailureIsNotForgotten() throws {
+    let connection = try connection()
+    #expect(throws: SQLError.self) {
+      try connection.run(["SELECT 1", "SELECT 2", "SELECT 1 / 0", "SELECT 3"].map { SQLStatement($0) })
+    }
+    let count = try #require(try connection.runText("SELECT count(*) FROM pg_catalog.pg_prepared_statements"))
+    #expect(try count.text(0, 0) == "\(connection.preparedStatements)")
+    #expect(connection.preparedStatements >= 2)
+    for number in 1...3 { try connection.run(SQLStatement("SELECT \(number)")) }
+  }
+
+  @Test func aPlanOfUnimaginablyManyRowsIsToldAllTheSame() throws {
+    let connection = try connection()
+    let text =
+      "[{\"Plan\": {\"Node Type\": \"Seq Scan\", \"Relation Name\": \"t\", \"Plan Rows\": 1e30, \"Actual Rows\": 1e18, \"Actual Loops\": 100}}]"
+    let plan = try ServerPlan(connection.run(SQLStatement("SELECT '\(text)'::text")))
+    #expect(plan.estimatedRows == .max)
+    #expect(plan.examinedRows == .max)
+    let error = #expect(throws: StorageError.self) {
+      _ = try ServerPlan(connection.run(SQLStatement("SELECT '[{}]'::text")))
+    }
+    #expect(error?.kind == .damaged)
+  }
+
   @Test func aDeadlineEndsTheWait() throws {
     let connection = try connection()
     let error = #expect(throws: StorageError.self) {

@@ -185,4 +185,75 @@ import TortureKit
     let sum = try stand.context().all("Book").reduce(0) { $0 + ($1.value(forKey: "pages") as? Int64 ?? 0) }
     #expect(sum == 800)
   }
+
+  /// A commit of nothing but metadata, by a run of its own.
+  private func run(_ stand: ServerStand, _ connection: PostgresConnection) -> CommitRun {
+    CommitRun(
+      stand.store.mapping, identifier: stand.store.identifier, held: stand.store.held,
+      connection: connection, writer: stand.store.writer, keeping: stand.store.keeping,
+      deadline: ContinuousClock.now + .seconds(30), disturbances: 0,
+      settings: CommitRun.Settings())
+  }
+
+  /// What was sent before the connection was given up arrives after the store has said that nothing was saved.
+  @Test func aCommitThatArrivesAfterItWasGivenUpIsRefused() throws {
+    let stand = try ServerStand(Library.make())
+    func connection() throws -> PostgresConnection {
+      try PostgresConnection(
+        ServerAddress(stand.url), password: nil, deadline: ContinuousClock.now + .seconds(30))
+    }
+    let (late, asking) = (try connection(), try connection())
+    let before = try stand.store.commitNumber()
+    let run = run(stand, late)
+    for _ in 1...2 {
+      // Asked twice, as when the first answer is lost: what the question notes itself is no commit of the run's.
+      #expect(
+        try CommitRun.find(run.token, stand.store.mapping, asking, ContinuousClock.now + .seconds(30)) == nil)
+    }
+    #expect(throws: CommitRun.Disturbed.self) {
+      _ = try run.run([ChangeSet(metadata: StoreMetadata(values: ["late": .string("yes")]))])
+    }
+    #expect(late.reset())
+    #expect(!run.isCommitSent)
+    let metadata = try #require(
+      try stand.sql("SELECT metadata LIKE '%late%' FROM \(stand.table("strata_store"))"))
+    #expect(try metadata.text(0, 0) == "f")
+    // Others see a commit that changes nothing.
+    let journal = try stand.store.journal(after: before)
+    #expect(journal.newest == before + 1)
+    #expect(journal.commits.map(\.number) == [before + 1])
+    #expect(journal.commits.allSatisfy { !$0.isOwn && $0.changes.updated.count == 0 })
+    // One that has taken place is found, and its token is not taken.
+    let second = self.run(stand, late)
+    _ = try second.run([ChangeSet(metadata: StoreMetadata(values: ["late": .string("no")]))])
+    #expect(
+      try CommitRun.find(second.token, stand.store.mapping, asking, ContinuousClock.now + .seconds(30))
+        == before + 2)
+    #expect(try stand.store.commitNumber() == before + 2)
+  }
+
+  @Test func whatALostAnswerSaysOfTheHistoryIsNothing() {
+    var recent = RecentCommits(isRecording: true)
+    recent.note([7], [70], nil)
+    #expect(recent.isRecording)
+    #expect(recent.marks[7] == 70)
+    recent.note([8], [80], false)
+    #expect(!recent.isRecording)
+    #expect(recent.marks[8] == nil)
+  }
+
+  /// The server refuses a save: the next token is of the history that goes on.
+  @Test func aRefusedSaveDoesNotEndTheHistory() throws {
+    var options = PostgresStoreOptions()
+    options.recordsHistory = true
+    let stand = try ServerStand(Library.make(), options: options)
+    try stand.sql("ALTER TABLE \(stand.table("book")) ADD CHECK (pages < 10)")
+    let context = stand.context()
+    let book = try context.make("Book", ["pages": Int32(11)])
+    #expect(throws: StorageError.self) { try context.save() }
+    #expect(stand.store.recent.withLock { $0.isRecording })
+    book.setValue(Int32(1), forKey: "pages")
+    try context.save()
+    #expect(stand.store.recent.withLock { $0.isRecording && $0.marks.count == 1 })
+  }
 }

@@ -202,4 +202,23 @@ import Testing
     #expect(error?.detail.contains("23503") == true)
     #expect(try stand.context().all("Book").isEmpty)
   }
+
+  /// "Not supported" of a trigger is nothing that COPY has to do with.
+  @Test func onlyARefusedCopyEndsCopying() throws {
+    let stand = try ServerStand(Library.make())
+    try stand.sql(
+      "CREATE FUNCTION \(stand.table("deny"))() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION USING ERRCODE = ''0A000'', MESSAGE = ''not here''; END'; CREATE TRIGGER deny BEFORE INSERT ON \(stand.table("book")) FOR EACH ROW EXECUTE FUNCTION \(stand.table("deny"))()"
+    )
+    let context = stand.context()
+    try context.make("Book", ["title": "1"])
+    let error = #expect(throws: StorageError.self) { try context.save() }
+    #expect(error?.detail.contains("not here") == true)
+    var isCopying = stand.store.copiesRows.load(ordering: .relaxed)
+    #expect(isCopying)
+    let many = stand.context()
+    for number in 0..<RowStatements.leastCopied { try many.make("Book", ["title": "\(number)"]) }
+    #expect(throws: StorageError.self) { try many.save() }
+    isCopying = stand.store.copiesRows.load(ordering: .relaxed)
+    #expect(!isCopying)
+  }
 }
