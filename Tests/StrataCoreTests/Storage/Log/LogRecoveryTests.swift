@@ -93,11 +93,12 @@ struct LogRecoveryTests {
     defer { environment.close() }
     let keyspaces = try environment.keyspaces(Self.names).compactMap { $0 }
     var contents = Contents(uniqueKeysWithValues: Self.names.map { ($0, [:]) })
+    // Since the last checkpoint. The log begins with the first commit, whose record a power cut may take, too.
+    var states = [contents]
     try environment.write { transaction in try transaction.put(keyspaces[0], "key 0", "") }
     contents["edges"]?["key 0"] = []
-    // Since the last checkpoint.
-    var states = [contents]
-    var images: [[UInt8]] = []
+    states.append(contents)
+    var images = [try store.image().data]
     var base = witness.base
     for number in 1...commits {
       let steps = Self.change(keyspaces, &contents, &random)
