@@ -29,7 +29,9 @@ struct PortCoreData: StoreTask {
     }
     var unwritten: [(url: URL, failure: Failure)] = []
     for file in folder.files where apply {
-      do { try SourceFolder.apply(file) } catch { unwritten.append((file.url, Self.failure(error))) }
+      do { try Interruption.uninterrupted { try SourceFolder.apply(file) } } catch {
+        unwritten.append((file.url, Self.failure(error)))
+      }
     }
     let changed = folder.files.filter { file in
       file.isChanged && !unwritten.contains { $0.url == file.url }

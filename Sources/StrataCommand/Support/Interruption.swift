@@ -16,6 +16,14 @@ enum Interruption {
     while hasCome.load(ordering: .acquiring) { pause() }
   }
 
+  private static let section = Mutex(())
+
+  /// Carries out something short that leaves behind what has no name to be known by: a signal ends the program before it or after it, not within it.
+  static func uninterrupted<Value>(_ body: () throws -> Value) rethrows -> Value {
+    waitIfEnding()
+    return try section.withLock { _ in try body() }
+  }
+
   /// From now on. A signal that was ignored when the program began stays ignored. A reader of the output that has gone is no signal but an error
   /// of the next write.
   static func prepare() {
@@ -44,6 +52,7 @@ enum Interruption {
       source.setEventHandler {
         hasCome.store(true, ordering: .releasing)
         terminal.withLock { $0 }?()
+        section.withLock { _ in }
         for path in drafts.withLock({ $0 }) { try? FileManager.default.removeItem(atPath: path) }
         AppleSQLite.removeUnfinishedFiles()
         LMDBStore.removeUnfinishedFiles()

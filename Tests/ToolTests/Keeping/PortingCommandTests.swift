@@ -30,4 +30,32 @@ import Testing
     #expect(again.code == 1 && (told["notWritten"] as? [String])?.count == 1, "\(again)")
     #expect((told["edits"] as? [String])?.isEmpty == true, "\(again)")
   }
+
+  @Test func filesAreWrittenOrNotWhenItIsStopped() throws {
+    let source =
+      "@objc class A {}\n" + String(repeating: "// A comment that makes the file longer.\n", count: 2_000)
+    let count = 60
+    for part in 1...3 {
+      let folder = try ScratchFolder()
+      for number in 0..<count {
+        try Data(source.utf8).write(to: folder.url("File\(number).swift"))
+      }
+      let before = try names(in: folder)
+      let child = try ChildProcess(Tool.program, ["port-core-data", folder.path, "--apply"])
+      // Stopped when it has written some files, wherever that meets it.
+      let sign = folder("File\(20 + part * 7).swift")
+      let size = source.utf8.count
+      while fileSize(sign) == size, !child.isGone() { usleep(50) }
+      kill(child.identifier, SIGTERM)
+      #expect([0, 128 + SIGTERM].contains(child.wait()))
+      #expect(try names(in: folder) == before)
+      for name in before {
+        #expect([size, size - 6].contains(fileSize(folder(name))), "\(name)")
+      }
+    }
+  }
+
+  private func fileSize(_ path: String) -> Int? {
+    (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber)?.intValue
+  }
 }
