@@ -12,7 +12,7 @@ struct DeletedEndsTests {
   }
 
   /// Box ──things──▶▶ Thing, with Thing.box, whose rule is *no action*; Site ──tools──▶▶ Tool, whose own is;
-  /// Site ◀◀──visitors──▶▶ Thing; Box.label, labels and ranking lead to things without inverse.
+  /// Site ◀◀──visitors──▶▶ Thing, and guests, whose rule is *no action*; Box.label, labels and ranking lead to things without inverse.
   static func model() -> NSManagedObjectModel {
     let (box, thing) = (NSEntityDescription(), NSEntityDescription())
     (box.name, thing.name) = ("Box", "Thing")
@@ -50,7 +50,11 @@ struct DeletedEndsTests {
     let (visitors, visited) = (end("visitors", thing, most: 0), end("visited", site, most: 0))
     (visitors.inverseRelationship, visited.inverseRelationship) = (visited, visitors)
     (site.properties, tool.properties) = ([tools, visitors], [label, place])
-    thing.properties.append(visited)
+    let (guests, guestOf) = (end("guests", thing, most: 0), end("guestOf", site, most: 0))
+    (guests.inverseRelationship, guestOf.inverseRelationship) = (guestOf, guests)
+    guests.deleteRule = .noActionDeleteRule
+    site.properties.append(guests)
+    thing.properties += [visited, guestOf]
     let model = NSManagedObjectModel()
     model.entities = [box, thing, site, tool]
     return model
@@ -300,5 +304,63 @@ struct DeletedEndsTests {
     context.rollback()
     #expect(box.value(forKey: "things") as? Set<NSManagedObject> == [thing, other])
     #expect(thing.value(forKey: "box") as? NSManagedObject === box)
+  }
+
+  @Test(
+    "Rules 153, 212: a child that deletes a member does not edit the owner, which another child has deleted under no action",
+    arguments: [false, true], [false, true])
+  func memberOfAnOwnerThatASiblingDeleted(isSaved: Bool, isRead: Bool) throws {
+    for (key, inverse) in [("guests", "guestOf"), ("visitors", "visited")] {
+      for isHeld in [false, true] {
+        let parent = context()
+        let (site, thing) = (make("Site", parent), make("Thing", parent))
+        try parent.save()
+        site.mutableSetValue(forKey: key).add(thing)
+        if isSaved { try parent.save() } else { parent.processPendingChanges() }
+        func child() -> NSManagedObjectContext {
+          let child = NSManagedObjectContext(concurrencyType: .confinementConcurrencyType)
+          child.parent = parent
+          return child
+        }
+        let (first, second) = (child(), child())
+        first.delete(first.object(with: site.objectID))
+        let here = second.object(with: thing.objectID)
+        let owner = isHeld ? second.object(with: site.objectID) : nil
+        if isRead { _ = (here.value(forKey: inverse) as? NSSet)?.count }
+        try first.save()
+        second.refreshAllObjects()
+        second.delete(here)
+        second.processPendingChanges()
+        #expect(second.updatedObjects == [], "\(key), \(isHeld)")
+        #expect(second.deletedObjects == [here])
+        try second.save()
+        #expect(parent.deletedObjects.count == 2 && parent.updatedObjects == [])
+        try parent.save()
+        withExtendedLifetime(owner) {}
+      }
+    }
+  }
+
+  @Test(
+    "Rule 212: what leaves an owner that has gone under no action does not edit it", arguments: [false, true])
+  func memberLeavesAnOwnerThatHasGone(isRead: Bool) throws {
+    let context = context()
+    let (site, thing) = (make("Site", context), make("Thing", context))
+    site.mutableSetValue(forKey: "guests").add(thing)
+    try context.save()
+    let other = self.context()
+    other.delete(other.object(with: site.objectID))
+    try other.save()
+    let here = self.context()
+    let same = here.object(with: thing.objectID)
+    let owner = here.object(with: site.objectID)
+    if isRead { _ = same.value(forKey: "guestOf") }
+    same.mutableSetValue(forKey: "guestOf").remove(owner)
+    here.processPendingChanges()
+    #expect(here.updatedObjects.subtracting([same]) == [])
+    try here.save()
+    #expect((same.value(forKey: "guestOf") as? NSSet)?.count == 0)
+    here.refreshAllObjects()
+    #expect((same.value(forKey: "guestOf") as? NSSet)?.count == 0)
   }
 }

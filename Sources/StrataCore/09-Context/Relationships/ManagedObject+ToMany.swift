@@ -247,7 +247,9 @@ extension ManagedObject {
     if let last = state.lastChange(bits), last.isRemoval { return }
     state.remove(bits)
     noteRelationChange()
-    guard let inverse, !(inverse === relationship && member === self) else { return }
+    guard let inverse, !(inverse === relationship && member === self), member.isThere(under: inverse) else {
+      return
+    }
     member.changingState(inverse).remove(referenceBits)
     member.noteRelationChange()
   }

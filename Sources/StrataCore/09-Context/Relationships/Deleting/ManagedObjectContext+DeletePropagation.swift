@@ -198,6 +198,7 @@ extension ManagedObjectContext {
     if inverse.isToMany {
       for member in object.members(relationship) where member !== object {
         if relationship.deleteRule == .noAction, member.relations == nil { continue }
+        guard member.isThere(under: inverse) else { continue }
         member.changingState(inverse).remove(bits)
         noteLostMember(of: member, relationship)
       }
