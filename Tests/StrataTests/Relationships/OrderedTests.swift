@@ -120,4 +120,63 @@ struct OrderedTests {
     #expect(try saved() == ["a", "left", "right"])
     #expect(try store.problems() == [])
   }
+
+  /// How a member that has left comes back, at the end.
+  enum Return: CaseIterable { case byOwner, byMember, byList, byChild, byOtherOwner }
+
+  @Test(
+    "rules 69, 217: a member that has left and comes back is the last one, also after a refresh that keeps edits",
+    arguments: Return.allCases, [false, true])
+  func comingBack(_ way: Return, isProcessed: Bool) throws {
+    for name in ["a", "b", "c"] { project.milestones.append(milestone(name)) }
+    let other = context.make(Project.self, "Blue")
+    try context.save()
+    let first = project.milestones[0]
+    if way == .byOtherOwner { other.milestones.append(first) } else { first.project = nil }
+    if isProcessed { context.processPendingChanges() }
+    switch way {
+    case .byOwner: project.milestones.append(first)
+    case .byMember, .byOtherOwner: first.project = project
+    case .byList: project.milestones.replaceAll(with: [project.milestones[0], project.milestones[1], first])
+    case .byChild:
+      let child = ManagedObjectContext(.confinement, parent: context)
+      let same = try #require(child.object(with: first.objectID) as? Milestone)
+      same.project = child.object(with: project.objectID) as? Project
+      try child.save()
+    }
+    let order = ["b", "c", "a"]
+    #expect(project.milestones.namesInOrder == order, "in memory")
+    context.refreshAllObjects()
+    #expect(project.milestones.namesInOrder == order, "refreshed")
+    let reader = ManagedObjectContext(.confinement, parent: context)
+    let read = try #require(reader.object(with: project.objectID) as? Project)
+    #expect(read.milestones.namesInOrder == order, "in a child")
+    try context.save()
+    #expect(project.milestones.namesInOrder == order, "saved")
+    context.refreshAllObjects()
+    #expect(project.milestones.namesInOrder == order, "saved and refreshed")
+    #expect(try saved() == order, "in the store")
+    #expect(other.milestones.namesInOrder == [])
+    #expect(try store.problems() == [])
+  }
+
+  @Test("rule 18: a member that has left and come back is in its old place when its edits are dropped")
+  func comingBackIsTakenBack() throws {
+    for name in ["a", "b", "c"] { project.milestones.append(milestone(name)) }
+    try context.save()
+    for takeBack: (Milestone) -> Void in [
+      {
+        context.refresh($0, mergeChanges: false); context.refresh(project, mergeChanges: false)
+      },
+      { _ in context.rollback() },
+    ] {
+      let first = project.milestones[0]
+      first.project = nil
+      context.processPendingChanges()
+      first.project = project
+      #expect(project.milestones.namesInOrder == ["b", "c", "a"])
+      takeBack(first)
+      #expect(project.milestones.namesInOrder == ["a", "b", "c"])
+    }
+  }
 }

@@ -268,7 +268,9 @@ extension ManagedObject {
     Self.slotsThatDiffer(draft, from: snapshot, home).union(draft.primitive).forEach { settled.remove($0) }
     if settled.isEmpty { return }
     settled.forEach { slot in
-      if let relationship = home.entity.relationship(slot: slot) { withdrawReference(relationship) }
+      if let relationship = home.entity.relationship(slot: slot) {
+        withdrawReference(relationship, keepsPlace: true)
+      }
     }
     let edited = editableDraft()
     settled.forEach { edited.clear($0) }

@@ -16,14 +16,16 @@ extension ManagedObject {
   }
 
   /// An edited reference is about to be dropped.
-  final func withdrawReference(_ relationship: RelationshipSchema) {
+  ///
+  /// - Parameter keepsPlace: The edit is dropped because it says what the row says. In an ordered relationship the object then stays where the edit has put it.
+  final func withdrawReference(_ relationship: RelationshipSchema, keepsPlace: Bool = false) {
     guard let context, let inverse = context.schema.inverse(of: relationship), !relationship.isTransient
     else {
       return
     }
     let now = reference(relationship)
     let saved = snapshot?.reference(relationship, home) ?? 0
-    if now == saved { return withdrawSettledReference(relationship, inverse) }
+    if now == saved { return withdrawSettledReference(relationship, inverse, keepsPlace: keepsPlace) }
     for end in [now, saved] {
       guard let other = context.knownObject(end, inStore: home.storeIndex) else { continue }
       if inverse.isToMany {
@@ -41,14 +43,21 @@ extension ManagedObject {
   /// The reference led elsewhere and is back at what the row says: owners that had the object in between, and the one that has it again, have
   /// noted changes of members, which are none.
   private final func withdrawSettledReference(
-    _ relationship: RelationshipSchema, _ inverse: RelationshipSchema
+    _ relationship: RelationshipSchema, _ inverse: RelationshipSchema, keepsPlace: Bool
   ) {
     guard let context, inverse.isToMany, hasDraft, withDraft({ $0.isChanged(relationship.slot) }) else {
       return
     }
     let owners = context.schema.entities[relationship.destination].subtree
+    let owner = keepsPlace && inverse.isOrdered ? reference(relationship) : 0
     for other in context.changes.updated + context.changes.inserted
     where other.home.storeIndex == home.storeIndex && owners.contains(other.home.entityNumber) {
+      // It is where the edit has put it, which the row does not say.
+      if owner != 0, other.referenceBits == owner,
+        other.relations?.known(inverse)?.lastChange(referenceBits)?.isRemoval == false
+      {
+        continue
+      }
       other.forgetWithdrawn(referenceBits, inverse)
     }
   }
