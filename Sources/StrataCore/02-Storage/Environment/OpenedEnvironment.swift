@@ -109,7 +109,37 @@ struct OpenedEnvironment {
     FileHandle.standardError.write(Data(text.utf8))
   }
 
+  /// Opens the file with LMDB, again and again while the lock file is not finished.
+  ///
+  /// Who comes first prepares the lock file for all others, who wait for that. Should the first be killed before it has finished, or only have locked the file
+  /// (`SoleUse`), those who waited find nothing in it. It is prepared by the next one who finds nobody else there: so all of them let it go and come again.
   private static func map(
+    _ file: StoreFile, options: EnvironmentOptions, canWrite: Bool
+  ) throws -> OpaquePointer {
+    let deadline = ContinuousClock.now.advanced(by: options.writerDeadline)
+    while true {
+      do {
+        return try mapOnce(file, options: options, canWrite: canWrite)
+      } catch {
+        guard canWrite, isAboutLockFile(error), isLockUnfinished(file), .now < deadline else { throw error }
+        usleep(.random(in: 200...5_000))
+      }
+    }
+  }
+
+  /// Whether nobody has ever prepared the lock file. This process has none of its locks on it.
+  private static func isLockUnfinished(_ file: StoreFile) -> Bool {
+    let descriptor = file.system.open(file.lockPath, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
+    if descriptor < 0 { return false }
+    defer { _ = file.system.close(descriptor) }
+    // Its first four bytes, which are written last, say what kind of file it is.
+    return withUnsafeTemporaryAllocation(byteCount: 4, alignment: 4) { bytes in
+      let count = file.system.read(descriptor, bytes, 0)
+      return count == 0 || count == 4 && bytes.allSatisfy { $0 == 0 }
+    }
+  }
+
+  private static func mapOnce(
     _ file: StoreFile, options: EnvironmentOptions, canWrite: Bool
   ) throws -> OpaquePointer {
     var flags = UInt32(MDB_NOSUBDIR | MDB_NOTLS) | options.environmentFlags

@@ -31,6 +31,43 @@ import Testing
     #expect(try environment.read { try $0.entryCount(rows) } == 22)
   }
 
+  #if os(Linux)
+    /// Who waited for a lock file that its maker has never finished finds nothing in it, lets it go and comes again, as others do who waited for it.
+    @Test(arguments: [0, 8_192]) func aLockFileThatNobodyHasFinishedIsPreparedByWhoComesAlone(size: Int)
+      throws
+    {
+      let directory = try ScratchDirectory()
+      let path = directory("A")
+      let creator = try Environment.open(path: path, options: .scratch)
+      try creator.put(try creator.keyspace("rows"), "a", "1")
+      creator.close()
+      let descriptor = Foundation.open(path + "-lock", O_RDWR | O_CREAT | O_TRUNC, 0o600)
+      #expect(ftruncate(descriptor, off_t(size)) == 0)
+      // Another one who waited, and has it with others now: by F_OFD_SETLK, a lock that counts within one process, too.
+      @Sendable func set(_ kind: Int32) -> Int32 {
+        var range = flock()
+        (range.l_type, range.l_whence, range.l_len) = (Int16(kind), Int16(SEEK_SET), 1)
+        return fcntl(descriptor, 37, &range)
+      }
+      #expect(set(F_RDLCK) == 0)
+      let looks = Atomic<Int>(0)
+      try withExtendedLifetime(directory) {
+        var options = EnvironmentOptions.scratch
+        options.fileSystem.open = { [open = options.fileSystem.open] name, flags, mode in
+          if name == path + "-lock", looks.wrappingAdd(1, ordering: .relaxed).newValue == 3 {
+            _ = set(F_UNLCK)
+          }
+          return open(name, flags, mode)
+        }
+        let environment = try Environment.open(path: path, options: options)
+        #expect(looks.load(ordering: .relaxed) >= 3)
+        #expect(try environment.get(try environment.keyspace("rows"), "a") == "1")
+        environment.close()
+      }
+      close(descriptor)
+    }
+  #endif
+
   /// The same before a process that only reads has found its keyspaces.
   @Test func growthBetweenOpeningAndFindingKeyspacesIsAdopted() async throws {
     let directory = try ScratchDirectory()
