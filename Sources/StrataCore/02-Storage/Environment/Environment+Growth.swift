@@ -111,6 +111,7 @@ extension Environment {
       }
       var options = options
       options.mapSize = nil
+      options.log.mustRecover = log?.reasonToRecover != nil
       let opened = try OpenedEnvironment(file, identity, options: options, inspection: .quick)
       do {
         try restoreKeyspaces(opened.handle)
@@ -119,6 +120,7 @@ extension Environment {
         throw error
       }
       lock.withLock { lockIdentity = opened.lockIdentity }
+      log?.forgetSuspicion()
       return .success(opened.handle)
     } catch {
       var reason =

@@ -30,7 +30,11 @@ extension Environment {
   func recoverIfNeeded(until deadline: ContinuousClock.Instant) throws {
     guard log?.reasonToRecover != nil else { return }
     try pool.exclusively(until: deadline) { environment in
-      if let environment { discard(environment) }
+      if let environment {
+        // Another thread has done it meanwhile.
+        if log?.reasonToRecover == nil { return .success(environment) }
+        discard(environment)
+      }
       return openAgain()
     }
   }

@@ -91,7 +91,7 @@ struct LogRecovery {
     guard let head = try Self.head(log, of: mark, file) else { return false }
     guard head.state == .inForce else { return true }
     guard try isAlone() else {
-      if head.flags.contains(.suspect) {
+      if policy.mustRecover || head.flags.contains(.suspect) {
         throw StorageError(
           .busy, operation: "fcntl", path: file.path,
           detail:

@@ -84,12 +84,9 @@ extension StoreLog {
     descriptor = -1
   }
 
-  /// Before LMDB's environment is closed; the gate is shut. The log stays in force.
+  /// Before LMDB's environment is closed; the gate is shut. The log stays in force, and so does the suspicion that the data file is not what it seems.
   func detach() {
-    lock.withLock {
-      endPin()
-      suspicion = nil
-    }
+    lock.withLock { endPin() }
     if descriptor >= 0 { _ = file.system.close(descriptor) }
     descriptor = -1
     headArea = []
@@ -125,10 +122,13 @@ extension StoreLog {
 
   /// The store is closed for good: the data file becomes whole without the log when no other process has it open. The gate is shut.
   ///
+  /// After a flush that has failed the log stays, whoever noticed: the system calls pages clean that the medium may not have, and the next flush succeeds.
+  ///
   /// - Returns: whether no log is in force any more.
   func close(_ environment: OpaquePointer, isAlone: () -> Bool) -> Bool {
     defer { detach() }
     lock.withLock { endPin() }
+    if reasonToRecover != nil { return leaveInForce() }
     // Another process may have made a log since this one wrote last.
     if descriptor < 0, (try? adopt(environment)) == nil { return false }
     if descriptor < 0 {
@@ -141,19 +141,21 @@ extension StoreLog {
     var flags: UInt32 = 0
     mdb_env_get_flags(environment, &flags)
     guard flags & UInt32(MDB_RDONLY) == 0, let turn = try? LogTurn.takeAtOnce(file, descriptor) else {
-      if durability != .full { _ = file.system.syncData(descriptor) }
-      return false
+      return leaveInForce()
     }
     defer { turn.end() }
     // Only who is alone may write a head outside of a transaction.
-    guard isAlone(), (try? readHead()) != nil else {
-      if durability != .full { _ = file.system.syncData(descriptor) }
-      return false
-    }
+    guard isAlone(), (try? readHead()) != nil else { return leaveInForce() }
     guard mdb_env_sync(environment, 1) == 0 else {
       flag(.suspect)
-      return false
+      return leaveInForce()
     }
     return empty(environment)
+  }
+
+  /// The log has what the next opening needs.
+  private func leaveInForce() -> Bool {
+    if durability != .full && descriptor >= 0 { _ = file.system.syncData(descriptor) }
+    return false
   }
 }

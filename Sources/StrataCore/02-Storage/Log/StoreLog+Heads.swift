@@ -14,7 +14,7 @@ extension StoreLog {
       // Neither is nil: both are of that size.
       return headArea.withUnsafeBytes { memcmp($0.baseAddress!, buffer.baseAddress!, count) } == 0
     }
-    if isKnown { return }
+    if isKnown { return try requireWhole(head) }
     let area = try read(LogFormat.headArea)
     headArea = []
     guard case .head(let found) = LogHead.find(area), found.state == .inForce,
@@ -24,10 +24,7 @@ extension StoreLog {
         .damaged, operation: "pread", path: file.logPath,
         detail: "The log beside the store was overwritten while the store was open. Nothing was written.")
     }
-    if found.flags.contains(.suspect) {
-      let error = suspect(StorageError(EIO, "fdatasync", path: file.path))
-      throw error
-    }
+    try requireWhole(found)
     // Who wrote it may have been killed before it was durable, or its flush may have failed. What follows relies on it.
     if !policy.trustsHeads { try LogFile.ensure(descriptor, found, file) }
     if found.generation != head.generation {
@@ -40,6 +37,11 @@ extension StoreLog {
     }
     head = found
     headArea = LogFile.copy(descriptor, found, file)
+  }
+
+  /// - Throws: ``StorageError`` when the medium may not have what the data file seems to hold.
+  private func requireWhole(_ head: LogHead) throws {
+    if head.flags.contains(.suspect) { throw suspect(StorageError(EIO, "fdatasync", path: file.path)) }
   }
 
   /// Puts `next` in force.

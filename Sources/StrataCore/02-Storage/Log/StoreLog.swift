@@ -57,6 +57,7 @@ final class StoreLog: @unchecked Sendable {
   var activity = 0
   var isWatched = false
   var flushIsWanted = false
+  /// Why the medium may not have what the data file seems to hold. Kept until the store was recovered: the log need not say it.
   var suspicion: StorageError?
 
   /// Whether this environment begins a log. One that is there is used in any case.
@@ -92,6 +93,9 @@ final class StoreLog: @unchecked Sendable {
 
   /// Why the store must be opened again, and thereby recovered, before the next write; nil when it need not.
   var reasonToRecover: StorageError? { lock.withLock { suspicion } }
+
+  /// The store was opened again, by its log where there was one.
+  func forgetSuspicion() { lock.withLock { suspicion = nil } }
 
   /// Whether there is a log beside the store, of whichever process.
   var hasFile: Bool {
@@ -415,6 +419,8 @@ struct LogPolicy: Sendable {
   var mostPages = 1_024
   /// After how many logged commits the system begins to write out the data file: some hundred pages.
   var commitsBetweenFlushes = 32
+  /// Whether a log in force must be carried out now: a flush has failed, whatever the log's head says.
+  var mustRecover = false
   /// Leaves out what keeps the checkpoint's pages: for tests that have to notice it.
   var omitsPin = false
   /// Carries out records without looking at the chain of checksums: for tests that have to notice it.

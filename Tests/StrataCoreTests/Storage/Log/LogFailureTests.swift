@@ -1,0 +1,98 @@
+import CLMDBShim
+import Foundation
+import Synchronization
+import Testing
+
+@testable import StrataCore
+
+/// Flushes that fail, logs that are removed, readers that leave no room: nothing that was acknowledged depends on what the medium does not have.
+struct LogFailureTests {
+  private let store: LoggedStore
+
+  init() throws { store = try LoggedStore() }
+
+  private var hasLog: Bool { FileManager.default.fileExists(atPath: store.logPath) }
+
+  /// Three commits, each in the log.
+  private func fill(_ options: EnvironmentOptions = LoggedStore.options()) throws -> (Environment, Keyspace) {
+    let environment = try store.open(options)
+    let rows = try environment.keyspace("rows")
+    for number in 1...3 { try environment.put(rows, "a", "\(number)") }
+    return (environment, rows)
+  }
+
+  /// What a store has whose newest anchor has not reached the medium.
+  private func valueAfterPowerCut(_ key: String = "a") throws -> String? {
+    let copy = try LoggedStore()
+    try KilledStoreTests.tear(store.image()).put(copy)
+    let environment = try copy.open()
+    defer { environment.close() }
+    return try environment.get(try environment.keyspace("rows"), key)
+  }
+
+  /// Runs `body` while LMDB's flushes of the data file fail: its descriptor leads elsewhere.
+  private func whileFlushesFail(_ environment: Environment, _ body: () throws -> Void) throws {
+    let (slot, handle) = try environment.claimSection()
+    var data: mdb_filehandle_t = -1
+    mdb_env_get_fd(handle, &data)
+    environment.pool.leave(slot)
+    let kept = fcntl(data, F_DUPFD_CLOEXEC, 0)
+    // One that leads to a name and not to bytes (O_PATH).
+    let place = open("/", 0x20_0000 | O_CLOEXEC)
+    try #require(kept >= 0 && place >= 0 && dup2(place, data) >= 0)
+    defer {
+      dup2(kept, data)
+      _ = fcntl(data, F_SETFD, FD_CLOEXEC)
+      for descriptor in [place, kept] { close(descriptor) }
+    }
+    try body()
+  }
+
+  // MARK: The data file is not flushed
+
+  /// The system calls the pages clean, and the next flush succeeds.
+  @Test(arguments: Durability.allCases)
+  func aStoreThatIsClosedAfterAFailedFlushKeepsItsLog(durability: Durability) throws {
+    let (environment, _) = try fill(LoggedStore.options(durability))
+    try whileFlushesFail(environment) { #expect(throws: StorageError.self) { try environment.flush() } }
+    environment.close()
+    #expect(hasLog)
+    #expect(try store.image().head.flags.contains(.suspect))
+    try KilledStoreTests.tear(store.image()).put(store)
+    let again = try store.open()
+    defer { again.close() }
+    #expect(try again.get(try again.keyspace("rows"), "a") == "3")
+    #expect(!hasLog)
+  }
+
+  /// The log's medium has failed, too: only this process knows that the store must be recovered.
+  @Test func whatCouldNotBeNotedInTheLogIsNotForgotten() throws {
+    let fails = Atomic<Bool>(false)
+    let isUsedElsewhere = Atomic<Bool>(false)
+    try withExtendedLifetime(store) {
+      var options = LoggedStore.options()
+      let system = options.fileSystem
+      options.writerDeadline = .milliseconds(100)
+      options.fileSystem.write = { descriptor, bytes, offset in
+        fails.load(ordering: .relaxed) ? -Int(EIO) : system.write(descriptor, bytes, offset)
+      }
+      options.fileSystem.holderOfFirstByte = { descriptor in
+        isUsedElsewhere.load(ordering: .relaxed) ? 4_711 : system.holderOfFirstByte(descriptor)
+      }
+      let (environment, rows) = try fill(options)
+      fails.store(true, ordering: .relaxed)
+      try whileFlushesFail(environment) { #expect(throws: StorageError.self) { try environment.flush() } }
+      fails.store(false, ordering: .relaxed)
+      #expect(try !store.image().head.flags.contains(.suspect))
+      isUsedElsewhere.store(true, ordering: .relaxed)
+      for _ in 0..<2 {
+        #expect(try storageError { try environment.put(rows, "a", "4") }.kind == .busy)
+      }
+      isUsedElsewhere.store(false, ordering: .relaxed)
+      try environment.put(rows, "a", "5")
+      #expect(try environment.get(rows, "a") == "5")
+      environment.close()
+      #expect(!hasLog)
+    }
+  }
+}
