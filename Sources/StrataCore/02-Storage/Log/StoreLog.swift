@@ -186,7 +186,9 @@ final class StoreLog: @unchecked Sendable {
     do {
       var size =
         LogFormat.recordHeader + (isLogged ? recorder.bytes.count.roundedUp(to: LogFormat.alignment) : 0)
-      if tail + size > capacity {
+      // What LMDB flushes with a large commit must be pages of that one alone: when its flush fails, the system calls them all clean, and no later flush
+      // finds those of earlier commits.
+      if tail + size > capacity || !isLogged && head.checkpoint != transactionID - 1 {
         try checkpoint(transaction, room: LogFormat.recordStart + size)
         if tail + size > capacity {
           // The file could not be made larger.

@@ -95,4 +95,18 @@ struct LogFailureTests {
       #expect(!hasLog)
     }
   }
+
+  /// Its flush may fail without harm: no page of an earlier commit depends on it.
+  @Test(arguments: [Durability.full, .relaxed])
+  func aLargeCommitIsMadeBehindACheckpoint(durability: Durability) throws {
+    let (environment, rows) = try fill(LoggedStore.options(durability))
+    defer { environment.close() }
+    for round in 0..<2 {
+      try environment.put(rows, "large", String(repeating: "x", count: 1_200_000))
+      let last = UInt64(try environment.statistics().transactionID)
+      #expect(try store.image().head.checkpoint == last - 1)
+      #expect(try environment.logState()?.recordCount == 1)
+      try environment.put(rows, "a", "\(round)")
+    }
+  }
 }
