@@ -157,7 +157,7 @@ final class Environment: @unchecked Sendable {
   func flush() throws {
     if isReadOnly || options.isTemporary { return try checkProcess() }
     // Where there is no log now, LMDB has every commit that has returned.
-    if let log, log.hasFile { return try flush(log) }
+    if let log, try file.hasLog() { return try flush(log) }
     let (slot, environment) = try claimSection(isLong: true)
     defer { pool.leave(slot, isLong: true) }
     let code = mdb_env_sync(environment, 1)

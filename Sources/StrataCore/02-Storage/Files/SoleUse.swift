@@ -53,7 +53,8 @@ enum SoleUse {
     defer { _ = system.close(descriptor) }
     let code = system.lockFirstByte(descriptor)
     if code == -EAGAIN || code == -EACCES {
-      throw openElsewhere(file, system.holderOfFirstByte(descriptor))
+      // Its number is only for the message.
+      throw openElsewhere(file, (try? file.holderOfFirstByte(descriptor)) ?? nil)
     }
     if code != 0 { throw StorageError(-code, "fcntl", path: file.path) }
     guard case .success(let own) = system.statusOfDescriptor(descriptor),
@@ -73,6 +74,18 @@ enum SoleUse {
   }
 }
 
+extension StoreFile {
+  /// The number of another process that has locked the first byte of the lock file behind `descriptor`; nil when none has.
+  ///
+  /// - Throws: ``StorageError`` when the system does not say.
+  func holderOfFirstByte(_ descriptor: Int32) throws -> Int32? {
+    switch system.holderOfFirstByte(descriptor) {
+    case .success(let process): return process
+    case .failure(let code): throw StorageError(code.number, "fcntl", path: path)
+    }
+  }
+}
+
 extension Environment {
   /// - Throws: ``StorageError`` `.busy` when the store is open elsewhere, in this process or another.
   func requireSoleUse() throws {
@@ -83,13 +96,15 @@ extension Environment {
         detail: "The store is open in this process by another coordinator; close it there first.")
     }
     guard let descriptor = try probeDescriptor() else { return }
-    if let process = file.system.holderOfFirstByte(descriptor) { throw SoleUse.openElsewhere(file, process) }
+    if let process = try file.holderOfFirstByte(descriptor) { throw SoleUse.openElsewhere(file, process) }
   }
 
-  /// Whether no other process has the store open, as far as that can be found out.
+  /// Whether it is certain that no other process has the store open.
   var isAlone: Bool {
-    guard let probe = try? probeDescriptor() else { return false }
-    return file.system.holderOfFirstByte(probe) == nil
+    guard let probe = try? probeDescriptor(),
+      case .success(let holder) = file.system.holderOfFirstByte(probe)
+    else { return false }
+    return holder == nil
   }
 
   /// A descriptor of the lock file, to ask who else has locked it; nil where there is none. It is kept until LMDB has closed its own: closing

@@ -145,6 +145,8 @@ struct LogRecovery {
   }
 
   /// Whether no environment of any process has the store open. Opening the lock file is harmless here: this process has none on it.
+  ///
+  /// - Throws: ``StorageError`` when that is unknown.
   func isAlone() throws -> Bool {
     try file.checkLockFile()
     guard let known = try file.lockIdentity() else { return true }
@@ -152,7 +154,7 @@ struct LogRecovery {
     let lock = file.system.open(file.lockPath, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
     if lock < 0 { throw StorageError(-lock, "open for reading", path: file.lockPath) }
     defer { _ = file.system.close(lock) }
-    return file.system.holderOfFirstByte(lock) == nil
+    return try file.holderOfFirstByte(lock) == nil
   }
 
   /// The file as its recovery would make it, without the records; the file itself when it is whole. Nothing is written.

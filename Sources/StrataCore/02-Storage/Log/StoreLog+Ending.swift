@@ -4,10 +4,10 @@ import Foundation
 /// How a log begins, and how it ends.
 extension StoreLog {
   /// Uses the log that another process has made, or this one before it opened the store again.
+  ///
+  /// - Throws: ``StorageError``, also when it cannot be found out whether there is one: a commit without a record could overwrite pages of its checkpoint.
   func adopt(_ environment: OpaquePointer) throws {
-    guard case .success(let status) = file.system.status(file.logPath), status.kind == .regular else {
-      return
-    }
+    guard try file.hasLog() else { return }
     var data: mdb_filehandle_t = -1
     mdb_env_get_fd(environment, &data)
     guard let identity = try LogMark.read(file, data) else { return }

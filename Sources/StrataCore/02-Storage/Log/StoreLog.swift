@@ -97,12 +97,6 @@ final class StoreLog: @unchecked Sendable {
   /// The store was opened again, by its log where there was one.
   func forgetSuspicion() { lock.withLock { suspicion = nil } }
 
-  /// Whether there is a log beside the store, of whichever process.
-  var hasFile: Bool {
-    if case .success = file.system.status(file.logPath) { return true }
-    return false
-  }
-
   /// The next transaction makes a checkpoint, or flushes the file while there is no log.
   func wantFlush() { lock.withLock { flushIsWanted = true } }
 

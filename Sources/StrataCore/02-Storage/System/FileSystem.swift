@@ -34,8 +34,8 @@ struct FileSystem: Sendable {
   var setModified: @Sendable (_ descriptor: Int32, _ moment: Moment) -> Int32
   /// Locks the first byte for this process alone, without waiting: 0, or -EAGAIN or -EACCES when another process has locked it.
   var lockFirstByte: @Sendable (_ descriptor: Int32) -> Int32
-  /// The number of another process that has locked the first byte, for itself or with others; nil when there is none.
-  var holderOfFirstByte: @Sendable (_ descriptor: Int32) -> Int32?
+  /// The number of another process that has locked the first byte, for itself or with others; nil when there is none. A failure does not mean that there is none.
+  var holderOfFirstByte: @Sendable (_ descriptor: Int32) -> Result<Int32?, Code>
   /// The number of another process that has locked a byte for itself or with others: 0 or less when it has none here, as a process of another container; nil
   /// when no process has.
   var holderOfByte: @Sendable (_ descriptor: Int32, _ place: Int64) -> Result<Int32?, Code>
@@ -143,8 +143,8 @@ struct FileSystem: Sendable {
     },
     holderOfFirstByte: { descriptor in
       var range = firstByte
-      guard fcntl(descriptor, F_GETLK, &range) == 0, range.l_type != Int16(F_UNLCK) else { return nil }
-      return range.l_pid
+      if fcntl(descriptor, F_GETLK, &range) != 0 { return .failure(Code(number: errno)) }
+      return .success(range.l_type == Int16(F_UNLCK) ? nil : range.l_pid)
     },
     holderOfByte: { descriptor, place in
       var range = byte(place, F_WRLCK)

@@ -77,7 +77,7 @@ struct LogFailureTests {
         fails.load(ordering: .relaxed) ? -Int(EIO) : system.write(descriptor, bytes, offset)
       }
       options.fileSystem.holderOfFirstByte = { descriptor in
-        isUsedElsewhere.load(ordering: .relaxed) ? 4_711 : system.holderOfFirstByte(descriptor)
+        isUsedElsewhere.load(ordering: .relaxed) ? .success(4_711) : system.holderOfFirstByte(descriptor)
       }
       let (environment, rows) = try fill(options)
       fails.store(true, ordering: .relaxed)
@@ -107,6 +107,95 @@ struct LogFailureTests {
       #expect(try store.image().head.checkpoint == last - 1)
       #expect(try environment.logState()?.recordCount == 1)
       try environment.put(rows, "a", "\(round)")
+    }
+  }
+
+  // MARK: What is not known
+
+  /// Fails once for the log's name.
+  private final class FailingStatus: Sendable {
+    let isArmed = Atomic<Bool>(false)
+
+    func watch(_ path: String, _ system: FileSystem) -> FileSystem {
+      var system = system
+      system.status = { [status = system.status] name in
+        name == path && self.isArmed.exchange(false, ordering: .relaxed)
+          ? .failure(.init(number: EIO)) : status(name)
+      }
+      return system
+    }
+  }
+
+  @Test func aFlushThatCannotFindOutWhetherThereIsALogFails() throws {
+    let failing = FailingStatus()
+    var options = LoggedStore.options(.relaxed)
+    options.fileSystem = failing.watch(store.logPath, options.fileSystem)
+    let (environment, _) = try fill(options)
+    defer { environment.close() }
+    failing.isArmed.store(true, ordering: .relaxed)
+    #expect(try storageError { try environment.flush() }.kind == .io)
+    try environment.flush()
+    #expect(try environment.logState()?.recordCount == 0)
+  }
+
+  /// Its commit would have no record, and could overwrite pages of the checkpoint.
+  @Test func aWriteThatCannotFindOutWhetherThereIsALogFails() async throws {
+    let (path, written, tried) = (store.path, store.directory("written"), store.directory("tried"))
+    let failing = FailingStatus()
+    var options = EnvironmentOptions()
+    options.mapSize = 1 << 24
+    options.fileSystem = failing.watch(store.logPath, options.fileSystem)
+    let environment = try store.open(options)
+    defer { environment.close() }
+    let rows = try environment.keyspace("rows")
+    let thread = Thread {
+      // Else the other process would wait.
+      defer { try? announce(tried) }
+      do {
+        try waitFor(written)
+        failing.isArmed.store(true, ordering: .relaxed)
+        #expect(try storageError { try environment.put(rows, "a", "lost") }.kind == .io)
+        try environment.put(rows, "b", "4")
+      } catch { Issue.record(error) }
+    }
+    thread.start()
+    await #expect(processExitsWith: .success) {
+      [path = path as String, written = written as String, tried = tried as String] in
+      let environment = try Environment.open(path: path, options: LoggedStore.options())
+      let rows = try environment.keyspace("rows")
+      for number in 1...3 { try environment.put(rows, "a", "\(number)") }
+      try announce(written)
+      try waitFor(tried)
+      environment.close()
+    }
+    #expect(try environment.get(rows, "a") == "3")
+    #expect(try valueAfterPowerCut("b") == "4")
+  }
+
+  /// An error does not mean that this process is alone: the log stays, and an opening goes no further.
+  @Test func whoCannotFindOutWhetherItIsAloneTakesNothingBack() throws {
+    let fails = Atomic<Bool>(false)
+    try withExtendedLifetime(store) {
+      var options = LoggedStore.options()
+      let system = options.fileSystem
+      options.fileSystem.holderOfFirstByte = { descriptor in
+        fails.load(ordering: .relaxed)
+          ? .failure(.init(number: ENOLCK)) : system.holderOfFirstByte(descriptor)
+      }
+      let (environment, _) = try fill(options)
+      fails.store(true, ordering: .relaxed)
+      #expect(!environment.isAlone)
+      #expect(try storageError { try environment.requireSoleUse() }.code == ENOLCK)
+      environment.close()
+      #expect(hasLog)
+      let image = try store.image()
+      #expect(try storageError { _ = try store.open(options) }.code == ENOLCK)
+      #expect(try store.image() == image)
+      fails.store(false, ordering: .relaxed)
+      let again = try store.open(options)
+      #expect(try again.get(try again.keyspace("rows"), "a") == "3")
+      again.close()
+      #expect(!hasLog)
     }
   }
 }
