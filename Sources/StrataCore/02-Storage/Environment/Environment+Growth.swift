@@ -53,6 +53,7 @@ extension Environment {
     for transaction in pinned { transaction.end() }
     log?.detach()
     mdb_env_close(environment)
+    turn.withdraw()
     closeProbe()
     // A recovery must not take the locks that have just been given up for those of another user of the store.
     if log != nil { lock.withLock { lockIdentity = nil } }
@@ -112,7 +113,8 @@ extension Environment {
       var options = options
       options.mapSize = nil
       options.log.mustRecover = log?.reasonToRecover != nil
-      let opened = try OpenedEnvironment(file, identity, options: options, inspection: .quick)
+      let opened = try OpenedEnvironment(
+        file, identity, options: options, inspection: .quick, turn: turn)
       do {
         try restoreKeyspaces(opened.handle)
       } catch {
@@ -123,6 +125,7 @@ extension Environment {
       log?.forgetSuspicion()
       return .success(opened.handle)
     } catch {
+      turn.withdraw()
       var reason =
         error as? StorageError
         ?? StorageError(.other, operation: "mdb_env_open", path: path, detail: "\(error)")

@@ -76,7 +76,8 @@ final class Environment: @unchecked Sendable {
 
   /// Takes over an environment that LMDB has opened.
   init(
-    file: StoreFile, identity: FileSystem.Identity, options: EnvironmentOptions, opened: OpenedEnvironment
+    file: StoreFile, identity: FileSystem.Identity, options: EnvironmentOptions, opened: OpenedEnvironment,
+    turn: FileTurn
   ) throws {
     self.file = file
     self.identity = identity
@@ -85,8 +86,6 @@ final class Environment: @unchecked Sendable {
     isReadOnly = options.isReadOnly
     forkGeneration = ForkGuard.generation
     process = ForkGuard.process
-    let turn = FileTurn(file, identity, isNeeded: !options.isTemporary)
-    turn.announce()
     self.turn = turn
     log = options.canHaveLog ? StoreLog(file, options) : nil
     pool = ReaderPool(capacity: max(options.maxReaders, 64), path: file.path)

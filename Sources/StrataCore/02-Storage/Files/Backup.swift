@@ -155,7 +155,10 @@ extension Environment {
       return try environment.writeCopy(beside: destination, compacting: false)
     }
     defer { registry.settle(status.identity, nil) }
-    let opened = try OpenedEnvironment(source, status.identity, options: options, inspection: .automatic)
+    let turn = FileTurn(source, status.identity, isNeeded: true)
+    defer { turn.close() }
+    let opened = try OpenedEnvironment(
+      source, status.identity, options: options, inspection: .automatic, turn: turn)
     defer { mdb_env_close(opened.handle) }
     return try Backup.write(opened.handle, beside: destination, compacting: false)
   }

@@ -6,6 +6,8 @@ import Foundation
 /// is alone, and others that come to open the store wait meanwhile. Closing any descriptor of the lock file drops all locks that this process
 /// has on it: so it is opened only where this process has no environment on the file, and can get none, since opening takes turns.
 ///
+/// The turn at the store's log is taken first, where there is one: whoever opens the store then would take the lock for that of a process that has it open.
+///
 /// The lock file is removed at the end: what it says of the last commit is not of the file that has the name then. A process that waited for it finds
 /// that out and opens again (`OpenedEnvironment`).
 enum SoleUse {
@@ -46,6 +48,13 @@ enum SoleUse {
         .busy, operation: "fcntl", path: file.path,
         detail: "The store's file was deleted or replaced while it was open in this process; close it first.")
     }
+    let turn: LogTurn?
+    switch try takeTurn(file) {
+    case .taken(let taken): turn = taken
+    case .none: turn = nil
+    case .exchanged: return nil
+    }
+    defer { turn?.end() }
     let system = file.system
     let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
     let descriptor = system.open(file.lockPath, flags, 0o600)
@@ -63,6 +72,32 @@ enum SoleUse {
     defer { _ = system.unlink(file.lockPath) }
     guard try file.status()?.identity == status?.identity else { return nil }
     return try body(status)
+  }
+
+  private enum Turn {
+    case taken(LogTurn)
+    /// There is no log.
+    case none
+    /// The log has gone meanwhile.
+    case exchanged
+  }
+
+  private static func takeTurn(_ file: StoreFile) throws -> Turn {
+    guard try file.hasLog() else { return .none }
+    let system = file.system
+    let flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+    var log = system.open(file.logPath, O_RDWR | flags, 0)
+    if [EACCES, EPERM, EROFS].contains(-log) { log = system.open(file.logPath, O_RDONLY | flags, 0) }
+    if log == -ENOENT { return .exchanged }
+    if log < 0 { throw StorageError(-log, "open for reading", path: file.logPath) }
+    let turn = try LogTurn.take(file, log, until: .now.advanced(by: reserveDeadline))
+    guard case .success(let open) = system.statusOfDescriptor(log),
+      case .success(let named) = system.status(file.logPath), open.identity == named.identity
+    else {
+      turn.end()
+      return .exchanged
+    }
+    return .taken(turn)
   }
 
   /// The error for a store that another process has open.

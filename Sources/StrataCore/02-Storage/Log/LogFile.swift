@@ -131,7 +131,7 @@ struct LogTurn {
         if code != EWOULDBLOCK { throw StorageError(code, "flock", path: file.logPath) }
         throw StorageError(
           .busy, code: code, operation: "flock", path: file.path,
-          detail: "Another process is opening the store, or recovers it.")
+          detail: "Another process is opening the store, recovers it, or exchanges it.")
       }
       usleep(pause)
       pause = min(pause * 2, 20_000)

@@ -44,10 +44,14 @@ struct FileSystem: Sendable {
   /// Locks a byte for this open file alone: 0 or negative errno. It need not lie within the file. -EAGAIN or -EACCES when another open file
   /// has it locked, unless the call waits for that.
   var lockByte: @Sendable (_ descriptor: Int32, _ place: Int64, _ waits: Bool) -> Int32
+  /// Locks a byte for this open file and others that share it, without waiting: 0 or negative errno.
+  var shareByte: @Sendable (_ descriptor: Int32, _ place: Int64) -> Int32
   /// Gives a locked byte back: 0 or negative errno.
   var unlockByte: @Sendable (_ descriptor: Int32, _ place: Int64) -> Int32
   /// Whether another open file has the byte locked.
   var isByteLocked: @Sendable (_ descriptor: Int32, _ place: Int64) -> Bool
+  /// Whether another open file has locked any of the bytes, for itself or with others; EINVAL where the system has no such locks.
+  var isAnyByteLocked: @Sendable (_ descriptor: Int32, _ places: ClosedRange<Int64>) -> Result<Bool, Code>
   /// The network or device kind of the file system below a descriptor; nil for a local one.
   var remoteKind: @Sendable (_ descriptor: Int32) -> String?
   /// Bytes an ordinary user may still write below `path`; nil when it is unknown.
@@ -158,6 +162,10 @@ struct FileSystem: Sendable {
         fcntl(descriptor, waits ? OpenFileLock.setAndWait : OpenFileLock.set, &range)
       }
     },
+    shareByte: { descriptor, place in
+      var range = byte(place, F_RDLCK)
+      return retrying { fcntl(descriptor, OpenFileLock.set, &range) }
+    },
     unlockByte: { descriptor, place in
       var range = byte(place, F_UNLCK)
       return retrying { fcntl(descriptor, OpenFileLock.set, &range) }
@@ -165,6 +173,12 @@ struct FileSystem: Sendable {
     isByteLocked: { descriptor, place in
       var range = byte(place, F_WRLCK)
       return fcntl(descriptor, OpenFileLock.get, &range) == 0 && range.l_type != Int16(F_UNLCK)
+    },
+    isAnyByteLocked: { descriptor, places in
+      var range = byte(places.lowerBound, F_WRLCK)
+      range.l_len = off_t(places.upperBound - places.lowerBound + 1)
+      if fcntl(descriptor, OpenFileLock.get, &range) != 0 { return .failure(Code(number: errno)) }
+      return .success(range.l_type != Int16(F_UNLCK))
     },
     remoteKind: { RemoteFileSystem.kind(descriptor: $0) },
     freeSpace: { path in
