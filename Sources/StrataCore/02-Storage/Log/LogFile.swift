@@ -54,6 +54,14 @@ enum LogFile {
     return bytes
   }
 
+  /// Which file it is, whatever its name is.
+  static func identity(_ descriptor: Int32, _ file: StoreFile) throws -> FileSystem.Identity {
+    switch file.system.statusOfDescriptor(descriptor) {
+    case .success(let status): return status.identity
+    case .failure(let code): throw StorageError(code.number, "fstat", path: file.logPath)
+    }
+  }
+
   // MARK: Heads
 
   /// Puts the head that comes after `present` in force, and returns it. `present` must be durable in its place, or there must be none: the sector of its copy is

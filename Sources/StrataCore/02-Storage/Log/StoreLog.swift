@@ -25,6 +25,8 @@ final class StoreLog: @unchecked Sendable {
 
   // What is known of the log that is in force; nothing while `descriptor` is negative.
   var descriptor: Int32 = -1
+  /// Which file it is.
+  var identity: FileSystem.Identity?
   var capacity = 0
   var head = LogHead.none
   /// What both heads of the file are, as far as this process knows; empty when it does not.
@@ -124,7 +126,10 @@ final class StoreLog: @unchecked Sendable {
 
   func begin(_ transaction: OpaquePointer, wantsFlush: Bool) throws -> LogRecorder? {
     let base = UInt64(mdb_txn_id(transaction)) - 1
-    if descriptor < 0, let environment = mdb_txn_env(transaction) { try adopt(environment) }
+    if let environment = mdb_txn_env(transaction) {
+      if descriptor >= 0, try !hasItsName() { try leaveLost(environment) }
+      if descriptor < 0 { try adopt(environment) }
+    }
     if descriptor < 0 {
       if wantsFlush { try flushData(transaction) }
       guard plainCommits >= policy.commitsBefore, lock.withLock({ isKept && isPermitted }) else { return nil }

@@ -198,4 +198,93 @@ struct LogFailureTests {
       #expect(!hasLog)
     }
   }
+
+  // MARK: The log is removed by name
+
+  @Test(arguments: [Durability.full, .relaxed])
+  func aLogThatIsRemovedWhileItIsUsedIsMadeAnew(durability: Durability) throws {
+    let (environment, rows) = try fill(LoggedStore.options(durability))
+    unlink(store.logPath)
+    try environment.put(rows, "a", "4")
+    #expect(hasLog)
+    #expect(try valueAfterPowerCut() == "4")
+    try environment.put(rows, "a", "5")
+    #expect(try valueAfterPowerCut() == "5")
+    environment.close()
+    #expect(!hasLog)
+    let mark = try fileBytes(store.path)[LogMark.offset..<LogMark.offset + LogMark.size]
+    #expect(mark.allSatisfy { $0 == 0 })
+  }
+
+  @Test func aLogThatIsRemovedBeforeTheStoreIsClosedIsNotMissed() throws {
+    let (environment, _) = try fill()
+    unlink(store.logPath)
+    environment.close()
+    let mark = try fileBytes(store.path)[LogMark.offset..<LogMark.offset + LogMark.size]
+    #expect(mark.allSatisfy { $0 == 0 } && !hasLog)
+    let again = try store.open()
+    defer { again.close() }
+    #expect(try again.get(try again.keyspace("rows"), "a") == "3")
+  }
+
+  /// Another file has the name now.
+  @Test func aLogWhoseNameIsGivenToAnotherFileIsMadeAnew() throws {
+    let (environment, rows) = try fill()
+    let other = try LoggedStore()
+    let stranger = try other.open()
+    let otherRows = try stranger.keyspace("rows")
+    for number in 1...3 { try stranger.put(otherRows, "a", "other \(number)") }
+    let log = try #require(try other.image().log)
+    stranger.close()
+    unlink(store.logPath)
+    try Data(log).write(to: URL(fileURLWithPath: store.logPath))
+    try environment.put(rows, "a", "4")
+    #expect(try valueAfterPowerCut() == "4")
+    environment.close()
+    #expect(!hasLog)
+  }
+
+  /// The process that notices it last finds the log that the other one has made.
+  @Test func aLogThatIsRemovedIsMadeAnewForAllProcesses() async throws {
+    let (path, written, removed) = (store.path, store.directory("written"), store.directory("removed"))
+    let (again, done) = (store.directory("again"), store.directory("done"))
+    let environment = try store.open()
+    let rows = try environment.keyspace("rows")
+    try environment.put(rows, "c", "0")
+    let this = self
+    let thread = Thread {
+      defer { for name in [removed, done] { try? announce(name) } }
+      do {
+        try waitFor(written)
+        try environment.put(rows, "c", "1")
+        unlink(this.store.logPath)
+        try environment.put(rows, "c", "2")
+        try announce(removed)
+        try waitFor(again)
+        #expect(try this.valueAfterPowerCut("a") == "4")
+        try environment.put(rows, "c", "3")
+        #expect(try this.valueAfterPowerCut("c") == "3")
+        #expect(try this.valueAfterPowerCut("a") == "4")
+      } catch { Issue.record(error) }
+    }
+    thread.start()
+    await #expect(processExitsWith: .success) {
+      [
+        path = path as String, written = written as String, removed = removed as String,
+        again = again as String,
+        done = done as String
+      ] in
+      let environment = try Environment.open(path: path, options: LoggedStore.options())
+      let rows = try environment.keyspace("rows")
+      for number in 1...3 { try environment.put(rows, "a", "\(number)") }
+      try announce(written)
+      try waitFor(removed)
+      try environment.put(rows, "a", "4")
+      try announce(again)
+      try waitFor(done)
+      environment.close()
+    }
+    environment.close()
+    #expect(!hasLog)
+  }
 }
