@@ -49,7 +49,7 @@ extension Environment {
       })
   }
 
-  /// Ends a log that is in force, because the store's file is to be renamed or replaced. No other process may have the store open.
+  /// Ends a log that is in force, because the store's file is to be renamed or replaced. Others may have the store open.
   func retireLog(_ transaction: borrowing WriteTransaction) throws {
     try log?.retire(transaction.read.handle)
   }

@@ -134,9 +134,18 @@ extension StoreLog {
     return (try? leaveLost(environment)) != nil
   }
 
+  /// Leaves a log that is out of force. It was retired because the store's file was to be exchanged, and that did not happen.
+  func leaveRetired(_ environment: OpaquePointer) {
+    var data: mdb_filehandle_t = -1
+    mdb_env_get_fd(environment, &data)
+    LogFile.retire(file, log: descriptor, data: data)
+    detach()
+    plainCommits = policy.commitsBefore
+  }
+
   /// The store's file is to get another name, or to go: it becomes whole without the log, which is removed. The transaction must not be committed then.
   ///
-  /// No other process may have the store open.
+  /// Others that have the store open find that out when they write next: they go on without a log, or make a new one, unless the file has gone.
   /// - Throws: ``StorageError`` when the medium fails; the log is in force then, or the file is whole.
   func retire(_ transaction: OpaquePointer) throws {
     isRecording = false
@@ -187,12 +196,14 @@ extension StoreLog {
     }
     defer { turn.end() }
     // Only who is alone may write a head outside of a transaction.
-    guard isAlone(), (try? readHead()) != nil else { return leaveInForce() }
+    guard isAlone(), let isInForce = try? readHead() else { return leaveInForce() }
     guard mdb_env_sync(environment, 1) == 0 else {
       flag(.suspect)
       return leaveInForce()
     }
-    return empty(environment)
+    if isInForce { return empty(environment) }
+    leaveRetired(environment)
+    return true
   }
 
   /// The log has what the next opening needs.

@@ -129,6 +129,7 @@ final class StoreLog: @unchecked Sendable {
     if let environment = mdb_txn_env(transaction) {
       if descriptor >= 0, try !hasItsName() { try leaveLost(environment) }
       if descriptor < 0 { try adopt(environment) }
+      if descriptor >= 0, try !readHead() { leaveRetired(environment) }
     }
     if descriptor < 0 {
       if wantsFlush { try flushData(transaction) }
@@ -140,7 +141,6 @@ final class StoreLog: @unchecked Sendable {
       }
       guard try make(transaction, base) else { return nil }
     } else {
-      try readHead()
       try follow(to: base)
       try cutStranger(base)
       if wantsFlush || needsCheckpoint || lastID != base || lastIsFlushed || !holdsPin

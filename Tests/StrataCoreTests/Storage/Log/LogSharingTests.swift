@@ -92,4 +92,154 @@ struct LogSharingTests {
     defer { environment.close() }
     #expect(try environment.get(try environment.keyspace("rows"), "a") == "3")
   }
+
+  // MARK: A log is retired, and nothing comes of it
+
+  private struct Stop: Error {}
+
+  @Test func aProcessGoesOnWhenAnotherHasRetiredTheLogForNothing() async throws {
+    for keepsMark in [false, true] {
+      let store = try LoggedStore()
+      let (path, opened, written) = (store.path, store.directory("opened"), store.directory("written"))
+      let (retired, done) = (store.directory("retired"), store.directory("done"))
+      let environment = try store.open()
+      let rows = try environment.keyspace("rows")
+      let thread = Thread {
+        defer { for name in [written, done] { try? announce(name) } }
+        do {
+          try waitFor(opened)
+          for number in 1...3 { try environment.put(rows, "a", "\(number)") }
+          try announce(written)
+          try waitFor(retired)
+          for number in 4...9 {
+            try environment.put(rows, "a", "\(number)")
+            let copy = try LoggedStore()
+            // Without a log each commit is flushed.
+            let image = try store.image()
+            let isLogged = image.log != nil && LogProbe.Look(data: image.data, log: image.log).isInForce
+            try (isLogged ? KilledStoreTests.tear(image) : image).put(copy)
+            let opened = try copy.open()
+            #expect(try opened.get(try opened.keyspace("rows"), "a") == "\(number)")
+            opened.close()
+          }
+        } catch { Issue.record(error) }
+      }
+      thread.start()
+      await #expect(processExitsWith: .success) {
+        [
+          path = path as String, opened = opened as String, written = written as String,
+          retired = retired as String, done = done as String, keepsMark = keepsMark as Bool
+        ] in
+        var options = LoggedStore.options()
+        let isArmed = Atomic<Bool>(false)
+        try withExtendedLifetime(path) {
+          let system = options.fileSystem
+          options.fileSystem.write = { descriptor, bytes, offset in
+            offset == LogMark.offset && bytes.allSatisfy { $0 == 0 } && isArmed.load(ordering: .relaxed)
+              ? -Int(EIO) : system.write(descriptor, bytes, offset)
+          }
+          let environment = try Environment.open(path: path, options: options)
+          let rows = try environment.keyspace("rows")
+          try environment.put(rows, "b", "0")
+          try announce(opened)
+          try waitFor(written)
+          try environment.put(rows, "b", "1")
+          isArmed.store(keepsMark, ordering: .relaxed)
+          #expect(throws: Stop.self) {
+            try environment.write { transaction in
+              try environment.retireLog(transaction)
+              throw Stop()
+            }
+          }
+          isArmed.store(false, ordering: .relaxed)
+          try announce(retired)
+          try waitFor(done)
+          environment.close()
+        }
+      }
+      environment.close()
+      #expect(!FileManager.default.fileExists(atPath: store.logPath))
+    }
+  }
+
+  /// The head that says so is written, and may not have reached the medium.
+  @Test func aProcessGoesOnWhenItCouldNotRetireTheLog() throws {
+    let fails = Atomic<Bool>(false)
+    try withExtendedLifetime(store) {
+      var options = LoggedStore.options()
+      options.fileSystem.syncData = { [sync = options.fileSystem.syncData] descriptor in
+        fails.load(ordering: .relaxed) ? -EIO : sync(descriptor)
+      }
+      let (environment, rows) = try fill(options)
+      fails.store(true, ordering: .relaxed)
+      #expect(throws: StorageError.self) {
+        try environment.write { transaction in
+          try environment.retireLog(transaction)
+          throw Stop()
+        }
+      }
+      // Nothing is written while it is not certain that the log counts no more.
+      #expect(try storageError { try environment.put(rows, "a", "lost") }.kind == .io)
+      fails.store(false, ordering: .relaxed)
+      for number in 4...8 {
+        try environment.put(rows, "a", "\(number)")
+        #expect(try environment.get(rows, "a") == "\(number)")
+      }
+      #expect(try valueAfterPowerCut() == "8")
+      environment.close()
+      #expect(!hasLog)
+    }
+  }
+
+  // MARK: The file is exchanged below those who have it open
+
+  private func move(_ environment: Environment, keeps: Bool, _ draft: String) throws {
+    let file = environment.file
+    let replaced = keeps ? try file.makeReplaced() : nil
+    do {
+      try environment.write { transaction in
+        try environment.retireLog(transaction)
+        if let replaced {
+          try Environment.move(draft, over: file, keeping: replaced)
+        } else {
+          try Environment.move(draft, over: file)
+        }
+        throw Stop()
+      }
+    } catch is Stop {}
+  }
+
+  /// Else its readers are in a table that nobody looks at who opens the store from now on.
+  @Test(arguments: [true, false], [true, false])
+  func anExchangeThatFailsLeavesTheLockFile(keeps: Bool, nameFails: Bool) throws {
+    let path = store.path
+    let fails = Atomic<Bool>(false)
+    try withExtendedLifetime(store) {
+      var options = LoggedStore.options()
+      let system = options.fileSystem
+      options.fileSystem.exchange = { first, second in
+        fails.load(ordering: .relaxed) && !nameFails ? -EIO : system.exchange(first, second)
+      }
+      options.fileSystem.rename = { from, to in
+        fails.load(ordering: .relaxed) && to == path ? -EIO : system.rename(from, to)
+      }
+      options.fileSystem.renameExclusively = { from, to in
+        fails.load(ordering: .relaxed) ? -EIO : system.renameExclusively(from, to)
+      }
+      let (environment, rows) = try fill(options)
+      let draft = store.directory("draft")
+      try environment.copy(to: draft, compacting: true)
+      let lock = try environment.file.lockIdentity()
+      let before = Set(try FileManager.default.contentsOfDirectory(atPath: store.directory.path))
+      fails.store(true, ordering: .relaxed)
+      #expect(throws: StorageError.self) { try move(environment, keeps: keeps, draft) }
+      fails.store(false, ordering: .relaxed)
+      #expect(try environment.file.lockIdentity() == lock)
+      try environment.put(rows, "a", "4")
+      #expect(try environment.get(rows, "a") == "4")
+      environment.close()
+      let after = Set(try FileManager.default.contentsOfDirectory(atPath: store.directory.path))
+      #expect(after.isSubset(of: before))
+    }
+  }
 }
