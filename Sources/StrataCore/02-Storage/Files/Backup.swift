@@ -163,7 +163,7 @@ extension Environment {
     return try Backup.write(opened.handle, beside: destination, compacting: false)
   }
 
-  /// For a store that others may have open, which is exchanged below them: a migration. The old file has no log any more (`StoreLog.retire`).
+  /// For a store that others may have open, which is exchanged below them: a migration. The old file needs no log any more (`StoreLog.retire`).
   static func move(_ draft: String, over destination: StoreFile) throws {
     _ = try withoutLockFile(destination) {
       let code = destination.system.rename(draft, destination.path)
@@ -180,6 +180,8 @@ extension Environment {
   /// process that is killed in between leaves the store without it.
   static func withoutLockFile(_ file: StoreFile, _ exchange: () throws -> Bool) throws -> Bool {
     let identity = try file.status()?.identity
+    // Before the exchange: afterwards it could be that of a process that has opened the new file.
+    file.removeLog()
     // Should it be left behind, the next draft in the folder removes it.
     let aside = StoreDraft(.new, beside: file)
     let code = file.system.rename(file.lockPath, aside.file.lockPath)

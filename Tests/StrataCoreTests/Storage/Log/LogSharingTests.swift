@@ -242,4 +242,28 @@ struct LogSharingTests {
       #expect(after.isSubset(of: before))
     }
   }
+
+  /// It is that of a process that has opened the new file.
+  @Test(arguments: [true, false])
+  func anExchangeRemovesNoLogAfterwards(keeps: Bool) throws {
+    let (path, logPath) = (store.path, store.logPath)
+    var options = LoggedStore.options()
+    let system = options.fileSystem
+    let makeLog: @Sendable (Int32) -> Int32 = { code in
+      if code == 0 { try? announce(logPath) }
+      return code
+    }
+    options.fileSystem.exchange = { first, second in makeLog(system.exchange(first, second)) }
+    options.fileSystem.rename = { from, to in
+      let code = system.rename(from, to)
+      return to == path ? makeLog(code) : code
+    }
+    let (environment, _) = try fill(options)
+    let draft = store.directory("draft")
+    try environment.copy(to: draft, compacting: true)
+    try move(environment, keeps: keeps, draft)
+    #expect(hasLog)
+    environment.close()
+    #expect(hasLog)
+  }
 }
