@@ -11,13 +11,17 @@ enum LogFile {
   }
 
   /// Makes a log that is not in force, of the first size, and flushes it and its name. A file that has the name already is not the store's log.
-  static func make(_ file: StoreFile) throws -> Int32 {
+  ///
+  /// - Parameter data: the data file. Who may use it may use the log: otherwise other users could neither save nor open the store from now on.
+  static func make(_ file: StoreFile, data: Int32) throws -> Int32 {
     if case .success(let status) = file.system.status(file.logPath), status.kind == .regular {
       _ = file.system.unlink(file.logPath)
     }
     let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
     let descriptor = file.system.open(file.logPath, flags, 0o600)
     if descriptor < 0 { throw StorageError(-descriptor, "open", path: file.logPath) }
+    // Should it fail, the log is this user's.
+    _ = file.system.copyPermissions(data, descriptor)
     do {
       try fill(descriptor, 0..<LogFormat.sizes[0], file)
       try file.system.syncDirectory(file.directory)

@@ -46,7 +46,7 @@ extension StoreLog {
     mdb_env_get_fd(mdb_txn_env(transaction), &data)
     let logIdentity = LogIdentity()
     do {
-      descriptor = try LogFile.make(file)
+      descriptor = try LogFile.make(file, data: data)
       identity = try LogFile.identity(descriptor, file)
       capacity = LogFormat.sizes[0]
       try LogMark.leave(logIdentity, file, data)

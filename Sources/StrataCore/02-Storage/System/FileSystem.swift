@@ -32,6 +32,9 @@ struct FileSystem: Sendable {
   var statusOfDescriptor: @Sendable (_ descriptor: Int32) -> Result<Status, Code>
   /// Sets the time of the last change: 0 or negative errno.
   var setModified: @Sendable (_ descriptor: Int32, _ moment: Moment) -> Int32
+  /// Gives a file that this process has made the owner, the group, and the permissions of another one, as far as it may: 0 or negative errno. Where it may not set
+  /// the group, the group gets no permission.
+  var copyPermissions: @Sendable (_ source: Int32, _ target: Int32) -> Int32
   /// Locks the first byte for this process alone, without waiting: 0, or -EAGAIN or -EACCES when another process has locked it.
   var lockFirstByte: @Sendable (_ descriptor: Int32) -> Int32
   /// The number of another process that has locked the first byte, for itself or with others; nil when there is none. A failure does not mean that there is none.
@@ -140,6 +143,19 @@ struct FileSystem: Sendable {
     setModified: { descriptor, moment in
       let time = timespec(tv_sec: Int(moment.seconds), tv_nsec: Int(moment.nanoseconds))
       return futimens(descriptor, [time, time]) == 0 ? 0 : -errno
+    },
+    copyPermissions: { source, target in
+      var (wanted, own) = (stat(), stat())
+      guard fstat(source, &wanted) == 0, fstat(target, &own) == 0 else { return -errno }
+      var mode = wanted.st_mode & 0o666
+      let isSame = wanted.st_uid == own.st_uid && wanted.st_gid == own.st_gid
+      // Only root may give a file to another user.
+      if !isSame, fchown(target, wanted.st_uid, wanted.st_gid) != 0,
+        fchown(target, .max, wanted.st_gid) != 0
+      {
+        mode &= ~0o060
+      }
+      return fchmod(target, mode) == 0 ? 0 : -errno
     },
     lockFirstByte: { descriptor in
       var range = firstByte

@@ -266,4 +266,21 @@ struct LogSharingTests {
     environment.close()
     #expect(hasLog)
   }
+
+  // MARK: Other users
+
+  @Test(arguments: [0o600, 0o640, 0o660, 0o666] as [mode_t])
+  func theLogHasThePermissionsOfTheStore(mode: mode_t) throws {
+    let environment = try store.open()
+    defer { environment.close() }
+    let rows = try environment.keyspace("rows")
+    try #require(chmod(store.path, mode) == 0)
+    // Only root may give a file away.
+    if getuid() == 0 { try #require(chown(store.path, 4_711, 4_712) == 0) }
+    for number in 1...3 { try environment.put(rows, "a", "\(number)") }
+    var (data, log) = (stat(), stat())
+    try #require(stat(store.path, &data) == 0 && stat(store.logPath, &log) == 0)
+    #expect(log.st_mode & 0o777 == mode)
+    #expect(log.st_uid == data.st_uid && log.st_gid == data.st_gid)
+  }
 }
