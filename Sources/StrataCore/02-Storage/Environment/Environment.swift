@@ -92,6 +92,7 @@ final class Environment: @unchecked Sendable {
     lockIdentity = opened.lockIdentity
     try pool.exclusively(until: .now.advanced(by: options.writerDeadline)) { _ in .success(opened.handle) }
     log?.onQuiet = { [weak self] in self?.makeQuietCheckpoint() }
+    log?.onReadersFull = { [weak self] in self?.pool.dropParkedReaders() }
     log?.othersKnowLogs = { [weak self] in self?.doOthersKnowLogs($0) ?? false }
   }
 

@@ -54,6 +54,8 @@ final class StoreLog: @unchecked Sendable {
 
   let lock = SystemLock()
   var pin: OpaquePointer?
+  /// Whether it keeps pages. Otherwise it only keeps its place in the table of readers.
+  var isPinned = false
   var pinID: UInt64 = 0
   var isWriting = false
   var activity = 0
@@ -72,6 +74,8 @@ final class StoreLog: @unchecked Sendable {
   let flushesPlainCommits: Bool
   /// Whether all other programs that have the store open know of logs. Set before the first use.
   var othersKnowLogs: @Sendable (OpaquePointer) -> Bool = { _ in false }
+  /// Gives up readers of this process that are not in use. Set before the first use.
+  var onReadersFull: @Sendable () -> Void = {}
   /// Makes a checkpoint, on any thread. Set before the first use.
   var onQuiet: @Sendable () -> Void = {}
 
@@ -160,7 +164,7 @@ final class StoreLog: @unchecked Sendable {
       isWriting = false
       activity += 1
       if tail == LogFormat.recordStart { hasRecords = false }
-      if pin != nil && !isWatched { watch() }
+      if isPinned && !isWatched { watch() }
     }
   }
 

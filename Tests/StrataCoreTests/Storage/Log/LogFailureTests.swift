@@ -287,4 +287,20 @@ struct LogFailureTests {
     environment.close()
     #expect(!hasLog)
   }
+
+  // MARK: The pin
+
+  @Test func aCheckpointNeedsNoFurtherPlaceInTheTableOfReaders() throws {
+    var options = LoggedStore.options()
+    options.maxReaders = 4
+    let (environment, rows) = try fill(options)
+    defer { environment.close() }
+    var snapshots: [SnapshotPin] = []
+    while let snapshot = try? environment.makeSnapshot() { snapshots.append(snapshot) }
+    #expect(!snapshots.isEmpty)
+    try environment.flush()
+    try environment.put(rows, "a", "4")
+    #expect(try valueAfterPowerCut() == "4")
+    for snapshot in snapshots { snapshot.release() }
+  }
 }
