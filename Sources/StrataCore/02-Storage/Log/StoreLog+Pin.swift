@@ -40,7 +40,7 @@ extension StoreLog {
   /// longer than the one before, and a store that is written without a pause would grow all the time.
   func needsPages(_ transaction: OpaquePointer, _ base: UInt64) -> Bool {
     let growth = pageCount(transaction) - min(checkpointPage, pinPage)
-    let oldest = lock.withLock { min(pinID, head.checkpoint) }
+    let oldest = policy.omitsPin ? head.checkpoint : lock.withLock { min(pinID, head.checkpoint) }
     return growth > mostPages
       || growth > 0 && base - min(base, oldest) >= UInt64(mostPages / Self.pagesPerCommit)
   }
