@@ -25,13 +25,14 @@ struct MigrationDraft {
   /// Writes out what the system still keeps in memory. The draft must be closed.
   func flush() throws { try draft.flush() }
 
-  /// Puts the draft in the place of `source`, unless there was a save since the commit of that number. Whether it did.
+  /// Puts the draft in the place of `source`, unless something was written since that moment. Whether it did.
   ///
   /// The old file goes, or is kept as `replaced`.
   /// The source is locked for writing meanwhile. Other processes that have it open read on what they had, and their writes fail
   /// with `.replaced`.
   func takePlace(
-    of source: LMDBStore, keeping replaced: ReplacedFile?, ifStillAt commit: UInt64, _ patience: Patience?
+    of source: LMDBStore, keeping replaced: ReplacedFile?, ifStillAt moment: StoreMoment,
+    _ patience: Patience?
   ) throws -> Bool {
     struct Unchanged: Error {}
     let (parts, draft, destination) = (source.parts, file.path, destination)
@@ -40,7 +41,7 @@ struct MigrationDraft {
     self.draft.forget()
     do {
       return try parts.environment.write(within: patience) { transaction in
-        guard try parts.stamp(transaction.read).commitNumber == commit else { return false }
+        guard try parts.moment(before: transaction) == moment else { return false }
         try parts.environment.retireLog(transaction)
         try Self.exchange(draft, destination, replaced)
         // Nothing is to be committed to the file that has gone.

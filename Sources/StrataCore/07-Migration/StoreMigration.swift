@@ -112,8 +112,11 @@ struct StoreMigration {
     }
     defer { snapshot.release() }
     let rows = Rows(comparison, snapshot)
-    let header = try snapshot.read { reader, transaction in
-      try StoreHeader(reader.parts.meta, transaction, path: reader.parts.environment.path)
+    let (header, moment) = try snapshot.read { reader, transaction in
+      (
+        try StoreHeader(reader.parts.meta, transaction, path: reader.parts.environment.path),
+        try reader.parts.moment(transaction)
+      )
     }
     // Decided in the view that is carried over: a save meanwhile makes it decide again.
     let isLossy = try judge(schema, header).allows(rows.losses, in: rows.rows, progress: progress)
@@ -124,7 +127,7 @@ struct StoreMigration {
     MigrationHooks.reached(.filled, file.path)
     guard let lock else {
       return try draft.takePlace(
-        of: source, keeping: replaced, ifStillAt: header.commitNumber, options.patience)
+        of: source, keeping: replaced, ifStillAt: moment, options.patience)
     }
     try draft.takePlace(of: source, keeping: replaced, lock)
     return true

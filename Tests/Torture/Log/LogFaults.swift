@@ -54,6 +54,9 @@ struct LogFaults: TortureKind {
 
 /// One fault in one task: the error has the right name or the task was done in another way, nothing that was acknowledged is lost, nothing that failed
 /// comes back, and once the disk is well again the task succeeds.
+///
+/// The power is cut, too: after the failure and at the end. What the medium has then is not what the system has in its memory: pages whose flush has failed
+/// may never have reached it, although the system calls them clean and later flushes succeed.
 struct LogFaultCase {
   enum Stage: String, CaseIterable {
     /// The log is made.
@@ -68,6 +71,10 @@ struct LogFaultCase {
     case large = "committing much"
     case flushing
     case closing
+    /// A flush, and nothing else before the store is closed.
+    case flushingLast = "flushing last"
+    /// The checkpoint of a quiet moment, of whose failure nobody is told, and nothing else before the store is closed.
+    case resting
     /// A store that was not closed is opened.
     case recovering
   }
@@ -108,8 +115,10 @@ struct LogFaultCase {
     do {
       for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) { unlink(folder(name)) }
       si_watch(folder.path)
+      guard si_record(1) == 0 else { throw TortureViolation("this system cannot record") }
       defer {
         _ = Fault.heal()
+        _ = si_record(0)
         si_watch(nil)
       }
       let descriptors = try Self.descriptorCount()
@@ -126,6 +135,7 @@ struct LogFaultCase {
 
   /// Does the task; whether the fault occurred.
   private func perform() throws -> Bool {
+    var medium = Medium(folder: folder.path)
     var store = try LogProbe(path, keyspaces: Self.keyspaces, settings())
     var saved = 0
     for _ in 0..<(stage == .beginning ? 1 : 3) {
@@ -135,7 +145,7 @@ struct LogFaultCase {
     if stage == .recovering {
       let image = try files()
       store.close()
-      try put(image)
+      medium = try Medium(folder: folder.path, try put(image))
     }
     fault.arm(nth)
     var failure: (any Error)?
@@ -158,6 +168,10 @@ struct LogFaultCase {
         saved += 1
       case .flushing: try store.flush()
       case .closing: store.close()
+      case .flushingLast, .resting:
+        do { if stage == .resting { store.rest() } else { try store.flush() } } catch { failure = error }
+        _ = Fault.heal()
+        store.close()
       case .recovering: store = try LogProbe(path, keyspaces: Self.keyspaces, settings())
       }
     } catch {
@@ -165,7 +179,9 @@ struct LogFaultCase {
     }
     let count = Fault.heal()
     if let failure { try check(failure, count) }
-    let isClosed = stage == .closing || stage == .recovering && failure != nil
+    let isClosed =
+      [.closing, .flushingLast, .resting].contains(stage) || stage == .recovering && failure != nil
+    try cut(&medium, saved, orNext: isOpen(failure), isCertain: stage == .recovering)
     if isClosed {
       store = try LogProbe(path, keyspaces: Self.keyspaces, settings())
     } else if failure != nil {
@@ -194,6 +210,7 @@ struct LogFaultCase {
     store.close()
     guard access(path + "-log", F_OK) != 0 else { throw TortureViolation("the log is left after closing") }
     try examine(try files(), saved)
+    try cut(&medium, saved, orNext: false, isCertain: true)
     return count > 0
   }
 
@@ -244,19 +261,60 @@ struct LogFaultCase {
     return files
   }
 
-  private func put(_ files: [String: Data]) throws {
+  /// Puts files there that the medium has. Returns them by name.
+  private func put(_ files: [String: Data]) throws -> [String: [UInt8]] {
     for name in ["", "-log", "-lock"] { unlink(path + name) }
     for (name, data) in files { try data.write(to: URL(fileURLWithPath: path + name)) }
+    guard si_record(1) == 0 else { throw TortureViolation("this system cannot record") }
+    return Dictionary(uniqueKeysWithValues: files.map { ("Log.strata" + $0, [UInt8]($1)) })
   }
 
   private func examine(_ files: [String: Data], _ expected: Int, orNext: Bool = false) throws {
+    let found = try found(files)
+    guard found == expected || orNext && found == expected + 1 else {
+      throw TortureViolation("after a kill the store has \(found), not \(expected)")
+    }
+  }
+
+  /// The last commit that is in the files.
+  private func found(_ files: [String: Data]) throws -> Int {
     let copy = try ScratchFolder()
     for (name, data) in files { try data.write(to: copy.url("Log.strata" + name)) }
     let store = try LogProbe(copy("Log.strata"), keyspaces: Self.keyspaces, settings())
     defer { store.close() }
-    let found = try Self.number(store)
-    guard found == expected || orNext && found == expected + 1 else {
-      throw TortureViolation("after a kill the store has \(found), not \(expected)")
+    return try Self.number(store)
+  }
+
+  /// What the medium has for certain, and may have.
+  private struct Medium {
+    var disk: SimulatedDisk
+    /// How many events of the record it knows.
+    var count = 0
+
+    init(folder: String) { disk = SimulatedDisk(folder: folder) }
+
+    init(folder: String, _ files: [String: [UInt8]]) { disk = SimulatedDisk(folder: folder, files: files) }
+  }
+
+  /// Cuts the power: no unflushed write has reached the medium, all have, and some.
+  ///
+  /// - Parameter isCertain: Whether all commits are durable, also those that were not flushed one by one.
+  private func cut(_ medium: inout Medium, _ expected: Int, orNext: Bool, isCertain: Bool) throws {
+    let events = si_event_count() > 0 ? try DiskRecord.events() : []
+    for event in events.dropFirst(medium.count) { try medium.disk.apply(event) }
+    medium.count = events.count
+    var random = SeededGenerator(seed: UInt64(events.count))
+    try medium.disk.forEachState(atMost: 3, &random) { state in
+      var files: [String: Data] = [:]
+      for name in ["", "-log"] {
+        if let bytes = state.files["Log.strata" + name] { files[name] = Data(bytes) }
+      }
+      guard files[""] != nil else { throw TortureViolation("after a power cut the store is gone") }
+      let found = try found(files)
+      let isEnough = durability == .full || isCertain ? found == expected : found <= expected
+      guard isEnough || orNext && found == expected + 1 else {
+        throw TortureViolation("after a power cut the store has \(found), not \(expected)")
+      }
     }
   }
 

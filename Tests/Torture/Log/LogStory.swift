@@ -33,7 +33,9 @@ struct LogPromises {
       open = nil
       chain = durability == .full ? [attempt] : chain + [attempt]
     case .failed: open = nil
-    case .undecided: break
+    case .undecided:
+      open = nil
+      chain.append(attempt)
     case .flushed: chain.removeFirst(chain.count - 1)
     case nil: throw TortureViolation("an unknown mark \(kind)")
     }
@@ -76,24 +78,52 @@ struct LogStory {
       let store = try LogProbe(path, keyspaces: Self.keyspaces, settings)
       LogPromises.Mark.opened.note()
       for _ in 0..<6 + random.below(14) {
-        try commit(store)
-        if random.chance(8) {
-          try store.flush()
-          LogPromises.Mark.flushed.note()
-        }
+        // What has failed need not be made good by a further commit.
+        if try !commit(store), random.chance(33) { break }
+        if random.chance(8), try !flush(store), random.chance(33) { break }
+        if random.chance(4) { rest(store) }
       }
+      if random.chance(12) { fault().arm(1 + random.below(4)) }
       store.close()
-      LogPromises.Mark.flushed.note()
+      // One that failed leaves the log, which has every record.
+      if Fault.heal() == 0 { LogPromises.Mark.flushed.note() }
     }
   }
 
-  private mutating func commit(_ store: LogProbe) throws {
+  /// Flushes the store, and now and then a call fails; false then.
+  private mutating func flush(_ store: LogProbe) throws -> Bool {
+    if random.chance(33) { fault().arm(1 + random.below(3)) }
+    do {
+      try store.flush()
+      _ = Fault.heal()
+      LogPromises.Mark.flushed.note()
+      return true
+    } catch {
+      guard Fault.heal() > 0 else { throw error }
+      return false
+    }
+  }
+
+  /// A quiet moment, in which a call may fail.
+  private mutating func rest(_ store: LogProbe) {
+    if random.chance(50) { fault().arm(1 + random.below(3)) }
+    store.rest()
+    _ = Fault.heal()
+  }
+
+  /// Commits something; false when that failed.
+  private mutating func commit(_ store: LogProbe) throws -> Bool {
     attempts += 1
     let attempt = attempts
-    let changes = change(attempt, random.chance(4) && hasLargeCommits)
+    let isLarge = random.chance(8) && hasLargeCommits
+    let changes = change(attempt, isLarge)
     LogPromises.Mark.begun.note(attempt)
-    let fails = random.chance(12)
-    if fails { fault().arm(1 + random.below(4)) }
+    if isLarge && random.chance(40) {
+      // Its own flush, the one of its record, or those of a checkpoint before it.
+      Fault(function: .fdatasync, code: EIO, manner: .once).arm(1 + random.below(4))
+    } else if random.chance(12) {
+      fault().arm(1 + random.below(4))
+    }
     do {
       try store.commit(changes, here: random.chance(50))
       _ = Fault.heal()
@@ -111,13 +141,15 @@ struct LogStory {
           throw TortureViolation("the outcome of attempt \(attempt) can be seen: \(error)")
         }
         LogPromises.Mark.failed.note(attempt)
-        return
+        return false
       }
       LogPromises.Mark.undecided.note(attempt)
-      return last = attempt
+      last = attempt
+      return false
     }
     last = attempt
     LogPromises.Mark.acknowledged.note(attempt)
+    return true
   }
 
   private mutating func fault() -> Fault {

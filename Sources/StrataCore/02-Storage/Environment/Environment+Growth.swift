@@ -53,6 +53,7 @@ extension Environment {
     for transaction in pinned { transaction.end() }
     log?.detach()
     mdb_env_close(environment)
+    turn.withdraw()
     closeProbe()
     // A recovery must not take the locks that have just been given up for those of another user of the store.
     if log != nil { lock.withLock { lockIdentity = nil } }
@@ -111,7 +112,9 @@ extension Environment {
       }
       var options = options
       options.mapSize = nil
-      let opened = try OpenedEnvironment(file, identity, options: options, inspection: .quick)
+      options.log.mustRecover = log?.reasonToRecover != nil
+      let opened = try OpenedEnvironment(
+        file, identity, options: options, inspection: .quick, turn: turn)
       do {
         try restoreKeyspaces(opened.handle)
       } catch {
@@ -119,8 +122,10 @@ extension Environment {
         throw error
       }
       lock.withLock { lockIdentity = opened.lockIdentity }
+      log?.forgetSuspicion()
       return .success(opened.handle)
     } catch {
+      turn.withdraw()
       var reason =
         error as? StorageError
         ?? StorageError(.other, operation: "mdb_env_open", path: path, detail: "\(error)")

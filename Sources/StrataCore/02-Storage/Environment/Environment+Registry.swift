@@ -203,13 +203,17 @@ extension Environment {
       }
       return environment
     }
+    let turn = FileTurn(file, identity, isNeeded: !options.isTemporary)
     do {
-      let opened = try OpenedEnvironment(file, identity, options: options, inspection: options.inspection)
-      let environment = try Environment(file: file, identity: identity, options: options, opened: opened)
+      let opened = try OpenedEnvironment(
+        file, identity, options: options, inspection: options.inspection, turn: turn)
+      let environment = try Environment(
+        file: file, identity: identity, options: options, opened: opened, turn: turn)
       if options.isTemporary { environment.unlinkFiles() }
       registry.settle(identity, environment)
       return environment
     } catch {
+      turn.close()
       registry.settle(identity, nil)
       throw error
     }

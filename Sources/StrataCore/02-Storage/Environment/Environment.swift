@@ -76,7 +76,8 @@ final class Environment: @unchecked Sendable {
 
   /// Takes over an environment that LMDB has opened.
   init(
-    file: StoreFile, identity: FileSystem.Identity, options: EnvironmentOptions, opened: OpenedEnvironment
+    file: StoreFile, identity: FileSystem.Identity, options: EnvironmentOptions, opened: OpenedEnvironment,
+    turn: FileTurn
   ) throws {
     self.file = file
     self.identity = identity
@@ -85,14 +86,13 @@ final class Environment: @unchecked Sendable {
     isReadOnly = options.isReadOnly
     forkGeneration = ForkGuard.generation
     process = ForkGuard.process
-    let turn = FileTurn(file, identity, isNeeded: !options.isTemporary)
-    turn.announce()
     self.turn = turn
     log = options.canHaveLog ? StoreLog(file, options) : nil
     pool = ReaderPool(capacity: max(options.maxReaders, 64), path: file.path)
     lockIdentity = opened.lockIdentity
     try pool.exclusively(until: .now.advanced(by: options.writerDeadline)) { _ in .success(opened.handle) }
     log?.onQuiet = { [weak self] in self?.makeQuietCheckpoint() }
+    log?.onReadersFull = { [weak self] in self?.pool.dropParkedReaders() }
     log?.othersKnowLogs = { [weak self] in self?.doOthersKnowLogs($0) ?? false }
   }
 
@@ -157,7 +157,7 @@ final class Environment: @unchecked Sendable {
   func flush() throws {
     if isReadOnly || options.isTemporary { return try checkProcess() }
     // Where there is no log now, LMDB has every commit that has returned.
-    if let log, log.hasFile { return try flush(log) }
+    if let log, try file.hasLog() { return try flush(log) }
     let (slot, environment) = try claimSection(isLong: true)
     defer { pool.leave(slot, isLong: true) }
     let code = mdb_env_sync(environment, 1)

@@ -18,16 +18,19 @@ struct OpenedEnvironment {
 
   /// Opens the file behind `identity`.
   ///
-  /// - Parameter inspection: how to look at the bytes before LMDB maps them.
+  /// - Parameters:
+  ///   - inspection: how to look at the bytes before LMDB maps them.
+  ///   - turn: announces to other processes that this one has the store open, before they can ask. The caller takes that back when opening fails.
   /// - Throws: `StorageError`; nothing is left open, and the file is as it was.
   init(
     _ file: StoreFile, _ identity: FileSystem.Identity, options: EnvironmentOptions,
-    inspection: EnvironmentOptions.Inspection
+    inspection: EnvironmentOptions.Inspection, turn: FileTurn
   ) throws {
     let settled = try LogRecovery.settle(file, identity, options: options)
     defer { settled.turn?.end() }
     let canWrite = try OpenedEnvironment.inspect(
       file, identity, options: options, inspection: inspection, isLogAbsent: settled.isLogAbsent)
+    turn.announce()
     try file.checkLockFile()
     let lockBefore = try file.lockIdentity()
     let handle: OpaquePointer

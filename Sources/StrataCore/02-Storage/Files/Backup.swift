@@ -155,20 +155,53 @@ extension Environment {
       return try environment.writeCopy(beside: destination, compacting: false)
     }
     defer { registry.settle(status.identity, nil) }
-    let opened = try OpenedEnvironment(source, status.identity, options: options, inspection: .automatic)
+    let turn = FileTurn(source, status.identity, isNeeded: true)
+    defer { turn.close() }
+    let opened = try OpenedEnvironment(
+      source, status.identity, options: options, inspection: .automatic, turn: turn)
     defer { mdb_env_close(opened.handle) }
     return try Backup.write(opened.handle, beside: destination, compacting: false)
   }
 
-  /// For a store that others may have open, which is exchanged below them: a migration. The lock file is removed before and after: a process that opens the
-  /// name in between holds a lock file that is gone, and its writes are refused. The old file has no log any more (`StoreLog.retire`).
+  /// For a store that others may have open, which is exchanged below them: a migration. The old file needs no log any more (`StoreLog.retire`).
   static func move(_ draft: String, over destination: StoreFile) throws {
-    try removeLockFile(destination)
-    let code = destination.system.rename(draft, destination.path)
-    if code != 0 { throw StorageError(-code, "rename", path: destination.path) }
-    try removeLockFile(destination)
-    destination.removeLog()
+    _ = try withoutLockFile(destination) {
+      let code = destination.system.rename(draft, destination.path)
+      if code != 0 { throw StorageError(-code, "rename", path: destination.path) }
+      return true
+    }
     try destination.system.syncDirectory(destination.directory)
+  }
+
+  /// Runs `exchange`, which says whether it has put another file in the place of the store's, while the lock file has another name. A process that opens the name
+  /// meanwhile makes a lock file that is removed, too, and its writes are refused.
+  ///
+  /// When the store's file stays, so does its lock file, with the table of those who read it: writers who did not know of them would use their pages again. A
+  /// process that is killed in between leaves the store without it.
+  static func withoutLockFile(_ file: StoreFile, _ exchange: () throws -> Bool) throws -> Bool {
+    let identity = try file.status()?.identity
+    // Before the exchange: afterwards it could be that of a process that has opened the new file.
+    file.removeLog()
+    // Should it be left behind, the next draft in the folder removes it.
+    let aside = StoreDraft(.new, beside: file)
+    let code = file.system.rename(file.lockPath, aside.file.lockPath)
+    if code != 0 && code != -ENOENT {
+      aside.forget()
+      throw StorageError(-code, "rename", path: file.lockPath)
+    }
+    let result = Result { try exchange() }
+    if case .success(true) = result {
+      aside.remove()
+      try removeLockFile(file)
+    } else if code == 0, case .success(let status) = file.system.status(file.path),
+      status.identity == identity
+    {
+      _ = file.system.rename(aside.file.lockPath, file.lockPath)
+      aside.forget()
+    } else {
+      aside.remove()
+    }
+    return try result.get()
   }
 
   static func removeLockFile(_ file: StoreFile) throws {

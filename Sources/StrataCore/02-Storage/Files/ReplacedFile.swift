@@ -79,21 +79,20 @@ extension Environment {
   /// - Throws: `StorageError`; `destination` is what it was then, unless the draft's name says otherwise.
   static func move(_ draft: String, over destination: StoreFile, keeping replaced: ReplacedFile) throws {
     let (system, kept) = (destination.system, destination.path(of: replaced))
-    try removeLockFile(destination)
-    let code = system.exchange(draft, destination.path)
-    if code == -ENOSYS || code == -EINVAL || code == -ENOTSUP {
-      return try moveKeepingCopy(draft, destination, kept)
+    let isExchanged = try withoutLockFile(destination) {
+      let code = system.exchange(draft, destination.path)
+      if code == -ENOSYS || code == -EINVAL || code == -ENOTSUP { return false }
+      guard code == 0 else { throw StorageError(-code, "rename", path: destination.path) }
+      let named = system.renameExclusively(draft, kept)
+      if named != 0 {
+        // Then nothing has happened.
+        _ = system.exchange(draft, destination.path)
+        throw StorageError(
+          -named, "rename", path: kept, detail: "The old file cannot be kept beside the store.")
+      }
+      return true
     }
-    guard code == 0 else { throw StorageError(-code, "rename", path: destination.path) }
-    let named = system.renameExclusively(draft, kept)
-    if named != 0 {
-      // Then nothing has happened.
-      _ = system.exchange(draft, destination.path)
-      throw StorageError(
-        -named, "rename", path: kept, detail: "The old file cannot be kept beside the store.")
-    }
-    try removeLockFile(destination)
-    destination.removeLog()
+    if !isExchanged { return try moveKeepingCopy(draft, destination, kept) }
     try system.syncDirectory(destination.directory)
   }
 

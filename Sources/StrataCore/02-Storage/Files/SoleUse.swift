@@ -6,6 +6,8 @@ import Foundation
 /// is alone, and others that come to open the store wait meanwhile. Closing any descriptor of the lock file drops all locks that this process
 /// has on it: so it is opened only where this process has no environment on the file, and can get none, since opening takes turns.
 ///
+/// The turn at the store's log is taken first, where there is one: whoever opens the store then would take the lock for that of a process that has it open.
+///
 /// The lock file is removed at the end: what it says of the last commit is not of the file that has the name then. A process that waited for it finds
 /// that out and opens again (`OpenedEnvironment`).
 enum SoleUse {
@@ -46,6 +48,13 @@ enum SoleUse {
         .busy, operation: "fcntl", path: file.path,
         detail: "The store's file was deleted or replaced while it was open in this process; close it first.")
     }
+    let turn: LogTurn?
+    switch try takeTurn(file) {
+    case .taken(let taken): turn = taken
+    case .none: turn = nil
+    case .exchanged: return nil
+    }
+    defer { turn?.end() }
     let system = file.system
     let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
     let descriptor = system.open(file.lockPath, flags, 0o600)
@@ -53,7 +62,8 @@ enum SoleUse {
     defer { _ = system.close(descriptor) }
     let code = system.lockFirstByte(descriptor)
     if code == -EAGAIN || code == -EACCES {
-      throw openElsewhere(file, system.holderOfFirstByte(descriptor))
+      // Its number is only for the message.
+      throw openElsewhere(file, (try? file.holderOfFirstByte(descriptor)) ?? nil)
     }
     if code != 0 { throw StorageError(-code, "fcntl", path: file.path) }
     guard case .success(let own) = system.statusOfDescriptor(descriptor),
@@ -64,12 +74,50 @@ enum SoleUse {
     return try body(status)
   }
 
+  private enum Turn {
+    case taken(LogTurn)
+    /// There is no log.
+    case none
+    /// The log has gone meanwhile.
+    case exchanged
+  }
+
+  private static func takeTurn(_ file: StoreFile) throws -> Turn {
+    guard try file.hasLog() else { return .none }
+    let system = file.system
+    let flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+    var log = system.open(file.logPath, O_RDWR | flags, 0)
+    if [EACCES, EPERM, EROFS].contains(-log) { log = system.open(file.logPath, O_RDONLY | flags, 0) }
+    if log == -ENOENT { return .exchanged }
+    if log < 0 { throw StorageError(-log, "open for reading", path: file.logPath) }
+    let turn = try LogTurn.take(file, log, until: .now.advanced(by: reserveDeadline))
+    guard case .success(let open) = system.statusOfDescriptor(log),
+      case .success(let named) = system.status(file.logPath), open.identity == named.identity
+    else {
+      turn.end()
+      return .exchanged
+    }
+    return .taken(turn)
+  }
+
   /// The error for a store that another process has open.
   static func openElsewhere(_ file: StoreFile, _ process: Int32?) -> StorageError {
     let name = process.flatMap { $0 > 0 ? " (\($0))" : nil } ?? ""
     return StorageError(
       .busy, operation: "fcntl", path: file.path,
       detail: "Another process\(name) has the store open; close it there first. Nothing was changed.")
+  }
+}
+
+extension StoreFile {
+  /// The number of another process that has locked the first byte of the lock file behind `descriptor`; nil when none has.
+  ///
+  /// - Throws: ``StorageError`` when the system does not say.
+  func holderOfFirstByte(_ descriptor: Int32) throws -> Int32? {
+    switch system.holderOfFirstByte(descriptor) {
+    case .success(let process): return process
+    case .failure(let code): throw StorageError(code.number, "fcntl", path: path)
+    }
   }
 }
 
@@ -83,13 +131,15 @@ extension Environment {
         detail: "The store is open in this process by another coordinator; close it there first.")
     }
     guard let descriptor = try probeDescriptor() else { return }
-    if let process = file.system.holderOfFirstByte(descriptor) { throw SoleUse.openElsewhere(file, process) }
+    if let process = try file.holderOfFirstByte(descriptor) { throw SoleUse.openElsewhere(file, process) }
   }
 
-  /// Whether no other process has the store open, as far as that can be found out.
+  /// Whether it is certain that no other process has the store open.
   var isAlone: Bool {
-    guard let probe = try? probeDescriptor() else { return false }
-    return file.system.holderOfFirstByte(probe) == nil
+    guard let probe = try? probeDescriptor(),
+      case .success(let holder) = file.system.holderOfFirstByte(probe)
+    else { return false }
+    return holder == nil
   }
 
   /// A descriptor of the lock file, to ask who else has locked it; nil where there is none. It is kept until LMDB has closed its own: closing

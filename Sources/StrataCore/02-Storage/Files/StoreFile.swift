@@ -98,6 +98,11 @@ struct StoreFile: Sendable {
     }
   }
 
+  /// Whether there is a file under the log's name, of whichever process.
+  ///
+  /// - Throws: ``StorageError`` when that is unknown: an error of the medium does not mean that there is none.
+  func hasLog() throws -> Bool { try status(of: logPath)?.kind == .regular }
+
   /// Removes a log from beside the file that has gone, or that another one has taken the place of: it is of no use any more, and other files ignore it.
   func removeLog() {
     guard case .success(let status) = system.status(logPath), status.kind == .regular else { return }

@@ -30,7 +30,11 @@ extension Environment {
   func recoverIfNeeded(until deadline: ContinuousClock.Instant) throws {
     guard log?.reasonToRecover != nil else { return }
     try pool.exclusively(until: deadline) { environment in
-      if let environment { discard(environment) }
+      if let environment {
+        // Another thread has done it meanwhile.
+        if log?.reasonToRecover == nil { return .success(environment) }
+        discard(environment)
+      }
       return openAgain()
     }
   }
@@ -45,7 +49,7 @@ extension Environment {
       })
   }
 
-  /// Ends a log that is in force, because the store's file is to be renamed or replaced. No other process may have the store open.
+  /// Ends a log that is in force, because the store's file is to be renamed or replaced. Others may have the store open.
   func retireLog(_ transaction: borrowing WriteTransaction) throws {
     try log?.retire(transaction.read.handle)
   }

@@ -11,13 +11,17 @@ enum LogFile {
   }
 
   /// Makes a log that is not in force, of the first size, and flushes it and its name. A file that has the name already is not the store's log.
-  static func make(_ file: StoreFile) throws -> Int32 {
+  ///
+  /// - Parameter data: the data file. Who may use it may use the log: otherwise other users could neither save nor open the store from now on.
+  static func make(_ file: StoreFile, data: Int32) throws -> Int32 {
     if case .success(let status) = file.system.status(file.logPath), status.kind == .regular {
       _ = file.system.unlink(file.logPath)
     }
     let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
     let descriptor = file.system.open(file.logPath, flags, 0o600)
     if descriptor < 0 { throw StorageError(-descriptor, "open", path: file.logPath) }
+    // Should it fail, the log is this user's.
+    _ = file.system.copyPermissions(data, descriptor)
     do {
       try fill(descriptor, 0..<LogFormat.sizes[0], file)
       try file.system.syncDirectory(file.directory)
@@ -52,6 +56,14 @@ enum LogFile {
     }
     if failure != 0 { throw StorageError(Int32(failure), "pread", path: file.logPath) }
     return bytes
+  }
+
+  /// Which file it is, whatever its name is.
+  static func identity(_ descriptor: Int32, _ file: StoreFile) throws -> FileSystem.Identity {
+    switch file.system.statusOfDescriptor(descriptor) {
+    case .success(let status): return status.identity
+    case .failure(let code): throw StorageError(code.number, "fstat", path: file.logPath)
+    }
   }
 
   // MARK: Heads
@@ -131,7 +143,7 @@ struct LogTurn {
         if code != EWOULDBLOCK { throw StorageError(code, "flock", path: file.logPath) }
         throw StorageError(
           .busy, code: code, operation: "flock", path: file.path,
-          detail: "Another process is opening the store, or recovers it.")
+          detail: "Another process is opening the store, recovers it, or exchanges it.")
       }
       usleep(pause)
       pause = min(pause * 2, 20_000)

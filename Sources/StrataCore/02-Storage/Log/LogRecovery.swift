@@ -3,9 +3,10 @@ import Foundation
 
 /// What happens to a log when its store is opened, before LMDB sees the file.
 ///
-/// While a process has the store open, the data file is whole: the system has all pages. When none has, and the log is in force, the store was not closed: after
-/// a power cut, a pulled cable, or just a killed process. Then the data file is taken back to the checkpoint, and the records are carried out again, up to
-/// the first that is not intact. It does not matter which it was.
+/// While a process has the store open, the data file is whole: the system has all pages. Such a process has announced itself (`FileTurn`): who locks the lock file
+/// and has not is a program that knows LMDB only, or one that exchanges the store, and has recovered nothing. When none has it open, and the log is in force, the
+/// store was not closed: after a power cut, a pulled cable, or just a killed process. Then the data file is taken back to the checkpoint, and the records
+/// are carried out again, up to the first that is not intact. It does not matter which it was.
 ///
 /// ```
 ///   look: every page of the checkpoint, every record ─▶ anchors put back, flushed ─▶ one LMDB transaction for all records ─▶ log emptied
@@ -61,7 +62,7 @@ struct LogRecovery {
           continue
         }
         let isOurs = try LogRecovery(file: file, identity: identity, policy: options.log).run(
-          log, canWrite: canWrite)
+          log, canWrite: canWrite, until: deadline)
         return Outcome(turn: turn, isLogAbsent: !isOurs)
       } catch {
         turn.end()
@@ -71,7 +72,7 @@ struct LogRecovery {
   }
 
   /// Whether the log is the store's.
-  private func run(_ log: Int32, canWrite: Bool) throws -> Bool {
+  private func run(_ log: Int32, canWrite: Bool, until deadline: ContinuousClock.Instant) throws -> Bool {
     let flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
     var data = canWrite ? file.system.open(file.path, O_RDWR | flags, 0) : -EROFS
     let refusal = -data
@@ -90,8 +91,8 @@ struct LogRecovery {
     guard let mark = try LogMark.read(file, data) else { return false }
     guard let head = try Self.head(log, of: mark, file) else { return false }
     guard head.state == .inForce else { return true }
-    guard try isAlone() else {
-      if head.flags.contains(.suspect) {
+    guard try isAlone(data, until: deadline) else {
+      if policy.mustRecover || head.flags.contains(.suspect) {
         throw StorageError(
           .busy, operation: "fcntl", path: file.path,
           detail:
@@ -144,7 +145,29 @@ struct LogRecovery {
     }
   }
 
+  /// Whether no process has the store open; false when one has that has found it whole. Waits until all others have gone.
+  ///
+  /// - Throws: ``StorageError`` `.busy` when they do not go.
+  private func isAlone(_ data: Int32, until deadline: ContinuousClock.Instant) throws -> Bool {
+    var pause: UInt32 = 500
+    while try !isAlone() {
+      if try FileTurn.isInUse(file, data) { return false }
+      guard ContinuousClock.now < deadline else {
+        throw StorageError(
+          .busy, operation: "fcntl", path: file.path,
+          detail:
+            "The store was not closed and must be recovered from its log, but a program that has not opened it as a store keeps its lock file locked."
+        )
+      }
+      usleep(pause)
+      pause = min(pause * 2, 20_000)
+    }
+    return true
+  }
+
   /// Whether no environment of any process has the store open. Opening the lock file is harmless here: this process has none on it.
+  ///
+  /// - Throws: ``StorageError`` when that is unknown.
   func isAlone() throws -> Bool {
     try file.checkLockFile()
     guard let known = try file.lockIdentity() else { return true }
@@ -152,7 +175,7 @@ struct LogRecovery {
     let lock = file.system.open(file.lockPath, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
     if lock < 0 { throw StorageError(-lock, "open for reading", path: file.lockPath) }
     defer { _ = file.system.close(lock) }
-    return file.system.holderOfFirstByte(lock) == nil
+    return try file.holderOfFirstByte(lock) == nil
   }
 
   /// The file as its recovery would make it, without the records; the file itself when it is whole. Nothing is written.
@@ -192,9 +215,8 @@ struct LogRecovery {
     if log == -ENOENT { return }
     if log < 0 { throw StorageError(-log, "open for reading", path: file.logPath) }
     defer { _ = file.system.close(log) }
-    guard let head = try head(log, of: mark, file), head.state == .inForce,
-      try LogRecovery(file: file, identity: identity).isAlone()
-    else { return }
+    guard let head = try head(log, of: mark, file), head.state == .inForce else { return }
+    if try !LogRecovery(file: file, identity: identity).isAlone(), try FileTurn.isInUse(file, data) { return }
     try body(log, head)
   }
 

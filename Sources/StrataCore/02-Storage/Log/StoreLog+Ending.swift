@@ -4,23 +4,24 @@ import Foundation
 /// How a log begins, and how it ends.
 extension StoreLog {
   /// Uses the log that another process has made, or this one before it opened the store again.
+  ///
+  /// - Throws: ``StorageError``, also when it cannot be found out whether there is one: a commit without a record could overwrite pages of its checkpoint.
   func adopt(_ environment: OpaquePointer) throws {
-    guard case .success(let status) = file.system.status(file.logPath), status.kind == .regular else {
-      return
-    }
+    guard try file.hasLog() else { return }
     var data: mdb_filehandle_t = -1
     mdb_env_get_fd(environment, &data)
-    guard let identity = try LogMark.read(file, data) else { return }
+    guard let mark = try LogMark.read(file, data) else { return }
     let opened = try LogFile.open(file)
     do {
-      guard let found = try LogRecovery.head(opened, of: identity, file), found.state == .inForce else {
+      guard let found = try LogRecovery.head(opened, of: mark, file), found.state == .inForce else {
         _ = file.system.close(opened)
         return
       }
       // As if nothing of it were known yet.
       head = .none
-      head.identity = identity
+      head.identity = mark
       headArea = []
+      identity = try LogFile.identity(opened, file)
       descriptor = opened
       useFlushes(environment)
     } catch {
@@ -43,18 +44,19 @@ extension StoreLog {
     plainCommits = 0
     var data: mdb_filehandle_t = -1
     mdb_env_get_fd(mdb_txn_env(transaction), &data)
-    let identity = LogIdentity()
+    let logIdentity = LogIdentity()
     do {
-      descriptor = try LogFile.make(file)
+      descriptor = try LogFile.make(file, data: data)
+      identity = try LogFile.identity(descriptor, file)
       capacity = LogFormat.sizes[0]
-      try LogMark.leave(identity, file, data)
+      try LogMark.leave(logIdentity, file, data)
     } catch {
       // Should the mark stay, so does the log, which is empty: the next attempt makes another one.
       if !withdraw(data) { detach() }
       return false
     }
     head = .none
-    head.identity = identity
+    head.identity = logIdentity
     tail = LogFormat.recordStart
     if let environment = mdb_txn_env(transaction) { useFlushes(environment) }
     do {
@@ -84,12 +86,9 @@ extension StoreLog {
     descriptor = -1
   }
 
-  /// Before LMDB's environment is closed; the gate is shut. The log stays in force.
+  /// Before LMDB's environment is closed; the gate is shut. The log stays in force, and so does the suspicion that the data file is not what it seems.
   func detach() {
-    lock.withLock {
-      endPin()
-      suspicion = nil
-    }
+    lock.withLock { endPin() }
     if descriptor >= 0 { _ = file.system.close(descriptor) }
     descriptor = -1
     headArea = []
@@ -98,9 +97,55 @@ extension StoreLog {
     needsCheckpoint = false
   }
 
+  /// Whether the log that this process uses is still under its name: a program that tidies up may have removed it, or put another file there.
+  func hasItsName() throws -> Bool {
+    switch file.system.status(file.logPath) {
+    case .success(let status): return status.identity == identity
+    case .failure(let code) where code.number == ENOENT: return false
+    case .failure(let code): throw StorageError(code.number, "lstat", path: file.logPath)
+    }
+  }
+
+  /// Leaves a log that has lost its name: after a power cut nobody would find it. What only it had is flushed in the data file first, which needs no log then. For
+  /// who holds LMDB's lock for writing.
+  ///
+  /// - Throws: ``StorageError`` when the medium fails; it must be tried again then, before anything is written.
+  func leaveLost(_ environment: OpaquePointer) throws {
+    let code = mdb_env_sync(environment, 1)
+    if code != 0 { throw StorageError(code, "fdatasync", path: file.path) }
+    var data: mdb_filehandle_t = -1
+    mdb_env_get_fd(environment, &data)
+    // Should the name come back by the power cut, the file must not ask for the log. Another mark is that of a log which another process has made meanwhile.
+    let mark = try LogMark.read(file, data)
+    if mark == nil || mark == head.identity, !LogMark.remove(file, data) {
+      throw StorageError(EIO, "fdatasync", path: file.path)
+    }
+    detach()
+    // The next one begins at once.
+    plainCommits = policy.commitsBefore
+  }
+
+  /// The same when the store is closed. With LMDB's lock nobody can make a log meanwhile; who is alone does not wait for it.
+  private func leaveLostAtEnd(_ environment: OpaquePointer, isAlone: () -> Bool) -> Bool {
+    var transaction: OpaquePointer?
+    guard mdb_env_sync(environment, 1) == 0, isAlone(), mdb_txn_begin(environment, nil, 0, &transaction) == 0
+    else { return false }
+    defer { mdb_txn_abort(transaction) }
+    return (try? leaveLost(environment)) != nil
+  }
+
+  /// Leaves a log that is out of force. It was retired because the store's file was to be exchanged, and that did not happen.
+  func leaveRetired(_ environment: OpaquePointer) {
+    var data: mdb_filehandle_t = -1
+    mdb_env_get_fd(environment, &data)
+    LogFile.retire(file, log: descriptor, data: data)
+    detach()
+    plainCommits = policy.commitsBefore
+  }
+
   /// The store's file is to get another name, or to go: it becomes whole without the log, which is removed. The transaction must not be committed then.
   ///
-  /// No other process may have the store open.
+  /// Others that have the store open find that out when they write next: they go on without a log, or make a new one, unless the file has gone.
   /// - Throws: ``StorageError`` when the medium fails; the log is in force then, or the file is whole.
   func retire(_ transaction: OpaquePointer) throws {
     isRecording = false
@@ -125,10 +170,16 @@ extension StoreLog {
 
   /// The store is closed for good: the data file becomes whole without the log when no other process has it open. The gate is shut.
   ///
+  /// After a flush that has failed the log stays, whoever noticed: the system calls pages clean that the medium may not have, and the next flush succeeds.
+  ///
   /// - Returns: whether no log is in force any more.
   func close(_ environment: OpaquePointer, isAlone: () -> Bool) -> Bool {
     defer { detach() }
     lock.withLock { endPin() }
+    if reasonToRecover != nil { return leaveInForce() }
+    if descriptor >= 0, (try? hasItsName()) == false, !leaveLostAtEnd(environment, isAlone: isAlone) {
+      return false
+    }
     // Another process may have made a log since this one wrote last.
     if descriptor < 0, (try? adopt(environment)) == nil { return false }
     if descriptor < 0 {
@@ -141,19 +192,23 @@ extension StoreLog {
     var flags: UInt32 = 0
     mdb_env_get_flags(environment, &flags)
     guard flags & UInt32(MDB_RDONLY) == 0, let turn = try? LogTurn.takeAtOnce(file, descriptor) else {
-      if durability != .full { _ = file.system.syncData(descriptor) }
-      return false
+      return leaveInForce()
     }
     defer { turn.end() }
     // Only who is alone may write a head outside of a transaction.
-    guard isAlone(), (try? readHead()) != nil else {
-      if durability != .full { _ = file.system.syncData(descriptor) }
-      return false
-    }
+    guard isAlone(), let isInForce = try? readHead() else { return leaveInForce() }
     guard mdb_env_sync(environment, 1) == 0 else {
       flag(.suspect)
-      return false
+      return leaveInForce()
     }
-    return empty(environment)
+    if isInForce { return empty(environment) }
+    leaveRetired(environment)
+    return true
+  }
+
+  /// The log has what the next opening needs.
+  private func leaveInForce() -> Bool {
+    if durability != .full && descriptor >= 0 { _ = file.system.syncData(descriptor) }
+    return false
   }
 }

@@ -4,23 +4,32 @@ import Foundation
 /// The pin, and what happens when nothing is written for a while.
 extension StoreLog {
   /// Whether this process holds a pin that keeps the checkpoint's pages.
-  var holdsPin: Bool { policy.omitsPin || lock.withLock { pin != nil && pinID <= head.checkpoint } }
+  var holdsPin: Bool { policy.omitsPin || lock.withLock { isPinned && pinID <= head.checkpoint } }
 
   /// Pins the commit on which the transaction stands.
+  ///
+  /// In the place that the pin has, so that neither a full table nor another process that is stopped with LMDB's lock on it can prevent that. For a moment nothing
+  /// is pinned: whoever holds LMDB's lock for writing and changes nothing then needs no pin.
   func movePin(_ transaction: OpaquePointer) throws {
     if policy.omitsPin { return }
+    let isMoved = lock.withLock {
+      guard let pin else { return false }
+      if isPinned { mdb_txn_reset(pin) }
+      isPinned = mdb_txn_renew(pin) == 0
+      if isPinned { pinID = UInt64(mdb_txn_id(pin)) } else { endPin() }
+      return isPinned
+    }
+    if isMoved { return }
     var next: OpaquePointer?
     let environment = mdb_txn_env(transaction)
     var code = mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &next)
-    if code == MDB_READERS_FULL, let environment, ReaderTable.check(environment) > 0 {
+    if code == MDB_READERS_FULL, let environment {
+      ReaderTable.check(environment)
+      onReadersFull()
       code = mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &next)
     }
     guard code == 0, let next else { throw StorageError(code, "mdb_txn_begin", path: file.path) }
-    let old = lock.withLock {
-      defer { (pin, pinID) = (next, UInt64(mdb_txn_id(next))) }
-      return pin
-    }
-    if let old { mdb_txn_abort(old) }
+    lock.withLock { (pin, pinID, isPinned) = (next, UInt64(mdb_txn_id(next)), true) }
   }
 
   /// Whether the file has grown so much that a checkpoint, which gives pages free, is due.
@@ -31,7 +40,7 @@ extension StoreLog {
   /// longer than the one before, and a store that is written without a pause would grow all the time.
   func needsPages(_ transaction: OpaquePointer, _ base: UInt64) -> Bool {
     let growth = pageCount(transaction) - min(checkpointPage, pinPage)
-    let oldest = lock.withLock { min(pinID, head.checkpoint) }
+    let oldest = policy.omitsPin ? head.checkpoint : lock.withLock { min(pinID, head.checkpoint) }
     return growth > mostPages
       || growth > 0 && base - min(base, oldest) >= UInt64(mostPages / Self.pagesPerCommit)
   }
@@ -53,7 +62,7 @@ extension StoreLog {
   func lookAfter(_ seen: Int) {
     let wantsCheckpoint = lock.withLock {
       isWatched = false
-      if pin == nil { return false }
+      if !isPinned { return false }
       if isWriting || activity != seen {
         watch()
         return false
@@ -65,15 +74,18 @@ extension StoreLog {
         watch()
         return true
       }
-      endPin()
+      // Its place in the table is needed again.
+      if let pin { mdb_txn_reset(pin) }
+      isPinned = false
       return false
     }
     if wantsCheckpoint { onQuiet() }
   }
 
-  /// Under `lock`, outside of write transactions.
+  /// Gives the pin up, and its place. Under `lock`, with nothing changed by a transaction of this process.
   func endPin() {
     if let pin { mdb_txn_abort(pin) }
     pin = nil
+    isPinned = false
   }
 }

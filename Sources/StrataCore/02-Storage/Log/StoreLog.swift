@@ -25,6 +25,8 @@ final class StoreLog: @unchecked Sendable {
 
   // What is known of the log that is in force; nothing while `descriptor` is negative.
   var descriptor: Int32 = -1
+  /// Which file it is.
+  var identity: FileSystem.Identity?
   var capacity = 0
   var head = LogHead.none
   /// What both heads of the file are, as far as this process knows; empty when it does not.
@@ -52,11 +54,14 @@ final class StoreLog: @unchecked Sendable {
 
   let lock = SystemLock()
   var pin: OpaquePointer?
+  /// Whether it keeps pages. Otherwise it only keeps its place in the table of readers.
+  var isPinned = false
   var pinID: UInt64 = 0
   var isWriting = false
   var activity = 0
   var isWatched = false
   var flushIsWanted = false
+  /// Why the medium may not have what the data file seems to hold. Kept until the store was recovered: the log need not say it.
   var suspicion: StorageError?
 
   /// Whether this environment begins a log. One that is there is used in any case.
@@ -69,6 +74,8 @@ final class StoreLog: @unchecked Sendable {
   let flushesPlainCommits: Bool
   /// Whether all other programs that have the store open know of logs. Set before the first use.
   var othersKnowLogs: @Sendable (OpaquePointer) -> Bool = { _ in false }
+  /// Gives up readers of this process that are not in use. Set before the first use.
+  var onReadersFull: @Sendable () -> Void = {}
   /// Makes a checkpoint, on any thread. Set before the first use.
   var onQuiet: @Sendable () -> Void = {}
 
@@ -93,11 +100,8 @@ final class StoreLog: @unchecked Sendable {
   /// Why the store must be opened again, and thereby recovered, before the next write; nil when it need not.
   var reasonToRecover: StorageError? { lock.withLock { suspicion } }
 
-  /// Whether there is a log beside the store, of whichever process.
-  var hasFile: Bool {
-    if case .success = file.system.status(file.logPath) { return true }
-    return false
-  }
+  /// The store was opened again, by its log where there was one.
+  func forgetSuspicion() { lock.withLock { suspicion = nil } }
 
   /// The next transaction makes a checkpoint, or flushes the file while there is no log.
   func wantFlush() { lock.withLock { flushIsWanted = true } }
@@ -126,7 +130,11 @@ final class StoreLog: @unchecked Sendable {
 
   func begin(_ transaction: OpaquePointer, wantsFlush: Bool) throws -> LogRecorder? {
     let base = UInt64(mdb_txn_id(transaction)) - 1
-    if descriptor < 0, let environment = mdb_txn_env(transaction) { try adopt(environment) }
+    if let environment = mdb_txn_env(transaction) {
+      if descriptor >= 0, try !hasItsName() { try leaveLost(environment) }
+      if descriptor < 0 { try adopt(environment) }
+      if descriptor >= 0, try !readHead() { leaveRetired(environment) }
+    }
     if descriptor < 0 {
       if wantsFlush { try flushData(transaction) }
       guard plainCommits >= policy.commitsBefore, lock.withLock({ isKept && isPermitted }) else { return nil }
@@ -137,7 +145,6 @@ final class StoreLog: @unchecked Sendable {
       }
       guard try make(transaction, base) else { return nil }
     } else {
-      try readHead()
       try follow(to: base)
       try cutStranger(base)
       if wantsFlush || needsCheckpoint || lastID != base || lastIsFlushed || !holdsPin
@@ -157,7 +164,7 @@ final class StoreLog: @unchecked Sendable {
       isWriting = false
       activity += 1
       if tail == LogFormat.recordStart { hasRecords = false }
-      if pin != nil && !isWatched { watch() }
+      if isPinned && !isWatched { watch() }
     }
   }
 
@@ -182,7 +189,9 @@ final class StoreLog: @unchecked Sendable {
     do {
       var size =
         LogFormat.recordHeader + (isLogged ? recorder.bytes.count.roundedUp(to: LogFormat.alignment) : 0)
-      if tail + size > capacity {
+      // What LMDB flushes with a large commit must be pages of that one alone: when its flush fails, the system calls them all clean, and no later flush
+      // finds those of earlier commits.
+      if tail + size > capacity || !isLogged && head.checkpoint != transactionID - 1 {
         try checkpoint(transaction, room: LogFormat.recordStart + size)
         if tail + size > capacity {
           // The file could not be made larger.
@@ -415,6 +424,8 @@ struct LogPolicy: Sendable {
   var mostPages = 1_024
   /// After how many logged commits the system begins to write out the data file: some hundred pages.
   var commitsBetweenFlushes = 32
+  /// Whether a log in force must be carried out now: a flush has failed, whatever the log's head says.
+  var mustRecover = false
   /// Leaves out what keeps the checkpoint's pages: for tests that have to notice it.
   var omitsPin = false
   /// Carries out records without looking at the chain of checksums: for tests that have to notice it.

@@ -32,10 +32,13 @@ struct FileSystem: Sendable {
   var statusOfDescriptor: @Sendable (_ descriptor: Int32) -> Result<Status, Code>
   /// Sets the time of the last change: 0 or negative errno.
   var setModified: @Sendable (_ descriptor: Int32, _ moment: Moment) -> Int32
+  /// Gives a file that this process has made the owner, the group, and the permissions of another one, as far as it may: 0 or negative errno. Where it may not set
+  /// the group, the group gets no permission.
+  var copyPermissions: @Sendable (_ source: Int32, _ target: Int32) -> Int32
   /// Locks the first byte for this process alone, without waiting: 0, or -EAGAIN or -EACCES when another process has locked it.
   var lockFirstByte: @Sendable (_ descriptor: Int32) -> Int32
-  /// The number of another process that has locked the first byte, for itself or with others; nil when there is none.
-  var holderOfFirstByte: @Sendable (_ descriptor: Int32) -> Int32?
+  /// The number of another process that has locked the first byte, for itself or with others; nil when there is none. A failure does not mean that there is none.
+  var holderOfFirstByte: @Sendable (_ descriptor: Int32) -> Result<Int32?, Code>
   /// The number of another process that has locked a byte for itself or with others: 0 or less when it has none here, as a process of another container; nil
   /// when no process has.
   var holderOfByte: @Sendable (_ descriptor: Int32, _ place: Int64) -> Result<Int32?, Code>
@@ -44,10 +47,14 @@ struct FileSystem: Sendable {
   /// Locks a byte for this open file alone: 0 or negative errno. It need not lie within the file. -EAGAIN or -EACCES when another open file
   /// has it locked, unless the call waits for that.
   var lockByte: @Sendable (_ descriptor: Int32, _ place: Int64, _ waits: Bool) -> Int32
+  /// Locks a byte for this open file and others that share it, without waiting: 0 or negative errno.
+  var shareByte: @Sendable (_ descriptor: Int32, _ place: Int64) -> Int32
   /// Gives a locked byte back: 0 or negative errno.
   var unlockByte: @Sendable (_ descriptor: Int32, _ place: Int64) -> Int32
   /// Whether another open file has the byte locked.
   var isByteLocked: @Sendable (_ descriptor: Int32, _ place: Int64) -> Bool
+  /// Whether another open file has locked any of the bytes, for itself or with others; EINVAL where the system has no such locks.
+  var isAnyByteLocked: @Sendable (_ descriptor: Int32, _ places: ClosedRange<Int64>) -> Result<Bool, Code>
   /// The network or device kind of the file system below a descriptor; nil for a local one.
   var remoteKind: @Sendable (_ descriptor: Int32) -> String?
   /// Bytes an ordinary user may still write below `path`; nil when it is unknown.
@@ -137,14 +144,27 @@ struct FileSystem: Sendable {
       let time = timespec(tv_sec: Int(moment.seconds), tv_nsec: Int(moment.nanoseconds))
       return futimens(descriptor, [time, time]) == 0 ? 0 : -errno
     },
+    copyPermissions: { source, target in
+      var (wanted, own) = (stat(), stat())
+      guard fstat(source, &wanted) == 0, fstat(target, &own) == 0 else { return -errno }
+      var mode = wanted.st_mode & 0o666
+      let isSame = wanted.st_uid == own.st_uid && wanted.st_gid == own.st_gid
+      // Only root may give a file to another user.
+      if !isSame, fchown(target, wanted.st_uid, wanted.st_gid) != 0,
+        fchown(target, .max, wanted.st_gid) != 0
+      {
+        mode &= ~0o060
+      }
+      return fchmod(target, mode) == 0 ? 0 : -errno
+    },
     lockFirstByte: { descriptor in
       var range = firstByte
       return retrying { fcntl(descriptor, F_SETLK, &range) }
     },
     holderOfFirstByte: { descriptor in
       var range = firstByte
-      guard fcntl(descriptor, F_GETLK, &range) == 0, range.l_type != Int16(F_UNLCK) else { return nil }
-      return range.l_pid
+      if fcntl(descriptor, F_GETLK, &range) != 0 { return .failure(Code(number: errno)) }
+      return .success(range.l_type == Int16(F_UNLCK) ? nil : range.l_pid)
     },
     holderOfByte: { descriptor, place in
       var range = byte(place, F_WRLCK)
@@ -158,6 +178,10 @@ struct FileSystem: Sendable {
         fcntl(descriptor, waits ? OpenFileLock.setAndWait : OpenFileLock.set, &range)
       }
     },
+    shareByte: { descriptor, place in
+      var range = byte(place, F_RDLCK)
+      return retrying { fcntl(descriptor, OpenFileLock.set, &range) }
+    },
     unlockByte: { descriptor, place in
       var range = byte(place, F_UNLCK)
       return retrying { fcntl(descriptor, OpenFileLock.set, &range) }
@@ -165,6 +189,12 @@ struct FileSystem: Sendable {
     isByteLocked: { descriptor, place in
       var range = byte(place, F_WRLCK)
       return fcntl(descriptor, OpenFileLock.get, &range) == 0 && range.l_type != Int16(F_UNLCK)
+    },
+    isAnyByteLocked: { descriptor, places in
+      var range = byte(places.lowerBound, F_WRLCK)
+      range.l_len = off_t(places.upperBound - places.lowerBound + 1)
+      if fcntl(descriptor, OpenFileLock.get, &range) != 0 { return .failure(Code(number: errno)) }
+      return .success(range.l_type != Int16(F_UNLCK))
     },
     remoteKind: { RemoteFileSystem.kind(descriptor: $0) },
     freeSpace: { path in

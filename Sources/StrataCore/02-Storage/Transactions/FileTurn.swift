@@ -24,6 +24,8 @@ final class FileTurn: @unchecked Sendable {
   private var descriptor: Int32?
   /// Where the descriptor is noted for children.
   private var place: Int?
+  /// Whether this process has the store open. It announces that as soon as there is a descriptor to spare.
+  private var isOpen = false
   /// Turns taken since the last check for a waiting process.
   private var turnsInARow = 0
 
@@ -36,12 +38,45 @@ final class FileTurn: @unchecked Sendable {
     self.isNeeded = isNeeded
   }
 
-  /// Tells other processes that this one knows of logs. Without a descriptor to spare, without permission to write, or where it is unknown what process numbers
-  /// mean, they begin no log meanwhile.
+  /// Tells other processes that this one has the store open, and knows of logs. Without a descriptor to spare, without permission to write, or where it is
+  /// unknown what process numbers mean, they begin no log meanwhile.
+  ///
+  /// Whoever opens a store that has a log holds the turn at it (`LogTurn`) meanwhile.
   func announce() {
-    if !isNeeded { return }
-    guard let space = file.system.processSpace(), let descriptor = openedDescriptor() else { return }
+    isOpen = true
+    if isNeeded, let descriptor = openedDescriptor() { announce(descriptor) }
+  }
+
+  private func announce(_ descriptor: Int32) {
+    _ = file.system.shareByte(descriptor, Self.using)
+    guard let space = file.system.processSpace() else { return }
     _ = file.system.lockByte(descriptor, Self.knowing(getpid(), in: space), false)
+  }
+
+  /// The store is not open any more, or must be opened again.
+  func withdraw() {
+    isOpen = false
+    guard let descriptor else { return }
+    _ = file.system.unlockByte(descriptor, Self.using)
+    guard let space = file.system.processSpace() else { return }
+    _ = file.system.unlockByte(descriptor, Self.knowing(getpid(), in: space))
+  }
+
+  /// Whether a process that knows of logs has announced that it has the data file open: then it has found the file whole, or made it so.
+  ///
+  /// Whoever locks the lock file alone need not have: LMDB's own tools, or a process that exchanges the store.
+  /// - Throws: ``StorageError`` when that is unknown.
+  static func isInUse(_ file: StoreFile, _ data: Int32) throws -> Bool {
+    for places in [using...using, firstKnowing...lastKnowing] {
+      switch file.system.isAnyByteLocked(data, places) {
+      case .success(true): return true
+      case .success(false): continue
+      // Nobody can announce anything here: everybody counts.
+      case .failure(let code) where code.number == EINVAL: return true
+      case .failure(let code): throw StorageError(code.number, "fcntl", path: file.path)
+      }
+    }
+    return false
   }
 
   /// Whether a process has announced itself, as one whose number is of that space.
@@ -91,16 +126,25 @@ final class FileTurn: @unchecked Sendable {
 
   static let writing: Int64 = 0x7FFF_FFFF_FFFF_FF00
   static let waiting: Int64 = writing + 1
+  /// Shared by all that have the store open.
+  static let using: Int64 = writing + 2
 
   /// The byte of a process that knows of logs and has the store open: by its number, which has 22 bits at most, behind 39 bits for the space of numbers.
   static func knowing(_ process: Int32, in space: UInt64) -> Int64 {
-    0x4000_0000_0000_0000 | Int64(space & 0x7F_FFFF_FFFF) << 22 | Int64(process) & 0x3F_FFFF
+    firstKnowing | Int64(space & 0x7F_FFFF_FFFF) << 22 | Int64(process) & 0x3F_FFFF
   }
+  private static let firstKnowing: Int64 = 0x4000_0000_0000_0000
+  private static let lastKnowing: Int64 = firstKnowing | 0x1FFF_FFFF_FFFF_FFFF
 
   /// The data file, opened once more; nil when that cannot be done now, or another file has its name, which the writer finds out by itself.
   private func openedDescriptor() -> Int32? {
     if let descriptor { return descriptor }
-    let new = file.system.open(file.path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
+    let flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+    var new = file.system.open(file.path, O_RDWR | flags, 0)
+    // Enough to share a byte. The turn cannot be taken with it, nor is there anything to write.
+    if [EACCES, EPERM, EROFS, ETXTBSY].contains(-new) {
+      new = file.system.open(file.path, O_RDONLY | flags, 0)
+    }
     if new < 0 { return nil }
     guard case .success(let status) = file.system.statusOfDescriptor(new), status.identity == identity,
       let place = InheritedDescriptors.note(new)
@@ -109,6 +153,7 @@ final class FileTurn: @unchecked Sendable {
       return nil
     }
     (descriptor, self.place) = (new, place)
+    if isOpen { announce(new) }
     return new
   }
 }

@@ -62,6 +62,13 @@ extension LMDBStore {
   }
 }
 
+/// Which state of its file a store is in. Not every write raises the number of the commit: metadata, indexes, and reserved keys do not. Each raises that of LMDB's
+/// transaction, which means nothing to other processes, and nothing when the file was opened again.
+struct StoreMoment: Equatable, Sendable {
+  var commitNumber: UInt64
+  var transactionID: Int
+}
+
 /// What every transaction that writes rows begins and ends with.
 struct WriteFrame {
   let parts: StoreParts
@@ -121,6 +128,17 @@ extension StoreParts {
     let format = try meta.number("format", UInt32.self, transaction.read) ?? MetaKeyspace.plainFormat
     if format >= MetaKeyspace.loggedFormat { return log.permit() }
     try meta.put("format", number: MetaKeyspace.loggedFormat, transaction)
+  }
+
+  /// The moment that a view shows.
+  func moment(_ transaction: borrowing ReadTransaction) throws -> StoreMoment {
+    StoreMoment(commitNumber: try stamp(transaction).commitNumber, transactionID: transaction.id)
+  }
+
+  /// The moment of the last commit, on which a write transaction stands that has changed nothing yet.
+  func moment(before transaction: borrowing WriteTransaction) throws -> StoreMoment {
+    StoreMoment(
+      commitNumber: try stamp(transaction.read).commitNumber, transactionID: transaction.read.id - 1)
   }
 
   /// The stamp of the last commit.

@@ -169,6 +169,11 @@ extension LMDBStore {
     return result
   }
 
+  /// The last moment of the store.
+  func moment() throws -> StoreMoment {
+    try read { _, transaction in try parts.moment(transaction) }
+  }
+
   /// The store's own count of its commits.
   /// - Throws: ``StorageError`` when the store is closed or cannot be read.
   public func commitNumber() throws -> UInt64 {

@@ -17,10 +17,11 @@ extension LMDBStore {
     let store = try LMDBStore(url: url, schema: try model.schema(), options: options)
     defer { store.close() }
     try store.requireSoleUse()
-    let (commit, before) = (try store.commitNumber(), try store.statistics().fileSize)
+    // Before the copy begins: should there be a write in between, the copy has it, and is made for nothing.
+    let (moment, before) = (try store.moment(), try store.statistics().fileSize)
     let draft = try store.parts.environment.writeCopy(beside: file, compacting: true)
     do {
-      try draft.takePlace(of: store, at: file, ifStillAt: commit)
+      try draft.takePlace(of: store, at: file, ifStillAt: moment)
     } catch {
       draft.remove()
       throw error
@@ -30,17 +31,17 @@ extension LMDBStore {
 }
 
 extension StoreDraft {
-  /// Gives the draft, which is flushed and closed, the name of `store`, which is open for writing, unless there was a save since that commit.
+  /// Gives the draft, which is flushed and closed, the name of `store`, which is open for writing, unless something was written since that moment.
   ///
   /// The store is locked for writing meanwhile. A program that opens it just then reads on what there was, and its writes fail as `.replaced`.
-  /// - Throws: ``StorageError``: `.busy` when there was a save, or somebody has the store open.
-  func takePlace(of store: LMDBStore, at file: StoreFile, ifStillAt commit: UInt64) throws {
+  /// - Throws: ``StorageError``: `.busy` when something was written, or somebody has the store open.
+  func takePlace(of store: LMDBStore, at file: StoreFile, ifStillAt moment: StoreMoment) throws {
     struct Done: Error {}
     try store.requireSoleUse()
     let (parts, draft) = (store.parts, self.file.path)
     do {
       try parts.environment.write { transaction in
-        guard try parts.stamp(transaction.read).commitNumber == commit else { return }
+        guard try parts.moment(before: transaction) == moment else { return }
         try parts.environment.retireLog(transaction)
         try Environment.move(draft, over: file)
         // Nothing is to be committed to the file that has gone.
@@ -52,6 +53,6 @@ extension StoreDraft {
     }
     throw StorageError(
       .busy, operation: "rename", path: file.path,
-      detail: "Another program has saved to the store meanwhile. Nothing was changed; try again.")
+      detail: "Another program has written to the store meanwhile. Nothing was changed; try again.")
   }
 }

@@ -31,7 +31,7 @@ package final class StoreIntake {
   private let file: StoreFile
   private let draft: StoreDraft
   private let source: LMDBStore?
-  private let sourceCommit: UInt64
+  private let sourceMoment: StoreMoment
   private var store: LMDBStore
   private let configurationName: String?
   /// By hierarchy number, what is added to the keys that come.
@@ -63,7 +63,7 @@ package final class StoreIntake {
     configurationName = Self.configuration(holding: facts.entities, of: model)
     draft = StoreDraft(.new, beside: file)
     self.facts = facts
-    (source, sourceCommit) = (nil, 0)
+    (source, sourceMoment) = (nil, StoreMoment(commitNumber: 0, transactionID: 0))
     let opened = try Self.open(draft, schema, configurationName, creates: true)
     store = opened
     draft.hold()
@@ -88,7 +88,7 @@ package final class StoreIntake {
     facts = nil
     do {
       try source.requireSoleUse()
-      sourceCommit = try source.commitNumber()
+      sourceMoment = try source.moment()
       draft = try source.parts.environment.writeCopy(beside: file, compacting: false)
       configurationName = Self.configuration(
         holding: Array(source.metadata.versionHashes.keys), of: model)
@@ -293,7 +293,7 @@ package final class StoreIntake {
     store.close()
     try draft.flush()
     if let source {
-      try draft.takePlace(of: source, at: file, ifStillAt: sourceCommit)
+      try draft.takePlace(of: source, at: file, ifStillAt: sourceMoment)
       source.close()
     } else {
       try draft.publish()
