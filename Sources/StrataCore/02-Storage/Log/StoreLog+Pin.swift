@@ -6,6 +6,11 @@ extension StoreLog {
   /// Whether this process holds a pin that keeps the checkpoint's pages.
   var holdsPin: Bool { policy.omitsPin || lock.withLock { pin != nil && pinID <= head.checkpoint } }
 
+  /// What this process pins for the log; nil for nothing.
+  var pinned: ReaderTable.Reader? {
+    lock.withLock { pin == nil ? nil : ReaderTable.Reader(process: getpid(), transactionID: Int(pinID)) }
+  }
+
   /// Pins the commit on which the transaction stands.
   func movePin(_ transaction: OpaquePointer) throws {
     if policy.omitsPin { return }

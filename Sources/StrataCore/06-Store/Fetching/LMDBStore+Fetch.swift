@@ -47,7 +47,12 @@ extension LMDBReading {
       if plan.usesIndexes || request.travels || !plan.isNarrow {
         try source.requireCurrent(reader, transaction)
       }
-      return try FetchExecutor(request: request, plan: plan, mode: mode, view: view).run(transaction)
+      // Counted while somebody asks for fetches.
+      let counters = Watching.concerns(.fetches) ? FetchCounters() : nil
+      var found = try FetchExecutor(request: request, plan: plan, mode: mode, view: view, counters: counters)
+        .run(transaction)
+      if let counters { found.examinedCount = counters.examined }
+      return found
     }
   }
 
