@@ -47,11 +47,14 @@ extension LMDBReading {
       if plan.usesIndexes || request.travels || !plan.isNarrow {
         try source.requireCurrent(reader, transaction)
       }
-      // Counted while somebody asks for fetches.
-      let counters = Watching.concerns(.fetches) ? FetchCounters() : nil
+      guard Watching.concerns(.fetches) else {
+        return try FetchExecutor(request: request, plan: plan, mode: mode, view: view).run(transaction)
+      }
+      // Somebody asks for fetches.
+      let counters = FetchCounters()
       var found = try FetchExecutor(request: request, plan: plan, mode: mode, view: view, counters: counters)
         .run(transaction)
-      if let counters { found.examinedCount = counters.examined }
+      found.examinedCount = counters.examined
       return found
     }
   }
