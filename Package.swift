@@ -105,6 +105,22 @@ let swiftSyntax: [Target.Dependency] = [
   ]
 #endif
 
+// What keeps lines and spans in memory for tests comes with versions of swift-log and swift-distributed-tracing that need these tools.
+#if compiler(>=6.2)
+  let telemetryTests: [Target] = [
+    .testTarget(
+      name: "TelemetryTests",
+      dependencies: [
+        "StrataTelemetry", "Strata", "StrataCore", "TortureKit",
+        .product(name: "InMemoryLogging", package: "swift-log"),
+        .product(name: "MetricsTestKit", package: "swift-metrics"),
+        .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+      ])
+  ]
+#else
+  let telemetryTests: [Target] = []
+#endif
+
 let package = Package(
   name: "Strata",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -117,6 +133,8 @@ let package = Package(
     .library(name: "StrataPostgres", targets: ["StrataPostgres"]),
     // Apple's Core Data stores, read and written. Only this product and the command line lead to libsqlite3: see Scripts/check-products.
     .library(name: "StrataAppleSQLite", targets: ["StrataAppleSQLite"]),
+    // Events as log lines, metrics and spans. Only this product leads to swift-log, swift-metrics and swift-distributed-tracing: see Scripts/check-products.
+    .library(name: "StrataTelemetry", targets: ["StrataTelemetry"]),
     .executable(name: "flight-log", targets: ["FlightLogTool"]),
     .executable(name: "flight-log-postgres", targets: ["FlightLogPostgres"]),
     .executable(name: "strata", targets: ["StrataTool"]),
@@ -134,6 +152,10 @@ let package = Package(
     .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
     // Of the product strata-browse only: see Scripts/check-products.
     .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
+    // Of the product StrataTelemetry only: see Scripts/check-products.
+    .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
+    .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.1.0"),
   ] + appleSpelledPackages,
   targets: [
     .systemLibrary(
@@ -151,6 +173,13 @@ let package = Package(
       name: "CStrataSQLite", path: "CStrataSQLite", pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
     .target(name: "StrataAppleSQLite", dependencies: ["StrataCore", "CStrataSQLite", "CLMDBShim"]),
+    .target(
+      name: "StrataTelemetry",
+      dependencies: [
+        "StrataCore", .product(name: "Logging", package: "swift-log"),
+        .product(name: "CoreMetrics", package: "swift-metrics"),
+        .product(name: "Tracing", package: "swift-distributed-tracing"),
+      ]),
     .target(name: "MacroSupport", dependencies: swiftSyntax),
     .macro(name: "StrataModelMacros", dependencies: swiftSyntax + ["MacroSupport"]),
     .target(name: "StrataModels", dependencies: ["Strata", "StrataModelMacros"]),
@@ -245,7 +274,7 @@ let package = Package(
     .testTarget(name: "QueryTests", dependencies: ["Strata", "TortureKit"] + appleSpelledDependencies),
     // As a program sees the library: it imports Strata and nothing below it.
     .testTarget(name: "AskingTests", dependencies: ["Strata"]),
-  ] + appleSpelledTargets,
+  ] + appleSpelledTargets + telemetryTests,
   swiftLanguageModes: [.v6]
 )
 // A test target that imports a macro's module makes everything that is linked with it a build for the host, where `@testable import` of

@@ -13,6 +13,8 @@ struct Figures: Equatable {
 
 /// Runs this program under callgrind, which counts instructions on all threads. They do not depend on how busy the machine is.
 struct Counting {
+  let isObserved: Bool
+
   func count(_ names: [String]) throws -> [String: Figures] {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
       "strata-counts-\(UUID().uuidString)")
@@ -46,7 +48,7 @@ struct Counting {
       [
         "valgrind", "--tool=callgrind", "--quiet", "--callgrind-out-file=\(folder.path)/counts",
         CommandLine.arguments[0], "measure",
-      ] + names
+      ] + (isObserved ? ["--observed"] : []) + names
     var environment = ProcessInfo.processInfo.environment
     // Hash tables in the same order in every run.
     environment["SWIFT_DETERMINISTIC_HASHING"] = "1"

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import GateCounters
+import Strata
 
 /// Plain, not asynchronous: valgrind does not survive how the system's queues end the main thread.
 @main
@@ -25,6 +26,12 @@ struct Compare: ParsableCommand {
   @Flag(help: "Write what is counted to the baseline instead of comparing.")
   var record = false
 
+  @Flag(
+    help:
+      "Count with an observer of everything that does nothing, and print how much more than the baseline that costs."
+  )
+  var observed = false
+
   @Option(parsing: .upToNextOption, help: "Names of operations; all of them by default.")
   var only: [String] = []
 
@@ -34,6 +41,7 @@ struct Compare: ParsableCommand {
       throw ValidationError(
         "There is no operation \"\(unknown)\": \(known.sorted().joined(separator: ", ")).")
     }
+    if record && observed { throw ValidationError("A baseline is of programs without observers.") }
     if record && !only.isEmpty { throw ValidationError("A baseline has all operations: leave out --only.") }
     guard tolerance >= 0 else { throw ValidationError("--tolerance is zero or more.") }
   }
@@ -43,7 +51,7 @@ struct Compare: ParsableCommand {
       throw GateError(
         "Built without valgrind's header, on which counting depends: install valgrind and build again.")
     }
-    let counted = try Counting().count(only.isEmpty ? Operation.all.map(\.name) : only)
+    let counted = try Counting(isObserved: observed).count(only.isEmpty ? Operation.all.map(\.name) : only)
     let file = URL(fileURLWithPath: baseline)
     if record {
       try Baseline(conditions: Baseline.conditionsHere(), figures: counted).write(to: file)
@@ -51,13 +59,14 @@ struct Compare: ParsableCommand {
       return
     }
     let earlier = try Baseline(from: file)
+    if observed { return print(try earlier.compare(counted, tolerance: .infinity).text) }
     var least = counted
     var verdict = try earlier.compare(least, tolerance: tolerance)
     // Operations with threads differ a little from run to run. What costs more costs more each time.
     for _ in 0..<2 where !verdict.isPassed {
       FileHandle.standardError.write(
         Data("Counting again: \(verdict.failed.joined(separator: ", ")).\n".utf8))
-      for (name, again) in try Counting().count(verdict.failed) {
+      for (name, again) in try Counting(isObserved: false).count(verdict.failed) {
         least[name] = least[name]?.least(again) ?? again
       }
       verdict = try earlier.compare(least, tolerance: tolerance)
@@ -73,11 +82,13 @@ struct Measure: ParsableCommand {
     abstract: "Does the operations; for `compare`.", shouldDisplay: false)
 
   @Argument var names: [String]
+  @Flag var observed = false
 
   /// Work on other threads, such as freeing what was replaced, may fall into a round or behind it: the least counts.
   private static let rounds = 3
 
   func run() throws {
+    if observed { StrataObservers.install(Nothing()) }
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
       "strata-gate-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -100,6 +111,11 @@ struct Measure: ParsableCommand {
       try world.close()
     }
   }
+}
+
+/// Looks at nothing.
+private final class Nothing: StrataObserver {
+  func observe(_ event: StrataEvent) {}
 }
 
 struct GateError: Error, CustomStringConvertible {

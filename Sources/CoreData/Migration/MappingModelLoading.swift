@@ -13,7 +13,7 @@ extension NSMappingModel {
       self.init(
         entityMappings: try source.mappings(try source.model("source"), try source.model("destination")))
     } catch {
-      FileHandle.standardError.write(Data("CoreData: NSMappingModel(contentsOf:): \(error)\n".utf8))
+      Diagnostics.write("NSMappingModel(contentsOf:): \(error)", .error, module: "CoreData")
       return nil
     }
   }
@@ -37,7 +37,7 @@ extension NSMappingModel {
         self.init(entityMappings: try source.mappings(sourceModel, destinationModel))
         return
       } catch {
-        FileHandle.standardError.write(Data("CoreData: NSMappingModel(from:): \(error)\n".utf8))
+        Diagnostics.write("NSMappingModel(from:): \(error)", .error, module: "CoreData")
       }
     }
     return nil

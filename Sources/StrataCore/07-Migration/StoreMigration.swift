@@ -35,11 +35,28 @@ extension LMDBStore {
   ) throws {
     var options = options
     options.patience = options.patience ?? Patience(options.writerDeadline)
-    try StoreMigration(
+    let migration = StoreMigration(
       url: url, model: model, configurationName: configurationName, permission: permission,
       progress: progress,
-      options: options
-    ).run()
+      options: options)
+    guard Watching.concerns(.migrations) else {
+      _ = try migration.run()
+      return
+    }
+    let start = ContinuousClock.now
+    func tell(_ outcome: StoreMigration.Outcome, _ error: (any Error)?) {
+      StrataObservers.tell(
+        .migration(
+          MigrationEvent(
+            url: url, isInPlace: outcome == .inPlace, duration: ContinuousClock.now - start, error: error)))
+    }
+    do {
+      let outcome = try migration.run()
+      if outcome != .nothing { tell(outcome, nil) }
+    } catch {
+      tell(.nothing, error)
+      throw error
+    }
   }
 }
 
@@ -66,15 +83,18 @@ struct StoreMigration {
   /// Beyond that it is begun again only when the file was exchanged, which is done at most once for each version.
   private static let mostAttempts = 16
 
-  func run() throws {
+  /// What became of the store.
+  enum Outcome { case nothing, inPlace, newFile }
+
+  func run() throws -> Outcome {
     let schema = try model.schema()
     let file = try StoreFile(url.path, .system)
-    try LMDBStore.takeTurn(at: url) {
+    return try LMDBStore.takeTurn(at: url) {
       do {
         try MigrationDraft.nameReplaced(beside: file, (try? LMDBStore.replacedFiles(at: url)) ?? [])
         StoreDraft.removeLeftovers(beside: file)
         for count in 0..<Self.mostAttempts {
-          if try attempt(schema, file, isLocked: count >= Self.freeAttempts) { return }
+          if let outcome = try attempt(schema, file, isLocked: count >= Self.freeAttempts) { return outcome }
         }
         throw StorageError(
           .busy, operation: "migrate", path: file.path,
@@ -85,21 +105,23 @@ struct StoreMigration {
     }
   }
 
-  /// Whether the store is what it is to be; false when there was a save meanwhile, or the file was exchanged.
-  private func attempt(_ schema: Schema, _ file: StoreFile, isLocked: Bool) throws -> Bool {
-    guard let source = try openSource(schema) else { return true }
+  /// What became of the store; nil when there was a save meanwhile, or the file was exchanged.
+  private func attempt(_ schema: Schema, _ file: StoreFile, isLocked: Bool) throws -> Outcome? {
+    guard let source = try openSource(schema) else { return .nothing }
     defer { source.close() }
     // Said now rather than when all work is done; asked again then.
     try MigrationDraft.requireAlone(source, file)
     let comparison = try compare(schema, source)
-    if let change = try inPlaceChange(comparison, source) { return try apply(change, schema, source, file) }
+    if let change = try inPlaceChange(comparison, source) {
+      return try apply(change, schema, source, file) ? .inPlace : nil
+    }
     do {
       let lock = isLocked ? try SourceLock(source.parts.environment, options.patience) : nil
       // What it could throw has been thrown by then.
       defer { try? lock?.end() }
-      return try attempt(schema, file, source, comparison, lock)
+      return try attempt(schema, file, source, comparison, lock) ? .newFile : nil
     } catch let error as StorageError where error.kind == .replaced {
-      return false
+      return nil
     }
   }
 

@@ -21,6 +21,9 @@ struct CommitNotice: Sendable {
   var batch: BatchChanges?
   /// Whether another process has committed: then `batch` says what is known of it.
   var isForeign = false
+  /// How long the changes were in the hands of the store, and waited there for others: known to who has saved, while somebody asks for saves.
+  var timeInStore = Duration.zero
+  var timeWaited = Duration.zero
   /// Whether the store has found more than the change set said.
   var hasMoreThanWasSaid: Bool { !derivedRows.isEmpty || !unsaidTouches.isEmpty }
   /// How many rows it is about.

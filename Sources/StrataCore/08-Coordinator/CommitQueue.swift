@@ -51,6 +51,8 @@ final class CommitQueue: Sendable {
     private struct Mailbox {
       var hasTurn = false
       var result: Result<CommitResult, any Error>?
+      /// When it was its turn, while somebody asks for that.
+      var begun: ContinuousClock.Instant?
       /// There while a thread waits.
       var arrived: DispatchSemaphore?
     }
@@ -62,6 +64,13 @@ final class CommitQueue: Sendable {
     }
 
     func fulfil(_ result: Result<CommitResult, any Error>) { change { $0.result = result } }
+
+    func begin(_ time: ContinuousClock.Instant) { mailbox.withLock { $0.begun = time } }
+
+    /// How long it has waited since `asked`; zero when it is not known.
+    func timeWaited(since asked: ContinuousClock.Instant) -> Duration {
+      mailbox.withLock { $0.begun.map { $0 - asked } ?? .zero }
+    }
 
     func giveTurn() { change { $0.hasTurn = true } }
 
@@ -110,15 +119,28 @@ final class CommitQueue: Sendable {
     let work = store.workAlongside(&changes)
     let isSmall = work == nil && changes.count <= Self.mostInSmall
     let save = Save(changes, isSmall: isSmall, committed: committed)
-    if enqueue(.save(save)) { writeNext(deadline, here: isSmall) }
+    let asked = Watching.concerns(.savesAndWaits) ? ContinuousClock.now : nil
+    let isFirst = enqueue(.save(save))
+    if isFirst { writeNext(deadline, here: isSmall) }
     work?()
     meanwhile()
     while true {
       switch save.next() {
-      case .result(let result): return try result.get()
+      case .result(var result):
+        if let asked, !isFirst { tellWait(save.timeWaited(since: asked), &result) }
+        return try result.get()
       case .turn: writeNext(deadline, here: true)
       }
     }
+  }
+
+  @inline(never)
+  private func tellWait(_ time: Duration, _ result: inout Result<CommitResult, any Error>) {
+    if case .success(var value) = result {
+      value.timeWaited = time
+      result = .success(value)
+    }
+    StrataObservers.tell(.wait(WaitEvent(subject: .writeTurn(store: store.identifier), duration: time)))
   }
 
   /// Carries out `batch` when its turn comes, and waits for it. `committed` is called as by `commit`. A context that observes the
@@ -137,6 +159,10 @@ final class CommitQueue: Sendable {
     guard let report = batch.progress.report else { return try reply.wait().get() }
     return try reply.wait(every: .milliseconds(100)) { report(batch.progress) }.get()
   }
+
+  /// How many saves and batches wait for their turn, and whether none is being written: for tests.
+  var waitingCount: Int { state.withLock { $0.waiting.count } }
+  var isFree: Bool { state.withLock { !$0.isWriting } }
 
   /// Whether no thread writes: then the caller must.
   private func enqueue(_ waiting: Waiting) -> Bool {
@@ -170,6 +196,10 @@ final class CommitQueue: Sendable {
 
   private func write(_ saves: [Save], _ deadline: Duration?, here: Bool) {
     let changes = saves.map(\.changes)
+    if Watching.concerns(.savesAndWaits) {
+      let now = ContinuousClock.now
+      for save in saves { save.begin(now) }
+    }
     guard here else {
       return store.commit(changes, deadline: deadline) { self.finish(saves, $0, deadline) }
     }

@@ -48,7 +48,7 @@ package enum LivingCoordinators {
       found.isEmpty
       ? "no model in use has an entity of this class"
       : "the entities \(found.map { $0.name ?? "?" }.sorted().joined(separator: ", ")) have this class"
-    DebugOutput.write("\(type).entity(): \(words).")
+    Diagnostics.write("\(type).entity(): \(words).", .warning)
     let entity = EntityDescription()
     entity.name = "\(type)"
     entity.managedObjectClassName = NSStringFromClass(type)

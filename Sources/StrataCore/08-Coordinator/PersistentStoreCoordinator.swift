@@ -372,13 +372,21 @@ open class PersistentStoreCoordinator: NSObject, @unchecked Sendable {
           storeIndex: index, commitNumber: result.commitNumber, origin: origin, changes: written,
           derivedRows: result.derivedRows, unsaidTouches: result.touched)
       }
+      let asked = Watching.concerns(.saves) ? ContinuousClock.now : nil
+      func timed(_ result: CommitResult) -> CommitNotice {
+        var notice = notice(result)
+        if let asked {
+          (notice.timeInStore, notice.timeWaited) = (ContinuousClock.now - asked, result.timeWaited)
+        }
+        return notice
+      }
       if let contextual = binding.contextual {
-        return notice(try contextual.commit(sent, for: context) { self.tell(notice($0)) })
+        return timed(try contextual.commit(sent, for: context) { self.tell(notice($0)) })
       }
       let result = try binding.commits.commit(sent, deadline: nil, meanwhile: meanwhile) { result in
         self.tell(notice(result))
       }
-      return notice(result)
+      return timed(result)
     } catch {
       if let metadata {
         state.withLock { state in if state.metadata[index] == nil { state.metadata[index] = metadata } }

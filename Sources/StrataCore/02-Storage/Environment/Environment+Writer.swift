@@ -208,7 +208,13 @@ extension Environment {
       }
       var transaction: OpaquePointer?
       isAwaitingOthers.store(true, ordering: .releasing)
-      turn.take()
+      let asked = Watching.concerns(.waits) ? ContinuousClock.now : nil
+      let hasWaited = turn.take()
+      if let asked, hasWaited {
+        let (path, time) = (path, ContinuousClock.now - asked)
+        // This thread holds the locks now.
+        StrataObservers.tellLater { .wait(WaitEvent(subject: .otherProcess(path: path), duration: time)) }
+      }
       let code = mdb_txn_begin(environment, nil, 0, &transaction)
       isAwaitingOthers.store(false, ordering: .releasing)
       if code == 0, let transaction { return transaction }
@@ -310,6 +316,7 @@ extension Environment {
     guard let (slot, environment) = try? pool.claim(until: .now) else { return }
     defer { pool.leave(slot) }
     ReaderTable.check(environment)
+    if Watching.concerns(.heldPages) { tellHeldPagesLater() }
   }
 
   /// Refuses to write when the names no longer lead to the files that were opened.

@@ -139,7 +139,7 @@ final class Environment: @unchecked Sendable {
   /// A pin makes the file grow, since nothing that it shows may be overwritten.
   func makeSnapshot() throws -> SnapshotPin {
     let slot = try beginRead()
-    let pinned = PinnedTransaction(pool.transaction(slot))
+    let pinned = PinnedTransaction(pool.transaction(slot), birth: options.now())
     let transactionID = mdb_txn_id(pool.transaction(slot))
     // Known to the environment before the section ends: closing must find the transaction.
     lock.withLock { pins[ObjectIdentifier(pinned)] = pinned }

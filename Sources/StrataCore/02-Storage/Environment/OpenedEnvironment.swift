@@ -97,7 +97,7 @@ struct OpenedEnvironment {
   }
 
   /// The file was not closed, and its log is missing. After the death of a process the file is whole all the same; after a power cut, saves
-  /// that only the log had are lost. Every page is looked at, and the loss is reported on standard error.
+  /// that only the log had are lost. Every page is looked at, and the loss is reported by a message.
   private static func inspectWithoutLog(_ file: StoreFile, _ descriptor: Int32) throws {
     do {
       try FileInspection(file: file, descriptor: descriptor).run(.full)
@@ -105,11 +105,9 @@ struct OpenedEnvironment {
       error.detail += " The store was not closed, and its log, which should lie beside it, is missing."
       throw error
     }
-    let text = """
-      Strata: the store \(file.path) was not closed, and its log is missing. Its pages are in order; after a power failure its last saves are lost.
-
-      """
-    FileHandle.standardError.write(Data(text.utf8))
+    Diagnostics.writeUnderLock(
+      "the store \(file.path) was not closed, and its log is missing. Its pages are in order; after a power failure its last saves are lost.",
+      .error)
   }
 
   /// Opens the file with LMDB, again and again while the lock file is not finished.
@@ -234,7 +232,7 @@ struct OpenedEnvironment {
   }
 }
 
-/// What LMDB calls before it stops the process.
+/// What LMDB calls before it stops the process, in the middle of a transaction: no code of the application may run.
 private func reportAssertion(_ environment: OpaquePointer?, _ message: UnsafePointer<CChar>?) {
   let text = message.map { String(cString: $0) } ?? "no message"
   FileHandle.standardError.write(Data("Strata: LMDB found its store damaged and stops: \(text)\n".utf8))

@@ -6,6 +6,11 @@ extension StoreLog {
   /// Whether this process holds a pin that keeps the checkpoint's pages.
   var holdsPin: Bool { policy.omitsPin || lock.withLock { isPinned && pinID <= head.checkpoint } }
 
+  /// What this process pins for the log; nil for nothing.
+  var pinned: ReaderTable.Reader? {
+    lock.withLock { pin == nil ? nil : ReaderTable.Reader(process: getpid(), transactionID: Int(pinID)) }
+  }
+
   /// Pins the commit on which the transaction stands.
   ///
   /// In the place that the pin has, so that neither a full table nor another process that is stopped with LMDB's lock on it can prevent that. For a moment nothing

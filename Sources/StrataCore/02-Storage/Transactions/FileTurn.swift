@@ -101,15 +101,18 @@ final class FileTurn: @unchecked Sendable {
   ///
   /// Continues without it where the system has no such locks, or no descriptor to spare: then no thread of this process saves by itself, and one of
   /// another process may come to wait for LMDB's lock as long as this one writes.
-  func take() {
-    if !isNeeded { return }
+  ///
+  /// - Returns: whether another process had it.
+  func take() -> Bool {
+    if !isNeeded { return false }
     turnsInARow = 0
-    guard let descriptor = openedDescriptor() else { return }
+    guard let descriptor = openedDescriptor() else { return false }
     let isWaitedFor = file.system.isByteLocked(descriptor, Self.waiting)
-    if !isWaitedFor, file.system.lockByte(descriptor, Self.writing, false) == 0 { return }
-    guard file.system.lockByte(descriptor, Self.waiting, true) == 0 else { return }
+    if !isWaitedFor, file.system.lockByte(descriptor, Self.writing, false) == 0 { return false }
+    guard file.system.lockByte(descriptor, Self.waiting, true) == 0 else { return true }
     _ = file.system.lockByte(descriptor, Self.writing, true)
     _ = file.system.unlockByte(descriptor, Self.waiting)
+    return true
   }
 
   /// Gives the turn back.

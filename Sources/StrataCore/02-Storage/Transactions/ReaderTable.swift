@@ -48,4 +48,32 @@ enum ReaderTable {
     }
     return processes
   }
+
+  struct Reader: Hashable {
+    let process: Int32
+    /// The commit that is read.
+    let transactionID: Int
+  }
+
+  /// The readers that are inside a commit, of all processes.
+  static func readers(_ environment: OpaquePointer) -> [Reader] {
+    var readers: [Reader] = []
+    withUnsafeMutablePointer(to: &readers) { found in
+      _ = mdb_reader_list(
+        environment,
+        { message, context in
+          // Neither is nil: LMDB passes its text and our own pointer.
+          guard let message, let context else { return 0 }
+          // Process, thread, transaction; a parked reader has a dash for the last, and the heading has no numbers.
+          let words = String(cString: message).split(whereSeparator: \.isWhitespace)
+          guard words.count == 3, let process = Int32(words[0]), let transaction = Int(words[2]) else {
+            return 0
+          }
+          context.assumingMemoryBound(to: [Reader].self).pointee.append(
+            Reader(process: process, transactionID: transaction))
+          return 0
+        }, found)
+    }
+    return readers
+  }
 }

@@ -13,19 +13,17 @@ final class SnapshotPin: Sendable {
 
   private let environment: Environment
   private let pinned: PinnedTransaction
-  private let birth: ContinuousClock.Instant
 
   init(_ environment: Environment, _ pinned: PinnedTransaction, transactionID: Int) {
     self.environment = environment
     self.pinned = pinned
     self.transactionID = transactionID
-    birth = environment.options.now()
   }
 
   deinit { release() }
 
   /// How long it has been held.
-  var age: Duration { birth.duration(to: environment.options.now()) }
+  var age: Duration { pinned.birth.duration(to: environment.options.now()) }
 
   /// Runs `body` with the pinned view. The same limits as for `Environment.read`.
   ///
@@ -63,8 +61,13 @@ final class PinnedTransaction: @unchecked Sendable {
   let turn = SystemLock(isRecursive: true)
   /// Nil once it was ended.
   fileprivate(set) var transaction: OpaquePointer?
+  /// When it began, by the environment's clock.
+  let birth: ContinuousClock.Instant
 
-  init(_ transaction: OpaquePointer) { self.transaction = transaction }
+  init(_ transaction: OpaquePointer, birth: ContinuousClock.Instant) {
+    self.transaction = transaction
+    self.birth = birth
+  }
 
   /// Ends the transaction. The caller is inside a section or holds the gate.
   func end() {

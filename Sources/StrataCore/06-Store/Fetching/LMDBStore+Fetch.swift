@@ -47,7 +47,15 @@ extension LMDBReading {
       if plan.usesIndexes || request.travels || !plan.isNarrow {
         try source.requireCurrent(reader, transaction)
       }
-      return try FetchExecutor(request: request, plan: plan, mode: mode, view: view).run(transaction)
+      guard Watching.concerns(.fetches) else {
+        return try FetchExecutor(request: request, plan: plan, mode: mode, view: view).run(transaction)
+      }
+      // Somebody asks for fetches.
+      let counters = FetchCounters()
+      var found = try FetchExecutor(request: request, plan: plan, mode: mode, view: view, counters: counters)
+        .run(transaction)
+      found.examinedCount = counters.examined
+      return found
     }
   }
 

@@ -9,6 +9,8 @@ package struct CommitResult: Sendable {
   package var derivedRows: [RowChange] = []
   /// Rows that have lost a relationship to a row that the commit deletes, where its change set says nothing of that.
   package var touched: [RowTouch] = []
+  /// How long the change set waited for others, while somebody asks for that.
+  var timeWaited = Duration.zero
 
   package init(commitNumber: UInt64, derivedRows: [RowChange] = [], touched: [RowTouch] = []) {
     self.commitNumber = commitNumber

@@ -144,6 +144,8 @@ package struct FetchedRows: Sendable {
   package var count: Int
   /// How they were found.
   package let plan: FetchPlan
+  /// How many rows were looked at; nil where nobody has counted them.
+  var examinedCount: Int?
 
   /// How they were found, in words.
   package var explanation: String { plan.description }

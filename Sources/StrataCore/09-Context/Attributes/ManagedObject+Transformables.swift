@@ -84,7 +84,7 @@ extension ManagedObject {
         return nil
       }
       let failure = ReadFailure(error, [objectID])
-      if let context { context.tell(failure) } else { DebugOutput.write("\(failure)") }
+      if let context { context.tell(failure) } else { Diagnostics.write("\(failure)", .error) }
       return nil
     }
   }

@@ -5,6 +5,8 @@
 struct SavingState {
   /// A save that is under way off the context's queue.
   var flight: SaveFlight?
+  /// What is noted of a save that blocks the queue, while somebody asks for saves.
+  var watch: SaveWatch?
   /// Those who asked for a save while one was under way.
   var waiting: [CheckedContinuation<Void, any Error>] = []
   /// Guards against hooks and observers that call back into a save.

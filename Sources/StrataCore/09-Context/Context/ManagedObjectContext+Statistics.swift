@@ -36,7 +36,7 @@ extension ManagedObjectContext {
     statistics = Statistics()
   }
 
-  /// What contexts write to standard error about their requests; see ``DebugOutput``. May be set from any thread; default is what
+  /// What contexts say about their requests, to standard error or to observers of messages; see ``DebugOutput``. May be set from any thread; default is what
   /// the environment variable `STRATA_DEBUG` says.
   public static var debugOutput: DebugOutput {
     get {
@@ -52,15 +52,28 @@ extension ManagedObjectContext {
   // MARK: Asking the store
 
   /// Has one store answer a request: counted, timed, and reported when debug output is on.
-  func ask(_ view: any StoreReading, _ request: ResolvedFetchRequest, mode: FetchMode) throws -> FetchedRows {
+  func ask(
+    _ view: any StoreReading, of store: StoreBinding, _ request: ResolvedFetchRequest, mode: FetchMode
+  ) throws -> FetchedRows {
     let start = ContinuousClock.now
-    let fetched = try view.fetch(request, mode: mode)
+    let fetched: FetchedRows
+    do {
+      fetched = try view.fetch(request, mode: mode)
+    } catch {
+      if Watching.concerns(.fetches) {
+        tellFetch(request, mode, nil, of: store, ContinuousClock.now - start, error: error)
+      }
+      throw error
+    }
     let time = ContinuousClock.now - start
     statistics.fetches += 1
     if mode == .rows { statistics.rowsRead += fetched.rows.count }
     statistics.timeInStore += time
     askedTimes?.append(time)
-    if !DebugOutput.current.isEmpty { tell(request, mode, fetched, time) }
+    if Watching.concerns(.fetches, .all) {
+      if Watching.concerns(.fetches) { tellFetch(request, mode, fetched, of: store, time) }
+      if !DebugOutput.current.isEmpty { tell(request, mode, fetched, time) }
+    }
     return fetched
   }
 
@@ -103,7 +116,10 @@ extension ManagedObjectContext {
     statistics.batches += 1
     statistics.batchRows += count
     statistics.timeInStore += time
-    if !DebugOutput.current.isEmpty { tell("\(type)", rows: "\(count) rows", time) }
+    if Watching.concerns(.batches, .all) {
+      if Watching.concerns(.batches) { tellBatch(type, count, time) }
+      if !DebugOutput.current.isEmpty { tell("\(type)", rows: "\(count) rows", time) }
+    }
   }
 
   /// One line about what this context had a store do.

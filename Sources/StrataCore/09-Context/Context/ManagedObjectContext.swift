@@ -159,6 +159,8 @@ open class ManagedObjectContext: NSObject, @unchecked Sendable {
   @exclusivity(unchecked) final weak var givenSlots: GivenSlots?
   /// What an event changes, for the undo manager; nil without one.
   @exclusivity(unchecked) final var undoRecorder: UndoRecorder?
+  /// The faults of this event, while somebody asks for them.
+  @exclusivity(unchecked) final var faultCounts: FaultCounts?
   /// Counts what the context did, for tests and for people who look for waste.
   @exclusivity(unchecked) public internal(set) final var statistics = Statistics()
 

@@ -45,7 +45,7 @@ extension ContextFetch {
     for binding in bindings {
       let view = try context.reading(binding)
       if let start = wide.start { wide.start?.includesEqual = binding.index > start.storeIndex }
-      let fetched = try context.ask(view, wide, mode: asked.mode)
+      let fetched = try context.ask(view, of: binding, wide, mode: asked.mode)
       let store = context.stores.tables(for: binding)
       store.view = view
       let table = store.tables[request.hierarchyNumber]

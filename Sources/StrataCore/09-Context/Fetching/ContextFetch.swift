@@ -118,7 +118,7 @@ final class ContextFetch {
   /// - Parameter isBare: Whether rows may come without their values from a store that reads them when they are wanted.
   func ask(_ store: StoreBinding, mode: FetchMode, isBare: Bool = false) throws -> FetchedRows {
     let view = try context.reading(store)
-    var found = try context.ask(view, request, mode: mode)
+    var found = try context.ask(view, of: store, request, mode: mode)
     if store.contextual != nil, mode == .rows, !isBare {
       found.rows = try view.valued(found.rows, hierarchy: request.hierarchyNumber)
     }

@@ -65,6 +65,7 @@ extension ManagedObjectContext {
       try requireStores()
       throw missing(id)
     }
+    var isRead = false
     let object = try Unmanaged.passUnretained(kept)._withUnsafeGuaranteedRef { place in
       if let known = place.table.object(for: id.primaryKey) {
         if known.state.contains(.rowGone) { throw missing(id) }
@@ -83,6 +84,7 @@ extension ManagedObjectContext {
           ? reading(place.store).row(hierarchy: place.bound.hierarchyNumber, primaryKey: id.primaryKey)
           : place.store.store.row(hierarchy: place.bound.hierarchyNumber, primaryKey: id.primaryKey)
       else { throw missing(id) }
+      isRead = true
       if row.entity == place.bound.entityNumber, !place.table.contains(id.primaryKey) {
         return makeObject(id.primaryKey, row.snapshot, place.bound, place.table)
       }
@@ -95,6 +97,7 @@ extension ManagedObjectContext {
     }
     // `kept` lives until here; what follows may call code of the application.
     withExtendedLifetime(kept) {}
+    if isRead { tellRowRead(object) }
     if object.isFault { try throwingFailures { object.fire() } }
     return object
   }

@@ -47,7 +47,7 @@ extension ManagedObjectContext {
       if !isStored, current != nil { unsaved.append(object) }
     }
     defer { note(conflicts) }
-    if !conflicts.isEmpty { try mergePolicy.resolve(mergeConflicts: conflicts) }
+    if !conflicts.isEmpty { try askPolicy(conflicts) }
     for object in unsaved where object.context === self { object.state.standOnUnsavedRow() }
   }
 }

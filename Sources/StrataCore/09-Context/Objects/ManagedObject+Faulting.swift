@@ -94,6 +94,7 @@ extension ManagedObject {
         return .gone
       }
       takeStored(row.snapshot, readAt: SnapshotClock.now)
+      if !place.store.isFar { context.tellRowRead(self) }
       return .found
     } catch {
       return .unreadable(error)

@@ -106,10 +106,10 @@ enum MainQueueWatch {
   /// Starts the clock; cancel the item when the wait is over.
   static func warnLater(about name: String) -> DispatchWorkItem {
     let alarm = DispatchWorkItem {
-      let text =
-        "Strata: performAndWait on \(name) has waited \(Int(patience)) s for the main queue. Does the main thread run a "
-        + "loop (dispatchMain(), RunLoop.main.run(), an async main)? Otherwise use a private-queue context.\n"
-      FileHandle.standardError.write(Data(text.utf8))
+      Diagnostics.write(
+        "performAndWait on \(name) has waited \(Int(patience)) s for the main queue. Does the main thread run a "
+          + "loop (dispatchMain(), RunLoop.main.run(), an async main)? Otherwise use a private-queue context.",
+        .warning)
     }
     DispatchQueue.global().asyncAfter(deadline: .now() + patience, execute: alarm)
     return alarm

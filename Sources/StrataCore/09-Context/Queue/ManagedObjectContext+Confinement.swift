@@ -148,8 +148,12 @@ extension ManagedObjectContext {
   private func runSynchronously<T>(_ block: () throws -> T) rethrows -> T {
     guard let queue = queue.queue else { trapHasNoQueue("performAndWait") }
     let servesMainQueue = ContextQueue.isOnMainQueue
+    let asked = Watching.concerns(.waits) ? ContinuousClock.now : nil
+    var waited: Duration?
+    defer { if asked != nil { tellQueueWait(waited) } }
     return try queue.sync {
-      try ThreadScope.current.run(in: self, servingMainQueue: servesMainQueue) {
+      if let asked { waited = ContinuousClock.now - asked }
+      return try ThreadScope.current.run(in: self, servingMainQueue: servesMainQueue) {
         if strata.mustMerge { mergeReceived() }
         defer {
           event.prefetched = []

@@ -26,7 +26,11 @@ extension ManagedObjectContext {
     let hierarchy = object.home.hierarchyNumber
     let store = try reading(binding)
     let companions = batchFaulting.map { self.companions(of: object, $0) } ?? []
-    if companions.isEmpty { return try store.row(hierarchy: hierarchy, primaryKey: object.primaryKey) }
+    if companions.isEmpty {
+      let row = try store.row(hierarchy: hierarchy, primaryKey: object.primaryKey)
+      tellRowRead(object)
+      return row
+    }
     let rows: [FetchedRow?]
     do {
       rows = try store.rows(
@@ -37,6 +41,7 @@ extension ManagedObjectContext {
     }
     statistics.rowsRead += companions.count
     take(rows.dropFirst(), companions, binding, hierarchy)
+    tellRowRead(object, count: companions.count + 1)
     return rows[0]
   }
 
@@ -153,6 +158,7 @@ extension ManagedObjectContext {
     for (other, members) in zip(owners, lists.dropFirst()) {
       other.relationState(relationship).setBase(members, epoch: epoch)
     }
+    tellMembersRead(owner, relationship, count: keys.count)
     return lists[0]
   }
 

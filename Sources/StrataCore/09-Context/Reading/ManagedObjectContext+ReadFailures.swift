@@ -45,10 +45,10 @@ extension ManagedObjectContext {
     report(ReadFailure(error, [object.objectID], property: property))
   }
 
-  /// Hands a failure to the handler. What cannot be read inside of it goes to standard error.
+  /// Hands a failure to the handler. What cannot be read inside of it, and while there is no handler, is a message.
   func tell(_ failure: ReadFailure) {
     guard let handler = readFailureHandler, !failures.isTelling else {
-      return DebugOutput.write("\(description): \(failure)")
+      return Diagnostics.write("\(description): \(failure)", .error)
     }
     failures.isTelling = true
     defer { failures.isTelling = false }

@@ -171,7 +171,10 @@ extension ManagedObject {
       guard let home else { continue }
       result.append(context.object(Reference.primaryKey(entry.member), home.bound, home.table))
     }
-    if isAsked { context.keep(result, of: self, state) }
+    if isAsked {
+      context.keep(result, of: self, state)
+      context.noteWay(relationship, to: result)
+    }
     if store.binding.isFar { context.noteTogether(result, isPart: true) }
     return result
   }

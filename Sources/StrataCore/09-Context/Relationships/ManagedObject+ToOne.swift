@@ -44,6 +44,7 @@ extension ManagedObject {
     if bits == 0 { return nil }
     guard let context, let other = context.object(bits, inStore: home.storeIndex) else { return nil }
     if context.deletions.includeBatches, context.isHidden(other, from: relationship) { return nil }
+    context.noteWay(relationship, to: other)
     return other
   }
 

@@ -58,11 +58,15 @@ extension ManagedObjectContext {
         memberLayers($0, relationship).isEmpty
       }
     }
+    let members: ContiguousArray<PlacedMember>
     if relationship.isOrdered {
-      return ContiguousArray(try store.placedMembers(edges, of: object.primaryKey))
+      members = ContiguousArray(try store.placedMembers(edges, of: object.primaryKey))
+    } else {
+      members = ContiguousArray(
+        try store.members(edges, of: object.primaryKey).lazy.map { PlacedMember(position: 0, member: $0) })
     }
-    return ContiguousArray(
-      try store.members(edges, of: object.primaryKey).lazy.map { PlacedMember(position: 0, member: $0) })
+    tellMembersRead(object, relationship)
+    return members
   }
 
   /// What unsaved layers do to the members, oldest first.

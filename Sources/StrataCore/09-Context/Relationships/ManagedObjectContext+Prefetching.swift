@@ -55,6 +55,7 @@ extension ManagedObjectContext {
       guard case .success(let row) = found, row?.entity == object.home.entityNumber else { continue }
       object.takeStored(row?.snapshot, readAt: readAt)
     }
+    tellRowRead(objects[0], count: objects.count)
   }
 
   /// Reads rows together; one by one when that fails, since it may be for one of them. What cannot be read is reported, all of it at once. A store that is far
@@ -159,6 +160,7 @@ extension ManagedObjectContext {
       for (owner, members) in zip(sorted, found) {
         owner.relationState(relationship).setBase(members, epoch: epoch)
       }
+      tellMembersRead(sorted[0], relationship, count: sorted.count)
     }
   }
 }

@@ -117,6 +117,7 @@ extension OrderedRelatedObjects: RandomAccessCollection {
     guard let object = owner.context?.object(list[position].member, inStore: owner.home.storeIndex) else {
       trap("\(relationship.qualifiedName) of \(owner), which is in no context any more, has no members.")
     }
+    object.context?.noteWay(relationship, to: object)
     return owner.typed(object, relationship)
   }
 }

@@ -38,7 +38,15 @@ extension ManagedObjectContext {
         ManagedObjectID(token: $0.token, primaryKey: Reference.primaryKey(bits))
       }
     }
-    try reading(binding).collect(into: collector)
+    guard Watching.concerns(.fetches) else { return try reading(binding).collect(into: collector) }
+    let start = ContinuousClock.now
+    do {
+      try reading(binding).collect(into: collector)
+    } catch {
+      tellValues(collector, of: binding, ContinuousClock.now - start, error: error)
+      throw error
+    }
+    tellValues(collector, of: binding, ContinuousClock.now - start)
   }
 
   /// How many rows of values there would be.
@@ -49,7 +57,7 @@ extension ManagedObjectContext {
     let counted = try countOfRows(specification)
     var count = 0
     for binding in bindings {
-      count += try ask(reading(binding), counted, mode: .count).count
+      count += try ask(reading(binding), of: binding, counted, mode: .count).count
     }
     count = max(0, count - specification.fetchOffset)
     return specification.fetchLimit == 0 ? count : min(count, specification.fetchLimit)

@@ -55,15 +55,25 @@ extension ManagedObjectContext {
     attempt(saving.takeWaiting(), 1)
   }
 
-  private func attempt(_ riders: [CheckedContinuation<Void, any Error>], _ number: Int) {
+  private func attempt(
+    _ riders: [CheckedContinuation<Void, any Error>], _ number: Int,
+    watchedSince start: ContinuousClock.Instant? = nil
+  ) {
     if number == 1 { saving.unsettled = [:] }
+    let start = start ?? (Watching.concerns(.saves) ? ContinuousClock.now : nil)
     do {
       let flight = try takeOff()
+      if start != nil {
+        flight.watchedSince = start
+        // Its entries are gone when it has landed.
+        flight.watchedCounts = flight.counts
+      }
       statistics.saveAttempts += 1
       flight.start(self, coordinator) {
         self.queue.queue?.async { self.runAsEvent { self.bringHome(flight, riders, number) } }
       }
     } catch {
+      if let start { tellNotStarted(error, since: start) }
       for rider in riders { rider.resume(throwing: error) }
     }
   }
@@ -76,6 +86,9 @@ extension ManagedObjectContext {
       queue.queue?.async { self.runAsEvent { self.bringHome(flight, riders, number) } }
       return
     }
+    if let start = flight.watchedSince, flight.isOver(after: number, of: Self.mostAttempts) {
+      tellLanded(flight, attempts: number, since: start)
+    }
     switch flight.ending {
     case .saved, nil: for rider in riders { rider.resume() }
     case .failed(let error): for rider in riders { rider.resume(throwing: error) }
@@ -85,7 +98,9 @@ extension ManagedObjectContext {
         break
       }
       // The merge policy has spoken. Another save may be under way by now.
-      if saving.flight == nil { return attempt(riders + saving.takeWaiting(), number + 1) }
+      if saving.flight == nil {
+        return attempt(riders + saving.takeWaiting(), number + 1, watchedSince: flight.watchedSince)
+      }
       saving.waiting = riders + saving.waiting
     }
     if saving.flight == nil, !saving.waiting.isEmpty { begin() }

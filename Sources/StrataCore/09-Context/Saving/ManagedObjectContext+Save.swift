@@ -4,6 +4,10 @@ import Foundation
 extension ManagedObjectContext {
   /// What `save()` does, with the library's own errors.
   func saveChanges() throws {
+    if Watching.concerns(.saves) { try saveWatched() } else { try runSave() }
+  }
+
+  func runSave() throws {
     checkAccess()
     if saving.isRunning {
       throw CoreDataError(
@@ -39,7 +43,9 @@ extension ManagedObjectContext {
     tellChanges()
     saving.encodingAhead?.wait()
     try throwingFailures { try prepareToSave() }
-    return try saveFrozen { try parent == nil ? writePendingChanges() : handToParent() }
+    let outcome = try saveFrozen { try parent == nil ? writePendingChanges() : handToParent() }
+    if parent != nil { saving.watch?.note(handedOver: outcome) }
+    return outcome
   }
 
   // MARK: Before the store
@@ -159,6 +165,7 @@ extension ManagedObjectContext {
 
   private func commit(_ save: PendingSave, _ outcome: inout SaveOutcome) throws -> CommitNotice {
     statistics.saveAttempts += 1
+    saving.watch?.attempts += 1
     let start = ContinuousClock.now
     do {
       save.changes.origin = changeOrigin
@@ -175,6 +182,7 @@ extension ManagedObjectContext {
         }
       }
       noteTime(since: start, of: save.changes, failed: false)
+      saving.watch?.note(notice, save.store)
       return notice
     } catch {
       noteTime(since: start, of: save.changes, failed: true)

@@ -84,6 +84,9 @@ final class SaveFlight: @unchecked Sendable {
   private(set) var unsavedRows: [StratumRow] = []
   /// Edited objects whose rows a batch has deleted, when the flight began.
   private(set) var outlivedDeletions: Set<StratumLayer.Place> = []
+  /// When it was asked for, while somebody asks for saves.
+  var watchedSince: ContinuousClock.Instant?
+  var watchedCounts = (inserted: 0, updated: 0, deleted: 0)
   /// How far adoption has come, counted over all parts.
   var landedCount = 0
   private var known: Set<ManagedObject>?
@@ -99,6 +102,27 @@ final class SaveFlight: @unchecked Sendable {
   }
 
   var count: Int { parts.reduce(0) { $0 + $1.entries.count } }
+
+  /// Whether it is not tried again.
+  func isOver(after attempts: Int, of most: Int) -> Bool {
+    switch ending {
+    case .refused, .disputed: attempts >= most
+    case .saved, .failed, nil: true
+    }
+  }
+
+  /// How many objects are inserted, changed, deleted.
+  var counts: (inserted: Int, updated: Int, deleted: Int) {
+    var counts = (inserted: 0, updated: 0, deleted: 0)
+    forEachObject { _, kind in
+      switch kind {
+      case .insert: counts.inserted += 1
+      case .update: counts.updated += 1
+      case .delete: counts.deleted += 1
+      }
+    }
+    return counts
+  }
 
   /// Every object with what is done to it.
   func forEachObject(_ body: (ManagedObject, StratumRow.Kind) -> Void) {

@@ -10,7 +10,7 @@ extension ManagedObjectContext {
     if conflicts.isEmpty { return }
     statistics.conflicts += conflicts.count
     defer { note(conflicts) }
-    try mergePolicy.resolve(mergeConflicts: conflicts)
+    try askPolicy(conflicts)
     let constraints = conflicts.compactMap { $0 as? ConstraintConflict }
     if constraints.isEmpty { return }
     // What children have saved and the policy has edited is no longer handed on as they left it.

@@ -46,8 +46,7 @@ extension FetchedResultsControllerDelegate {
     if controller.fetchedObjects != nil {
       return controller.managedObjectContext.tell(ReadFailure(error, []))
     }
-    let text = "Strata: a fetched results controller could not follow its context: \(error)\n"
-    FileHandle.standardError.write(Data(text.utf8))
+    Diagnostics.write("a fetched results controller could not follow its context: \(error)", .error)
   }
 }
 

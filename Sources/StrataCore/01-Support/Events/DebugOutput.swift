@@ -1,7 +1,6 @@
 import Foundation
-import Synchronization
 
-/// What is written to standard error while a developer looks for waste: one line for each request, save and batch.
+/// What is written while a developer looks for waste: one line for each request, save and batch, to standard error or to the observers of messages.
 ///
 ///     STRATA_DEBUG=plan,time        the plan of each request and how long the store took
 ///     STRATA_DEBUG=4                everything; 1 to 4 are plan, and time, and rows, and faults
@@ -20,6 +19,7 @@ public struct DebugOutput: OptionSet, Sendable, Hashable {
   public static let rows = DebugOutput(rawValue: 4)
   /// Each fault that was fired, of a row or of a relationship.
   public static let faults = DebugOutput(rawValue: 8)
+  static let all = DebugOutput(rawValue: 0xFF)
 
   /// The environment variable.
   static let variable = "STRATA_DEBUG"
@@ -47,8 +47,8 @@ public struct DebugOutput: OptionSet, Sendable, Hashable {
   /// What is to be written now.
   @inline(__always)
   static var current: DebugOutput {
-    get { DebugOutput(rawValue: debugSwitch.load(ordering: .relaxed)) }
-    set { debugSwitch.store(newValue.rawValue, ordering: .relaxed) }
+    get { Watching.debugOutput }
+    set { Watching.debugOutput = newValue }
   }
 
   /// Reads the environment variable once.
@@ -57,20 +57,18 @@ public struct DebugOutput: OptionSet, Sendable, Hashable {
     let (output, unknown) = parse(text)
     if !output.isEmpty { current = output }
     if unknown.isEmpty { return }
-    write(
+    // Whoever asks first waits for this.
+    Diagnostics.writeUnderLock(
       "\(variable) does not know \(unknown.map { "“\($0)”" }.joined(separator: ", ")); it takes "
-        + "\(names.map(\.0).joined(separator: ", ")), or a number from 1 to \(names.count).")
+        + "\(names.map(\.0).joined(separator: ", ")), or a number from 1 to \(names.count).", .warning)
   }()
 
-  /// Writes one line, or hands it to the handler that replaces standard error.
+  /// Writes one line: a message of level debug, or what a test's handler gets.
   static func write(_ line: String) {
     if let listener = listener.withLock({ $0 }) { return listener(line) }
-    FileHandle.standardError.write(Data("Strata: \(line)\n".utf8))
+    Diagnostics.write(line, .debug)
   }
 
-  /// For tests: gets the lines instead of standard error.
+  /// For tests: gets the lines instead of everybody else.
   static let listener = Mutex<(@Sendable (String) -> Void)?>(nil)
 }
-
-/// A plain flag: set at start-up, read everywhere.
-private let debugSwitch = Atomic<UInt8>(0)

@@ -1,0 +1,159 @@
+import Foundation
+import InMemoryLogging
+import Logging
+import Testing
+
+@testable import StrataCore
+@testable import StrataTelemetry
+
+extension InMemoryLogHandler.Entry {
+  subscript(key: String) -> String? { metadata["strata." + key].map { "\($0)" } }
+  var text: String { "\(message)" }
+}
+
+extension InMemoryLogHandler {
+  /// A logger that keeps what is logged from a level on, and what it keeps.
+  static func make(_ level: Logger.Level = .trace) -> (logger: Logger, handler: InMemoryLogHandler) {
+    var handler = InMemoryLogHandler()
+    handler.logLevel = level
+    return (Logger(label: "test") { [handler] _ in handler }, handler)
+  }
+}
+
+extension TelemetryTests {
+  /// What becomes log lines.
+  struct Logs {
+    let club: Club
+    let logger: Logger
+    let handler: InMemoryLogHandler
+
+    init() throws {
+      club = try Club()
+      (logger, handler) = InMemoryLogHandler.make()
+    }
+
+    /// The lines about this test's contexts.
+    private func written(
+      _ change: (inout Telemetry.Options) -> Void = { _ in }, _ body: () throws -> Void
+    ) rethrows -> [InMemoryLogHandler.Entry] {
+      var options = Telemetry.Options()
+      (options.logger, options.metrics, options.tracer) = (logger, nil, nil)
+      change(&options)
+      let telemetry = Telemetry.start(options)
+      defer { telemetry.stop() }
+      try body()
+      telemetry.observer.awaitNaming()
+      return handler.entries.filter {
+        $0["context"]?.contains(club.tag) == true || $0.text.contains(club.tag)
+      }
+    }
+
+    @Test("saves, fetches and faults are lines of levels that say how unusual they are")
+    func levels() throws {
+      try club.fill(teams: 1, people: 2)
+      let lines = try written {
+        let context = club.context()
+        let person = try context.fetch(club.people(Attribute("name") == "person 0.0"))[0]
+        _ = person.team?.name
+        person.age = 99
+        try context.save()
+        Person(context: context).code = "x"
+        Person(context: context).code = "x"
+        #expect(throws: (any Error).self) { try context.save() }
+      }
+      #expect(lines.map(\.text) == ["fetch", "fault", "save", "conflict not settled", "save failed"])
+      #expect(lines.map(\.level) == [.debug, .trace, .debug, .info, .warning])
+      try #require(lines.count == 5)
+      #expect(lines[0]["entity"] == "Person")
+      #expect(lines[0]["returned"] == "1")
+      #expect(lines[0]["plan"] != nil)
+      #expect(lines[0]["predicate"] == nil)
+      #expect(lines[1]["relationship"] == "Person.team")
+      #expect(lines[2]["updated"] == "1")
+      #expect(lines[3]["unique_values"] == "1")
+      #expect(lines[4]["error"] == "CoreDataError 133021")
+    }
+
+    @Test("a slow fetch is told at notice; with values only when they are asked for")
+    func slow() throws {
+      try club.fill(teams: 1, people: 2)
+      let lines = try written {
+        $0.slowFetch = .zero
+        $0.includesValues = true
+      } _: {
+        _ = try club.context().fetch(club.people(Attribute("name") == "secret"))
+      }
+      #expect(lines.map(\.text) == ["slow fetch"])
+      #expect(lines.map(\.level) == [.notice])
+      #expect(lines.first?["predicate"]?.contains("secret") == true)
+    }
+
+    @Test("what is below the logger's level is not written, what is not is")
+    func quiet() throws {
+      let (quiet, kept) = InMemoryLogHandler.make(.notice)
+      _ = try written {
+        $0.logger = quiet
+        $0.slowFetch = .zero
+      } _: {
+        let context = club.context()
+        _ = Person(context: context)
+        try context.save()
+        _ = try context.fetch(club.people())
+      }
+      let own = kept.entries.filter { $0["context"]?.contains(club.tag) == true }
+      #expect(own.map(\.text) == ["slow fetch"])
+    }
+
+    @Test("messages of the library are lines of their level")
+    func messages() throws {
+      _ = written { _ = Stranger.entity() }
+      let line = try #require(handler.entries.first { $0.text.hasPrefix("Stranger.entity()") })
+      #expect(line.level == .warning)
+      #expect(line["module"] == "Strata")
+    }
+
+    #if os(Linux) && compiler(>=6.2)
+      @Test("faults in a loop name entity, relationship, function, file and line")
+      func callSite() throws {
+        try club.fill(teams: 20, people: 1)
+        let context = club.context()
+        var place: UInt = 0
+        func walk(_ people: [Person]) {
+          for person in people {
+            place = #line + 1
+            _ = person.team?.name
+          }
+        }
+        let lines = try written { walk(try context.fetch(club.people())) }
+        let line = try #require(lines.first { $0.level == .warning })
+        #expect(line["entity"] == "Team")
+        #expect(line["relationship"] == "Person.team")
+        #expect(line["count"] == "16")
+        #expect(line["function"]?.contains("walk") == true)
+        #expect(line["file"]?.hasSuffix("LogTests.swift") == true)
+        #expect(line["line"] == "\(place)")
+        #expect(line["property"]?.contains("Team.name") == true)
+        #expect(line.text.contains("LogTests.swift:\(place)"))
+      }
+    #endif
+
+    @Test("the place is the innermost function of the program that is no accessor")
+    func frames() {
+      func function(_ mangled: String, _ name: String, _ file: String? = nil) -> CapturedStack.Function {
+        CapturedStack.Function(mangled: mangled, name: name, file: file, line: 1)
+      }
+      let core = function("$s10StrataCore13ManagedObjectC4fireyyF", "ManagedObject.fire()", "Fault.swift")
+      let getter = function("$s4Club4TeamC4nameSSvg", "Team.name.getter", "Team.swift")
+      let map = function("$sSTsE3mapySayqd__Gqd__7ElementQzqd_0_KXEqd_0_YKF", "Sequence.map")
+      let thunk = function("$s4Club4walkyyFTR", "thunk", "/<compiler-generated>")
+      let walk = function("$s4Club4walkyyF", "walk()", "Walk.swift")
+      let main = function("main", "main", "main.swift")
+      #expect(
+        CapturedStack.callSite([core, getter, map, thunk, walk, main])
+          == CallSite(function: "walk()", file: "Walk.swift", line: 1, property: "Team.name.getter"))
+      #expect(CapturedStack.callSite([core, main])?.function == "main")
+      #expect(CapturedStack.callSite([core, getter])?.function == "Team.name.getter")
+      #expect(CapturedStack.callSite([core, function("_ZN3fooEv", "foo()")]) == nil)
+    }
+  }
+}
