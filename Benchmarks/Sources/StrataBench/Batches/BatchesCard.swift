@@ -35,6 +35,7 @@ struct Batches: AsyncParsableCommand {
   private func compare(_ size: Int, _ root: URL) async throws {
     let flights = Flight.make(count: size)
     var seconds: [BatchContender: [BatchJob: [Double]]] = [:]
+    var processor: [BatchContender: [BatchJob: [Double]]] = [:]
     for run in 0...runs {
       for contender in BatchContender.allCases {
         let folder = root.appendingPathComponent("store")
@@ -43,14 +44,17 @@ struct Batches: AsyncParsableCommand {
         for job in BatchJob.allCases where jobs.isEmpty || job == .insert || jobs.contains(job) {
           // No run pays for what the previous one left to write.
           sync()
-          let start = ContinuousClock.now
+          let (start, before) = (ContinuousClock.now, ProcessorTime.now())
           let count = try peer.run(job, flights)
-          let time = (ContinuousClock.now - start).seconds
+          let (time, work) = ((ContinuousClock.now - start).seconds, ProcessorTime.now() - before)
           guard count == job.expected(size) else {
             throw BenchmarkError(
               "\(contender.rawValue), \(job.rawValue): \(count) rows instead of \(job.expected(size))")
           }
-          if run > 0 { seconds[contender, default: [:]][job, default: []].append(time) }
+          if run > 0 {
+            seconds[contender, default: [:]][job, default: []].append(time)
+            processor[contender, default: [:]][job, default: []].append(work)
+          }
         }
         let deletes = jobs.isEmpty || jobs.contains(.delete)
         guard try peer.count() == (deletes ? size - (size + 9) / 10 : size) else {
@@ -63,6 +67,8 @@ struct Batches: AsyncParsableCommand {
     print("\(size) rows, counted runs: \(runs); medians, ms (least–most)\n")
     print(times(seconds))
     print(ratios(seconds))
+    print("Processor time of all threads, in the kernel and out of it, ms\n")
+    print(times(processor))
   }
 
   private func times(_ seconds: [BatchContender: [BatchJob: [Double]]]) -> Table {
