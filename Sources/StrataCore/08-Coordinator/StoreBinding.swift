@@ -107,6 +107,16 @@ final class BoundEntity: Sendable {
   }
 }
 
+extension RowDraft {
+  /// Makes this the draft of another new object of the entity, as ``BoundEntity/makeDraft()`` makes one.
+  func begin(_ bound: BoundEntity) {
+    restart(changed: bound.persistentSlots)
+    if !bound.hasDefaults { return }
+    let pointers = pointers
+    for (slot, value) in bound.defaults.enumerated() where !value.isNull { pointers.store(value, slot) }
+  }
+}
+
 /// A store as a coordinator holds it: the engine, its entities bound, and the queue of saves waiting for it.
 final class StoreBinding: Sendable {
   let store: any StoreEngine

@@ -1,7 +1,8 @@
 import ArgumentParser
 import Foundation
 
-/// The card “batches”: inserts, updates and deletes straight in the store, each in one durable transaction, against the same in SQL.
+/// The card “batches”: inserts, updates and deletes straight in the store, each in one durable transaction, against the same in SQL, by objects, and by hand on
+/// LMDB itself, all by turns in one run.
 struct Batches: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Batch insert, update and delete; and what memory a batch takes as it grows.")
@@ -9,8 +10,11 @@ struct Batches: AsyncParsableCommand {
   @Option(parsing: .upToNextOption, help: "Row counts, such as 100k 1M.")
   var sizes = [Size(100_000)]
   @Option(help: "Counted runs.") var runs = 5
-  @Option(parsing: .upToNextOption, help: "Row counts whose memory is measured; none to leave that out.")
+  @Option(parsing: .upToNextOption, help: "Row counts whose memory is measured.")
   var memory = [Size(100_000), Size(1_000_000)]
+  @Option(
+    parsing: .upToNextOption, help: "Beside the insert only these: update, compute, delete. All without it.")
+  var jobs: [BatchJob] = []
   @Option(help: "Folder for the stores; it should lie on a disk, not in memory.")
   var directory = ".build/bench-stores"
 
@@ -30,42 +34,73 @@ struct Batches: AsyncParsableCommand {
 
   private func compare(_ size: Int, _ root: URL) async throws {
     let flights = Flight.make(count: size)
-    var seconds: [String: [BatchJob: [Double]]] = [:]
+    var seconds: [BatchContender: [BatchJob: [Double]]] = [:]
+    var processor: [BatchContender: [BatchJob: [Double]]] = [:]
     for run in 0...runs {
-      for name in ["GRDB", "Strata", "dictionaries"] {
+      for contender in BatchContender.allCases {
         let folder = root.appendingPathComponent("store")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let peer: any BatchPeer =
-          name == "GRDB"
-          ? try GRDBBatches(folder)
-          : try await StrataBatches(folder, usesDictionaries: name == "dictionaries")
-        for job in BatchJob.allCases {
+        let peer = try await contender.peer(folder)
+        for job in BatchJob.allCases where jobs.isEmpty || job == .insert || jobs.contains(job) {
           // No run pays for what the previous one left to write.
           sync()
-          let start = ContinuousClock.now
+          let (start, before) = (ContinuousClock.now, ProcessorTime.now())
           let count = try peer.run(job, flights)
-          let time = (ContinuousClock.now - start).seconds
+          let (time, work) = ((ContinuousClock.now - start).seconds, ProcessorTime.now() - before)
           guard count == job.expected(size) else {
-            throw BenchmarkError("\(name), \(job.rawValue): \(count) rows instead of \(job.expected(size))")
+            throw BenchmarkError(
+              "\(contender.rawValue), \(job.rawValue): \(count) rows instead of \(job.expected(size))")
           }
-          if run > 0 { seconds[name, default: [:]][job, default: []].append(time) }
+          if run > 0 {
+            seconds[contender, default: [:]][job, default: []].append(time)
+            processor[contender, default: [:]][job, default: []].append(work)
+          }
         }
-        guard try peer.count() == size - (size + 9) / 10 else { throw BenchmarkError("\(name) lost rows") }
+        let deletes = jobs.isEmpty || jobs.contains(.delete)
+        guard try peer.count() == (deletes ? size - (size + 9) / 10 : size) else {
+          throw BenchmarkError("\(contender.rawValue) lost rows")
+        }
         try peer.close()
         try FileManager.default.removeItem(at: folder)
       }
     }
-    var table = Table(header: ["", "GRDB ms", "Strata ms", "min", "max", "× GRDB", "by dictionaries ms"])
+    print("\(size) rows, counted runs: \(runs); medians, ms (least–most)\n")
+    print(times(seconds))
+    print(ratios(seconds))
+    print("Processor time of all threads, in the kernel and out of it, ms\n")
+    print(times(processor))
+  }
+
+  private func times(_ seconds: [BatchContender: [BatchJob: [Double]]]) -> Table {
+    var table = Table(header: [""] + BatchContender.allCases.map(\.rawValue))
     for job in BatchJob.allCases {
-      let (theirs, ours) = (seconds["GRDB"]?[job] ?? [], seconds["Strata"]?[job] ?? [])
-      table.rows.append([
-        job.rawValue, text(theirs.median * 1e3), text(ours.median * 1e3), text((ours.min() ?? 0) * 1e3),
-        text((ours.max() ?? 0) * 1e3), text(theirs.median / ours.median),
-        job == .insert ? text((seconds["dictionaries"]?[job] ?? []).median * 1e3) : "",
-      ])
+      table.rows.append(
+        [job.rawValue]
+          + BatchContender.allCases.map { contender in
+            guard let times = seconds[contender]?[job] else { return "" }
+            return
+              "\(text(times.median * 1e3)) (\(text((times.min() ?? 0) * 1e3))–\(text((times.max() ?? 0) * 1e3)))"
+          })
     }
-    print("\(size) rows, counted runs: \(runs)\n")
-    print(table)
+    return table
+  }
+
+  private func ratios(_ seconds: [BatchContender: [BatchJob: [Double]]]) -> Table {
+    var table = Table(header: [
+      "median of the batch, by columns", "× GRDB", "of the objects' time", "of the floor's time",
+    ])
+    for contender in [BatchContender.rows, .quiet] {
+      for job in BatchJob.allCases {
+        func median(_ contender: BatchContender) -> Double { (seconds[contender]?[job] ?? [.nan]).median }
+        func ratio(_ ratio: Double) -> String { ratio.isNaN ? "" : "\((ratio * 100).rounded() / 100)" }
+        let own = median(contender)
+        table.rows.append([
+          "\(job.rawValue)\(contender == .quiet ? ", not merged" : "")", ratio(median(.grdb) / own),
+          ratio(own / median(.objects)), ratio(own / median(.floor)),
+        ])
+      }
+    }
+    return table
   }
 
   private func text(_ number: Double) -> String { "\((number * 10).rounded() / 10)" }
@@ -92,13 +127,39 @@ struct Batches: AsyncParsableCommand {
 }
 
 /// What a contender does.
-enum BatchJob: String, CaseIterable {
+enum BatchJob: String, CaseIterable, ExpressibleByArgument {
   case insert = "insert all, two indexes"
   case update = "update 10 %, two constants"
   case compute = "update 10 %, an expression, indexed"
   case delete = "delete 10 %"
 
+  init?(argument: String) {
+    guard let job = Self.allCases.first(where: { "\($0)" == argument }) else { return nil }
+    self = job
+  }
+
   func expected(_ size: Int) -> Int { self == .insert ? size : (size + 9) / 10 }
+}
+
+/// Who does it, by turns.
+enum BatchContender: String, CaseIterable {
+  case grdb = "GRDB"
+  case floor = "hand-packed LMDB"
+  case objects = "objects"
+  case rows = "batch, by columns"
+  case quiet = "the same, not merged"
+  case dictionaries = "batch, dictionaries"
+
+  func peer(_ folder: URL) async throws -> any BatchPeer {
+    switch self {
+    case .grdb: try GRDBBatches(folder)
+    case .floor: try HandPackedBatches(folder)
+    case .objects: try await ObjectBatches(folder)
+    case .rows: try await StrataBatches(folder)
+    case .quiet: try await StrataBatches(folder, merges: false)
+    case .dictionaries: try await StrataBatches(folder, usesDictionaries: true)
+    }
+  }
 }
 
 protocol BatchPeer {

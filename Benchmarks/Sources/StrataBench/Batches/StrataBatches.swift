@@ -8,9 +8,17 @@ struct StrataBatches: BatchPeer {
 
   /// Whether rows are given as dictionaries, not by column.
   private let usesDictionaries: Bool
+  /// Whether the context that executes the requests has their changes at once.
+  private let merges: Bool
 
-  init(_ folder: URL, usesDictionaries: Bool = false) async throws {
+  /// Every tenth flight.
+  static var tenth: FetchPredicate {
+    .compare(FetchComparison(.function(.modulus, [.key("number"), .constant(10)]), .equal, .constant(0)))
+  }
+
+  init(_ folder: URL, usesDictionaries: Bool = false, merges: Bool = true) async throws {
     self.usesDictionaries = usesDictionaries
+    self.merges = merges
     let flight = EntityDescription(
       "Flight",
       properties: [
@@ -54,27 +62,28 @@ struct StrataBatches: BatchPeer {
   }
 
   private func execute(_ job: BatchJob, _ count: Int, _ flight: @escaping (Int) -> Flight) throws -> Int {
-    let tenth = FetchPredicate.compare(
-      FetchComparison(.function(.modulus, [.key("number"), .constant(10)]), .equal, .constant(0)))
     switch job {
     case .insert:
-      return try context.execute(usesDictionaries ? dictionaries(count, flight) : rows(count, flight)).count
+      var request = usesDictionaries ? dictionaries(count, flight) : rows(count, flight)
+      request.mergesIntoContext = merges
+      return try context.execute(request).count
     case .update:
-      return try context.execute(
-        BatchUpdateRequest(
-          entityName: "Flight", predicate: tenth, propertiesToUpdate: ["delay": 1.5, "carrier": "XX"])
-      ).count
+      return try update(["delay": 1.5, "carrier": "XX"])
     case .compute:
-      return try context.execute(
-        BatchUpdateRequest(
-          entityName: "Flight", predicate: tenth,
-          propertiesToUpdate: ["location": FetchExpression.function(.lowercase, [.key("location")])])
-      ).count
+      return try update(["location": FetchExpression.function(.lowercase, [.key("location")])])
     case .delete:
-      return try context.execute(
-        BatchDeleteRequest(fetchRequest: FetchRequest<ManagedObject>(entityName: "Flight", predicate: tenth))
-      ).count
+      var request = BatchDeleteRequest(
+        fetchRequest: FetchRequest<ManagedObject>(entityName: "Flight", predicate: Self.tenth))
+      request.mergesIntoContext = merges
+      return try context.execute(request).count
     }
+  }
+
+  private func update(_ values: [String: any Sendable]) throws -> Int {
+    var request = BatchUpdateRequest(
+      entityName: "Flight", predicate: Self.tenth, propertiesToUpdate: values)
+    request.mergesIntoContext = merges
+    return try context.execute(request).count
   }
 
   private func rows(_ count: Int, _ flight: @escaping (Int) -> Flight) -> BatchInsertRequest {

@@ -225,7 +225,7 @@ private final class Gate: @unchecked Sendable {
 }
 
 /// Seconds that the processors have worked for this process.
-private enum ProcessorTime {
+enum ProcessorTime {
   static func now() -> Double {
     var usage = rusage()
     #if canImport(Darwin)

@@ -60,6 +60,17 @@ final class RowDraft: ManagedBuffer<RowDraft.Header, RowDraft.Cell> {
     return draft
   }
 
+  /// Forgets all values, and what was said of them; `changed` says which slots count as set now.
+  func restart(changed: SlotBitmap) {
+    let pointers = pointers
+    for slot in pointers.header.pointee.variableSlots { pointers.clear(Int(slot)) }
+    pointers.header.pointee.changed = changed
+    pointers.header.pointee.eventChanged = SlotBitmap()
+    pointers.header.pointee.present = SlotBitmap()
+    pointers.header.pointee.primitive = SlotBitmap()
+    pointers.header.pointee.misfits = SlotBitmap()
+  }
+
   deinit {
     // Values that hold nothing need no end.
     let pointers = pointers

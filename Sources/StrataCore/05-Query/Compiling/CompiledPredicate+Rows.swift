@@ -25,6 +25,10 @@ extension CompiledPredicate {
         let bits = RowBytes.reference(row, table[Int(instruction.slot)])
         return bits != 0
           && IdentifierKeys.contains(keySets[Int(instruction.firstOperand)], Reference.primaryKey(bits))
+      case .arithmetic:
+        let test = arithmetics[Int(instruction.firstOperand)]
+        if RowBytes.isNil(row, test.slot) { return test.isTrue(.null) }
+        return try test.isTrue(row: row, table[test.slot], large: large)
       default: return try other(instruction)
       }
     }

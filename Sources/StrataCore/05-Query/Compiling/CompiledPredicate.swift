@@ -32,6 +32,8 @@ final class CompiledPredicate: @unchecked Sendable {
       case related
       /// Two expressions: `comparisons`.
       case comparison
+      /// What a slot's value and a number make: `arithmetics`.
+      case arithmetic
     }
 
     var slot: Int32
@@ -66,8 +68,9 @@ final class CompiledPredicate: @unchecked Sendable {
   let texts: [TextTest]
   let related: [RelatedTest]
   let comparisons: [BoundComparison]
+  let arithmetics: [ArithmeticTest]
   /// Whether values of the one row decide the predicate, and its text tests need no value twice: no relationship is followed and
-  /// no expression evaluated.
+  /// no expression evaluated but an arithmetic one.
   let isLocal: Bool
   /// What was compiled.
   let source: ResolvedPredicate
@@ -91,6 +94,7 @@ final class CompiledPredicate: @unchecked Sendable {
     texts = compiler.texts
     related = compiler.related
     comparisons = compiler.comparisons
+    arithmetics = compiler.arithmetics
     isLocal = related.isEmpty && comparisons.isEmpty
     slots = compiler.slots
     source = predicate
@@ -122,6 +126,7 @@ final class CompiledPredicate: @unchecked Sendable {
       case .identifier: return IdentifierKeys.contains(keySets[operand], primaryKey)
       case .reference: return isReference(value(Int(instruction.slot)), to: operand)
       case .text: return try texts[operand].matches(value(Int(instruction.slot)))
+      case .arithmetic: return arithmetics[operand].isTrue(value(Int(instruction.slot)))
       case .related, .comparison: trap("a predicate on other objects was evaluated without them")
       }
     }

@@ -12,6 +12,7 @@ struct PredicateCompiler {
   var texts: [TextTest] = []
   var related: [RelatedTest] = []
   var comparisons: [BoundComparison] = []
+  var arithmetics: [ArithmeticTest] = []
   /// The slots that instructions look at, and those that comparisons look at beside them.
   var slots = SlotBitmap()
   let binder: ExpressionBinder
@@ -50,6 +51,12 @@ struct PredicateCompiler {
         RelatedTest(relationship: relationship, program: binder.compile(part, relationship.destination)))
       append(.related, relationship.slot, related.count - 1, onTrue, onFalse)
     case .comparison(let comparison):
+      if let test = ArithmeticTest(comparison) {
+        slots.insert(test.slot)
+        arithmetics.append(test)
+        append(.arithmetic, test.slot, arithmetics.count - 1, onTrue, onFalse)
+        break
+      }
       comparisons.append(BoundComparison(comparison, binder))
       append(.comparison, 0, comparisons.count - 1, onTrue, onFalse)
     case .test(let test):
@@ -110,7 +117,9 @@ struct PredicateCompiler {
     case .selfIn, .reference: 4
     case .text(let test): test.operation == .matches ? 400 : 40
     case .related: 300
-    case .comparison(let comparison): comparison.left.isLocal && comparison.right.isLocal ? 200 : 1_000
+    case .comparison(let comparison):
+      ArithmeticTest(comparison) != nil
+        ? 3 : comparison.left.isLocal && comparison.right.isLocal ? 200 : 1_000
     case .test(let test):
       switch (test.operation, test.type) {
       case (.isNil, _): 1

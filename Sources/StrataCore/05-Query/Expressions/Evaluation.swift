@@ -373,6 +373,7 @@ extension CompiledPredicate {
       switch instruction.kind {
       case .slot: return test(instruction, try view.value(node, Int(instruction.slot)))
       case .text: return try texts[operand].matches(view.value(node, Int(instruction.slot)))
+      case .arithmetic: return arithmetics[operand].isTrue(try view.value(node, Int(instruction.slot)))
       case .identifier:
         return IdentifierKeys.contains(keySets[operand], Reference.primaryKey(view.reference(node)))
       case .reference: return isReference(try view.value(node, Int(instruction.slot)), to: operand)

@@ -19,6 +19,7 @@ struct BatchInserting {
   /// - Throws: `BatchDuplicates`, and what writing throws.
   func run(_ transaction: borrowing WriteTransaction) throws {
     writing.progress.begin(total: rows.count)
+    if try insertSorted(transaction) { return writing.progress.complete(rows.count) }
     if duplicates == .refuse {
       try rows.forEachChunk { try insert($0, transaction) }
     } else {
@@ -27,6 +28,38 @@ struct BatchInserting {
       settling.finish()
     }
     writing.progress.complete(rows.count)
+  }
+
+  /// Inserts the rows, and then their index entries, each index in one ascending pass, whatever the rule for duplicates: when no two rows have values in
+  /// common that must be unique, nor a row with a record. False, and nothing is written, when that is not so, or not known.
+  private func insertSorted(_ transaction: borrowing WriteTransaction) throws -> Bool {
+    let catalogue = writing.catalogue
+    guard let entries = rows.entries, entries.generation == catalogue.generation,
+      partnerships.relationships.isEmpty, writing.parts.held[rows.entity]
+    else { return false }
+    if !entries.areMade() { return false }
+    if entries.hasConstraints {
+      for list in try entries.lists() where list.index.isUnique {
+        guard let keyspace = catalogue.indexes.keyspaces[list.index.number] else { continue }
+        if try list.mayRepeatValues(keyspace, transaction.read, writing.look) { return false }
+      }
+    }
+    let last = try writing.parts.lastKey(entity.hierarchyNumber, transaction.read)
+    let hasReferences = !catalogue.relationships.referenceSlots[rows.entity].isEmpty
+    try rows.forEachBlock { block in
+      if hasReferences {
+        try writing.insert(
+          block.chunk(entity: rows.entity, slots: rows.slots).rows, leavesIndexes: true, transaction)
+        try writing.flush(transaction)
+      } else {
+        try writing.put(block, of: entity, slots: rows.slots, after: last, transaction)
+      }
+    }
+    for list in try entries.lists() {
+      guard let keyspace = catalogue.indexes.keyspaces[list.index.number] else { continue }
+      try list.write(keyspace, transaction, writing.look)
+    }
+    return true
   }
 
   private func insert(_ chunk: BatchChunk, _ transaction: borrowing WriteTransaction) throws {

@@ -47,12 +47,13 @@ struct BatchUpdating {
     try writing.parts.environment.read { snapshot in
       let evaluation = Evaluation(
         StoredView(writing.reader, snapshot), now: now, entityName: update.request.entity.name)
-      try search.forEachRow(snapshot) { key, row in
-        let draft = draft(of: row.entity)
-        for (slot, expression) in expressions {
-          let value = try evaluation.evaluate(expression, for: StoredNode(row: row, primaryKey: key))
-          draft[slot] = try fitted(value.single, slot, row, key, snapshot)
+      if let putting = BatchPutting(update, slots, writing) {
+        return try putting.run(search, snapshot, transaction) { key, row in
+          try values(for: row, key, evaluation, snapshot)
         }
+      }
+      try search.forEachRow(snapshot) { key, row in
+        let draft = try values(for: row, key, evaluation, snapshot)
         try change(row, key, draft, transaction)
       }
     }
@@ -63,11 +64,24 @@ struct BatchUpdating {
     }
   }
 
+  /// What a row gets.
+  private mutating func values(
+    for row: StoredRow, _ key: UInt64, _ evaluation: Evaluation<StoredView>,
+    _ snapshot: borrowing ReadTransaction
+  ) throws -> RowDraft {
+    let draft = draft(of: row.entity)
+    for (slot, expression) in expressions {
+      let value = try evaluation.evaluate(expression, for: StoredNode(row: row, primaryKey: key))
+      draft[slot] = try fitted(value.single, slot, row, key, snapshot)
+    }
+    if setsElements { try requireElements(row, key, draft) }
+    return draft
+  }
+
   private func change(
     _ row: StoredRow, _ key: UInt64, _ draft: RowDraft, _ transaction: borrowing WriteTransaction
   ) throws {
     writing.noteUpdated(key, of: row.entity)
-    if setsElements { try requireElements(row, key, draft) }
     if partnerships.isEmpty { return try writing.update(row, key, draft, slots, transaction) }
     for relationship in partnerships {
       try partner(row, key, relationship, draft[relationship.slot], transaction)

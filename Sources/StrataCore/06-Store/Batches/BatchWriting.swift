@@ -25,7 +25,7 @@ final class BatchWriting {
   let reader: RowReader
   let progress: BatchProgress
   let journal: JournalRecorder?
-  private let history: HistoryWriter?
+  let history: HistoryWriter?
   // `@exclusivity(unchecked)`: everything below is used by one frame on one thread, and there are no calls back.
   /// What has been written so far, and what waits.
   @exclusivity(unchecked) private(set) var outcome: BatchChanges
@@ -75,13 +75,79 @@ final class BatchWriting {
   // MARK: Changes
 
   /// Rows that are new.
-  func insert(_ rows: [RowChange], _ transaction: borrowing WriteTransaction) throws {
+  func insert(
+    _ rows: [RowChange], leavesIndexes: Bool = false, _ transaction: borrowing WriteTransaction
+  ) throws {
     if rows.isEmpty { return }
     try flush(transaction)
     changes.inserts = rows
+    changes.leavesIndexes = leavesIndexes
     for row in rows { outcome.inserted.append(row.primaryKey, of: row.entity) }
     // The slots of all rows are the same: those of the entity.
     if let first = rows.first { note(first.changedSlots, of: first.entity) }
+  }
+
+  /// Puts new rows of an entity without references at once, and leaves indexes as they are. No row has a key up to `last` but those that were there
+  /// before the batch.
+  /// - Throws: `CommitConflict` when there are rows of others under their keys; `CancellationError`; `StorageError`.
+  func put(
+    _ block: RowBlock, of entity: EntitySchema, slots: SlotBitmap, after last: UInt64?,
+    _ transaction: borrowing WriteTransaction
+  ) throws {
+    try progress.stopIfCancelled()
+    guard let keyspace = parts.rows[entity.hierarchyNumber] else {
+      throw parts.damaged("The store has no keyspace for \(entity.name).")
+    }
+    if let last { try requireNew(block, of: entity, keyspace, upTo: last, transaction.read) }
+    try transaction.withCursor(keyspace) { cursor in
+      var end = try cursor.last().flatMap { PrimaryKeyBytes.whole($0.key) } ?? 0
+      for row in block.rows {
+        try PrimaryKeyBytes.with(row.key) { try cursor.put($0, row.bytes, append: row.key > end) }
+        end = max(end, row.key)
+      }
+    }
+    for row in block.rows { journal?.note(row.key, of: entity.number, .inserted) }
+    if let history {
+      for row in block.rows {
+        try history.note(.inserted, row.key, of: entity.number, SlotBitmap(), transaction)
+      }
+    }
+    try putLargeValues(of: block, entity, transaction)
+    for row in block.rows { outcome.inserted.append(row.key, of: entity.number) }
+    note(slots, of: entity.number)
+    hasWritten = true
+    progress.complete(outcome.inserted.count)
+  }
+
+  private func requireNew(
+    _ block: RowBlock, of entity: EntitySchema, _ keyspace: Keyspace, upTo last: UInt64,
+    _ transaction: borrowing ReadTransaction
+  ) throws {
+    var conflicts: [RowConflict] = []
+    for row in block.rows where row.key <= last {
+      guard let bytes = try transaction.get(keyspace, row.key) else { continue }
+      let stored = reader.fetchedRow(try reader.row(bytes, primaryKey: row.key), primaryKey: row.key)
+      conflicts.append(
+        RowConflict(hierarchy: entity.hierarchyNumber, primaryKey: row.key, stored: stored))
+    }
+    if !conflicts.isEmpty { throw CommitConflict(conflicts: conflicts) }
+  }
+
+  private func putLargeValues(
+    of block: RowBlock, _ entity: EntitySchema, _ transaction: borrowing WriteTransaction
+  ) throws {
+    if block.externals.isEmpty { return }
+    guard let large = parts.large else { throw parts.damaged("The store has no keyspace for large values.") }
+    for (number, values) in block.externals.sorted(by: { $0.key < $1.key }) {
+      let row = block.rows[number]
+      for value in values {
+        let key = reader.largeValueKey(
+          entity: entity.number, value.slot, primaryKey: row.key, version: RowBytes.version(row.base))
+        try key.withBytes { key in
+          try value.bytes.withUnsafeBytes { try transaction.put(large, key, $0) }
+        }
+      }
+    }
   }
 
   /// Writes new rows at once; or says which of them share values with which others, and then nothing of them has been written.
@@ -151,8 +217,25 @@ final class BatchWriting {
       externals: row.externals + more, changedSlots: row.changedSlots)
   }
 
+  /// The row with what `draft` says of it instead, when it is all there is to write; nil when large values go along. Valid until much more is encoded.
+  /// - Throws: `StorageError` of kind `tooLarge` for a value that no row can hold.
+  func encodeAlone(_ row: StoredRow, _ key: UInt64, _ draft: RowDraft) throws -> RowSnapshot? {
+    if row.hasExternalValues { return nil }
+    let base = row.keeper ?? RowSnapshot(owner: nobody, base: row.base, count: Int32(row.count))
+    let (new, externals) = try encode(
+      draft, parts.schema.entities[row.entity], key, row.version &+ 1, base)
+    return externals.isEmpty ? new : nil
+  }
+
+  /// A row has been put in the place of the one there was.
+  func notePut(_ key: UInt64, of entity: Int, _ slots: SlotBitmap) {
+    journal?.note(key, of: entity, .updated)
+    hasWritten = true
+    note(slots, of: entity)
+  }
+
   /// Whether both rows have the same values: everything behind the version is the same bytes.
-  private func isSame(_ old: StoredRow, _ new: RowSnapshot) -> Bool {
+  func isSame(_ old: StoredRow, _ new: RowSnapshot) -> Bool {
     let start = RowFormat.headerLength
     return old.count == Int(new.count) && old.keeper == nil
       && memcmp(old.base + start, new.base + start, old.count - start) == 0

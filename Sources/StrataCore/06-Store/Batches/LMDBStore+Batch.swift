@@ -1,6 +1,12 @@
 import Foundation
 
 extension LMDBStore {
+  /// What makes the index entries of new rows of `entity` while these are still made; nil where the writer does that.
+  func makeBatchEntries(entity: Int, folder: String) -> BatchEntries? {
+    if isReadOnly || parts.schema.derivedSources != nil { return nil }
+    return BatchEntries(entity: entity, reader: RowReader(parts: parts, catalogue: catalogue), folder: folder)
+  }
+
   package func execute(
     _ batch: StoreBatch, deadline: Duration?,
     completion: @escaping @Sendable (Result<BatchOutcome, any Error>) -> Void

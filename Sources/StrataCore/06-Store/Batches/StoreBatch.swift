@@ -179,11 +179,13 @@ package struct BatchOutcome: Sendable {
   }
 }
 
-extension PersistentStore {
+extension StoreEngine {
   /// What new rows of `entity` are collected in: beside the store's file when they are many. `slots` are the entity's stored ones.
   func makeBatchRows(entity: Int, slots: SlotBitmap, keepsGiven: Bool, step: Int) -> BatchRows {
     let folder = url?.deletingLastPathComponent() ?? FileManager.default.temporaryDirectory
-    return BatchRows(entity: entity, slots: slots, folder: folder.path, keepsGiven: keepsGiven, step: step)
+    let entries = (self as? LMDBStore)?.makeBatchEntries(entity: entity, folder: folder.path)
+    return BatchRows(
+      entity: entity, slots: slots, folder: folder.path, keepsGiven: keepsGiven, step: step, entries: entries)
   }
 
   /// For engines that know no batches: fails with `CoreDataError` 134091.

@@ -152,7 +152,7 @@ final class StoredView: ObjectView {
       let bits = reference(node, test.relationship)
       return bits == 0 ? false : try evaluation.matches(test, bits)
     case .comparison: return try evaluation.isTrue(program.comparisons[operand])
-    case .slot, .identifier, .reference: return false
+    case .slot, .identifier, .reference, .arithmetic: return false
     }
   }
 

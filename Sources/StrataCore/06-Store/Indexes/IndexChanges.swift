@@ -67,6 +67,7 @@ extension ChangeSetWriter {
   /// Those that another thread is making are left out; should it fail, they are made when the rows have been written, from the old rows,
   /// which are as they were as long as they lie in the file.
   func collectIndexChanges(_ transaction: borrowing ReadTransaction, _ isUnchanged: Bool) throws {
+    if changeSet.leavesIndexes { return }
     let early = isUnchanged || changeSet.isOnlyInserts ? changeSet.earlyEntries : nil
     for index in maintainedIndexes {
       if !index.isUnique, let early, early.generation == catalogue.generation {

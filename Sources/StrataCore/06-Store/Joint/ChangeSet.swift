@@ -27,6 +27,8 @@ package struct ChangeSet: Sendable {
   var checksPartners = true
   /// Whether derived attributes that hold the time of a save keep what the rows bring along: they are no save, but are carried over.
   var keepsTimes = false
+  /// Whether indexes are left as they are: a batch insert sees to them when all its rows are there.
+  var leavesIndexes = false
   /// Whether values that must be unique are looked for. A batch update does so when it has written everything.
   var checksUniqueness = true
 

@@ -8,6 +8,8 @@ struct BatchRowMaker: ~Copyable {
   private let properties: BatchProperties
   private let rows: BatchRows
   private var slab = RowSlabWriter()
+  /// The values of the row at hand, by name.
+  private let draft: RowDraft
   /// The names of the latest dictionary, in its order.
   private var latestNames: [(name: String, slot: Int)] = []
 
@@ -17,9 +19,11 @@ struct BatchRowMaker: ~Copyable {
     self.bound = bound
     self.rows = rows
     properties = BatchProperties(bound, store, context.schema)
+    draft = bound.makeDraft()
   }
 
   mutating func run(_ source: BatchInsertRequest.Source, _ progress: BatchProgress) throws {
+    defer { rows.end() }
     switch source {
     case .dictionaries(let dictionaries):
       for values in dictionaries { try add(values, progress) }
@@ -53,7 +57,7 @@ struct BatchRowMaker: ~Copyable {
       }
       let key = try store.store.makePrimaryKey(hierarchy: bound.hierarchyNumber)
       try append(key, row.draft, given: row.draft.changed)
-      row.draft = bound.makeDraft()
+      row.draft.begin(bound)
     }
   }
 
@@ -61,7 +65,8 @@ struct BatchRowMaker: ~Copyable {
 
   private mutating func add(_ values: [String: Any], _ progress: BatchProgress) throws {
     try stopNowAndThen(progress)
-    let draft = bound.makeDraft()
+    let draft = draft
+    draft.begin(bound)
     if rows.keepsGiven { draft.changed = SlotBitmap() }
     do {
       var place = 0
@@ -106,10 +111,7 @@ struct BatchRowMaker: ~Copyable {
       let (row, externals) = try RowEncoder.encode(
         layout: bound.layout, stamp: bound.stamp, primaryKey: key, version: 1, base: nil, draft: draft,
         into: &slab)
-      try rows.append(
-        RowChange(
-          entity: bound.entityNumber, primaryKey: key, baseVersion: 0, row: row, externals: externals,
-          changedSlots: bound.persistentSlots), given: given)
+      try rows.append(row, key: key, externals: externals, given: given)
     } catch let error as RowError {
       throw placed(CoreDataError(.managedObjectValidation, "A row of \(bound.entity.name): \(error)"))
     }

@@ -7,18 +7,52 @@ extension ManagedObjectContext {
   /// never has a million objects or IDs in memory.
   static let batchStep = 1_024
 
-  /// Merges a batch that this context itself has carried out, at once.
-  func mergeBatch(_ notice: CommitNotice) {
+  /// Merges a batch that this context itself has carried out, at once. `given` are the rows of an insert.
+  func mergeBatch(_ notice: CommitNotice, given: BatchRows? = nil) {
     guard let batch = notice.batch, batch.count > 0 else { return }
     finishMergeBacklog()
     tellChanges()
     var place = 0
+    if let given, mergeGiven(given, of: batch, notice) { place = batch.count }
     while place < batch.count {
       let next = min(place + Self.batchStep, batch.count)
       mergeSlice(of: batch, notice, place..<next)
       place = next
     }
     children.tell([notice])
+  }
+
+  /// Merges an insert whose rows are stored as they were given and still in memory: none is read again. False when they are not.
+  private func mergeGiven(_ given: BatchRows, of batch: BatchChanges, _ notice: CommitNotice) -> Bool {
+    let entity = schema.entities[given.entity]
+    // Both ends of one-to-one relationships are written more than once.
+    let hasPartners = entity.relationships.contains { relationship in
+      !relationship.isToMany && schema.inverse(of: relationship)?.isToMany == false
+    }
+    guard batch.records == nil, !hasPartners, schema.derivedSources == nil, batch.count == given.count,
+      batch.inserted.lists[given.entity].count == given.count, let blocks = given.blocksInMemory,
+      let binding = coordinator.binding(notice.storeIndex), let bound = binding.entities[given.entity]
+    else { return false }
+    let store = stores.tables(for: binding)
+    var (block, number, place) = (0, 0, 0)
+    while place < given.count {
+      let count = min(Self.batchStep, given.count - place)
+      var merged = MergedIdentifiers()
+      merged.inserted.reserveCapacity(count)
+      tellingAfterwards {
+        if place == 0 { forgetMembers(changedBy: batch) }
+        for _ in 0..<count {
+          while number == blocks[block].count { (block, number) = (block + 1, 0) }
+          let told = ToldRow(row: blocks[block].snapshot(number), isStored: true)
+          mergeInsert(blocks[block].rows[number].key, told, bound, store, &merged)
+          number += 1
+        }
+      }
+      finishMerge(merged)
+      place += count
+    }
+    tellObservedMembers()
+    return true
   }
 
   /// Merges a part of a batch: its inserted, updated, touched and deleted rows count as one list.

@@ -37,7 +37,7 @@ extension ManagedObjectContext {
       step: request.step)
     var maker = BatchRowMaker(bound, home, in: self, rows)
     try maker.run(request.source, request.progress)
-    return try run([(.insert(rows, duplicates: duplicates), home)], request) { $0.inserted }
+    return try run([(.insert(rows, duplicates: duplicates), home)], request, given: rows) { $0.inserted }
   }
 
   // MARK: Update
@@ -158,7 +158,7 @@ extension ManagedObjectContext {
   /// Carries the operations out, each in its store, and lets this context have what they changed.
   private func run(
     _ operations: [(operation: StoreBatch.Operation, store: StoreBinding)], _ request: some BatchRequest,
-    _ rows: (BatchChanges) -> BatchKeys
+    given: BatchRows? = nil, _ rows: (BatchChanges) -> BatchKeys
   ) throws -> BatchResult {
     var count = 0
     var (identifiers, updated): ([ManagedObjectID], [ManagedObjectID]) = ([], [])
@@ -191,7 +191,7 @@ extension ManagedObjectContext {
         }
       }
       // A batch moves no pinned generation, and what is pinned does not show it (rule 276).
-      if request.mergesIntoContext, !generation.isSet { mergeBatch(notice) }
+      if request.mergesIntoContext, !generation.isSet { mergeBatch(notice, given: given) }
     }
     let hasIdentifiers = request.resultType == .objectIDs
     return BatchResult(

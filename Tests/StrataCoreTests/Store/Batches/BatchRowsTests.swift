@@ -26,7 +26,7 @@ struct BatchRowsTests {
       let row = try fixture.insert(
         "Item", ["i64": .integer(Int64(number)), "s": .string("row \(number)"), "blob": .data(blob)])
       expected.append(row)
-      try rows.append(row, given: given(number))
+      try rows.append(row.row, key: row.primaryKey, externals: row.externals, given: given(number))
     }
     #expect(rows.count == 100)
     for _ in 0..<2 {
@@ -58,7 +58,9 @@ struct BatchRowsTests {
       entity: 0, slots: SlotBitmap(), folder: fixture.directory.path, step: 2, memoryLength: 0,
       system: system)
     let row = try fixture.insert("Item", [:])
-    let error = #expect(throws: StorageError.self) { for _ in 0..<2 { try rows.append(row) } }
+    let error = #expect(throws: StorageError.self) {
+      for _ in 0..<2 { try rows.append(row.row, key: row.primaryKey, externals: []) }
+    }
     #expect(error?.kind == .diskFull)
   }
 
