@@ -252,12 +252,14 @@ extension Environment {
     while !isDone {
       // Readers are bounded; a backup may take longer than any deadline.
       try? pool.exclusively(until: .now.advanced(by: .seconds(60))) { environment in
-        turn.close()
+        // While what must be recovered is closed, others must not take the file for whole.
+        if log?.reasonToRecover != nil { turn.close() }
         if let environment {
           let isWhole = log?.close(environment, isAlone: { self.isAlone }) ?? true
           if isWhole { markClean(environment) }
           discard(environment)
         }
+        turn.close()
         isDone = true
         return .failure(closed)
       }

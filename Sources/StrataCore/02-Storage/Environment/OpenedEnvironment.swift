@@ -32,7 +32,7 @@ struct OpenedEnvironment {
       file, identity, options: options, inspection: inspection, isLogAbsent: settled.isLogAbsent)
     turn.announce()
     try file.checkLockFile()
-    let lockBefore = try file.lockIdentity()
+    let lockBefore = try file.lockIdentity() ?? (canWrite ? OpenedEnvironment.makeLockFile(file) : nil)
     let handle: OpaquePointer
     do {
       handle = try OpenedEnvironment.map(file, options: options, canWrite: canWrite)
@@ -58,6 +58,21 @@ struct OpenedEnvironment {
     }
     ReaderTable.check(handle)
     self.handle = handle
+  }
+
+  /// Makes an empty lock file, which LMDB prepares as it does one that it has made. So it is known from the beginning which one has the name: another process may
+  /// have put the one that belongs to the store aside for a moment, while it exchanges the file.
+  private static func makeLockFile(_ file: StoreFile) throws -> FileSystem.Identity? {
+    // This process has no locks on it, so closing it drops none.
+    let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+    let descriptor = file.system.open(file.lockPath, flags, 0o600)
+    // LMDB says why it cannot be made.
+    if descriptor < 0 { return nil }
+    defer { _ = file.system.close(descriptor) }
+    switch file.system.statusOfDescriptor(descriptor) {
+    case .success(let status): return status.identity
+    case .failure(let code): throw StorageError(code.number, "fstat", path: file.path)
+    }
   }
 
   /// Looks at the file through a descriptor of its own: whether it can be written.

@@ -89,6 +89,8 @@ enum SoleUse {
     var log = system.open(file.logPath, O_RDWR | flags, 0)
     if [EACCES, EPERM, EROFS].contains(-log) { log = system.open(file.logPath, O_RDONLY | flags, 0) }
     if log == -ENOENT { return .exchanged }
+    // Another user's. The turn only spares those who open the store a wait: the lock file is locked in any case.
+    if [EACCES, EPERM].contains(-log) { return .none }
     if log < 0 { throw StorageError(-log, "open for reading", path: file.logPath) }
     let turn = try LogTurn.take(file, log, until: .now.advanced(by: reserveDeadline))
     guard case .success(let open) = system.statusOfDescriptor(log),

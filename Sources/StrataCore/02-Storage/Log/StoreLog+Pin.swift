@@ -8,7 +8,7 @@ extension StoreLog {
 
   /// What this process pins for the log; nil for nothing.
   var pinned: ReaderTable.Reader? {
-    lock.withLock { pin == nil ? nil : ReaderTable.Reader(process: getpid(), transactionID: Int(pinID)) }
+    lock.withLock { !isPinned ? nil : ReaderTable.Reader(process: getpid(), transactionID: Int(pinID)) }
   }
 
   /// Pins the commit on which the transaction stands.
