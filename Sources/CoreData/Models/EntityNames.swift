@@ -36,6 +36,16 @@ extension NSEntityDescription {
     }
   }
 
+  /// The name of the class of the entity's objects, `NSManagedObject` unless set. `Module.Class` for Swift classes.
+  public var managedObjectClassName: String! {
+    get {
+      let name: String = self.StrataCore::managedObjectClassName
+      guard let own = managedObjectClass else { return name == "ManagedObject" ? "NSManagedObject" : name }
+      return own == NSManagedObject.self ? "NSManagedObject" : name
+    }
+    set { self.StrataCore::managedObjectClassName = newValue }
+  }
+
   /// The model the entity belongs to.
   public var managedObjectModel: NSManagedObjectModel! { self.StrataCore::managedObjectModel }
 }

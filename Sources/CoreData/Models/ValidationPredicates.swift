@@ -2,23 +2,59 @@ import Foundation
 import StrataCore
 
 /// A predicate that the values of a property must meet.
-struct ValidatingPredicate: ValidationPredicate, @unchecked Sendable {
+struct ValidatingPredicate: ValidationPredicate, FoundationCondition, @unchecked Sendable {
   // Safe: predicates are not changed once they are made.
   let predicate: NSPredicate
 
   func evaluate(with value: Any?) -> Bool { predicate.evaluate(with: value) }
+
+  var foundationPredicate: NSPredicate { predicate }
+}
+
+extension ValidationRule.Condition: FoundationCondition {
+  /// The predicate that Xcode's editor makes of a limit: `SELF >= 1`, `length <= 20`, `SELF MATCHES "[a-z]+"`.
+  package var foundationPredicate: NSPredicate {
+    let (itself, length) = (NSExpression.expressionForEvaluatedObject(), NSExpression(forKeyPath: "length"))
+    return switch self {
+    case .minimum(let bound): LimitPredicate(self, itself, .greaterThanOrEqualTo, bound)
+    case .maximum(let bound): LimitPredicate(self, itself, .lessThanOrEqualTo, bound)
+    case .minimumLength(let count):
+      LimitPredicate(self, length, .greaterThanOrEqualTo, .integer(Int64(count)))
+    case .maximumLength(let count): LimitPredicate(self, length, .lessThanOrEqualTo, .integer(Int64(count)))
+    case .pattern(let pattern): LimitPredicate(self, itself, .matches, .string(pattern))
+    case .predicate(let predicate):
+      (predicate as? any FoundationCondition)?.foundationPredicate
+        ?? NSPredicate { value, _ in predicate.evaluate(with: value) }
+    }
+  }
+}
+
+/// A limit of a model. It reads as a comparison and decides as the limit does: a length is one of UTF-16 code units.
+private final class LimitPredicate: NSComparisonPredicate {
+  private let condition: ValidationRule.Condition
+
+  init(
+    _ condition: ValidationRule.Condition, _ left: NSExpression, _ type: Operator, _ right: AttributeValue
+  ) {
+    self.condition = condition
+    super.init(
+      leftExpression: left, rightExpression: NSExpression(forConstantValue: right.anyValue),
+      modifier: .direct,
+      type: type)
+  }
+
+  @available(*, unavailable)
+  required init?(coder: NSCoder) { stop("predicates are not archived; keep their predicateFormat.") }
+
+  override func evaluate(with object: Any?, substitutionVariables bindings: [String: Any]?) -> Bool {
+    condition.evaluate(with: object)
+  }
 }
 
 extension NSPropertyDescription {
   /// The predicates that the values must meet, as set by `setValidationPredicates(_:withValidationWarnings:)` and by the model's
   /// own rules.
-  public var validationPredicates: [NSPredicate] {
-    validationRules.map { rule in
-      let predicate = rule.predicate
-      if let own = predicate as? ValidatingPredicate { return own.predicate }
-      return NSPredicate { value, _ in predicate.evaluate(with: value) }
-    }
-  }
+  public var validationPredicates: [NSPredicate] { validationRules.map(\.condition.foundationPredicate) }
 
   /// What the errors say, one for each predicate; empty where the library makes the sentence.
   public var validationWarnings: [Any] { validationRules.map { $0.warning ?? "" } }

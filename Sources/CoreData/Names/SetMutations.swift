@@ -44,14 +44,24 @@ extension NSManagedObject {
     forKey key: String, withSetMutation mutationKind: NSKeyValueSetMutationKind,
     using objects: Set<AnyHashable>
   ) {
-    willChangeValue(forKey: key)
+    willChangeValue(forKey: key, remembersRelated: false)
   }
 
-  /// Says that members of the set `key` have been changed.
+  /// Says that members of the set `key` have been changed. The relationship then has and has not what the change says, and the other ends follow,
+  /// whatever has been done to its primitive value, which is a set of its own here.
   public final func didChangeValue(
     forKey key: String, withSetMutation mutationKind: NSKeyValueSetMutationKind,
     using objects: Set<AnyHashable>
   ) {
+    if let relationship = entity.relationshipsByName[key], relationship.isToMany, !relationship.isOrdered {
+      let members = mutableSetValue(forKey: key)
+      switch mutationKind {
+      case .union: members.union(objects)
+      case .minus: members.minus(objects)
+      case .intersect: members.intersect(objects)
+      case .set: members.setSet(objects)
+      }
+    }
     didChangeValue(forKey: key)
   }
 }

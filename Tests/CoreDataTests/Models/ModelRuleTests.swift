@@ -54,6 +54,47 @@ struct ModelRuleTests {
   }
 
   @Test(
+    "rules 227, 228: a limit of a model is an NSPredicate that reads as in Xcode, in the model and in errors")
+  func limits() throws {
+    let url = try Journal.makeFolder().appendingPathComponent("Birds.xcdatamodel")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    let text = """
+      <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
+      <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0">
+        <entity name="Ring">
+          <attribute name="code" optional="YES" attributeType="String" minValueString="2" maxValueString="4"
+            regularExpressionString="[a-z]+"/>
+          <attribute name="size" optional="YES" attributeType="Integer 16" minValueString="1" maxValueString="9"/>
+        </entity>
+      </model>
+      """
+    try Data(text.utf8).write(to: url.appendingPathComponent("contents"))
+    let model = try #require(NSManagedObjectModel(contentsOf: url))
+    let code = try #require(model.entitiesByName["Ring"]?.attributesByName["code"])
+    #expect(
+      Set(code.validationPredicates.map(\.description)) == [
+        "length >= 2", "length <= 4", "SELF MATCHES \"[a-z]+\"",
+      ])
+    // Two code units, one character: the limit counts as Core Data does.
+    #expect(code.validationPredicates.filter { $0.evaluate(with: "\u{1F426}") }.count == 2)
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+    try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil)
+    let context = NSManagedObjectContext(concurrencyType: .confinementConcurrencyType)
+    context.persistentStoreCoordinator = coordinator
+    let ring = NSEntityDescription.insertNewObject(forEntityName: "Ring", into: context)
+    ring.setValue("abc", forKey: "code")
+    ring.setValue(10, forKey: "size")
+    var error = #expect(throws: CocoaError.self) { try context.save() }
+    #expect(error?.errorCode == NSValidationNumberTooLargeError)
+    #expect(error?.validationPredicate?.description == "SELF <= 9" && error?.validationKey == "size")
+    ring.setValue(9, forKey: "size")
+    ring.setValue("abcde", forKey: "code")
+    error = #expect(throws: CocoaError.self) { try ring.validateForInsert() }
+    #expect(error?.errorCode == NSValidationStringTooLongError)
+    #expect(error?.validationPredicate?.description == "length <= 4")
+  }
+
+  @Test(
     "The localization dictionary names entities, properties and warnings in errors; copies and merged models have it"
   )
   func localized() throws {

@@ -12,6 +12,12 @@ public protocol ValidationPredicate: Sendable {
   func evaluate(with value: Any?) -> Bool
 }
 
+/// A condition that Foundation knows as one of its predicates. Errors name that one where they are Core Data's.
+package protocol FoundationCondition {
+  /// The condition as Foundation's predicate.
+  var foundationPredicate: NSPredicate { get }
+}
+
 /// One rule that the values of a property must meet in every save, and what to say when one does not.
 ///
 ///     AttributeDescription("month", .integer16, rules: [.minimum(1), .maximum(12, warning: "There are twelve months.")])

@@ -115,11 +115,14 @@ public struct CoreDataError: Error, CustomNSError, LocalizedError, @unchecked Se
 
 extension CoreDataError {
   /// The same as the error that Foundation knows, which `catch let error as NSError` and `as? CocoaError` understand on every platform; single
-  /// errors in it as well.
+  /// errors in it as well. A condition of a model is the `NSPredicate` that it is by Core Data's names.
   package var cocoaError: CocoaError {
     var info = errorUserInfo
     if let all = info[Key.detailedErrors] as? [any Error] {
       info[Key.detailedErrors] = all.map { (($0 as? CoreDataError)?.cocoaError ?? $0) as NSError }
+    }
+    if let condition = info[Key.validationPredicate] as? any FoundationCondition {
+      info[Key.validationPredicate] = condition.foundationPredicate
     }
     return CocoaError(CocoaError.Code(rawValue: errorCode), userInfo: info)
   }

@@ -53,18 +53,27 @@ extension ManagedObject {
 
   /// Says that `key` is about to change: the object counts as changed.
   public final func willChangeValue(forKey key: String) {
+    willChangeValue(forKey: key, remembersRelated: true)
+  }
+
+  /// The same; `remembersRelated` is false where what comes and goes is told afterwards.
+  package final func willChangeValue(forKey key: String, remembersRelated: Bool) {
     context?.checkAccess(home.token.entityName)
     fire()
     context?.willChange(self)
-    if state.contains(.observed), let slot = home.entity.slot(named: key) { tellWatchersOfSetting(slot) }
+    guard let slot = home.entity.slot(named: key) else { return }
+    if state.contains(.observed) { tellWatchersOfSetting(slot) }
+    if remembersRelated { rememberRelated(slot) }
   }
 
-  /// Says that `key` has been changed through `setPrimitiveValue`: the change is noticed from here on.
+  /// Says that `key` has been changed through `setPrimitiveValue`: the change is noticed from here on, and the other ends of a relationship follow
+  /// what has come and gone since `willChangeValue(forKey:)` (rule 210).
   public final func didChangeValue(forKey key: String) {
     guard let slot = home.entity.slot(named: key), !home.entity.derivedSlots.contains(slot) else { return }
     context?.willChange(self)
+    relateAnnounced(slot)
     let draft = editableDraft()
-    if !home.entity.attributes[slot].isTransient {
+    if !home.entity.attributes[slot].isTransient, home.entity.relationship(slot: slot)?.isToMany != true {
       if !draft.isChanged(slot) { draft[slot] = storedValue(slot) }
       draft.primitive.remove(slot)
       if state.isDisjoint(with: [.notedInsert, .notedUpdate]) { draft.eventChanged = SlotBitmap() }

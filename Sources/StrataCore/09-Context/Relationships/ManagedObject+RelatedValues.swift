@@ -42,6 +42,34 @@ extension ManagedObject {
     storePrimitiveReference(object?.referenceBits ?? 0, relationship)
   }
 
+  // MARK: Primitive changes that are announced
+
+  /// Remembers what a relationship holds before a primitive setter changes it.
+  final func rememberRelated(_ slot: Int) {
+    guard context != nil, let relationship = home.entity.relationship(slot: slot) else { return }
+    ownRelations.announced[slot] = relatedList(relationship)
+  }
+
+  /// Does again what primitive setters have done to a relationship since then, this time with the other ends.
+  final func relateAnnounced(_ slot: Int) {
+    guard context != nil, let former = relations?.announced.removeValue(forKey: slot),
+      let relationship = home.entity.relationship(slot: slot)
+    else { return }
+    let current = relatedList(relationship)
+    if relationship.isOrdered ? former == current : Set(former) == Set(current) { return }
+    if relationship.isToMany {
+      setPrimitiveRelated(former, relationship)
+      setMembers(relationship, current)
+    } else {
+      setPrimitiveRelated(former.first, relationship)
+      setRelatedObject(relationship, current.first)
+    }
+  }
+
+  private final func relatedList(_ relationship: RelationshipSchema) -> [ManagedObject] {
+    relationship.isToMany ? members(relationship) : relatedObject(relationship).map { [$0] } ?? []
+  }
+
   private final func memberValues(_ value: Any?, _ relationship: RelationshipSchema) -> [ManagedObject] {
     if !(value is ManagedObject), let objects = Self.objects(in: value) { return objects }
     guard let value else { return [] }
@@ -115,9 +143,7 @@ extension ManagedObject {
       let bits = reference(relationship)
       return context?.identifier(bits, inStore: home.storeIndex)?.description ?? "nil"
     }
-    guard let context, let state = relations?.known(relationship),
-      !state.isFault(epoch: context.epoch(of: relationship))
-    else { return "(fault)" }
-    return "\(state.members().count) objects"
+    if context == nil || hasFault(toMany: relationship) { return "(fault)" }
+    return "\(relations?.known(relationship)?.members().count ?? 0) objects"
   }
 }

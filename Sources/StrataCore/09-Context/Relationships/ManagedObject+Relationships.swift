@@ -78,12 +78,19 @@ extension ManagedObject {
   public final func relatedObjects(slot: Int) -> [ManagedObject] { members(toMany(slot)) }
 
   /// Whether the members of the relationship are not loaded; for a to-one, whether the object is a fault. Fires nothing (rule 68).
-  /// Traps for a name that is no relationship's.
+  /// A new object has no members that could be loaded. Traps for a name that is no relationship's.
   public final func hasFault(forRelationshipNamed name: String) -> Bool {
     context?.checkAccess(home.token.entityName)
     let relationship = relationship(named: name)
     if !relationship.isToMany { return isFault }
+    return hasFault(toMany: relationship)
+  }
+
+  /// Whether the members of a to-many relationship are not loaded.
+  final func hasFault(toMany relationship: RelationshipSchema) -> Bool {
     guard let context else { return false }
+    // What a new object has is what was set here.
+    if state.contains(.inserted), !isFault { return false }
     return relations?.known(relationship)?.isFault(epoch: context.epoch(of: relationship)) ?? true
   }
 

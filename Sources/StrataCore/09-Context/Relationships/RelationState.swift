@@ -5,6 +5,8 @@ final class Relations {
   private(set) var states: [(relationship: Int, state: RelationState)] = []
   /// Objects of other stores that were set: they are refused at save (rule 146). By slot.
   var foreign: [Int: ManagedObjectID] = [:]
+  /// What relationships held when `willChangeValue(forKey:)` was called, until `didChangeValue(forKey:)` is.
+  var announced: [Int: [ManagedObject]] = [:]
   /// Of an object in no context: what it and those it is related to live in.
   var looseObjects: ManagedObjectContext?
   /// What fetched properties have found, by their names.
