@@ -155,5 +155,59 @@ extension TelemetryTests {
       #expect(CapturedStack.callSite([core, getter])?.function == "Team.name.getter")
       #expect(CapturedStack.callSite([core, function("_ZN3fooEv", "foo()")]) == nil)
     }
+
+    @Test("messages at a level that the logger does not take go to standard error")
+    func untaken() throws {
+      let (quiet, kept) = InMemoryLogHandler.make(.info)
+      let url = FileManager.default.temporaryDirectory.appendingPathComponent("stderr \(club.tag)")
+      try Data().write(to: url)
+      defer { try? FileManager.default.removeItem(at: url) }
+      let (file, before) = (open(url.path, O_WRONLY | O_APPEND), dup(2))
+      #expect(dup2(file, 2) == 2)
+      defer {
+        close(file)
+        close(before)
+      }
+      do {
+        defer { dup2(before, 2) }
+        _ = try written {
+          $0.logger = quiet
+        } _: {
+          ManagedObjectContext.debugOutput = .rows
+          defer { ManagedObjectContext.debugOutput = [] }
+          _ = try club.context().count(for: club.people())
+          _ = Stranger.entity()
+        }
+      }
+      let text = try String(contentsOf: url, encoding: .utf8)
+      #expect(text.contains(club.tag))
+      #expect(!text.contains("Stranger.entity()"))
+      #expect(kept.entries.contains { $0.text.hasPrefix("Stranger.entity()") })
+    }
+
+    @Test(
+      "an autosave that fails is a line without values, unless they are asked for", .timeLimit(.minutes(5)))
+    func withoutValues() async throws {
+      for includesValues in [false, true] {
+        let (logger, handler) = InMemoryLogHandler.make()
+        var options = Telemetry.Options()
+        (options.logger, options.metrics, options.tracer) = (logger, nil, nil)
+        options.includesValues = includesValues
+        let telemetry = Telemetry.start(options)
+        defer { telemetry.stop() }
+        let container = PersistentContainer(name: "club", model: Club.model())
+        try container.persistentStoreCoordinator.addPersistentStore(.inMemory)
+        let stack = AsynchronousStack(container, autosaveDelay: .milliseconds(1))
+        await stack.main.perform {
+          for _ in 0..<2 { Person(context: stack.main).code = "anna@example.org" }
+        }
+        func line() -> String? { handler.entries.first { $0.text.hasPrefix("an autosave failed") }?.text }
+        while line() == nil { await Task.yield() }
+        let text = try #require(line())
+        #expect(text.contains("anna@example.org") == includesValues, "\(text)")
+        #expect(includesValues || text == "an autosave failed: CoreDataError 133021")
+        await stack.main.perform { stack.main.reset() }
+      }
+    }
   }
 }

@@ -153,3 +153,7 @@ extension CoreDataError.Code {
     }
   }
 }
+
+extension CoreDataError: ValuelessError {
+  package var textWithoutValues: String { "CoreDataError \(code.rawValue)" }
+}
