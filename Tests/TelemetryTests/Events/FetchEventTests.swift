@@ -198,6 +198,18 @@ extension TelemetryTests {
       #expect(events.compactMap(\.fault).count == 40)
     }
 
+    @Test("rows that are gone when they are prefetched are not told as read")
+    func prefetchingWhatIsGone() throws {
+      try club.fill(teams: 3, people: 1)
+      let (context, other) = (club.context(), club.context())
+      let teams = try context.fetch(club.people()).compactMap(\.team)
+      try #require(teams.count == 3)
+      for team in try other.fetch(FetchRequest<Team>(entityName: "Team")).prefix(2) { other.delete(team) }
+      try other.save()
+      #expect(recorder.during(.faults) { context.fulfil(teams) }.compactMap(\.fault).map(\.count) == [1])
+      #expect(recorder.during(.faults) { context.fulfil(teams) }.isEmpty)
+    }
+
     @Test("an observer's own threshold counts, and the least of several")
     func threshold() throws {
       try club.fill(teams: 40, people: 1)
