@@ -1,3 +1,5 @@
+import Foundation
+
 #if os(Linux) && canImport(Runtime)
   import Runtime
 #endif
@@ -18,6 +20,56 @@ struct CallSite: Sendable, Hashable, CustomStringConvertible {
     return "\(file):\(line) (\(function))"
   }
 }
+
+/// Reading the symbols of Swift.
+enum Demangling {
+  /// The module with the extension that a function is written in; nil when it is in none.
+  static func extendingModule(_ mangled: String) -> String? {
+    // Extensions have an E: most symbols need not be looked at.
+    guard mangled.contains("E"), let text = demangled(mangled) else { return nil }
+    var rest = text[...]
+    // Outermost is what the function is in: behind what says that it is a closure of it, a part of it or made for it.
+    for word in [" in ", " of ", " for "] {
+      while let range = firstRange(of: word, in: rest) { rest = rest[range.upperBound...] }
+    }
+    for word in ["static ", "class "] where rest.hasPrefix(word) { rest = rest.dropFirst(word.count) }
+    let mark = "(extension in "
+    guard rest.hasPrefix(mark), let end = rest.firstIndex(of: ")") else { return nil }
+    return String(rest[rest.index(rest.startIndex, offsetBy: mark.count)..<end])
+  }
+
+  /// The first place of `word` that is in no parentheses or angle brackets.
+  private static func firstRange(of word: String, in text: Substring) -> Range<Substring.Index>? {
+    var depth = 0
+    var place = text.startIndex
+    while place < text.endIndex {
+      switch text[place] {
+      case "(", "<", "[": depth += 1
+      case ")", "]": depth -= 1
+      // Not of an arrow.
+      case ">" where place == text.startIndex || text[text.index(before: place)] != "-": depth -= 1
+      case " " where depth == 0 && text[place...].hasPrefix(word):
+        return place..<text.index(place, offsetBy: word.count)
+      default: break
+      }
+      place = text.index(after: place)
+    }
+    return nil
+  }
+
+  private static func demangled(_ mangled: String) -> String? {
+    guard let text = swiftDemangle(mangled, UInt(mangled.utf8.count), nil, nil, 0) else { return nil }
+    defer { free(text) }
+    return String(cString: text)
+  }
+}
+
+/// The runtime's own, which no module declares.
+@_silgen_name("swift_demangle")
+private func swiftDemangle(
+  _ name: UnsafePointer<CChar>, _ length: UInt, _ buffer: UnsafeMutablePointer<CChar>?,
+  _ size: UnsafeMutablePointer<UInt>?, _ flags: UInt32
+) -> UnsafeMutablePointer<CChar>?
 
 /// The functions that were being called at one moment.
 struct CapturedStack: Sendable {
@@ -56,8 +108,11 @@ struct CapturedStack: Sendable {
     var file: String?
     var line: Int?
 
-    /// The module that the symbol says it belongs to; nil for other languages and for the standard library's.
-    var module: String? {
+    /// The module that it is written in, as the symbol says; nil for other languages and for most of the standard library's.
+    var module: String? { Demangling.extendingModule(mangled) ?? firstModule }
+
+    /// The first module of the symbol: of an extension it is that of the type.
+    private var firstModule: String? {
       guard let start = ["$s", "_$s", "$S"].first(where: mangled.hasPrefix) else { return nil }
       let rest = mangled.dropFirst(start.count)
       let digits = rest.prefix { $0.isNumber }
@@ -65,19 +120,32 @@ struct CapturedStack: Sendable {
       return String(rest.dropFirst(digits.count).prefix(length))
     }
 
+    /// A closure in an accessor is none.
     var isAccessor: Bool {
-      [".getter", ".setter", ".modify", ".read"].contains { name.hasSuffix($0) || name.hasSuffix($0 + "2") }
+      if name.hasPrefix("closure #") || name.hasPrefix("implicit closure #") { return false }
+      return [".getter", ".setter", ".modify", ".read"].contains {
+        name.hasSuffix($0) || name.hasSuffix($0 + "2")
+      }
     }
 
     /// Whether it is written in the program, and not made by a macro or the compiler.
     var isOfProgram: Bool {
       if let module {
-        if CapturedStack.library.contains(module) { return false }
+        if CapturedStack.library.contains(module) || CapturedStack.standardLibrary.contains(module) {
+          return false
+        }
       } else if !isC {
         return false
       }
-      return file.map { !$0.contains("<compiler-generated>") && !$0.contains("@__swiftmacro_") } ?? true
+      return !isMade
     }
+
+    /// Whether a macro or the compiler has made it.
+    var isMade: Bool {
+      file.map { $0.contains("<compiler-generated>") || $0.contains("@__swiftmacro_") } ?? false
+    }
+
+    var isOfLibrary: Bool { module.map(CapturedStack.library.contains) ?? false }
 
     /// The body of a program is a C function by name.
     private var isC: Bool { mangled == "main" }
@@ -90,12 +158,22 @@ struct CapturedStack: Sendable {
     "CoreDataCombine", "SwiftData", "Foundation", "FoundationEssentials", "Dispatch", "Observation",
     "OpenCombine",
   ]
+  private static let standardLibrary: Set<String> = [
+    "Swift", "_Concurrency", "_StringProcessing", "Synchronization",
+  ]
 
   static func callSite(_ functions: some Sequence<Function>) -> CallSite? {
     var accessor: Function?
-    for function in functions where function.isOfProgram {
-      if function.isAccessor {
-        accessor = accessor ?? function
+    // Only an accessor that reads for Strata is passed over: another one is a place of the program.
+    var callsLibrary = true
+    for function in functions {
+      guard function.isOfProgram else {
+        if !function.isMade { callsLibrary = function.isOfLibrary }
+        continue
+      }
+      if function.isAccessor, callsLibrary, accessor == nil {
+        accessor = function
+        callsLibrary = false
         continue
       }
       return CallSite(

@@ -24,8 +24,7 @@ struct LogLines: Sendable {
         ["context": batch.context, "rows": "\(batch.rowCount)", "duration_ms": batch.duration.milliseconds])
     case .migration(let migration): write(migration)
     case .heldPages(let held): write(held)
-    case .message(let message):
-      log(message.level.logLevel, message.text, ["module": message.module])
+    case .message(let message): write(message)
     }
   }
 
@@ -129,6 +128,14 @@ struct LogLines: Sendable {
       ])
   }
 
+  private func write(_ message: MessageEvent) {
+    // Nobody else gets it any more.
+    guard logger.logLevel <= message.level.logLevel else { return Diagnostics.writeToStandardError(message) }
+    log(
+      message.level.logLevel, options.includesValues ? message.text : message.textWithoutValues,
+      ["module": message.module])
+  }
+
   private func log(_ level: Logger.Level, _ text: String, _ fields: [String: String?]) {
     guard logger.logLevel <= level else { return }
     var metadata: Logger.Metadata = [:]
@@ -148,11 +155,9 @@ extension MessageEvent.Level {
 }
 
 extension Error {
-  /// What is written of an error: its text may have values of objects, its type and code have not. What storage says names files alone.
+  /// What is written of an error.
   func spelling(withValues: Bool) -> String {
-    if withValues || self is StorageError { return "\(self)" }
-    if let error = self as? CoreDataError { return "CoreDataError \(error.code.rawValue)" }
-    return "\(type(of: self))"
+    withValues ? "\(self)" : spelledWithoutValues
   }
 }
 

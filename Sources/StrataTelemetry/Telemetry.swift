@@ -26,9 +26,10 @@ public final class Telemetry: Sendable {
     /// The same for waits. Default: 1 s.
     public var longWait = Duration.seconds(1)
     /// Whether lines and spans have predicates with the values that are asked for, and the texts of errors, which may be somebody's data. Default: false: errors are named by
-    /// type and code.
+    /// type and code, in messages of the library as well.
     public var includesValues = false
-    /// Whether messages of the library become lines, instead of going to standard error. Counts only with a logger. Default: true.
+    /// Whether messages of the library become lines, instead of going to standard error. Counts only with a logger; messages of levels that it does not take go to standard
+    /// error all the same. Default: true.
     public var takesMessages = true
     /// From how many faults of one place on a line says so; nil for never, which saves looking at the calling functions: at each fault that is
     /// read alone, some fifteen times as many instructions as reading its row. Default: 16.

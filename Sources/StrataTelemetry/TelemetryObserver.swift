@@ -1,4 +1,3 @@
-import Dispatch
 import StrataCore
 
 /// Gets the events and makes lines, metrics and spans of them.
@@ -6,8 +5,7 @@ final class TelemetryObserver: StrataObserver {
   private let lines: LogLines?
   private let metrics: TelemetryMetrics?
   private let spans: Spans?
-  /// Call sites are named off the thread that fires faults: reading debug information takes time.
-  private let naming = DispatchQueue(label: "strata.telemetry.callsites", qos: .utility)
+  let places = CallSites()
 
   init(_ options: Telemetry.Options) {
     lines = options.logger.map { LogLines($0, options) }
@@ -21,10 +19,14 @@ final class TelemetryObserver: StrataObserver {
     guard let lines else { return }
     guard case .repeatedFaults(let faults) = event else { return lines.write(event) }
     // Here the calling functions are those of the fault.
-    let stack = CapturedStack(faults.returnAddresses)
-    naming.async { lines.write(faults, at: stack.callSite()) }
+    places.name(faults.returnAddresses) {
+      let stack = CapturedStack(faults.returnAddresses)
+      return { stack.callSite() }
+    } _: { site in
+      lines.write(faults, at: site)
+    }
   }
 
   /// Waits until every call site so far was named: for tests.
-  func awaitNaming() { naming.sync {} }
+  func awaitNaming() { places.awaitNaming() }
 }

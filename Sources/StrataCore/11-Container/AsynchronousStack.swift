@@ -99,6 +99,6 @@ public final class AsynchronousStack: Sendable {
 
   private func report(_ error: any Error) {
     if let failure { return failure(error) }
-    Diagnostics.write("an autosave failed: \(error)", .error)
+    Diagnostics.write("an autosave failed", error, .error)
   }
 }

@@ -31,7 +31,7 @@ final class ContainerCore: @unchecked Sendable {
   /// Closes the stores: contexts that are left find nothing.
   func close() {
     for store in coordinator.persistentStores {
-      do { try coordinator.remove(store) } catch { report("a store could not be closed: \(error)") }
+      do { try coordinator.remove(store) } catch { report("a store could not be closed", error) }
     }
   }
 

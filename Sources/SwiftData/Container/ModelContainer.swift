@@ -128,7 +128,7 @@ public class ModelContainer: Equatable, @unchecked Sendable {
   /// Deletes all models of all stores; a failure is written to standard error.
   @available(*, deprecated, renamed: "erase()")
   public func deleteAllData() {
-    do { try erase() } catch { report("the models could not be deleted: \(error)") }
+    do { try erase() } catch { report("the models could not be deleted", error) }
   }
 
   /// Posted when another program has written a store of the container.

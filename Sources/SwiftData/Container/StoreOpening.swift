@@ -33,7 +33,7 @@ struct StoreOpening {
         }
       } catch {
         for store in coordinator.persistentStores {
-          do { try coordinator.remove(store) } catch { report("a store could not be closed: \(error)") }
+          do { try coordinator.remove(store) } catch { report("a store could not be closed", error) }
         }
         throw error is SwiftDataError ? error : Self.error(for: error, plan != nil)
       }

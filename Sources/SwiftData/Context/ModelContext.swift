@@ -181,7 +181,7 @@ public class ModelContext: Equatable, _SendableMetatype {
     guard servesMainThread else { return }
     isAutosaveScheduled = false
     guard autosaveEnabled, hasChanges else { return }
-    do { try save() } catch { report("a context could not save by itself, its changes stay: \(error)") }
+    do { try save() } catch { report("a context could not save by itself, its changes stay", error) }
   }
 }
 

@@ -188,7 +188,7 @@ private enum Tombstones {
         }
         return made.map { (path, SentValue.sendable($0)) }
       } catch {
-        report("\(type).\(property.name) of a deleted model cannot be decoded: \(error)")
+        report("\(type).\(property.name) of a deleted model cannot be decoded", error)
         return nil
       }
     }

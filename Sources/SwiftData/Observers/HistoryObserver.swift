@@ -81,7 +81,7 @@ public final class HistoryObserver: Observation.Observable, Sendable {
     do { try look() } catch let error as SwiftDataError where error == .historyTokenExpired {
       restart()
     } catch {
-      report("a history could not be read, and its observer was not told: \(error)")
+      report("a history could not be read, and its observer was not told", error)
     }
   }
 
@@ -98,7 +98,7 @@ public final class HistoryObserver: Observation.Observable, Sendable {
         }
       }
     } catch {
-      report("a history could not be read, and its observer was not told: \(error)")
+      report("a history could not be read, and its observer was not told", error)
     }
   }
 

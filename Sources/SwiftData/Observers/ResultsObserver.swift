@@ -124,7 +124,7 @@ where Element: PersistentModel, SectionTitle: Hashable {
 
   private func refetch() {
     staleness.isSet.store(false, ordering: .releasing)
-    do { try fetch() } catch { report("results could not be fetched again, and stay as they were: \(error)") }
+    do { try fetch() } catch { report("results could not be fetched again, and stay as they were", error) }
   }
 
   private func fetch() throws {

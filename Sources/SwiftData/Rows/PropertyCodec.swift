@@ -159,7 +159,7 @@ final class RowBytesCodec<Value>: PropertyCodec<Value> {
       row._decoded?[property.slot] = (bytes, value)
       return value
     } catch {
-      report("\(type(of: row).modelType).\(property.name) of \(row.objectID) cannot be decoded: \(error)")
+      report("\(type(of: row).modelType).\(property.name) of \(row.objectID) cannot be decoded", error)
       return nil
     }
   }
@@ -190,7 +190,7 @@ final class RowCompositeCodec<Value>: PropertyCodec<Value> {
       return (try? storage.value(elements: nil)) as? Value
     }
     do { return try storage.value(elements: elements) as? Value } catch {
-      report("\(type(of: row).modelType).\(property.name) of \(row.objectID) cannot be decoded: \(error)")
+      report("\(type(of: row).modelType).\(property.name) of \(row.objectID) cannot be decoded", error)
       return nil
     }
   }

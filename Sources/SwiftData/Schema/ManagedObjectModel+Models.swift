@@ -29,7 +29,7 @@ extension NSManagedObjectModel {
       guard let managedObjectModel else { return model }
       return try ManagedObjectModel.make(byMerging: [managedObjectModel, model])
     } catch {
-      report("no model can be made of the classes: \(error)")
+      report("no model can be made of the classes", error)
       return nil
     }
   }

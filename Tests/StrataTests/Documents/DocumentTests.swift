@@ -24,7 +24,7 @@ struct DocumentTests {
   }
 
   @Test func theAPIPageNamesWhatIsDeclared() throws {
-    let modules = ["StrataCore", "StrataModels", "StrataPostgres"]
+    let modules = ["StrataCore", "StrataModels", "StrataPostgres", "StrataTelemetry"]
     let code = try modules.flatMap { try sources(in: "Sources/" + $0) }.map(text).joined()
     let names = try text("Docs/API.md").split(separator: "\n").filter { $0.hasPrefix("| `") }
       .flatMap { $0.matches(of: /`([A-Za-z]+)[^`]*`/).map { String($0.1) } }

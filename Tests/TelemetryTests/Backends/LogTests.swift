@@ -20,6 +20,13 @@ extension InMemoryLogHandler {
   }
 }
 
+/// What several threads say.
+private final class Names: Sendable {
+  private let kept = Mutex<[String?]>([])
+  func add(_ name: String?) { kept.withLock { $0.append(name) } }
+  var list: [String?] { kept.withLock { $0 } }
+}
+
 extension TelemetryTests {
   /// What becomes log lines.
   struct Logs {
@@ -154,6 +161,131 @@ extension TelemetryTests {
       #expect(CapturedStack.callSite([core, main])?.function == "main")
       #expect(CapturedStack.callSite([core, getter])?.function == "Team.name.getter")
       #expect(CapturedStack.callSite([core, function("_ZN3fooEv", "foo()")]) == nil)
+      // Extensions of the library's and of others' types are the program's; the library's own are not.
+      for (mangled, name) in [
+        ("$s10StrataCore20ManagedObjectContextC4ClubE6reportyyF", "ManagedObjectContext.report()"),
+        ("$sSa4ClubAA6PersonCRszlE5namesyyF", "Array<A>.names()"), ("$sSS4ClubE3fooyyF", "String.foo()"),
+        ("$s10Foundation4DateV4ClubE3dayyyF", "Date.day()"),
+      ] {
+        let place = function(mangled, name, "Report.swift")
+        #expect(CapturedStack.callSite([core, getter, place, main])?.function == name)
+      }
+      let own = function("$sSa10StrataCoreE6walkedyyF", "Array.walked()", "Core.swift")
+      #expect(CapturedStack.callSite([core, own, walk, main])?.function == "walk()")
+      // A computed property that walks is a place; the accessor that reads is none.
+      let closure = function(
+        "$s4Club6ReportC5namesSaySSGvgSSAA6PersonCXEfU_", "closure #1 in Report.names.getter", "Report.swift")
+      let names = function("$s4Club6ReportC5namesSaySSGvg", "Report.names.getter", "Report.swift")
+      #expect(
+        CapturedStack.callSite([core, getter, closure, map, names, main])
+          == CallSite(
+            function: "closure #1 in Report.names.getter", file: "Report.swift", line: 1,
+            property: "Team.name.getter"))
+      #expect(CapturedStack.callSite([core, getter, names, main])?.function == "Report.names.getter")
+    }
+
+    @Test("messages at a level that the logger does not take go to standard error")
+    func untaken() throws {
+      let (quiet, kept) = InMemoryLogHandler.make(.info)
+      let url = FileManager.default.temporaryDirectory.appendingPathComponent("stderr \(club.tag)")
+      try Data().write(to: url)
+      defer { try? FileManager.default.removeItem(at: url) }
+      let (file, before) = (open(url.path, O_WRONLY | O_APPEND), dup(2))
+      #expect(dup2(file, 2) == 2)
+      defer {
+        close(file)
+        close(before)
+      }
+      do {
+        defer { dup2(before, 2) }
+        _ = try written {
+          $0.logger = quiet
+        } _: {
+          ManagedObjectContext.debugOutput = .rows
+          defer { ManagedObjectContext.debugOutput = [] }
+          _ = try club.context().count(for: club.people())
+          _ = Stranger.entity()
+        }
+      }
+      let text = try String(contentsOf: url, encoding: .utf8)
+      #expect(text.contains(club.tag))
+      #expect(!text.contains("Stranger.entity()"))
+      #expect(kept.entries.contains { $0.text.hasPrefix("Stranger.entity()") })
+    }
+
+    @Test(
+      "an autosave that fails is a line without values, unless they are asked for", .timeLimit(.minutes(5)))
+    func withoutValues() async throws {
+      for includesValues in [false, true] {
+        let (logger, handler) = InMemoryLogHandler.make()
+        var options = Telemetry.Options()
+        (options.logger, options.metrics, options.tracer) = (logger, nil, nil)
+        options.includesValues = includesValues
+        let telemetry = Telemetry.start(options)
+        defer { telemetry.stop() }
+        let container = PersistentContainer(name: "club", model: Club.model())
+        try container.persistentStoreCoordinator.addPersistentStore(.inMemory)
+        let stack = AsynchronousStack(container, autosaveDelay: .milliseconds(1))
+        await stack.main.perform {
+          for _ in 0..<2 { Person(context: stack.main).code = "anna@example.org" }
+        }
+        func line() -> String? { handler.entries.first { $0.text.hasPrefix("an autosave failed") }?.text }
+        while line() == nil { await Task.yield() }
+        let text = try #require(line())
+        #expect(text.contains("anna@example.org") == includesValues, "\(text)")
+        #expect(includesValues || text == "an autosave failed: CoreDataError 133021")
+        await stack.main.perform { stack.main.reset() }
+      }
+    }
+
+    #if os(Linux) && compiler(>=6.2)
+      @Test("a place is named once, however often it is told")
+      func remembered() throws {
+        try club.fill(teams: 20, people: 1)
+        var options = Telemetry.Options()
+        (options.logger, options.metrics, options.tracer) = (logger, nil, nil)
+        let telemetry = Telemetry.start(options)
+        defer { telemetry.stop() }
+        for _ in 0..<3 {
+          let context = club.context()
+          for person in try context.fetch(club.people()) { _ = person.team?.name }
+        }
+        telemetry.observer.awaitNaming()
+        let lines = handler.entries.filter {
+          $0.level == .warning && $0["context"]?.contains(club.tag) == true
+        }
+        #expect(lines.count == 3)
+        #expect(lines.allSatisfy { $0["function"]?.contains("remembered") == true })
+        #expect(telemetry.observer.places.namedCount == 1)
+      }
+    #endif
+
+    @Test("while many places wait for their names, lines have addresses")
+    func waitingPlaces() {
+      let places = CallSites()
+      let gate = DispatchSemaphore(value: 0)
+      let answers = Names()
+      for number in 0..<20 {
+        places.name([UInt(number)]) {
+          {
+            gate.wait()
+            return CallSite(function: "\(number)")
+          }
+        } _: { site in
+          answers.add(site?.function)
+        }
+      }
+      #expect(answers.list == [nil, nil, nil, nil])
+      for _ in 0..<16 { gate.signal() }
+      places.awaitNaming()
+      #expect(answers.list.compactMap(\.self) == (0..<16).map { "\($0)" })
+      places.name([3]) {
+        { nil }
+      } _: { site in
+        answers.add(site?.function)
+      }
+      places.awaitNaming()
+      #expect(answers.list.last == "3")
     }
   }
 }

@@ -149,6 +149,67 @@ extension TelemetryTests {
       #expect(recorder.take().compactMap(\.repeated).map(\.count) == [16])
     }
 
+    @Test("blocks that wait in the queue together are events of their own")
+    func queuedTogether() async throws {
+      try club.fill(teams: 20, people: 1)
+      let queued = club.context(.privateQueue)
+      let installation = StrataObservers.install(recorder, for: .repeatedFaults)
+      defer { installation.remove() }
+      let gate = DispatchSemaphore(value: 0)
+      let fired = Tally()
+      func enqueue() {
+        queued.perform { gate.wait() }
+        for number in 0..<20 {
+          queued.perform { [club] in
+            guard let people = try? queued.fetch(club.people()), people.count == 20 else { return }
+            if people[number].team?.name != nil { fired.add() }
+          }
+        }
+      }
+      enqueue()
+      gate.signal()
+      await queued.perform {}
+      #expect(fired.count == 20)
+      #expect(recorder.take().compactMap(\.repeated).map(\.count) == [])
+      // So are calls of performAndWait.
+      queued.performAndWait { queued.reset() }
+      for number in 0..<20 {
+        queued.performAndWait {
+          guard let people = try? queued.fetch(club.people()), people.count == 20 else { return }
+          if people[number].team?.name != nil { fired.add() }
+        }
+      }
+      #expect(fired.count == 40)
+      #expect(recorder.take().compactMap(\.repeated).map(\.count) == [])
+    }
+
+    @Test("prefetching for one object at a time is no repeated fault")
+    func prefetchingOne() throws {
+      try club.fill(teams: 20, people: 1)
+      let context = club.context()
+      let events = try recorder.during([.faults, .repeatedFaults]) {
+        for number in 0..<20 {
+          var request = club.people(Attribute("name") == "person \(number).0")
+          request.relationshipKeyPathsForPrefetching = ["team.people"]
+          for person in try context.fetch(request) { #expect(person.team?.people.count == 1) }
+        }
+      }
+      #expect(events.compactMap(\.repeated).isEmpty)
+      #expect(events.compactMap(\.fault).count == 40)
+    }
+
+    @Test("rows that are gone when they are prefetched are not told as read")
+    func prefetchingWhatIsGone() throws {
+      try club.fill(teams: 3, people: 1)
+      let (context, other) = (club.context(), club.context())
+      let teams = try context.fetch(club.people()).compactMap(\.team)
+      try #require(teams.count == 3)
+      for team in try other.fetch(FetchRequest<Team>(entityName: "Team")).prefix(2) { other.delete(team) }
+      try other.save()
+      #expect(recorder.during(.faults) { context.fulfil(teams) }.compactMap(\.fault).map(\.count) == [1])
+      #expect(recorder.during(.faults) { context.fulfil(teams) }.isEmpty)
+    }
+
     @Test("an observer's own threshold counts, and the least of several")
     func threshold() throws {
       try club.fill(teams: 40, people: 1)

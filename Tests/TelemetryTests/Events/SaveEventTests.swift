@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TortureKit
 
 @testable import StrataCore
 
@@ -54,6 +55,8 @@ extension TelemetryTests {
       #expect(events.count == 1)
       #expect(save.insertedCount == 2)
       #expect(save.destination == .stores([]))
+      #expect(save.attemptCount == 1)
+      #expect(save.timeInStore > .zero && save.timeInStore <= save.duration)
       #expect((save.error as? CoreDataError)?.code == .managedObjectConstraintMerge)
     }
 
@@ -72,6 +75,94 @@ extension TelemetryTests {
       #expect(save.destination == .parent)
       #expect(save.insertedCount == 1)
       #expect(save.timeInStore == .zero)
+    }
+
+    @Test("a save to a parent that fails is told as one to the parent")
+    func failingToParent() throws {
+      let parent = club.context()
+      let child = ManagedObjectContext(.confinement)
+      child.parent = parent
+      child.name = club.tag
+      let events = recorder.during(.saves) {
+        Person(context: child).age = -1
+        #expect(throws: (any Error).self) { try child.save() }
+      }
+      let save = try #require(events.first?.save)
+      #expect(events.count == 1)
+      #expect(save.destination == .parent)
+      #expect(save.insertedCount == 1)
+      #expect(save.attemptCount == 0)
+    }
+
+    @Test("a save to two stores is one attempt")
+    func twoStores() throws {
+      let model = Club.model()
+      for name in ["Team", "Person"] {
+        model.setEntities([try #require(model.entitiesByName[name])], forConfigurationName: name)
+      }
+      let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
+      for name in ["Team", "Person"] {
+        var description = PersistentStoreDescription.inMemory
+        description.configuration = name
+        try coordinator.addPersistentStore(description)
+      }
+      let context = ManagedObjectContext(.confinement, coordinator: coordinator)
+      context.name = club.tag
+      let events = try recorder.during(.saves) {
+        _ = Team(context: context)
+        _ = Person(context: context)
+        try context.save()
+      }
+      let save = try #require(events.first?.save)
+      #expect(events.count == 1)
+      #expect(save.destination == .stores(coordinator.persistentStores.map(\.identifier)))
+      #expect(save.insertedCount == 2)
+      #expect(save.attemptCount == 1)
+      // The second store refuses: the counts are those that there were to be.
+      let failed = recorder.during(.saves) {
+        _ = Team(context: context)
+        for _ in 0..<2 { Person(context: context).code = "same" }
+        #expect(throws: (any Error).self) { try context.save() }
+      }
+      #expect(failed.last?.save?.insertedCount == 3)
+    }
+
+    @Test("an asynchronous save of nothing is not told")
+    func nothing() async throws {
+      let context = club.context(.privateQueue)
+      let installation = StrataObservers.install(recorder, for: .saves)
+      defer { installation.remove() }
+      try await context.saveAsynchronously()
+      #expect(recorder.take().isEmpty)
+    }
+
+    @Test("an asynchronous save that fails has the counts of what it was to save", .timeLimit(.minutes(5)))
+    func asynchronousFailure() async throws {
+      let folder = try ScratchFolder()
+      let url = folder.url("club.strata")
+      let filed = try Club(url: url)
+      let context = filed.context(.privateQueue)
+      try await context.perform {
+        Person(context: context).code = "0"
+        try context.save()
+        Person(context: context).code = "0"
+      }
+      let recorder = Recorder(about: filed.tag)
+      let installation = StrataObservers.install(recorder, for: .saves)
+      defer { installation.remove() }
+      // As another process does that writes: the save stays under way.
+      let file = try StoreFile(url.path, .system)
+      let descriptor = open(url.path, O_RDWR)
+      #expect(file.system.lockByte(descriptor, FileTurn.writing, false) == 0)
+      let saving = Task { try await context.saveAsynchronously() }
+      while await context.perform({ context.saving.flight == nil }) { await Task.yield() }
+      await context.perform { for _ in 0..<3 { _ = Person(context: context) } }
+      #expect(file.system.unlockByte(descriptor, FileTurn.writing) == 0)
+      close(descriptor)
+      await #expect(throws: (any Error).self) { try await saving.value }
+      let save = try #require(recorder.take().first?.save)
+      #expect(save.error != nil)
+      #expect(save.insertedCount == 1)
     }
 
     @Test(

@@ -45,6 +45,8 @@ extension TelemetryTests {
         while commits.isFree { sched_yield() }
         save(2)
         while commits.waitingCount == 0 { sched_yield() }
+        // The writer thread has come to the lock.
+        while !file.system.isByteLocked(descriptor, FileTurn.waiting) { sched_yield() }
         #expect(file.system.unlockByte(descriptor, FileTurn.writing) == 0)
         close(descriptor)
         done.wait()
@@ -56,6 +58,20 @@ extension TelemetryTests {
       let saves = events.compactMap(\.save)
       #expect(saves.map(\.timeWaited).sorted() == [.zero, turn.duration])
       #expect(saves.allSatisfy { $0.timeWaited <= $0.timeInStore })
+    }
+
+    @Test("where the system has no locks of bytes, no other process is waited for")
+    func withoutLocks() throws {
+      let path = folder.url("file").path
+      try Data().write(to: folder.url("file"))
+      var system = FileSystem.system
+      system.lockByte = { _, _, _ in -EINVAL }
+      let descriptor = open(path, O_RDWR)
+      defer { close(descriptor) }
+      let identity = try system.statusOfDescriptor(descriptor).get().identity
+      let turn = FileTurn(try StoreFile(path, system), identity, isNeeded: true)
+      defer { turn.close() }
+      #expect(!turn.take())
     }
 
     @Test("performAndWait is told when it waits as long as the observer says")

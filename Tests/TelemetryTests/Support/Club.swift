@@ -33,6 +33,12 @@ final class Person: ManagedObject {
     get { readObject(slot: 3) }
     set { write(newValue, slot: 3) }
   }
+
+  /// Nobody is younger than nothing.
+  override func validateForInsert() throws {
+    try super.validateForInsert()
+    if age < 0 { throw CoreDataError(.coreData, "too young") }
+  }
 }
 
 /// The class of no entity.

@@ -47,6 +47,13 @@ final class Recorder: StrataObserver {
   }
 }
 
+/// Counts on several threads.
+final class Tally: Sendable {
+  private let value = Mutex(0)
+  func add() { value.withLock { $0 += 1 } }
+  var count: Int { value.withLock { $0 } }
+}
+
 extension StrataEvent {
   /// What tells whose event it is.
   var subject: String {

@@ -16,18 +16,30 @@ public struct MessageEvent: Sendable, Hashable {
   public let level: Level
   /// The module that says it: `Strata`, `CoreData` or `SwiftData`.
   public let module: String
-  /// What it says, without the module.
+  /// What it says, without the module. Where it is about an error it has that error's text, in which there may be values of objects.
   public let text: String
+  /// The same with type and code of the error in place of its text. There may be keys of objects in it, and no values.
+  public let textWithoutValues: String
 }
 
 /// The one way by which the library says something that nobody asked for: to the observers of messages, or, while there are none, to standard error.
 ///
 /// What stops the process is not said here, and always goes to standard error: a trap, and what LMDB says before it stops.
 package enum Diagnostics {
-  /// Says it on the calling thread.
-  package static func write(_ text: String, _ level: MessageEvent.Level, module: String = "Strata") {
-    let message = MessageEvent(level: level, module: module, text: text)
-    say(message)
+  /// Says it on the calling thread. `withoutValues` is the same text without values of objects, where it may have some.
+  package static func write(
+    _ text: String, withoutValues: String? = nil, _ level: MessageEvent.Level, module: String = "Strata"
+  ) {
+    say(
+      MessageEvent(level: level, module: module, text: text, textWithoutValues: withoutValues ?? text))
+  }
+
+  /// Says what has happened, and why.
+  package static func write(
+    _ text: String, _ error: any Error, _ level: MessageEvent.Level, module: String = "Strata"
+  ) {
+    write(
+      "\(text): \(error)", withoutValues: "\(text): \(error.spelledWithoutValues)", level, module: module)
   }
 
   private static func say(_ message: MessageEvent) {
@@ -38,7 +50,7 @@ package enum Diagnostics {
 
   /// The same for a caller that holds locks. Standard error gets it at once.
   static func writeUnderLock(_ text: String, _ level: MessageEvent.Level) {
-    let message = MessageEvent(level: level, module: "Strata", text: text)
+    let message = MessageEvent(level: level, module: "Strata", text: text, textWithoutValues: text)
     if Watching.concerns(.messages) {
       StrataObservers.later { say(message) }
     } else {
@@ -46,7 +58,20 @@ package enum Diagnostics {
     }
   }
 
-  private static func writeToStandardError(_ message: MessageEvent) {
+  /// Where it goes when nobody takes it.
+  package static func writeToStandardError(_ message: MessageEvent) {
     FileHandle.standardError.write(Data("\(message.module): \(message.text)\n".utf8))
+  }
+}
+
+/// An error that can say what it is about without values of objects.
+package protocol ValuelessError: Error {
+  var textWithoutValues: String { get }
+}
+
+extension Error {
+  /// What is said of an error where no values of objects may be: its text may have some, its type and code have not.
+  package var spelledWithoutValues: String {
+    (self as? any ValuelessError)?.textWithoutValues ?? "\(type(of: self))"
   }
 }

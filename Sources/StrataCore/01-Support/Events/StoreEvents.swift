@@ -20,17 +20,18 @@ public struct SaveEvent: Sendable {
   public internal(set) var destination: Destination
   /// How many objects were inserted. Of a save that failed, how many there were to be.
   public internal(set) var insertedCount = 0
-  /// How many objects were changed.
+  /// How many objects were changed: those whose rows were written. An object of which only members of a to-many relationship have changed has no new row,
+  /// and is not counted unless the save has failed or went to a parent. One whose derived values the store has written with it is.
   public internal(set) var updatedCount = 0
   /// How many objects were deleted.
   public internal(set) var deletedCount = 0
-  /// How often the changes were handed over: more than once when a merge policy was asked.
+  /// How often the changes were handed over, to however many stores: more than once when a merge policy was asked. Zero of a save that failed before.
   public internal(set) var attemptCount = 0
   /// From the call until it returns: hooks, validation, encoding, writing, notifications. Of an asynchronous save until the objects show it.
   public internal(set) var duration: Duration
-  /// How much of it the changes were in the hands of the stores, waiting included. Zero of a save to a parent.
+  /// How much of it the changes were in the hands of the stores, waiting and attempts that were refused included. Zero of a save to a parent.
   public internal(set) var timeInStore = Duration.zero
-  /// How much of that they waited until other saves and batches of this process were written. What is waited for another process comes after that, and is
+  /// How much of that they waited until other saves and batches of this process were written, in attempts that were not refused. What is waited for another process comes after that, and is
   /// told by ``StrataEvent/wait(_:)``.
   public internal(set) var timeWaited = Duration.zero
   /// Whether it was `saveAsynchronously()`.

@@ -186,3 +186,8 @@ extension StorageError {
     }
   }
 }
+
+extension StorageError: ValuelessError {
+  /// It names files alone.
+  package var textWithoutValues: String { "\(self)" }
+}

@@ -12,7 +12,8 @@ extension Environment {
     }
   }
 
-  /// The pages that wait for the oldest reader, of whatever process; nil when none is far behind. Walks over a part of the list of free pages.
+  /// The pages that wait for the oldest reader, of whatever process; nil when none is far behind. Walks over the part of the list of free
+  /// pages that is younger than that reader.
   func heldPages() throws -> HeldPagesEvent? {
     let (slot, environment) = try claimSection()
     var readers = ReaderTable.readers(environment)
@@ -28,17 +29,23 @@ extension Environment {
       var pages = 0
       // LMDB's database 0: by the number of the transaction that freed them, a list of page numbers behind their count. Those of a transaction
       // that is not older than the oldest reader are kept.
-      try view.forEach(in: Keyspace(handle: 0, name: "")) { entry in
-        guard entry.key.count >= 8, entry.value.count >= 8,
-          entry.key.loadUnaligned(as: UInt.self) >= UInt(oldest.transactionID)
-        else { return }
-        pages += Int(entry.value.loadUnaligned(as: UInt.self))
+      let free = Keyspace(handle: 0, name: "")
+      let from = UInt(oldest.transactionID)
+      try view.withCursor(free) { cursor in
+        // The list is in the order of those numbers.
+        var entry = try withUnsafeBytes(of: from) { try cursor.seek(atLeast: $0) }
+        while let found = entry {
+          if found.key.count >= 8, found.value.count >= 8, found.key.loadUnaligned(as: UInt.self) >= from {
+            pages += Int(found.value.loadUnaligned(as: UInt.self))
+          }
+          entry = try cursor.next()
+        }
       }
-      var information = MDB_stat()
-      mdb_env_stat(environment, &information)
+      // Of this view: the environment may have been opened anew since the readers were looked at.
+      let pageSize = try view.statistics(free).ms_psize
       return HeldPagesEvent(
         path: path, process: oldest.process, commitCount: behind,
-        byteCount: pages * Int(information.ms_psize),
+        byteCount: pages * Int(pageSize),
         oldestGeneration: oldestPin.map { $0.duration(to: options.now()) })
     }
   }

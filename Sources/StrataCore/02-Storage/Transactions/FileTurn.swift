@@ -109,7 +109,7 @@ final class FileTurn: @unchecked Sendable {
     guard let descriptor = openedDescriptor() else { return false }
     let isWaitedFor = file.system.isByteLocked(descriptor, Self.waiting)
     if !isWaitedFor, file.system.lockByte(descriptor, Self.writing, false) == 0 { return false }
-    guard file.system.lockByte(descriptor, Self.waiting, true) == 0 else { return true }
+    guard file.system.lockByte(descriptor, Self.waiting, true) == 0 else { return false }
     _ = file.system.lockByte(descriptor, Self.writing, true)
     _ = file.system.unlockByte(descriptor, Self.waiting)
     return true

@@ -156,3 +156,7 @@ extension CoreDataError.Code {
     }
   }
 }
+
+extension CoreDataError: ValuelessError {
+  package var textWithoutValues: String { "CoreDataError \(code.rawValue)" }
+}

@@ -84,7 +84,11 @@ extension ManagedObject {
         return nil
       }
       let failure = ReadFailure(error, [objectID])
-      if let context { context.tell(failure) } else { Diagnostics.write("\(failure)", .error) }
+      if let context {
+        context.tell(failure)
+      } else {
+        Diagnostics.write("\(failure)", withoutValues: failure.textWithoutValues, .error)
+      }
       return nil
     }
   }

@@ -97,7 +97,7 @@ extension ManagedObjectContext {
     }
     // `kept` lives until here; what follows may call code of the application.
     withExtendedLifetime(kept) {}
-    if isRead { tellRowRead(object) }
+    if isRead { tellRowRead(object, isAlone: true) }
     if object.isFault { try throwingFailures { object.fire() } }
     return object
   }

@@ -68,6 +68,7 @@ extension ManagedObjectContext {
       objects += made.objects
     }
     var outcome = SaveOutcome()
+    if !rows.isEmpty { saving.watch?.attempts += 1 }
     let dropped = try makeDelivery().hand(rows)
     for save in saves { save.adoptUnsaved(into: &outcome) }
     outcome.notices = notices(of: rows)

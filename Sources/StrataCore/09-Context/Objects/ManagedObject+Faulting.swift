@@ -94,7 +94,7 @@ extension ManagedObject {
         return .gone
       }
       takeStored(row.snapshot, readAt: SnapshotClock.now)
-      if !place.store.isFar { context.tellRowRead(self) }
+      if !place.store.isFar { context.tellRowRead(self, isAlone: true) }
       return .found
     } catch {
       return .unreadable(error)

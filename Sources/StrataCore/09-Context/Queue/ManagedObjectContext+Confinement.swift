@@ -158,6 +158,7 @@ extension ManagedObjectContext {
         defer {
           event.prefetched = []
           flushEdits()
+          endFaultCounts()
         }
         return try block()
       }
@@ -214,6 +215,7 @@ extension ManagedObjectContext {
       let result = block()
       processPendingChanges()
       event.end()
+      endFaultCounts()
       return result
     }
   }

@@ -28,7 +28,7 @@ extension ManagedObjectContext {
     let companions = batchFaulting.map { self.companions(of: object, $0) } ?? []
     if companions.isEmpty {
       let row = try store.row(hierarchy: hierarchy, primaryKey: object.primaryKey)
-      tellRowRead(object)
+      if row != nil { tellRowRead(object, isAlone: true) }
       return row
     }
     let rows: [FetchedRow?]
@@ -37,11 +37,14 @@ extension ManagedObjectContext {
         hierarchy: hierarchy, primaryKeys: [object.primaryKey] + companions.map(\.key))
     } catch let error as StorageError where error.kind == .damaged {
       // It may be another one that cannot be read.
-      return try store.row(hierarchy: hierarchy, primaryKey: object.primaryKey)
+      let row = try store.row(hierarchy: hierarchy, primaryKey: object.primaryKey)
+      if row != nil { tellRowRead(object, isAlone: true) }
+      return row
     }
     statistics.rowsRead += companions.count
     take(rows.dropFirst(), companions, binding, hierarchy)
-    tellRowRead(object, count: companions.count + 1)
+    let count = rows.reduce(0) { $1 == nil ? $0 : $0 + 1 }
+    if count > 0 { tellRowRead(object, count: count, isAlone: false) }
     return rows[0]
   }
 
@@ -158,7 +161,7 @@ extension ManagedObjectContext {
     for (other, members) in zip(owners, lists.dropFirst()) {
       other.relationState(relationship).setBase(members, epoch: epoch)
     }
-    tellMembersRead(owner, relationship, count: keys.count)
+    tellMembersRead(owner, relationship, count: keys.count, isAlone: keys.count == 1)
     return lists[0]
   }
 

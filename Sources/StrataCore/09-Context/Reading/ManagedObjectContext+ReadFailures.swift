@@ -48,7 +48,7 @@ extension ManagedObjectContext {
   /// Hands a failure to the handler. What cannot be read inside of it, and while there is no handler, is a message.
   func tell(_ failure: ReadFailure) {
     guard let handler = readFailureHandler, !failures.isTelling else {
-      return Diagnostics.write("\(description): \(failure)", .error)
+      return Diagnostics.write(description, failure, .error)
     }
     failures.isTelling = true
     defer { failures.isTelling = false }

@@ -23,13 +23,20 @@ public struct ReadFailure: Error, Sendable {
 
 extension ReadFailure: CustomStringConvertible {
   /// What could not be read, and why, in one line.
-  public var description: String {
-    guard let first = objectIDs.first else { return "a record could not be read: \(error)" }
+  public var description: String { text("\(error)") }
+
+  fileprivate func text(_ why: String) -> String {
+    guard let first = objectIDs.first else { return "a record could not be read: \(why)" }
     var what = "\(first.entityName)/p\(first.primaryKey)"
     if let propertyName { what += ".\(propertyName)" }
     if objectIDs.count > 1 { what += " and \(objectIDs.count - 1) others" }
-    return "\(what) could not be read: \(error)"
+    return "\(what) could not be read: \(why)"
   }
+}
+
+extension ReadFailure: ValuelessError {
+  /// The same with type and code of the error, whose text may have values.
+  package var textWithoutValues: String { text(error.spelledWithoutValues) }
 }
 
 /// What came of looking for the row of a record.

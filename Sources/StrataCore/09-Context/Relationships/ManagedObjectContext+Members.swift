@@ -65,7 +65,7 @@ extension ManagedObjectContext {
       members = ContiguousArray(
         try store.members(edges, of: object.primaryKey).lazy.map { PlacedMember(position: 0, member: $0) })
     }
-    tellMembersRead(object, relationship)
+    tellMembersRead(object, relationship, isAlone: true)
     return members
   }
 

@@ -55,7 +55,13 @@ extension ManagedObjectContext {
       guard case .success(let row) = found, row?.entity == object.home.entityNumber else { continue }
       object.takeStored(row?.snapshot, readAt: readAt)
     }
-    tellRowRead(objects[0], count: objects.count)
+    if Watching.concerns(.anyFault) { tellRowsRead(objects, rows) }
+  }
+
+  @inline(never)
+  private func tellRowsRead(_ objects: [ManagedObject], _ rows: [Result<FetchedRow?, any Error>]) {
+    let read = zip(objects, rows).filter { if case .success(.some) = $0.1 { true } else { false } }
+    if let first = read.first { tellRowRead(first.0, count: read.count, isAlone: false) }
   }
 
   /// Reads rows together; one by one when that fails, since it may be for one of them. What cannot be read is reported, all of it at once. A store that is far
@@ -160,7 +166,7 @@ extension ManagedObjectContext {
       for (owner, members) in zip(sorted, found) {
         owner.relationState(relationship).setBase(members, epoch: epoch)
       }
-      tellMembersRead(sorted[0], relationship, count: sorted.count)
+      tellMembersRead(sorted[0], relationship, count: sorted.count, isAlone: false)
     }
   }
 }

@@ -57,23 +57,22 @@ extension ManagedObjectContext {
 
   private func attempt(
     _ riders: [CheckedContinuation<Void, any Error>], _ number: Int,
-    watchedSince start: ContinuousClock.Instant? = nil
+    _ watched: SaveFlight.Watched? = nil
   ) {
     if number == 1 { saving.unsettled = [:] }
-    let start = start ?? (Watching.concerns(.saves) ? ContinuousClock.now : nil)
+    var watched =
+      watched ?? (Watching.concerns(.saves) ? SaveFlight.Watched(since: ContinuousClock.now) : nil)
     do {
       let flight = try takeOff()
-      if start != nil {
-        flight.watchedSince = start
-        // Its entries are gone when it has landed.
-        flight.watchedCounts = flight.counts
-      }
+      // Its entries are gone when it has landed.
+      if watched != nil { watched?.counts = flight.counts }
+      flight.watched = watched
       statistics.saveAttempts += 1
       flight.start(self, coordinator) {
         self.queue.queue?.async { self.runAsEvent { self.bringHome(flight, riders, number) } }
       }
     } catch {
-      if let start { tellNotStarted(error, since: start) }
+      if let watched { tellNotStarted(error, watched, attempts: number - 1) }
       for rider in riders { rider.resume(throwing: error) }
     }
   }
@@ -86,8 +85,8 @@ extension ManagedObjectContext {
       queue.queue?.async { self.runAsEvent { self.bringHome(flight, riders, number) } }
       return
     }
-    if let start = flight.watchedSince, flight.isOver(after: number, of: Self.mostAttempts) {
-      tellLanded(flight, attempts: number, since: start)
+    if let watched = flight.watched, flight.isOver(after: number, of: Self.mostAttempts) {
+      tellLanded(flight, watched, attempts: number)
     }
     switch flight.ending {
     case .saved, nil: for rider in riders { rider.resume() }
@@ -99,7 +98,9 @@ extension ManagedObjectContext {
       }
       // The merge policy has spoken. Another save may be under way by now.
       if saving.flight == nil {
-        return attempt(riders + saving.takeWaiting(), number + 1, watchedSince: flight.watchedSince)
+        var watched = flight.watched
+        for part in flight.parts { watched?.timeInStore += part.timeRefused }
+        return attempt(riders + saving.takeWaiting(), number + 1, watched)
       }
       saving.waiting = riders + saving.waiting
     }

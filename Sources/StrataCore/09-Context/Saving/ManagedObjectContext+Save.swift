@@ -142,11 +142,14 @@ extension ManagedObjectContext {
   private func writeOnce(_ written: inout [Int: PendingSave], _ outcome: inout SaveOutcome) throws -> [Any]? {
     var conflicts: [Any] = []
     var isRefused = false
+    var isHandedOver = false
     outcome.sets = nil
     for save in try throwingFailures({ try makePendingSaves(except: Set(written.keys)) }) {
       do {
         if !save.changes.isEmpty || save.hasMetadata {
           outcome.sets = nil
+          if !isHandedOver { saving.watch?.attempts += 1 }
+          isHandedOver = true
           let notice = try commit(save, &outcome)
           save.notice = notice
           outcome.notices.append(notice)
@@ -165,7 +168,6 @@ extension ManagedObjectContext {
 
   private func commit(_ save: PendingSave, _ outcome: inout SaveOutcome) throws -> CommitNotice {
     statistics.saveAttempts += 1
-    saving.watch?.attempts += 1
     let start = ContinuousClock.now
     do {
       save.changes.origin = changeOrigin
@@ -186,6 +188,7 @@ extension ManagedObjectContext {
       return notice
     } catch {
       noteTime(since: start, of: save.changes, failed: true)
+      saving.watch?.timeInStore += ContinuousClock.now - start
       save.takeBack()
       throw error
     }

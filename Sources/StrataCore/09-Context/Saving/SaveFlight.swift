@@ -47,6 +47,8 @@ final class SaveFlight: @unchecked Sendable {
     fileprivate(set) var receivedRows: [(unsaved: StratumRow, row: RowSnapshot?)] = []
     fileprivate(set) var notice: CommitNotice?
     fileprivate(set) var isWritten = false
+    /// How long a store had it that did not write it, while somebody asks for saves.
+    fileprivate(set) var timeRefused = Duration.zero
 
     init(_ store: StoreBinding) { self.store = store }
 
@@ -63,6 +65,16 @@ final class SaveFlight: @unchecked Sendable {
         if let change = byAddress[address] { rows[place] = change }
       }
     }
+  }
+
+  /// What is told of it at the end, and known before.
+  struct Watched {
+    /// When the save was asked for.
+    let since: ContinuousClock.Instant
+    var counts = (inserted: 0, updated: 0, deleted: 0)
+    /// What earlier attempts were in the hands of stores.
+    var timeInStore = Duration.zero
+    init(since: ContinuousClock.Instant) { self.since = since }
   }
 
   enum Ending {
@@ -84,9 +96,8 @@ final class SaveFlight: @unchecked Sendable {
   private(set) var unsavedRows: [StratumRow] = []
   /// Edited objects whose rows a batch has deleted, when the flight began.
   private(set) var outlivedDeletions: Set<StratumLayer.Place> = []
-  /// When it was asked for, while somebody asks for saves.
-  var watchedSince: ContinuousClock.Instant?
-  var watchedCounts = (inserted: 0, updated: 0, deleted: 0)
+  /// There while somebody asks for saves. Set before it begins.
+  var watched: Watched?
   /// How far adoption has come, counted over all parts.
   var landedCount = 0
   private var known: Set<ManagedObject>?
@@ -195,6 +206,7 @@ final class SaveFlight: @unchecked Sendable {
       part.isWritten = true
       return
     }
+    let start = watched == nil ? nil : ContinuousClock.now
     do {
       let notice = try strata.knowing(changes.updates, in: part.store) {
         try coordinator.commit(changes, to: part.store, origin: origin) {}
@@ -203,6 +215,7 @@ final class SaveFlight: @unchecked Sendable {
       if !notice.derivedRows.isEmpty { part.takeDerived(notice.derivedRows) }
       part.isWritten = true
     } catch {
+      if let start { part.timeRefused = ContinuousClock.now - start }
       guard let refusal = SaveRefusal(error) else { throw error }
       throw Refused(refusal: refusal, store: part.store)
     }

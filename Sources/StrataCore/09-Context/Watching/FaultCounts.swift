@@ -88,20 +88,25 @@ extension ManagedObjectContext {
     if Watching.concerns(.anyFault) { for object in objects { rememberWay(relationship, to: object) } }
   }
 
-  /// The row of an object has been read, alone or together with `count - 1` others.
+  /// The row of an object has been read, together with `count - 1` others.
+  /// - Parameter isAlone: Whether the program has fired the fault, and it was read for that alone.
   @inline(__always)
-  func tellRowRead(_ object: ManagedObject, count: Int = 1) {
-    if Watching.concerns(.anyFault) { faultWasRead(object, nil, count) }
+  func tellRowRead(_ object: ManagedObject, count: Int = 1, isAlone: Bool) {
+    if Watching.concerns(.anyFault) { faultWasRead(object, nil, count, isAlone) }
   }
 
-  /// The members of a relationship have been read, of an object alone or together with `count - 1` others.
+  /// The members of a relationship have been read, of an object and `count - 1` others.
   @inline(__always)
-  func tellMembersRead(_ object: ManagedObject, _ relationship: RelationshipSchema, count: Int = 1) {
-    if Watching.concerns(.anyFault) { faultWasRead(object, relationship, count) }
+  func tellMembersRead(
+    _ object: ManagedObject, _ relationship: RelationshipSchema, count: Int = 1, isAlone: Bool
+  ) {
+    if Watching.concerns(.anyFault) { faultWasRead(object, relationship, count, isAlone) }
   }
 
   @inline(never)
-  private func faultWasRead(_ object: ManagedObject, _ members: RelationshipSchema?, _ count: Int) {
+  private func faultWasRead(
+    _ object: ManagedObject, _ members: RelationshipSchema?, _ count: Int, _ isAlone: Bool
+  ) {
     let faults = watchedFaults()
     let entity = object.home.entity
     let way = members?.number ?? faults.way(to: object.place)
@@ -114,7 +119,7 @@ extension ManagedObjectContext {
             context: description, entityName: entity.name, subject: subject, relationship: wayName,
             count: count)))
     }
-    guard count == 1, Watching.concerns(.repeatedFaults) else { return }
+    guard isAlone, Watching.concerns(.repeatedFaults) else { return }
     let told = CallStack.withAddresses { addresses -> (count: Int, addresses: [UInt])? in
       var hasher = Hasher()
       for address in addresses.prefix(CallStack.significant) { hasher.combine(address) }
@@ -132,6 +137,15 @@ extension ManagedObjectContext {
           count: told.count, returnAddresses: told.addresses)))
   }
 
+  /// An event is over: a block of `perform`, or of `performAndWait` on another queue.
+  @inline(__always)
+  func endFaultCounts() { if faultCounts != nil { clearFaultCounts() } }
+
+  @inline(never)
+  private func clearFaultCounts() {
+    if Watching.concerns(.anyFault) { faultCounts?.endEvent() } else { faultCounts = nil }
+  }
+
   private func watchedFaults() -> FaultCounts {
     let faults: FaultCounts
     if let known = faultCounts {
@@ -140,8 +154,9 @@ extension ManagedObjectContext {
       faults = FaultCounts()
       faultCounts = faults
     }
-    // What is enqueued now runs when the event is over. A confinement context has no events: it counts on.
-    if faults.beginEvent() { queue.queue?.async { [weak self] in self?.faultCounts?.endEvent() } }
+    // Blocks of `perform` end by themselves. Other work of the main queue is over when what is enqueued now runs. A confinement context has no events: it
+    // counts on.
+    if faults.beginEvent() { queue.queue?.async { [weak self] in self?.endFaultCounts() } }
     return faults
   }
 }

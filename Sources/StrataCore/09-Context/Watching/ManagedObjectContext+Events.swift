@@ -10,6 +10,7 @@ extension ManagedObjectContext {
   func saveWatched() throws {
     let outer = saving.watch
     let watch = SaveWatch()
+    watch.isForParent = parent != nil
     saving.watch = watch
     defer { saving.watch = outer }
     let start = ContinuousClock.now
@@ -17,39 +18,50 @@ extension ManagedObjectContext {
       try runSave()
       watch.tell(self, since: start, error: nil)
     } catch {
+      // What has been written is pending no more, and was noted.
+      watch.note(pendingOf: self)
       watch.tell(self, since: start, error: error)
       throw error
     }
   }
 
-  /// An asynchronous save could not begin.
+  /// An asynchronous save could not begin, or not again after `attempts`.
   @inline(never)
-  func tellNotStarted(_ error: any Error, since start: ContinuousClock.Instant) {
+  func tellNotStarted(_ error: any Error, _ watched: SaveFlight.Watched, attempts: Int) {
     let watch = SaveWatch()
     watch.isAsynchronous = true
     watch.isForParent = parent != nil
-    watch.tell(self, since: start, error: error)
+    watch.attempts = attempts
+    watch.timeInStore = watched.timeInStore
+    watch.note(pendingOf: self)
+    watch.tell(self, since: watched.since, error: error)
   }
 
-  /// An asynchronous save has come home; `start` is when it was asked for.
+  /// An asynchronous save has come home.
   @inline(never)
-  func tellLanded(_ flight: SaveFlight, attempts: Int, since start: ContinuousClock.Instant) {
+  func tellLanded(_ flight: SaveFlight, _ watched: SaveFlight.Watched, attempts: Int) {
     let watch = SaveWatch()
     watch.attempts = attempts
+    watch.timeInStore = watched.timeInStore
     watch.isAsynchronous = true
     watch.isForParent = flight.isForParent
     for part in flight.parts {
-      guard let notice = part.notice else { continue }
-      watch.note(notice, part.store)
+      watch.timeInStore += part.timeRefused
+      if let notice = part.notice { watch.note(notice, part.store) }
     }
-    if flight.isForParent { (watch.inserted, watch.updated, watch.deleted) = flight.watchedCounts }
     var failure: (any Error)?
     switch flight.ending {
     case .failed(let error): failure = error
     case .refused, .disputed: failure = conflictsGoOn
     case .saved, nil: break
     }
-    watch.tell(self, since: start, error: failure)
+    // A save of nothing is none.
+    if failure == nil, flight.isForParent ? flight.parts.isEmpty : watch.stores.isEmpty { return }
+    // By now there may be edits that were made meanwhile.
+    if flight.isForParent || failure != nil {
+      (watch.inserted, watch.updated, watch.deleted) = watched.counts
+    }
+    watch.tell(self, since: watched.since, error: failure)
   }
 
   // MARK: Fetches
@@ -163,9 +175,7 @@ final class SaveWatch {
 
   /// The parent has taken the changes.
   func note(handedOver outcome: ManagedObjectContext.SaveOutcome) {
-    isForParent = true
     (inserted, updated, deleted) = (outcome.inserted.count, outcome.updated.count, outcome.deleted.count)
-    if inserted + updated + deleted > 0 { attempts += 1 }
   }
 
   /// A store has written the changes.
@@ -178,15 +188,17 @@ final class SaveWatch {
     if !stores.contains(store.store.identifier) { stores.append(store.store.identifier) }
   }
 
+  /// It has failed: these were to be saved.
+  func note(pendingOf context: ManagedObjectContext) {
+    inserted += context.changes.insertedCount
+    updated += context.changes.updatedCount
+    deleted += context.changes.deletedCount
+  }
+
   func tell(_ context: ManagedObjectContext, since start: ContinuousClock.Instant, error: (any Error)?) {
     var event = SaveEvent(
       context: context.description, author: context.transactionAuthor,
       destination: isForParent ? .parent : .stores(stores), duration: ContinuousClock.now - start)
-    if error != nil, stores.isEmpty {
-      inserted = context.changes.insertedCount
-      updated = context.changes.updatedCount
-      deleted = context.changes.deletedCount
-    }
     (event.insertedCount, event.updatedCount, event.deletedCount) = (inserted, updated, deleted)
     event.attemptCount = attempts
     event.timeInStore = timeInStore

@@ -130,7 +130,7 @@ enum SnapshotValues {
     _ value: Any, _ transformer: String, _ property: ModelProperty, _ row: ModelRow
   ) -> Data? {
     do { return try AttributeTransformers.transformer(forName: transformer)?.transform(value) } catch {
-      report("\(type(of: row).modelType).\(property.name) cannot be transformed: \(error)")
+      report("\(type(of: row).modelType).\(property.name) cannot be transformed", error)
       return nil
     }
   }

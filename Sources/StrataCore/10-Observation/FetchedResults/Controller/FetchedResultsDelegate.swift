@@ -46,7 +46,7 @@ extension FetchedResultsControllerDelegate {
     if controller.fetchedObjects != nil {
       return controller.managedObjectContext.tell(ReadFailure(error, []))
     }
-    Diagnostics.write("a fetched results controller could not follow its context: \(error)", .error)
+    Diagnostics.write("a fetched results controller could not follow its context", error, .error)
   }
 }
 
