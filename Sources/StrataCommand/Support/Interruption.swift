@@ -52,14 +52,16 @@ enum Interruption {
       source.setEventHandler {
         hasCome.store(true, ordering: .releasing)
         terminal.withLock { $0 }?()
-        section.withLock { _ in }
-        for path in drafts.withLock({ $0 }) { try? FileManager.default.removeItem(atPath: path) }
-        AppleSQLite.removeUnfinishedFiles()
-        LMDBStore.removeUnfinishedFiles()
-        // What was being made when the folder went.
-        AppleSQLite.removeUnfinishedFiles()
-        signal(number, SIG_DFL)
-        kill(getpid(), number)
+        // Kept to the end: nothing short begins any more.
+        section.withLock { _ in
+          for path in drafts.withLock({ $0 }) { try? FileManager.default.removeItem(atPath: path) }
+          AppleSQLite.removeUnfinishedFiles()
+          LMDBStore.removeUnfinishedFiles()
+          // What was being made when the folder went.
+          AppleSQLite.removeUnfinishedFiles()
+          signal(number, SIG_DFL)
+          kill(getpid(), number)
+        }
       }
       source.resume()
       return source

@@ -256,6 +256,7 @@ extension NSManagedObjectContext {
 func notes(
   _ name: NSNotification.Name, of context: NSManagedObjectContext, while body: () throws -> Void
 ) rethrows -> [[AnyHashable: Any]] {
+  // Unchecked: contexts post on the thread that runs the body.
   final class Heard: @unchecked Sendable { var infos: [[AnyHashable: Any]] = [] }
   let heard = Heard()
   let observer = NotificationCenter.default.addObserver(forName: name, object: context, queue: nil) {

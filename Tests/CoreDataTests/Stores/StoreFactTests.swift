@@ -124,6 +124,7 @@ final class StoreFactTests {
       description.type == NSSQLiteStoreType && description.configuration == nil && !description.isReadOnly)
     #expect(description.shouldMigrateStoreAutomatically && description.shouldInferMappingModelAutomatically)
     #expect(!description.shouldAddStoreAsynchronously && description.timeout == 240)
+    // Unchecked, as its superclass says: it adds no state.
     final class Own: NSPersistentContainer, @unchecked Sendable {
       override class func defaultDirectoryURL() -> URL { URL(fileURLWithPath: "/company") }
     }

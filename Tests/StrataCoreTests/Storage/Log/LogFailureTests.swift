@@ -11,25 +11,6 @@ struct LogFailureTests {
 
   init() throws { store = try LoggedStore() }
 
-  private var hasLog: Bool { FileManager.default.fileExists(atPath: store.logPath) }
-
-  /// Three commits, each in the log.
-  private func fill(_ options: EnvironmentOptions = LoggedStore.options()) throws -> (Environment, Keyspace) {
-    let environment = try store.open(options)
-    let rows = try environment.keyspace("rows")
-    for number in 1...3 { try environment.put(rows, "a", "\(number)") }
-    return (environment, rows)
-  }
-
-  /// What a store has whose newest anchor has not reached the medium.
-  private func valueAfterPowerCut(_ key: String = "a") throws -> String? {
-    let copy = try LoggedStore()
-    try KilledStoreTests.tear(store.image()).put(copy)
-    let environment = try copy.open()
-    defer { environment.close() }
-    return try environment.get(try environment.keyspace("rows"), key)
-  }
-
   /// Runs `body` while LMDB's flushes of the data file fail: its descriptor leads elsewhere.
   private func whileFlushesFail(_ environment: Environment, _ body: () throws -> Void) throws {
     let (slot, handle) = try environment.claimSection()
@@ -53,16 +34,16 @@ struct LogFailureTests {
   /// The system calls the pages clean, and the next flush succeeds.
   @Test(arguments: Durability.allCases)
   func aStoreThatIsClosedAfterAFailedFlushKeepsItsLog(durability: Durability) throws {
-    let (environment, _) = try fill(LoggedStore.options(durability))
+    let (environment, _) = try store.openFilled(LoggedStore.options(durability))
     try whileFlushesFail(environment) { #expect(throws: StorageError.self) { try environment.flush() } }
     environment.close()
-    #expect(hasLog)
+    #expect(store.hasLog)
     #expect(try store.image().head.flags.contains(.suspect))
     try KilledStoreTests.tear(store.image()).put(store)
     let again = try store.open()
     defer { again.close() }
     #expect(try again.get(try again.keyspace("rows"), "a") == "3")
-    #expect(!hasLog)
+    #expect(!store.hasLog)
   }
 
   /// The log's medium has failed, too: only this process knows that the store must be recovered.
@@ -79,7 +60,7 @@ struct LogFailureTests {
       options.fileSystem.holderOfFirstByte = { descriptor in
         isUsedElsewhere.load(ordering: .relaxed) ? .success(4_711) : system.holderOfFirstByte(descriptor)
       }
-      let (environment, rows) = try fill(options)
+      let (environment, rows) = try store.openFilled(options)
       fails.store(true, ordering: .relaxed)
       try whileFlushesFail(environment) { #expect(throws: StorageError.self) { try environment.flush() } }
       fails.store(false, ordering: .relaxed)
@@ -92,14 +73,14 @@ struct LogFailureTests {
       try environment.put(rows, "a", "5")
       #expect(try environment.get(rows, "a") == "5")
       environment.close()
-      #expect(!hasLog)
+      #expect(!store.hasLog)
     }
   }
 
   /// Its flush may fail without harm: no page of an earlier commit depends on it.
   @Test(arguments: [Durability.full, .relaxed])
   func aLargeCommitIsMadeBehindACheckpoint(durability: Durability) throws {
-    let (environment, rows) = try fill(LoggedStore.options(durability))
+    let (environment, rows) = try store.openFilled(LoggedStore.options(durability))
     defer { environment.close() }
     for round in 0..<2 {
       try environment.put(rows, "large", String(repeating: "x", count: 1_200_000))
@@ -130,7 +111,7 @@ struct LogFailureTests {
     let failing = FailingStatus()
     var options = LoggedStore.options(.relaxed)
     options.fileSystem = failing.watch(store.logPath, options.fileSystem)
-    let (environment, _) = try fill(options)
+    let (environment, _) = try store.openFilled(options)
     defer { environment.close() }
     failing.isArmed.store(true, ordering: .relaxed)
     #expect(try storageError { try environment.flush() }.kind == .io)
@@ -169,7 +150,7 @@ struct LogFailureTests {
       environment.close()
     }
     #expect(try environment.get(rows, "a") == "3")
-    #expect(try valueAfterPowerCut("b") == "4")
+    #expect(try store.valueAfterPowerCut("b") == "4")
   }
 
   /// An error does not mean that this process is alone: the log stays, and an opening goes no further.
@@ -182,12 +163,12 @@ struct LogFailureTests {
         fails.load(ordering: .relaxed)
           ? .failure(.init(number: ENOLCK)) : system.holderOfFirstByte(descriptor)
       }
-      let (environment, _) = try fill(options)
+      let (environment, _) = try store.openFilled(options)
       fails.store(true, ordering: .relaxed)
       #expect(!environment.isAlone)
       #expect(try storageError { try environment.requireSoleUse() }.code == ENOLCK)
       environment.close()
-      #expect(hasLog)
+      #expect(store.hasLog)
       let image = try store.image()
       #expect(try storageError { _ = try store.open(options) }.code == ENOLCK)
       #expect(try store.image() == image)
@@ -195,7 +176,7 @@ struct LogFailureTests {
       let again = try store.open(options)
       #expect(try again.get(try again.keyspace("rows"), "a") == "3")
       again.close()
-      #expect(!hasLog)
+      #expect(!store.hasLog)
     }
   }
 
@@ -203,25 +184,25 @@ struct LogFailureTests {
 
   @Test(arguments: [Durability.full, .relaxed])
   func aLogThatIsRemovedWhileItIsUsedIsMadeAnew(durability: Durability) throws {
-    let (environment, rows) = try fill(LoggedStore.options(durability))
+    let (environment, rows) = try store.openFilled(LoggedStore.options(durability))
     unlink(store.logPath)
     try environment.put(rows, "a", "4")
-    #expect(hasLog)
-    #expect(try valueAfterPowerCut() == "4")
+    #expect(store.hasLog)
+    #expect(try store.valueAfterPowerCut() == "4")
     try environment.put(rows, "a", "5")
-    #expect(try valueAfterPowerCut() == "5")
+    #expect(try store.valueAfterPowerCut() == "5")
     environment.close()
-    #expect(!hasLog)
+    #expect(!store.hasLog)
     let mark = try fileBytes(store.path)[LogMark.offset..<LogMark.offset + LogMark.size]
     #expect(mark.allSatisfy { $0 == 0 })
   }
 
   @Test func aLogThatIsRemovedBeforeTheStoreIsClosedIsNotMissed() throws {
-    let (environment, _) = try fill()
+    let (environment, _) = try store.openFilled()
     unlink(store.logPath)
     environment.close()
     let mark = try fileBytes(store.path)[LogMark.offset..<LogMark.offset + LogMark.size]
-    #expect(mark.allSatisfy { $0 == 0 } && !hasLog)
+    #expect(mark.allSatisfy { $0 == 0 } && !store.hasLog)
     let again = try store.open()
     defer { again.close() }
     #expect(try again.get(try again.keyspace("rows"), "a") == "3")
@@ -229,7 +210,7 @@ struct LogFailureTests {
 
   /// Another file has the name now.
   @Test func aLogWhoseNameIsGivenToAnotherFileIsMadeAnew() throws {
-    let (environment, rows) = try fill()
+    let (environment, rows) = try store.openFilled()
     let other = try LoggedStore()
     let stranger = try other.open()
     let otherRows = try stranger.keyspace("rows")
@@ -239,9 +220,9 @@ struct LogFailureTests {
     unlink(store.logPath)
     try Data(log).write(to: URL(fileURLWithPath: store.logPath))
     try environment.put(rows, "a", "4")
-    #expect(try valueAfterPowerCut() == "4")
+    #expect(try store.valueAfterPowerCut() == "4")
     environment.close()
-    #expect(!hasLog)
+    #expect(!store.hasLog)
   }
 
   /// The process that notices it last finds the log that the other one has made.
@@ -261,10 +242,10 @@ struct LogFailureTests {
         try environment.put(rows, "c", "2")
         try announce(removed)
         try waitFor(again)
-        #expect(try this.valueAfterPowerCut("a") == "4")
+        #expect(try this.store.valueAfterPowerCut("a") == "4")
         try environment.put(rows, "c", "3")
-        #expect(try this.valueAfterPowerCut("c") == "3")
-        #expect(try this.valueAfterPowerCut("a") == "4")
+        #expect(try this.store.valueAfterPowerCut("c") == "3")
+        #expect(try this.store.valueAfterPowerCut("a") == "4")
       } catch { Issue.record(error) }
     }
     thread.start()
@@ -285,7 +266,7 @@ struct LogFailureTests {
       environment.close()
     }
     environment.close()
-    #expect(!hasLog)
+    #expect(!store.hasLog)
   }
 
   // MARK: The pin
@@ -293,14 +274,14 @@ struct LogFailureTests {
   @Test func aCheckpointNeedsNoFurtherPlaceInTheTableOfReaders() throws {
     var options = LoggedStore.options()
     options.maxReaders = 4
-    let (environment, rows) = try fill(options)
+    let (environment, rows) = try store.openFilled(options)
     defer { environment.close() }
     var snapshots: [SnapshotPin] = []
     while let snapshot = try? environment.makeSnapshot() { snapshots.append(snapshot) }
     #expect(!snapshots.isEmpty)
     try environment.flush()
     try environment.put(rows, "a", "4")
-    #expect(try valueAfterPowerCut() == "4")
+    #expect(try store.valueAfterPowerCut() == "4")
     for snapshot in snapshots { snapshot.release() }
   }
 }

@@ -208,21 +208,9 @@ struct LogRecoveryTests {
 
   // MARK: One by one
 
-  /// A store with a log in force, as it lies there after three commits; its contents.
-  private func openStore(_ store: LoggedStore, _ options: EnvironmentOptions = LoggedStore.options()) throws
-    -> (
-      Environment, Keyspace
-    )
-  {
-    let environment = try store.open(options)
-    let keyspace = try environment.keyspace("rows")
-    for number in 1...3 { try environment.put(keyspace, "a", "\(number)") }
-    return (environment, keyspace)
-  }
-
   @Test func aLogIsBesideTheStoreWhileItIsOpenAndGoneWhenItIsClosed() throws {
     let store = try LoggedStore()
-    let (environment, _) = try openStore(store)
+    let (environment, _) = try store.openFilled()
     #expect(try environment.logState()?.recordCount == 3)
     environment.close()
     let names = try FileManager.default.contentsOfDirectory(atPath: store.directory.path).sorted()
@@ -234,7 +222,7 @@ struct LogRecoveryTests {
 
   @Test func aStoreThatWasNotClosedIsRecoveredAndItsLogGoes() throws {
     let store = try LoggedStore()
-    let (environment, _) = try openStore(store)
+    let (environment, _) = try store.openFilled()
     let image = try store.image()
     environment.close()
     let copy = try LoggedStore()
@@ -247,7 +235,7 @@ struct LogRecoveryTests {
 
   @Test func aRecordWhoseTransactionNeverCameIsCarriedOutAfterAPowerCutOrNot() throws {
     let store = try LoggedStore()
-    let (environment, _) = try openStore(store)
+    let (environment, _) = try store.openFilled()
     var image = try store.image()
     environment.close()
     // The data file of the checkpoint is any state since: here it has lost its newest anchor.
@@ -264,7 +252,7 @@ struct LogRecoveryTests {
 
   @Test func aDamagedHeadIsRefusedAndNothingIsChanged() throws {
     let store = try LoggedStore()
-    let (environment, _) = try openStore(store)
+    let (environment, _) = try store.openFilled()
     var image = try store.image()
     environment.close()
     image.damageHeads(100) { $0 ^= 1 }
@@ -276,7 +264,7 @@ struct LogRecoveryTests {
 
   @Test func aCheckpointThatIsDamagedIsRefusedAndNothingIsChanged() throws {
     let store = try LoggedStore()
-    let (environment, _) = try openStore(store)
+    let (environment, _) = try store.openFilled()
     var image = try store.image()
     environment.close()
     // The root of the names, as the checkpoint has it.
@@ -290,7 +278,7 @@ struct LogRecoveryTests {
 
   @Test(arguments: [1, 3]) func aLogOfAnotherVersionIsRefused(version: UInt8) throws {
     let store = try LoggedStore()
-    let (environment, _) = try openStore(store)
+    let (environment, _) = try store.openFilled()
     var image = try store.image()
     environment.close()
     image.damageHeads(8) { $0 = version }
@@ -302,7 +290,7 @@ struct LogRecoveryTests {
 
   @Test func theLogOfAnotherStoreIsNotCarriedOut() throws {
     let first = try LoggedStore()
-    let (environment, _) = try openStore(first)
+    let (environment, _) = try first.openFilled()
     let image = try first.image()
     environment.close()
     let second = try LoggedStore()
@@ -325,7 +313,7 @@ struct LogRecoveryTests {
 
   @Test func aStoreWhoseLogIsMissingIsOpenedWhenItsPagesAreInOrder() throws {
     let store = try LoggedStore()
-    let (environment, _) = try openStore(store)
+    let (environment, _) = try store.openFilled()
     var image = try store.image()
     environment.close()
     image.log = nil
@@ -344,7 +332,7 @@ struct LogRecoveryTests {
       options.fileSystem.syncData = { [sync = options.fileSystem.syncData] descriptor in
         fails.exchange(false, ordering: .relaxed) ? -EIO : sync(descriptor)
       }
-      let (environment, rows) = try openStore(store, options)
+      let (environment, rows) = try store.openFilled(options)
       fails.store(true, ordering: .relaxed)
       #expect(try storageError { try environment.put(rows, "a", "lost") }.kind == .io)
       #expect(try environment.get(rows, "a") == "3")
@@ -364,7 +352,7 @@ struct LogRecoveryTests {
 
   @Test func flushLeavesNothingToCarryOut() throws {
     let store = try LoggedStore()
-    let (environment, rows) = try openStore(store, LoggedStore.options(.relaxed))
+    let (environment, rows) = try store.openFilled(LoggedStore.options(.relaxed))
     defer { environment.close() }
     #expect(try environment.logState()?.recordCount ?? 0 > 0)
     try environment.flush()
@@ -375,7 +363,7 @@ struct LogRecoveryTests {
 
   @Test func commitsBeyondTheLogsSizeAreFollowedByCheckpoints() throws {
     let store = try LoggedStore()
-    let (environment, rows) = try openStore(store)
+    let (environment, rows) = try store.openFilled()
     defer { environment.close() }
     let text = String(repeating: "x", count: 30_000)
     for number in 0..<30 { try environment.put(rows, "key \(number)", text) }
@@ -385,7 +373,7 @@ struct LogRecoveryTests {
 
   @Test func savesThatTheCallingThreadWritesAreInTheLog() throws {
     let store = try LoggedStore()
-    let (environment, rows) = try openStore(store)
+    let (environment, rows) = try store.openFilled()
     defer { environment.close() }
     let count = Atomic<Int>(0)
     for number in 4...6 {

@@ -11,28 +11,11 @@ struct LogSharingTests {
 
   init() throws { store = try LoggedStore() }
 
-  private var hasLog: Bool { FileManager.default.fileExists(atPath: store.logPath) }
-
-  private func fill(_ options: EnvironmentOptions = LoggedStore.options()) throws -> (Environment, Keyspace) {
-    let environment = try store.open(options)
-    let rows = try environment.keyspace("rows")
-    for number in 1...3 { try environment.put(rows, "a", "\(number)") }
-    return (environment, rows)
-  }
-
-  private func valueAfterPowerCut(_ key: String = "a") throws -> String? {
-    let copy = try LoggedStore()
-    try KilledStoreTests.tear(store.image()).put(copy)
-    let environment = try copy.open()
-    defer { environment.close() }
-    return try environment.get(try environment.keyspace("rows"), key)
-  }
-
   // MARK: Who has the store open
 
   /// Leaves the store as a power cut does.
   private func cutPower() throws {
-    let (environment, _) = try fill()
+    let (environment, _) = try store.openFilled()
     let image = try KilledStoreTests.tear(store.image())
     environment.close()
     try image.put(store)
@@ -170,7 +153,7 @@ struct LogSharingTests {
       options.fileSystem.syncData = { [sync = options.fileSystem.syncData] descriptor in
         fails.load(ordering: .relaxed) ? -EIO : sync(descriptor)
       }
-      let (environment, rows) = try fill(options)
+      let (environment, rows) = try store.openFilled(options)
       fails.store(true, ordering: .relaxed)
       #expect(throws: StorageError.self) {
         try environment.write { transaction in
@@ -185,9 +168,9 @@ struct LogSharingTests {
         try environment.put(rows, "a", "\(number)")
         #expect(try environment.get(rows, "a") == "\(number)")
       }
-      #expect(try valueAfterPowerCut() == "8")
+      #expect(try store.valueAfterPowerCut() == "8")
       environment.close()
-      #expect(!hasLog)
+      #expect(!store.hasLog)
     }
   }
 
@@ -226,7 +209,7 @@ struct LogSharingTests {
       options.fileSystem.renameExclusively = { from, to in
         fails.load(ordering: .relaxed) ? -EIO : system.renameExclusively(from, to)
       }
-      let (environment, rows) = try fill(options)
+      let (environment, rows) = try store.openFilled(options)
       let draft = store.directory("draft")
       try environment.copy(to: draft, compacting: true)
       let lock = try environment.file.lockIdentity()
@@ -258,13 +241,13 @@ struct LogSharingTests {
       let code = system.rename(from, to)
       return to == path ? makeLog(code) : code
     }
-    let (environment, _) = try fill(options)
+    let (environment, _) = try store.openFilled(options)
     let draft = store.directory("draft")
     try environment.copy(to: draft, compacting: true)
     try move(environment, keeps: keeps, draft)
-    #expect(hasLog)
+    #expect(store.hasLog)
     environment.close()
-    #expect(hasLog)
+    #expect(store.hasLog)
   }
 
   // MARK: Other users

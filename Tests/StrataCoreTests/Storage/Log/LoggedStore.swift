@@ -34,11 +34,30 @@ struct LoggedStore {
     try Environment.open(path: path, options: options)
   }
 
+  var hasLog: Bool { FileManager.default.fileExists(atPath: logPath) }
+
+  /// The store with three commits, each in the log, and its keyspace: `a` is 3.
+  func openFilled(_ options: EnvironmentOptions = Self.options()) throws -> (Environment, Keyspace) {
+    let environment = try open(options)
+    let rows = try environment.keyspace("rows")
+    for number in 1...3 { try environment.put(rows, "a", "\(number)") }
+    return (environment, rows)
+  }
+
+  /// What a store has whose newest anchor has not reached the medium.
+  func valueAfterPowerCut(_ key: String = "a") throws -> String? {
+    let copy = try LoggedStore()
+    try KilledStoreTests.tear(image()).put(copy)
+    let environment = try copy.open()
+    defer { environment.close() }
+    return try environment.get(try environment.keyspace("rows"), key)
+  }
+
   /// The bytes of the data file and of the log, as they are in the system's memory.
   func image() throws -> Image {
     Image(
       data: try fileBytes(path),
-      log: FileManager.default.fileExists(atPath: logPath) ? try fileBytes(logPath) : nil)
+      log: hasLog ? try fileBytes(logPath) : nil)
   }
 
   /// What lies on a medium.
