@@ -84,8 +84,13 @@ struct FlightStore: Sendable {
         at: url, type: description.type)
     }
     guard FileManager.default.fileExists(atPath: url.path) else { return }
-    // Throws for a file that is no store, which is left alone.
-    _ = try LMDBStore.metadata(at: url)
+    do {
+      _ = try LMDBStore.metadata(at: url)
+    } catch let error as StorageError where error.kind == .notADatabase {
+      // Whoever began to make it may have been killed: opened for writing it becomes a store. What is none is refused, and left alone.
+      let coordinator = PersistentStoreCoordinator(managedObjectModel: FlightModel.make())
+      try coordinator.remove(try coordinator.addPersistentStore(description))
+    }
     try LMDBStore.destroy(at: url)
   }
 

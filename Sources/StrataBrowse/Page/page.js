@@ -47,6 +47,18 @@ function link(target) {
   return h("a", { href: objectHash(target.id), title: target.id }, target.label ? `${target.label} ` : target.id, target.label ? h("span", { class: "faint" }, target.id) : null);
 }
 function show(...children) { $("main").className = ""; $("main").replaceChildren(...children.filter((child) => child !== null)); }
+// What has the focus gets it back after it was drawn again: the element itself where it was kept, else the one of the same label, with what was chosen in it.
+function keepFocus() {
+  const old = document.activeElement, label = old?.getAttribute("aria-label");
+  if (!$("main").contains(old)) return () => {};
+  const [start, end] = old.tagName === "INPUT" ? [old.selectionStart, old.selectionEnd] : [];
+  return () => {
+    if (old === document.activeElement) return;
+    const now = $("main").contains(old) ? old : label && [...$("main").querySelectorAll("[aria-label]")].find((element) => element.getAttribute("aria-label") === label);
+    now?.focus();
+    if (now && now !== old && typeof start === "number" && now.tagName === "INPUT") now.setSelectionRange(start, end);
+  };
+}
 function errorText(error) { return error.message + (error.advice ? `\n${error.advice}` : ""); }
 function failure(error) { return h("pre", { class: "error", role: "alert" }, errorText(error)); }
 
@@ -282,7 +294,7 @@ class ObjectView {
   close() { this.isClosed = true; }
 
   draw() {
-    const object = this.object, edit = pending.changes.get(this.id), focused = document.activeElement;
+    const object = this.object, edit = pending.changes.get(this.id), again = keepFocus();
     if (!object) return;
     const isRemoved = edit?.kind === "deleted";
     show(
@@ -296,8 +308,7 @@ class ObjectView {
         object.toMany.flatMap((many) => this.toMany(many, has(edit?.members, many.name) ? edit.members[many.name] : undefined, true))),
       object.incoming.some((many) => many.count) ? h("h3", {}, "What refers to it") : null,
       object.incoming.some((many) => many.count) ? h("dl", { class: "fields", id: "incoming" }, object.incoming.filter((many) => many.count).flatMap((many) => this.toMany(many))) : null);
-    // Fields that are open are where they were, but out of focus.
-    if (focused !== document.activeElement && openOf(this.id).some((open) => open.dd.contains(focused))) focused.focus();
+    again();
     if (this.flash) { $("attributes").classList.add("flash"); this.flash = false; }
   }
 

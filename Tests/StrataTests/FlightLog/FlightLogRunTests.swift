@@ -32,6 +32,19 @@ struct FlightLogRunTests {
     ])
   }
 
+  /// A run that is killed while it makes a store leaves a file that holds none yet.
+  @Test func whatAKilledRunHasBegunIsDeleted() async throws {
+    let half = store.sibling("half")
+    try half.close(try await half.open())
+    try LMDBStore.empty(at: half.url)
+    try half.destroy()
+    #expect(!FileManager.default.fileExists(atPath: half.url.path))
+    // What is no store stays.
+    try Data("Dear diary".utf8).write(to: half.url)
+    #expect(throws: (any Error).self) { try half.destroy() }
+    #expect(try Data(contentsOf: half.url) == Data("Dear diary".utf8))
+  }
+
   private func run(_ data: URL, startsFresh: Bool = false) async throws -> FlightLogRun {
     let run = FlightLogRun(
       source: try DataFolder(data), store: store,

@@ -38,6 +38,28 @@ struct AsynchronousStackTests {
     #expect(try store.savedEntries() == ["Bells 3"])
   }
 
+  @Test("workers that insert and save at the same time meet no conflict: each record is handed down once")
+  func workersTogether() async throws {
+    let stack = AsynchronousStack(store.container, autosaveDelay: nil)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<8 {
+        group.addTask {
+          let worker = stack.newWorker()
+          for round in 0..<200 {
+            try await worker.perform {
+              Entry.make("place \(number) \(round)", in: worker)
+              try worker.save()
+            }
+            try await stack.save()
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(try store.savedEntries().count == 1_600)
+    #expect(!stack.main.hasChanges)
+  }
+
   @Test("changes are written by themselves after a quiet moment")
   func autosave() async throws {
     let stack = AsynchronousStack(store.container, autosaveDelay: .milliseconds(20))

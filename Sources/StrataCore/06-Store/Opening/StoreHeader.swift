@@ -67,11 +67,10 @@ struct StoreHeader: Sendable {
     return try environment.read { try $0.entryCount(meta) == 0 }
   }
 
-  /// Refuses LMDB files of other programs before anything is created in them.
+  /// Refuses files that hold no store yet, and LMDB files of other programs before anything is created in them.
   static func requireMeta(_ environment: Environment) throws {
-    let names = try keyspaceNames(environment)
-    if names.isEmpty { throw empty(environment) }
-    guard names.contains(MetaKeyspace.name) else { throw foreign(environment) }
+    if try isEmpty(environment) { throw empty(environment) }
+    guard try keyspaceNames(environment).contains(MetaKeyspace.name) else { throw foreign(environment) }
   }
 
   /// The names in LMDB's unnamed database, which every transaction knows under the number 1.

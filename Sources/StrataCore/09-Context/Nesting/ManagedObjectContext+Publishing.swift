@@ -48,17 +48,15 @@ extension ManagedObjectContext {
     let table = StratumLayer.Table(storeIndex: home.storeIndex, hierarchy: home.hierarchyNumber)
     var row: StratumRow?
     if object.context === self {
-      if !object.state.isDisjoint(with: .received) {
-        row = strata.row(table, object.primaryKey)
-      } else {
-        do {
-          row = try object.stratumRow()
-        } catch is RowError {
-          // What cannot be encoded is not published: the save will say why.
-        } catch {
-          unread.append(object)
-          return nil
-        }
+      // What children have saved is published already, or on its way down: above that it would be saved once more.
+      if !object.state.isDisjoint(with: .received) { return nil }
+      do {
+        row = try object.stratumRow()
+      } catch is RowError {
+        // What cannot be encoded is not published: the save will say why.
+      } catch {
+        unread.append(object)
+        return nil
       }
     }
     return (table, object.primaryKey, row)

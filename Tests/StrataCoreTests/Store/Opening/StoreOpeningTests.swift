@@ -36,6 +36,32 @@ import Testing
     #expect(fixture.store.metadata["a"] == .integer(5))
   }
 
+  /// Whoever began to make a store may have been killed, before or after the header's keyspace: the file says so, and becomes a store.
+  @Test(arguments: [false, true]) func aStoreWhoseMakerWasInterruptedSaysSo(hasKeyspace: Bool) throws {
+    let fixture = try StoreFixture()
+    fixture.store.close()
+    try LMDBStore.empty(at: fixture.url)
+    if hasKeyspace {
+      var options = EnvironmentOptions()
+      options.maxKeyspaces = 4
+      let environment = try Environment.open(path: fixture.url.path, options: options)
+      _ = try environment.keyspaces([MetaKeyspace.name])
+      environment.close()
+    }
+    let questions: [(String, () throws -> Void)] = [
+      ("metadata", { _ = try LMDBStore.metadata(at: fixture.url) }),
+      ("model", { _ = try LMDBStore.model(at: fixture.url) }),
+      ("setMetadata", { try LMDBStore.setMetadata(StoreMetadata(), at: fixture.url) }),
+    ]
+    for (name, question) in questions {
+      let error = #expect(throws: StorageError.self, "\(name)") { try question() }
+      #expect(error?.kind == .notADatabase, "\(name)")
+      #expect(error?.detail.contains("was interrupted") == true, "\(name): \(error?.detail ?? "")")
+    }
+    try fixture.reopen()
+    #expect(try LMDBStore.metadata(at: fixture.url).versionHashes == fixture.schema.model.entityVersionHashesByName)
+  }
+
   @Test func aModelWithoutEntitiesMakesAStoreWithoutRows() throws {
     let fixture = try StoreFixture(model: ManagedObjectModel())
     try fixture.commit(metadata: StoreMetadata(values: ["a": .integer(5)]))
