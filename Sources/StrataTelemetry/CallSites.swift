@@ -7,8 +7,6 @@ final class CallSites: Sendable {
   static let mostWaiting = 16
   /// So many names are kept; then it begins anew.
   static let mostKnown = 1_024
-  /// So many return addresses tell places apart, as where they are counted.
-  static let significant = 24
 
   private struct State {
     /// By their return addresses. Nil inside is a place that has no name.
@@ -32,7 +30,7 @@ final class CallSites: Sendable {
     _ addresses: [UInt], _ capture: () -> @Sendable () -> CallSite?,
     _ done: @escaping @Sendable (CallSite?) -> Void
   ) {
-    let key = Array(addresses.prefix(Self.significant))
+    let key = Array(addresses.prefix(CallStack.significant))
     let answer = state.withLock { state -> Answer in
       if let known = state.known[key] { return .known(known) }
       if state.waitingCount >= Self.mostWaiting { return .tooMany }

@@ -1,11 +1,11 @@
 import Foundation
 
 /// The functions that are being called, by their return addresses: enough to tell one place of a program from another.
-enum CallStack {
+package enum CallStack {
   /// So many are looked at.
   static let depth = 40
   /// So many of them tell places apart: what is further out does not make another place of a loop.
-  static let significant = 24
+  package static let significant = 24
 
   /// Hands the return addresses to `body`, the innermost first. None where the system does not tell them.
   @inline(never)

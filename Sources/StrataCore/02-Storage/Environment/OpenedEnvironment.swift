@@ -26,10 +26,16 @@ struct OpenedEnvironment {
     _ file: StoreFile, _ identity: FileSystem.Identity, options: EnvironmentOptions,
     inspection: EnvironmentOptions.Inspection, turn: FileTurn
   ) throws {
-    let settled = try LogRecovery.settle(file, identity, options: options)
+    var settled = try LogRecovery.settle(file, identity, options: options)
     defer { settled.turn?.end() }
-    let canWrite = try OpenedEnvironment.inspect(
-      file, identity, options: options, inspection: inspection, isLogAbsent: settled.isLogAbsent)
+    var inspected = try OpenedEnvironment.inspect(
+      file, identity, options: options, inspection: inspection, settled)
+    while inspected == nil {
+      settled = try LogRecovery.settle(file, identity, options: options)
+      inspected = try OpenedEnvironment.inspect(
+        file, identity, options: options, inspection: inspection, settled)
+    }
+    let canWrite = inspected == true
     turn.announce()
     try file.checkLockFile()
     let lockBefore = try file.lockIdentity() ?? (canWrite ? OpenedEnvironment.makeLockFile(file) : nil)
@@ -75,13 +81,13 @@ struct OpenedEnvironment {
     }
   }
 
-  /// Looks at the file through a descriptor of its own: whether it can be written.
+  /// Looks at the file through a descriptor of its own: whether it can be written. Nil when another process has made a log since it was looked for.
   ///
   /// Opening and closing the data file is harmless: LMDB holds its locks on the lock file alone.
   private static func inspect(
     _ file: StoreFile, _ identity: FileSystem.Identity, options: EnvironmentOptions,
-    inspection: EnvironmentOptions.Inspection, isLogAbsent: Bool
-  ) throws -> Bool {
+    inspection: EnvironmentOptions.Inspection, _ settled: LogRecovery.Outcome
+  ) throws -> Bool? {
     // Non-blocking, so that a pipe that takes the name at the last moment cannot hang us.
     let flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
     var descriptor = file.system.open(file.path, O_RDWR | flags, 0)
@@ -98,7 +104,10 @@ struct OpenedEnvironment {
     }
     try check(descriptor, file, identity)
     if !options.allowsNetworkFileSystem { try file.checkFileSystem(descriptor) }
-    if isLogAbsent, try LogMark.read(file, descriptor) != nil {
+    let isMarked = try settled.isLogAbsent && LogMark.read(file, descriptor) != nil
+    // A log is there before its mark, and its mark is gone before it.
+    if isMarked, settled.turn == nil, try file.hasLog() { return nil }
+    if isMarked, try LogMark.read(file, descriptor) != nil {
       try inspectWithoutLog(file, descriptor)
       // Said once, not at each opening, unless a process that has the store open still uses a log without a name.
       if canWrite, try LogRecovery(file: file, identity: identity).isAlone() {

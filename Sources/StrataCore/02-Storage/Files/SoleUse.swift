@@ -84,22 +84,13 @@ enum SoleUse {
 
   private static func takeTurn(_ file: StoreFile) throws -> Turn {
     guard try file.hasLog() else { return .none }
-    let system = file.system
-    let flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
-    var log = system.open(file.logPath, O_RDWR | flags, 0)
-    if [EACCES, EPERM, EROFS].contains(-log) { log = system.open(file.logPath, O_RDONLY | flags, 0) }
-    if log == -ENOENT { return .exchanged }
-    // Another user's. The turn only spares those who open the store a wait: the lock file is locked in any case.
-    if [EACCES, EPERM].contains(-log) { return .none }
-    if log < 0 { throw StorageError(-log, "open for reading", path: file.logPath) }
-    let turn = try LogTurn.take(file, log, until: .now.advanced(by: reserveDeadline))
-    guard case .success(let open) = system.statusOfDescriptor(log),
-      case .success(let named) = system.status(file.logPath), open.identity == named.identity
-    else {
-      turn.end()
-      return .exchanged
+    do {
+      return try LogTurn.open(file, until: .now.advanced(by: reserveDeadline)).map { .taken($0.turn) }
+        ?? .exchanged
+    } catch let error as StorageError where error.kind == .permission {
+      // Another user's. The turn only spares those who open the store a wait: the lock file is locked in any case.
+      return .none
     }
-    return .taken(turn)
   }
 
   /// The error for a store that another process has open.

@@ -130,9 +130,34 @@ struct LogTurn {
     return LogTurn(descriptor: descriptor, closes: nil)
   }
 
+  /// Opens the log that has the name and waits for the turn at it; nil when it is gone, or was exchanged meanwhile.
+  ///
+  /// - Returns: the turn, with which the log is closed, the log, and whether it may be written.
+  /// - Throws: ``StorageError`` `.busy`, `.permission`.
+  static func open(_ file: StoreFile, until deadline: ContinuousClock.Instant) throws -> (
+    turn: LogTurn, log: Int32, canWrite: Bool
+  )? {
+    let system = file.system
+    let flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+    var log = system.open(file.logPath, O_RDWR | flags, 0)
+    let canWrite = log >= 0
+    if [EACCES, EPERM, EROFS].contains(-log) { log = system.open(file.logPath, O_RDONLY | flags, 0) }
+    if log == -ENOENT { return nil }
+    if log < 0 { throw StorageError(-log, "open for reading", path: file.logPath) }
+    let turn = try take(file, log, until: deadline)
+    guard case .success(let open) = system.statusOfDescriptor(log),
+      case .success(let named) = system.status(file.logPath), open.identity == named.identity
+    else {
+      // The process that had the turn before has removed it.
+      turn.end()
+      return nil
+    }
+    return (turn, log, canWrite)
+  }
+
   /// Waits for the turn. The descriptor is closed with it, and at once when that fails.
   /// - Throws: ``StorageError`` `.busy`.
-  static func take(
+  private static func take(
     _ file: StoreFile, _ descriptor: Int32, until deadline: ContinuousClock.Instant
   ) throws -> LogTurn {
     var pause: UInt32 = 200

@@ -46,21 +46,8 @@ struct LogRecovery {
           detail: "There is a \(status.kind.rawValue) where the store's log should be.")
       case .success: break
       }
-      let flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
-      var log = system.open(file.logPath, O_RDWR | flags, 0)
-      let canWrite = log >= 0
-      if [EACCES, EPERM, EROFS].contains(-log) { log = system.open(file.logPath, O_RDONLY | flags, 0) }
-      if log == -ENOENT { continue }
-      if log < 0 { throw StorageError(-log, "open for reading", path: file.logPath) }
-      let turn = try LogTurn.take(file, log, until: deadline)
+      guard let (turn, log, canWrite) = try LogTurn.open(file, until: deadline) else { continue }
       do {
-        guard case .success(let open) = system.statusOfDescriptor(log),
-          case .success(let named) = system.status(file.logPath), open.identity == named.identity
-        else {
-          // The process that had the turn before has removed it.
-          turn.end()
-          continue
-        }
         let isOurs = try LogRecovery(file: file, identity: identity, policy: options.log).run(
           log, canWrite: canWrite, until: deadline)
         return Outcome(turn: turn, isLogAbsent: !isOurs)

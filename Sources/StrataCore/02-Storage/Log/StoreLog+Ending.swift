@@ -46,6 +46,7 @@ extension StoreLog {
     mdb_env_get_fd(mdb_txn_env(transaction), &data)
     let logIdentity = LogIdentity()
     do {
+      try forgetOldLog(transaction, data)
       descriptor = try LogFile.make(file, data: data)
       identity = try LogFile.identity(descriptor, file)
       capacity = LogFormat.sizes[0]
@@ -69,6 +70,14 @@ extension StoreLog {
       throw error
     }
     return true
+  }
+
+  /// Removes the mark of a log that is out of force: its process was killed, or could not write, before the mark was gone. That log is about to make room for a new one, and
+  /// a mark without its log would speak of lost saves.
+  private func forgetOldLog(_ transaction: OpaquePointer, _ data: mdb_filehandle_t) throws {
+    guard try LogMark.read(file, data) != nil else { return }
+    try flushData(transaction)
+    guard LogMark.remove(file, data) else { throw StorageError(EIO, "fdatasync", path: file.path) }
   }
 
   /// The log was not put in force: it is removed. False when the data file keeps the mark.

@@ -19,8 +19,10 @@ struct SavingState {
   private(set) var leavesUncaptured = false
   /// What children have saved and the save that is under way hands down.
   var frozenRows: [StratumRow] = []
-  /// What children had saved and a save that failed as a whole has written all the same.
-  var settledRows: [StratumRow] = []
+  /// What a save that failed as a whole has written all the same.
+  var settled = ManagedObjectContext.SettledRows()
+  /// What earlier attempts of the save without stopping that is under way have written.
+  private var carried = ManagedObjectContext.SaveOutcome()
   /// Rows of new objects that another thread encodes while a save reports the objects.
   var encodingAhead: EncodingAhead?
   /// Violated constraints the merge policy was last asked about, by store, while a save is being tried again.
@@ -73,9 +75,26 @@ struct SavingState {
     return waiting
   }
 
-  mutating func takeSettledRows() -> [StratumRow] {
-    defer { settledRows = [] }
-    return settledRows
+  mutating func takeSettled() -> ManagedObjectContext.SettledRows {
+    defer { settled = ManagedObjectContext.SettledRows() }
+    return settled
+  }
+
+  /// A store has written its part of a save that another store has refused: the attempt that ends the save tells of it.
+  mutating func carry(_ part: SaveFlight.Part) {
+    if let notice = part.notice { carried.notices.append(notice) }
+    for entry in part.entries {
+      switch entry.kind {
+      case .insert: carried.inserted.append(entry.object)
+      case .update: carried.updated.append(entry.object)
+      case .delete: carried.deleted.append(entry.object)
+      }
+    }
+  }
+
+  mutating func takeCarried() -> ManagedObjectContext.SaveOutcome {
+    defer { carried = ManagedObjectContext.SaveOutcome() }
+    return carried
   }
 
   /// Nothing is pending any more.

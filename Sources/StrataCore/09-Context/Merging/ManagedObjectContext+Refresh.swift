@@ -20,7 +20,7 @@ extension ManagedObjectContext {
     }
     if object.state.contains(.inFlight), !mergeChanges {
       changes.undelete(object)
-      object.discardEdits(takingRow: nil)
+      object.discardEdits(takingRow: object.snapshot)
       changes.note(object, .refresh)
       return
     }

@@ -89,6 +89,62 @@ extension ManagedObject {
     }
   }
 
+  /// What a child had saved is in a save without stopping: from now on it is beneath what is edited. The row may have been put onto another one since the object took it.
+  final func takeOff(with flown: StratumRow) {
+    state.takeOffReceived()
+    guard let row = flown.row, let snapshot, snapshot.base != row.base else { return }
+    take(row)
+    settleFastRow()
+  }
+
+  /// What a child had saved, and a save that failed was to hand down, becomes an edit of this context's own beneath those that were made above it since.
+  final func claim(beneath flown: StratumRow, from binding: StoreBinding) {
+    guard let context else { return }
+    if flown.kind == .delete {
+      context.changes.unupdate(self)
+      draft = nil
+      return claim(flown, from: binding)
+    }
+    fire()
+    fastRow = nil
+    // It stands on another row: what it lies above has been merged.
+    guard snapshot?.base == flown.row?.base else { return }
+    let isLeaving = state.contains(.deleted)
+    if isLeaving, flown.kind == .insert {
+      context.changes.undelete(self)
+      context.changes.unupdate(self)
+      context.withdraw(self)
+      return context.letGo(self, rowIsGone: true)
+    }
+    let later = draft
+    let draft = isLeaving ? nil : draftAsRead(flown, from: binding)
+    if let draft, let later {
+      later.changed.forEach {
+        draft[$0] = later[$0]
+        if later.primitive.contains($0) { draft.primitive.insert($0) }
+      }
+      draft.eventChanged = later.eventChanged
+    }
+    for relationship in home.entity.relationships where flown.changesReference(relationship) {
+      let isChangedAgain = isLeaving || later?.isChanged(relationship.slot) == true
+      adoptMembership(
+        relationship, from: flown.base?.reference(relationship, home) ?? 0,
+        to: isChangedAgain ? 0 : flown.row?.reference(relationship, home) ?? 0)
+    }
+    takeBase(of: flown)
+    if let draft { self.draft = draft }
+    if flown.kind == .insert {
+      context.changes.unupdate(self)
+      context.changes.adopt(self, as: .insert)
+    }
+    var edges = isLeaving ? flown.edges.removals : flown.edges
+    for (number, members) in edges {
+      let known = relations?.known(context.schema.relationships[number])
+      edges[number] = members.filter { known?.lastChange($0.key) == nil }
+    }
+    adoptEdges(edges)
+  }
+
   /// What a child has set. A large value that cannot be read now is put in by the save, unless it is set before.
   private final func draftAsRead(_ unsaved: StratumRow, from binding: StoreBinding) -> RowDraft {
     if let draft = try? unsaved.draft(from: binding) { return draft }

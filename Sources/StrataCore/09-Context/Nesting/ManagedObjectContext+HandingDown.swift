@@ -22,9 +22,7 @@ extension ManagedObjectContext {
     } catch {
       saving.thaw()
       saving.stopWriting()
-      strata.thaw()
-      let settled = saving.takeSettledRows()
-      if !settled.isEmpty { forgetSettled(settled) }
+      thawStrata(without: saving.takeSettled())
       publishEdits()
       tellObservers()
       throw error
@@ -90,15 +88,15 @@ extension ManagedObjectContext {
       findConflicts: detectsConflictsWithParent ? { @Sendable in try self.findConflicts($0, in: $1) } : nil)
   }
 
-  /// These rows were written although the save as a whole failed: they are not pending any more.
-  func forgetSettled(_ rows: [StratumRow]) {
-    repeat { drainReceived() } while !strata.publish(rows.map { ($0.table, $0.primaryKey, nil) })
-    stores.forEachLive { object in
-      if !object.state.isDisjoint(with: .received), unsavedRow(for: object) == nil {
-        object.state.endReceived()
-        object.state.standOnStoredRow()
-      }
+  /// What was frozen is pending again, but for what was written although the save as a whole failed.
+  func thawStrata(without settled: SettledRows) {
+    let received = settled.received.map {
+      StratumLayer.Place(table: $0.unsaved.table, primaryKey: $0.unsaved.primaryKey)
     }
+    strata.thaw(without: settled.own + received, rebasing: movedOntoFound)
+    var outcome = SaveOutcome()
+    settle(settled.received, into: &outcome)
+    letGo(deleted: outcome.deleted)
   }
 
   /// What this save changed, for children that merge it.
@@ -138,7 +136,13 @@ extension ManagedObjectContext {
       strata.rebaseAll(movedOntoFound)
     }
     saving.settle()
-    for (unsaved, row) in outcome.received {
+    settle(outcome.received, into: &outcome)
+  }
+
+  /// The objects of rows that children had saved, and that were handed down, show them as saved.
+  private func settle(_ received: [(unsaved: StratumRow, row: RowSnapshot?)], into outcome: inout SaveOutcome)
+  {
+    for (unsaved, row) in received {
       // Children may have changed the record again since.
       let newest = strata.row(unsaved.table, unsaved.primaryKey) ?? unsaved
       guard let object = object(for: newest, isOwn: true) else { continue }
@@ -152,6 +156,9 @@ extension ManagedObjectContext {
       }
       object.state.endReceived()
       if unsaved.kind == .delete {
+        object.state.endFlyingDelete()
+        changes.undelete(object)
+        changes.unupdate(object)
         outcome.deleted.append(object)
         continue
       }

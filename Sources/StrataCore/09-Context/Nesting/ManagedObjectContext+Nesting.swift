@@ -53,14 +53,32 @@ extension ManagedObjectContext {
     if object.state.isDisjoint(with: .ownChange) {
       return findUnsavedRow(table, object.primaryKey)
     }
+    // What a child had saved may be in flight beneath the object's edits.
+    if saving.flight != nil, !object.state.contains(.inFlight),
+      let flown = strata.frozenRow(table, object.primaryKey)
+    {
+      return (flown, false)
+    }
     for layer in ancestors { if let row = layer.row(table, object.primaryKey) { return (row, false) } }
     return nil
   }
 
   private func findUnsavedRow(_ table: StratumLayer.Table, _ key: UInt64) -> (row: StratumRow, isOwn: Bool)? {
-    if let row = ownRow(table, key) { return (row, true) }
+    if let row = ownRow(table, key) { return (row, !isFlying(row)) }
     for layer in ancestors { if let row = layer.row(table, key) { return (row, false) } }
     return nil
+  }
+
+  /// Whether a save without stopping hands `row` down: it is beneath what is done from now on, like a row of a context below, and no change of this one any more.
+  func isFlying(_ row: StratumRow) -> Bool {
+    saving.flight != nil && strata.frozenRow(row.table, row.primaryKey) === row
+  }
+
+  /// The row that a save without stopping hands down of an object; nil for a deletion, and as long as there was no child.
+  func rowInFlight(of object: ManagedObject) -> RowSnapshot? {
+    let table = StratumLayer.Table(
+      storeIndex: object.home.storeIndex, hierarchy: object.home.hierarchyNumber)
+    return strata.frozenRow(table, object.primaryKey)?.row
   }
 
   /// What the context's own layers say of a record that has not been deleted again.
@@ -142,6 +160,8 @@ extension ManagedObjectContext {
       return true
     }
     guard let object = stores.table(for: row.bound)?.object(for: row.primaryKey) else { return false }
+    // What a child had saved is in flight beneath what was edited since.
+    if saving.flight != nil, !object.state.contains(.inFlight), isFlying(row) { return false }
     return !object.state.isDisjoint(with: .ownChange)
   }
 
@@ -178,16 +198,25 @@ extension ManagedObjectContext {
     return nil
   }
 
+  /// The object of an unsaved row, if there is one.
+  func knownObject(of row: StratumRow) -> ManagedObject? {
+    guard let binding = coordinator.binding(row.bound.storeIndex) else { return nil }
+    return known(
+      row.primaryKey, as: row.bound,
+      in: stores.tables(for: binding).tables[row.bound.hierarchyNumber])
+  }
+
   /// The object for an unsaved row: the one there is, or a new one. `layers` are this context's own, for a row of a context
   /// below: nil stands for those of this moment.
   func object(for row: StratumRow, isOwn: Bool, above layers: [StratumLayer]? = nil) -> ManagedObject? {
     guard let binding = coordinator.binding(row.bound.storeIndex) else { return nil }
     let table = stores.tables(for: binding).tables[row.bound.hierarchyNumber]
+    let isChange = isOwn && !isFlying(row)
     if let known = known(row.primaryKey, as: row.bound, in: table) {
       if known.isFault, row.row != nil,
-        known.state.isDisjoint(with: isOwn ? .ownChange : [.received, .inFlight])
+        known.state.isDisjoint(with: isChange ? .ownChange : [.received, .inFlight])
       {
-        known.take(row, isOwn: isOwn)
+        known.take(row, isOwn: isChange)
       }
       return known
     }
@@ -198,7 +227,8 @@ extension ManagedObjectContext {
       if let received { return received }
     }
     let object = makeObject(row.primaryKey, nil, row.bound, table)
-    object.take(row, isOwn: isOwn)
+    object.take(row, isOwn: isChange)
+    if isOwn, !isChange, row.kind == .delete { object.state.beginFlyingDelete() }
     return object
   }
 }

@@ -75,8 +75,10 @@ extension ManagedObject {
     context.flushAncestors()
     if let found = context.unsavedRow(for: self) {
       // What a child has deleted, and the context not handed down yet, looks as it did.
-      guard found.row.row != nil || found.isOwn && found.row.base != nil else { return .gone }
+      let isLeaving = !found.isOwn && found.row.kind == .delete && context.isFlying(found.row)
+      guard found.row.row != nil || (found.isOwn || isLeaving) && found.row.base != nil else { return .gone }
       take(found.row, isOwn: found.isOwn)
+      if isLeaving { state.beginFlyingDelete() }
       return .found
     }
     do {

@@ -238,6 +238,15 @@ struct ObjectState {
     flags = next
   }
 
+  /// What a child had saved of the object is in the save: it is beneath what is done from now on.
+  mutating func takeOffReceived() {
+    if flags.contains(.receivedDelete) { flags.insert(.flyingDelete) }
+    endReceived()
+  }
+
+  mutating func beginFlyingDelete() { flags.insert(.flyingDelete) }
+  mutating func endFlyingDelete() { flags.remove(.flyingDelete) }
+
   /// The save is over.
   mutating func land() { flags.subtract([.inFlight, .flyingDelete, .draftFrozen]) }
 

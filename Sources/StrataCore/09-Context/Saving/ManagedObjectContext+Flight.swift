@@ -59,7 +59,10 @@ extension ManagedObjectContext {
     _ riders: [CheckedContinuation<Void, any Error>], _ number: Int,
     _ watched: SaveFlight.Watched? = nil
   ) {
-    if number == 1 { saving.unsettled = [:] }
+    if number == 1 {
+      saving.unsettled = [:]
+      _ = saving.takeCarried()
+    }
     var watched =
       watched ?? (Watching.concerns(.saves) ? SaveFlight.Watched(since: ContinuousClock.now) : nil)
     do {
@@ -158,6 +161,9 @@ extension ManagedObjectContext {
       saving.thaw()
       strata.thaw()
       throw error
+    }
+    for part in parts.list {
+      for row in part.received { knownObject(of: row)?.takeOff(with: row) }
     }
     let new = SaveFlight(parts.list, isForParent: parent != nil, known: saving.lastInserted)
     saving.lastInserted = nil

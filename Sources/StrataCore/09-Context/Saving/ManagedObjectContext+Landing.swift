@@ -16,7 +16,9 @@ extension ManagedObjectContext {
     case .saved:
       let end =
         all || queue.type != .mainQueue ? nil : DispatchTime.now().uptimeNanoseconds + Self.sliceLength
-      guard adopt(flight, until: end) else { return false }
+      guard adopt(flight, until: end), callDidSave(flight, until: end) else { return false }
+      // A hook may have saved, and brought it home.
+      if flight.isLanded { return true }
       finish(flight)
     case .refused(let refusal, let store):
       putBack(flight)
@@ -59,10 +61,14 @@ extension ManagedObjectContext {
       // Entries are looked at where they lie: copying one counts five references.
       let isDone = part.entries.withUnsafeBufferPointer { entries in
         for place in first..<count {
-          if let end, place % 128 == 127, DispatchTime.now().uptimeNanoseconds >= end { return false }
+          if let end, place % 128 == 127, DispatchTime.now().uptimeNanoseconds >= end {
+            flight.isSliced = true
+            return false
+          }
           flight.landedCount = start + place + 1
           adopt(
-            entries[place], part.rows[place], isDropped: flight.dropped.contains(start + place), &released)
+            entries[place], part.rows[place], of: flight,
+            isDropped: flight.dropped.contains(start + place), &released)
         }
         return true
       }
@@ -72,21 +78,35 @@ extension ManagedObjectContext {
     return true
   }
 
+  /// Calls `didSave()` of the objects that have taken over what was saved. False when the time is up. A hook may save, which ends this landing.
+  private func callDidSave(_ flight: SaveFlight, until end: UInt64?) -> Bool {
+    while !flight.isLanded, flight.calledCount < flight.landed.count {
+      if let end, flight.calledCount % 128 == 127, DispatchTime.now().uptimeNanoseconds >= end {
+        flight.isSliced = true
+        return false
+      }
+      flight.calledCount += 1
+      flight.landed[flight.calledCount - 1].didSave()
+    }
+    return true
+  }
+
   /// Drafts on their way to be freed. Unchecked: they are used nowhere else.
   private struct Released: @unchecked Sendable { let drafts: [RowDraft] }
 
   private func adopt(
-    _ entry: SaveFlight.Entry, _ change: RowChange?, isDropped: Bool, _ released: inout [RowDraft]
+    _ entry: SaveFlight.Entry, _ change: RowChange?, of flight: SaveFlight, isDropped: Bool,
+    _ released: inout [RowDraft]
   ) {
     let object = entry.object
-    // Reset meanwhile.
-    guard object.context === self else { return }
+    // Reset meanwhile, and perhaps inserted again as another record.
+    guard object.context === self, object.primaryKey == entry.primaryKey else { return }
     let isFrozen = object.state.contains(.draftFrozen)
     object.state.land()
     if entry.kind == .delete {
       changes.undelete(object)
       letGo(object, rowIsGone: true)
-      object.didSave()
+      flight.landed.append(object)
       return
     }
     if isDropped {
@@ -99,7 +119,8 @@ extension ManagedObjectContext {
       object.draft = nil
     }
     object.relations?.land()
-    if let change {
+    // A merge may have brought a newer row since it was written.
+    if let change, object.isBehind(change.row, from: entry.base) {
       object.take(change.row)
       if parent != nil {
         object.state.standOnUnsavedRow()
@@ -112,7 +133,7 @@ extension ManagedObjectContext {
     // Edited since: what is the same as it was saved is no change.
     if object.hasDraft { object.editableDraft().changed = object.slotsThatDiffer }
     object.settleFastRow()
-    object.didSave()
+    flight.landed.append(object)
   }
 
   private func finish(_ flight: SaveFlight) {
@@ -129,7 +150,8 @@ extension ManagedObjectContext {
     outcome.received = flight.parts.flatMap(\.receivedRows)
     let hasReceived = !outcome.received.isEmpty
     settleReceived(&outcome)
-    if parent == nil { standOnStoredRows() }
+    letGo(deleted: outcome.deleted)
+    if parent == nil { standOnStoredRows(flight) }
     captureAnew()
     outcome.notices = parent == nil ? flight.parts.compactMap(\.notice) : notices(of: flight.unsavedRows)
     for notice in outcome.notices where notice.hasMoreThanWasSaid { takeDerived(notice) }
@@ -139,8 +161,13 @@ extension ManagedObjectContext {
     if !DebugOutput.current.isEmpty {
       for notice in outcome.notices { tellAsynchronous(notice.changes) }
     }
+    let carried = saving.takeCarried()
+    outcome.notices = carried.notices + outcome.notices
     ManagedObject.forEach(outcome.inserted + outcome.updated + outcome.deleted) { $0.didSave() }
-    if hasReceived {
+    if hasReceived || !carried.isEmpty {
+      outcome.inserted += carried.inserted
+      outcome.updated += carried.updated
+      outcome.deleted += carried.deleted
       flight.forEachObject { object, kind in
         switch kind {
         case .insert: outcome.inserted.append(object)
@@ -157,7 +184,17 @@ extension ManagedObjectContext {
   }
 
   /// Objects that were edited above rows on their way to the store stand on the stored rows now, as their layers do.
-  private func standOnStoredRows() {
+  private func standOnStoredRows(_ flight: SaveFlight) {
+    // Those that had landed, and were read again before all had.
+    for part in flight.parts where flight.isSliced {
+      for (place, entry) in part.entries.enumerated() where entry.object.state.contains(.unsavedRow) {
+        guard let change = part.rows[place], entry.object.context === self, !entry.object.hasChanges else {
+          continue
+        }
+        if entry.object.isBehind(change.row, from: entry.base) { entry.object.take(change.row) }
+        entry.object.state.standOnStoredRow()
+      }
+    }
     if strata.isEmpty { return }
     for object in changes.updated + changes.deleted where object.state.contains(.unsavedRow) {
       let table = StratumLayer.Table(
@@ -175,31 +212,57 @@ extension ManagedObjectContext {
     propagateDeletions(ofUnsaved: flight)
     saving.flight = nil
     var released: [RowDraft] = []
-    var settled: [(unsaved: StratumRow, row: RowSnapshot?)] = []
+    var settled = SettledRows()
     for part in flight.parts {
       for (place, entry) in part.entries.enumerated() {
         if part.isWritten {
-          adopt(entry, part.rows[place], isDropped: false, &released)
+          adopt(entry, part.rows[place], of: flight, isDropped: false, &released)
         } else {
           putBack(entry)
         }
       }
-      if part.isWritten { settled += part.receivedRows }
+      guard part.isWritten else { continue }
+      settled.own += part.entries.map(\.place)
+      settled.received += part.receivedRows
+      saving.carry(part)
     }
     if saving.isFrozen {
       saving.thaw()
-      strata.thaw()
-      if !settled.isEmpty { forgetSettled(settled.map(\.unsaved)) }
+      thawStrata(without: settled)
+      for part in flight.parts where !part.isWritten {
+        for row in part.received { receiveAgain(row) }
+      }
       // What was published of edits that a store has taken is no edit any more; a later save would hand it on as a child's.
       for part in flight.parts where part.isWritten { unpublished.objects += part.entries.map(\.object) }
       captureAnew()
       publishEdits()
     }
+    ManagedObject.forEach(flight.landed) { $0.didSave() }
+  }
+
+  /// What a child had saved, and was not saved further, is a change of this context again: of its own where the record was edited since, above it.
+  private func receiveAgain(_ flown: StratumRow) {
+    guard let binding = coordinator.binding(flown.bound.storeIndex), let object = knownObject(of: flown)
+    else {
+      return
+    }
+    object.state.endFlyingDelete()
+    guard object.state.isDisjoint(with: .ownChange) else {
+      object.claim(beneath: flown, from: binding)
+      unpublished.objects.append(object)
+      return
+    }
+    object.state.endReceived()
+    guard let row = strata.row(flown.table, flown.primaryKey) else {
+      // Children have inserted and deleted it.
+      return letGo(object, rowIsGone: true)
+    }
+    object.take(row, isOwn: true)
   }
 
   private func putBack(_ entry: SaveFlight.Entry) {
     let object = entry.object
-    guard object.context === self else { return }
+    guard object.context === self, object.primaryKey == entry.primaryKey else { return }
     object.state.comeBack()
     object.relations?.comeBack()
     switch entry.kind {
@@ -222,6 +285,12 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
+  /// Whether a row that was written of the object, whose changes lay over `base`, is newer than the one it has.
+  final func isBehind(_ written: RowSnapshot, from base: RowSnapshot?) -> Bool {
+    guard let snapshot else { return true }
+    return snapshot.base == base?.base || snapshot.version <= written.version
+  }
+
   /// The draft is being saved, or children may see it, and the object is edited: from now on it has a draft of its own.
   final func thawedDraft(_ frozen: RowDraft) -> RowDraft {
     state.thawDraft()

@@ -108,6 +108,16 @@ extension ManagedObjectContext {
     var received: [(unsaved: StratumRow, row: RowSnapshot?)] = []
     /// What the did-save notifications carry, when it could be made while the store was writing.
     var sets: DidSaveSets?
+
+    var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty && notices.isEmpty }
+  }
+
+  /// What a save that failed as a whole has written all the same.
+  struct SettledRows {
+    /// Of this context's own changes.
+    var own: [StratumLayer.Place] = []
+    /// What children had saved before, with the rows as they are saved now.
+    var received: [(unsaved: StratumRow, row: RowSnapshot?)] = []
   }
 
   /// Encodes and commits, store by store; lets the merge policy settle conflicts and tries again.
@@ -211,7 +221,8 @@ extension ManagedObjectContext {
       save.adopt(into: &outcome)
       if let notice = save.notice { takeDerived(notice) }
     }
-    saving.settledRows = outcome.received.map(\.unsaved)
+    saving.settled.received = outcome.received
+    saving.settled.own = (outcome.inserted + outcome.updated + outcome.deleted).map(\.place)
     // What was published of their edits goes as well.
     unpublished.objects += outcome.inserted + outcome.updated + outcome.deleted
     changes.forgetSaved(outcome.inserted + outcome.updated + outcome.deleted)

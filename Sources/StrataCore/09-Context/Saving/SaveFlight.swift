@@ -100,6 +100,12 @@ final class SaveFlight: @unchecked Sendable {
   var watched: Watched?
   /// How far adoption has come, counted over all parts.
   var landedCount = 0
+  /// The objects that have taken over what was saved. Their `didSave()` is called when all have.
+  var landed: [ManagedObject] = []
+  /// Of how many it has been called.
+  var calledCount = 0
+  /// Whether other work of the queue came between the objects.
+  var isSliced = false
   private var known: Set<ManagedObject>?
   private let running = DispatchGroup()
   /// The context shows what came of it.
@@ -322,6 +328,7 @@ final class SaveFlight: @unchecked Sendable {
     sets = nil
     known = nil
     places = nil
+    landed = []
     unsavedRows = []
     Garbage.release(old, count: count)
     isLanded = true
@@ -339,6 +346,14 @@ final class SaveFlight: @unchecked Sendable {
 }
 
 extension SaveFlight.Entry {
+  var place: StratumLayer.Place {
+    home._withUnsafeGuaranteedRef {
+      StratumLayer.Place(
+        table: StratumLayer.Table(storeIndex: $0.storeIndex, hierarchy: $0.hierarchyNumber),
+        primaryKey: primaryKey)
+    }
+  }
+
   /// The row that is written; nil where there is nothing to write.
   fileprivate func encoded(_ home: BoundEntity, into writer: inout RowSlabWriter) throws -> RowChange? {
     guard let draft else { return nil }

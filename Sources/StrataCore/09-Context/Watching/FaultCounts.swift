@@ -162,7 +162,7 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-  fileprivate final var place: StratumLayer.Place {
+  final var place: StratumLayer.Place {
     StratumLayer.Place(
       table: StratumLayer.Table(storeIndex: home.storeIndex, hierarchy: home.hierarchyNumber),
       primaryKey: primaryKey)

@@ -180,6 +180,47 @@ struct LogFailureTests {
     }
   }
 
+  // MARK: The mark outlives its log
+
+  /// Whoever has emptied the log may be killed, or fail, before it has removed the mark. The next log is made over the old one, and that may be cut off, too:
+  /// at no moment does the store ask for a log that is gone.
+  @Test func aLogThatIsMadeOverAnOldOneNeverLeavesAMarkAlone() throws {
+    let fails = Atomic<Bool>(false)
+    let removals = Atomic<Int>(0)
+    let store = store
+    try withExtendedLifetime(store) {
+      var options = LoggedStore.options()
+      let system = options.fileSystem
+      options.fileSystem.write = { descriptor, bytes, offset in
+        fails.load(ordering: .relaxed) && offset == LogMark.offset
+          ? -Int(EIO) : system.write(descriptor, bytes, offset)
+      }
+      let (environment, _) = try store.openFilled(options)
+      fails.store(true, ordering: .relaxed)
+      environment.close()
+      #expect(store.hasLog)
+      #expect(try store.image().head.state == .empty)
+      options = LoggedStore.options()
+      options.fileSystem.unlink = { path in
+        let code = system.unlink(path)
+        if path == store.logPath {
+          removals.add(1, ordering: .relaxed)
+          do {
+            // What another process would find, had this one been killed here.
+            let mark = try fileBytes(store.path)[LogMark.offset..<LogMark.offset + LogMark.size]
+            #expect(mark.allSatisfy { $0 == 0 })
+          } catch { Issue.record(error) }
+        }
+        return code
+      }
+      let again = try store.open(options)
+      let rows = try again.keyspace("rows")
+      for number in 4...6 { try again.put(rows, "b", "\(number)") }
+      #expect(removals.load(ordering: .relaxed) > 0)
+      again.close()
+    }
+  }
+
   // MARK: The log is removed by name
 
   @Test(arguments: [Durability.full, .relaxed])

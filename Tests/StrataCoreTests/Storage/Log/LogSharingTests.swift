@@ -32,6 +32,46 @@ struct LogSharingTests {
     }
   }
 
+  /// One process opens the store while another makes its log.
+  @Test func aLogThatIsMadeWhileTheStoreIsOpenedIsNotMissed() async throws {
+    let environment = try store.open()
+    let rows = try environment.keyspace("rows")
+    let (path, asked, made) = (store.path, store.directory("asked"), store.directory("made"))
+    let thread = Thread {
+      // Else the other process would wait.
+      defer { try? announce(made) }
+      do {
+        try waitFor(asked)
+        for number in 1...3 { try environment.put(rows, "a", "\(number)") }
+      } catch { Issue.record(error) }
+    }
+    thread.start()
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      [path = path as String, asked = asked as String, made = made as String] in
+      let isFirst = Mutex(true)
+      var options = LoggedStore.options()
+      let system = options.fileSystem
+      options.fileSystem.status = { name in
+        let found = system.status(name)
+        if name == path + "-log", case .failure = found,
+          isFirst.withLock({ first in
+            defer { first = false }; return first
+          })
+        {
+          try? announce(asked)
+          try? waitFor(made)
+        }
+        return found
+      }
+      let environment = try Environment.open(path: path, options: options)
+      #expect(try environment.get(try environment.keyspace("rows"), "a") == "3")
+      environment.close()
+    }
+    environment.close()
+    let errors = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(!errors.contains("its log is missing"), "\(errors)")
+  }
+
   enum Stranger: CaseIterable {
     /// As a program that exchanges the store.
     case alone

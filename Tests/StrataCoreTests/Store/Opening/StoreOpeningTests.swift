@@ -59,7 +59,8 @@ import Testing
       #expect(error?.detail.contains("was interrupted") == true, "\(name): \(error?.detail ?? "")")
     }
     try fixture.reopen()
-    #expect(try LMDBStore.metadata(at: fixture.url).versionHashes == fixture.schema.model.entityVersionHashesByName)
+    #expect(
+      try LMDBStore.metadata(at: fixture.url).versionHashes == fixture.schema.model.entityVersionHashesByName)
   }
 
   @Test func aModelWithoutEntitiesMakesAStoreWithoutRows() throws {

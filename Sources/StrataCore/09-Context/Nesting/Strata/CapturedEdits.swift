@@ -41,9 +41,13 @@ struct CapturedEdits: Sendable {
   }
 
   /// The rows that children see. What cannot be encoded is left out: the save will report why.
-  consuming func rows() -> [StratumRow] {
+  ///
+  /// - Parameter beneath: What a save that is under way hands down of a record.
+  consuming func rows(over beneath: (StratumLayer.Place) -> StratumRow?) -> [StratumRow] {
     shorten()
-    return records.compactMap { try? $0.stratumRow() }
+    return records.compactMap { record in
+      try? (beneath(record.place).map(record.above) ?? record).stratumRow()
+    }
   }
 }
 
@@ -96,6 +100,12 @@ struct CapturedRecord: @unchecked Sendable {
     self.base = base
     self.isBaseStored = isBaseStored
     self.rest = rest
+  }
+
+  /// The same edit as one of what a save that is under way hands down.
+  func above(_ flown: StratumRow) -> CapturedRecord {
+    guard kind == .update || kind == .delete, let row = flown.row, row.base != base?.base else { return self }
+    return CapturedRecord(kind, home, primaryKey, draft: draft, base: row, isBaseStored: false, rest: rest)
   }
 
   /// Nothing of the record at `place` is unsaved any more.
@@ -176,7 +186,7 @@ extension ManagedObject {
         .insert, boundReference, primaryKey, draft: draft, isBaseStored: !state.contains(.unsavedRow))
     }
     if let snapshot, hasDraft, transients == nil, relations == nil,
-      state.isDisjoint(with: [.inserted, .deleted])
+      state.isDisjoint(with: [.inserted, .deleted, .inFlight])
     {
       // Edited values of a saved record.
       return CapturedRecord(
@@ -188,10 +198,12 @@ extension ManagedObject {
 
   @inline(never)
   private final func capturedSlowly() throws -> CapturedRecord? {
-    let isBaseStored = !state.contains(.unsavedRow)
+    // What is being saved of it lies beneath what was edited since.
+    let flown = state.contains(.inFlight) ? context?.rowInFlight(of: self) : nil
+    let isBaseStored = flown == nil && !state.contains(.unsavedRow)
     if state.contains(.deleted) {
       return CapturedRecord(
-        .delete, boundReference, primaryKey, base: snapshot, isBaseStored: isBaseStored)
+        .delete, boundReference, primaryKey, base: flown ?? snapshot, isBaseStored: isBaseStored)
     }
     let isNew = state.contains(.inserted)
     var members: [(relationship: Int, entries: ContiguousArray<MemberChanges.Entry>)] = []
@@ -199,8 +211,8 @@ extension ManagedObject {
     where state.hasChanges && state.relationship.isToldBesideRows {
       members.append((number, state.changes.entries))
     }
-    if !isNew, snapshot == nil, hasDraft || !members.isEmpty { _ = try requireRow() }
-    let base = isNew ? nil : snapshot
+    if !isNew, flown == nil, snapshot == nil, hasDraft || !members.isEmpty { _ = try requireRow() }
+    let base = isNew ? nil : flown ?? snapshot
     if !hasDraft, base == nil || transients == nil && members.isEmpty { return nil }
     return CapturedRecord(
       isNew ? .insert : .update, boundReference, primaryKey, draft: draft, base: base,

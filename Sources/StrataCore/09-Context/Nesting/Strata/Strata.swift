@@ -26,9 +26,15 @@ struct StratumLayer: Sendable {
   var isEmpty: Bool { tables.isEmpty }
 
   /// Makes rows of what is captured.
-  fileprivate mutating func encodeCaptured() {
+  fileprivate mutating func encodeCaptured(over frozen: [StratumLayer] = []) {
     if captured.isEmpty { return }
-    for row in captured.rows() { put(row, row.table, row.primaryKey) }
+    let rows = captured.rows { place in
+      for layer in frozen.reversed() {
+        if let row = layer.row(place.table, place.primaryKey) { return row }
+      }
+      return nil
+    }
+    for row in rows { put(row, row.table, row.primaryKey) }
     captured = CapturedEdits()
   }
 
@@ -134,6 +140,15 @@ final class Strata: Sendable {
     if isEmpty { return nil }
     return state.withLock { state in
       if let row = state.top.row(table, key) { return row }
+      for layer in state.frozen.reversed() { if let row = layer.row(table, key) { return row } }
+      return nil
+    }
+  }
+
+  /// What a save that is under way hands down of a record.
+  func frozenRow(_ table: StratumLayer.Table, _ key: UInt64) -> StratumRow? {
+    if isEmpty { return nil }
+    return state.withLock { state in
       for layer in state.frozen.reversed() { if let row = layer.row(table, key) { return row } }
       return nil
     }
@@ -272,8 +287,8 @@ final class Strata: Sendable {
       if publishes { return }
       let seen = state.withLock { $0 }
       var (top, frozen) = (seen.top, seen.frozen)
-      top.encodeCaptured()
       for place in frozen.indices { frozen[place].encodeCaptured() }
+      top.encodeCaptured(over: frozen)
       let new = (top: top, frozen: frozen)
       let isDone = state.withLock { state in
         guard state.generation == seen.generation, !publishes else { return false }
@@ -286,8 +301,8 @@ final class Strata: Sendable {
     }
     state.withLock { state in
       if publishes { return }
-      state.top.encodeCaptured()
       for place in state.frozen.indices { state.frozen[place].encodeCaptured() }
+      state.top.encodeCaptured(over: state.frozen)
       beginPublishing(&state)
     }
   }
@@ -394,16 +409,31 @@ final class Strata: Sendable {
   }
 
   /// The oldest frozen layer was not saved: its changes are pending again, beneath those made since.
-  func thaw() {
-    state.withLock { state in
-      let old = state.frozen.removeFirst()
-      if state.frozen.isEmpty {
-        state.top = state.top.laid(over: old)
-      } else {
-        state.frozen[0] = state.frozen[0].laid(over: old)
+  ///
+  /// - Parameters:
+  ///   - settled: The places that were saved all the same. They lie further down now.
+  ///   - rebase: Puts what children have laid over them meanwhile onto what was saved. Runs without the lock.
+  func thaw(without settled: [StratumLayer.Place] = [], rebasing rebase: (StratumRow) -> StratumRow = { $0 })
+  {
+    while true {
+      let seen = state.withLock { $0 }
+      guard var old = seen.frozen.first else { return }
+      var next = seen.frozen.count > 1 ? seen.frozen[1] : seen.top
+      for place in settled {
+        old.put(nil, place.table, place.primaryKey)
+        guard let row = next.row(place.table, place.primaryKey), !row.isBaseStored else { continue }
+        next.put(rebase(row), place.table, place.primaryKey)
       }
-      state.generation += 1
-      note(state)
+      let merged = next.laid(over: old)
+      let isDone = state.withLock { state in
+        guard state.generation == seen.generation else { return false }
+        state.frozen.removeFirst()
+        if state.frozen.isEmpty { state.top = merged } else { state.frozen[0] = merged }
+        state.generation += 1
+        note(state)
+        return true
+      }
+      if isDone { return }
     }
   }
 
